@@ -1,0 +1,60 @@
+//! The two documents that every nettrial backend shares, and the lines that carry them.
+//!
+//! A [`Scenario`] is one trial, fully resolved: nodes, links, addresses, routing policy, stack
+//! settings, workload, measurement. It means the same on every backend. A [`Record`] is what that
+//! trial measured, the checks made around it, and the warnings that follow from them. A [`Request`]
+//! and an [`Event`] are one line each on an engine's standard input and output.
+//!
+//! This crate depends on no other of the workspace and does no input or output. Unknown fields are
+//! errors everywhere. [`schema`] exports all of it as JSON Schema, from which the Python package's
+//! `nettrial/scenario.py` is generated.
+
+#![forbid(unsafe_code)]
+
+mod address;
+mod check;
+mod measurement;
+mod network;
+mod protocol;
+mod record;
+mod schema;
+mod stack;
+mod units;
+mod workload;
+
+pub use address::{InterfaceAddress, IpVersion};
+pub use check::{Problem, check};
+pub use measurement::{Measurement, QueueDrops};
+pub use network::{End, Link, Node, NodeKind, RoutingPolicy};
+pub use protocol::{Environment, Event, Preflight, Request, Shortfall};
+pub use record::{
+    Absence, Check, Distribution, EndRecord, FlowRecord, HostRecord, Interval, Phases, Record, Warning,
+};
+pub use schema::schema;
+pub use stack::{Buffer, Offloads, Stack};
+pub use units::{Duration, QueueLimit, Rate, Size, UnitError};
+pub use workload::{Flow, RequestResponse, Traffic, Transfer, Transport};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The version of the scenario and record documents. A reader refuses a higher one.
+pub const FORMAT: u32 = 1;
+
+/// One trial, fully resolved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// The document's version: [`FORMAT`].
+    pub format: u32,
+    /// Hosts, routers and switches, each with a name of its own.
+    pub nodes: Vec<Node>,
+    /// Point-to-point links between two nodes.
+    pub links: Vec<Link>,
+    /// How paths are chosen where there are several.
+    pub routing: RoutingPolicy,
+    /// The flows, all started relative to the same instant.
+    pub workload: Vec<Flow>,
+    /// What is measured beside what every flow gives.
+    pub measurement: Measurement,
+}

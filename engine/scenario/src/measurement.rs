@@ -1,0 +1,28 @@
+//! What is measured beside what every flow gives.
+
+use crate::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Whether a full queue is part of the trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueDrops {
+    /// Queues are meant to overflow; drops are counted.
+    Allowed,
+    /// No queue is meant to overflow; a drop is counted and warned of.
+    Unexpected,
+}
+
+/// Measurement settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Measurement {
+    /// How often a flow's transport state is read.
+    pub interval: Duration,
+    /// The hosts whose processor time is measured. Each then needs a processor of its own.
+    #[serde(default)]
+    pub cpu: Vec<String>,
+    /// Whether drops in a link's queue are warned of.
+    pub queue_drops: QueueDrops,
+}

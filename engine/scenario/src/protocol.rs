@@ -1,0 +1,115 @@
+//! The lines between whoever plans trials and an engine that runs them: one JSON document a line,
+//! requests on the engine's standard input, events on its standard output. The end of the input is
+//! the order to stop at once and leave nothing behind.
+
+use crate::{Problem, Record, Scenario};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A line to the engine. Each is answered by one event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "request", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Request {
+    /// Can this machine run trials at all? Answered by [`Event::Preflight`].
+    #[schemars(title = "PreflightRequest")]
+    Preflight,
+    /// Could this backend run this scenario? Nothing is built. Answered by [`Event::Checked`].
+    #[schemars(title = "CheckRequest")]
+    Check {
+        /// The scenario.
+        scenario: Box<Scenario>,
+    },
+    /// Run a trial. Answered by [`Event::Record`] or [`Event::Failed`].
+    #[schemars(title = "RunRequest")]
+    Run {
+        /// Repeated in the answer.
+        trial: String,
+        /// The scenario.
+        scenario: Box<Scenario>,
+    },
+}
+
+/// A line from the engine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Event {
+    /// Answers [`Request::Preflight`].
+    #[schemars(title = "PreflightEvent")]
+    Preflight {
+        /// What was found.
+        preflight: Preflight,
+    },
+    /// Answers [`Request::Check`].
+    #[schemars(title = "CheckedEvent")]
+    Checked {
+        /// Everything that is wrong with the scenario on this backend; empty if it can run.
+        problems: Vec<Problem>,
+    },
+    /// A trial's result.
+    #[schemars(title = "RecordEvent")]
+    Record {
+        /// The request's.
+        trial: String,
+        /// What was measured.
+        record: Box<Record>,
+    },
+    /// A trial that gave no record.
+    #[schemars(title = "FailedEvent")]
+    Failed {
+        /// The request's.
+        trial: String,
+        /// What was being done, and what went wrong.
+        message: String,
+    },
+    /// The line could not be read as a request.
+    #[schemars(title = "RefusedEvent")]
+    Refused {
+        /// Why.
+        message: String,
+    },
+}
+
+/// What this machine can run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Preflight {
+    /// Everything that keeps trials from running; empty if they can.
+    pub missing: Vec<Shortfall>,
+    /// What trials can do without, and what is lost.
+    pub limits: Vec<Shortfall>,
+    /// The machine, for the run's record.
+    pub environment: Environment,
+}
+
+/// Something the machine lacks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Shortfall {
+    /// What was tried.
+    pub what: String,
+    /// What happened.
+    pub why: String,
+    /// What would help.
+    pub remedy: String,
+}
+
+/// The machine a run was made on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Environment {
+    /// The engine's version.
+    pub engine_version: String,
+    /// The kernel's name, release and version.
+    pub kernel: String,
+    /// The processor's model.
+    pub processor: String,
+    /// Processors this process may use.
+    pub processors: u32,
+    /// `root`, or `user_namespace`.
+    pub privileges: String,
+    /// Congestion controls the kernel has.
+    pub congestion_controls: Vec<String>,
+    /// Network settings of a fresh namespace that bear on the results, by sysctl name.
+    pub sysctls: BTreeMap<String, String>,
+}

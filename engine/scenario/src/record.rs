@@ -1,0 +1,217 @@
+//! What a trial measured.
+
+use crate::{IpVersion, Transport};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What one trial measured, with the checks made around it and the warnings that follow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// The document's version: [`crate::FORMAT`].
+    pub format: u32,
+    /// The backend that ran the trial.
+    pub backend: String,
+    /// The engine's version.
+    pub engine_version: String,
+    /// When the trial began, nanoseconds since 1970-01-01 UTC.
+    pub started_unix_ns: u64,
+    /// Where the trial's time went.
+    pub phases: Phases,
+    /// One per flow, in the scenario's order.
+    pub flows: Vec<FlowRecord>,
+    /// One per host, in the scenario's order.
+    pub hosts: Vec<HostRecord>,
+    /// One per link end whose queue was counted.
+    pub ends: Vec<EndRecord>,
+    /// What was verified before and after the traffic.
+    pub checks: Vec<Check>,
+    /// Why the trial's figures may not be what they seem.
+    pub warnings: Vec<Warning>,
+    /// Metrics that could not be measured, and why.
+    pub absent: Vec<Absence>,
+}
+
+/// Where a trial's time went, by the monotonic clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Phases {
+    /// Namespaces, links, addresses, routes, queues.
+    pub network_ns: u64,
+    /// Starting the agents and checking the path.
+    pub checks_ns: u64,
+    /// From the start of the first flow to the end of the last.
+    pub traffic_ns: u64,
+    /// Collecting results and taking the network down.
+    pub tear_down_ns: u64,
+}
+
+/// A flow's figures. Rates count the application's bytes (goodput).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowRecord {
+    /// The flow's name.
+    pub name: String,
+    /// Its transport.
+    pub transport: Transport,
+    /// Its IP version.
+    pub ip: IpVersion,
+    /// The sender's congestion control, as the kernel or simulator names the one in force.
+    pub congestion_control: String,
+    /// The sender's maximum segment size in force at the end, bytes of payload.
+    pub mss_bytes: u32,
+    /// Connections opened; for sized transfers also the number of transfers.
+    pub connections: u32,
+    /// Application bytes that the receiver confirmed (transfer), or sent in requests.
+    pub bytes: u64,
+    /// The time those bytes took: for a transfer the sum, over connections, from the first write to
+    /// the receiver's confirmation that it has read all.
+    pub active_ns: u64,
+    /// `bytes` over `active_ns`, bits per second. Transfers only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goodput_bps: Option<f64>,
+    /// From the call to connect until it returns, each connection.
+    pub connect_us: Distribution,
+    /// From the call to connect until the receiver's confirmation, each sized transfer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_us: Option<Distribution>,
+    /// Segments sent again (TCP_INFO tcpi_total_retrans), all connections.
+    pub retransmissions_pkts: u64,
+    /// The kernel's smoothed round-trip time (RFC 6298), over the samples of all intervals.
+    pub srtt_us: Distribution,
+    /// The smallest round-trip time the kernel saw.
+    pub min_rtt_us: u32,
+    /// From sending a request to reading its response. Request/response only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_us: Option<Distribution>,
+    /// RFC 3550 section 6.4.1 and appendix A.8 over the requests' transit times: J += (|D| − J)/16
+    /// from J = 0, its last value. The two hosts' clocks need not agree, for D is a difference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter_rfc3550_us: Option<f64>,
+    /// The mean of |D| over the same transit times (what D-ITG calls average jitter).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_difference_mean_us: Option<f64>,
+    /// The transport's state over time.
+    pub intervals: Vec<Interval>,
+}
+
+/// A set of values by its summary.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Distribution {
+    /// How many values; with none, all other fields are 0.
+    pub count: u64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Standard deviation of the values.
+    pub deviation: f64,
+    /// Smallest.
+    pub minimum: f64,
+    /// Median.
+    pub p50: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Largest.
+    pub maximum: f64,
+}
+
+/// A flow's transport state at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Interval {
+    /// When, after the instant at which all flows were ready.
+    pub at_ns: u64,
+    /// Application bytes acknowledged since the interval before (TCP_INFO tcpi_bytes_acked).
+    pub bytes: u64,
+    /// Smoothed round-trip time; 0 while no connection is open.
+    pub srtt_us: u32,
+    /// Smallest round-trip time of this connection; 0 while no connection is open.
+    pub min_rtt_us: u32,
+    /// Congestion window in segments; 0 while no connection is open.
+    pub cwnd_pkts: u32,
+    /// Segments sent again since the interval before.
+    pub retransmissions_pkts: u64,
+}
+
+/// A host's figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostRecord {
+    /// The host's name.
+    pub name: String,
+    /// The processor its work was kept on, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor: Option<u32>,
+    /// Other nodes whose forwarding fell on the same processor.
+    pub processor_shared_with: Vec<String>,
+    /// Time that processor was not idle while traffic went, interrupts included, in percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_percent: Option<f64>,
+    /// The same, in nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_busy_ns: Option<u64>,
+    /// Processor time per kilobyte (1000 bytes) of the payload that the host's transfers moved,
+    /// microseconds (netperf's service demand).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_demand_us_per_kb: Option<f64>,
+}
+
+/// A link end's queue over the trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EndRecord {
+    /// The node that sends.
+    pub node: String,
+    /// Its interface.
+    pub interface: String,
+    /// Bytes sent, Ethernet header included.
+    pub bytes: u64,
+    /// Frames sent.
+    pub frames_pkts: u64,
+    /// Frames dropped by the queue.
+    pub drops_pkts: u64,
+}
+
+/// Something verified around the traffic.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// What was checked: `path_mtu`, `mss`, `congestion_control`, `clock`.
+    pub name: String,
+    /// On what: a flow, a host, a direction.
+    pub object: String,
+    /// What the scenario implies.
+    pub expected: String,
+    /// What was found.
+    pub found: String,
+    /// Whether they agree.
+    pub passed: bool,
+}
+
+/// Why a trial's figures may not be what they seem.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Warning {
+    /// A stable word for its kind, such as `path_mtu` or `processor_saturated`.
+    pub code: String,
+    /// What it is about: a flow, a host, a link end.
+    pub object: String,
+    /// What was seen.
+    pub message: String,
+    /// What that does to the figures.
+    pub consequence: String,
+}
+
+/// A metric that could not be measured.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Absence {
+    /// The metric's name.
+    pub metric: String,
+    /// The host or flow it would be of.
+    pub object: String,
+    /// Why it is absent.
+    pub reason: String,
+}

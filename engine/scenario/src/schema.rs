@@ -1,0 +1,17 @@
+//! JSON Schema of the documents.
+
+use crate::{Event, Request};
+use schemars::{JsonSchema, Schema, generate::SchemaSettings};
+
+/// The roots of everything that crosses the engine's standard input and output.
+#[derive(JsonSchema)]
+#[allow(dead_code)]
+struct Protocol {
+    request: Request,
+    event: Event,
+}
+
+/// The schema (draft 2020-12) of requests and events, and in its definitions of every type in them.
+pub fn schema() -> Schema {
+    SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Protocol>()
+}

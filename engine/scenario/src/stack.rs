@@ -1,0 +1,53 @@
+//! A host's TCP/IP settings.
+
+use crate::Size;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A socket buffer's automatic sizing, as the kernel's `tcp_rmem` and `tcp_wmem`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Buffer {
+    /// Kept for each socket even under memory pressure.
+    pub minimum: Size,
+    /// What a socket starts with.
+    pub initial: Size,
+    /// What automatic sizing may reach.
+    pub maximum: Size,
+}
+
+/// A host's TCP settings: a profile such as `linux-cubic`, resolved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stack {
+    /// The profile's name, for tables.
+    pub name: String,
+    /// The congestion control's name in the kernel or the simulator.
+    pub congestion_control: String,
+    /// The receive buffer.
+    pub receive_buffer: Buffer,
+    /// The send buffer.
+    pub send_buffer: Buffer,
+    /// RFC 7323 section 2.
+    pub window_scaling: bool,
+    /// RFC 2018.
+    pub sack: bool,
+    /// RFC 7323 section 3. They take 12 bytes of every segment.
+    pub timestamps: bool,
+}
+
+/// Which work the interfaces do in larger pieces than a packet. All are off unless asked for, so
+/// that an MTU means what it says (a virtual link passes 64 KiB "packets" otherwise).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Offloads {
+    /// TCP segmentation offload: the interface cuts segments.
+    #[serde(default)]
+    pub tso: bool,
+    /// Generic segmentation offload: the kernel cuts them just before the interface.
+    #[serde(default)]
+    pub gso: bool,
+    /// Generic receive offload: received segments are joined before the stack sees them.
+    #[serde(default)]
+    pub gro: bool,
+}
