@@ -1,0 +1,54 @@
+//! Requests in, events out, for a backend.
+
+use anyhow::Result;
+use nettrial_lab::Lab;
+use nettrial_scenario::{Event, Preflight, Request};
+use std::io::{BufRead, Write};
+use std::sync::mpsc::channel;
+
+/// Serves requests with the lab until the input ends.
+pub fn lab() -> Result<()> {
+    // Before any thread: a process with several cannot enter a user namespace.
+    let lab = Lab::enter();
+    let (sender, lines) = channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+        // Whoever planned the trials is gone, or wants them stopped: agents and namespaces go with
+        // this process, whatever it is doing.
+        std::process::exit(0);
+    });
+    for line in lines {
+        let event = match serde_json::from_str(&line) {
+            Ok(request) => answer(&lab, request),
+            Err(error) => Event::Refused { message: format!("not a request: {error}") },
+        };
+        let mut output = std::io::stdout().lock();
+        writeln!(output, "{}", serde_json::to_string(&event)?)?;
+        output.flush()?;
+    }
+    Ok(())
+}
+
+fn answer(lab: &Result<Lab, Box<Preflight>>, request: Request) -> Event {
+    match (request, lab) {
+        (Request::Preflight, Ok(lab)) => Event::Preflight { preflight: lab.preflight() },
+        (Request::Preflight, Err(refusal)) => Event::Preflight { preflight: (**refusal).clone() },
+        (Request::Check { scenario }, Ok(lab)) => Event::Checked { problems: lab.check(&scenario) },
+        (Request::Check { scenario }, Err(_)) => {
+            Event::Checked { problems: nettrial_scenario::check(&scenario) }
+        }
+        (Request::Run { trial, scenario }, Ok(lab)) => match lab.run(&scenario) {
+            Ok(record) => Event::Record { trial, record: Box::new(record) },
+            Err(error) => Event::Failed { trial, message: format!("{error:#}") },
+        },
+        (Request::Run { trial, .. }, Err(refusal)) => {
+            let reasons: Vec<String> =
+                refusal.missing.iter().map(|missing| format!("{}: {}", missing.what, missing.why)).collect();
+            Event::Failed { trial, message: reasons.join("; ") }
+        }
+    }
+}

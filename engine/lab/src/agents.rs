@@ -1,0 +1,162 @@
+//! The agents of a trial: a process in each host's namespace, on the host's processor.
+
+use crate::network::Network;
+use crate::processors::Placement;
+use anyhow::{Context, Result, bail};
+use nettrial_scenario::{NodeKind, Scenario};
+use nettrial_traffic::{Command as AgentCommand, Order, Reply, Report};
+use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, setns};
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use nix::unistd::{Pid, getpid, getppid};
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// How long an order other than a flow may take to be answered.
+const QUICK: Duration = Duration::from_secs(60);
+
+/// All agents of a trial. Dropping it ends them.
+pub struct Agents {
+    by_host: HashMap<String, Agent>,
+    reports: Receiver<(String, Option<Report>)>,
+    early: Vec<(String, Report)>,
+    number: u64,
+}
+
+struct Agent {
+    process: Child,
+    input: ChildStdin,
+}
+
+/// An order whose answer is awaited.
+pub struct Pending {
+    host: String,
+    number: u64,
+}
+
+impl Agents {
+    /// Starts an agent in every host of `network`.
+    pub fn start(network: &Network, scenario: &Scenario, placement: Option<&Placement>) -> Result<Self> {
+        let (sender, reports) = channel();
+        let mut agents = Self { by_host: HashMap::new(), reports, early: Vec::new(), number: 0 };
+        for host in scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host) {
+            let processor = placement.and_then(|placement| placement.of(&host.name));
+            let agent = spawn(network, &host.name, processor, sender.clone())
+                .with_context(|| format!("starting the agent of {}", host.name))?;
+            agents.by_host.insert(host.name.clone(), agent);
+        }
+        Ok(agents)
+    }
+
+    /// Gives an order; its answer is collected with [`Agents::collect`].
+    pub fn order(&mut self, host: &str, command: AgentCommand) -> Result<Pending> {
+        self.number += 1;
+        let line = serde_json::to_string(&Order { number: self.number, command })?;
+        let agent = self.by_host.get_mut(host).with_context(|| format!("no agent on {host}"))?;
+        writeln!(agent.input, "{line}").with_context(|| format!("giving the agent of {host} an order"))?;
+        Ok(Pending { host: host.to_owned(), number: self.number })
+    }
+
+    /// Waits for an order's answer: without end for a flow, which watches over itself, else [`QUICK`].
+    pub fn collect(&mut self, pending: &Pending, is_flow: bool) -> Result<Reply> {
+        loop {
+            let known = self.early.iter().position(|(host, report)| {
+                *host == pending.host && report.number == pending.number
+            });
+            if let Some(position) = known {
+                return match self.early.swap_remove(position).1.reply {
+                    Reply::Failed { message } => bail!("{}: {message}", pending.host),
+                    reply => Ok(reply),
+                };
+            }
+            let received = if is_flow {
+                self.reports.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            } else {
+                self.reports.recv_timeout(QUICK)
+            };
+            match received {
+                Ok((host, Some(report))) => self.early.push((host, report)),
+                Ok((host, None)) => bail!("the agent of {host} ended in the middle of the trial"),
+                Err(RecvTimeoutError::Timeout) => bail!("the agent of {} does not answer", pending.host),
+                Err(RecvTimeoutError::Disconnected) => bail!("all agents ended in the middle of the trial"),
+            }
+        }
+    }
+
+    /// Gives an order and waits for its answer.
+    pub fn ask(&mut self, host: &str, command: AgentCommand) -> Result<Reply> {
+        let pending = self.order(host, command)?;
+        self.collect(&pending, false)
+    }
+}
+
+impl Drop for Agents {
+    fn drop(&mut self) {
+        for agent in self.by_host.values_mut() {
+            // Its results are collected, or not wanted any more. An error means that it is gone.
+            let _ = agent.process.kill();
+        }
+        for agent in self.by_host.values_mut() {
+            let _ = agent.process.wait();
+        }
+    }
+}
+
+fn spawn(
+    network: &Network,
+    host: &str,
+    processor: Option<usize>,
+    reports: Sender<(String, Option<Report>)>,
+) -> Result<Agent> {
+    let namespace = network.node(host)?.namespace.file().try_clone()?;
+    let affinity = processor.map(|processor| {
+        let mut set = CpuSet::new();
+        set.set(processor).map(|()| set)
+    });
+    let affinity = affinity.transpose()?;
+    let parent = getpid();
+    let mut command = Command::new(std::env::current_exe().context("finding this program")?);
+    command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped());
+    // SAFETY: between fork and exec only system calls are made: no allocation, no locks.
+    unsafe {
+        command.pre_exec(move || {
+            // The agent dies with the thread that starts it, which is the engine's main thread.
+            prctl::set_pdeathsig(Signal::SIGKILL)?;
+            if getppid() != parent {
+                return Err(std::io::ErrorKind::BrokenPipe.into());
+            }
+            setns(namespace.as_fd(), CloneFlags::CLONE_NEWNET)?;
+            if let Some(set) = &affinity {
+                sched_setaffinity(Pid::from_raw(0), set)?;
+            }
+            Ok(())
+        });
+    }
+    let mut process = command.spawn()?;
+    let input = process.stdin.take().context("no pipe to the agent")?;
+    let output = process.stdout.take().context("no pipe from the agent")?;
+    let host = host.to_owned();
+    std::thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            match serde_json::from_str(&line) {
+                Ok(report) => {
+                    if reports.send((host.clone(), Some(report))).is_err() {
+                        return;
+                    }
+                }
+                Err(error) => {
+                    eprintln!("the agent of {host} wrote what is no report: {error}");
+                    break;
+                }
+            }
+        }
+        // The trial is over if nobody listens.
+        let _ = reports.send((host, None));
+    });
+    Ok(Agent { process, input })
+}

@@ -1,0 +1,42 @@
+//! The machine, as far as it bears on results.
+
+use crate::{processors, settings};
+use nettrial_scenario::Environment;
+use std::fs;
+
+/// Describes the machine, and the calling thread's network namespace.
+pub fn describe(privileges: &str) -> Environment {
+    let kernel = nix::sys::utsname::uname().map_or_else(
+        |_| "unknown".to_owned(),
+        |name| {
+            let parts = [name.sysname(), name.release(), name.version(), name.machine()];
+            parts.map(|part| part.to_string_lossy().into_owned()).join(" ")
+        },
+    );
+    Environment {
+        engine_version: env!("CARGO_PKG_VERSION").into(),
+        kernel,
+        processor: processor_model(),
+        processors: u32::try_from(processors::usable().len()).unwrap_or(u32::MAX),
+        privileges: privileges.into(),
+        congestion_controls: congestion_controls(),
+        sysctls: settings::recorded(),
+    }
+}
+
+/// The congestion controls that the kernel has loaded.
+pub fn congestion_controls() -> Vec<String> {
+    let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    let mut names: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    names.sort();
+    names
+}
+
+fn processor_model() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let field = |name: &str| {
+        let line = text.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    field("model name").or_else(|| field("CPU part")).unwrap_or_else(|| "unknown".to_owned())
+}

@@ -1,0 +1,93 @@
+//! Runs a trial on real kernels' TCP/IP between network namespaces of this machine.
+//!
+//! ```text
+//! Lab::enter ── once ──> a mount, user (if not root) and network namespace of the engine's own
+//! Lab::run   ── a trial ─> network::build ─> agents::start ─> checks::before ─> traffic ─> checks::after
+//! ```
+//!
+//! No namespace has a name: each lives by a descriptor of this process, and agents die with it, so
+//! whatever kills the engine takes the whole network away.
+
+mod agents;
+mod checks;
+mod environment;
+mod ethtool;
+mod namespace;
+mod netlink;
+mod network;
+mod preflight;
+mod processors;
+mod queue;
+mod settings;
+mod trial;
+
+use nettrial_routing::Paths;
+use nettrial_scenario::{Preflight, Problem, Record, Scenario};
+
+/// The lab backend, inside namespaces of its own.
+pub struct Lab {
+    home: namespace::Home,
+}
+
+impl Lab {
+    /// Moves this process into namespaces of its own: as root, or through a user namespace where the
+    /// system allows. The process must still have one thread only.
+    ///
+    /// # Errors
+    /// Fails with everything that was tried and what came of it.
+    pub fn enter() -> Result<Self, Box<Preflight>> {
+        namespace::Home::enter().map(|home| Self { home }).map_err(|missing| {
+            Box::new(Preflight { missing, limits: Vec::new(), environment: environment::describe("none") })
+        })
+    }
+
+    /// What this machine can run, found by trying it.
+    pub fn preflight(&self) -> Preflight {
+        preflight::examine(&self.home)
+    }
+
+    /// Everything that keeps `scenario` from running here; empty if nothing does.
+    pub fn check(&self, scenario: &Scenario) -> Vec<Problem> {
+        let mut problems = nettrial_scenario::check(scenario);
+        problems.extend(scenario.workload.iter().flat_map(nettrial_traffic::problems));
+        problems.extend(preflight::scenario_problems(scenario));
+        if problems.is_empty() {
+            problems.extend(unreachable_flows(scenario));
+        }
+        problems
+    }
+
+    /// Runs one trial and takes its network down.
+    ///
+    /// # Errors
+    /// Fails if the scenario does not pass [`Lab::check`], or if the network cannot be built or the
+    /// traffic not completed.
+    pub fn run(&self, scenario: &Scenario) -> anyhow::Result<Record> {
+        if let Some(problem) = self.check(scenario).first() {
+            anyhow::bail!(
+                "{} of {} is {}; legal: {} ({})",
+                problem.setting, problem.object, problem.value, problem.legal, problem.hint
+            );
+        }
+        trial::run(&self.home, scenario)
+    }
+}
+
+fn unreachable_flows(scenario: &Scenario) -> Vec<Problem> {
+    let paths = Paths::new(scenario);
+    let reaches = |from: &str, to: &str, version| {
+        nettrial_routing::address_of(scenario, to, version)
+            .is_some_and(|address| paths.path(from, address).is_some())
+    };
+    let lost = scenario.workload.iter().filter(|flow| {
+        !(reaches(&flow.from, &flow.to, flow.ip) && reaches(&flow.to, &flow.from, flow.ip))
+    });
+    lost.map(|flow| {
+        Problem::new(
+            "to", format!("flow {:?}", flow.name), &flow.to,
+            format!("a host that a path leads to from {}, and back", flow.from),
+            "no links and routers join the two",
+        )
+    })
+    .collect()
+}

@@ -1,0 +1,121 @@
+//! Namespaces without names: made by unshare, held by descriptors.
+
+use anyhow::{Context, Result};
+use nettrial_scenario::Shortfall;
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, setns, unshare};
+use std::fs::{self, File};
+use std::os::fd::AsFd;
+
+/// The engine's own namespaces, in which all others are made.
+pub struct Home {
+    network: Namespace,
+    /// Whether the engine's rights are root's on the machine, not only in a user namespace.
+    pub is_root: bool,
+}
+
+/// A network namespace, alive as long as this value.
+pub struct Namespace(File);
+
+impl Namespace {
+    /// The namespace the calling thread is in.
+    fn current() -> Result<Self> {
+        File::open("/proc/thread-self/ns/net").map(Self).context("opening /proc/thread-self/ns/net")
+    }
+
+    /// The descriptor that holds it.
+    pub fn file(&self) -> &File {
+        &self.0
+    }
+}
+
+impl Home {
+    /// Enters a mount and a network namespace, and before them a user namespace if root's rights are
+    /// not at hand.
+    pub fn enter() -> Result<Self, Vec<Shortfall>> {
+        let wanted = CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS;
+        let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
+        let is_root = match unshare(wanted) {
+            Ok(()) => true,
+            Err(as_root) => {
+                unshare(wanted | CloneFlags::CLONE_NEWUSER).map_err(|as_user| {
+                    vec![
+                        Shortfall {
+                            what: "network namespaces as root".into(),
+                            why: format!("unshare(CLONE_NEWNET | CLONE_NEWNS): {}", as_root.desc()),
+                            remedy: "run as root, or with CAP_SYS_ADMIN and CAP_NET_ADMIN".into(),
+                        },
+                        Shortfall {
+                            what: "network namespaces through a user namespace".into(),
+                            why: format!(
+                                "unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWNS): {}{}",
+                                as_user.desc(),
+                                user_namespace_settings()
+                            ),
+                            remedy: "allow user namespaces: sysctl user.max_user_namespaces=10000, and on Ubuntu \
+                                     kernel.apparmor_restrict_unprivileged_userns=0"
+                                .into(),
+                        },
+                    ]
+                })?;
+                false
+            }
+        };
+        Self::set_up(is_root, user.as_raw(), group.as_raw()).map_err(|error| {
+            vec![Shortfall {
+                what: "entering the engine's namespaces".into(),
+                why: format!("{error:#}"),
+                remedy: "run as root, or on a system that lets a user namespace be used to the full".into(),
+            }]
+        })
+    }
+
+    fn set_up(is_root: bool, user: u32, group: u32) -> Result<Self> {
+        if !is_root {
+            // user_namespaces(7): setgroups must be denied before a group map may be written.
+            write("/proc/self/setgroups", "deny")?;
+            write("/proc/self/uid_map", &format!("0 {user} 1"))?;
+            write("/proc/self/gid_map", &format!("0 {group} 1"))?;
+        }
+        // Mounts made here must not show outside.
+        mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
+            .context("making the mounts private")?;
+        Ok(Self { network: Namespace::current()?, is_root })
+    }
+
+    /// Makes a network namespace and runs `inside` in it; the calling thread is back home afterwards.
+    pub fn create<T>(&self, inside: impl FnOnce() -> Result<T>) -> Result<(Namespace, T)> {
+        unshare(CloneFlags::CLONE_NEWNET).context("making a network namespace")?;
+        let made = Namespace::current().and_then(|namespace| Ok((namespace, inside()?)));
+        setns(self.network.0.as_fd(), CloneFlags::CLONE_NEWNET).context("returning to the engine's namespace")?;
+        made
+    }
+
+    /// Runs `inside` in `namespace`; the calling thread is back home afterwards.
+    pub fn visit<T>(&self, namespace: &Namespace, inside: impl FnOnce() -> Result<T>) -> Result<T> {
+        setns(namespace.0.as_fd(), CloneFlags::CLONE_NEWNET).context("entering a network namespace")?;
+        let result = inside();
+        setns(self.network.0.as_fd(), CloneFlags::CLONE_NEWNET).context("returning to the engine's namespace")?;
+        result
+    }
+}
+
+fn write(path: &str, text: &str) -> Result<()> {
+    fs::write(path, text).with_context(|| format!("writing {text:?} to {path}"))
+}
+
+/// The kernel settings that most often forbid user namespaces, in words, where they can be read.
+fn user_namespace_settings() -> String {
+    let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).ok();
+    let settings = [
+        ("user.max_user_namespaces", "/proc/sys/user/max_user_namespaces"),
+        ("kernel.unprivileged_userns_clone", "/proc/sys/kernel/unprivileged_userns_clone"),
+        (
+            "kernel.apparmor_restrict_unprivileged_userns",
+            "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+        ),
+    ];
+    let known: Vec<String> =
+        settings.iter().filter_map(|(name, path)| Some(format!("{name} is {}", read(path)?))).collect();
+    if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) }
+}

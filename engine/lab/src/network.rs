@@ -1,0 +1,306 @@
+//! Builds a scenario's network: namespaces, links, addresses, routes, offloads, queues.
+
+use crate::ethtool::Ethtool;
+use crate::namespace::{Home, Namespace};
+use crate::netlink::Netlink;
+use crate::processors::Placement;
+use crate::{queue, settings};
+use anyhow::{Context, Result};
+use netlink_packet_core::DefaultNla;
+use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
+use netlink_packet_route::link::{
+    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
+use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use nettrial_routing::{Paths, Route};
+use nettrial_scenario::{End, InterfaceAddress, Link, Node, NodeKind, Offloads, Scenario};
+use std::net::IpAddr;
+use std::os::fd::AsRawFd;
+
+/// The index of a node's first interface. Below it lie those a kernel may put into every namespace.
+const FIRST_INTERFACE: i32 = 100;
+/// The index and name of a switch's bridge.
+const BRIDGE_INDEX: i32 = FIRST_INTERFACE - 1;
+const BRIDGE_NAME: &str = "bridge";
+const LOOPBACK_INDEX: i32 = 1;
+/// IFLA_INET6_ADDR_GEN_MODE within IFLA_AF_SPEC (include/uapi/linux/if_link.h).
+const IFLA_AF_SPEC: u16 = 26;
+
+/// A scenario's network, alive as long as this value.
+pub struct Network {
+    nodes: Vec<BuiltNode>,
+}
+
+/// A node's namespace and the sockets into it.
+pub struct BuiltNode {
+    /// The node's name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: Namespace,
+    netlink: Netlink,
+    ethtool: Ethtool,
+    interfaces: Vec<String>,
+}
+
+impl BuiltNode {
+    fn index_of(&self, interface: &str) -> Result<i32> {
+        let position = self.interfaces.iter().position(|name| name == interface);
+        let position = position.with_context(|| format!("{} has no interface {interface}", self.name))?;
+        Ok(FIRST_INTERFACE + i32::try_from(position)?)
+    }
+}
+
+/// What one interface's queue has passed and dropped.
+pub struct EndCounters {
+    /// The node that sends.
+    pub node: String,
+    /// Its interface.
+    pub interface: String,
+    /// Since the interface was made.
+    pub counters: queue::Counters,
+}
+
+impl Network {
+    /// Builds the network of `scenario`; the receive work of each node goes to its processor in
+    /// `placement`, if there is one.
+    pub fn build(home: &Home, scenario: &Scenario, placement: Option<&Placement>) -> Result<Self> {
+        let nodes = scenario.nodes.iter().map(|node| create_node(home, node)).collect::<Result<Vec<_>>>()?;
+        let mut network = Self { nodes };
+        network.create_links(scenario)?;
+        network.bring_up(scenario)?;
+        network.address(scenario)?;
+        network.route(&Paths::new(scenario).routes())?;
+        network.shape(scenario)?;
+        if let Some(placement) = placement {
+            for node in &network.nodes {
+                placement.steer(home, &node.namespace, &node.name, &node.interfaces)?;
+            }
+        }
+        Ok(network)
+    }
+
+    /// The node called `name`.
+    pub fn node(&self, name: &str) -> Result<&BuiltNode> {
+        self.nodes.iter().find(|node| node.name == name).with_context(|| format!("no node {name:?}"))
+    }
+
+    fn node_mut(&mut self, name: &str) -> Result<&mut BuiltNode> {
+        self.nodes.iter_mut().find(|node| node.name == name).with_context(|| format!("no node {name:?}"))
+    }
+
+    fn create_links(&mut self, scenario: &Scenario) -> Result<()> {
+        let mut netlink = Netlink::open()?;
+        for link in &scenario.links {
+            let ends = [self.new_end(scenario, &link.ends[0])?, self.new_end(scenario, &link.ends[1])?];
+            let object = format!("making link {} - {}", link.ends[0].node, link.ends[1].node);
+            netlink.create(RouteNetlinkMessage::NewLink(veth(ends)), object)?;
+        }
+        netlink.flush()?;
+        drop(netlink);
+        for node in &self.nodes {
+            let offloads = find_node(scenario, &node.name)?.offloads;
+            node.interfaces.iter().try_for_each(|interface| node.ethtool.set(interface, offloads))?;
+        }
+        for node in scenario.nodes.iter().filter(|node| node.kind == NodeKind::Switch) {
+            self.create_bridge(&node.name)?;
+        }
+        Ok(())
+    }
+
+    /// Reserves the interface of `end` and describes it.
+    fn new_end(&mut self, scenario: &Scenario, end: &End) -> Result<LinkMessage> {
+        let offloads = find_node(scenario, &end.node)?.offloads;
+        let node = self.node_mut(&end.node)?;
+        node.interfaces.push(end.interface.clone());
+        let mut message = LinkMessage::default();
+        message.header.index = u32::try_from(node.index_of(&end.interface)?)?;
+        message.attributes = vec![
+            LinkAttribute::IfName(end.interface.clone()),
+            LinkAttribute::NetNsFd(node.namespace.file().as_raw_fd()),
+            LinkAttribute::Mtu(u32::try_from(end.mtu.0)?),
+        ];
+        if offloads == Offloads::default() {
+            // TCP builds bundles of segments whatever the interface's features say (net/core/sock.c,
+            // sk_setup_caps); a bundle of one is charged by the shaper as the frame it becomes.
+            message.attributes.push(LinkAttribute::GsoMaxSegs(1));
+        }
+        Ok(message)
+    }
+
+    fn create_bridge(&mut self, name: &str) -> Result<()> {
+        let node = self.node_mut(name)?;
+        let mut message = LinkMessage::default();
+        message.header.index = u32::try_from(BRIDGE_INDEX)?;
+        message.attributes = vec![
+            LinkAttribute::IfName(BRIDGE_NAME.to_owned()),
+            LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Bridge)]),
+        ];
+        node.netlink.create(RouteNetlinkMessage::NewLink(message), format!("making the bridge of {name}"))?;
+        for interface in node.interfaces.clone() {
+            let mut port = LinkMessage::default();
+            port.header.index = u32::try_from(node.index_of(&interface)?)?;
+            port.attributes = vec![LinkAttribute::Controller(u32::try_from(BRIDGE_INDEX)?)];
+            node.netlink
+                .change(RouteNetlinkMessage::SetLink(port), format!("joining {interface} to the bridge of {name}"))?;
+        }
+        node.netlink.change(RouteNetlinkMessage::SetLink(up(BRIDGE_INDEX)), format!("starting the bridge of {name}"))?;
+        node.netlink.flush()
+    }
+
+    fn bring_up(&mut self, scenario: &Scenario) -> Result<()> {
+        for node in &mut self.nodes {
+            let switch = find_node(scenario, &node.name)?.kind == NodeKind::Switch;
+            let interfaces = i32::try_from(node.interfaces.len())?;
+            for index in std::iter::once(LOOPBACK_INDEX).chain(FIRST_INTERFACE..FIRST_INTERFACE + interfaces) {
+                let mut message = up(index);
+                if switch && index != LOOPBACK_INDEX {
+                    // A switch's ports speak no IP of their own.
+                    message.attributes.push(without_ipv6_address());
+                }
+                let purpose = format!("starting the interfaces of {}", node.name);
+                node.netlink.change(RouteNetlinkMessage::SetLink(message), purpose)?;
+            }
+            node.netlink.flush()?;
+        }
+        Ok(())
+    }
+
+    fn address(&mut self, scenario: &Scenario) -> Result<()> {
+        for end in scenario.links.iter().flat_map(|link| &link.ends) {
+            let node = self.node_mut(&end.node)?;
+            let index = node.index_of(&end.interface)?;
+            for address in &end.addresses {
+                let purpose = format!("giving {} of {} the address {}", end.interface, end.node, address.0);
+                node.netlink.create(RouteNetlinkMessage::NewAddress(new_address(index, *address)?), purpose)?;
+            }
+        }
+        self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
+    }
+
+    fn route(&mut self, routes: &[Route]) -> Result<()> {
+        for route in routes {
+            let node = self.node_mut(&route.node)?;
+            let message = new_route(node.index_of(&route.interface)?, route)?;
+            let purpose = format!("giving {} a route to {} via {}", route.node, route.destination, route.gateway);
+            node.netlink.create(RouteNetlinkMessage::NewRoute(message), purpose)?;
+        }
+        self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
+    }
+
+    fn shape(&mut self, scenario: &Scenario) -> Result<()> {
+        for link in &scenario.links {
+            if let Link { rate: Some(rate), queue: Some(limit), ends, .. } = link {
+                for end in ends {
+                    let node = self.node_mut(&end.node)?;
+                    let index = node.index_of(&end.interface)?;
+                    let object = format!("{} of {}", end.interface, end.node);
+                    queue::shape(&mut node.netlink, index, &object, *rate, *limit, end.mtu.0)?;
+                }
+            }
+        }
+        self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
+    }
+
+    /// The counters of every shaped interface.
+    pub fn counters(&mut self) -> Result<Vec<EndCounters>> {
+        let mut all = Vec::new();
+        for node in &mut self.nodes {
+            for (index, counters) in queue::counters(&mut node.netlink)? {
+                let position = usize::try_from(index - FIRST_INTERFACE).ok();
+                if let Some(interface) = position.and_then(|position| node.interfaces.get(position)) {
+                    all.push(EndCounters { node: node.name.clone(), interface: interface.clone(), counters });
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// The offloads in force on every interface: node, interface, offloads.
+    pub fn offloads(&self) -> Result<Vec<(String, String, Offloads)>> {
+        let each = self.nodes.iter().flat_map(|node| node.interfaces.iter().map(move |name| (node, name)));
+        each.map(|(node, name)| Ok((node.name.clone(), name.clone(), node.ethtool.get(name)?))).collect()
+    }
+}
+
+fn create_node(home: &Home, node: &Node) -> Result<BuiltNode> {
+    let inside = || {
+        settings::apply(node)?;
+        Ok((Netlink::open()?, Ethtool::open()?))
+    };
+    let (namespace, (netlink, ethtool)) =
+        home.create(inside).with_context(|| format!("making node {:?}", node.name))?;
+    Ok(BuiltNode { name: node.name.clone(), namespace, netlink, ethtool, interfaces: Vec::new() })
+}
+
+fn find_node<'a>(scenario: &'a Scenario, name: &str) -> Result<&'a Node> {
+    scenario.nodes.iter().find(|node| node.name == name).with_context(|| format!("no node {name:?}"))
+}
+
+/// A veth pair, each end created straight into its namespace.
+pub fn veth([mut near, far]: [LinkMessage; 2]) -> LinkMessage {
+    near.attributes.push(LinkAttribute::LinkInfo(vec![
+        LinkInfo::Kind(InfoKind::Veth),
+        LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(far))),
+    ]));
+    near
+}
+
+fn up(index: i32) -> LinkMessage {
+    let mut message = LinkMessage::default();
+    message.header.index = index.unsigned_abs();
+    message.header.flags = LinkFlags::Up;
+    message.header.change_mask = LinkFlags::Up;
+    message
+}
+
+/// IFLA_AF_SPEC { AF_INET6 { IFLA_INET6_ADDR_GEN_MODE: none } }.
+fn without_ipv6_address() -> LinkAttribute {
+    const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
+    const IN6_ADDR_GEN_MODE_NONE: u8 = 1;
+    let mode = [5u16, IFLA_INET6_ADDR_GEN_MODE].map(u16::to_ne_bytes).concat();
+    let mode = [mode, vec![IN6_ADDR_GEN_MODE_NONE, 0, 0, 0]].concat();
+    let family = u16::from(u8::from(AddressFamily::Inet6));
+    let family = [[12, family].map(u16::to_ne_bytes).concat(), mode].concat();
+    LinkAttribute::Other(DefaultNla::new(IFLA_AF_SPEC, family))
+}
+
+fn new_address(index: i32, address: InterfaceAddress) -> Result<AddressMessage> {
+    let mut message = AddressMessage::default();
+    message.header.index = u32::try_from(index)?;
+    message.header.prefix_len = address.0.prefix_len();
+    message.header.family = family(address.address());
+    message.header.flags = AddressHeaderFlags::Nodad;
+    message.attributes =
+        vec![AddressAttribute::Local(address.address()), AddressAttribute::Address(address.address())];
+    Ok(message)
+}
+
+fn new_route(index: i32, route: &Route) -> Result<RouteMessage> {
+    let address = |address: IpAddr| match address {
+        IpAddr::V4(address) => RouteAddress::Inet(address),
+        IpAddr::V6(address) => RouteAddress::Inet6(address),
+    };
+    let mut message = RouteMessage::default();
+    message.header = RouteHeader {
+        address_family: family(route.gateway),
+        destination_prefix_length: route.destination.prefix_len(),
+        table: RouteHeader::RT_TABLE_MAIN,
+        protocol: RouteProtocol::Static,
+        scope: RouteScope::Universe,
+        kind: RouteType::Unicast,
+        ..RouteHeader::default()
+    };
+    message.attributes = vec![
+        RouteAttribute::Destination(address(route.destination.addr())),
+        RouteAttribute::Gateway(address(route.gateway)),
+        RouteAttribute::Oif(u32::try_from(index)?),
+    ];
+    Ok(message)
+}
+
+fn family(address: IpAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
+}

@@ -1,0 +1,171 @@
+//! What this machine can run, found by trying each thing in a namespace that is thrown away.
+
+use crate::ethtool::Ethtool;
+use crate::namespace::Home;
+use crate::netlink::Netlink;
+use crate::network::veth;
+use crate::{environment, processors, queue, settings};
+use anyhow::{Context, Result};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
+use nettrial_scenario::{Offloads, Preflight, Problem, QueueLimit, Rate, Scenario, Shortfall};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
+use std::ffi::OsString;
+
+const INTERFACE: &str = "try0";
+const INTERFACE_INDEX: i32 = 100;
+
+/// Tries everything a trial needs.
+pub fn examine(home: &Home) -> Preflight {
+    let privileges = if home.is_root { "root" } else { "user_namespace" };
+    let mut missing = Vec::new();
+    let mut environment = environment::describe(privileges);
+    let tried = home.create(|| {
+        environment = environment::describe(privileges);
+        missing.extend(try_all());
+        Ok(())
+    });
+    if let Err(error) = tried {
+        missing.push(shortfall("a network namespace", &error, "allow this user to make network namespaces"));
+    }
+    Preflight { missing, limits: limits(home), environment }
+}
+
+fn shortfall(what: &str, error: &anyhow::Error, remedy: &str) -> Shortfall {
+    Shortfall { what: what.into(), why: format!("{error:#}"), remedy: remedy.into() }
+}
+
+/// Everything that fails in the calling thread's namespace, each tried whatever became of the others.
+fn try_all() -> Vec<Shortfall> {
+    let mut missing = Vec::new();
+    let mut attempt = |what: &str, remedy: &str, result: Result<()>| {
+        if let Err(error) = result {
+            missing.push(shortfall(what, &error, remedy));
+        }
+    };
+    attempt(
+        "network settings (sysctl)",
+        "make /proc/sys writable here; containers often mount it read-only",
+        settings::write("net.ipv4.ip_forward", "1"),
+    );
+    attempt("virtual links (veth)", "a kernel with CONFIG_VETH: modprobe veth", try_veth());
+    attempt("switches (bridge)", "a kernel with CONFIG_BRIDGE: modprobe bridge", try_bridge());
+    attempt(
+        "link rates and queues (HTB, pfifo)",
+        "a kernel with CONFIG_NET_SCH_HTB and CONFIG_NET_SCH_FIFO: modprobe sch_htb",
+        try_shaping(),
+    );
+    attempt(
+        "offload settings (ethtool)",
+        "a kernel with CONFIG_VETH",
+        Ethtool::open().and_then(|ethtool| ethtool.set(INTERFACE, Offloads::default())),
+    );
+    missing
+}
+
+fn try_veth() -> Result<()> {
+    let here = std::fs::File::open("/proc/thread-self/ns/net").context("opening the namespace")?;
+    let end = |name: &str, index: i32| {
+        let mut message = LinkMessage::default();
+        message.header.index = index.unsigned_abs();
+        message.attributes = vec![
+            LinkAttribute::IfName(name.to_owned()),
+            LinkAttribute::NetNsFd(std::os::fd::AsRawFd::as_raw_fd(&here)),
+        ];
+        message
+    };
+    let pair = veth([end(INTERFACE, INTERFACE_INDEX), end("try1", INTERFACE_INDEX + 1)]);
+    let mut netlink = Netlink::open()?;
+    netlink.create(RouteNetlinkMessage::NewLink(pair), "making a veth pair")?;
+    netlink.flush()
+}
+
+fn try_bridge() -> Result<()> {
+    let mut message = LinkMessage::default();
+    message.attributes = vec![
+        LinkAttribute::IfName("try2".to_owned()),
+        LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Bridge)]),
+    ];
+    let mut netlink = Netlink::open()?;
+    netlink.create(RouteNetlinkMessage::NewLink(message), "making a bridge")?;
+    netlink.flush()
+}
+
+fn try_shaping() -> Result<()> {
+    let mut netlink = Netlink::open()?;
+    let (rate, limit) = (Rate(1_000_000_000), QueueLimit::Packets(100));
+    queue::shape(&mut netlink, INTERFACE_INDEX, INTERFACE, rate, limit, 1500)?;
+    netlink.flush()
+}
+
+/// What trials can do without.
+fn limits(home: &Home) -> Vec<Shortfall> {
+    let mut limits = Vec::new();
+    if !home.is_root {
+        limits.push(Shortfall {
+            what: "processor time by host (cpu, service_demand)".into(),
+            why: "steering an interface's receive work to a processor needs root".into(),
+            remedy: "run as root; without it these two metrics are absent".into(),
+        });
+    }
+    let processors = processors::usable().len();
+    if processors < 3 {
+        limits.push(Shortfall {
+            what: "a processor for the router".into(),
+            why: format!("there are {processors} processors"),
+            remedy: "with three or more, forwarding falls on none that is measured; the record says on whose \
+                     it fell"
+                .into(),
+        });
+    }
+    for name in ["cubic", "bbr"] {
+        if let Err(error) = try_congestion_control(name) {
+            limits.push(shortfall(
+                &format!("congestion control {name}"),
+                &error,
+                &format!("modprobe tcp_{name}; stacks that use it cannot run without"),
+            ));
+        }
+    }
+    limits.push(Shortfall {
+        what: "delay on a link".into(),
+        why: "this version's lab has links without delay only".into(),
+        remedy: "none yet".into(),
+    });
+    limits
+}
+
+/// Whether a socket takes the congestion control; the kernel loads its module if it may.
+fn try_congestion_control(name: &str) -> Result<()> {
+    let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
+    setsockopt(&socket, sockopt::TcpCongestion, &OsString::from(name))
+        .with_context(|| format!("setsockopt(TCP_CONGESTION, {name:?})"))
+}
+
+/// What of `scenario` this backend, or this kernel, cannot do.
+pub fn scenario_problems(scenario: &Scenario) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for link in scenario.links.iter().filter(|link| link.delay.0 > 0) {
+        problems.push(Problem::new(
+            "delay",
+            format!("link {} - {}", link.ends[0].node, link.ends[1].node),
+            link.delay,
+            "0 ns",
+            "this version's lab has links without delay only",
+        ));
+    }
+    for node in &scenario.nodes {
+        if let Some(stack) = &node.stack
+            && try_congestion_control(&stack.congestion_control).is_err()
+        {
+            problems.push(Problem::new(
+                "congestion_control",
+                format!("stack {} of {}", stack.name, node.name),
+                &stack.congestion_control,
+                environment::congestion_controls().join(", "),
+                format!("this kernel does not have it; if it is a module: modprobe tcp_{}", stack.congestion_control),
+            ));
+        }
+    }
+    problems
+}

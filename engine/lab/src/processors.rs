@@ -1,0 +1,173 @@
+//! Which processor works for which node, and how busy it was.
+//!
+//! A host's processor runs its processes (affinity) and the receive work of its interfaces (receive
+//! packet steering, Documentation/networking/scaling.rst), so what /proc/stat says of that processor,
+//! softirq included, is the host's.
+
+use crate::namespace::{Home, Namespace};
+use anyhow::{Context, Result};
+use nettrial_scenario::{NodeKind, Scenario};
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
+use std::collections::HashMap;
+use std::fs;
+use std::time::Instant;
+
+/// Which processor each node's work is kept on.
+pub struct Placement {
+    by_node: HashMap<String, usize>,
+}
+
+/// The processors this process may use, in order.
+pub fn usable() -> Vec<usize> {
+    let set = sched_getaffinity(Pid::from_raw(0)).unwrap_or_else(|_| CpuSet::new());
+    (0..CpuSet::count()).filter(|&processor| set.is_set(processor).unwrap_or(false)).collect()
+}
+
+impl Placement {
+    /// A processor of its own for each host whose processor time is measured; the other nodes share
+    /// those that are left, or else the first host's (a sender's, by custom: receiving costs more).
+    ///
+    /// # Errors
+    /// The reason for which it cannot be had.
+    pub fn plan(scenario: &Scenario, home: &Home) -> Result<Self, String> {
+        let measured = &scenario.measurement.cpu;
+        let processors = usable();
+        if !home.is_root {
+            return Err("steering an interface's receive work to a processor needs root".into());
+        }
+        if processors.len() < measured.len() {
+            return Err(format!(
+                "{} hosts are to be measured and there are {} processors: each needs one of its own",
+                measured.len(),
+                processors.len()
+            ));
+        }
+        let mut by_node: HashMap<String, usize> =
+            measured.iter().cloned().zip(processors.iter().copied()).collect();
+        let left = &processors[measured.len()..];
+        let rest = scenario.nodes.iter().filter(|node| !measured.contains(&node.name));
+        for (number, node) in rest.enumerate() {
+            let processor = if left.is_empty() { processors[0] } else { left[number % left.len()] };
+            by_node.insert(node.name.clone(), processor);
+        }
+        Ok(Self { by_node })
+    }
+
+    /// The processor of `node`.
+    pub fn of(&self, node: &str) -> Option<usize> {
+        self.by_node.get(node).copied()
+    }
+
+    /// The other nodes on the processor of `node`, in the scenario's order.
+    pub fn neighbours(&self, scenario: &Scenario, node: &str) -> Vec<String> {
+        let shares = |other: &str| other != node && self.of(other) == self.of(node);
+        let names = scenario.nodes.iter().filter(|other| other.kind != NodeKind::Switch || shares(&other.name));
+        names.map(|other| other.name.clone()).filter(|other| shares(other)).collect()
+    }
+
+    /// Steers the receive work of `interfaces`, all of `node` in `namespace`, to the node's processor.
+    pub fn steer(&self, home: &Home, namespace: &Namespace, node: &str, interfaces: &[String]) -> Result<()> {
+        let Some(processor) = self.of(node) else { return Ok(()) };
+        let mask = mask_text(processor);
+        home.visit(namespace, || {
+            // Only a sysfs mounted from within the namespace shows the namespace's interfaces.
+            mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), None::<&str>)
+                .context("mounting /sys")?;
+            let steered = interfaces.iter().try_for_each(|interface| {
+                let path = format!("/sys/class/net/{interface}/queues/rx-0/rps_cpus");
+                fs::write(&path, &mask).with_context(|| format!("writing {mask} to {path}"))
+            });
+            umount2("/sys", MntFlags::MNT_DETACH).context("unmounting /sys")?;
+            steered
+        })
+    }
+}
+
+/// A processor as the kernel's bitmap: hexadecimal words of 32 bits, comma between them.
+fn mask_text(processor: usize) -> String {
+    let mut text = format!("{:x}", 1u32 << (processor % 32));
+    for _ in 0..processor / 32 {
+        text.push_str(",00000000");
+    }
+    text
+}
+
+/// A processor's clocks at one moment.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading {
+    at: Instant,
+    idle_ticks: u64,
+    steal_ticks: u64,
+}
+
+/// How a processor spent the time between two readings.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Use {
+    /// Neither idle nor taken by the hypervisor, nanoseconds.
+    pub busy_ns: u64,
+    /// Busy, in percent of the time.
+    pub busy_percent: f64,
+    /// Taken by the hypervisor, in percent of the time.
+    pub steal_percent: f64,
+}
+
+/// Reads every processor's clocks from /proc/stat (proc_stat(5)). Idle time there is exact to a tick of
+/// 10 ms; the busy columns are sampled and are not used.
+pub fn read() -> Result<HashMap<usize, Reading>> {
+    let at = Instant::now();
+    let text = fs::read_to_string("/proc/stat").context("reading /proc/stat")?;
+    Ok(parse(&text, at))
+}
+
+fn parse(text: &str, at: Instant) -> HashMap<usize, Reading> {
+    let row = |line: &str| {
+        let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
+        let processor: usize = words.next()?.parse().ok()?;
+        let columns: Vec<u64> = words.map(|word| word.parse().unwrap_or(0)).collect();
+        let column = |number: usize| columns.get(number).copied().unwrap_or(0);
+        // user nice system idle iowait irq softirq steal
+        Some((processor, Reading { at, idle_ticks: column(3) + column(4), steal_ticks: column(7) }))
+    };
+    text.lines().filter(|line| !line.starts_with("cpu ")).filter_map(row).collect()
+}
+
+impl Reading {
+    /// How the time until `later` was spent.
+    pub fn until(&self, later: &Self) -> Use {
+        // proc_stat(5): ticks of USER_HZ, which is 100 on every Linux.
+        const TICK_NS: u64 = 10_000_000;
+        let total = u64::try_from((later.at - self.at).as_nanos()).unwrap_or(u64::MAX);
+        let idle = later.idle_ticks.saturating_sub(self.idle_ticks) * TICK_NS;
+        let steal = later.steal_ticks.saturating_sub(self.steal_ticks) * TICK_NS;
+        let busy_ns = total.saturating_sub(idle).saturating_sub(steal);
+        let percent = |part: u64| if total == 0 { 0.0 } else { part as f64 / total as f64 * 100.0 };
+        Use { busy_ns, busy_percent: percent(busy_ns), steal_percent: percent(steal) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_processor_is_a_bit_of_the_bitmap() {
+        assert_eq!(mask_text(0), "1");
+        assert_eq!(mask_text(5), "20");
+        assert_eq!(mask_text(32), "1,00000000");
+        assert_eq!(mask_text(65), "2,00000000,00000000");
+    }
+
+    #[test]
+    fn busy_is_what_is_neither_idle_nor_stolen() {
+        let at = Instant::now();
+        let text = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 1 1 100 5 1 1 7 0 0\ncpu12 0 0 0 40 0 0 0 0 0 0\nintr 5\n";
+        let first = parse(text, at);
+        assert_eq!(first.len(), 2);
+        let later = parse("cpu0 9 9 9 150 5 9 9 17 0 0\n", at + Duration::from_secs(1));
+        let spent = first[&0].until(&later[&0]);
+        assert_eq!((spent.busy_ns, spent.busy_percent, spent.steal_percent), (400_000_000, 40.0, 10.0));
+    }
+}

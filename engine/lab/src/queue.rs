@@ -1,0 +1,161 @@
+//! Link shaping: HTB for the line rate, pfifo or bfifo for the queue, and their counters.
+//!
+//! A frame is charged what it occupies on an Ethernet wire: the bytes the kernel counts (header
+//! included) and 24 more for preamble, frame check sequence and inter-frame gap, 84 at least
+//! (IEEE 802.3 clauses 3 and 4.2.7). Exact only for frames that are what they seem: with segmentation
+//! offload on, a bundle of segments is charged those 24 bytes once.
+
+use crate::netlink::Netlink;
+use anyhow::Result;
+use netlink_packet_core::DefaultNla;
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
+use nettrial_scenario::{QueueLimit, Rate};
+
+/// Preamble 8, frame check sequence 4, inter-frame gap 12.
+const WIRE_OVERHEAD_BYTES: u16 = 24;
+/// The smallest frame, 64, with preamble and gap.
+const WIRE_MINIMUM_BYTES: u16 = 84;
+/// How much of the rate may pass at once after the link was idle. It must cover the lateness of the
+/// kernel's timer, or the rate is not reached.
+const BURST_NS: u64 = 160_000;
+/// Bytes an Ethernet header adds to an IP packet.
+const ETHERNET_HEADER_BYTES: u64 = 14;
+
+// include/uapi/linux/pkt_sched.h and rtnetlink.h
+const TCA_OPTIONS: u16 = 2;
+const TCA_HTB_PARMS: u16 = 1;
+const TCA_HTB_INIT: u16 = 2;
+const TCA_HTB_RATE64: u16 = 6;
+const TCA_HTB_CEIL64: u16 = 7;
+const TC_LINKLAYER_ETHERNET: u8 = 1;
+/// Nanoseconds of a packet scheduler tick (PSCHED_SHIFT is 6).
+const TICK_NS: u64 = 64;
+
+const SHAPER: TcHandle = TcHandle { major: 1, minor: 0 };
+const CLASS: TcHandle = TcHandle { major: 1, minor: 1 };
+const FIFO: TcHandle = TcHandle { major: 2, minor: 0 };
+
+/// What a queue has passed and dropped.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Bytes sent, Ethernet header included.
+    pub bytes: u64,
+    /// Frames sent.
+    pub packets: u64,
+    /// Frames dropped.
+    pub drops: u64,
+}
+
+fn message(interface: i32, parent: TcHandle, handle: TcHandle, kind: &str, options: Vec<u8>) -> TcMessage {
+    let mut message = TcMessage::with_index(interface);
+    message.header.parent = parent;
+    message.header.handle = handle;
+    message.attributes = vec![
+        TcAttribute::Kind(kind.to_owned()),
+        TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, options)),
+    ];
+    message
+}
+
+/// One netlink attribute: length, kind, value, padding.
+fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(value.len() + 4).expect("an attribute of this module is short");
+    let mut bytes = Vec::new();
+    bytes.extend(length.to_ne_bytes());
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend(value);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
+}
+
+/// `struct tc_htb_glob`: version 3, rate to quantum 10, default class 1.
+fn shaper_options() -> Vec<u8> {
+    let words: [u32; 5] = [3, 10, 1, 0, 0];
+    attribute(TCA_HTB_INIT, &words.map(u32::to_ne_bytes).concat())
+}
+
+/// `struct tc_ratespec`.
+fn rate_specification(bytes_per_second: u64) -> Vec<u8> {
+    let mut bytes = vec![0, TC_LINKLAYER_ETHERNET];
+    bytes.extend(WIRE_OVERHEAD_BYTES.to_ne_bytes());
+    bytes.extend(0i16.to_ne_bytes());
+    bytes.extend(WIRE_MINIMUM_BYTES.to_ne_bytes());
+    bytes.extend(u32::try_from(bytes_per_second).unwrap_or(u32::MAX).to_ne_bytes());
+    bytes
+}
+
+/// `struct tc_htb_opt` and the 64-bit rates.
+fn class_options(rate: Rate, mtu: u64) -> Vec<u8> {
+    let bytes_per_second = (rate.0 / 8).max(1);
+    let frame = mtu + ETHERNET_HEADER_BYTES + u64::from(WIRE_OVERHEAD_BYTES);
+    let burst = (bytes_per_second * BURST_NS / 1_000_000_000).max(2 * frame);
+    let ticks = u32::try_from(burst * 1_000_000_000 / bytes_per_second / TICK_NS).unwrap_or(u32::MAX);
+    let quantum = u32::try_from(frame).unwrap_or(u32::MAX);
+    let mut options = [rate_specification(bytes_per_second), rate_specification(bytes_per_second)].concat();
+    for word in [ticks, ticks, quantum, 0, 0] {
+        options.extend(word.to_ne_bytes());
+    }
+    [
+        attribute(TCA_HTB_PARMS, &options),
+        attribute(TCA_HTB_RATE64, &bytes_per_second.to_ne_bytes()),
+        attribute(TCA_HTB_CEIL64, &bytes_per_second.to_ne_bytes()),
+    ]
+    .concat()
+}
+
+/// Queues the requests that shape what `interface` sends.
+pub fn shape(
+    netlink: &mut Netlink,
+    interface: i32,
+    object: &str,
+    rate: Rate,
+    limit: QueueLimit,
+    mtu: u64,
+) -> Result<()> {
+    let shaper = message(interface, TcHandle::ROOT, SHAPER, "htb", shaper_options());
+    netlink.create(
+        RouteNetlinkMessage::NewQueueDiscipline(shaper),
+        format!("giving {object} a shaper (HTB)"),
+    )?;
+    let class = message(interface, SHAPER, CLASS, "htb", class_options(rate, mtu));
+    netlink.create(RouteNetlinkMessage::NewTrafficClass(class), format!("giving {object} the rate {rate}"))?;
+    let (kind, amount) = match limit {
+        QueueLimit::Packets(packets) => ("pfifo", packets),
+        QueueLimit::Bytes(size) => ("bfifo", u32::try_from(size.0)?),
+    };
+    let fifo = message(interface, CLASS, FIFO, kind, amount.to_ne_bytes().to_vec());
+    netlink.create(
+        RouteNetlinkMessage::NewQueueDiscipline(fifo),
+        format!("giving {object} a queue of {limit} ({kind})"),
+    )
+}
+
+/// The counters of every shaped interface of the namespace, by interface index.
+pub fn counters(netlink: &mut Netlink) -> Result<Vec<(i32, Counters)>> {
+    let answers = netlink.dump(RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default()))?;
+    let shapers = answers.into_iter().filter_map(|answer| match answer {
+        RouteNetlinkMessage::NewQueueDiscipline(message) if message.header.handle == SHAPER => Some(message),
+        _ => None,
+    });
+    Ok(shapers.map(|message| (message.header.index, read_counters(&message))).collect())
+}
+
+fn read_counters(message: &TcMessage) -> Counters {
+    let mut counters = Counters::default();
+    for attribute in &message.attributes {
+        if let TcAttribute::Stats2(statistics) = attribute {
+            for statistic in statistics {
+                match statistic {
+                    TcStats2::Basic(basic) => {
+                        counters.bytes = basic.bytes;
+                        counters.packets = basic.packets.into();
+                    }
+                    TcStats2::Queue(queue) => counters.drops = queue.drops.into(),
+                    _ => {}
+                }
+            }
+        }
+    }
+    counters
+}

@@ -1,0 +1,224 @@
+//! One trial, from building its network to its record.
+
+use crate::agents::{Agents, Pending};
+use crate::checks::{Findings, address};
+use crate::namespace::Home;
+use crate::network::{EndCounters, Network};
+use crate::processors::{self, Placement, Reading, Use};
+use anyhow::{Context, Result, bail};
+use nettrial_scenario::{
+    Absence, EndRecord, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, Record, Scenario, Traffic,
+};
+use nettrial_traffic::{Command, Cookie, Reply, Side};
+use nix::time::{ClockId, clock_gettime};
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// A flow ready to start.
+struct Ready<'a> {
+    flow: &'a Flow,
+    side: Side,
+    destination: SocketAddr,
+}
+
+/// Runs `scenario`, which has passed the lab's check.
+pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
+    let started_unix_ns = nanoseconds(SystemTime::now().duration_since(UNIX_EPOCH)?);
+    let mut phases = Phases::default();
+    let mut begin = Instant::now();
+    let mut lap = || nanoseconds(std::mem::replace(&mut begin, Instant::now()).elapsed());
+
+    let placement = if scenario.measurement.cpu.is_empty() {
+        Err("the study does not ask for it".to_owned())
+    } else {
+        Placement::plan(scenario, home)
+    };
+    let mut network = Network::build(home, scenario, placement.as_ref().ok())?;
+    phases.network_ns = lap();
+
+    let mut findings = Findings::default();
+    let cookie = Cookie(rand::random());
+    let mut agents = Agents::start(&network, scenario, placement.as_ref().ok())?;
+    findings.offloads(&network, scenario)?;
+    findings.path_mtus(&mut agents, scenario, cookie)?;
+    let ready = prepare(&mut agents, scenario, cookie, &mut findings)?;
+    let before = network.counters()?;
+    phases.checks_ns = lap();
+
+    let clock = clock_offset_ns()?;
+    let idle = processors::read()?;
+    let flows = drive(&mut agents, scenario, &ready)?;
+    let busy = processors::read()?;
+    findings.clock(clock_offset_ns()? - clock);
+    phases.traffic_ns = lap();
+
+    let ends = difference(network.counters()?, &before);
+    findings.drops(scenario, &ends);
+    let use_of = usage(&idle, &busy);
+    for (processor, spent) in &use_of {
+        findings.processor(&processor_object(scenario, placement.as_ref().ok(), *processor), *spent);
+    }
+    let (hosts, absent) = hosts(scenario, &placement, &use_of.into_iter().collect(), &flows);
+    drop(agents);
+    drop(network);
+    phases.tear_down_ns = lap();
+
+    Ok(Record {
+        format: FORMAT,
+        backend: "lab".into(),
+        engine_version: env!("CARGO_PKG_VERSION").into(),
+        started_unix_ns,
+        phases,
+        flows,
+        hosts,
+        ends: ends.into_iter().map(end_record).collect(),
+        checks: findings.checks,
+        warnings: findings.warnings,
+        absent,
+    })
+}
+
+/// Opens every flow's receiver and looks at a connection of each.
+fn prepare<'a>(
+    agents: &mut Agents,
+    scenario: &'a Scenario,
+    cookie: Cookie,
+    findings: &mut Findings,
+) -> Result<Vec<Ready<'a>>> {
+    let mut ready = Vec::new();
+    for flow in &scenario.workload {
+        let side = |host: &str| -> Result<Side> {
+            let stack = scenario.nodes.iter().find(|node| node.name == host).and_then(|node| node.stack.as_ref());
+            let stack = stack.with_context(|| format!("{host} has no stack"))?;
+            Ok(Side {
+                flow: flow.clone(),
+                cookie,
+                address: address(scenario, host, flow.ip)?,
+                congestion_control: stack.congestion_control.clone(),
+            })
+        };
+        let receiver = side(&flow.to)?;
+        let target = receiver.address;
+        let Reply::Listening { port } = agents.ask(&flow.to, Command::Listen(receiver))? else {
+            bail!("the agent of {} opened no port for flow {:?}", flow.to, flow.name);
+        };
+        let destination = SocketAddr::new(target, port);
+        let sender = side(&flow.from)?;
+        findings.connection(agents, scenario, flow, &sender, destination)?;
+        ready.push(Ready { flow, side: sender, destination });
+    }
+    Ok(ready)
+}
+
+/// Starts all flows at once and waits for the last to end.
+fn drive(agents: &mut Agents, scenario: &Scenario, ready: &[Ready]) -> Result<Vec<FlowRecord>> {
+    let sample_ns = scenario.measurement.interval.0;
+    let start = |flow: &Ready| {
+        let command = Command::Start { side: flow.side.clone(), destination: flow.destination, sample_ns };
+        agents.order(&flow.flow.from, command)
+    };
+    let pending = ready.iter().map(start).collect::<Result<Vec<Pending>>>()?;
+    let mut flows = Vec::new();
+    for (pending, ready) in pending.iter().zip(ready) {
+        match agents.collect(pending, true).with_context(|| format!("flow {:?}", ready.flow.name))? {
+            Reply::Finished(flow) => flows.push(*flow),
+            other => bail!("flow {:?} ended with {other:?}", ready.flow.name),
+        }
+    }
+    Ok(flows)
+}
+
+fn nanoseconds(span: std::time::Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The wall clock less the monotonic clock.
+fn clock_offset_ns() -> Result<i64> {
+    let read = |clock| -> Result<i64> {
+        let time = clock_gettime(clock).context("reading a clock")?;
+        Ok(time.tv_sec() * 1_000_000_000 + time.tv_nsec())
+    };
+    Ok(read(ClockId::CLOCK_REALTIME)? - read(ClockId::CLOCK_MONOTONIC)?)
+}
+
+fn difference(mut after: Vec<EndCounters>, before: &[EndCounters]) -> Vec<EndCounters> {
+    for end in &mut after {
+        let same = |other: &&EndCounters| other.node == end.node && other.interface == end.interface;
+        if let Some(earlier) = before.iter().find(same) {
+            end.counters.bytes = end.counters.bytes.saturating_sub(earlier.counters.bytes);
+            end.counters.packets = end.counters.packets.saturating_sub(earlier.counters.packets);
+            end.counters.drops = end.counters.drops.saturating_sub(earlier.counters.drops);
+        }
+    }
+    after
+}
+
+fn end_record(end: EndCounters) -> EndRecord {
+    EndRecord {
+        node: end.node,
+        interface: end.interface,
+        bytes: end.counters.bytes,
+        frames_pkts: end.counters.packets,
+        drops_pkts: end.counters.drops,
+    }
+}
+
+/// How each usable processor spent the traffic's time, by number.
+fn usage(before: &HashMap<usize, Reading>, after: &HashMap<usize, Reading>) -> Vec<(usize, Use)> {
+    let spent = |processor| Some((processor, before.get(&processor)?.until(after.get(&processor)?)));
+    processors::usable().into_iter().filter_map(spent).collect()
+}
+
+/// A processor in words: its number, and the nodes whose work is kept on it.
+fn processor_object(scenario: &Scenario, placement: Option<&Placement>, processor: usize) -> String {
+    let here = |name: &&str| placement.is_some_and(|placement| placement.of(name) == Some(processor));
+    let nodes: Vec<&str> = scenario.nodes.iter().map(|node| node.name.as_str()).filter(here).collect();
+    if nodes.is_empty() {
+        format!("processor {processor}")
+    } else {
+        format!("processor {processor} ({})", nodes.join(", "))
+    }
+}
+
+fn hosts(
+    scenario: &Scenario,
+    placement: &Result<Placement, String>,
+    use_of: &HashMap<usize, Use>,
+    flows: &[FlowRecord],
+) -> (Vec<HostRecord>, Vec<Absence>) {
+    let mut absent = Vec::new();
+    let hosts = scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host).map(|node| {
+        let name = node.name.clone();
+        let measured = scenario.measurement.cpu.contains(&name);
+        if let (Err(reason), true) = (placement, measured) {
+            for metric in ["cpu", "service_demand"] {
+                absent.push(Absence { metric: metric.into(), object: name.clone(), reason: reason.clone() });
+            }
+        }
+        let placement = placement.as_ref().ok();
+        let processor = placement.and_then(|placement| placement.of(&name));
+        let spent = processor.filter(|_| measured).and_then(|processor| use_of.get(&processor).copied());
+        let kilobytes = transferred(scenario, &name, flows) as f64 / 1000.0;
+        HostRecord {
+            processor: processor.and_then(|processor| u32::try_from(processor).ok()),
+            processor_shared_with: placement.map_or_else(Vec::new, |placement| placement.neighbours(scenario, &name)),
+            cpu_percent: spent.map(|spent| spent.busy_percent),
+            cpu_busy_ns: spent.map(|spent| spent.busy_ns),
+            service_demand_us_per_kb: spent
+                .filter(|_| kilobytes > 0.0)
+                .map(|spent| spent.busy_ns as f64 / 1000.0 / kilobytes),
+            name,
+        }
+    });
+    (hosts.collect(), absent)
+}
+
+/// Payload bytes of the transfers that `host` sent or received.
+fn transferred(scenario: &Scenario, host: &str, flows: &[FlowRecord]) -> u64 {
+    let of_host = |(flow, record): (&Flow, &FlowRecord)| {
+        let counts = matches!(flow.traffic, Traffic::Transfer(_)) && (flow.from == host || flow.to == host);
+        counts.then_some(record.bytes)
+    };
+    scenario.workload.iter().zip(flows).filter_map(of_host).sum()
+}

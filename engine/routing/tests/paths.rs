@@ -1,0 +1,121 @@
+//! Routes and paths on small graphs, and on random ones.
+
+use nettrial_routing::Paths;
+use nettrial_scenario::Scenario;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::net::IpAddr;
+
+fn stack() -> Value {
+    let buffer = json!({"minimum": "4 KiB", "initial": "16 KiB", "maximum": "4 MiB"});
+    json!({"name": "s", "congestion_control": "reno", "receive_buffer": buffer, "send_buffer": buffer,
+           "window_scaling": true, "sack": true, "timestamps": true})
+}
+
+fn node(name: &str, kind: &str) -> Value {
+    match kind {
+        "host" => json!({"name": name, "kind": kind, "stack": stack()}),
+        _ => json!({"name": name, "kind": kind}),
+    }
+}
+
+fn end(node: &str, interface: &str, mtu: u32, addresses: &[&str]) -> Value {
+    json!({"node": node, "interface": interface, "mtu": format!("{mtu} B"), "addresses": addresses})
+}
+
+fn scenario(nodes: Vec<Value>, links: Vec<[Value; 2]>) -> Scenario {
+    let links: Vec<Value> = links.into_iter().map(|ends| json!({"ends": ends})).collect();
+    serde_json::from_value(json!({
+        "format": 1, "nodes": nodes, "links": links, "routing": "shortest_path", "workload": [],
+        "measurement": {"interval": "100 ms", "cpu": [], "queue_drops": "allowed"},
+    }))
+    .unwrap()
+}
+
+fn address(text: &str) -> IpAddr {
+    text.parse().unwrap()
+}
+
+#[test]
+fn a_router_between_two_hosts() {
+    let scenario = scenario(
+        vec![node("a", "host"), node("r", "router"), node("b", "host")],
+        vec![
+            [end("a", "e0", 9000, &["fd00:1::1/64"]), end("r", "e0", 9000, &["fd00:1::2/64"])],
+            [end("r", "e1", 4000, &["fd00:2::1/64"]), end("b", "e0", 9000, &["fd00:2::2/64"])],
+        ],
+    );
+    let paths = Paths::new(&scenario);
+    let routes = paths.routes();
+    assert_eq!(routes.len(), 2, "{routes:?}");
+    assert!(routes.iter().any(|route| route.node == "a" && route.gateway == address("fd00:1::2")));
+    assert!(routes.iter().any(|route| route.node == "b" && route.gateway == address("fd00:2::1")));
+    assert_eq!(paths.path_mtu("a", address("fd00:2::2")), Some(4000));
+    assert_eq!(paths.path_mtu("b", address("fd00:1::1")), Some(9000));
+    assert_eq!(paths.path("a", address("fd00:9::1")), None);
+}
+
+#[test]
+fn switches_are_crossed_to_the_router_behind_them() {
+    let scenario = scenario(
+        vec![node("a", "host"), node("s", "switch"), node("r", "router"), node("b", "host")],
+        vec![
+            [end("a", "e0", 1500, &["10.0.1.1/24"]), end("s", "p0", 1400, &[])],
+            [end("s", "p1", 1400, &[]), end("r", "e0", 1500, &["10.0.1.9/24"])],
+            [end("r", "e1", 1500, &["10.0.2.9/24"]), end("b", "e0", 1500, &["10.0.2.1/24"])],
+        ],
+    );
+    let paths = Paths::new(&scenario);
+    let route = paths.routes().into_iter().find(|route| route.node == "a").unwrap();
+    assert_eq!((route.gateway, route.interface.as_str()), (address("10.0.1.9"), "e0"));
+    assert_eq!(paths.path("a", address("10.0.2.1")).unwrap().len(), 3);
+    assert_eq!(paths.path_mtu("a", address("10.0.2.1")), Some(1400));
+    assert_eq!(paths.path_mtu("a", address("10.0.1.9")), Some(1400));
+}
+
+#[test]
+fn hosts_do_not_forward() {
+    let scenario = scenario(
+        vec![node("a", "host"), node("middle", "host"), node("b", "host")],
+        vec![
+            [end("a", "e0", 1500, &["10.0.1.1/24"]), end("middle", "e0", 1500, &["10.0.1.2/24"])],
+            [end("middle", "e1", 1500, &["10.0.2.2/24"]), end("b", "e0", 1500, &["10.0.2.1/24"])],
+        ],
+    );
+    let paths = Paths::new(&scenario);
+    assert!(paths.routes().is_empty());
+    assert_eq!(paths.path("a", address("10.0.2.1")), None);
+}
+
+proptest! {
+    /// On a random connected graph of routers every pair is joined by a path without a loop that
+    /// follows the routes.
+    #[test]
+    fn random_graphs_are_loop_free(parents in prop::collection::vec(any::<prop::sample::Index>(), 1..20),
+                                   extra in prop::collection::vec(any::<(prop::sample::Index, prop::sample::Index)>(), 0..12)) {
+        let count = parents.len() + 1;
+        let mut edges: Vec<(usize, usize)> =
+            parents.iter().enumerate().map(|(number, parent)| (parent.index(number + 1), number + 1)).collect();
+        edges.extend(extra.iter().map(|(a, b)| (a.index(count), b.index(count))).filter(|(a, b)| a != b));
+        let nodes = (0..count).map(|number| node(&format!("r{number}"), "router")).collect();
+        let links = edges.iter().enumerate().map(|(number, (a, b))| {
+            let network = format!("10.{}.{}", number / 250, number % 250);
+            [end(&format!("r{a}"), &format!("l{number}"), 1500, &[&format!("{network}.1/24")]),
+             end(&format!("r{b}"), &format!("l{number}"), 1500, &[&format!("{network}.2/24")])]
+        }).collect();
+        let scenario = scenario(nodes, links);
+        let paths = Paths::new(&scenario);
+        for link in &scenario.links {
+            for target in &link.ends {
+                for source in 0..count {
+                    let path = paths.path(&format!("r{source}"), target.addresses[0].address()).unwrap();
+                    let mut visited: Vec<&str> = path.iter().map(|end| end.node.as_str()).collect();
+                    visited.sort_unstable();
+                    let before = visited.len();
+                    visited.dedup();
+                    prop_assert_eq!(before, visited.len());
+                }
+            }
+        }
+    }
+}

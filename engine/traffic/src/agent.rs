@@ -1,0 +1,49 @@
+//! The agent's loop: orders in, reports out.
+
+use crate::protocol::{Command, Order, Reply, Report};
+use crate::{flow, listener, path_mtu};
+use anyhow::Result;
+use std::io::{BufRead, Write};
+use std::time::Duration;
+
+/// Serves orders from `input` until it ends, answering on standard output.
+///
+/// # Errors
+/// Fails if the input cannot be read, or a line of it is no order.
+pub fn run(input: impl BufRead) -> Result<()> {
+    for line in input.lines() {
+        let order: Order = serde_json::from_str(&line?)?;
+        match order.command {
+            Command::Inspect { .. } | Command::ProbePathMtu { .. } | Command::Start { .. } => {
+                std::thread::spawn(move || answer(order.number, order.command));
+            }
+            quick => answer(order.number, quick),
+        }
+    }
+    Ok(())
+}
+
+fn answer(number: u64, command: Command) {
+    let reply = execute(command).unwrap_or_else(|error| Reply::Failed { message: format!("{error:#}") });
+    let line = serde_json::to_string(&Report { number, reply }).expect("a report is always representable");
+    let mut output = std::io::stdout().lock();
+    // Whoever gave the order is gone if this fails; the end of the input then ends the agent.
+    let _ = writeln!(output, "{line}").and_then(|()| output.flush());
+}
+
+fn execute(command: Command) -> Result<Reply> {
+    Ok(match command {
+        Command::Listen(side) => Reply::Listening { port: listener::listen(side)? },
+        Command::Respond { cookie, address } => Reply::Listening { port: path_mtu::respond(cookie, address)? },
+        Command::ProbePathMtu { cookie, address, destination, expected } => {
+            Reply::PathMtu(path_mtu::probe(cookie, address, destination, expected)?)
+        }
+        Command::Inspect { side, destination } => {
+            let (mss_bytes, congestion_control) = listener::inspect(&side, destination)?;
+            Reply::Inspected { mss_bytes, congestion_control }
+        }
+        Command::Start { side, destination, sample_ns } => {
+            Reply::Finished(Box::new(flow::run(&side, destination, Duration::from_nanos(sample_ns))?))
+        }
+    })
+}

@@ -1,0 +1,72 @@
+//! The secret that opens a trial's data ports.
+
+use serde::{Deserialize, Serialize};
+use std::io::{self, Read, Write};
+
+/// Bytes of a cookie.
+pub const COOKIE_BYTES: usize = 16;
+
+/// A trial's secret. A connection that does not begin with it is closed unanswered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Cookie(
+    /// Random bytes.
+    pub [u8; COOKIE_BYTES],
+);
+
+/// Why a connection was opened: its first byte after the cookie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To look at the connection before the trial; no traffic follows.
+    Inspect,
+    /// To carry the flow's traffic.
+    Traffic,
+}
+
+impl Cookie {
+    /// Opens a connection for `purpose`.
+    pub fn open(&self, stream: &mut impl Write, purpose: Purpose) -> io::Result<()> {
+        let mut opening = [0; COOKIE_BYTES + 1];
+        opening[..COOKIE_BYTES].copy_from_slice(&self.0);
+        opening[COOKIE_BYTES] = match purpose {
+            Purpose::Inspect => 0,
+            Purpose::Traffic => 1,
+        };
+        stream.write_all(&opening)
+    }
+
+    /// Reads a connection's opening; an error if it is not this trial's.
+    pub fn admit(&self, stream: &mut impl Read) -> io::Result<Purpose> {
+        let mut opening = [0; COOKIE_BYTES + 1];
+        stream.read_exact(&mut opening)?;
+        let refuse = |why| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        if opening[..COOKIE_BYTES] != self.0 {
+            return refuse("the connection did not show this trial's cookie");
+        }
+        match opening[COOKIE_BYTES] {
+            0 => Ok(Purpose::Inspect),
+            1 => Ok(Purpose::Traffic),
+            _ => refuse("the connection's purpose is unknown"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn only_the_cookie_and_a_known_purpose_are_admitted(secret: [u8; COOKIE_BYTES], bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            let cookie = Cookie(secret);
+            let mut opening = Vec::new();
+            cookie.open(&mut opening, Purpose::Traffic).unwrap();
+            prop_assert_eq!(cookie.admit(&mut opening.as_slice()).unwrap(), Purpose::Traffic);
+            let known = bytes.len() > COOKIE_BYTES && bytes[..COOKIE_BYTES] == secret && bytes[COOKIE_BYTES] < 2;
+            prop_assert_eq!(cookie.admit(&mut bytes.as_slice()).is_ok(), known);
+            opening[3] ^= 1;
+            prop_assert!(cookie.admit(&mut opening.as_slice()).is_err());
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Generates and measures traffic: the agent that runs on each host of a trial.
+//!
+//! An agent is controlled over its standard input and output by whoever started it ([`run_agent`]): it
+//! has no control port. Data ports are opened for one trial and serve only connections that begin
+//! with that trial's secret [`Cookie`]. All figures of a flow are taken at its sender; the receiver
+//! confirms what it read, and stamps the requests it answers.
+//!
+//! Each transport and each kind of traffic is one module behind [`flow::run`] (the sender's side) and
+//! [`listener`] (the receiver's); [`problems`] names what is not carried.
+
+mod agent;
+mod cookie;
+mod exchange;
+mod flow;
+mod listener;
+mod path_mtu;
+mod protocol;
+mod sampler;
+mod statistics;
+mod tcp;
+mod transfer;
+
+pub use agent::run as run_agent;
+pub use cookie::Cookie;
+pub use protocol::{Command, Order, PathMtu, Reply, Report, Side};
+
+use nettrial_scenario::{Flow, Problem, Transport};
+
+/// What of `flow` the agent cannot carry; empty if it can.
+pub fn problems(flow: &Flow) -> Vec<Problem> {
+    match flow.transport {
+        Transport::Tcp => Vec::new(),
+        Transport::Udp | Transport::Mptcp => vec![Problem::new(
+            "transport",
+            format!("flow {:?}", flow.name),
+            format!("{:?}", flow.transport).to_lowercase(),
+            "tcp",
+            "this version's agent carries TCP only",
+        )],
+    }
+}

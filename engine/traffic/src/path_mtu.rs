@@ -1,0 +1,119 @@
+//! Path MTU, one direction, by UDP packets that may not be fragmented and the answers to them.
+//!
+//! The kernel's own idea of the path MTU is left aside (IP_PMTUDISC_PROBE, ip(7)), so a path whose
+//! routers send no ICMP is measured as well as one whose routers do (RFC 8899 section 3).
+
+use crate::cookie::COOKIE_BYTES;
+use crate::{Cookie, PathMtu};
+use anyhow::{Context, Result};
+use nettrial_scenario::IpVersion;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+/// Bytes of a UDP header (RFC 768).
+const UDP_HEADER_BYTES: u64 = 8;
+/// Cookie and the probe's number.
+const PROBE_BYTES: usize = COOKIE_BYTES + 8;
+/// How long an answer may take before the probe is sent again, one entry a try.
+const WAITS: [Duration; 3] =
+    [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(400)];
+
+/// Answers probes to `address` from a thread of its own until the agent ends; gives the port.
+pub fn respond(cookie: Cookie, address: IpAddr) -> Result<u16> {
+    let socket = UdpSocket::bind((address, 0)).with_context(|| format!("binding to {address}"))?;
+    let port = socket.local_addr()?.port();
+    std::thread::spawn(move || {
+        let mut packet = vec![0; 1 << 16];
+        while let Ok((length, from)) = socket.recv_from(&mut packet) {
+            if length >= PROBE_BYTES && packet[..COOKIE_BYTES] == cookie.0 {
+                // An answer that is lost is asked for again.
+                let _ = socket.send_to(&packet[..PROBE_BYTES], from);
+            }
+        }
+    });
+    Ok(port)
+}
+
+/// Finds the largest packet up to one byte above `expected` that reaches `destination`.
+pub fn probe(cookie: Cookie, address: IpAddr, destination: SocketAddr, expected: u64) -> Result<PathMtu> {
+    let socket = UdpSocket::bind((address, 0)).with_context(|| format!("binding to {address}"))?;
+    forbid_fragmentation(&socket)?;
+    socket.connect(destination).with_context(|| format!("choosing {destination}"))?;
+    let mut prober = Prober { socket, cookie, number: 0, version: IpVersion::of(destination.ip()) };
+    if prober.passes(expected)? {
+        return Ok(PathMtu { largest: expected, exceeded: prober.passes(expected + 1)? });
+    }
+    let (mut passing, mut failing) = (prober.version.minimum_mtu(), expected);
+    if passing >= expected || !prober.passes(passing)? {
+        return Ok(PathMtu { largest: 0, exceeded: false });
+    }
+    while failing - passing > 1 {
+        let middle = passing + (failing - passing) / 2;
+        if prober.passes(middle)? { passing = middle } else { failing = middle }
+    }
+    Ok(PathMtu { largest: passing, exceeded: false })
+}
+
+struct Prober {
+    socket: UdpSocket,
+    cookie: Cookie,
+    number: u64,
+    version: IpVersion,
+}
+
+impl Prober {
+    /// Whether an IP packet of `size` bytes is answered.
+    fn passes(&mut self, size: u64) -> Result<bool> {
+        let headers = self.version.header_bytes() + UDP_HEADER_BYTES;
+        let Some(length) = size.checked_sub(headers).and_then(|length| usize::try_from(length).ok()) else {
+            return Ok(false);
+        };
+        let mut packet = vec![0; length.max(PROBE_BYTES)];
+        packet[..COOKIE_BYTES].copy_from_slice(&self.cookie.0);
+        for wait in WAITS {
+            self.number += 1;
+            packet[COOKIE_BYTES..PROBE_BYTES].copy_from_slice(&self.number.to_be_bytes());
+            match self.socket.send(&packet) {
+                Ok(_) => {}
+                Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => return Ok(false),
+                // An ICMP error to an earlier probe shows at the next call: not this probe's fate.
+                Err(error) if error.raw_os_error() == Some(libc::ECONNREFUSED) => continue,
+                Err(error) => return Err(error).context("sending a path MTU probe"),
+            }
+            if self.answered(wait)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the latest probe's answer comes within `wait`.
+    fn answered(&self, wait: Duration) -> Result<bool> {
+        self.socket.set_read_timeout(Some(wait))?;
+        let mut answer = [0; PROBE_BYTES];
+        while let Ok(length) = self.socket.recv(&mut answer) {
+            if length == PROBE_BYTES && answer[COOKIE_BYTES..] == self.number.to_be_bytes() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Sets "do not fragment" and tells the kernel not to apply a path MTU of its own.
+fn forbid_fragmentation(socket: &UdpSocket) -> Result<()> {
+    let (level, option, value) = if socket.local_addr()?.is_ipv4() {
+        (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE)
+    } else {
+        (libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_PROBE)
+    };
+    let length = libc::socklen_t::try_from(size_of_val(&value)).expect("the size of an integer");
+    // SAFETY: `value` is a readable integer of `length` bytes, and the descriptor is open.
+    let status =
+        unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), length) };
+    if status != 0 {
+        return Err(std::io::Error::last_os_error()).context("forbidding fragmentation");
+    }
+    Ok(())
+}

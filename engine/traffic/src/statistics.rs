@@ -1,0 +1,135 @@
+//! Summaries of many values in constant memory, and jitter.
+
+use hdrhistogram::Histogram;
+use nettrial_scenario::Distribution;
+
+/// Significant decimal digits of a percentile.
+const PERCENTILE_DIGITS: u8 = 3;
+
+/// Gathers durations. Mean and deviation are exact (Welford's update); percentiles come from an HDR
+/// histogram with [`PERCENTILE_DIGITS`] significant digits.
+pub struct Durations {
+    histogram: Histogram<u64>,
+    minimum_ns: u64,
+    maximum_ns: u64,
+    mean_ns: f64,
+    squares: f64,
+}
+
+impl Default for Durations {
+    fn default() -> Self {
+        let histogram =
+            Histogram::new(PERCENTILE_DIGITS).expect("the number of digits is in the library's range");
+        Self { histogram, minimum_ns: u64::MAX, maximum_ns: 0, mean_ns: 0.0, squares: 0.0 }
+    }
+}
+
+impl Durations {
+    /// Adds a duration in nanoseconds.
+    pub fn record(&mut self, value_ns: u64) {
+        self.histogram.record(value_ns).expect("a histogram made by `new` grows with its values");
+        self.minimum_ns = self.minimum_ns.min(value_ns);
+        self.maximum_ns = self.maximum_ns.max(value_ns);
+        let value = value_ns as f64;
+        let difference = value - self.mean_ns;
+        self.mean_ns += difference / self.histogram.len() as f64;
+        self.squares += difference * (value - self.mean_ns);
+    }
+
+    /// The summary, in microseconds.
+    pub fn distribution_us(&self) -> Distribution {
+        let count = self.histogram.len();
+        if count == 0 {
+            return Distribution::default();
+        }
+        let (minimum, maximum) = (self.minimum_ns as f64, self.maximum_ns as f64);
+        let percentile = |quantile| {
+            (self.histogram.value_at_quantile(quantile) as f64).clamp(minimum, maximum) / 1e3
+        };
+        let variance = if count > 1 { self.squares / (count - 1) as f64 } else { 0.0 };
+        Distribution {
+            count,
+            mean: self.mean_ns / 1e3,
+            deviation: variance.sqrt() / 1e3,
+            minimum: minimum / 1e3,
+            p50: percentile(0.50),
+            p90: percentile(0.90),
+            p99: percentile(0.99),
+            maximum: maximum / 1e3,
+        }
+    }
+}
+
+/// Jitter of a series of transit times, by two definitions.
+#[derive(Default)]
+pub struct Jitter {
+    previous_ns: Option<i64>,
+    smoothed_ns: f64,
+    absolute_sum_ns: f64,
+    differences: u64,
+}
+
+impl Jitter {
+    /// Adds the transit time of the next packet: its arrival by the receiver's clock less its departure
+    /// by the sender's. A constant offset between the clocks cancels out.
+    pub fn record(&mut self, transit_ns: i64) {
+        if let Some(previous) = self.previous_ns.replace(transit_ns) {
+            let difference = transit_ns.wrapping_sub(previous).unsigned_abs() as f64;
+            self.smoothed_ns += (difference - self.smoothed_ns) / 16.0;
+            self.absolute_sum_ns += difference;
+            self.differences += 1;
+        }
+    }
+
+    /// RFC 3550 appendix A.8, the last value of the smoothed series, microseconds; `None` before the
+    /// second packet.
+    pub fn rfc3550_us(&self) -> Option<f64> {
+        (self.differences > 0).then_some(self.smoothed_ns / 1e3)
+    }
+
+    /// The mean of |D|, microseconds; `None` before the second packet.
+    pub fn difference_mean_us(&self) -> Option<f64> {
+        (self.differences > 0).then(|| self.absolute_sum_ns / self.differences as f64 / 1e3)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_known_set_has_its_known_summary() {
+        let mut durations = Durations::default();
+        for value in [2, 4, 4, 4, 5, 5, 7, 9] {
+            durations.record(value * 1000);
+        }
+        let summary = durations.distribution_us();
+        assert_eq!((summary.count, summary.minimum, summary.maximum), (8, 2.0, 9.0));
+        assert!((summary.mean - 5.0).abs() < 1e-9);
+        assert!((summary.deviation - (32.0f64 / 7.0).sqrt()).abs() < 1e-9);
+        assert!((summary.p50 - 4.0).abs() < 0.01, "{}", summary.p50);
+        assert_eq!(Durations::default().distribution_us(), Distribution::default());
+    }
+
+    #[test]
+    fn jitter_by_both_definitions() {
+        let mut jitter = Jitter::default();
+        assert_eq!(jitter.rfc3550_us(), None);
+        for transit in [1_000_000, 1_016_000, 1_000_000] {
+            jitter.record(transit);
+        }
+        // |D| is 16 us twice: J = 1, then 1 + 15/16.
+        assert_eq!(jitter.rfc3550_us(), Some(1.9375));
+        assert_eq!(jitter.difference_mean_us(), Some(16.0));
+    }
+
+    #[test]
+    fn jitter_does_not_see_a_clock_offset() {
+        let (mut one, mut other) = (Jitter::default(), Jitter::default());
+        for transit in [5_000, 9_000, 4_000, 4_500] {
+            one.record(transit);
+            other.record(transit - 1_700_000_000_000_000_000);
+        }
+        assert_eq!(one.rfc3550_us(), other.rfc3550_us());
+    }
+}
