@@ -118,10 +118,6 @@ class EndRecord(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
-    bytes: Annotated[int, Field(ge=0)]
-    """
-    Bytes sent, Ethernet header included.
-    """
     drops_pkts: Annotated[int, Field(ge=0)]
     """
     Frames dropped by the queue.
@@ -137,6 +133,10 @@ class EndRecord(BaseModel):
     node: str
     """
     The node that sends.
+    """
+    wire_bytes: Annotated[int, Field(ge=0)]
+    """
+    Bytes sent as they occupy the wire: preamble, frame check sequence and gap counted.
     """
 
 

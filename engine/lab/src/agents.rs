@@ -65,9 +65,10 @@ impl Agents {
     /// Waits for an order's answer: without end for a flow, which watches over itself, else [`QUICK`].
     pub fn collect(&mut self, pending: &Pending, is_flow: bool) -> Result<Reply> {
         loop {
-            let known = self.early.iter().position(|(host, report)| {
-                *host == pending.host && report.number == pending.number
-            });
+            let known = self
+                .early
+                .iter()
+                .position(|(host, report)| *host == pending.host && report.number == pending.number);
             if let Some(position) = known {
                 return match self.early.swap_remove(position).1.reply {
                     Reply::Failed { message } => bail!("{}: {message}", pending.host),

@@ -3,19 +3,16 @@
 use crate::agents::Agents;
 use crate::network::{EndCounters, Network};
 use crate::processors::Use;
+use crate::wire::TIMESTAMPS_BYTES;
 use anyhow::{Result, bail};
 use nettrial_routing::{Paths, address_of};
-use nettrial_scenario::{
-    Check, Flow, IpVersion, QueueDrops, Scenario, Stack, Warning,
-};
+use nettrial_scenario::{Check, Flow, IpVersion, QueueDrops, Scenario, Stack, Warning};
 use nettrial_traffic::{Command, Cookie, PathMtu, Reply, Side};
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 
 /// Bytes of a TCP header without options (RFC 9293 section 3.1).
 const TCP_HEADER_BYTES: u64 = 20;
-/// Bytes the timestamps option takes, padding included (RFC 7323 appendix A).
-const TIMESTAMPS_BYTES: u64 = 12;
 /// Above this share of its time in use a processor, not the network, may set the pace.
 const SATURATED_PERCENT: f64 = 95.0;
 /// Above this share taken by the hypervisor, figures depend on the neighbours.
@@ -104,7 +101,14 @@ impl Findings {
     }
 
     /// Verifies a connection of `flow` as the kernel set it up.
-    pub fn connection(&mut self, agents: &mut Agents, scenario: &Scenario, flow: &Flow, side: &Side, destination: SocketAddr) -> Result<()> {
+    pub fn connection(
+        &mut self,
+        agents: &mut Agents,
+        scenario: &Scenario,
+        flow: &Flow,
+        side: &Side,
+        destination: SocketAddr,
+    ) -> Result<()> {
         let command = Command::Inspect { side: side.clone(), destination };
         let Reply::Inspected { mss_bytes, congestion_control } = agents.ask(&flow.from, command)? else {
             bail!("the agent of {} did not say how the connection was set up", flow.from);

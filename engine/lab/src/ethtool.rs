@@ -47,7 +47,8 @@ impl Ethtool {
     /// The offloads in force on `interface`.
     pub fn get(&self, interface: &str) -> Result<Offloads> {
         let read = |command| {
-            let value = self.call(interface, command, 0).with_context(|| format!("reading offloads of {interface}"));
+            let value =
+                self.call(interface, command, 0).with_context(|| format!("reading offloads of {interface}"));
             value.map(|data| data != 0)
         };
         Ok(Offloads { tso: read(ETHTOOL_GTSO)?, gso: read(ETHTOOL_GGSO)?, gro: read(ETHTOOL_GGRO)? })

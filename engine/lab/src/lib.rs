@@ -20,6 +20,7 @@ mod processors;
 mod queue;
 mod settings;
 mod trial;
+mod wire;
 
 use nettrial_routing::Paths;
 use nettrial_scenario::{Preflight, Problem, Record, Scenario};
@@ -66,7 +67,11 @@ impl Lab {
         if let Some(problem) = self.check(scenario).first() {
             anyhow::bail!(
                 "{} of {} is {}; legal: {} ({})",
-                problem.setting, problem.object, problem.value, problem.legal, problem.hint
+                problem.setting,
+                problem.object,
+                problem.value,
+                problem.legal,
+                problem.hint
             );
         }
         trial::run(&self.home, scenario)
@@ -79,12 +84,15 @@ fn unreachable_flows(scenario: &Scenario) -> Vec<Problem> {
         nettrial_routing::address_of(scenario, to, version)
             .is_some_and(|address| paths.path(from, address).is_some())
     };
-    let lost = scenario.workload.iter().filter(|flow| {
-        !(reaches(&flow.from, &flow.to, flow.ip) && reaches(&flow.to, &flow.from, flow.ip))
-    });
+    let lost = scenario
+        .workload
+        .iter()
+        .filter(|flow| !(reaches(&flow.from, &flow.to, flow.ip) && reaches(&flow.to, &flow.from, flow.ip)));
     lost.map(|flow| {
         Problem::new(
-            "to", format!("flow {:?}", flow.name), &flow.to,
+            "to",
+            format!("flow {:?}", flow.name),
+            &flow.to,
             format!("a host that a path leads to from {}, and back", flow.from),
             "no links and routers join the two",
         )

@@ -52,9 +52,10 @@ impl Home {
                                 as_user.desc(),
                                 user_namespace_settings()
                             ),
-                            remedy: "allow user namespaces: sysctl user.max_user_namespaces=10000, and on Ubuntu \
+                            remedy:
+                                "allow user namespaces: sysctl user.max_user_namespaces=10000, and on Ubuntu \
                                      kernel.apparmor_restrict_unprivileged_userns=0"
-                                .into(),
+                                    .into(),
                         },
                     ]
                 })?;
@@ -87,7 +88,8 @@ impl Home {
     pub fn create<T>(&self, inside: impl FnOnce() -> Result<T>) -> Result<(Namespace, T)> {
         unshare(CloneFlags::CLONE_NEWNET).context("making a network namespace")?;
         let made = Namespace::current().and_then(|namespace| Ok((namespace, inside()?)));
-        setns(self.network.0.as_fd(), CloneFlags::CLONE_NEWNET).context("returning to the engine's namespace")?;
+        setns(self.network.0.as_fd(), CloneFlags::CLONE_NEWNET)
+            .context("returning to the engine's namespace")?;
         made
     }
 
@@ -95,7 +97,8 @@ impl Home {
     pub fn visit<T>(&self, namespace: &Namespace, inside: impl FnOnce() -> Result<T>) -> Result<T> {
         setns(namespace.0.as_fd(), CloneFlags::CLONE_NEWNET).context("entering a network namespace")?;
         let result = inside();
-        setns(self.network.0.as_fd(), CloneFlags::CLONE_NEWNET).context("returning to the engine's namespace")?;
+        setns(self.network.0.as_fd(), CloneFlags::CLONE_NEWNET)
+            .context("returning to the engine's namespace")?;
         result
     }
 }

@@ -75,7 +75,9 @@ impl Netlink {
         while !waiting.is_empty() {
             self.receive(|message| {
                 let number = message.header.sequence_number;
-                let Some(at) = waiting.iter().position(|(sequence, _)| *sequence == number) else { return true };
+                let Some(at) = waiting.iter().position(|(sequence, _)| *sequence == number) else {
+                    return true;
+                };
                 let (_, purpose) = waiting.swap_remove(at);
                 if let NetlinkPayload::Error(error) = message.payload
                     && error.code.is_some()

@@ -4,6 +4,7 @@ use crate::ethtool::Ethtool;
 use crate::namespace::{Home, Namespace};
 use crate::netlink::Netlink;
 use crate::processors::Placement;
+use crate::wire::Wire;
 use crate::{queue, settings};
 use anyhow::{Context, Result};
 use netlink_packet_core::DefaultNla;
@@ -94,7 +95,8 @@ impl Network {
     fn create_links(&mut self, scenario: &Scenario) -> Result<()> {
         let mut netlink = Netlink::open()?;
         for link in &scenario.links {
-            let ends = [self.new_end(scenario, &link.ends[0])?, self.new_end(scenario, &link.ends[1])?];
+            let [near, far] = &link.ends;
+            let ends = [self.new_end(scenario, link, near)?, self.new_end(scenario, link, far)?];
             let object = format!("making link {} - {}", link.ends[0].node, link.ends[1].node);
             netlink.create(RouteNetlinkMessage::NewLink(veth(ends)), object)?;
         }
@@ -111,8 +113,7 @@ impl Network {
     }
 
     /// Reserves the interface of `end` and describes it.
-    fn new_end(&mut self, scenario: &Scenario, end: &End) -> Result<LinkMessage> {
-        let offloads = find_node(scenario, &end.node)?.offloads;
+    fn new_end(&mut self, scenario: &Scenario, link: &Link, end: &End) -> Result<LinkMessage> {
         let node = self.node_mut(&end.node)?;
         node.interfaces.push(end.interface.clone());
         let mut message = LinkMessage::default();
@@ -122,11 +123,8 @@ impl Network {
             LinkAttribute::NetNsFd(node.namespace.file().as_raw_fd()),
             LinkAttribute::Mtu(u32::try_from(end.mtu.0)?),
         ];
-        if offloads == Offloads::default() {
-            // TCP builds bundles of segments whatever the interface's features say (net/core/sock.c,
-            // sk_setup_caps); a bundle of one is charged by the shaper as the frame it becomes.
-            message.attributes.push(LinkAttribute::GsoMaxSegs(1));
-        }
+        let wire = Wire::new(scenario, find_node(scenario, &end.node)?, end.mtu.0, link.rate);
+        message.attributes.extend(wire.bundle_segments().map(LinkAttribute::GsoMaxSegs));
         Ok(message)
     }
 
@@ -143,10 +141,15 @@ impl Network {
             let mut port = LinkMessage::default();
             port.header.index = u32::try_from(node.index_of(&interface)?)?;
             port.attributes = vec![LinkAttribute::Controller(u32::try_from(BRIDGE_INDEX)?)];
-            node.netlink
-                .change(RouteNetlinkMessage::SetLink(port), format!("joining {interface} to the bridge of {name}"))?;
+            node.netlink.change(
+                RouteNetlinkMessage::SetLink(port),
+                format!("joining {interface} to the bridge of {name}"),
+            )?;
         }
-        node.netlink.change(RouteNetlinkMessage::SetLink(up(BRIDGE_INDEX)), format!("starting the bridge of {name}"))?;
+        node.netlink.change(
+            RouteNetlinkMessage::SetLink(up(BRIDGE_INDEX)),
+            format!("starting the bridge of {name}"),
+        )?;
         node.netlink.flush()
     }
 
@@ -154,7 +157,8 @@ impl Network {
         for node in &mut self.nodes {
             let switch = find_node(scenario, &node.name)?.kind == NodeKind::Switch;
             let interfaces = i32::try_from(node.interfaces.len())?;
-            for index in std::iter::once(LOOPBACK_INDEX).chain(FIRST_INTERFACE..FIRST_INTERFACE + interfaces) {
+            for index in std::iter::once(LOOPBACK_INDEX).chain(FIRST_INTERFACE..FIRST_INTERFACE + interfaces)
+            {
                 let mut message = up(index);
                 if switch && index != LOOPBACK_INDEX {
                     // A switch's ports speak no IP of their own.
@@ -174,7 +178,8 @@ impl Network {
             let index = node.index_of(&end.interface)?;
             for address in &end.addresses {
                 let purpose = format!("giving {} of {} the address {}", end.interface, end.node, address.0);
-                node.netlink.create(RouteNetlinkMessage::NewAddress(new_address(index, *address)?), purpose)?;
+                node.netlink
+                    .create(RouteNetlinkMessage::NewAddress(new_address(index, *address)?), purpose)?;
             }
         }
         self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
@@ -184,7 +189,8 @@ impl Network {
         for route in routes {
             let node = self.node_mut(&route.node)?;
             let message = new_route(node.index_of(&route.interface)?, route)?;
-            let purpose = format!("giving {} a route to {} via {}", route.node, route.destination, route.gateway);
+            let purpose =
+                format!("giving {} a route to {} via {}", route.node, route.destination, route.gateway);
             node.netlink.create(RouteNetlinkMessage::NewRoute(message), purpose)?;
         }
         self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
@@ -197,7 +203,8 @@ impl Network {
                     let node = self.node_mut(&end.node)?;
                     let index = node.index_of(&end.interface)?;
                     let object = format!("{} of {}", end.interface, end.node);
-                    queue::shape(&mut node.netlink, index, &object, *rate, *limit, end.mtu.0)?;
+                    let wire = Wire::new(scenario, find_node(scenario, &end.node)?, end.mtu.0, Some(*rate));
+                    queue::shape(&mut node.netlink, (index, &object), *rate, *limit, &wire)?;
                 }
             }
         }

@@ -4,6 +4,7 @@ use crate::ethtool::Ethtool;
 use crate::namespace::Home;
 use crate::netlink::Netlink;
 use crate::network::veth;
+use crate::wire::Wire;
 use crate::{environment, processors, queue, settings};
 use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
@@ -94,7 +95,7 @@ fn try_bridge() -> Result<()> {
 fn try_shaping() -> Result<()> {
     let mut netlink = Netlink::open()?;
     let (rate, limit) = (Rate(1_000_000_000), QueueLimit::Packets(100));
-    queue::shape(&mut netlink, INTERFACE_INDEX, INTERFACE, rate, limit, 1500)?;
+    queue::shape(&mut netlink, (INTERFACE_INDEX, INTERFACE), rate, limit, &Wire::plain(1500))?;
     netlink.flush()
 }
 
@@ -113,9 +114,10 @@ fn limits(home: &Home) -> Vec<Shortfall> {
         limits.push(Shortfall {
             what: "a processor for the router".into(),
             why: format!("there are {processors} processors"),
-            remedy: "with three or more, forwarding falls on none that is measured; the record says on whose \
+            remedy:
+                "with three or more, forwarding falls on none that is measured; the record says on whose \
                      it fell"
-                .into(),
+                    .into(),
         });
     }
     for name in ["cubic", "bbr"] {
@@ -163,7 +165,10 @@ pub fn scenario_problems(scenario: &Scenario) -> Vec<Problem> {
                 format!("stack {} of {}", stack.name, node.name),
                 &stack.congestion_control,
                 environment::congestion_controls().join(", "),
-                format!("this kernel does not have it; if it is a module: modprobe tcp_{}", stack.congestion_control),
+                format!(
+                    "this kernel does not have it; if it is a module: modprobe tcp_{}",
+                    stack.congestion_control
+                ),
             ));
         }
     }

@@ -63,7 +63,8 @@ impl Placement {
     /// The other nodes on the processor of `node`, in the scenario's order.
     pub fn neighbours(&self, scenario: &Scenario, node: &str) -> Vec<String> {
         let shares = |other: &str| other != node && self.of(other) == self.of(node);
-        let names = scenario.nodes.iter().filter(|other| other.kind != NodeKind::Switch || shares(&other.name));
+        let names =
+            scenario.nodes.iter().filter(|other| other.kind != NodeKind::Switch || shares(&other.name));
         names.map(|other| other.name.clone()).filter(|other| shares(other)).collect()
     }
 
@@ -163,7 +164,8 @@ mod tests {
     #[test]
     fn busy_is_what_is_neither_idle_nor_stolen() {
         let at = Instant::now();
-        let text = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 1 1 100 5 1 1 7 0 0\ncpu12 0 0 0 40 0 0 0 0 0 0\nintr 5\n";
+        let text =
+            "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 1 1 100 5 1 1 7 0 0\ncpu12 0 0 0 40 0 0 0 0 0 0\nintr 5\n";
         let first = parse(text, at);
         assert_eq!(first.len(), 2);
         let later = parse("cpu0 9 9 9 150 5 9 9 17 0 0\n", at + Duration::from_secs(1));

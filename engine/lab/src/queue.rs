@@ -1,29 +1,29 @@
 //! Link shaping: HTB for the line rate, pfifo or bfifo for the queue, and their counters.
 //!
-//! A frame is charged what it occupies on an Ethernet wire: the bytes the kernel counts (header
-//! included) and 24 more for preamble, frame check sequence and inter-frame gap, 84 at least
-//! (IEEE 802.3 clauses 3 and 4.2.7). Exact only for frames that are what they seem: with segmentation
-//! offload on, a bundle of segments is charged those 24 bytes once.
+//! What a packet occupies on the wire is looked up in a table (`wire`), which the kernel applies as it
+//! takes the packet into the queue (tc-stab(8)); rates and counters here are those of the wire.
 
 use crate::netlink::Netlink;
+use crate::wire::{SizeTable, Wire};
 use anyhow::Result;
 use netlink_packet_core::DefaultNla;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
 use nettrial_scenario::{QueueLimit, Rate};
 
-/// Preamble 8, frame check sequence 4, inter-frame gap 12.
-const WIRE_OVERHEAD_BYTES: u16 = 24;
-/// The smallest frame, 64, with preamble and gap.
-const WIRE_MINIMUM_BYTES: u16 = 84;
 /// How much of the rate may pass at once after the link was idle. It must cover the lateness of the
 /// kernel's timer, or the rate is not reached.
-const BURST_NS: u64 = 160_000;
-/// Bytes an Ethernet header adds to an IP packet.
-const ETHERNET_HEADER_BYTES: u64 = 14;
+const BURST_NS: u64 = 200_000;
+/// The same on routers and switches. Traffic that a host shaped to the rate passes a bucket of the same
+/// rate without waiting only if that holds the host's burst and the jitter on the way; each wait costs a
+/// timer interrupt, and on a virtual machine those are dear.
+const FORWARDER_BURST_NS: u64 = 3 * BURST_NS;
 
 // include/uapi/linux/pkt_sched.h and rtnetlink.h
 const TCA_OPTIONS: u16 = 2;
+const TCA_STAB: u16 = 8;
+const TCA_STAB_BASE: u16 = 1;
+const TCA_STAB_DATA: u16 = 2;
 const TCA_HTB_PARMS: u16 = 1;
 const TCA_HTB_INIT: u16 = 2;
 const TCA_HTB_RATE64: u16 = 6;
@@ -39,8 +39,8 @@ const FIFO: TcHandle = TcHandle { major: 2, minor: 0 };
 /// What a queue has passed and dropped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Bytes sent, Ethernet header included.
-    pub bytes: u64,
+    /// Bytes sent, as they occupy the wire.
+    pub wire_bytes: u64,
     /// Frames sent.
     pub packets: u64,
     /// Frames dropped.
@@ -51,10 +51,8 @@ fn message(interface: i32, parent: TcHandle, handle: TcHandle, kind: &str, optio
     let mut message = TcMessage::with_index(interface);
     message.header.parent = parent;
     message.header.handle = handle;
-    message.attributes = vec![
-        TcAttribute::Kind(kind.to_owned()),
-        TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, options)),
-    ];
+    message.attributes =
+        vec![TcAttribute::Kind(kind.to_owned()), TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, options))];
     message
 }
 
@@ -75,21 +73,19 @@ fn shaper_options() -> Vec<u8> {
     attribute(TCA_HTB_INIT, &words.map(u32::to_ne_bytes).concat())
 }
 
-/// `struct tc_ratespec`.
+/// `struct tc_ratespec`; sizes come from the table, so nothing is added to them here.
 fn rate_specification(bytes_per_second: u64) -> Vec<u8> {
-    let mut bytes = vec![0, TC_LINKLAYER_ETHERNET];
-    bytes.extend(WIRE_OVERHEAD_BYTES.to_ne_bytes());
-    bytes.extend(0i16.to_ne_bytes());
-    bytes.extend(WIRE_MINIMUM_BYTES.to_ne_bytes());
+    let mut bytes = vec![0, TC_LINKLAYER_ETHERNET, 0, 0, 0, 0, 0, 0];
     bytes.extend(u32::try_from(bytes_per_second).unwrap_or(u32::MAX).to_ne_bytes());
     bytes
 }
 
 /// `struct tc_htb_opt` and the 64-bit rates.
-fn class_options(rate: Rate, mtu: u64) -> Vec<u8> {
+fn class_options(rate: Rate, wire: &Wire) -> Vec<u8> {
+    let frame = wire.largest_frame();
+    let burst_ns = if wire.forwards() { FORWARDER_BURST_NS } else { BURST_NS };
     let bytes_per_second = (rate.0 / 8).max(1);
-    let frame = mtu + ETHERNET_HEADER_BYTES + u64::from(WIRE_OVERHEAD_BYTES);
-    let burst = (bytes_per_second * BURST_NS / 1_000_000_000).max(2 * frame);
+    let burst = (bytes_per_second * burst_ns / 1_000_000_000).max(2 * frame);
     let ticks = u32::try_from(burst * 1_000_000_000 / bytes_per_second / TICK_NS).unwrap_or(u32::MAX);
     let quantum = u32::try_from(frame).unwrap_or(u32::MAX);
     let mut options = [rate_specification(bytes_per_second), rate_specification(bytes_per_second)].concat();
@@ -104,22 +100,33 @@ fn class_options(rate: Rate, mtu: u64) -> Vec<u8> {
     .concat()
 }
 
-/// Queues the requests that shape what `interface` sends.
+/// `struct tc_sizespec` and its table.
+fn size_table_options(table: &SizeTable) -> Vec<u8> {
+    let mut base = vec![table.cell_log, table.size_log, 0, 0];
+    let length = u32::try_from(table.sizes.len()).expect("a table that fits an attribute");
+    for word in [0, u32::from(TC_LINKLAYER_ETHERNET), 0, 0, length] {
+        base.extend(word.to_ne_bytes());
+    }
+    let sizes: Vec<u8> = table.sizes.iter().flat_map(|size| size.to_ne_bytes()).collect();
+    [attribute(TCA_STAB_BASE, &base), attribute(TCA_STAB_DATA, &sizes)].concat()
+}
+
+/// Queues the requests that shape what `interface` (called `object` in errors) sends.
 pub fn shape(
     netlink: &mut Netlink,
-    interface: i32,
-    object: &str,
+    (interface, object): (i32, &str),
     rate: Rate,
     limit: QueueLimit,
-    mtu: u64,
+    wire: &Wire,
 ) -> Result<()> {
-    let shaper = message(interface, TcHandle::ROOT, SHAPER, "htb", shaper_options());
-    netlink.create(
-        RouteNetlinkMessage::NewQueueDiscipline(shaper),
-        format!("giving {object} a shaper (HTB)"),
-    )?;
-    let class = message(interface, SHAPER, CLASS, "htb", class_options(rate, mtu));
-    netlink.create(RouteNetlinkMessage::NewTrafficClass(class), format!("giving {object} the rate {rate}"))?;
+    let mut shaper = message(interface, TcHandle::ROOT, SHAPER, "htb", shaper_options());
+    let table = size_table_options(&wire.size_table());
+    shaper.attributes.push(TcAttribute::Other(DefaultNla::new(TCA_STAB, table)));
+    netlink
+        .create(RouteNetlinkMessage::NewQueueDiscipline(shaper), format!("giving {object} a shaper (HTB)"))?;
+    let class = message(interface, SHAPER, CLASS, "htb", class_options(rate, wire));
+    netlink
+        .create(RouteNetlinkMessage::NewTrafficClass(class), format!("giving {object} the rate {rate}"))?;
     let (kind, amount) = match limit {
         QueueLimit::Packets(packets) => ("pfifo", packets),
         QueueLimit::Bytes(size) => ("bfifo", u32::try_from(size.0)?),
@@ -148,7 +155,7 @@ fn read_counters(message: &TcMessage) -> Counters {
             for statistic in statistics {
                 match statistic {
                     TcStats2::Basic(basic) => {
-                        counters.bytes = basic.bytes;
+                        counters.wire_bytes = basic.bytes;
                         counters.packets = basic.packets.into();
                     }
                     TcStats2::Queue(queue) => counters.drops = queue.drops.into(),

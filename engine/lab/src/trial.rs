@@ -89,7 +89,8 @@ fn prepare<'a>(
     let mut ready = Vec::new();
     for flow in &scenario.workload {
         let side = |host: &str| -> Result<Side> {
-            let stack = scenario.nodes.iter().find(|node| node.name == host).and_then(|node| node.stack.as_ref());
+            let stack =
+                scenario.nodes.iter().find(|node| node.name == host).and_then(|node| node.stack.as_ref());
             let stack = stack.with_context(|| format!("{host} has no stack"))?;
             Ok(Side {
                 flow: flow.clone(),
@@ -146,7 +147,7 @@ fn difference(mut after: Vec<EndCounters>, before: &[EndCounters]) -> Vec<EndCou
     for end in &mut after {
         let same = |other: &&EndCounters| other.node == end.node && other.interface == end.interface;
         if let Some(earlier) = before.iter().find(same) {
-            end.counters.bytes = end.counters.bytes.saturating_sub(earlier.counters.bytes);
+            end.counters.wire_bytes = end.counters.wire_bytes.saturating_sub(earlier.counters.wire_bytes);
             end.counters.packets = end.counters.packets.saturating_sub(earlier.counters.packets);
             end.counters.drops = end.counters.drops.saturating_sub(earlier.counters.drops);
         }
@@ -158,7 +159,7 @@ fn end_record(end: EndCounters) -> EndRecord {
     EndRecord {
         node: end.node,
         interface: end.interface,
-        bytes: end.counters.bytes,
+        wire_bytes: end.counters.wire_bytes,
         frames_pkts: end.counters.packets,
         drops_pkts: end.counters.drops,
     }
@@ -202,7 +203,8 @@ fn hosts(
         let kilobytes = transferred(scenario, &name, flows) as f64 / 1000.0;
         HostRecord {
             processor: processor.and_then(|processor| u32::try_from(processor).ok()),
-            processor_shared_with: placement.map_or_else(Vec::new, |placement| placement.neighbours(scenario, &name)),
+            processor_shared_with: placement
+                .map_or_else(Vec::new, |placement| placement.neighbours(scenario, &name)),
             cpu_percent: spent.map(|spent| spent.busy_percent),
             cpu_busy_ns: spent.map(|spent| spent.busy_ns),
             service_demand_us_per_kb: spent

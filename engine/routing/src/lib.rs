@@ -106,8 +106,7 @@ impl<'a> Paths<'a> {
         loop {
             let here = distance[at]?;
             let hop = self.hops[at].iter().find(|hop| {
-                distance[hop.to].is_some_and(|there| there + 1 == here)
-                    && self.kind(hop.to) != NodeKind::Host
+                distance[hop.to].is_some_and(|there| there + 1 == here) && self.kind(hop.to) != NodeKind::Host
             })?;
             hops.push(*hop);
             at = hop.to;
@@ -148,11 +147,13 @@ impl<'a> Paths<'a> {
     /// The interfaces by which a packet from node `from` to `address` leaves each node on its way, or
     /// `None` if there is no way.
     pub fn path(&self, from: &str, address: IpAddr) -> Option<Vec<&'a End>> {
-        let owner = self.scenario.links.iter().flat_map(|link| &link.ends).find(|end| {
-            end.addresses.iter().any(|candidate| candidate.address() == address)
-        })?;
-        let network =
-            owner.addresses.iter().find(|candidate| candidate.address() == address)?.network();
+        let owner = self
+            .scenario
+            .links
+            .iter()
+            .flat_map(|link| &link.ends)
+            .find(|end| end.addresses.iter().any(|candidate| candidate.address() == address))?;
+        let network = owner.addresses.iter().find(|candidate| candidate.address() == address)?.network();
         let distance = self.distances(network);
         let mut at = *self.index.get(from)?;
         let target = self.index[owner.node.as_str()];

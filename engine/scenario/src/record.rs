@@ -166,8 +166,8 @@ pub struct EndRecord {
     pub node: String,
     /// Its interface.
     pub interface: String,
-    /// Bytes sent, Ethernet header included.
-    pub bytes: u64,
+    /// Bytes sent as they occupy the wire: preamble, frame check sequence and gap counted.
+    pub wire_bytes: u64,
     /// Frames sent.
     pub frames_pkts: u64,
     /// Frames dropped by the queue.

@@ -89,7 +89,7 @@ fn print_in(value: u64, unit: &Unit) -> Option<String> {
     let power = 10u128.pow(DECIMALS);
     let scaled = u128::from(value) * power;
     let scale = u128::from(unit.1);
-    if scaled % scale != 0 {
+    if !scaled.is_multiple_of(scale) {
         return None;
     }
     let (whole, fraction) = (scaled / scale / power, scaled / scale % power);
@@ -181,7 +181,7 @@ quantity!(
 fn print_size(value: u64) -> String {
     let (decimal, binary) = SIZE_UNITS.split_at(4);
     if value != 0
-        && let Some(unit) = binary.iter().rev().find(|unit| value % unit.1 == 0)
+        && let Some(unit) = binary.iter().rev().find(|unit| value.is_multiple_of(unit.1))
     {
         return format!("{} {}", value / unit.1, unit.0);
     }

@@ -34,7 +34,9 @@ fn answer(number: u64, command: Command) {
 fn execute(command: Command) -> Result<Reply> {
     Ok(match command {
         Command::Listen(side) => Reply::Listening { port: listener::listen(side)? },
-        Command::Respond { cookie, address } => Reply::Listening { port: path_mtu::respond(cookie, address)? },
+        Command::Respond { cookie, address } => {
+            Reply::Listening { port: path_mtu::respond(cookie, address)? }
+        }
         Command::ProbePathMtu { cookie, address, destination, expected } => {
             Reply::PathMtu(path_mtu::probe(cookie, address, destination, expected)?)
         }

@@ -53,7 +53,8 @@ pub fn run(side: &Side, destination: SocketAddr, sample_period: Duration) -> Res
 fn record(side: &Side, figures: &Figures, sampler: Sampler) -> FlowRecord {
     let samples = sampler.finish();
     let is_transfer = matches!(side.flow.traffic, Traffic::Transfer(_));
-    let some_if_any = |durations: &Durations| Some(durations.distribution_us()).filter(|summary| summary.count > 0);
+    let some_if_any =
+        |durations: &Durations| Some(durations.distribution_us()).filter(|summary| summary.count > 0);
     let seconds = figures.active.as_secs_f64();
     FlowRecord {
         name: side.flow.name.clone(),

@@ -61,7 +61,9 @@ impl Sampler {
                     state.sample(origin);
                     due += period;
                 } else {
-                    state = changed.wait_timeout(state, wait).map_or_else(|poison| poison.into_inner().0, |pair| pair.0);
+                    state = changed
+                        .wait_timeout(state, wait)
+                        .map_or_else(|poison| poison.into_inner().0, |pair| pair.0);
                 }
             }
         });

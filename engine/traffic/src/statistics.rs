@@ -43,9 +43,8 @@ impl Durations {
             return Distribution::default();
         }
         let (minimum, maximum) = (self.minimum_ns as f64, self.maximum_ns as f64);
-        let percentile = |quantile| {
-            (self.histogram.value_at_quantile(quantile) as f64).clamp(minimum, maximum) / 1e3
-        };
+        let percentile =
+            |quantile| (self.histogram.value_at_quantile(quantile) as f64).clamp(minimum, maximum) / 1e3;
         let variance = if count > 1 { self.squares / (count - 1) as f64 } else { 0.0 };
         Distribution {
             count,

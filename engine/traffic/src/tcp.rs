@@ -54,7 +54,8 @@ pub struct TcpInfo {
 /// control.
 pub fn socket(side: &Side, port: u16) -> Result<Socket> {
     let local = SocketAddr::new(side.address, port);
-    let socket = Socket::new(Domain::for_address(local), Type::STREAM, None).context("opening a TCP socket")?;
+    let socket =
+        Socket::new(Domain::for_address(local), Type::STREAM, None).context("opening a TCP socket")?;
     socket
         .set_tcp_congestion(side.congestion_control.as_bytes())
         .with_context(|| format!("choosing congestion control {:?}", side.congestion_control))?;

@@ -1,0 +1,202 @@
+//! What packets occupy on an Ethernet wire, and in what pieces the kernel hands them to an interface.
+//!
+//! A frame takes 24 bytes beyond those the kernel counts (its header of 14 is among them): preamble 8,
+//! frame check sequence 4, inter-frame gap 12; and 84 at least (IEEE 802.3 clauses 3 and 4.2.7).
+//!
+//! TCP builds bundles of segments whatever an interface's offload features say (net/core/sock.c,
+//! sk_setup_caps); without segmentation offload they are cut into frames after the queue. The kernel
+//! charges a bundle as one packet, so a shaper would let too much through: up to 1.6% at MTU 1500. The
+//! table here charges each bundle what its frames occupy, which follows from its length if all its
+//! segments have headers of one known size. Where the flows of a node differ in that size (IPv4 beside
+//! IPv6, timestamps beside none), bundles are kept to one segment.
+
+use nettrial_scenario::{Flow, Node, NodeKind, Offloads, Rate, Scenario};
+
+/// Preamble 8, frame check sequence 4, inter-frame gap 12.
+const OVERHEAD_BYTES: u64 = 24;
+/// The smallest frame, 64, with preamble and gap.
+const MINIMUM_BYTES: u64 = 84;
+/// Bytes an Ethernet header adds to an IP packet.
+const ETHERNET_HEADER_BYTES: u64 = 14;
+/// Bytes of a TCP header without options (RFC 9293 section 3.1).
+const TCP_HEADER_BYTES: u64 = 20;
+/// Bytes the timestamps option takes, padding included (RFC 7323 appendix A).
+pub const TIMESTAMPS_BYTES: u64 = 12;
+/// The largest bundle the kernel makes by default (GSO_LEGACY_MAX_SIZE), with its Ethernet header.
+const LARGEST_BUNDLE_BYTES: u64 = 65_536 + ETHERNET_HEADER_BYTES;
+/// How long a bundle may occupy the wire when segmentation offload is off. A shorter one is nearer to
+/// frames on a wire, a longer one costs fewer timer interrupts.
+const BUNDLE_NS: u64 = 100_000;
+/// Entries of a table at the most: its netlink attribute must stay under 64 KiB.
+const LARGEST_TABLE: u64 = 30_000;
+
+/// An interface's view of its wire.
+#[derive(Debug, Clone, Copy)]
+pub struct Wire {
+    mtu: u64,
+    /// Ethernet, IP and TCP header bytes of a full segment, if all flows agree.
+    headers: Option<u64>,
+    /// Segments of a bundle at the most, or as many as the kernel likes.
+    bundle_segments: Option<u32>,
+    forwards: bool,
+}
+
+/// A table as the kernel wants it (`struct tc_sizespec`): entry `length >> cell_log` is the size, shifted
+/// right by `size_log`.
+pub struct SizeTable {
+    /// Bits of a length that do not choose the entry.
+    pub cell_log: u8,
+    /// Bits by which the entries are shifted.
+    pub size_log: u8,
+    /// The entries.
+    pub sizes: Vec<u16>,
+}
+
+impl Wire {
+    /// The wire of an interface of `node` with `mtu` bytes, on a link of `rate`.
+    pub fn new(scenario: &Scenario, node: &Node, mtu: u64, rate: Option<Rate>) -> Self {
+        let headers = common_headers(scenario, node);
+        let forwards = node.kind != NodeKind::Host;
+        let Offloads { tso, gso, gro } = node.offloads;
+        let as_it_likes = if forwards { gro } else { tso || gso || rate.is_none() };
+        let one_at_a_time = forwards || headers.is_none();
+        let limit = |rate: Rate| {
+            let bytes = rate.0 / 8 * BUNDLE_NS / 1_000_000_000;
+            u32::try_from(bytes / (mtu + ETHERNET_HEADER_BYTES + OVERHEAD_BYTES)).unwrap_or(u32::MAX).max(1)
+        };
+        let bundle_segments = match rate {
+            _ if as_it_likes => None,
+            Some(rate) if !one_at_a_time => Some(limit(rate)),
+            _ => Some(1),
+        };
+        Self { mtu, headers, bundle_segments, forwards }
+    }
+
+    /// The wire of a host's interface that is given single frames.
+    pub fn plain(mtu: u64) -> Self {
+        Self { mtu, headers: None, bundle_segments: Some(1), forwards: false }
+    }
+
+    /// Segments of a bundle at the most, or `None` for as many as the kernel likes.
+    pub fn bundle_segments(&self) -> Option<u32> {
+        self.bundle_segments
+    }
+
+    /// Whether the node passes on what others send.
+    pub fn forwards(&self) -> bool {
+        self.forwards
+    }
+
+    /// Bytes of the largest frame on the wire.
+    pub fn largest_frame(&self) -> u64 {
+        self.mtu + ETHERNET_HEADER_BYTES + OVERHEAD_BYTES
+    }
+
+    /// Bytes on the wire of a packet that the kernel counts as `length` bytes.
+    fn occupied(&self, length: u64) -> u64 {
+        let frame = self.mtu + ETHERNET_HEADER_BYTES;
+        // With segments of unknown headers, the smallest: no more than is right is charged.
+        let headers = self.headers.unwrap_or(ETHERNET_HEADER_BYTES + 40);
+        if length <= frame || frame <= headers {
+            return (length + OVERHEAD_BYTES).max(MINIMUM_BYTES);
+        }
+        let payload = length - headers;
+        let frames = payload.div_ceil(frame - headers);
+        payload + frames * (headers + OVERHEAD_BYTES)
+    }
+
+    /// The table of [`Wire::occupied`] for every length the interface can be given.
+    pub fn size_table(&self) -> SizeTable {
+        let frame = self.mtu + ETHERNET_HEADER_BYTES;
+        let bundle =
+            self.bundle_segments.map_or(LARGEST_BUNDLE_BYTES, |segments| frame * u64::from(segments));
+        let longest = bundle.min(LARGEST_BUNDLE_BYTES).max(frame);
+        let cell_log = (0..).find(|log| longest >> log < LARGEST_TABLE).unwrap_or(0);
+        let size_log = u8::from(self.occupied(longest) > u64::from(u16::MAX));
+        let headers = self.headers.unwrap_or(0);
+        let segment = frame.saturating_sub(headers).max(1);
+        let entry = |cell: u64| {
+            let (first, last) = (cell << cell_log, ((cell + 1) << cell_log) - 1);
+            // Exact for a bundle of full segments, which most are; else for the cell's first length.
+            let full = last.saturating_sub(headers) / segment * segment + headers;
+            let length = if (first..=last).contains(&full) { full } else { first };
+            u16::try_from(self.occupied(length).div_ceil(1 << size_log)).unwrap_or(u16::MAX)
+        };
+        SizeTable { cell_log, size_log, sizes: (0..=longest >> cell_log).map(entry).collect() }
+    }
+}
+
+/// The header bytes of a full segment of every flow that may pass `node`, if they are all the same.
+fn common_headers(scenario: &Scenario, node: &Node) -> Option<u64> {
+    let stack = |host: &str| {
+        scenario.nodes.iter().find(|candidate| candidate.name == host).and_then(|host| host.stack.as_ref())
+    };
+    let passes = |flow: &&Flow| node.kind != NodeKind::Host || flow.from == node.name || flow.to == node.name;
+    let mut sizes = scenario.workload.iter().filter(passes).map(|flow| {
+        let timestamps =
+            [&flow.from, &flow.to].iter().all(|host| stack(host).is_some_and(|stack| stack.timestamps));
+        let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
+        ETHERNET_HEADER_BYTES + flow.ip.header_bytes() + TCP_HEADER_BYTES + options
+    });
+    let first = sizes.next()?;
+    sizes.all(|size| size == first).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wire(mtu: u64) -> Wire {
+        // IPv6 with timestamps: 14 + 40 + 20 + 12.
+        Wire { mtu, headers: Some(86), bundle_segments: None, forwards: false }
+    }
+
+    fn charged(table: &SizeTable, length: u64) -> u64 {
+        u64::from(table.sizes[usize::try_from(length >> table.cell_log).unwrap()]) << table.size_log
+    }
+
+    #[test]
+    fn a_frame_takes_its_overhead_and_84_bytes_at_least() {
+        assert_eq!(wire(1500).occupied(1514), 1538);
+        assert_eq!(wire(1500).occupied(60), 84);
+        assert_eq!(wire(9000).occupied(86), 110);
+    }
+
+    #[test]
+    fn a_bundle_takes_what_its_frames_take() {
+        let mss = 1428;
+        for segments in 1..40 {
+            assert_eq!(wire(1500).occupied(86 + segments * mss), segments * 1538);
+        }
+        // Two full segments and one of 100 bytes.
+        assert_eq!(wire(1500).occupied(86 + 2 * mss + 100), 2 * 1538 + 100 + 86 + 24);
+    }
+
+    #[test]
+    fn the_table_is_exact_for_full_bundles_and_close_for_others() {
+        for mtu in [576, 1280, 1500, 4000, 9000, 65_535] {
+            let wire = wire(mtu);
+            let table = wire.size_table();
+            assert!(table.sizes.len() as u64 <= LARGEST_TABLE + 1, "{mtu}: {}", table.sizes.len());
+            let mss = mtu + 14 - 86;
+            for segments in 1..=(65_000 / mss).max(1) {
+                let length = 86 + segments * mss;
+                let error = charged(&table, length).abs_diff(segments * (mtu + 38));
+                assert!(error <= 1, "MTU {mtu}, {segments} segments: off by {error}");
+            }
+            for length in (60..mtu.min(60_000)).step_by(7) {
+                assert!(
+                    charged(&table, length).abs_diff(wire.occupied(length)) <= 4,
+                    "MTU {mtu}, {length} bytes"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn single_frames_are_charged_to_the_byte() {
+        let table = Wire { bundle_segments: Some(1), ..wire(1500) }.size_table();
+        assert_eq!((table.cell_log, table.sizes.len()), (0, 1515));
+        assert!((0..=1514).all(|length| charged(&table, length) == (length + 24).max(84)));
+    }
+}
