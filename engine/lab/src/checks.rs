@@ -110,7 +110,7 @@ impl Findings {
         destination: SocketAddr,
     ) -> Result<()> {
         let command = Command::Inspect { side: side.clone(), destination };
-        let Reply::Inspected { mss_bytes, congestion_control } = agents.ask(&flow.from, command)? else {
+        let Reply::Inspected(found) = agents.ask(&flow.from, command)? else {
             bail!("the agent of {} did not say how the connection was set up", flow.from);
         };
         let object = format!("flow {}", flow.name);
@@ -118,15 +118,22 @@ impl Findings {
             "congestion_control",
             &object,
             side.congestion_control.clone(),
-            congestion_control,
+            found.congestion_control,
             "the flow is not controlled as the stack says",
+        );
+        self.compare(
+            "tcp_options",
+            &object,
+            expected_options(scenario, flow).join(", "),
+            found.options.join(", "),
+            "the two stacks do not work together as their settings say",
         );
         if let Some(expected) = expected_mss(scenario, flow, destination.ip()) {
             self.compare(
                 "mss",
                 &object,
                 format!("{expected} B"),
-                format!("{mss_bytes} B"),
+                format!("{} B", found.mss_bytes),
                 "segments are not of the size that the MTU implies",
             );
         }
@@ -190,12 +197,27 @@ impl Findings {
     }
 }
 
+/// The settings of a host's stack.
+fn stack<'a>(scenario: &'a Scenario, host: &str) -> Option<&'a Stack> {
+    scenario.nodes.iter().find(|node| node.name == host)?.stack.as_ref()
+}
+
+/// The TCP options that both hosts of `flow` offer.
+fn expected_options(scenario: &Scenario, flow: &Flow) -> Vec<&'static str> {
+    let (Some(from), Some(to)) = (stack(scenario, &flow.from), stack(scenario, &flow.to)) else {
+        return Vec::new();
+    };
+    let options = [
+        ("timestamps", from.timestamps && to.timestamps),
+        ("sack", from.sack && to.sack),
+        ("window_scaling", from.window_scaling && to.window_scaling),
+    ];
+    options.into_iter().filter(|(_, both)| *both).map(|(name, _)| name).collect()
+}
+
 /// The payload of a full segment that the path's MTU and the two stacks imply (RFC 9293 section 3.7.1).
 fn expected_mss(scenario: &Scenario, flow: &Flow, destination: IpAddr) -> Option<u64> {
-    let stack = |host: &str| -> Option<&Stack> {
-        scenario.nodes.iter().find(|node| node.name == host)?.stack.as_ref()
-    };
-    let timestamps = stack(&flow.from)?.timestamps && stack(&flow.to)?.timestamps;
+    let timestamps = expected_options(scenario, flow).contains(&"timestamps");
     let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
     let mtu = Paths::new(scenario).path_mtu(&flow.from, destination)?;
     mtu.checked_sub(flow.ip.header_bytes() + TCP_HEADER_BYTES + options)
@@ -224,5 +246,43 @@ fn probe(
     match agents.ask(from, command)? {
         Reply::PathMtu(found) => Ok(found),
         other => bail!("the agent of {from} answered a path MTU probe with {other:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(findings: &Findings) -> Vec<&str> {
+        findings.warnings.iter().map(|warning| warning.code.as_str()).collect()
+    }
+
+    #[test]
+    fn a_difference_is_a_failed_check_and_a_warning_with_its_consequence() {
+        let mut findings = Findings::default();
+        findings.compare("mss", "flow a", "1428 B".into(), "1428 B".into(), "segments differ");
+        assert!(findings.checks[0].passed && findings.warnings.is_empty());
+        findings.compare("mss", "flow a", "1428 B".into(), "536 B".into(), "segments differ");
+        assert!(!findings.checks[1].passed);
+        assert_eq!(findings.warnings[0].message, "mss should be 1428 B and is 536 B");
+        assert_eq!(findings.warnings[0].consequence, "segments differ");
+    }
+
+    #[test]
+    fn a_processor_that_is_always_in_use_or_taken_away_is_warned_of() {
+        let mut findings = Findings::default();
+        findings.processor("processor 0", Use { busy_ns: 0, busy_percent: 94.0, steal_percent: 1.0 });
+        assert!(findings.warnings.is_empty());
+        findings.processor("processor 0", Use { busy_ns: 0, busy_percent: 99.0, steal_percent: 5.0 });
+        assert_eq!(codes(&findings), ["processor_saturated", "steal_time"]);
+    }
+
+    #[test]
+    fn a_step_of_the_wall_clock_in_either_direction_is_warned_of() {
+        let mut findings = Findings::default();
+        findings.clock(900_000);
+        assert!(findings.warnings.is_empty());
+        findings.clock(-2_000_000);
+        assert_eq!(codes(&findings), ["clock_step"]);
     }
 }

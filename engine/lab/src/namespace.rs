@@ -35,8 +35,9 @@ impl Home {
     pub fn enter() -> Result<Self, Vec<Shortfall>> {
         let wanted = CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS;
         let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
-        let is_root = match unshare(wanted) {
-            Ok(()) => true,
+        let (is_root, new_user_namespace) = match unshare(wanted) {
+            // Root of a container's user namespace is not root of the machine.
+            Ok(()) => (maps_all_users(), None),
             Err(as_root) => {
                 unshare(wanted | CloneFlags::CLONE_NEWUSER).map_err(|as_user| {
                     vec![
@@ -59,10 +60,10 @@ impl Home {
                         },
                     ]
                 })?;
-                false
+                (false, Some((user.as_raw(), group.as_raw())))
             }
         };
-        Self::set_up(is_root, user.as_raw(), group.as_raw()).map_err(|error| {
+        Self::set_up(is_root, new_user_namespace).map_err(|error| {
             vec![Shortfall {
                 what: "entering the engine's namespaces".into(),
                 why: format!("{error:#}"),
@@ -71,8 +72,8 @@ impl Home {
         })
     }
 
-    fn set_up(is_root: bool, user: u32, group: u32) -> Result<Self> {
-        if !is_root {
+    fn set_up(is_root: bool, new_user_namespace: Option<(u32, u32)>) -> Result<Self> {
+        if let Some((user, group)) = new_user_namespace {
             // user_namespaces(7): setgroups must be denied before a group map may be written.
             write("/proc/self/setgroups", "deny")?;
             write("/proc/self/uid_map", &format!("0 {user} 1"))?;
@@ -101,6 +102,12 @@ impl Home {
             .context("returning to the engine's namespace")?;
         result
     }
+}
+
+/// Whether this process is in the machine's first user namespace (user_namespaces(7): its map is whole).
+fn maps_all_users() -> bool {
+    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    map.split_whitespace().eq(["0", "0", "4294967295"])
 }
 
 fn write(path: &str, text: &str) -> Result<()> {

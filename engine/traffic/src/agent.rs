@@ -40,10 +40,7 @@ fn execute(command: Command) -> Result<Reply> {
         Command::ProbePathMtu { cookie, address, destination, expected } => {
             Reply::PathMtu(path_mtu::probe(cookie, address, destination, expected)?)
         }
-        Command::Inspect { side, destination } => {
-            let (mss_bytes, congestion_control) = listener::inspect(&side, destination)?;
-            Reply::Inspected { mss_bytes, congestion_control }
-        }
+        Command::Inspect { side, destination } => Reply::Inspected(listener::inspect(&side, destination)?),
         Command::Start { side, destination, sample_ns } => {
             Reply::Finished(Box::new(flow::run(&side, destination, Duration::from_nanos(sample_ns))?))
         }

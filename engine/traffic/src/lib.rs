@@ -22,7 +22,7 @@ mod transfer;
 
 pub use agent::run as run_agent;
 pub use cookie::Cookie;
-pub use protocol::{Command, Order, PathMtu, Reply, Report, Side};
+pub use protocol::{Command, Connection, Order, PathMtu, Reply, Report, Side};
 
 use nettrial_scenario::{Flow, Problem, Transport};
 

@@ -1,7 +1,7 @@
 //! A flow from its receiver's side: accepts the flow's connections and serves each.
 
 use crate::cookie::Purpose;
-use crate::protocol::Side;
+use crate::protocol::{Connection, Side};
 use crate::{exchange, tcp, transfer};
 use anyhow::{Context, Result};
 use nettrial_scenario::Traffic;
@@ -46,10 +46,14 @@ fn serve(mut stream: &TcpStream, side: &Side) -> Result<()> {
     }
 }
 
-/// Opens a connection of the flow, looks at it and closes it: the maximum segment size and the
-/// congestion control in force.
-pub fn inspect(side: &Side, destination: std::net::SocketAddr) -> Result<(u32, String)> {
+/// Opens a connection of the flow, looks at it and closes it.
+pub fn inspect(side: &Side, destination: std::net::SocketAddr) -> Result<Connection> {
     let (mut stream, _) = tcp::connect(side, destination, Purpose::Inspect)?;
     stream.read_exact(&mut [0]).context("waiting for the receiver")?;
-    Ok((tcp::info(&stream)?.snd_mss, tcp::congestion_control(&stream)?))
+    let info = tcp::info(&stream)?;
+    Ok(Connection {
+        mss_bytes: info.snd_mss,
+        congestion_control: tcp::congestion_control(&stream)?,
+        options: info.option_names().into_iter().map(str::to_owned).collect(),
+    })
 }

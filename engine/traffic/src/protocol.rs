@@ -95,12 +95,7 @@ pub enum Reply {
     /// What the path carries.
     PathMtu(PathMtu),
     /// A connection as the kernel set it up.
-    Inspected {
-        /// The sender's maximum segment size in force, bytes of payload.
-        mss_bytes: u32,
-        /// The congestion control in force.
-        congestion_control: String,
-    },
+    Inspected(Connection),
     /// A flow's figures.
     Finished(Box<FlowRecord>),
     /// The order could not be carried out.
@@ -108,6 +103,18 @@ pub enum Reply {
         /// What was being done, and what went wrong.
         message: String,
     },
+}
+
+/// A connection's settings in force.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Connection {
+    /// The sender's maximum segment size, bytes of payload.
+    pub mss_bytes: u32,
+    /// The sender's congestion control.
+    pub congestion_control: String,
+    /// Of `timestamps`, `sack` and `window_scaling`, those that both sides agreed to, in this order.
+    pub options: Vec<String>,
 }
 
 /// What probes found of a path's MTU, in one direction.

@@ -16,7 +16,10 @@ pub const PATIENCE: Duration = Duration::from_secs(20);
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TcpInfo {
-    states_and_options: [u8; 8],
+    states: [u8; 5],
+    /// Options both sides agreed to, a bit each: timestamps 1, SACK 2, window scaling 4.
+    pub options: u8,
+    scales_and_flags: [u8; 2],
     rto_us: u32,
     ato_us: u32,
     /// Maximum segment size for sending, bytes.
@@ -112,6 +115,14 @@ pub fn info(stream: &TcpStream) -> Result<TcpInfo> {
     Ok(info)
 }
 
+impl TcpInfo {
+    /// The names of the options in force, in a fixed order.
+    pub fn option_names(&self) -> Vec<&'static str> {
+        let all = [(1, "timestamps"), (2, "sack"), (4, "window_scaling")];
+        all.into_iter().filter(|(bit, _)| self.options & bit != 0).map(|(_, name)| name).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,12 +132,14 @@ mod tests {
     #[test]
     fn the_structure_lies_as_the_kernel_has_it() {
         let kernel = (
+            offset_of!(libc::tcp_info, tcpi_options),
             offset_of!(libc::tcp_info, tcpi_snd_mss),
             offset_of!(libc::tcp_info, tcpi_rtt),
             offset_of!(libc::tcp_info, tcpi_snd_cwnd),
             offset_of!(libc::tcp_info, tcpi_total_retrans),
         );
         let here = (
+            offset_of!(TcpInfo, options),
             offset_of!(TcpInfo, snd_mss),
             offset_of!(TcpInfo, rtt_us),
             offset_of!(TcpInfo, snd_cwnd),
