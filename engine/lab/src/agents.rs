@@ -121,8 +121,9 @@ fn spawn(
     });
     let affinity = affinity.transpose()?;
     let parent = getpid();
-    let mut command = Command::new(std::env::current_exe().context("finding this program")?);
-    command.arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped());
+    // This very program, even if another has been put in its place since it was started.
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("nettrial-engine").arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped());
     // SAFETY: between fork and exec only system calls are made: no allocation, no locks.
     unsafe {
         command.pre_exec(move || {

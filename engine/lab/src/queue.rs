@@ -14,6 +14,8 @@ use nettrial_scenario::{QueueLimit, Rate};
 /// How much of the rate may pass at once after the link was idle. It must cover the lateness of the
 /// kernel's timer, or the rate is not reached.
 const BURST_NS: u64 = 200_000;
+/// The same in frames, for links so slow that fewer would fit.
+const BURST_FRAMES: u64 = 4;
 /// The same on routers and switches. Traffic that a host shaped to the rate passes a bucket of the same
 /// rate without waiting only if that holds the host's burst and the jitter on the way; each wait costs a
 /// timer interrupt, and on a virtual machine those are dear.
@@ -85,7 +87,7 @@ fn class_options(rate: Rate, wire: &Wire) -> Vec<u8> {
     let frame = wire.largest_frame();
     let burst_ns = if wire.forwards() { FORWARDER_BURST_NS } else { BURST_NS };
     let bytes_per_second = (rate.0 / 8).max(1);
-    let burst = (bytes_per_second * burst_ns / 1_000_000_000).max(2 * frame);
+    let burst = (bytes_per_second * burst_ns / 1_000_000_000).max(BURST_FRAMES * frame);
     let ticks = u32::try_from(burst * 1_000_000_000 / bytes_per_second / TICK_NS).unwrap_or(u32::MAX);
     let quantum = u32::try_from(frame).unwrap_or(u32::MAX);
     let mut options = [rate_specification(bytes_per_second), rate_specification(bytes_per_second)].concat();

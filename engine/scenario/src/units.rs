@@ -218,7 +218,11 @@ impl FromStr for QueueLimit {
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let packets = text.trim().strip_suffix("packets").map(str::trim_end);
         let limit = match packets {
-            Some(count) => count.parse().ok().map(Self::Packets),
+            // A sign would be taken by the number's own parser.
+            Some(count) if count.starts_with(|first: char| first.is_ascii_digit()) => {
+                count.parse().ok().map(Self::Packets)
+            }
+            Some(_) => None,
             None => text.parse().ok().map(Self::Bytes),
         };
         limit.ok_or_else(|| UnitError {
@@ -301,6 +305,7 @@ mod tests {
         }
         assert!("5 Gbps".parse::<Rate>().unwrap_err().to_string().contains("Gbit/s"));
         assert!("many packets".parse::<QueueLimit>().is_err());
+        assert!("+5 packets".parse::<QueueLimit>().is_err());
     }
 
     #[test]
