@@ -1,0 +1,31 @@
+"""From the trials of a run to figures with intervals.
+
+The unit of replication is the trial: what happens inside one (packets, intervals) is already
+summarised in its record, and is never counted as a replicate.
+"""
+
+from nettrial.analysis.cautions import FailureGroup, WarningGroup, failures, warnings
+from nettrial.analysis.frame import frame
+from nettrial.analysis.intervals import CONFIDENCE, Change, Interval, change, mean_interval
+from nettrial.analysis.published import PublishedRow, published
+from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline, summarise
+
+__all__ = [
+    "CONFIDENCE",
+    "Cell",
+    "Change",
+    "FailureGroup",
+    "Interval",
+    "PublishedRow",
+    "ResponseSummary",
+    "Summary",
+    "WarningGroup",
+    "baseline",
+    "change",
+    "failures",
+    "frame",
+    "mean_interval",
+    "published",
+    "summarise",
+    "warnings",
+]

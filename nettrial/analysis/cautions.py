@@ -1,0 +1,79 @@
+"""The warnings and failures of a run, those that say the same put together."""
+
+import re
+from dataclasses import dataclass
+
+from nettrial.analysis.summary import Levels
+from nettrial.store import Failure, Run
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+@dataclass(frozen=True)
+class WarningGroup:
+    """Warnings of one kind, about one object, whose messages differ in numbers only."""
+
+    code: str
+    object: str
+    message: str
+    """What was seen; a number that differs between trials is given as its range."""
+    consequence: str
+    trials: int
+    """How many trials carry it."""
+    treatments: tuple[Levels, ...]
+    """The treatments of those trials, each once."""
+
+
+@dataclass(frozen=True)
+class FailureGroup:
+    """Trials that failed with messages that differ in numbers only."""
+
+    message: str
+    """What went wrong; a number that differs between trials is given as its range."""
+    trials: tuple[int, ...]
+    """The trials' numbers in the run's order."""
+
+
+def failures(run: Run) -> list[FailureGroup]:
+    """The trials that gave no record, grouped; in the order of each group's first."""
+    groups: dict[str, list[Failure]] = {}
+    for failure in run.failures():
+        groups.setdefault(_NUMBER.sub("#", failure.message), []).append(failure)
+    return [
+        FailureGroup(_merge([f.message for f in group]), tuple(f.planned.number for f in group))
+        for group in groups.values()
+    ]
+
+
+def warnings(run: Run) -> list[WarningGroup]:
+    """The warnings of all finished trials, grouped; the most frequent first."""
+    messages: dict[tuple[str, str, str, str], list[str]] = {}
+    trials: dict[tuple[str, str, str, str], dict[int, Levels]] = {}
+    for trial in run.trials():
+        for warning in trial.record.warnings:
+            pattern = _NUMBER.sub("#", warning.message)
+            key = (warning.code, warning.object, pattern, warning.consequence)
+            messages.setdefault(key, []).append(warning.message)
+            trials.setdefault(key, {})[trial.planned.number] = trial.planned.treatment
+    groups = []
+    for key, seen in messages.items():
+        code, about, _, consequence = key
+        treatments: list[Levels] = []
+        for treatment in trials[key].values():
+            if treatment not in treatments:
+                treatments.append(treatment)
+        groups.append(
+            WarningGroup(code, about, _merge(seen), consequence, len(trials[key]), tuple(treatments))
+        )
+    return sorted(groups, key=lambda group: -group.trials)
+
+
+def _merge(messages: list[str]) -> str:
+    """Messages that differ in numbers only, as one with ranges."""
+    columns = zip(*(_NUMBER.findall(message) for message in messages), strict=True)
+    merged = []
+    for numbers in columns:
+        low, high = min(numbers, key=float), max(numbers, key=float)
+        merged.append(low if low == high else f"{low} to {high}")
+    parts = iter(merged)
+    return _NUMBER.sub(lambda _: next(parts), messages[0])

@@ -1,0 +1,43 @@
+"""The responses of every finished trial, as a table."""
+
+from typing import Any
+
+import polars as pl
+
+from nettrial import metrics
+from nettrial.store import Run
+
+
+def frame(run: Run) -> pl.DataFrame:
+    """One row for each finished trial and response, in run order.
+
+    Columns: `number` (run order), `block`, one text column for each factor, `response`, `unit`,
+    `value` (null where the metric is absent) and `absent` (the reason, null where there is a value).
+    """
+    factors = list(run.study.factors)
+    schema: dict[str, Any] = {
+        "number": pl.Int64,
+        "block": pl.Int64,
+        **dict.fromkeys(factors, pl.String),
+        "response": pl.String,
+        "unit": pl.String,
+        "value": pl.Float64,
+        "absent": pl.String,
+    }
+    rows = []
+    for trial in run.trials():
+        for response in run.study.responses:
+            found = metrics.METRICS[response.metric].read(trial.record, response.of)
+            measured = not isinstance(found, str)
+            rows.append(
+                {
+                    "number": trial.planned.number,
+                    "block": trial.planned.block,
+                    **trial.planned.treatment,
+                    "response": response.name,
+                    "unit": response.unit,
+                    "value": found if measured else None,
+                    "absent": None if measured else found,
+                }
+            )
+    return pl.DataFrame(rows, schema=schema)

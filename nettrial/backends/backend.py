@@ -1,0 +1,134 @@
+"""The backends: each runs a scenario and gives a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+
+from nettrial.backends import find
+from nettrial.backends.engine import Engine, EngineLost
+from nettrial.errors import CannotRun, Lack
+from nettrial.registry import Registry
+from nettrial.scenario import (
+    CheckedEvent,
+    CheckRequest,
+    Event,
+    FailedEvent,
+    Preflight,
+    PreflightEvent,
+    PreflightRequest,
+    Problem,
+    Record,
+    RecordEvent,
+    RefusedEvent,
+    Request,
+    RunRequest,
+    Scenario,
+)
+
+ANSWER_SECONDS = 30.0
+"""How long an engine may take for what is no trial."""
+
+
+class TrialFailed(Exception):
+    """A trial gave no record; the text says why."""
+
+
+class Backend:
+    """Runs trials in engine processes: one after the other, a new process after one was lost."""
+
+    def __init__(self, name: str) -> None:
+        """`name` is the engine's subcommand. No process is started yet; raises CannotRun if there is no
+        engine."""
+        self.name = name
+        self._binary = find.engine()
+        self._engine: Engine | None = None
+
+    def __enter__(self) -> Backend:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.kill()
+        self.close()
+
+    def close(self) -> None:
+        """Ends the engine, if one runs."""
+        if self._engine:
+            self._engine.close()
+            self._engine = None
+
+    def kill(self) -> None:
+        """Ends the engine at once; a trial that runs is lost. May be called in a signal handler."""
+        if self._engine:
+            self._engine.kill()
+
+    def preflight(self) -> Preflight:
+        """What this machine can run; raises CannotRun if not even that can be found out."""
+        event = self._ask(Request(PreflightRequest()), "asking what this machine can run").root
+        assert isinstance(event, PreflightEvent)
+        return event.preflight
+
+    def check(self, scenario: Scenario) -> list[Problem]:
+        """Everything that keeps the scenario from running here; empty if nothing does."""
+        event = self._ask(Request(CheckRequest(scenario=scenario)), "checking a scenario").root
+        assert isinstance(event, CheckedEvent)
+        return event.problems
+
+    def run(self, trial: str, scenario: Scenario, timeout: float) -> Record:
+        """Runs a trial of that name; raises TrialFailed, also when it takes more than `timeout` seconds."""
+        try:
+            event = self._event(Request(RunRequest(trial=trial, scenario=scenario)), timeout).root
+        except EngineLost as lost:
+            raise TrialFailed(str(lost)) from None
+        if isinstance(event, RecordEvent) and event.trial == trial:
+            return event.record
+        if isinstance(event, FailedEvent) and event.trial == trial:
+            raise TrialFailed(event.message)
+        self.close()  # it answers something else: no later answer of it can be trusted
+        why = event.message if isinstance(event, RefusedEvent) else "it answered something else"
+        raise TrialFailed(f"the engine did not run the trial: {why}")
+
+    def _event(self, request: Request, timeout: float) -> Event:
+        if self._engine is None or not self._engine.alive:
+            self.close()
+            self._engine = Engine(self._binary, self.name)
+        return self._engine.ask(request, timeout)
+
+    def _ask(self, request: Request, doing: str) -> Event:
+        """The answer to a request that is no trial; one that does not fit raises CannotRun."""
+        expected = {"preflight": "preflight", "check": "checked"}[request.root.request]
+        try:
+            event = self._event(request, ANSWER_SECONDS)
+        except EngineLost as lost:
+            why = str(lost)
+        else:
+            if event.root.event == expected:
+                return event
+            why = (
+                event.root.message
+                if isinstance(event.root, RefusedEvent)
+                else f"it answered {event.root.event!r}"
+            )
+        remedy = "build the engine anew with `make build`: it must be of this package's version"
+        raise CannotRun(doing, [Lack(str(self._binary), why, remedy)])
+
+
+@dataclass(frozen=True)
+class BackendKind:
+    """A backend there is, and how it is started."""
+
+    title: str
+    start: Callable[[], Backend]
+
+
+BACKENDS: Registry[BackendKind] = Registry("backend")
+"""Every backend by name."""
+
+BACKENDS.add(
+    "lab",
+    BackendKind("Linux's own TCP/IP between network namespaces on this machine", lambda: Backend("lab")),
+)

@@ -1,0 +1,112 @@
+"""An engine process: one request a line on its standard input, one event a line on its output.
+
+The end of its input is the order to leave at once; so nothing of it outlives this process, however
+that ends."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import subprocess
+import tempfile
+import threading
+from pathlib import Path
+from typing import IO
+
+from pydantic import ValidationError
+
+from nettrial.scenario import Event, Request
+
+ERROR_TEXT_BYTES = 2000
+"""How much of the end of an engine's error output is told."""
+ANSWER_SHOWN_BYTES = 80
+"""How much of an answer that can't be read is told."""
+LEAVE_SECONDS = 5
+"""How long an engine may take to leave before it is killed."""
+
+
+class EngineLost(Exception):
+    """The engine died, was silent for too long, or said what is no event."""
+
+
+class Engine:
+    """A running engine."""
+
+    def __init__(self, binary: Path, backend: str) -> None:
+        """Starts `binary` with the name of a backend; raises EngineLost if it can't be started."""
+        self._said = ""
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
+        try:
+            self._process = subprocess.Popen(
+                [binary, backend],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                start_new_session=True,  # the terminal's Ctrl-C is for us, not for the engine
+            )
+        except OSError as error:
+            raise EngineLost(f"{binary} can't be started: {error.strerror}") from None
+        # A pipe can't be read with a time limit, a queue can.
+        self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, args=[self._process.stdout], daemon=True)
+        self._reader.start()
+
+    def _read(self, output: IO[bytes]) -> None:
+        for line in output:
+            self._lines.put(line)
+        self._lines.put(b"")
+
+    def ask(self, request: Request, timeout: float) -> Event:
+        """Sends a request and waits for its answer for `timeout` seconds; raises EngineLost, after which
+        the engine is gone."""
+        line = request.model_dump_json(by_alias=True, exclude_none=True).encode() + b"\n"
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # it is gone; the end of its output tells more
+            self._process.stdin.write(line)
+            self._process.stdin.flush()
+        try:
+            answer = self._lines.get(timeout=timeout)
+        except queue.Empty:
+            self.kill()
+            self.close()
+            raise EngineLost(f"the engine gave no answer within {timeout:.0f} s and was killed") from None
+        if not answer:
+            raise EngineLost(self._last_words())
+        try:
+            return Event.model_validate_json(answer)
+        except ValidationError:
+            self.close()
+            shown = answer[:ANSWER_SHOWN_BYTES].decode(errors="replace").strip()
+            raise EngineLost(f"the engine's answer is not one of its protocol: {shown}") from None
+
+    def _last_words(self) -> str:
+        """How the engine died, with the end of its error output."""
+        status = self.close()
+        how = f"was ended by signal {-status}" if status < 0 else f"ended with exit status {status}"
+        return f"the engine {how}: {self._said}" if self._said else f"the engine {how}"
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        """Ends the process at once. May be called in a signal handler while `ask` waits."""
+        self._process.kill()
+
+    def close(self) -> int:
+        """Tells the engine to leave, waits until it has, and gives its exit status."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        try:
+            status = self._process.wait(LEAVE_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            status = self._process.wait()
+        if not self._errors.closed:
+            self._errors.seek(0, 2)
+            self._errors.seek(max(0, self._errors.tell() - ERROR_TEXT_BYTES))
+            self._said = self._errors.read().decode(errors="replace").strip()
+            self._errors.close()
+        return status

@@ -1,0 +1,32 @@
+"""Finding the engine's binary."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import nettrial
+from nettrial.errors import CannotRun, Lack
+
+ENGINE = "nettrial-engine"
+VARIABLE = "NETTRIAL_ENGINE"
+"""The environment variable that says where the engine is."""
+
+
+def engine() -> Path:
+    """The engine: what the variable says, else that beside this Python, else that of the checkout.
+
+    Raises CannotRun if there is none."""
+    given = os.environ.get(VARIABLE)
+    if given:
+        places = [Path(given).absolute()]  # a bare name would be looked for in PATH
+    else:
+        checkout = Path(nettrial.__file__).parent.parent
+        places = [Path(sys.executable).parent / ENGINE, checkout / "target" / "release" / ENGINE]
+    for place in places:
+        if place.is_file() and os.access(place, os.X_OK):
+            return place
+    looked = ", ".join(map(str, places))
+    remedy = f"build it with `make build`, or set {VARIABLE} to its path"
+    raise CannotRun("finding the engine", [Lack(ENGINE, f"it is not at {looked}", remedy)])

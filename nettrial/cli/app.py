@@ -1,0 +1,118 @@
+"""The commands and their options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+import nettrial
+from nettrial.cli import doctor, listing, run, show
+from nettrial.cli.design import DesignOptions
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Controlled trials for network performance.",
+)
+
+StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="A shipped study's name, or a study file.")]
+Full = Annotated[bool, typer.Option("--full", help="As many replicates as the study's source made.")]
+Set = Annotated[
+    Optional[list[str]],  # noqa: UP045 - typer reads the annotation
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE,...",
+        help="The levels of a factor, or the value of a setting by its dotted path "
+        "(several values make it a factor). May be given more than once.",
+    ),
+]
+Replicates = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(min=1, help="How often each treatment is run.", show_default="the study's"),
+]
+Seed = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(min=0, max=2**63 - 1, help="What the order of trials follows from.", show_default="random"),
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"nettrial {nettrial.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _nettrial(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options of nettrial itself."""
+
+
+@app.command("run")
+def _run(
+    study: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(metavar="[STUDY]", help="A shipped study's name, or a study file."),
+    ] = None,
+    full: Full = False,
+    set: Set = None,
+    replicates: Replicates = None,
+    seed: Seed = None,
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="DIR", help="The run's directory, which must not exist.", show_default="runs/STUDY-TIME"
+        ),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A trial with a warning counts as failed.")
+    ] = False,
+) -> None:
+    """Run a study and report it. Ctrl-C ends it after the trial that is running.
+
+    Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
+    """
+    options = DesignOptions(full, tuple(set or ()), replicates, seed)
+    begin = run.resume if resume else run.start
+    raise typer.Exit(begin(study, options, out, strict))
+
+
+@app.command("show")
+def _show(
+    study: StudyName,
+    full: Full = False,
+    set: Set = None,
+    replicates: Replicates = None,
+    seed: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=0, max=2**63 - 1, help="Show the order of trials that follows from it."),
+    ] = None,
+) -> None:
+    """Show what a study would run, and for how long. Nothing is run."""
+    show.show(study, DesignOptions(full, tuple(set or ()), replicates, seed))
+
+
+@app.command("report")
+def _report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run's directory.")]) -> None:
+    """Report a run again, from what it stored."""
+    run.report_again(directory)
+
+
+@app.command("list")
+def _list(what: Annotated[str, typer.Argument(metavar="WHAT", help=", ".join(listing.LISTS) + ".")]) -> None:
+    """List what there is: studies, topologies, metrics, stacks or backends."""
+    listing.show(what)
+
+
+@app.command("doctor")
+def _doctor() -> None:
+    """Say what this machine can run, and what is missing for the rest. Exit status 3: it can't run trials."""
+    raise typer.Exit(doctor.doctor())

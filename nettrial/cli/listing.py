@@ -1,0 +1,63 @@
+"""`nettrial list`: what there is, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nettrial import study
+from nettrial.backends import BACKENDS
+from nettrial.cli.console import print_table
+from nettrial.errors import BadInput
+from nettrial.metrics import METRICS
+from nettrial.registry import Registry, UnknownName
+from nettrial.stacks import STACKS
+from nettrial.topology import TOPOLOGIES
+
+Rows = list[list[str]]
+
+
+def _studies() -> tuple[list[str], Rows]:
+    loaded = [study.load(name) for name in study.shipped()]
+    return ["study", "title", "factors"], [
+        [found.study, found.title, ", ".join(found.factors)] for found in loaded
+    ]
+
+
+def _topologies() -> tuple[list[str], Rows]:
+    return ["topology", "title", "hosts"], [
+        [name, TOPOLOGIES[name].title, TOPOLOGIES[name].hosts] for name in TOPOLOGIES
+    ]
+
+
+def _metrics() -> tuple[list[str], Rows]:
+    return ["metric", "unit", "of", "better", "definition", "source"], [
+        [metric.name, metric.unit, metric.of, metric.better, metric.definition, metric.source]
+        for metric in METRICS.values()
+    ]
+
+
+def _stacks() -> tuple[list[str], Rows]:
+    return ["stack", "title", "source"], [[name, STACKS[name].title, STACKS[name].source] for name in STACKS]
+
+
+def _backends() -> tuple[list[str], Rows]:
+    return ["backend", "title"], [[name, BACKENDS[name].title] for name in BACKENDS]
+
+
+LISTS: Registry[Callable[[], tuple[list[str], Rows]]] = Registry("list")
+"""What can be listed: the columns and rows of each list, by its name."""
+
+LISTS.add("studies", _studies)
+LISTS.add("topologies", _topologies)
+LISTS.add("metrics", _metrics)
+LISTS.add("stacks", _stacks)
+LISTS.add("backends", _backends)
+
+
+def show(what: str) -> None:
+    """Prints the list of that name; raises BadInput."""
+    try:
+        columns, rows = LISTS[what]()
+    except UnknownName as unknown:
+        raise BadInput("reading the options", "WHAT", str(unknown), unknown.legal, unknown.hint) from None
+    print_table(columns, rows)

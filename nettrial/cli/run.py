@@ -1,0 +1,152 @@
+"""`nettrial run` and `nettrial report`: from the options to the report."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from nettrial.backends import BACKENDS, Backend, BackendKind
+from nettrial.cli.console import output, say
+from nettrial.cli.design import READING, Design, DesignOptions, as_time
+from nettrial.cli.session import run_trials
+from nettrial.design import Treatment, plan, scenario_of, treatments
+from nettrial.design.plan import in_words
+from nettrial.errors import BadInput, CannotRun, Fault, TrialsFailed
+from nettrial.registry import UnknownName
+from nettrial.scenario import Environment, Scenario
+from nettrial.store import Run
+from nettrial.store.directory import refuse_existing
+from nettrial.study import Study
+
+INTERRUPTED = 130
+"""Exit status after Ctrl-C: 128 and SIGINT's number, as shells have it."""
+
+
+def start(name: str | None, options: DesignOptions, out: Path | None, strict: bool) -> int:
+    """A new run; gives the exit status. Nothing is written before everything was checked."""
+    if name is None:
+        raise BadInput(READING, "STUDY", "missing", "a study's name", "`nettrial list studies` shows them")
+    design = Design.of(name, options)
+    study = design.study
+    directory = out or Path("runs") / f"{study.study}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    refuse_existing(directory)
+    published_text = study.published_text()
+    seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
+    with _backend(study).start() as backend:
+        environment = _preflight(backend)
+        _check(backend, study, design.scenarios)
+        trials = plan(study, design.replicates, seed)
+        command = options.command(name, seed)
+        run = Run.create(directory, study.document.text, published_text, study, trials, seed, command)
+        say(f"{study.title}: {len(trials)} trials, about {as_time(design.seconds)}, seed {seed}")
+        say(f"results: {directory}")
+        return _go_on(run, backend, environment, strict)
+
+
+def resume(name: str | None, options: DesignOptions, out: Path | None, strict: bool) -> int:
+    """Goes on with a run; gives the exit status."""
+    if out is None:
+        raise BadInput(READING, "--resume", "no --out", "--resume --out DIR", "DIR is the run's directory")
+    if given := options.given():
+        hint = "a run goes on as it was planned; start a new one for another plan"
+        raise BadInput(READING, "--resume", " ".join(given), "--resume, --out and --strict alone", hint)
+    run = Run.open(out)
+    study = run.study
+    if name is not None and name not in (study.study, shlex.split(run.command)[2]):
+        raise BadInput(READING, "STUDY", name, study.study, f"the run in {out} is of this study")
+    if not run.pending():
+        say(f"the run in {out} is finished")
+        return _close(run, False, strict)
+    with _backend(study).start() as backend:
+        environment = _preflight(backend)
+        scenarios = [(treatment, scenario_of(study, treatment.levels)) for treatment in treatments(study)]
+        _check(backend, study, scenarios)
+        return _go_on(run, backend, environment, strict)
+
+
+def report_again(directory: Path) -> None:
+    """Reports a run from what it stored; raises BadInput."""
+    _report(Run.open(directory))
+
+
+def _backend(study: Study) -> BackendKind:
+    try:
+        return BACKENDS[study.backend]
+    except UnknownName as unknown:
+        value, hint = str(unknown), unknown.hint
+        raise BadInput("reading the study", study.where("backend"), value, unknown.legal, hint) from None
+
+
+def _preflight(backend: Backend) -> Environment:
+    """What the machine is; raises CannotRun with everything that is missing."""
+    preflight = backend.preflight()
+    if preflight.missing:
+        raise CannotRun(f"preparing to run trials in the {backend.name}", preflight.missing)
+    return preflight.environment
+
+
+def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, Scenario]]) -> None:
+    """Asks the backend about every scenario; raises BadInput with everything that is wrong. What is
+    wrong in the same way at several objects or in several treatments is told once."""
+    found: dict[tuple[str, str, str, str], tuple[list[str], list[Treatment]]] = {}
+    for treatment, scenario in scenarios:
+        for problem in backend.check(scenario):
+            key = (problem.setting, problem.value, problem.legal, problem.hint)
+            objects, of = found.setdefault(key, ([], []))
+            if problem.object not in objects:
+                objects.append(problem.object)
+            if treatment not in of:
+                of.append(treatment)
+    faults = []
+    for (setting, value, legal, hint), (objects, of) in found.items():
+        which = "every treatment" if len(of) == len(scenarios) else f"treatment {in_words(of[0].levels)}"
+        if 1 < len(of) < len(scenarios):
+            which += f" and {len(of) - 1} more"
+        where = f"{_source(study, setting)}: {setting} of {', '.join(objects)}, {which}"
+        faults.append(Fault(where, value, legal, hint))
+    if faults:
+        raise BadInput.listing("checking the trials", faults)
+
+
+def _source(study: Study, name: str) -> str:
+    """Where a scenario's setting of that name comes from: a factor, or the network's settings."""
+    for factor, entry in study.factors.items():
+        if entry.sets.split(".")[-1] == name:
+            return study.where("factors", factor, "levels")
+    if name in type(study.network).model_fields:
+        return study.where("network", name)
+    return study.where("study")
+
+
+def _go_on(run: Run, backend: Backend, environment: Environment, strict: bool) -> int:
+    stopped = run_trials(run, backend, environment)
+    return _close(run, stopped, strict)
+
+
+def _close(run: Run, stopped: bool, strict: bool) -> int:
+    """Reports a run and says how it ended; gives the exit status."""
+    _report(run)
+    again = shlex.join(["nettrial", "run", "--resume", "--out", str(run.directory)])
+    again += " --strict" if strict else ""
+    if stopped:
+        say(f"stopped; to go on: {again}")
+        return INTERRUPTED
+    failures = run.failures()
+    if failures:
+        raise TrialsFailed(f"{len(failures)} of {len(run.plan)} trials failed; to try them again: {again}")
+    warned = [trial for trial in run.trials() if trial.record.warnings] if strict else []
+    if warned:
+        numbers = ", ".join(str(trial.planned.number) for trial in warned)
+        raise TrialsFailed(f"{len(warned)} of {len(run.plan)} trials have warnings (--strict): {numbers}")
+    return 0
+
+
+def _report(run: Run) -> None:
+    # Loaded when it is needed: drawing charts takes libraries that are slow to load.
+    from nettrial.report import html, terminal
+
+    terminal.render(run, output())
+    say(f"report: {html.write(run)}")

@@ -1,0 +1,56 @@
+"""`nettrial show`: what a study would run."""
+
+from __future__ import annotations
+
+from nettrial.cli.console import print_table
+from nettrial.cli.design import Design, DesignOptions, as_time
+from nettrial.design import plan
+from nettrial.design.plan import in_words
+from nettrial.metrics import METRICS
+
+
+def show(name: str, options: DesignOptions) -> None:
+    """Prints a study's design; raises BadInput."""
+    design = Design.of(name, options)
+    study = design.study
+    print(f"{study.title} ({study.study})")
+    print(study.question)
+    if study.source:
+        source = study.source
+        print(f"Source: {source.authors} {source.title}. {source.venue}, {source.year}.")
+    print("\nFactors")
+    print_table(
+        ["factor", "sets", "levels", "baseline"],
+        [
+            [factor_name, factor.sets, ", ".join(factor.levels), factor.baseline or ""]
+            for factor_name, factor in study.factors.items()
+        ],
+    )
+    print("\nResponses")
+    print_table(
+        ["response", "metric", "of", "unit", "better"],
+        [
+            [response.name, response.metric, response.of, response.unit, METRICS[response.metric].better]
+            for response in study.responses
+        ],
+    )
+    print()
+    print_table(
+        ["design", ""],
+        [
+            ["treatments", str(len(design.scenarios))],
+            ["replicates", str(design.replicates)],
+            ["trials", f"{design.trials}, and {study.warmup} to warm up"],
+            ["backend", study.backend],
+            ["expected time", as_time(design.seconds)],
+        ],
+    )
+    if options.seed is not None:
+        print(f"\nOrder of trials with seed {options.seed}")
+        print_table(
+            ["trial", "block", "treatment"],
+            [
+                [str(trial.number), str(trial.block), in_words(trial.treatment)]
+                for trial in plan(study, design.replicates, options.seed)
+            ],
+        )

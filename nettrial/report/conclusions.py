@@ -1,0 +1,127 @@
+"""What a run says in a sentence, and what it can't say."""
+
+from nettrial.analysis import Change, baseline
+from nettrial.report import numbers, tables
+from nettrial.report.content import Report
+
+
+def extreme_level(report: Report) -> str | None:
+    """The last level of the rows' factor that is not the baseline."""
+    study = report.run.study
+    others = [x for x in study.factors[study.layout.rows].levels if x != baseline(study)]
+    return others[-1] if others else None
+
+
+def answer(report: Report) -> str:
+    """What the last level of the rows' factor changes, for one group of columns, in a sentence.
+
+    The group is the first that has a published counterpart, else the first; the responses are those
+    with published figures, else all.
+    """
+    study = report.run.study
+    level = extreme_level(report)
+    if not report.trials:
+        return "No trial has finished: there is nothing to conclude yet."
+    if level is None:
+        return "There is one level only, so nothing to compare it with."
+    groups = tables.combinations(study)
+    with_counterpart = [g for g in groups if _has_counterpart(report, g)]
+    group = (with_counterpart or groups)[0]
+    phrases = []
+    compared = [section for section in report.sections if section.published]
+    for section in compared or report.sections:
+        cell = section.response.cell({**group, study.layout.rows: level})
+        if cell and cell.change and cell.change.percent is not None:
+            phrases.append(_phrase(section.title, cell.change))
+    if not phrases:
+        return "No response has a value at both levels yet: there is nothing to conclude."
+    factor = study.factors[study.layout.rows].title
+    where = f", {tables.label(group)}" if group else ""
+    said = f"{factor} {level} instead of {baseline(study)}{where}: {'; '.join(phrases)} (95% intervals)."
+    if report.warnings:
+        trials = f"{report.warned_trials} of {numbers.counted(len(report.trials), 'trial')}"
+        said += f" With warnings in {trials}: see there what they do to these figures."
+    return said
+
+
+def _has_counterpart(report: Report, group: dict[str, str]) -> bool:
+    return any(row.counterpart and group.items() <= row.counterpart.items() for row in report.published)
+
+
+def _phrase(title: str, change: Change) -> str:
+    name = title if title[:2].isupper() else title[0].lower() + title[1:]
+    digits = numbers.percent_decimals([change])
+    if change.interval is None:
+        assert change.percent is not None
+        return f"{name} {numbers.signed(change.percent, digits)}% (one block: no interval)"
+    low, high = change.interval.low, change.interval.high
+    if low <= 0 <= high:
+        return f"{name}: no change shown ({numbers.signed(low, digits)} to {numbers.signed(high, digits)}%)"
+    near, far = sorted((abs(low), abs(high)))
+    word = "higher" if low > 0 else "lower"
+    return f"{name} {numbers.fixed(near, digits)} to {numbers.fixed(far, digits)}% {word}"
+
+
+def limits(report: Report) -> list[str]:
+    """What can't be concluded from the run, and why; a sentence or two each."""
+    study = report.run.study
+    found = []
+    missing = len(report.run.plan) - len(report.trials)
+    if missing:
+        found.append(
+            f"{numbers.counted(missing, 'trial')} of the plan did not finish. Figures rest on those that "
+            "did; a change uses only the blocks that have both of its values."
+        )
+    alone = _without_counterpart(report)
+    if alone:
+        found.append(
+            f"The published figures also have {alone}. Nothing in this run corresponds to that, so "
+            "nothing here confirms or contradicts those figures."
+        )
+    if report.published:
+        found.append(
+            "The published figures come from other hardware, and their source prints no intervals. "
+            "Compare the sign and the size of changes rather than values."
+        )
+    if report.published and "--set" in report.run.command:
+        found.append(
+            "The study was run with levels or settings of its own (--set). A counterpart is one by its "
+            "levels only: whatever else was changed makes the published figures less comparable."
+        )
+    if study.backend == "lab":
+        found.append(
+            "All hosts of the lab share one kernel on one machine. They differ in their TCP settings, not in "
+            "operating system, network card or driver; no interrupt coalescing or card offload takes part."
+        )
+    for place in report.placements:
+        if place.shared_with != "nothing":
+            found.append(
+                f"In {numbers.counted(place.trials, 'trial')} the forwarding of {place.shared_with} ran on "
+                f"{place.host}'s processor: that host's CPU figures include it."
+            )
+    blocks = len({trial.planned.block for trial in report.trials})
+    if 0 < blocks < 10:
+        found.append(
+            f"A sample of {numbers.counted(blocks, 'block')} is small. Student's t intervals allow for that "
+            "only where the trials' values (for a change: the logarithms of ratios) are close to normal."
+        )
+    if report.summary.comparisons > 1:
+        by_chance = report.summary.comparisons * 0.05
+        found.append(
+            f"There are {report.summary.comparisons} intervals of changes, each on its own at 95%. If all "
+            f"were independent, about {by_chance:.0f} would miss by chance alone."
+        )
+    return found
+
+
+def _without_counterpart(report: Report) -> str:
+    """The published levels that nothing here corresponds to: "windows as sender and receiver"."""
+    factors = report.run.study.factors
+    matched = {pair for row in report.published if row.counterpart for pair in row.levels.items()}
+    alone: dict[str, list[str]] = {}
+    for name, factor in factors.items():
+        for level in dict.fromkeys(row.levels[name] for row in report.published if name in row.levels):
+            if (name, level) not in matched:
+                alone.setdefault(level, []).append(factor.title)
+    phrases = [f"{level} as {numbers.listed(titles)}" for level, titles in alone.items()]
+    return numbers.listed(phrases) if phrases else ""

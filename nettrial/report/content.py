@@ -1,0 +1,163 @@
+"""What a report says, before it is drawn: gathered once, shown by terminal and page alike."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from nettrial import metrics
+from nettrial.analysis import (
+    FailureGroup,
+    PublishedRow,
+    ResponseSummary,
+    Summary,
+    WarningGroup,
+    failures,
+    published,
+    summarise,
+    warnings,
+)
+from nettrial.report import numbers, tables
+from nettrial.store import Run, Trial
+
+
+@dataclass(frozen=True)
+class Section:
+    """One response: its figures, beside the published ones."""
+
+    response: ResponseSummary
+    name: str
+    title: str
+    unit: str
+    definition: str
+    """What the metric is, and of which flow or host."""
+    measured: tables.Table
+    published: tables.Table | None
+    published_table: str
+    """The source's number of the table."""
+    comparisons: list[tables.Comparison]
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A response that trials could not measure."""
+
+    title: str
+    reason: str
+    trials: int
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a host's work ran, and in how many trials."""
+
+    host: str
+    processor: str
+    shared_with: str
+    trials: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that a report shows."""
+
+    run: Run
+    trials: list[Trial]
+    summary: Summary
+    published: list[PublishedRow]
+    warnings: list[WarningGroup]
+    warned_trials: int
+    sections: list[Section]
+    """One for each response; none before a trial has finished."""
+    absent: list[Absent]
+    failures: list[FailureGroup]
+    placements: list[Placement]
+    traffic_share: float | None
+    """Mean share of a trial's time in which traffic went, from 0 to 1."""
+    trial_seconds: float | None
+    """Mean length of a trial."""
+
+    @property
+    def general_warnings(self) -> list[int]:
+        """Numbers, from 1, of the warnings that every treatment has: no mark in a table would tell more."""
+        treatments = {tuple(planned.treatment.items()) for planned in self.run.plan}
+        groups = enumerate(self.warnings, start=1)
+        return [number for number, group in groups if len(group.treatments) == len(treatments)]
+
+    @property
+    def progress(self) -> str:
+        """How much of the plan is done."""
+        blocks = len({planned.block for planned in self.run.plan})
+        treatments = len(self.run.plan) // blocks if blocks else 0
+        size = f"{numbers.counted(treatments, 'treatment')} × {numbers.counted(blocks, 'block')}"
+        return f"{len(self.trials)} of {numbers.counted(len(self.run.plan), 'trial')} ({size})"
+
+
+def gather(run: Run) -> Report:
+    """Analyse a run for its report."""
+    trials = run.trials()
+    summary = summarise(run)
+    rows = published(run)
+    groups = warnings(run)
+    spans = [_seconds(trial) for trial in trials]
+    return Report(
+        run=run,
+        trials=trials,
+        summary=summary,
+        published=rows,
+        warnings=groups,
+        warned_trials=sum(bool(trial.record.warnings) for trial in trials),
+        sections=[_section(run, response, rows, groups) for response in summary.responses if trials],
+        absent=_absent(summary),
+        failures=failures(run),
+        placements=_placements(trials),
+        traffic_share=sum(traffic / total for traffic, total in spans) / len(spans) if spans else None,
+        trial_seconds=sum(total for _, total in spans) / len(spans) if spans else None,
+    )
+
+
+def _section(
+    run: Run, summary: ResponseSummary, rows: list[PublishedRow], groups: list[WarningGroup]
+) -> Section:
+    response = summary.response
+    metric = metrics.METRICS[response.metric]
+    measured = tables.measured(run.study, summary, groups)
+    return Section(
+        response=summary,
+        name=response.name,
+        title=response.title,
+        unit=response.unit,
+        definition=f"{metric.title} of {response.of}: {metric.definition}",
+        measured=measured,
+        published=tables.published(run.study, response.name, rows),
+        published_table=next((row.table for row in rows if row.response == response.name), ""),
+        comparisons=tables.comparisons(run.study, summary, measured, rows),
+    )
+
+
+def _absent(summary: Summary) -> list[Absent]:
+    return [
+        Absent(response.response.title, reason, count)
+        for response in summary.responses
+        for reason, count in sum(
+            (Counter(cell.absent) for cell in response.cells), Counter[str]()
+        ).most_common()
+    ]
+
+
+def _placements(trials: list[Trial]) -> list[Placement]:
+    places = Counter(
+        (
+            host.name,
+            "none of its own" if host.processor is None else str(host.processor),
+            ", ".join(host.processor_shared_with) or "nothing",
+        )
+        for trial in trials
+        for host in trial.record.hosts
+    )
+    return [Placement(*place, count) for place, count in sorted(places.items())]
+
+
+def _seconds(trial: Trial) -> tuple[float, float]:
+    """Seconds of traffic, and in all."""
+    phases = trial.record.phases
+    total = phases.network_ns + phases.checks_ns + phases.traffic_ns + phases.tear_down_ns
+    return phases.traffic_ns / 1e9, max(total, 1) / 1e9

@@ -1,0 +1,58 @@
+"""Numbers as text: as many decimals as their uncertainty bears, alike within a table."""
+
+import math
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from nettrial.analysis import Cell, Change, Interval
+
+_MOST_DIGITS = 5
+
+
+def value_decimals(cells: Iterable[Cell]) -> int:
+    """Decimals for the values of a response: two digits of the typical half-interval, five in all."""
+    cells = list(cells)
+    largest = max((abs(cell.mean) for cell in cells if cell.mean), default=1.0)
+    halves = [cell.interval.half_width for cell in cells if cell.interval and cell.interval.half_width > 0]
+    most = max(0, _MOST_DIGITS - 1 - math.floor(math.log10(largest)))
+    wanted = 1 - math.floor(math.log10(median(halves))) if halves else most - 1
+    return max(0, min(wanted, most))
+
+
+def percent_decimals(changes: Iterable[Change]) -> int:
+    """Decimals for the changes of a response: one, or two where the intervals are narrow."""
+    halves = [change.interval.half_width for change in changes if change.interval]
+    return 2 if halves and median(halves) < 0.1 else 1
+
+
+def fixed(value: float, decimals: int) -> str:
+    """`value` with so many decimals, never "-0.0"."""
+    text = f"{value:.{decimals}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def signed(value: float, decimals: int) -> str:
+    """`value` with its sign; zero has none."""
+    text = fixed(value, decimals)
+    return text if text.startswith("-") or float(text) == 0 else f"+{text}"
+
+
+def bounds(interval: Interval, decimals: int) -> str:
+    """An interval of changes: "[-1.2, +3.4]"."""
+    return f"[{signed(interval.low, decimals)}, {signed(interval.high, decimals)}]"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: "1 trial", "2 trials"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listed(words: Iterable[str]) -> str:
+    """Words in a row: "a", "a and b", "a, b and c"."""
+    *rest, last = words
+    return f"{', '.join(rest)} and {last}" if rest else last
+
+
+def numbered(found: Sequence[int], noun: str) -> str:
+    """Things by their numbers: "trial 3", "trials 3, 5 and 8"."""
+    return f"{noun if len(found) == 1 else f'{noun}s'} {listed(map(str, found))}"

@@ -1,0 +1,181 @@
+"""The tables of a report, as text in cells: rows, and a group of columns for each combination.
+
+Terminal and page show the same tables; only their drawing differs.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nettrial.analysis import PublishedRow, ResponseSummary, WarningGroup, baseline
+from nettrial.analysis.summary import Levels
+from nettrial.report import numbers
+from nettrial.study import Study
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One cell. A part that does not exist is empty."""
+
+    value: str = ""
+    half_interval: str = ""
+    change: str = ""
+    change_interval: str = ""
+    note: str = ""
+    """Why something is absent."""
+    n: int = 0
+    marks: tuple[int, ...] = ()
+    """Numbers, from 1, of the warnings that some trial of this treatment carries, but for those that
+    every treatment has."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Entries by row and column."""
+
+    row_title: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    entries: tuple[tuple[Entry, ...], ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A measured change beside the published one."""
+
+    row: str
+    measured: Entry
+    measured_column: str
+    published: str
+    published_column: str
+    inside: bool | None
+    """Whether the published change lies in the measured interval; None without an interval."""
+
+
+def combinations(study: Study) -> list[Levels]:
+    """The levels of each group of columns, in the order of the layout."""
+    names = study.layout.columns
+    levels = [study.factors[name].levels for name in names]
+    return [dict(zip(names, chosen, strict=True)) for chosen in itertools.product(*levels)]
+
+
+def label(levels: Levels) -> str:
+    """A group of columns by its levels: "linux-cubic – classic"."""
+    return " – ".join(levels.values()) or "all trials"
+
+
+def column_title(study: Study) -> str:
+    """What the labels of the columns stand for: "Sender – Receiver"."""
+    return " – ".join(study.factors[name].title for name in combinations(study)[0])
+
+
+def measured(study: Study, response: ResponseSummary, warnings: Sequence[WarningGroup]) -> Table:
+    """A response in the shape of the study's layout."""
+    rows = study.factors[study.layout.rows]
+    columns = combinations(study)
+    decimals = numbers.value_decimals(response.cells)
+    changes = [cell.change for cell in response.cells if cell.change]
+    percent = numbers.percent_decimals(changes)
+
+    def entry(treatment: Levels) -> Entry:
+        cell = response.cell(treatment)
+        if cell is None or cell.mean is None:
+            reasons = "; ".join(cell.absent) if cell else ""
+            return Entry(note=reasons or "no finished trial", marks=_marks(treatment, warnings, response))
+        half = numbers.fixed(cell.interval.half_width, decimals) if cell.interval else ""
+        shown = Entry(
+            value=numbers.fixed(cell.mean, decimals),
+            half_interval=half,
+            note="" if cell.interval else "one trial gives no interval",
+            n=cell.n,
+            marks=_marks(treatment, warnings, response),
+        )
+        change = cell.change
+        if change is None:
+            return shown
+        parts = {
+            "change": "" if change.percent is None else numbers.signed(change.percent, percent),
+            "change_interval": numbers.bounds(change.interval, percent) if change.interval else "",
+            "note": shown.note or change.absent or "",
+        }
+        return Entry(**{**shown.__dict__, **parts})
+
+    entries = tuple(
+        tuple(entry({**column, study.layout.rows: row}) for column in columns) for row in rows.levels
+    )
+    return Table(rows.title, tuple(rows.levels), tuple(map(label, columns)), entries)
+
+
+def _marks(treatment: Levels, warnings: Sequence[WarningGroup], response: ResponseSummary) -> tuple[int, ...]:
+    return tuple(
+        number
+        for number, group in enumerate(warnings, start=1)
+        if treatment in group.treatments and len(group.treatments) < len(response.cells)
+    )
+
+
+def published(study: Study, response: str, rows: Sequence[PublishedRow]) -> Table | None:
+    """The published figures of a response in the same shape; None where there are none."""
+    rows = [row for row in rows if row.response == response]
+    if not rows:
+        return None
+    factor = study.layout.rows
+    by_place = {(row.levels.get(factor, ""), published_label(study, row)): row for row in rows}
+    levels = tuple(dict.fromkeys(level for level, _ in by_place))
+    columns = tuple(dict.fromkeys(column for _, column in by_place))
+
+    def entry(level: str, column: str) -> Entry:
+        row = by_place.get((level, column))
+        return Entry(value=row.value, change=_as_printed(row.change_percent)) if row else Entry()
+
+    entries = tuple(tuple(entry(level, column) for column in columns) for level in levels)
+    return Table(study.factors[factor].title, levels, columns, entries)
+
+
+def published_label(study: Study, row: PublishedRow) -> str:
+    """The group of columns of a published figure, by the source's levels."""
+    return label({name: level for name, level in row.levels.items() if name != study.layout.rows})
+
+
+def counterparts(study: Study, rows: Sequence[PublishedRow]) -> dict[str, str | None]:
+    """For each published group of columns, the one here that means the same; None where there is none."""
+    found: dict[str, str | None] = {}
+    for row in rows:
+        theirs = published_label(study, row)
+        found.setdefault(theirs, None)
+        if row.counterpart:
+            found[theirs] = label({name: row.counterpart[name] for name in combinations(study)[0]})
+    return found
+
+
+def _as_printed(change: str) -> str:
+    """A published change with its sign; the digits stay as they are."""
+    return f"+{change}" if change and not change.startswith("-") and float(change) != 0 else change
+
+
+def comparisons(
+    study: Study, response: ResponseSummary, table: Table, rows: Sequence[PublishedRow]
+) -> list[Comparison]:
+    """The changes of treatments that have a published counterpart, beside the published changes."""
+    found = []
+    for row in rows:
+        ours = row.counterpart
+        if row.response != response.response.name or not ours or not row.change_percent:
+            continue
+        level = ours[study.layout.rows]
+        if level == baseline(study):
+            continue
+        names = label({name: ours[name] for name in combinations(study)[0]})
+        cell = response.cell(ours)
+        interval = cell.change.interval if cell and cell.change else None
+        found.append(
+            Comparison(
+                row=level,
+                measured=table.entries[table.rows.index(level)][table.columns.index(names)],
+                measured_column=names,
+                published=_as_printed(row.change_percent),
+                published_column=published_label(study, row),
+                inside=interval.contains(float(row.change_percent)) if interval else None,
+            )
+        )
+    return found

@@ -1,0 +1,183 @@
+"""The report as text, for a terminal of any width or a file."""
+
+import textwrap
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from nettrial.analysis import baseline
+from nettrial.report import conclusions, numbers, tables
+from nettrial.report.content import Report, Section, gather
+from nettrial.report.tables import Comparison, Entry, Table
+from nettrial.store import Run
+
+_GAP = 2
+
+
+def render(run: Run, console: Console) -> None:
+    """Print a run's report on `console`.
+
+    Tables have rows as the study's layout says and a group of columns for each combination of the
+    other levels; groups that do not fit in the width go below.
+    """
+    report = gather(run)
+    _heading(report, console)
+    for section in report.sections:
+        _section(report, section, console)
+    failures = [f"{group.message} ({numbers.numbered(group.trials, 'trial')})" for group in report.failures]
+    absent = [f"{a.title}: {a.reason} ({numbers.counted(a.trials, 'trial')})" for a in report.absent]
+    _list(console, "Warnings", _warnings(report))
+    _list(console, "Not measured", absent)
+    _list(console, "Failed trials", failures)
+    _list(console, "What this run can't say", conclusions.limits(report))
+    _title(console, "To run it again")
+    console.print(Text(run.command), soft_wrap=True)
+
+
+def _heading(report: Report, console: Console) -> None:
+    study = report.run.study
+    factor = study.factors[study.layout.rows].title
+    _title(console, f"{study.study}: {study.title}")
+    _say(console, study.question)
+    facts = [report.progress, f"seed {report.run.seed}", f"backend {study.backend}"]
+    _say(console, ", ".join(facts))
+    console.print()
+    _say(console, conclusions.answer(report))
+    console.print()
+    _say(
+        console,
+        f"Tables: {tables.column_title(study)} across. Mean ± half of its 95% interval; change from "
+        f"{factor} {baseline(study)} in % [its 95% interval], paired by block.",
+    )
+    if report.general_warnings:
+        _say(console, f"In every treatment: {numbers.numbered(report.general_warnings, 'warning')}.")
+    matches = tables.counterparts(study, report.published)
+    for theirs, ours in matches.items():
+        if ours:
+            _say(console, f"Published {theirs} is the counterpart of {ours} here.")
+    alone = [theirs for theirs, ours in matches.items() if ours is None]
+    if alone:
+        _say(console, f"Published without a counterpart here: {'; '.join(alone)}.")
+
+
+def _section(report: Report, section: Section, console: Console) -> None:
+    groups = tables.column_title(report.run.study)
+    _title(console, f"{section.title}, {section.unit}")
+    unit = f"{section.unit}; change in %"
+    _grids(
+        console,
+        section.measured,
+        groups,
+        unit,
+        [[_parts(e) for e in row] for row in section.measured.entries],
+    )
+    if section.published:
+        console.print()
+        _say(console, f"Published, table {section.published_table}: {unit}")
+        printed = [[[e.value, f"  {e.change}"] for e in row] for row in section.published.entries]
+        _grids(console, section.published, groups, unit, printed)
+    pairs = dict.fromkeys((c.measured_column, c.published_column) for c in section.comparisons)
+    for ours, theirs in pairs:
+        console.print()
+        _say(console, f"Change in %: {ours} here, published {theirs}")
+        _comparisons(console, [c for c in section.comparisons if c.measured_column == ours])
+
+
+def _parts(entry: Entry) -> list[str]:
+    """A measured cell: value, half-interval, marks, change, its interval."""
+    half = f" ± {entry.half_interval}" if entry.half_interval else ""
+    marks = ",".join(map(str, entry.marks))
+    interval = f" {entry.change_interval}" if entry.change_interval else ""
+    change = f"  {entry.change}" if entry.change else ""
+    return [entry.value or "absent", half, f" *{marks}" if marks else "", change, interval]
+
+
+def _grids(
+    console: Console, table: Table, groups: str, unit: str, texts: Sequence[Sequence[Sequence[str]]]
+) -> None:
+    """Draw a table: groups of columns side by side, in pieces where the width asks for it.
+
+    Where not even two fit, the groups go below each other in one narrow table.
+    """
+    cells = _aligned(texts)
+    titles = [title.replace(" – ", " –\n") for title in table.columns]
+    widths = [
+        max([len(line) for line in title.split("\n")] + [len(row[i]) for row in cells])
+        for i, title in enumerate(titles)
+    ]
+    room = console.width - max(map(len, [table.row_title, *table.rows]))
+    fitting = room // (max(widths) + _GAP + 1)  # one more for the line between columns
+    if fitting < 2 <= len(titles):
+        grid = _grid([groups, table.row_title, unit])
+        for i, title in enumerate(table.columns):
+            for level, row in zip(table.rows, cells, strict=True):
+                grid.add_row(*map(Text, [title if level == table.rows[0] else "", level, row[i]]))
+        console.print(grid)
+        return
+    pieces = -(-len(titles) // max(1, fitting))
+    each = -(-len(titles) // pieces)
+    for start in range(0, len(titles), each):
+        grid = _grid([table.row_title, *titles[start : start + each]])
+        for level, row in zip(table.rows, cells, strict=True):
+            grid.add_row(*map(Text, [level, *row[start : start + each]]))
+        if start:
+            console.print()
+        console.print(grid)
+
+
+def _aligned(texts: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
+    """Join the parts of each cell so that parts of one column stand under each other."""
+    joined: list[list[str]] = [[] for _ in texts]
+    for column in zip(*texts, strict=True):
+        widths = [max(map(len, part)) for part in zip(*column, strict=True)]
+        for line, cell in zip(joined, column, strict=True):
+            line.append("".join(part.rjust(width) for part, width in zip(cell, widths, strict=True)))
+    return joined
+
+
+def _comparisons(console: Console, comparisons: Sequence[Comparison]) -> None:
+    grid = _grid(["", "measured", "published", "the published change is"])
+    for found in comparisons:
+        measured = found.measured
+        text = f"{measured.change} {measured.change_interval}".strip() or f"absent: {measured.note}"
+        where = {True: "in the interval", False: "outside the interval", None: "–"}[found.inside]
+        grid.add_row(*map(Text, (found.row, text, found.published, where)))
+    console.print(grid)
+
+
+def _grid(titles: Sequence[str]) -> Grid:
+    grid = Grid(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP, 0, 0), header_style=""
+    )
+    for title in titles:
+        grid.add_column(Text(title), overflow="fold")
+    return grid
+
+
+def _warnings(report: Report) -> list[str]:
+    return [
+        f"*{number} {group.object}: {group.message} ({numbers.counted(group.trials, 'trial')}); "
+        f"{group.consequence}"
+        for number, group in enumerate(report.warnings, start=1)
+    ]
+
+
+def _list(console: Console, title: str, items: Sequence[str]) -> None:
+    if items:
+        _title(console, title)
+        for item in items:
+            _say(console, item, bullet="- ")
+
+
+def _title(console: Console, text: str) -> None:
+    console.print()
+    console.print(Text(text, style="bold"))
+
+
+def _say(console: Console, text: str, bullet: str = "") -> None:
+    """Print text as it is (names come from users and are no markup), wrapped at the width."""
+    filled = textwrap.fill(text, console.width, initial_indent=bullet, subsequent_indent=" " * len(bullet))
+    console.print(Text(filled))

@@ -1,0 +1,121 @@
+"""A picture of a trial's network: where its nodes stand, and what its links are."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import networkx as nx
+
+from nettrial.scenario import Link, Node, Scenario
+from nettrial.study import Study
+
+_STEP = 280
+_WIDTH = 720
+_HEIGHT = 440
+_MARGIN = 80
+
+
+@dataclass(frozen=True)
+class DrawnNode:
+    """A node at its place, in pixels."""
+
+    x: float
+    y: float
+    name: str
+    kind: str
+    detail: str
+    """Its kind and, of a host, its stack; empty where the name says it."""
+
+
+@dataclass(frozen=True)
+class DrawnLink:
+    """A link between two places, with what is written above and below its middle."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+    above: str
+    below: str
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A network to be drawn, in pixels."""
+
+    width: float
+    height: float
+    nodes: list[DrawnNode]
+    links: list[DrawnLink]
+    captions: list[str]
+    """The kinds of links there are, where they are not written on the links."""
+
+
+def draw(study: Study, scenario: Scenario) -> Drawing:
+    """The network of a scenario; settings that are factors of the study are named so, not by a level.
+
+    A path is drawn as a line that starts at the first flow's sender, links written on; any other graph
+    by Kamada and Kawai's layout.
+    """
+    graph: nx.Graph[str] = nx.Graph()
+    graph.add_nodes_from(node.name for node in scenario.nodes)
+    graph.add_edges_from((link.ends[0].node, link.ends[1].node) for link in scenario.links)
+    line = _line(graph, scenario.workload[0].from_)
+    if line:
+        places: dict[str, tuple[float, float]] = {
+            name: (_MARGIN + _STEP * i, 50.0) for i, name in enumerate(line)
+        }
+        width, height = 2 * _MARGIN + _STEP * (len(line) - 1), 100
+    else:
+        places = _spread(graph)
+        width, height = _WIDTH, _HEIGHT
+    sets = {factor.sets for factor in study.factors.values()}
+    texts = [_link(link, sets) for link in scenario.links]
+    links = []
+    for link, (above, below) in zip(scenario.links, texts, strict=True):
+        first, second = (places[end.node] for end in link.ends)
+        links.append(DrawnLink(*first, *second, above if line else "", below if line else ""))
+    nodes = [
+        DrawnNode(*places[node.name], node.name, node.kind.root, _detail(node, sets))
+        for node in scenario.nodes
+    ]
+    kinds = Counter(f"{above}, {below}" for above, below in texts)
+    captions = [] if line else [f"{count} × {text}" for text, count in kinds.items()]
+    return Drawing(width, height, nodes, links, captions)
+
+
+def _line(graph: "nx.Graph[str]", start: str) -> list[str]:
+    """The nodes in order from `start`, if the graph is a path that starts there; else nothing."""
+    ends = [name for name, degree in graph.degree() if degree == 1]
+    if not nx.is_connected(graph) or not nx.is_tree(graph) or len(ends) != 2 or start not in ends:
+        return []
+    return list(nx.dfs_preorder_nodes(graph, start))
+
+
+def _spread(graph: "nx.Graph[str]") -> dict[str, tuple[float, float]]:
+    unit = nx.kamada_kawai_layout(graph)
+    half_width, half_height = _WIDTH / 2 - _MARGIN, _HEIGHT / 2 - _MARGIN
+    return {
+        name: (_WIDTH / 2 + half_width * float(x), _HEIGHT / 2 + half_height * float(y))
+        for name, (x, y) in unit.items()
+    }
+
+
+def _link(link: Link, sets: set[str]) -> tuple[str, str]:
+    """What a link is: rate, delay and queue; MTU."""
+    rate = link.rate.root if link.rate else "not shaped"
+    delay = link.delay.root if link.delay else ""
+    mtus = list(dict.fromkeys(end.mtu.root for end in link.ends))
+    parts = [
+        "rate: factor" if "network.rate" in sets else rate,
+        "delay: factor" if "network.delay" in sets else "" if delay.startswith("0 ") else delay,
+    ]
+    return ", ".join(
+        filter(None, parts)
+    ), "MTU: factor" if "network.mtu" in sets else f"MTU {' / '.join(mtus)}"
+
+
+def _detail(node: Node, sets: set[str]) -> str:
+    if node.stack is None:
+        return "" if node.name == node.kind.root else node.kind.root
+    stack = "factor" if f"hosts.{node.name}.stack" in sets else node.stack.name
+    return f"{node.kind.root}, stack: {stack}"

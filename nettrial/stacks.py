@@ -1,0 +1,76 @@
+"""Named stack profiles: a host's TCP settings. None is called after a system that is not the one that
+runs: what is measured is Linux's kernel with these settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nettrial.registry import Registry
+from nettrial.scenario import Buffer, Size, Stack
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A stack and where its settings come from."""
+
+    title: str
+    source: str
+    stack: Stack
+
+
+STACKS: Registry[Profile] = Registry("stack")
+"""Every stack profile by name."""
+
+SYSCTL = "Linux Documentation/networking/ip-sysctl.rst"
+
+
+def _buffer(minimum: int, initial: int, maximum: int) -> Buffer:
+    sizes = {"minimum": minimum, "initial": initial, "maximum": maximum}
+    return Buffer(**{name: Size(f"{size} B") for name, size in sizes.items()})
+
+
+def _linux(name: str, congestion_control: str) -> Stack:
+    """Linux's defaults on a machine of 4 GiB or more, with one congestion control."""
+    return Stack(
+        name=name,
+        congestion_control=congestion_control,
+        receive_buffer=_buffer(4096, 131_072, 6_291_456),
+        send_buffer=_buffer(4096, 16_384, 4_194_304),
+        window_scaling=True,
+        sack=True,
+        timestamps=True,
+    )
+
+
+STACKS.add(
+    "linux-cubic",
+    Profile(
+        title="Linux's defaults, with CUBIC",
+        source=f"{SYSCTL}: tcp_rmem (6 MiB at most, as before 6.16), tcp_wmem; RFC 9438",
+        stack=_linux("linux-cubic", "cubic"),
+    ),
+)
+STACKS.add(
+    "linux-bbr",
+    Profile(
+        title="Linux's defaults, with BBR",
+        source=f"{SYSCTL}: tcp_rmem (6 MiB at most, as before 6.16), tcp_wmem; draft-ietf-ccwg-bbr",
+        stack=_linux("linux-bbr", "bbr"),
+    ),
+)
+STACKS.add(
+    "classic",
+    Profile(
+        title="Reno, no SACK, no timestamps, no window scaling, 64 KiB buffers",
+        source="RFC 5681 without RFC 2018 and RFC 7323",
+        stack=Stack(
+            name="classic",
+            congestion_control="reno",
+            receive_buffer=_buffer(4096, 65_536, 65_536),
+            send_buffer=_buffer(4096, 16_384, 65_536),
+            window_scaling=False,
+            sack=False,
+            timestamps=False,
+        ),
+    ),
+)

@@ -1,0 +1,44 @@
+"""Adding to a run file."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import BaseModel
+
+from nettrial.design import PlannedTrial
+from nettrial.scenario import Record, Scenario
+
+
+class Recorder:
+    """Adds to a run."""
+
+    def __init__(self, connection: sqlite3.Connection, number: int) -> None:
+        """Comes from `Run.session`."""
+        self._connection = connection
+        self.number = number
+        self.note = "finished"
+        """How the session ended, for the run file."""
+
+    def finished(self, trial: PlannedTrial, scenario: Scenario, record: Record) -> None:
+        """Keeps a trial's record; raises sqlite3.IntegrityError if it has one."""
+        self._insert("trial", trial.number, self.number, as_json(scenario), as_json(record))
+
+    def failed(self, trial: PlannedTrial, message: str) -> None:
+        """Keeps that a trial gave no record."""
+        self._insert("failure", None, trial.number, self.number, message)
+
+    def _insert(self, table: str, *values: Any) -> None:
+        self._connection.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", values)
+
+
+def as_json(document: BaseModel) -> str:
+    """A document as the run file keeps it."""
+    return document.model_dump_json(by_alias=True, exclude_none=True)
+
+
+def now() -> str:
+    """This moment as the run file keeps it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

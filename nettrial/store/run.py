@@ -1,0 +1,224 @@
+"""A run: its study, plan and finished trials, kept so that a runner killed at any moment loses none."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from nettrial.design import PlannedTrial
+from nettrial.errors import BadInput
+from nettrial.scenario import Environment, Record, Scenario
+from nettrial.store import directory as folders
+from nettrial.store.recorder import Recorder, as_json, now
+from nettrial.store.schema import APPLICATION_ID, FORMAT, statements
+from nettrial.study import Study
+
+Document = TypeVar("Document", bound=BaseModel)
+
+RUN_FILE = "run.sqlite"
+OPENING = "opening the run"
+
+
+@dataclass(frozen=True)
+class Session:
+    """One start of the runner."""
+
+    started: datetime
+    ended: datetime | None
+    """None: it was killed, or goes on."""
+    environment: Environment
+    note: str
+    """How it ended; empty if it has not."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A finished trial."""
+
+    planned: PlannedTrial
+    record: Record
+    scenario: Scenario
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A trial that gave no record when last tried."""
+
+    planned: PlannedTrial
+    message: str
+
+
+class Run:
+    """A run's directory and the file in it. Each change is one transaction."""
+
+    def __init__(self, directory: Path, connection: sqlite3.Connection) -> None:
+        """Use `create` or `open`."""
+        self.directory = directory
+        self._connection = connection
+
+    @classmethod
+    def create(
+        cls,
+        directory: Path,
+        study_text: str,
+        published_text: str | None,
+        study: Study,
+        plan: Sequence[PlannedTrial],
+        seed: int,
+        command: str,
+    ) -> Run:
+        """A new run in a directory that must not exist. It appears whole or not at all."""
+        with folders.appearing(directory) as temporary:
+            connection = sqlite3.connect(temporary / RUN_FILE, isolation_level=None)
+            connection.execute("PRAGMA journal_mode = MEMORY")  # nobody knows of the file yet
+            connection.execute("BEGIN")
+            for statement in statements():
+                connection.execute(statement)
+            row = (study_text, published_text, as_json(study), seed, command)
+            connection.execute("INSERT INTO run VALUES (?, ?, ?, ?, ?)", row)
+            connection.executemany(
+                "INSERT INTO planned VALUES (?, ?, ?)",
+                [(trial.number, trial.block, json.dumps(trial.treatment)) for trial in plan],
+            )
+            connection.execute("COMMIT")
+            connection.close()
+        return cls.open(directory)
+
+    @classmethod
+    def open(cls, directory: Path) -> Run:
+        """A run there is; raises BadInput where there is none, or it is from a newer version."""
+        file = directory / RUN_FILE
+        if not file.is_file():
+            there = "has no run" if directory.is_dir() else "does not exist"
+            raise BadInput(OPENING, str(directory), there, f"a directory with a {RUN_FILE}")
+        try:
+            connection = sqlite3.connect(file, isolation_level=None)
+            (application,) = connection.execute("PRAGMA application_id").fetchone()
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+        except sqlite3.Error as error:
+            raise BadInput(OPENING, str(file), str(error), "a run file of nettrial") from None
+        if application != APPLICATION_ID:
+            connection.close()
+            raise BadInput(OPENING, str(file), "it is no run file", "a run file of nettrial")
+        if version > FORMAT:
+            connection.close()
+            hint = "it was written by a newer nettrial: use that, or a newer one"
+            raise BadInput(OPENING, str(file), f"format {version}", f"format {FORMAT}", hint)
+        connection.execute("PRAGMA synchronous = FULL")
+        return cls(directory, connection)
+
+    def _row(self) -> tuple[Any, ...]:
+        row: tuple[Any, ...] = self._connection.execute(
+            "SELECT study, study_text, published_text, seed, command FROM run"
+        ).fetchone()
+        return row
+
+    @cached_property
+    def study(self) -> Study:
+        """The study as it was run, options included."""
+        return self._read(Study, self._row()[0])
+
+    @cached_property
+    def study_text(self) -> str:
+        """The study file's text."""
+        return str(self._row()[1])
+
+    @cached_property
+    def published_text(self) -> str | None:
+        """The text of the publication's figures."""
+        text: str | None = self._row()[2]
+        return text
+
+    @cached_property
+    def seed(self) -> int:
+        """What the order of trials follows from."""
+        return int(self._row()[3])
+
+    @cached_property
+    def command(self) -> str:
+        """The command that makes such a run again."""
+        return str(self._row()[4])
+
+    @cached_property
+    def plan(self) -> list[PlannedTrial]:
+        """Every trial, in the run's order."""
+        rows = self._connection.execute("SELECT number, block, treatment FROM planned ORDER BY number")
+        return [PlannedTrial(number, block, json.loads(treatment)) for number, block, treatment in rows]
+
+    @property
+    def sessions(self) -> list[Session]:
+        """Every start of the runner, the first one first."""
+        rows = self._connection.execute(
+            "SELECT started, ended, environment, coalesce(note, '') "
+            "FROM session LEFT JOIN session_end USING (session) ORDER BY session"
+        )
+        return [
+            Session(
+                datetime.fromisoformat(started),
+                datetime.fromisoformat(ended) if ended else None,
+                self._read(Environment, environment),
+                note,
+            )
+            for started, ended, environment, note in rows
+        ]
+
+    def trials(self) -> list[Trial]:
+        """The finished trials, in the run's order."""
+        rows = self._connection.execute("SELECT number, record, scenario FROM trial ORDER BY number")
+        planned = self._planned()
+        return [
+            Trial(planned[number], self._read(Record, record), self._read(Scenario, scenario))
+            for number, record, scenario in rows
+        ]
+
+    def failures(self) -> list[Failure]:
+        """The trials that were tried and have no record, in the run's order; each with its last message."""
+        rows = self._connection.execute(
+            "SELECT number, message, max(failure) FROM failure "  # SQLite: message is that of max(failure)
+            "WHERE number NOT IN (SELECT number FROM trial) GROUP BY number ORDER BY number"
+        )
+        planned = self._planned()
+        return [Failure(planned[number], message) for number, message, _ in rows]
+
+    def pending(self) -> list[PlannedTrial]:
+        """The trials that have no record, in the run's order; failed ones are among them."""
+        finished = {number for (number,) in self._connection.execute("SELECT number FROM trial")}
+        return [trial for trial in self.plan if trial.number not in finished]
+
+    def _planned(self) -> dict[int, PlannedTrial]:
+        return {trial.number: trial for trial in self.plan}
+
+    def _read(self, kind: type[Document], text: str) -> Document:
+        """A document of the file; raises BadInput where this version can't read it."""
+        try:
+            return kind.model_validate_json(text)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            value = f"a {kind.__name__.lower()} in it can't be read: {'.'.join(map(str, first['loc']))}"
+            hint = "it was written by another version of nettrial: use that"
+            raise BadInput(OPENING, str(self.directory), value, "a run of this version", hint) from None
+
+    @contextmanager
+    def session(self, environment: Environment) -> Iterator[Recorder]:
+        """A start of the runner, which alone may add trials; raises BadInput while another has one."""
+        with folders.lock(self.directory):
+            row = (now(), as_json(environment))
+            cursor = self._connection.execute("INSERT INTO session (started, environment) VALUES (?, ?)", row)
+            recorder = Recorder(self._connection, cursor.lastrowid or 0)
+            try:
+                yield recorder
+            except BaseException:
+                recorder.note = "stopped by an error"
+                raise
+            finally:
+                end = (recorder.number, now(), recorder.note)
+                self._connection.execute("INSERT INTO session_end VALUES (?, ?, ?)", end)

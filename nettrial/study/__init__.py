@@ -1,0 +1,23 @@
+"""Study files: what is compared, checked in full when read."""
+
+from nettrial.study.catalogue import load, shipped
+from nettrial.study.fields import Wrong
+from nettrial.study.model import Factor, Layout, Published, Response, Source, Study
+from nettrial.study.settings import FlowSettings, HostSettings, MeasurementSettings, NetworkSettings, Settings
+
+__all__ = [
+    "Factor",
+    "FlowSettings",
+    "HostSettings",
+    "Layout",
+    "MeasurementSettings",
+    "NetworkSettings",
+    "Published",
+    "Response",
+    "Settings",
+    "Source",
+    "Study",
+    "Wrong",
+    "load",
+    "shipped",
+]

@@ -1,0 +1,36 @@
+"""The studies that come with nettrial, and finding a study by what the user called it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nettrial
+from nettrial.errors import BadInput
+from nettrial.registry import near
+from nettrial.study.document import READING, Document
+from nettrial.study.model import Study
+
+STUDY_FILE = "study.yaml"
+FOLDER = Path(nettrial.__file__).parent / "studies"
+"""Where the shipped studies are; in a checkout a link to the folder beside the package."""
+
+
+def shipped() -> list[str]:
+    """The names of the shipped studies."""
+    return sorted(file.parent.name for file in FOLDER.glob(f"*/{STUDY_FILE}"))
+
+
+def load(name: str) -> Study:
+    """Reads a study: a shipped one by its name, or one of one's own by the path of its file or folder.
+
+    Raises BadInput if there is none, or something is wrong with it."""
+    path = Path(name)
+    if name in shipped():
+        path = (FOLDER / name / STUDY_FILE).resolve()
+    elif path.is_dir():
+        path = path / STUDY_FILE
+    elif not path.is_file():
+        names = shipped()
+        legal = f"{', '.join(names)}, or the path of a study file"
+        raise BadInput(READING, "STUDY", f"there is no study {name!r}", legal, near(name, names))
+    return Study.of(Document.load(path))

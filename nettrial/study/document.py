@@ -1,0 +1,109 @@
+"""A YAML file that knows the line of each of its fields, so that an error can name it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from nettrial.errors import BadInput, Fault
+from nettrial.study.fields import Wrong
+
+READING = "reading the study"
+
+Place = Sequence[str | int]
+"""The way to a value in the document: keys and indices from its root."""
+
+
+def shown(path: Path) -> str:
+    """A path as a user would write it: relative where it lies below the working directory."""
+    path = path.absolute()
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+def read(path: Path, place: str | None = None) -> str:
+    """The text of a file; raises BadInput, which names `place` where the path was given."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise BadInput(
+            READING, place or shown(path), str(path), "a file that can be read", str(why)
+        ) from None
+
+
+@dataclass(frozen=True)
+class Document:
+    """A study file as plain data."""
+
+    path: Path
+    text: str
+    data: Any
+    """Dictionaries, lists and scalars."""
+    options: dict[tuple[str | int, ...], str] = field(default_factory=dict)
+    """What came from the command line instead of the file: the option, by the way to the value."""
+    _tree: Any = None
+
+    @classmethod
+    def load(cls, path: Path) -> Document:
+        """Reads a file; raises BadInput where it can't be read or is not YAML."""
+        text = read(path)
+        try:
+            tree = YAML(typ="rt").load(text)
+        except MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line = f":{mark.line + 1}" if mark else ""
+            problem = (error.problem or error.context or "").strip().splitlines()[0]
+            raise BadInput(READING, shown(path) + line, problem, "YAML 1.2") from None
+        except YAMLError as error:
+            raise BadInput(READING, shown(path), str(error).splitlines()[0], "YAML 1.2") from None
+        return cls(path, text, _plain(tree), {}, tree)
+
+    def where(self, place: Place) -> str:
+        """`file:line: dotted.path` of a value, or the option it came from."""
+        for length in range(len(place), 0, -1):
+            if option := self.options.get(tuple(place[:length])):
+                return option
+        node, line, names = self._tree, 0, []
+        for step in place:
+            if isinstance(node, CommentedMap):
+                if step in node:
+                    line = node.lc.key(step)[0]
+                elif step == node.get("kind"):
+                    continue  # a union's member, which is no step in the file
+                node, name = node.get(step), str(step)
+            elif isinstance(node, CommentedSeq) and isinstance(step, int) and step < len(node):
+                line = node.lc.item(step)[0]
+                node, name = node[step], str(step)
+                if isinstance(node, CommentedMap):
+                    name = str(node.get("flow") or node.get("name") or step)
+            else:
+                node, name = None, str(step)
+            names.append(name)
+        return f"{shown(self.path)}:{line + 1}: {'.'.join(names)}".removesuffix(": ")
+
+    def bad(self, error: ValidationError) -> BadInput:
+        """What pydantic found wrong, for the user."""
+        faults = [
+            Fault(self.where(wrong.place), wrong.value, wrong.legal, wrong.hint) for wrong in Wrong.of(error)
+        ]
+        return BadInput.listing(READING, faults)
+
+
+def _plain(node: Any) -> Any:
+    """Builtin types alone, of what ruamel gives."""
+    if isinstance(node, Mapping):
+        return {str(key): _plain(value) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_plain(value) for value in node]
+    for builtin in (bool, int, float, str):
+        if isinstance(node, builtin):
+            return builtin(node)
+    return node

@@ -1,0 +1,120 @@
+"""What every part of a study file has in common: no unknown fields, and errors that say what is legal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from nettrial.registry import Registry, UnknownName, near
+
+Entry = TypeVar("Entry")
+
+UNKNOWN_FIELD = "unknown field"
+LONGEST_VALUE_SHOWN = 60
+
+
+def wrong(
+    at: tuple[str | int, ...] = (), value: str | None = None, legal: str = "", hint: str = ""
+) -> PydanticCustomError:
+    """The error of a validator: at `at` inside of what is validated there is `value` (None: whatever is
+    there), and `legal` would be right."""
+    context = {"at": at, "value": value, "legal": legal, "hint": hint}
+    return PydanticCustomError("wrong", "not allowed here", context)
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """What pydantic found wrong with a value."""
+
+    place: tuple[str | int, ...]
+    """The way to the value."""
+    value: str
+    legal: str
+    hint: str
+
+    @property
+    def unknown_field(self) -> bool:
+        """Whether it is not the value that is wrong, but that there is such a field."""
+        return self.value == UNKNOWN_FIELD
+
+    @classmethod
+    def of(cls, error: ValidationError) -> list[Wrong]:
+        """Everything an error holds, in the user's words."""
+        found = []
+        for entry in error.errors(include_url=False):
+            context = entry.get("ctx", {})
+            legal = str(context.get("legal") or context.get("expected") or context.get("expected_tags") or "")
+            value = context.get("value") or _shown(entry["input"])
+            if entry["type"] in ("missing", "union_tag_not_found"):
+                value = "missing"
+            elif not legal:
+                legal = entry["msg"].removeprefix("Input should be ")
+            place = (*entry["loc"], *context.get("at", ()))
+            found.append(cls(place, value, legal, context.get("hint", "")))
+        return found
+
+
+def _shown(value: Any) -> str:
+    """A bad value as short text."""
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= LONGEST_VALUE_SHOWN else text[: LONGEST_VALUE_SHOWN - 1] + "…"
+
+
+class Strict(BaseModel):
+    """A part of a study file. Unknown fields are errors that name the known ones."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _only_known_fields(cls, data: Any) -> Any:
+        known = [field.alias or name for name, field in cls.model_fields.items()]
+        if isinstance(data, Mapping):
+            for name in data:
+                if name not in known:
+                    raise wrong((name,), UNKNOWN_FIELD, ", ".join(known), near(str(name), known))
+        return data
+
+
+def _name(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", value):
+        raise wrong(legal="letters, digits, - and _")
+    return value
+
+
+Name = Annotated[str, AfterValidator(_name)]
+"""A name of something in the study: letters, digits, - and _."""
+
+
+def name_in(registry: Registry[Entry]) -> AfterValidator:
+    """A validator of a field that holds the name of one of the registry's entries."""
+
+    def validate(name: str) -> str:
+        try:
+            registry[name]
+        except UnknownName as unknown:
+            raise wrong(value=str(unknown), legal=unknown.legal, hint=unknown.hint) from None
+        return name
+
+    return AfterValidator(validate)
+
+
+def as_text(value: Any) -> str:
+    """A level as text: the one form in plans, tables and the run file."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | str):
+        return str(value)
+    raise wrong(legal="a text, a whole number, true or false")
+
+
+def as_value(text: str) -> str | int | bool:
+    """The value that `as_text` made text of."""
+    if text in ("true", "false"):
+        return text == "true"
+    return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text

@@ -1,0 +1,212 @@
+"""The study: what is compared, by which factors, and which responses are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from nettrial.metrics import METRICS
+from nettrial.registry import near
+from nettrial.study.document import Document, read
+from nettrial.study.fields import Name, Strict, Wrong, as_text, as_value, name_in, wrong
+from nettrial.study.overrides import apply
+from nettrial.study.settings import NoSuchSetting, Settings, setting, substitute
+
+
+class Factor(Strict):
+    """A setting that takes several values."""
+
+    title: str
+    sets: str
+    """The setting: a dotted path from `network`, `hosts`, `workload` (then a flow's name) or
+    `measurement`."""
+    levels: Annotated[list[Annotated[str, BeforeValidator(as_text)]], Field(min_length=1)]
+    """In the study: each in its setting's one printed form, such as "1500 B"."""
+    baseline: Annotated[str, BeforeValidator(as_text)] | None = None
+    """The level others are compared with; in a study never None: the first level by default."""
+
+
+class Response(Strict):
+    """A metric of one flow or host that the study looks at."""
+
+    name: Name
+    title: str
+    metric: Annotated[str, name_in(METRICS)]
+    of: str
+    """A flow's or a host's name, as the metric asks for."""
+    unit: str
+
+
+class Layout(Strict):
+    """The shape of the tables: the factor whose levels are rows, and those whose levels are columns."""
+
+    rows: str
+    columns: list[str] = []
+
+
+class Source(Strict):
+    """The publication the study repeats."""
+
+    authors: str
+    title: str
+    venue: str
+    year: int
+    doi: str | None = None
+
+
+class Published(Strict):
+    """The publication's own figures."""
+
+    file: str
+    """A CSV file beside the study file."""
+    levels: dict[str, dict[str, Annotated[str, BeforeValidator(as_text)]]] = {}
+    """By factor: which of the publication's levels is the same thing as which of the study's."""
+
+
+class Study(Settings):
+    """A study: settings, the factors that change some of them, and the responses."""
+
+    study: Name
+    title: str
+    question: str
+    source: Source | None = None
+    backend: str
+    replicates: Annotated[int, Field(ge=1)]
+    full_replicates: Annotated[int, Field(ge=1)]
+    warmup: Annotated[int, Field(ge=0)]
+    """Trials at the start of each session that are not counted."""
+    factors: Annotated[dict[str, Factor], Field(min_length=1)]
+    responses: Annotated[list[Response], Field(min_length=1)]
+    layout: Layout
+    published: Published | None = None
+
+    _document: Document | None = PrivateAttr(default=None)
+
+    @classmethod
+    def of(cls, document: Document) -> Study:
+        """The study a document holds; raises BadInput with every fault found."""
+        try:
+            study = cls.model_validate(document.data)
+        except ValidationError as error:
+            raise document.bad(error) from None
+        study._document = document
+        return study
+
+    @property
+    def document(self) -> Document:
+        """The file the study was read from. A study out of a run file has none, and needs none."""
+        if self._document is None:
+            raise ValueError("the study was not read from a study file")
+        return self._document
+
+    def where(self, *place: str | int) -> str:
+        """A value's file, line and dotted path, or the option it came from; for a study out of a run file
+        the path alone."""
+        if self._document is not None:
+            return self._document.where(place)
+        return f"study {self.study}: {'.'.join(map(str, place))}"
+
+    @property
+    def directory(self) -> Path:
+        """The folder of the study file."""
+        return self.document.path.parent
+
+    def published_text(self) -> str | None:
+        """The text of the publication's figures; raises BadInput where the file can't be read."""
+        if self.published is None:
+            return None
+        return read(self.directory / self.published.file, self.where("published", "file"))
+
+    def settings(self, levels: Mapping[str, str]) -> Settings:
+        """The settings with a level of each factor in `levels` put in; raises pydantic's
+        ValidationError if they don't fit together."""
+        data = self.model_dump(by_alias=True, include=set(Settings.model_fields))
+        for factor, level in levels.items():
+            substitute(data, self.factors[factor].sets, as_value(level))
+        return Settings.model_validate(data)
+
+    def with_overrides(self, overrides: Mapping[str, str]) -> Study:
+        """The study with some levels or settings of one's own: by a factor's name or a setting's dotted
+        path, the values with commas between. One value fixes a setting; several make it a factor."""
+        return Study.of(apply(self, overrides)) if overrides else self
+
+    def canonical(self, factor: str, level: str) -> str:
+        """A level in its setting's one printed form, or as it is if it is not a level of the factor."""
+        try:
+            return self._level(factor, level, ())
+        except PydanticCustomError:
+            return level
+
+    @model_validator(mode="after")
+    def _factors_fit(self) -> Study:
+        """Brings levels to their one form, for which each is tried in the settings."""
+        for name, factor in list(self.factors.items()):
+            at = ("factors", name)
+            for other, before in self.factors.items():
+                if other == name:
+                    break
+                if before.sets == factor.sets:
+                    raise wrong((*at, "sets"), factor.sets, "another setting", f"the factor {other} sets it")
+            levels: list[str] = []
+            for number, level in enumerate(factor.levels):
+                text = self._level(name, level, (*at, "levels", number))
+                if text in levels:
+                    raise wrong((*at, "levels", number), text, "each level once")
+                levels.append(text)
+            baseline = levels[0]
+            if factor.baseline is not None:
+                baseline = self._level(name, factor.baseline, (*at, "baseline"))
+                if baseline not in levels:
+                    raise wrong((*at, "baseline"), baseline, ", ".join(levels))
+            self.factors[name] = factor.model_copy(update={"levels": levels, "baseline": baseline})
+        return self
+
+    def _level(self, factor: str, level: str, at: tuple[str | int, ...]) -> str:
+        path = self.factors[factor].sets
+        sets = ("factors", factor, "sets")
+        try:
+            settings = self.settings({factor: level})
+        except NoSuchSetting as error:
+            raise wrong(sets, path, ", ".join(error.names), near(path.split(".")[-1], error.names)) from None
+        except ValidationError as error:
+            found = Wrong.of(error)[0]
+            if found.unknown_field:
+                raise wrong(sets, path, found.legal, found.hint) from None
+            raise wrong(at, level, found.legal, found.hint) from None
+        return as_text(setting(settings.model_dump(by_alias=True), path))
+
+    @model_validator(mode="after")
+    def _responses_fit(self) -> Study:
+        flows = [flow.flow for flow in self.workload]
+        for number, response in enumerate(self.responses):
+            metric, at = METRICS[response.metric], ("responses", number)
+            if response.name in [other.name for other in self.responses[:number]]:
+                raise wrong((*at, "name"), response.name, "a name no other response has")
+            of = flows if metric.of == "flow" else list(self.hosts)
+            if response.of not in of:
+                raise wrong((*at, "of"), response.of, ", ".join(of), f"{metric.name} is of a {metric.of}")
+            if response.unit != metric.unit:
+                raise wrong((*at, "unit"), response.unit, metric.unit, f"the unit of {metric.name}")
+        return self
+
+    @model_validator(mode="after")
+    def _layout_fits(self) -> Study:
+        named = [self.layout.rows, *self.layout.columns]
+        if sorted(named) != sorted(self.factors):
+            legal = f"each factor once: {', '.join(self.factors)}"
+            raise wrong(("layout",), ", ".join(named), legal)
+        return self
+
+    @model_validator(mode="after")
+    def _published_fits(self) -> Study:
+        for factor, levels in (self.published.levels if self.published else {}).items():
+            at = ("published", "levels", factor)
+            if factor not in self.factors:
+                raise wrong(at, factor, ", ".join(self.factors), near(factor, self.factors))
+            for theirs, ours in levels.items():
+                levels[theirs] = self._level(factor, ours, (*at, theirs))
+        return self

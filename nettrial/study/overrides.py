@@ -1,0 +1,54 @@
+"""A study with levels or settings given on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from nettrial.errors import BadInput
+from nettrial.registry import near
+from nettrial.study.document import Document
+from nettrial.study.fields import as_text, as_value
+from nettrial.study.settings import NoSuchSetting, Settings, substitute
+
+if TYPE_CHECKING:
+    from nettrial.study.model import Study
+
+READING = "reading the options"
+
+
+def apply(study: Study, overrides: Mapping[str, str]) -> Document:
+    """The study's document with `overrides` in it, by a factor's name or a setting's dotted path."""
+    data = study.model_dump(by_alias=True)
+    options = dict(study.document.options)
+    for name, text in overrides.items():
+        option = f"--set {name}={text}"
+        values = [as_value(value.strip()) for value in text.split(",")]
+        if "" in values:
+            raise BadInput(READING, option, "a value is empty", "one value or more, with commas between")
+        factor = next((key for key, entry in study.factors.items() if name in (key, entry.sets)), None)
+        if factor is not None:
+            entry = data["factors"][factor]
+            entry["levels"] = values
+            if entry["baseline"] not in [study.canonical(factor, as_text(value)) for value in values]:
+                entry["baseline"] = None
+            options["factors", factor] = option
+            continue
+        place = _set(study, data, name, values[0], option)
+        options[place] = option
+        if len(values) > 1:
+            data["factors"][name] = {"title": name, "sets": name, "levels": values}
+            data["layout"]["columns"].append(name)
+            options["factors", name] = option
+    return replace(study.document, data=data, options=options)
+
+
+def _set(study: Study, data: dict[str, Any], path: str, value: Any, option: str) -> tuple[str | int, ...]:
+    settings = {name: data[name] for name in Settings.model_fields}
+    try:
+        return substitute(settings, path, value)
+    except NoSuchSetting as error:
+        names = error.names if "." in path else [*study.factors, *error.names]
+        hint = near(path.split(".")[-1], names)
+        raise BadInput(READING, option, "no such factor or setting", ", ".join(names), hint) from None

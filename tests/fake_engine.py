@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""Speaks the engine's protocol without a network, for tests that need no rights.
+
+Environment variables make it misbehave; trials are named by their numbers:
+FAKE_SECONDS how long a trial takes; FAKE_MISSING the machine lacks two things; FAKE_WARN, FAKE_FAIL,
+FAKE_DIE, FAKE_HANG, FAKE_GARBAGE, FAKE_OTHER trials that warn, fail, end the engine, never end, are
+answered with no event, or with another trial's; FAKE_STUCK=1 ignores the end of its input."""
+
+import json
+import os
+import random
+import sys
+import time
+
+
+def trials(variable):
+    return os.environ.get(variable, "").split(",")
+
+
+def preflight():
+    missing = []
+    if os.environ.get("FAKE_MISSING"):
+        missing = [
+            {"what": "unshare(CLONE_NEWUSER)", "why": "Operation not permitted", "remedy": "run as root"},
+            {"what": "queueing discipline htb", "why": "not found", "remedy": "modprobe sch_htb"},
+        ]
+    environment = {
+        "engine_version": "0.1.0",
+        "kernel": "Linux 6.18.0 #1 SMP x86_64",
+        "processor": "A processor",
+        "processors": 2,
+        "privileges": "root",
+        "congestion_controls": ["cubic", "reno"],
+        "sysctls": {"net.ipv4.tcp_ecn": "2"},
+    }
+    limits = [{"what": "a third processor", "why": "there are 2", "remedy": "a larger machine"}]
+    return {
+        "event": "preflight",
+        "preflight": {"missing": missing, "limits": limits, "environment": environment},
+    }
+
+
+def check(scenario):
+    problems = []
+    for link in scenario["links"]:
+        for end in link["ends"]:
+            if end["mtu"] == "500 B":
+                problems.append(
+                    {
+                        "setting": "mtu",
+                        "object": f"link {link['ends'][0]['node']} - {link['ends'][1]['node']}",
+                        "value": end["mtu"],
+                        "legal": "1280 B to 65535 B",
+                        "hint": "1280 is IPv6's smallest MTU (RFC 8200 section 5)",
+                    }
+                )
+    return {"event": "checked", "problems": problems}
+
+
+def distribution(draw, mean):
+    values = sorted(draw.gauss(mean, mean / 10) for _ in range(100))
+    return {
+        "count": 100,
+        "mean": sum(values) / 100,
+        "deviation": mean / 10,
+        "minimum": values[0],
+        "p50": values[50],
+        "p90": values[90],
+        "p99": values[99],
+        "maximum": values[99],
+    }
+
+
+def flow_record(draw, flow, mtu):
+    transfer = flow["traffic"]["kind"] == "transfer"
+    goodput = 1e9 * (mtu - 72) / (mtu + 38) * draw.uniform(0.98, 1)
+    record = {
+        "name": flow["name"],
+        "transport": flow["transport"],
+        "ip": flow["ip"],
+        "congestion_control": "cubic",
+        "mss_bytes": mtu - 72,
+        "connections": 48 if transfer else 1,
+        "bytes": 240_000_000 if transfer else 25_600,
+        "active_ns": 2_000_000_000,
+        "connect_us": distribution(draw, 100),
+        "retransmissions_pkts": 0,
+        "srtt_us": distribution(draw, 900),
+        "min_rtt_us": 80,
+        "intervals": [],
+    }
+    if transfer:
+        return {**record, "goodput_bps": goodput, "completion_us": distribution(draw, 41_000)}
+    return {
+        **record,
+        "rtt_us": distribution(draw, 1000 + mtu / 10),
+        "jitter_rfc3550_us": draw.uniform(20, 40),
+        "delay_difference_mean_us": draw.uniform(30, 60),
+    }
+
+
+def record(trial, scenario):
+    draw = random.Random(trial)
+    mtu = int(scenario["links"][0]["ends"][0]["mtu"].split()[0])
+    hosts = [node["name"] for node in scenario["nodes"] if node["kind"] == "host"]
+    warning = {
+        "code": "processor_saturated",
+        "object": "processor 0 (sender)",
+        "message": "in use 99% of the time",
+        "consequence": "throughput may be the processor's and not the network's",
+    }
+    return {
+        "format": 1,
+        "backend": "lab",
+        "engine_version": "0.1.0",
+        "started_unix_ns": time.time_ns(),
+        "phases": {"network_ns": 10**7, "checks_ns": 10**8, "traffic_ns": 2 * 10**9, "tear_down_ns": 10**7},
+        "flows": [flow_record(draw, flow, mtu) for flow in scenario["workload"]],
+        "hosts": [
+            {
+                "name": host,
+                "processor": number,
+                "processor_shared_with": [],
+                "cpu_percent": draw.uniform(60, 70),
+                "cpu_busy_ns": 1_300_000_000,
+                "service_demand_us_per_kb": draw.uniform(4, 6),
+            }
+            for number, host in enumerate(hosts)
+        ],
+        "ends": [],
+        "checks": [],
+        "warnings": [warning] if trial in trials("FAKE_WARN") else [],
+        "absent": [],
+    }
+
+
+def run(trial, scenario):
+    time.sleep(float(os.environ.get("FAKE_SECONDS", 0)))
+    if trial in trials("FAKE_DIE"):
+        print("thread 'main' panicked at somewhere", file=sys.stderr)
+        sys.exit(101)
+    if trial in trials("FAKE_HANG"):
+        time.sleep(3600)
+    if trial in trials("FAKE_FAIL"):
+        return {"event": "failed", "trial": trial, "message": "building the network: no such device"}
+    if trial in trials("FAKE_GARBAGE"):
+        return {"event": "nonsense"}
+    if trial in trials("FAKE_OTHER"):
+        trial = "another"
+    return {"event": "record", "trial": trial, "record": record(trial, scenario)}
+
+
+def main():
+    if sys.argv[1:] != ["lab"]:
+        sys.exit(f"no such backend: {sys.argv[1:]}")
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["request"] == "preflight":
+            event = preflight()
+        elif request["request"] == "check":
+            event = check(request["scenario"])
+        else:
+            event = run(request["trial"], request["scenario"])
+        print(json.dumps(event), flush=True)
+    if os.environ.get("FAKE_STUCK"):
+        time.sleep(3600)
+
+
+main()

@@ -1,0 +1,70 @@
+"""Fixtures for tests that build networks and move traffic."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from nettrial.backends import Backend
+from nettrial.design import scenario_of, traffic_seconds
+from nettrial.scenario import Record, Scenario
+from nettrial.study import load
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "tests/lab" in str(item.path):
+            item.add_marker(pytest.mark.lab)
+
+
+@pytest.fixture(scope="session")
+def lab() -> Iterator[Backend]:
+    """The lab backend. Where it can't run the tests are skipped, but for CI, where that is a failure."""
+    with Backend("lab") as backend:
+        missing = backend.preflight().missing
+        if missing:
+            why = "; ".join(f"{lack.what}: {lack.why}" for lack in missing)
+            if os.environ.get("CI"):
+                pytest.fail(f"the lab can't run here: {why}")
+            pytest.skip(f"the lab can't run here: {why}")
+        yield backend
+
+
+@pytest.fixture(scope="session")
+def resolve() -> Callable[..., Scenario]:
+    """Makes a scenario of the study `jumbo-ipv6` with settings changed, by dotted path."""
+
+    def make(**overrides: str) -> Scenario:
+        given = {name.replace("__", "."): value for name, value in overrides.items()}
+        study = load("jumbo-ipv6").with_overrides(
+            {"sender": "linux-cubic", "receiver": "linux-cubic", **given}
+        )
+        return scenario_of(study, {name: factor.levels[0] for name, factor in study.factors.items()})
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def run(lab: Backend) -> Callable[[Scenario], Record]:
+    """Runs a scenario in the lab."""
+
+    def trial(scenario: Scenario) -> Record:
+        return lab.run("test", scenario, traffic_seconds(scenario) + 60)
+
+    return trial
+
+
+@pytest.fixture(scope="session")
+def as_user() -> list[str]:
+    """The beginning of a command that runs the rest as a user without rights over the machine.
+
+    A user namespace in which this user has another number: no capability is left, and files that this
+    user can read stay readable wherever the checkout is."""
+    command = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
+    probe = subprocess.run([*command, "id", "-u"], capture_output=True, text=True, check=False)
+    if probe.stdout.strip() != "1000":
+        if os.environ.get("CI"):
+            pytest.fail(f"no user namespace here: {probe.stderr}")
+        pytest.skip(f"no user namespace here: {probe.stderr}")
+    return command

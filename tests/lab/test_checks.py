@@ -1,0 +1,114 @@
+"""What is verified around the traffic is what is there."""
+
+from collections.abc import Callable
+
+import pytest
+
+from nettrial.backends import Backend
+from nettrial.scenario import Check, Record, Scenario
+
+SHORT = "200 ms"
+
+
+def found(record: Record, name: str) -> list[str]:
+    return [check.found for check in record.checks if check.name == name]
+
+
+def failed(record: Record) -> list[Check]:
+    return [check for check in record.checks if not check.passed]
+
+
+@pytest.mark.parametrize(
+    ("sender", "receiver", "congestion_control", "mss", "options"),
+    [
+        ("linux-cubic", "linux-cubic", "cubic", 8928, "timestamps, sack, window_scaling"),
+        ("linux-bbr", "linux-cubic", "bbr", 8928, "timestamps, sack, window_scaling"),
+        ("classic", "linux-cubic", "reno", 8940, ""),
+        ("linux-cubic", "classic", "cubic", 8940, ""),
+    ],
+)
+def test_a_stack_is_in_force(
+    sender: str,
+    receiver: str,
+    congestion_control: str,
+    mss: int,
+    options: str,
+    resolve: Callable[..., Scenario],
+    run: Callable[[Scenario], Record],
+) -> None:
+    record = run(
+        resolve(mtu="9000", sender=sender, receiver=receiver, workload__transfer__traffic__duration=SHORT)
+    )
+    assert failed(record) == []
+    assert record.flows[0].congestion_control == congestion_control
+    assert record.flows[0].mss_bytes == mss
+    assert set(found(record, "mss")) == {f"{mss} B"}
+    assert set(found(record, "tcp_options")) == {options}
+
+
+def test_the_smallest_mtu_on_the_way_is_found(
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    scenario = resolve(mtu="9000", workload__transfer__traffic__duration=SHORT)
+    for end in scenario.links[1].ends:
+        end.mtu.root = "2000 B"
+    record = run(scenario)
+    assert set(found(record, "path_mtu")) == {"2000 B"}
+    assert record.flows[0].mss_bytes == 2000 - 40 - 20 - 12
+    assert failed(record) == []
+
+
+def test_a_path_that_is_not_what_the_scenario_says_is_warned_of(
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    scenario = resolve(mtu="9000", workload__transfer__traffic__duration=SHORT)
+    # The receiver may send 9000 bytes and the router's end takes no frame above its own 2000.
+    router_end = next(end for end in scenario.links[1].ends if end.node == "router")
+    router_end.mtu.root = "2000 B"
+    record = run(scenario)
+    warning = next(warning for warning in record.warnings if warning.code == "path_mtu")
+    assert warning.object == "receiver to sender, IPv6"
+    assert warning.message.startswith("path_mtu should be 9000 B and is 20")
+    assert "MTU" in warning.consequence
+
+
+def test_drops_in_a_queue_that_should_have_none_are_warned_of(
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    scenario = resolve(mtu="1500", workload__transfer__traffic__duration="500 ms")
+    scenario.links[1].rate.root = "100 Mbit/s"  # type: ignore[union-attr]
+    scenario.links[1].queue.root = "20 packets"  # type: ignore[union-attr]
+    record = run(scenario)
+    warning = next(warning for warning in record.warnings if warning.code == "queue_drops")
+    assert warning.object == "eth1 of router"
+    assert sum(end.drops_pkts for end in record.ends) > 0
+    assert record.flows[0].retransmissions_pkts > 0
+    scenario.measurement.queue_drops.root = "allowed"
+    assert "queue_drops" not in {warning.code for warning in run(scenario).warnings}
+
+
+def test_several_flows_share_a_link(
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    scenario = resolve(mtu="9000", workload__transfer__traffic__duration="1 s")
+    second = scenario.workload[0].model_copy(deep=True)
+    second.name, second.from_, second.to = "back", "receiver", "sender"
+    third = scenario.workload[0].model_copy(deep=True)
+    third.name = "beside"
+    scenario.workload += [second, third]
+    scenario.measurement.queue_drops.root = "allowed"
+    record = run(scenario)
+    rates = {flow.name: (flow.goodput_bps or 0.0) / 1e6 for flow in record.flows}
+    assert rates["transfer"] + rates["beside"] <= 988
+    assert min(rates["transfer"], rates["beside"], rates["back"]) > 100
+
+
+def test_what_the_lab_lacks_is_a_problem_of_the_scenario(
+    lab: Backend, resolve: Callable[..., Scenario]
+) -> None:
+    scenario = resolve(network__delay="10 ms")
+    assert [problem.setting for problem in lab.check(scenario)] == ["delay", "delay"]
+    scenario = resolve()
+    scenario.nodes[0].stack.congestion_control = "nonesuch"  # type: ignore[union-attr]
+    scenario.workload[0].transport.root = "udp"
+    assert {problem.setting for problem in lab.check(scenario)} == {"congestion_control", "transport"}

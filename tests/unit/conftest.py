@@ -1,0 +1,102 @@
+"""Fixtures for tests of the package: golden files, and a command line whose engine is a fake."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nettrial import cli
+
+ROOT = Path(__file__).parents[2]
+FAKE_ENGINE = ROOT / "tests" / "fake_engine.py"
+GOLDEN = ROOT / "tests" / "golden"
+
+
+@pytest.fixture
+def golden() -> Callable[[str, str], None]:
+    """Compares a text with a file in tests/golden; NETTRIAL_UPDATE_GOLDEN=1 writes the file instead."""
+
+    def compare(name: str, text: str) -> None:
+        file = GOLDEN / f"{name}.txt"
+        if os.environ.get("NETTRIAL_UPDATE_GOLDEN"):
+            file.write_text(text)
+        assert text == file.read_text(), "if this is meant: NETTRIAL_UPDATE_GOLDEN=1 pytest"
+
+    return compare
+
+
+def environment(directory: Path) -> dict[str, str]:
+    """What every command runs with: the fake engine, a fixed width, no colour."""
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(directory),
+        "PYTHONPATH": str(ROOT),
+        "NETTRIAL_ENGINE": str(FAKE_ENGINE),
+        "COLUMNS": "80",
+        "NO_COLOR": "1",
+    }
+
+
+class CommandLine:
+    """Runs nettrial in this process, in a directory of its own."""
+
+    def __init__(
+        self, directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        self.directory = directory
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str, **fake: str) -> subprocess.CompletedProcess[str]:
+        """Runs a command; `fake` are variables for the fake engine."""
+        with self._monkeypatch.context() as patch:
+            patch.chdir(self.directory)
+            patch.setattr(sys, "argv", ["nettrial", *arguments])
+            for name, value in {**environment(self.directory), **fake}.items():
+                patch.setenv(name, value)
+            with pytest.raises(SystemExit) as ended:
+                cli.main()
+        output, errors = self._capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, int(ended.value.code or 0), output, errors)
+
+
+class Process:
+    """Runs nettrial in processes of its own, with a report of one line: drawing charts takes seconds."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def start(self, *arguments: str, **fake: str) -> subprocess.Popen[str]:
+        """Starts a command; `fake` are variables for the fake engine."""
+        return subprocess.Popen(
+            [sys.executable, str(ROOT / "tests" / "without_report.py"), *arguments],
+            cwd=self.directory,
+            env={**environment(self.directory), **fake},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def __call__(self, *arguments: str, **fake: str) -> subprocess.CompletedProcess[str]:
+        """Runs a command to its end."""
+        with self.start(*arguments, **fake) as process:
+            output, errors = process.communicate(timeout=120)
+        assert "Traceback" not in errors, errors
+        return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
+
+
+@pytest.fixture
+def nettrial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> CommandLine:
+    """The command line, in an empty directory."""
+    return CommandLine(tmp_path, monkeypatch, capsys)
+
+
+@pytest.fixture
+def nettrial_process(tmp_path: Path) -> Process:
+    """The command line as processes, in an empty directory."""
+    return Process(tmp_path)

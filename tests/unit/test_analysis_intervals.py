@@ -1,0 +1,93 @@
+"""Intervals against hand-worked values and by how often they hold the truth."""
+
+import math
+
+import numpy as np
+import pytest
+
+from nettrial.analysis import Interval, change, mean_interval
+
+
+def test_mean_interval_of_one_to_five() -> None:
+    # mean 3, standard error sqrt(2.5/5) = 0.7071068, t(0.975; 4) = 2.7764451: 3 ± 1.9632432
+    interval = mean_interval([1, 2, 3, 4, 5])
+    assert interval is not None
+    assert interval.low == pytest.approx(1.0367568, abs=1e-6)
+    assert interval.high == pytest.approx(4.9632432, abs=1e-6)
+    assert interval.half_width == pytest.approx(1.9632432, abs=1e-6)
+
+
+@pytest.mark.parametrize("values", [[], [7.0]])
+def test_fewer_than_two_values_give_no_interval(values: list[float]) -> None:
+    assert mean_interval(values) is None
+
+
+def test_equal_values_give_an_interval_without_width() -> None:
+    assert mean_interval([0.1, 0.1, 0.1]) == Interval(0.1, 0.1)
+
+
+def test_change_of_ratios_1_1_and_1_2_and_1_3() -> None:
+    # logs 0.0953102, 0.1823216, 0.2623643: mean 0.1799987, standard error 0.0482383,
+    # t(0.975; 2) = 4.3026527: 0.1799987 ± 0.2075528, exponentiated
+    found = change([(100, 110), (10, 12), (1000, 1300)])
+    assert found.percent == pytest.approx(19.7216, abs=1e-3)
+    assert found.interval is not None
+    assert found.interval.low == pytest.approx(-2.7178, abs=1e-3)
+    assert found.interval.high == pytest.approx(47.3368, abs=1e-3)
+    assert (found.pairs, found.absent) == (3, None)
+
+
+def test_pairing_takes_out_what_a_block_does_to_both() -> None:
+    """Blocks differ tenfold, the ratio hardly: the interval of the change stays narrow."""
+    found = change([(1, 1.2), (10, 12.1), (100, 119)])
+    assert found.interval is not None
+    assert found.interval.half_width < 3
+    assert found.interval.contains(20)
+
+
+def test_a_change_and_its_reverse_cancel() -> None:
+    there, back = change([(4, 5), (6, 8), (5, 6)]), change([(5, 4), (8, 6), (6, 5)])
+    assert there.percent is not None
+    assert back.percent is not None
+    assert (1 + there.percent / 100) * (1 + back.percent / 100) == pytest.approx(1)
+
+
+def test_one_pair_has_a_change_without_an_interval() -> None:
+    found = change([(200, 210)])
+    assert found.percent == pytest.approx(5)
+    assert found.interval is None
+    assert found.absent == "one block gives no interval"
+
+
+@pytest.mark.parametrize("pair", [(0.0, 1.0), (1.0, 0.0), (-1.0, 2.0)])
+def test_zero_or_less_has_no_ratio(pair: tuple[float, float]) -> None:
+    found = change([(1.0, 2.0), pair])
+    assert (found.percent, found.interval, found.pairs) == (None, None, 2)
+    assert found.absent == "a value of 0 or less has no ratio"
+
+
+def test_no_pair_says_so() -> None:
+    found = change([])
+    assert found.percent is None
+    assert found.absent == "no block has a value both here and at the baseline"
+
+
+@pytest.mark.parametrize("blocks", [3, 5, 20])
+def test_intervals_hold_the_truth_19_times_of_20(blocks: int) -> None:
+    """2000 simulated experiments of log-normal values with block effects: 95% ± 4 standard errors."""
+    generator = np.random.default_rng(20190201)
+    held_change = held_mean = 0
+    rounds = 2000
+    for _ in range(rounds):
+        block = generator.normal(0, 0.3, blocks)
+        base = 50 * np.exp(block + generator.normal(0, 0.05, blocks))
+        value = 50 * 1.1 * np.exp(block + generator.normal(0, 0.05, blocks))
+        interval = change(list(zip(base.tolist(), value.tolist(), strict=True))).interval
+        assert interval is not None
+        held_change += interval.contains(10)
+        plain = mean_interval(generator.normal(7, 2, blocks).tolist())
+        assert plain is not None
+        held_mean += plain.contains(7)
+    error = 4 * math.sqrt(0.95 * 0.05 / rounds)
+    assert abs(held_change / rounds - 0.95) < error
+    assert abs(held_mean / rounds - 0.95) < error

@@ -1,0 +1,104 @@
+"""The directions that keep the parts apart."""
+
+import ast
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "nettrial"
+
+BASE = {"errors", "registry", "units", "scenario"}
+"""Modules that every part may use. They use each other at most."""
+ALLOWED = {
+    "stacks": BASE,
+    "metrics": BASE,
+    "topology": BASE,
+    "study": BASE | {"stacks", "metrics", "topology"},
+    "design": BASE | {"stacks", "topology", "study"},
+    "backends": BASE,
+    "store": BASE | {"study", "design"},
+    "analysis": BASE | {"metrics", "study", "design", "store"},
+    "report": BASE | {"metrics", "stacks", "topology", "study", "design", "store", "analysis"},
+    "cli": None,
+}
+"""By part: what it may use beside itself. The command line puts everything together."""
+
+
+def files():
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def part_of(file):
+    """The part of the package a file belongs to: the module or folder below nettrial."""
+    return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(file):
+    """The dotted names a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: imports are absolute"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def uses(file):
+    """The parts of the package a file imports."""
+    return {name.split(".")[1] for name in imports(file) if name.startswith("nettrial.")} - {"__version__"}
+
+
+def test_every_part_is_known():
+    parts = {part_of(file) for file in files()}
+    assert parts == BASE | set(ALLOWED) | {"__init__"}
+
+
+@pytest.mark.parametrize("file", files(), ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_parts_depend_leftward_only(file):
+    part = part_of(file)
+    allowed = BASE if part in BASE else set() if part == "__init__" else ALLOWED[part]
+    if allowed is not None:
+        assert uses(file) - {part} <= allowed
+
+
+@pytest.mark.parametrize("file", files(), ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_only_backends_reach_the_engine(file):
+    if part_of(file) == "backends":
+        return
+    assert "subprocess" not in {name.split(".")[0] for name in imports(file)}
+    texts = {node.value for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Constant)}
+    assert not [text for text in texts if isinstance(text, str) and "nettrial-engine" in text]
+
+
+def test_the_walk_sees_imports_of_every_form(tmp_path):
+    file = tmp_path / "x.py"
+    file.write_text(
+        "import nettrial.cli.app\ndef f():\n from nettrial import store\n from nettrial.study import load\n"
+    )
+    assert uses(file) == {"cli", "store", "study"}
+
+
+def crates():
+    return {
+        manifest["package"]["name"]: manifest
+        for manifest in (tomllib.loads(path.read_text()) for path in (ROOT / "engine").glob("*/Cargo.toml"))
+    }
+
+
+def workspace_dependencies(manifest):
+    tables = [manifest, *manifest.get("target", {}).values()]
+    kinds = ("dependencies", "dev-dependencies", "build-dependencies")
+    return {name for table in tables for kind in kinds for name in table.get(kind, {}) if name in crates()}
+
+
+def test_the_scenario_depends_on_no_crate_of_the_workspace():
+    assert workspace_dependencies(crates()["nettrial-scenario"]) == set()
+
+
+def test_backends_of_the_engine_know_nothing_of_each_other():
+    apart = {"nettrial-lab", "nettrial-sim", "nettrial-path"}
+    assert apart & set(crates())
+    for name in apart & set(crates()):
+        assert not workspace_dependencies(crates()[name]) & apart

@@ -1,0 +1,148 @@
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from nettrial.backends import BACKENDS, TrialFailed, find
+from nettrial.design import scenario_of
+from nettrial.errors import CannotRun
+from nettrial.study import load
+
+FAKE_ENGINE = Path(__file__).parents[1] / "fake_engine.py"
+SCENARIO = scenario_of(load("jumbo-ipv6"), {})
+
+
+@pytest.fixture(autouse=True)
+def fake_engine(monkeypatch):
+    monkeypatch.setenv("NETTRIAL_ENGINE", str(FAKE_ENGINE))
+
+
+@pytest.fixture
+def backend():
+    with BACKENDS["lab"].start() as started:
+        yield started
+
+
+def process(backend):
+    return backend._engine._process
+
+
+def test_answers_to_every_request(backend):
+    preflight = backend.preflight()
+    assert (preflight.missing, preflight.environment.processors) == ([], 2)
+    assert backend.check(SCENARIO) == []
+    bad = SCENARIO.model_copy(deep=True)
+    bad.links[0].ends[0].mtu.root = "500 B"
+    assert [problem.setting for problem in backend.check(bad)] == ["mtu"]
+    record = backend.run("1", SCENARIO, 10)
+    assert [flow.name for flow in record.flows] == ["transfer", "probe"]
+
+
+def test_one_process_serves_them_all_and_leaves_at_the_end(backend):
+    backend.preflight()
+    first = process(backend)
+    backend.run("1", SCENARIO, 10)
+    assert process(backend) is first
+    backend.close()
+    assert first.returncode == 0
+
+
+def test_a_failed_trial_tells_why(backend, monkeypatch):
+    monkeypatch.setenv("FAKE_FAIL", "2")
+    backend.run("1", SCENARIO, 10)
+    first = process(backend)
+    with pytest.raises(TrialFailed, match=r"^building the network: no such device$"):
+        backend.run("2", SCENARIO, 10)
+    backend.run("3", SCENARIO, 10)
+    assert process(backend) is first
+
+
+@pytest.mark.parametrize(
+    ("variable", "message"),
+    [
+        ("FAKE_DIE", r"^the engine ended with exit status 101: thread 'main' panicked at somewhere$"),
+        ("FAKE_GARBAGE", r"^the engine's answer is not one of its protocol: \{\"event\": \"nonsense\"\}$"),
+        ("FAKE_OTHER", r"^the engine did not run the trial: it answered something else$"),
+        ("FAKE_HANG", r"^the engine gave no answer within 1 s and was killed$"),
+    ],
+)
+def test_an_engine_that_is_lost_costs_one_trial(backend, monkeypatch, variable, message):
+    monkeypatch.setenv(variable, "2")
+    backend.run("1", SCENARIO, 10)
+    first = process(backend)
+    with pytest.raises(TrialFailed, match=message):
+        backend.run("2", SCENARIO, 1 if variable == "FAKE_HANG" else 10)
+    assert first.wait(1) is not None
+    assert backend.run("3", SCENARIO, 10).flows
+
+
+def test_an_engine_killed_from_outside_costs_one_trial(backend, monkeypatch):
+    monkeypatch.setenv("FAKE_HANG", "1")
+    threading.Timer(0.5, lambda: os.kill(process(backend).pid, 9)).start()
+    with pytest.raises(TrialFailed, match=r"^the engine was ended by signal 9$"):
+        backend.run("1", SCENARIO, 30)
+    backend.run("2", SCENARIO, 10)
+
+
+def test_an_engine_that_died_between_trials_costs_none(backend):
+    backend.run("1", SCENARIO, 10)
+    process(backend).kill()
+    process(backend).wait()
+    assert backend.run("2", SCENARIO, 10).flows
+
+
+def test_kill_ends_the_trial_that_runs(backend, monkeypatch):
+    monkeypatch.setenv("FAKE_HANG", "1")
+    threading.Timer(0.3, backend.kill).start()
+    began = time.monotonic()
+    with pytest.raises(TrialFailed):
+        backend.run("1", SCENARIO, 30)
+    assert time.monotonic() - began < 5
+
+
+def test_an_engine_that_will_not_leave_is_killed(backend, monkeypatch):
+    monkeypatch.setenv("FAKE_STUCK", "1")
+    monkeypatch.setattr("nettrial.backends.engine.LEAVE_SECONDS", 0.2)
+    backend.preflight()
+    engine = process(backend)
+    backend.close()
+    assert engine.returncode == -9
+
+
+def test_what_cannot_start_is_told(monkeypatch, tmp_path):
+    broken = tmp_path / "engine"
+    broken.write_text("no program")
+    broken.chmod(0o755)
+    monkeypatch.setenv("NETTRIAL_ENGINE", str(broken))
+    with BACKENDS["lab"].start() as backend, pytest.raises(CannotRun, match="can't be started"):
+        backend.preflight()
+    broken.write_text("#!/bin/sh\necho unknown subcommand >&2\nexit 2\n")
+    with BACKENDS["lab"].start() as backend, pytest.raises(CannotRun, match="status 2: unknown subcommand"):
+        backend.preflight()
+    broken.write_text('#!/bin/sh\nread line\necho \'{"event": "refused", "message": "unknown request"}\'\n')
+    with BACKENDS["lab"].start() as backend, pytest.raises(CannotRun, match="unknown request") as caught:
+        backend.preflight()
+    assert "make build" in str(caught.value)
+
+
+def test_the_engine_is_where_the_variable_says(monkeypatch, tmp_path):
+    assert find.engine() == FAKE_ENGINE
+    monkeypatch.setenv("NETTRIAL_ENGINE", str(tmp_path / "none"))
+    with pytest.raises(CannotRun) as caught:
+        find.engine()
+    assert caught.value.exit_code == 3
+    assert str(tmp_path / "none") in str(caught.value)
+
+
+def test_else_beside_python_else_in_the_checkout(monkeypatch, tmp_path):
+    monkeypatch.delenv("NETTRIAL_ENGINE")
+    monkeypatch.setattr("sys.executable", str(tmp_path / "bin" / "python"))
+    monkeypatch.setattr("nettrial.__file__", str(tmp_path / "checkout" / "nettrial" / "__init__.py"))
+    with pytest.raises(CannotRun, match="make build"):
+        find.engine()
+    for place in (tmp_path / "checkout" / "target" / "release", tmp_path / "bin"):
+        place.mkdir(parents=True)
+        (place / "nettrial-engine").symlink_to(FAKE_ENGINE)
+        assert find.engine() == place / "nettrial-engine"

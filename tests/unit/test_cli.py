@@ -1,0 +1,266 @@
+"""What the commands print, on which stream, with which exit status."""
+
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+
+from nettrial.backends import BACKENDS
+from nettrial.cli.design import as_time
+from nettrial.metrics import METRICS
+from nettrial.stacks import STACKS
+from nettrial.store import Run
+from nettrial.topology import TOPOLOGIES
+
+SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
+
+
+@pytest.mark.parametrize("command", ["", "run", "show", "report", "list", "doctor"])
+def test_help(nettrial, golden, command):
+    done = nettrial(*command.split(), "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    golden(f"help-{command}".removesuffix("-"), done.stdout)
+
+
+@pytest.mark.parametrize("what", ["studies", "topologies", "metrics", "stacks", "backends"])
+def test_list(nettrial, golden, what):
+    done = nettrial("list", what)
+    assert (done.returncode, done.stderr) == (0, "")
+    golden(f"list-{what}", done.stdout)
+    registry = {"topologies": TOPOLOGIES, "metrics": METRICS, "stacks": STACKS, "backends": BACKENDS}.get(
+        what
+    )
+    if registry:
+        assert [line.split()[0] for line in done.stdout.splitlines()[1:]] == list(registry)
+
+
+def test_show_says_what_would_run_and_runs_nothing(nettrial, golden):
+    done = nettrial("show", "jumbo-ipv6", NETTRIAL_ENGINE="/nowhere")
+    assert (done.returncode, done.stderr) == (0, "")
+    golden("show", done.stdout)
+    assert list(nettrial.directory.iterdir()) == []
+
+
+def test_show_takes_the_options_of_run(nettrial, golden):
+    done = nettrial(
+        "show",
+        "jumbo-ipv6",
+        "--set",
+        "mtu=9000",
+        "--set",
+        "network.ip=4,6",
+        "--replicates",
+        "1",
+        "--seed",
+        "7",
+    )
+    golden("show-options", done.stdout)
+
+
+def test_time_is_in_words():
+    assert [as_time(seconds) for seconds in (0.4, 59.6, 138, 3600, 7500)] == [
+        "0 s",
+        "1 min 0 s",
+        "2 min 18 s",
+        "1 h 0 min",
+        "2 h 5 min",
+    ]
+
+
+def test_doctor(nettrial, golden):
+    done = nettrial("doctor")
+    assert (done.returncode, done.stderr) == (0, "")
+    golden("doctor", done.stdout)
+
+
+def test_doctor_on_a_machine_that_cannot(nettrial, golden):
+    done = nettrial("doctor", FAKE_MISSING="1")
+    assert (done.returncode, done.stderr) == (3, "")
+    golden("doctor-missing", done.stdout)
+
+
+def test_version(nettrial):
+    assert nettrial("--version").stdout == "nettrial 0.1.0\n"
+
+
+def prepare(directory):
+    """What bad input is about: studies with errors, and directories that are no runs."""
+    text = (SHIPPED / "study.yaml").read_text()
+    for name, (old, new) in {
+        "field": ("  delay: 0 ms", "  dellay: 0 ms"),
+        "level": ("[1500 B, 4000 B, 9000 B]", "[1500 B, wide]"),
+        "backend": ("backend: lab", "backend: labb"),
+    }.items():
+        (directory / name).mkdir()
+        (directory / name / "study.yaml").write_text(text.replace(old, new))
+        (directory / name / "published.csv").write_text((SHIPPED / "published.csv").read_text())
+    (directory / "exists").mkdir()
+    for name, pragma in (("newer", "application_id = 0x6E74726C"), ("other", "application_id = 1")):
+        (directory / name).mkdir()
+        with sqlite3.connect(directory / name / "run.sqlite") as connection:
+            connection.execute(f"PRAGMA {pragma}")
+            connection.execute("PRAGMA user_version = 99")
+            connection.execute("CREATE TABLE something (x)")
+
+
+BAD_INPUT = {
+    "unknown-study": "run jumbo-ip6",
+    "unknown-field": "run ./field",
+    "wrong-level": "run ./level",
+    "unknown-backend": "run ./backend",
+    "wrong-level-option": "run jumbo-ipv6 --set mtu=1500,wide",
+    "unknown-factor": "run jumbo-ipv6 --set mtv=1500",
+    "unknown-stack": "run jumbo-ipv6 --set sender=linux-cubik",
+    "unknown-topology": "run jumbo-ipv6 --set network.topology=route",
+    "duplicate-level": "run jumbo-ipv6 --set mtu=1500,1500",
+    "set-twice": "run jumbo-ipv6 --set mtu=1500 --set mtu=9000",
+    "set-without-value": "run jumbo-ipv6 --set mtu",
+    "small-mtu": "run jumbo-ipv6 --set mtu=500",
+    "small-mtu-among-others": "run jumbo-ipv6 --set mtu=500,1500",
+    "no-replicates": "run jumbo-ipv6 --replicates 0",
+    "full-and-replicates": "run jumbo-ipv6 --full --replicates 3",
+    "existing-directory": "run jumbo-ipv6 --out exists",
+    "no-study": "run",
+    "resume-without-out": "run --resume",
+    "resume-missing": "run --resume --out missing",
+    "resume-no-run": "run --resume --out exists",
+    "resume-newer": "run --resume --out newer",
+    "resume-other-file": "run --resume --out other",
+    "resume-other-plan": "run --resume --out exists --replicates 9 --set mtu=1500",
+    "report-missing": "report missing",
+    "report-newer": "report newer",
+    "unknown-list": "list metric",
+    "unknown-option": "run jumbo-ipv6 --replicate 3",
+    "unknown-command": "rnu",
+}
+
+
+@pytest.mark.parametrize("name", list(BAD_INPUT))
+def test_bad_input_is_one_screen_and_exit_2_and_writes_nothing(nettrial, golden, name):
+    prepare(nettrial.directory)
+    before = sorted(nettrial.directory.rglob("*"))
+    done = nettrial(*BAD_INPUT[name].split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert len(done.stderr.splitlines()) <= 24
+    assert sorted(nettrial.directory.rglob("*")) == before
+    golden(f"error-{name}", done.stderr)
+
+
+def test_a_machine_that_cannot_is_exit_3_with_every_reason(nettrial, golden):
+    done = nettrial("run", "jumbo-ipv6", FAKE_MISSING="1")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert list(nettrial.directory.iterdir()) == []
+    golden("error-cannot-run", done.stderr)
+
+
+def test_no_engine_is_exit_3(nettrial, golden):
+    done = nettrial("run", "jumbo-ipv6", NETTRIAL_ENGINE="/nowhere/nettrial-engine")
+    assert (done.returncode, done.stdout) == (3, "")
+    golden("error-no-engine", done.stderr)
+
+
+def test_a_run(nettrial, golden):
+    done = nettrial(
+        "run", "jumbo-ipv6", "--set", "mtu=1500,9000", "--replicates", "2", "--seed", "7", "--out", "mine"
+    )
+    assert done.returncode == 0
+    golden("run-progress", done.stderr)
+    assert "Jumbo frames over IPv6" in done.stdout
+    assert "trials," not in done.stdout
+    assert sorted(path.name for path in (nettrial.directory / "mine").iterdir()) == [
+        "report.html",
+        "run.sqlite",
+    ]
+    run = Run.open(nettrial.directory / "mine")
+    assert run.command == "nettrial run jumbo-ipv6 --set mtu=1500,9000 --replicates 2 --seed 7"
+    assert [trial.planned for trial in run.trials()] == run.plan
+    assert len(run.plan) == 16
+    assert [session.note for session in run.sessions] == ["finished"]
+    assert run.published_text == (SHIPPED / "published.csv").read_text()
+
+    (nettrial.directory / "mine" / "report.html").unlink()
+    again = nettrial("report", "mine")
+    assert (again.returncode, again.stdout) == (0, done.stdout)
+    assert again.stderr == "report: mine/report.html\n"
+    assert (nettrial.directory / "mine" / "report.html").exists()
+
+
+def test_a_run_has_a_name_and_a_seed_of_its_own(nettrial_process):
+    nettrial = nettrial_process
+    for _ in range(2):
+        assert nettrial("run", "jumbo-ipv6", "--set", "mtu=1500", "--replicates", "1").returncode == 0
+        for path in (nettrial.directory / "runs").glob("jumbo-ipv6-*"):
+            path.rename(path.with_name(f"{len(list((nettrial.directory / 'runs').iterdir()))}"))
+    runs = [Run.open(path) for path in (nettrial.directory / "runs").iterdir()]
+    assert len({run.seed for run in runs}) == len(runs) == 2
+    assert all(f"--seed {run.seed}" in run.command for run in runs)
+
+
+SHORT = ("run", "jumbo-ipv6", "--set", "mtu=1500", "--replicates", "1", "--seed", "1", "--out", "mine")
+
+
+def test_failed_trials_are_exit_4_and_tried_again(nettrial_process, golden):
+    nettrial = nettrial_process
+    done = nettrial(*SHORT, FAKE_FAIL="2", FAKE_DIE="3")
+    assert done.returncode == 4
+    golden("run-failed", done.stderr)
+    run = Run.open(nettrial.directory / "mine")
+    assert [failure.planned.number for failure in run.failures()] == [2, 3]
+    assert "panicked" in run.failures()[1].message
+
+    again = nettrial("run", "--resume", "--out", "mine")
+    assert again.returncode == 0
+    run = Run.open(nettrial.directory / "mine")
+    assert ([trial.planned for trial in run.trials()], run.failures()) == (run.plan, [])
+    assert len(run.sessions) == 2
+
+
+def test_warnings_are_failures_if_strict(nettrial_process, golden):
+    nettrial = nettrial_process
+    done = nettrial(*SHORT, "--strict", FAKE_WARN="2")
+    assert done.returncode == 4
+    golden("run-strict", done.stderr)
+    run = Run.open(nettrial.directory / "mine")
+    assert len(run.trials()[1].record.warnings) == 1
+    assert run.failures() == []
+    assert nettrial("run", "--resume", "--out", "mine").returncode == 0
+    assert nettrial("run", "--resume", "--out", "mine", "--strict").returncode == 4
+
+
+def test_resuming_a_finished_run_says_so_and_reports_it_again(nettrial):
+    first = nettrial(*SHORT)
+    (nettrial.directory / "mine" / "report.html").unlink()
+    done = nettrial("run", "--resume", "--out", "mine", NETTRIAL_ENGINE="/nowhere")
+    assert (done.returncode, done.stdout) == (0, first.stdout)
+    assert done.stderr == "the run in mine is finished\nreport: mine/report.html\n"
+    assert nettrial("run", "jumbo-ipv6", "--resume", "--out", "mine").returncode == 0
+    other = nettrial("run", "other-study", "--resume", "--out", "mine")
+    assert (other.returncode, other.stdout) == (2, "")
+    assert "the run in mine is of this study" in other.stderr
+
+
+def test_a_place_that_cannot_be_written_is_told(nettrial_process):
+    nettrial_process(*SHORT)
+    (nettrial_process.directory / "mine" / "report.html").unlink()
+    (nettrial_process.directory / "mine" / "report.html").mkdir()
+    done = nettrial_process("report", "mine")
+    assert done.returncode == 1
+    assert done.stderr == "error: [Errno 21] Is a directory: 'mine/report.html'\n"
+
+
+def test_a_fault_of_its_own_is_told_without_a_traceback(monkeypatch, capsys):
+    from nettrial import cli
+    from nettrial.cli import listing
+
+    def broken(what):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(listing, "show", broken)
+    monkeypatch.setattr(sys, "argv", ["nettrial", "list", "metrics"])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    output, errors = capsys.readouterr()
+    assert (caught.value.code, output) == (1, "")
+    assert "error: nettrial itself failed: RuntimeError: a bug\n  please report it: " in errors
+    assert "Traceback" not in errors

@@ -1,0 +1,34 @@
+import re
+import tomllib
+from pathlib import Path
+
+import nettrial
+from nettrial.study.catalogue import FOLDER
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_one_version():
+    cargo = tomllib.loads((ROOT / "Cargo.toml").read_text())
+    assert nettrial.__version__ == PROJECT["version"] == cargo["workspace"]["package"]["version"]
+
+
+def test_the_lock_has_every_dependency_and_says_nothing_of_the_machine_it_was_made_on():
+    text = (ROOT / "requirements.lock").read_text()
+    locked = {name.replace(".", "-") for name in re.findall(r"^([a-z0-9._-]+)==", text, re.MULTILINE)}
+    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]
+    names = {re.match(r"[a-z0-9._-]+", requirement)[0].replace(".", "-") for requirement in wanted}
+    assert names <= locked
+    assert not re.search(r"https?:|file:|--find-links [^-]|--index-url [^-]", text)
+    assert not re.search(r"(^|\s)/\w", text)
+
+
+def test_the_shipped_studies_are_in_the_package():
+    assert FOLDER.resolve() == ROOT / "studies"
+    include = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["maturin"]["include"]
+    patterns = [entry["path"] for entry in include]
+    files = [file.relative_to(ROOT / "studies") for file in (ROOT / "studies").rglob("*") if file.is_file()]
+    assert files
+    for file in files:
+        assert any((Path("nettrial/studies") / file).match(pattern) for pattern in patterns), file

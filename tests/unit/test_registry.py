@@ -1,0 +1,39 @@
+import pytest
+
+from nettrial.backends import BACKENDS
+from nettrial.metrics import METRICS
+from nettrial.registry import Registry, UnknownName
+from nettrial.stacks import STACKS
+from nettrial.topology import TOPOLOGIES
+
+
+def test_refuses_a_name_that_is_taken():
+    registry = Registry("stack")
+    registry.add("linux", 1)
+    with pytest.raises(ValueError, match="stack 'linux' is registered twice"):
+        registry.add("linux", 2)
+    assert registry["linux"] == 1
+
+
+def test_lists_the_names_on_a_miss():
+    registry = Registry("stack")
+    registry.add("linux-cubic", 1)
+    registry.add("classic", 2)
+    with pytest.raises(UnknownName, match="unknown stack 'linux-cubik'") as caught:
+        registry["linux-cubik"]
+    assert (caught.value.legal, caught.value.hint) == ("linux-cubic, classic", "did you mean 'linux-cubic'?")
+    with pytest.raises(UnknownName) as caught:
+        registry["zzz"]
+    assert caught.value.hint == ""
+
+
+@pytest.mark.parametrize(
+    "registry", [BACKENDS, METRICS, STACKS, TOPOLOGIES], ids=lambda registry: registry.kind
+)
+def test_every_entry_says_what_it_is(registry):
+    assert len(registry) > 0
+    for name in registry:
+        title = registry[name].title
+        assert title
+        assert title == title.strip()
+        assert name == name.strip().lower()

@@ -1,0 +1,74 @@
+"""Numbers as text, and the picture of a network."""
+
+import pytest
+
+from nettrial.analysis import Change, Interval
+from nettrial.design import scenario_of, treatments
+from nettrial.report import numbers, topology
+from nettrial.scenario import End, Flow, Link, Node, Scenario
+from nettrial.study import load
+
+
+@pytest.mark.parametrize(
+    ("value", "decimals", "shown"), [(5.94, 1, "+5.9"), (-0.04, 1, "0.0"), (-1.26, 1, "-1.3"), (0, 2, "0.00")]
+)
+def test_signed_numbers(value: float, decimals: int, shown: str) -> None:
+    assert numbers.signed(value, decimals) == shown
+
+
+def test_narrow_intervals_get_two_decimals() -> None:
+    wide = Change(5, Interval(4, 6), 5, None)
+    narrow = Change(5, Interval(4.99, 5.01), 5, None)
+    assert numbers.percent_decimals([wide, wide, narrow]) == 1
+    assert numbers.percent_decimals([narrow]) == 2
+    assert numbers.percent_decimals([]) == 1
+
+
+def test_words_in_a_row() -> None:
+    assert numbers.listed(["a"]) == "a"
+    assert numbers.listed(["a", "b", "c"]) == "a, b and c"
+    assert (numbers.counted(1, "trial"), numbers.counted(0, "trial")) == ("1 trial", "0 trials")
+
+
+def a_scenario() -> Scenario:
+    """The first treatment's scenario."""
+    study = load("jumbo-ipv6")
+    return scenario_of(study, treatments(study)[0].levels)
+
+
+def test_a_path_is_a_line_from_the_sender() -> None:
+    drawing = topology.draw(load("jumbo-ipv6"), a_scenario())
+    placed = sorted(drawing.nodes, key=lambda node: node.x)
+    assert [node.name for node in placed] == ["sender", "router", "receiver"]
+    assert len({node.y for node in placed}) == 1
+    assert {(link.above, link.below) for link in drawing.links} == {("1 Gbit/s", "MTU: factor")}
+    assert drawing.captions == []
+
+
+def test_a_setting_that_is_no_factor_shows_its_value() -> None:
+    study = load("jumbo-ipv6").with_overrides({"network.delay": "5 ms,10 ms", "network.rate": "100 Mbit/s"})
+    drawing = topology.draw(study, scenario_of(study, treatments(study)[0].levels))
+    assert {link.above for link in drawing.links} == {"100 Mbit/s, delay: factor"}
+
+
+def test_a_star_is_spread_out_and_its_links_are_counted() -> None:
+    base = a_scenario()
+    names = ["one", "two", "three"]
+    nodes = [Node(name="middle", kind="switch"), *(Node(name=name, kind="router") for name in names)]
+    links = [
+        Link(
+            ends=[
+                End(node=name, interface="a", mtu="9000 B"),
+                End(node="middle", interface=name, mtu="1500 B"),
+            ],
+            rate="10 Gbit/s",
+        )
+        for name in names
+    ]
+    flow = Flow.model_validate({**base.workload[0].model_dump(by_alias=True), "from": "one", "to": "two"})
+    star = base.model_copy(update={"nodes": nodes, "links": links, "workload": [flow]})
+    study = load("jumbo-ipv6").with_overrides({"mtu": "1500"})
+    drawing = topology.draw(study, star)
+    assert len({(round(node.x), round(node.y)) for node in drawing.nodes}) == 4
+    assert all(0 <= node.x <= drawing.width and 0 <= node.y <= drawing.height for node in drawing.nodes)
+    assert drawing.captions == ["3 × 10 Gbit/s, MTU: factor"]

@@ -1,0 +1,239 @@
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nettrial.design import plan, scenario_of
+from nettrial.errors import BadInput
+from nettrial.scenario import Environment
+from nettrial.store import Run
+from nettrial.store.run import RUN_FILE
+from nettrial.study import load
+from tests.records import record
+
+STUDY = load("jumbo-ipv6")
+ENVIRONMENT = Environment(
+    engine_version="0.1.0",
+    kernel="Linux",
+    processor="A processor",
+    processors=2,
+    privileges="root",
+    congestion_controls=["cubic"],
+    sysctls={"net.ipv4.tcp_ecn": "2"},
+)
+
+
+def create(directory, seed=7, replicates=1):
+    text = STUDY.document.text
+    return Run.create(directory, text, "a,b\n", STUDY, plan(STUDY, replicates, seed), seed, "nettrial run")
+
+
+def test_a_new_run_reads_back_as_it_was_made(tmp_path):
+    run = create(tmp_path / "deep" / "run", seed=2**63 - 1)
+    for again in (run, Run.open(tmp_path / "deep" / "run")):
+        assert again.directory == tmp_path / "deep" / "run"
+        assert again.study.model_dump() == STUDY.model_dump()
+        assert again.study_text == STUDY.document.text
+        assert again.published_text == "a,b\n"
+        assert again.plan == again.pending() == plan(STUDY, 1, 2**63 - 1)
+        assert (again.seed, again.command) == (2**63 - 1, "nettrial run")
+        assert (again.trials(), again.failures(), again.sessions) == ([], [], [])
+    assert [path.name for path in (tmp_path / "deep").iterdir()] == ["run"]
+    assert [path.name for path in (tmp_path / "deep" / "run").iterdir()] == [RUN_FILE]
+
+
+@settings(max_examples=25)
+@given(outcomes=st.dictionaries(st.integers(1, 12), st.sampled_from(["record", "failure", "both"])))
+def test_what_is_written_reads_back(outcomes):
+    with tempfile.TemporaryDirectory() as directory:
+        run = create(Path(directory) / "run")
+        by_number = {trial.number: trial for trial in run.plan}
+        with run.session(ENVIRONMENT) as session:
+            for number, outcome in outcomes.items():
+                trial = by_number[number]
+                if outcome != "record":
+                    session.failed(trial, "first")
+                    session.failed(trial, f"message {number}")
+                if outcome != "failure":
+                    session.finished(trial, scenario_of(STUDY, trial.treatment), record(f".{number}"))
+        again = Run.open(run.directory)
+        finished = sorted(number for number, outcome in outcomes.items() if outcome != "failure")
+        assert [trial.planned for trial in again.trials()] == [by_number[number] for number in finished]
+        assert [trial.record for trial in again.trials()] == [record(f".{number}") for number in finished]
+        for trial in again.trials():
+            assert trial.scenario == scenario_of(STUDY, trial.planned.treatment)
+        failed = sorted(number for number, outcome in outcomes.items() if outcome == "failure")
+        assert [(failure.planned.number, failure.message) for failure in again.failures()] == [
+            (number, f"message {number}") for number in failed
+        ]
+        assert [trial.number for trial in again.pending()] == sorted(set(by_number) - set(finished))
+
+
+def test_sessions_tell_when_and_how_they_ended(tmp_path):
+    run = create(tmp_path / "run")
+    with run.session(ENVIRONMENT) as session:
+        (open_session,) = run.sessions
+        assert (open_session.ended, open_session.note) == (None, "")
+        session.note = "stopped by a signal"
+    with run.session(ENVIRONMENT.model_copy(update={"processors": 8})):
+        pass
+    with pytest.raises(ZeroDivisionError), run.session(ENVIRONMENT):
+        print(1 / 0)
+    first, second, third = run.sessions
+    assert third.note == "stopped by an error"
+    assert isinstance(first.started, datetime)
+    assert first.started <= first.ended <= second.started
+    assert (first.note, second.note) == ("stopped by a signal", "finished")
+    assert (first.environment, second.environment.processors) == (ENVIRONMENT, 8)
+
+
+def test_a_trial_has_one_record(tmp_path):
+    run = create(tmp_path / "run")
+    trial = run.plan[0]
+    scenario = scenario_of(STUDY, trial.treatment)
+    with run.session(ENVIRONMENT) as session:
+        session.finished(trial, scenario, record())
+        with pytest.raises(sqlite3.IntegrityError):
+            session.finished(trial, scenario, record())
+
+
+@pytest.mark.parametrize("statement", ["DELETE FROM {}", "UPDATE {} SET rowid = rowid + 100"])
+def test_a_run_file_is_only_added_to(tmp_path, statement):
+    run = create(tmp_path / "run")
+    with run.session(ENVIRONMENT) as session:
+        session.finished(run.plan[0], scenario_of(STUDY, run.plan[0].treatment), record())
+        session.failed(run.plan[1], "no")
+    with sqlite3.connect(run.directory / RUN_FILE) as connection:
+        tables = [
+            name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
+        assert len(tables) == 6
+        for table in tables:
+            with pytest.raises(sqlite3.IntegrityError, match="only added to"):
+                connection.execute(statement.format(table))
+
+
+def test_refuses_a_directory_that_exists_and_leaves_it(tmp_path):
+    (tmp_path / "run").mkdir()
+    with pytest.raises(BadInput, match="exists"):
+        create(tmp_path / "run")
+    assert list((tmp_path / "run").iterdir()) == []
+    (tmp_path / "link").symlink_to("nowhere")
+    with pytest.raises(BadInput, match="exists"):
+        create(tmp_path / "link")
+
+
+def test_says_why_it_cannot_write(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadInput, match="creating the run"):
+        create(tmp_path / "file" / "run")
+
+
+def test_an_error_while_creating_leaves_nothing(tmp_path):
+    with pytest.raises(sqlite3.Error):
+        Run.create(tmp_path / "run", "", None, STUDY, plan(STUDY, 1, 1) * 2, 1, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def change(directory, statement):
+    with sqlite3.connect(directory / RUN_FILE) as connection:
+        connection.execute(statement)
+
+
+def test_refuses_what_is_no_run_of_this_version(tmp_path):
+    def refusal(directory):
+        with pytest.raises(BadInput) as caught:
+            Run.open(directory)
+        assert caught.value.exit_code == 2
+        return str(caught.value)
+
+    assert "does not exist" in refusal(tmp_path / "none")
+    assert "has no run" in refusal(tmp_path)
+    (tmp_path / RUN_FILE).write_text("no database at all, and long enough to be seen as none" * 20)
+    assert "not a database" in refusal(tmp_path)
+    (tmp_path / RUN_FILE).unlink()
+    change(tmp_path, "CREATE TABLE something (x)")
+    assert "no run file" in refusal(tmp_path)
+    (tmp_path / RUN_FILE).write_bytes(b"")
+    assert "no run file" in refusal(tmp_path)
+
+    create(tmp_path / "newer")
+    change(tmp_path / "newer", "PRAGMA user_version = 2")
+    assert "format 2\n  legal: format 1\n  hint: it was written by a newer nettrial" in refusal(
+        tmp_path / "newer"
+    )
+
+
+def test_a_document_of_another_version_is_told(tmp_path):
+    run = create(tmp_path / "run")
+    with run.session(ENVIRONMENT) as session:
+        session._insert("trial", 1, session.number, "{}", '{"format": 1, "more": 2}')
+    with pytest.raises(BadInput, match="a record in it can't be read"):
+        run.trials()
+
+
+def test_one_runner_at_a_time(tmp_path):
+    run = create(tmp_path / "run")
+    with run.session(ENVIRONMENT), pytest.raises(BadInput, match="another nettrial runs it"):  # noqa: SIM117
+        with Run.open(run.directory).session(ENVIRONMENT):
+            pass
+    with Run.open(run.directory).session(ENVIRONMENT):
+        pass
+    assert len(run.sessions) == 2
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from nettrial.store.directory import {name}
+with {name}(Path(sys.argv[1])):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def held(tmp_path):
+    """Starts a process that holds a directory, or makes one."""
+    started = []
+
+    def start(name, directory):
+        command = [sys.executable, "-c", HOLD.format(name=name), directory]
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)
+        started.append(process)
+        assert process.stdout.readline() == b"held\n"
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_a_killed_runner_leaves_no_lock(tmp_path, held):
+    run = create(tmp_path / "run")
+    process = held("lock", run.directory)
+    with pytest.raises(BadInput, match="another nettrial runs it"), run.session(ENVIRONMENT):
+        pass
+    process.kill()
+    process.wait()
+    with run.session(ENVIRONMENT):
+        pass
+
+
+def test_what_a_killed_runner_was_making_is_cleaned_up_by_the_next(tmp_path, held):
+    killed, alive = held("appearing", tmp_path / "one"), held("appearing", tmp_path / "two")
+    assert len(list(tmp_path.iterdir())) == 2
+    killed.kill()
+    killed.wait()
+    create(tmp_path / "three")
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == [f".nettrial-{alive.pid}", "three"]

@@ -1,0 +1,330 @@
+import shutil
+from pathlib import Path
+
+import pytest
+
+from nettrial.errors import BadInput
+from nettrial.study import Study, load, shipped
+
+SHIPPED = Path(__file__).parents[2] / "studies"
+TEXT = (SHIPPED / "jumbo-ipv6" / "study.yaml").read_text()
+
+
+def line_of(part):
+    return TEXT[: TEXT.index(part)].count("\n") + 1
+
+
+@pytest.fixture
+def edited(tmp_path, monkeypatch):
+    """Loads the shipped study after replacing parts of its text."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    shutil.copy(SHIPPED / "jumbo-ipv6" / "published.csv", "mine")
+
+    def edit(*replacements):
+        text = TEXT
+        for old, new in replacements:
+            assert text.count(old) == 1, old
+            text = text.replace(old, new)
+        Path("mine/study.yaml").write_text(text)
+        return load("mine")
+
+    return edit
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_every_shipped_study_loads(name):
+    study = load(name)
+    assert study.study == name
+    assert study.directory == SHIPPED / name
+    assert study.document.text == (SHIPPED / name / "study.yaml").read_text()
+    if study.published:
+        assert study.published_text() == (study.directory / study.published.file).read_text()
+
+
+def test_the_shipped_study_is_the_papers():
+    study = load("jumbo-ipv6")
+    assert study.factors["mtu"].levels == ["1500 B", "4000 B", "9000 B"]
+    assert (study.network.ip, study.network.rate, study.full_replicates) == (6, "1 Gbit/s", 20)
+    assert study.workload[0].traffic.size == "5 MB"
+
+
+def test_a_study_is_the_same_out_of_its_dump():
+    study = load("jumbo-ipv6")
+    again = Study.model_validate_json(study.model_dump_json(by_alias=True, exclude_none=True))
+    assert again.model_dump() == study.model_dump()
+    assert again.where("network", "mtu") == "study jumbo-ipv6: network.mtu"
+
+
+def test_levels_have_one_form(edited):
+    study = edited(
+        ("[1500 B, 4000 B, 9000 B]", "[1500, 4 kB, 9000B]"), ("baseline: 1500 B", "baseline: 1.5 kB")
+    )
+    assert study.factors["mtu"].levels == ["1500 B", "4000 B", "9000 B"]
+    assert study.factors["mtu"].baseline == "1500 B"
+
+
+def test_the_first_level_is_the_baseline_where_none_is_given():
+    assert load("jumbo-ipv6").factors["sender"].baseline == "linux-cubic"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "  delay: 0 ms",
+            "  dellay: 0 ms",
+            "mine/study.yaml:LINE: network.dellay: unknown field\n  legal: topology, ip",
+        ),
+        ("  delay: 0 ms", "  dellay: 0 ms", "hint: did you mean 'delay'?"),
+        (
+            "  rate: 1 Gbit/s",
+            "  rate: 1 Gbps",
+            "mine/study.yaml:LINE: network.rate: '1 Gbps'\n  legal: a number and",
+        ),
+        (
+            "  queue: 1000 packets",
+            "  queue: 1000",
+            'mine/study.yaml:LINE: network.queue: 1000\n  legal: "1000 packets"',
+        ),
+        ("  ip: 6", "  ip: 5", "mine/study.yaml:LINE: network.ip: 5\n  legal: 4 or 6"),
+        ("  ip: 6", "  ip: six", "network.ip: 'six'\n  legal: 4 or 6"),
+        ("  mtu: 1500 B", "  mtu: large", "network.mtu: 'large'\n  legal: a number and one of B, kB"),
+        (
+            "  topology: routed",
+            "  topology: ruted",
+            "unknown topology 'ruted'\n  legal: pair, routed, switched",
+        ),
+        ("  topology: routed", "", "network.topology: missing"),
+        ("{tso: false,", "{tso: maybe,", "network.offloads.tso: 'maybe'\n  legal: a valid boolean"),
+        (
+            "  sender: {stack: linux-cubic}",
+            "  sender: {stack: linux}",
+            "hosts.sender.stack: unknown stack 'linux'",
+        ),
+        (
+            "  sender: {stack: linux-cubic}",
+            "  router: {stack: classic}",
+            "hosts.router: router\n  legal: another name",
+        ),
+        (
+            "  sender: {stack: linux-cubic}\n",
+            "",
+            "hosts: receiver\n  legal: 2 hosts with the topology routed",
+        ),
+        ("kind: transfer, size: 5 MB", "kind: transfer, size: 5", None),
+        ("kind: transfer, size: 5 MB", "kind: transfer, size: x", "workload.transfer.traffic.size: 'x'"),
+        ("kind: transfer, size", "kind: burst, size", "workload.transfer.traffic: "),
+        ("kind: transfer, size", "size", "workload.transfer.traffic: missing"),
+        (
+            "  - flow: probe\n    from: sender",
+            "  - flow: probe\n    from: sendr",
+            "workload.probe.from: sendr\n  legal: sender, receiver",
+        ),
+        (
+            "  - flow: probe",
+            "  - flow: transfer",
+            "workload.transfer.flow: transfer\n  legal: a name no other",
+        ),
+        (
+            "cpu: [sender, receiver]",
+            "cpu: [sender, router]",
+            "measurement.cpu.1: router\n  legal: sender, receiver",
+        ),
+        (
+            "queue_drops: unexpected",
+            "queue_drops: often",
+            "queue_drops: 'often'\n  legal: 'allowed' or 'unexpected'",
+        ),
+        (
+            "levels: [1500 B, 4000 B, 9000 B]",
+            "levels: [1500 B, wide]",
+            "factors.mtu.levels.1: wide\n  legal: a number",
+        ),
+        (
+            "levels: [1500 B, 4000 B, 9000 B]",
+            "levels: [1500 B, 1500]",
+            "factors.mtu.levels.1: 1500 B\n  legal: each level once",
+        ),
+        ("levels: [1500 B, 4000 B, 9000 B]", "levels: []", "factors.mtu.levels: []"),
+        (
+            "levels: [1500 B, 4000 B, 9000 B]",
+            "levels: [1500 B, [4000 B]]",
+            "factors.mtu.levels.1: ['4000 B']",
+        ),
+        (
+            "baseline: 1500 B",
+            "baseline: 2000 B",
+            "factors.mtu.baseline: 2000 B\n  legal: 1500 B, 4000 B, 9000 B",
+        ),
+        (
+            "sets: network.mtu",
+            "sets: network.mtv",
+            "factors.mtu.sets: network.mtv\n  legal: topology, ip, mtu",
+        ),
+        ("sets: network.mtu", "sets: network.mtv", "hint: did you mean 'mtu'?"),
+        (
+            "sets: network.mtu",
+            "sets: netwrk.mtu",
+            "factors.mtu.sets: netwrk.mtu\n  legal: network, hosts, workload, measurement",
+        ),
+        ("sets: network.mtu", "sets: network", "factors.mtu.sets: network"),
+        ("sets: network.mtu", "sets: network.offloads", "factors.mtu.levels.0: 1500 B"),
+        (
+            "sets: hosts.receiver.stack",
+            "sets: hosts.sender.stack",
+            "factors.receiver.sets: hosts.sender.stack\n  legal: another",
+        ),
+        ("metric: rtt,", "metric: rrt,", "responses.rtt.metric: unknown metric 'rrt'"),
+        (
+            "metric: rtt, of: probe",
+            "metric: rtt, of: sender",
+            "responses.rtt.of: sender\n  legal: transfer, probe",
+        ),
+        (
+            "metric: goodput, of: transfer, unit: Mbit/s",
+            "metric: goodput, of: transfer, unit: bit/s",
+            "unit: bit/s\n  legal: Mbit/s",
+        ),
+        ("name: jitter,", "name: rtt,", "responses.rtt.name: rtt\n  legal: a name no other response has"),
+        (
+            "columns: [sender, receiver]",
+            "columns: [sender]",
+            "layout: mtu, sender\n  legal: each factor once",
+        ),
+        (
+            "file: published.csv",
+            "file: publishd.csv",
+            "published.file: mine/publishd.csv\n  legal: a file that can be read",
+        ),
+        (
+            "sender: {ubuntu-14.04: linux-cubic}",
+            "sender: {ubuntu-14.04: linux}",
+            "published.levels.sender.ubuntu-14.04: linux",
+        ),
+        (
+            "    sender: {ubuntu",
+            "    sendr: {ubuntu",
+            "published.levels.sendr: sendr\n  legal: mtu, sender, receiver",
+        ),
+        (
+            "replicates: 5\n",
+            "replicates: 0\n",
+            "mine/study.yaml:LINE: replicates: 0\n  legal: greater than or equal to 1",
+        ),
+        ("study: jumbo-ipv6", "study: jumbo ipv6", "study: 'jumbo ipv6'\n  legal: letters, digits, - and _"),
+        ("backend: lab", "backend: lab\nbackend: lab", "mine/study.yaml:NEXT: found duplicate key"),
+        ("network:", "network: [", "mine/study.yaml:1"),
+    ],
+)
+def test_an_error_names_file_line_field_value_and_what_is_legal(edited, old, new, message):
+    if message is None:
+        edited((old, new))
+        return
+    with pytest.raises(BadInput) as caught:
+        edited((old, new)).published_text()
+    assert message.replace("LINE", str(line_of(old))).replace("NEXT", str(line_of(old) + 1)) in str(
+        caught.value
+    )
+    assert caught.value.exit_code == 2
+    assert len(str(caught.value).splitlines()) <= 24
+
+
+def test_off_is_a_text_as_in_yaml_1_2(edited):
+    with pytest.raises(BadInput, match="'off'"):
+        edited(("cpu: [sender, receiver]", "cpu: off"))
+
+
+def test_every_fault_is_told_at_once(edited):
+    with pytest.raises(BadInput) as caught:
+        edited(("rate: 1 Gbit/s", "rate: fast"), ("interval: 100 ms", "interval: often"))
+    assert [fault.object for fault in caught.value.faults] == [
+        f"mine/study.yaml:{line_of('rate: 1 Gbit/s')}: network.rate",
+        f"mine/study.yaml:{line_of('interval: 100 ms')}: measurement.interval",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "- a list", "just text", "study: [", "\x00"])
+def test_what_is_no_study_is_refused(tmp_path, text):
+    file = tmp_path / "study.yaml"
+    file.write_text(text)
+    with pytest.raises(BadInput):
+        load(str(file))
+
+
+def test_what_is_no_text_is_refused(tmp_path):
+    (tmp_path / "study.yaml").write_bytes(b"\xff\xfe")
+    with pytest.raises(BadInput, match="UTF-8"):
+        load(str(tmp_path))
+
+
+def test_an_unknown_study_suggests_the_near_one():
+    with pytest.raises(BadInput, match="there is no study 'jumbo-ip6'") as caught:
+        load("jumbo-ip6")
+    assert "did you mean 'jumbo-ipv6'?" in str(caught.value)
+
+
+def levels(study):
+    return {name: factor.levels for name, factor in study.factors.items()}
+
+
+@pytest.mark.parametrize("name", ["mtu", "network.mtu"])
+def test_levels_can_be_set_by_factor_or_by_setting(name):
+    study = load("jumbo-ipv6").with_overrides({name: "9000,1.5 kB"})
+    assert levels(study)["mtu"] == ["9000 B", "1500 B"]
+    assert study.factors["mtu"].baseline == "1500 B"
+    assert list(study.factors) == ["mtu", "sender", "receiver"]
+
+
+def test_a_baseline_that_is_no_level_any_more_gives_way():
+    study = load("jumbo-ipv6").with_overrides({"mtu": "9000,4000"})
+    assert study.factors["mtu"].baseline == "9000 B"
+
+
+def test_one_value_fixes_a_setting():
+    study = load("jumbo-ipv6").with_overrides(
+        {"network.rate": "100 Mbit/s", "workload.probe.traffic.interval": "1 ms"}
+    )
+    assert study.network.rate == "100 Mbit/s"
+    assert study.workload[1].traffic.interval == "1 ms"
+    assert list(study.factors) == ["mtu", "sender", "receiver"]
+
+
+def test_several_values_make_a_setting_a_factor():
+    study = load("jumbo-ipv6").with_overrides({"network.offloads.tso": "true,false"})
+    assert levels(study)["network.offloads.tso"] == ["true", "false"]
+    assert study.layout.columns == ["sender", "receiver", "network.offloads.tso"]
+
+
+def test_overrides_leave_the_study_as_it_was():
+    study = load("jumbo-ipv6")
+    before = study.model_dump()
+    study.with_overrides({"mtu": "9000", "network.ip": "4,6"})
+    assert study.model_dump() == before
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"mtu": "1500,wide"}, "--set mtu=1500,wide: wide\n  legal: a number"),
+        ({"mtu": "1500,1500"}, "--set mtu=1500,1500: 1500 B\n  legal: each level once"),
+        ({"mtu": ""}, "--set mtu=: a value is empty"),
+        ({"mtu": "1500,"}, "a value is empty"),
+        ({"sender": "linux-cubik"}, "did you mean 'linux-cubic'?"),
+        ({"sendr": "classic"}, "no such factor or setting\n  legal: mtu, sender, receiver, network"),
+        ({"sendr": "classic"}, "did you mean 'sender'?"),
+        ({"network.mtuu": "9000"}, "--set network.mtuu=9000: unknown field\n  legal: topology"),
+        ({"network.mtuu": "9000,1500"}, "--set network.mtuu=9000,1500: "),
+        ({"network.topology": "switchd"}, "did you mean 'switched'?"),
+        ({"network.topology.name": "x"}, "no such factor or setting"),
+        ({"workload.prob.start": "1 s"}, "legal: transfer, probe"),
+        ({"replicates": "3"}, "no such factor or setting"),
+        ({"network": "x"}, "no such factor or setting"),
+        ({"measurement.cpu": "sender"}, "--set measurement.cpu=sender: 'sender'\n  legal: a valid list"),
+    ],
+)
+def test_a_bad_override_names_the_option(overrides, message):
+    with pytest.raises(BadInput) as caught:
+        load("jumbo-ipv6").with_overrides(overrides)
+    assert message in str(caught.value)
+    assert "study.yaml" not in str(caught.value)

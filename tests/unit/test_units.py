@@ -1,0 +1,64 @@
+import contextlib
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from nettrial import units
+from nettrial.units import DURATION, LARGEST, RATE, SIZE, QueueLimit, UnitError
+
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "units.json").read_text())
+QUANTITIES = {"rate": RATE, "size": SIZE, "duration": DURATION}
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: f"{vector['quantity']}: {vector['text']}")
+def test_agrees_with_the_engine(vector):
+    if vector["quantity"] == "queue limit":
+
+        def read(text):
+            limit = QueueLimit.parse(text)
+            return {limit.unit: limit.value}, limit.print()
+    else:
+        quantity = QUANTITIES[vector["quantity"]]
+
+        def read(text):
+            value = quantity.parse(text)
+            return value, quantity.print(value)
+
+    if vector.get("error"):
+        with pytest.raises(UnitError, match="legal: "):
+            read(vector["text"])
+    else:
+        assert read(vector["text"]) == (vector["value"], vector["printed"])
+
+
+@given(value=st.integers(0, LARGEST) | st.integers(0, 10**6).map(lambda n: n * 1024) | st.integers(0, 10**6))
+@pytest.mark.parametrize("quantity", QUANTITIES.values(), ids=QUANTITIES)
+def test_what_is_printed_parses_back(quantity, value):
+    assert quantity.parse(quantity.print(value)) == value
+
+
+@given(st.text() | st.from_regex(r"[0-9.]{0,25} ?(B|MB|Gbit/s|ms|packets)?", fullmatch=True))
+def test_any_text_is_parsed_or_refused(text):
+    for parse in (RATE.parse, SIZE.parse, DURATION.parse, QueueLimit.parse):
+        with contextlib.suppress(UnitError):
+            parse(text)
+
+
+def test_a_field_holds_the_printed_form():
+    assert TypeAdapter(units.Size).validate_python("9 kB") == "9000 B"
+    assert TypeAdapter(units.Size).validate_python(9000) == "9000 B"
+    assert TypeAdapter(units.Rate).validate_python("1000 Mbit/s") == "1 Gbit/s"
+    assert TypeAdapter(units.Queue).validate_python("10packets") == "10 packets"
+
+
+@pytest.mark.parametrize(
+    ("type", "value"),
+    [(units.Size, True), (units.Size, 1.5), (units.Size, -1), (units.Rate, 1000), (units.Queue, 1000)],
+)
+def test_a_number_without_a_unit_is_bytes_or_nothing(type, value):
+    with pytest.raises(ValidationError):
+        TypeAdapter(type).validate_python(value)

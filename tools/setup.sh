@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Installs what nettrial needs on Debian or Ubuntu and makes the virtual environment .venv.
+# Installs nothing that is already there, so a second run is quick and needs no network.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+minimum_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+say() { echo "setup: $*" >&2; }
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+updated=
+install() {
+  say "installing $*"
+  if [ -z "$updated" ]; then
+    as_root apt-get update -qq
+    updated=yes
+  fi
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2
+}
+candidate() { apt-cache policy "$1" 2>/dev/null | sed -n 's/^ *Candidate: *\([0-9][^+~-]*\).*/\1/p'; }
+
+if ! command -v apt-get >/dev/null; then
+  say "this is neither Debian nor Ubuntu: install the packages named in tools/setup.sh yourself"
+  exit 3
+fi
+
+missing=()
+for package in ca-certificates clang gcc libc6-dev make iproute2 util-linux; do
+  dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
+done
+# The report's tests open it in a browser.
+command -v chromium >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
+[ "${#missing[@]}" = 0 ] || install "${missing[@]}"
+
+rust_version() { cargo --version 2>/dev/null | cut -d' ' -f2; }
+if ! at_least "$(rust_version || true)" "$minimum_rust" 2>/dev/null; then
+  [ -n "$updated" ] || { as_root apt-get update -qq; updated=yes; }
+  for rust in "rustc cargo" "rustc-web cargo-web" "rustc-1.91 cargo-1.91" "rustc-1.89 cargo-1.89" "rustc-1.88 cargo-1.88"; do
+    read -r compiler packager <<<"$rust"
+    if at_least "$(candidate "$compiler")" "$minimum_rust"; then
+      install "$compiler" "$packager"
+      break
+    fi
+  done
+  if ! at_least "$(rust_version || true)" "$minimum_rust" && [ -n "$(candidate rustup)" ]; then
+    install rustup
+    rustup toolchain install stable --profile default >&2
+  fi
+  if ! at_least "$(rust_version || true)" "$minimum_rust"; then
+    say "no Rust $minimum_rust or later is to be had from apt: install one (rustup) and run this again"
+    exit 3
+  fi
+fi
+
+if [ ! -x .venv/bin/python ]; then
+  python=
+  for name in python3 python3.13 python3.12 python3.11; do
+    if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      python=$name
+      break
+    fi
+  done
+  if [ -z "$python" ]; then
+    install python3.11 python3.11-venv
+    python=python3.11
+  fi
+  "$python" -c 'import ensurepip' 2>/dev/null || install "$(basename "$("$python" -c 'import sys; print("python3.%d" % sys.version_info[1])')")-venv"
+  say "making .venv with $("$python" --version)"
+  "$python" -m venv .venv
+fi
