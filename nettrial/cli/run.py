@@ -50,13 +50,16 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, strict: b
     """Goes on with a run; gives the exit status."""
     if out is None:
         raise BadInput(READING, "--resume", "no --out", "--resume --out DIR", "DIR is the run's directory")
-    if given := options.given():
-        hint = "a run goes on as it was planned; start a new one for another plan"
-        raise BadInput(READING, "--resume", " ".join(given), "--resume, --out and --strict alone", hint)
     run = Run.open(out)
     study = run.study
-    if name is not None and name not in (study.study, shlex.split(run.command)[2]):
+    started_as = shlex.split(run.command)[2]
+    if name is not None and name not in (study.study, started_as):
         raise BadInput(READING, "STUDY", name, study.study, f"the run in {out} is of this study")
+    given, seed = options.given(), run.seed if options.seed is None else options.seed
+    if given and options.command(started_as, seed) != run.command:
+        legal = f"none, or those the run was started with: {run.command}"
+        hint = "a run goes on as it was planned; start a new one for another plan"
+        raise BadInput(READING, "--resume", " ".join(given), legal, hint)
     if not run.pending():
         say(f"the run in {out} is finished")
         return _close(run, False, strict)
@@ -148,5 +151,6 @@ def _report(run: Run) -> None:
     # Loaded when it is needed: drawing charts takes libraries that are slow to load.
     from nettrial.report import html, terminal
 
+    page = html.write(run)  # first: whoever reads the output may stop reading
     terminal.render(run, output())
-    say(f"report: {html.write(run)}")
+    say(f"report: {page}")

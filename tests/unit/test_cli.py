@@ -127,7 +127,6 @@ BAD_INPUT = {
     "resume-no-run": "run --resume --out exists",
     "resume-newer": "run --resume --out newer",
     "resume-other-file": "run --resume --out other",
-    "resume-other-plan": "run --resume --out exists --replicates 9 --set mtu=1500",
     "report-missing": "report missing",
     "report-newer": "report newer",
     "unknown-list": "list metric",
@@ -235,9 +234,17 @@ def test_resuming_a_finished_run_says_so_and_reports_it_again(nettrial):
     assert (done.returncode, done.stdout) == (0, first.stdout)
     assert done.stderr == "the run in mine is finished\nreport: mine/report.html\n"
     assert nettrial("run", "jumbo-ipv6", "--resume", "--out", "mine").returncode == 0
+    assert nettrial(*SHORT, "--resume").returncode == 0
     other = nettrial("run", "other-study", "--resume", "--out", "mine")
     assert (other.returncode, other.stdout) == (2, "")
     assert "the run in mine is of this study" in other.stderr
+
+
+def test_resuming_with_another_plan_is_refused(nettrial, golden):
+    nettrial(*SHORT)
+    done = nettrial("run", "--resume", "--out", "mine", "--replicates", "9", "--set", "mtu=1500")
+    assert (done.returncode, done.stdout) == (2, "")
+    golden("error-resume-other-plan", done.stderr)
 
 
 def test_a_place_that_cannot_be_written_is_told(nettrial_process):

@@ -25,8 +25,9 @@ pub const TIMESTAMPS_BYTES: u64 = 12;
 /// The largest bundle the kernel makes by default (GSO_LEGACY_MAX_SIZE), with its Ethernet header.
 const LARGEST_BUNDLE_BYTES: u64 = 65_536 + ETHERNET_HEADER_BYTES;
 /// How long a bundle may occupy the wire when segmentation offload is off. A shorter one is nearer to
-/// frames on a wire, a longer one costs fewer timer interrupts.
-const BUNDLE_NS: u64 = 100_000;
+/// frames on a wire, a longer one costs fewer timer interrupts. Counted in time, not frames, so that those
+/// interrupts are as many at every MTU and do not hide what a frame costs.
+const BUNDLE_NS: u64 = 150_000;
 /// Entries of a table at the most: its netlink attribute must stay under 64 KiB.
 const LARGEST_TABLE: u64 = 30_000;
 
