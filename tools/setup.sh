@@ -16,7 +16,11 @@ install() {
     as_root apt-get update -qq
     updated=yes
   fi
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >&2
+  local log
+  log=$(mktemp)
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >"$log" 2>&1 ||
+    { cat "$log" >&2; say "apt-get could not install $*"; exit 3; }
+  rm -f "$log"
 }
 candidate() { apt-cache policy "$1" 2>/dev/null | sed -n 's/^ *Candidate: *\([0-9][^+~-]*\).*/\1/p'; }
 
@@ -36,13 +40,12 @@ command -v chromium >/dev/null || command -v google-chrome >/dev/null || missing
 rust_version() { cargo --version 2>/dev/null | cut -d' ' -f2; }
 if ! at_least "$(rust_version || true)" "$minimum_rust" 2>/dev/null; then
   [ -n "$updated" ] || { as_root apt-get update -qq; updated=yes; }
-  for rust in "rustc cargo" "rustc-web cargo-web" "rustc-1.91 cargo-1.91" "rustc-1.89 cargo-1.89" "rustc-1.88 cargo-1.88"; do
-    read -r compiler packager <<<"$rust"
-    if at_least "$(candidate "$compiler")" "$minimum_rust"; then
-      install "$compiler" "$packager"
-      break
-    fi
-  done
+  # Debian's stable releases have a recent Rust under another name, for their browsers.
+  if at_least "$(candidate rustc)" "$minimum_rust"; then
+    install rustc cargo rust-clippy rustfmt
+  elif at_least "$(candidate rustc-web)" "$minimum_rust"; then
+    install rustc-web cargo-web rust-web-clippy rustfmt-web
+  fi
   if ! at_least "$(rust_version || true)" "$minimum_rust" && [ -n "$(candidate rustup)" ]; then
     install rustup
     rustup toolchain install stable --profile default >&2

@@ -79,9 +79,11 @@ impl Home {
             write("/proc/self/uid_map", &format!("0 {user} 1"))?;
             write("/proc/self/gid_map", &format!("0 {group} 1"))?;
         }
-        // Mounts made here must not show outside.
-        mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>)
-            .context("making the mounts private")?;
+        if is_root {
+            // What is mounted over it here (`processors`) must not show outside.
+            let flags = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+            mount(None::<&str>, "/sys", None::<&str>, flags, None::<&str>).context("making /sys private")?;
+        }
         Ok(Self { network: Namespace::current()?, is_root })
     }
 
