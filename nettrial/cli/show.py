@@ -8,6 +8,9 @@ from nettrial.design import plan
 from nettrial.design.plan import in_words
 from nettrial.metrics import METRICS
 
+TREATMENTS_SHOWN = 24
+"""More are counted, not listed."""
+
 
 def show(name: str, options: DesignOptions) -> None:
     """Prints a study's design; raises BadInput."""
@@ -26,6 +29,11 @@ def show(name: str, options: DesignOptions) -> None:
             for factor_name, factor in study.factors.items()
         ],
     )
+    print("\nTreatments")
+    for treatment, _ in design.scenarios[:TREATMENTS_SHOWN]:
+        print(in_words(treatment.levels))
+    if len(design.scenarios) > TREATMENTS_SHOWN:
+        print(f"and {len(design.scenarios) - TREATMENTS_SHOWN} more")
     print("\nResponses")
     print_table(
         ["response", "metric", "of", "unit", "better"],

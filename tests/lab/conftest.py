@@ -40,7 +40,8 @@ def resolve() -> Callable[..., Scenario]:
         study = load("jumbo-ipv6").with_overrides(
             {"sender": "linux-cubic", "receiver": "linux-cubic", **given}
         )
-        return scenario_of(study, {name: factor.levels[0] for name, factor in study.factors.items()})
+        levels = {name: factor.levels[0] for name, factor in study.factors.items()}
+        return scenario_of(study, levels).model_copy(deep=True)  # a test may change it
 
     return make
 

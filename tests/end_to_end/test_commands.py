@@ -1,0 +1,56 @@
+"""The README's commands, as a user gives them, on real networks."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def nettrial(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "nettrial.cli", *arguments],
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "160", "NO_COLOR": "1"},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+@pytest.mark.end_to_end
+def test_the_first_study_runs_and_reports(tmp_path: Path) -> None:
+    done = nettrial(tmp_path, "run", "jumbo-ipv6", "--replicates", "2", "--seed", "7", "--out", "runs/mine")
+    assert done.returncode == 0, done.stderr
+    assert "24/24 trials" in done.stderr
+    for text in (
+        "linux-cubic",
+        "classic",
+        "1500 B",
+        "4000 B",
+        "9000 B",
+        "Round-trip time under load",
+        "Published, table 2",
+    ):
+        assert text in done.stdout, text
+    page = (tmp_path / "runs" / "mine" / "report.html").read_text()
+    assert page.count("<svg") >= 8
+    assert "<script" not in page
+
+    again = nettrial(tmp_path, "report", "runs/mine")
+    assert (again.returncode, again.stdout) == (0, done.stdout)
+
+
+@pytest.mark.end_to_end
+def test_the_same_seed_gives_the_same_order(tmp_path: Path) -> None:
+    orders = [
+        nettrial(tmp_path, "show", "jumbo-ipv6", "--seed", seed).stdout.partition("Order")[2]
+        for seed in ("7", "7", "8")
+    ]
+    assert orders[0]
+    assert orders[0] == orders[1] != orders[2]
+    assert list(tmp_path.iterdir()) == []
