@@ -57,6 +57,9 @@ class Source(Strict):
     year: int
     doi: str | None = None
 
+RESERVED = ("number", "block", "response", "unit", "value", "absent")
+"""Names of columns in the table of a run's trials, in which each factor has a column, too."""
+
 
 class Published(Strict):
     """The publication's own figures."""
@@ -146,6 +149,8 @@ class Study(Settings):
         """Brings levels to their one form, for which each is tried in the settings."""
         for name, factor in list(self.factors.items()):
             at = ("factors", name)
+            if name in RESERVED:
+                raise wrong(at, name, f"a name other than {', '.join(RESERVED)}", "they name other columns")
             for other, before in self.factors.items():
                 if other == name:
                     break
