@@ -57,6 +57,7 @@ class Source(Strict):
     year: int
     doi: str | None = None
 
+
 RESERVED = ("number", "block", "response", "unit", "value", "absent")
 """Names of columns in the table of a run's trials, in which each factor has a column, too."""
 

@@ -212,7 +212,11 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
             "replicates: 0\n",
             "mine/study.yaml:LINE: replicates: 0\n  legal: greater than or equal to 1",
         ),
-        ("  mtu:\n    title", "  block:\n    title", "factors.block: block\n  legal: a name other than number"),
+        (
+            "  mtu:\n    title",
+            "  block:\n    title",
+            "factors.block: block\n  legal: a name other than number",
+        ),
         ("study: jumbo-ipv6", "study: jumbo ipv6", "study: 'jumbo ipv6'\n  legal: letters, digits, - and _"),
         ("backend: lab", "backend: lab\nbackend: lab", "mine/study.yaml:NEXT: found duplicate key"),
         ("network:", "network: [", "mine/study.yaml:1"),
