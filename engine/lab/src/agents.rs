@@ -53,6 +53,11 @@ impl Agents {
         Ok(agents)
     }
 
+    /// The agents' process numbers.
+    pub fn processes(&self) -> impl Iterator<Item = u32> {
+        self.by_host.values().map(|agent| agent.process.id())
+    }
+
     /// Gives an order; its answer is collected with [`Agents::collect`].
     pub fn order(&mut self, host: &str, command: AgentCommand) -> Result<Pending> {
         self.number += 1;

@@ -17,6 +17,8 @@ const TCP_HEADER_BYTES: u64 = 20;
 const SATURATED_PERCENT: f64 = 95.0;
 /// Above this share taken by the hypervisor, figures depend on the neighbours.
 const STEAL_PERCENT: f64 = 2.0;
+/// Other processes may use this share of one processor.
+const BYSTANDER_PERCENT: f64 = 5.0;
 /// The wall clock may drift this far from the monotonic clock over a trial.
 const CLOCK_STEP_NS: i64 = 1_000_000;
 
@@ -175,6 +177,19 @@ impl Findings {
         }
     }
 
+    /// Warns of other processes that used `percent` of one processor while traffic went.
+    pub fn bystanders(&mut self, percent: f64) {
+        if percent > BYSTANDER_PERCENT {
+            self.warn(
+                "other_work",
+                "the machine",
+                format!("other processes used {percent:.0}% of a processor"),
+                "their work is in the processor time of the hosts, and may have slowed the traffic: run on a \
+                 machine that does nothing else",
+            );
+        }
+    }
+
     /// Verifies that the wall clock was not set while the traffic went: `drift_ns` is how far it moved
     /// against the monotonic clock.
     pub fn clock(&mut self, drift_ns: i64) {
@@ -275,6 +290,16 @@ mod tests {
         assert!(findings.warnings.is_empty());
         findings.processor("processor 0", Use { busy_ns: 0, busy_percent: 99.0, steal_percent: 5.0 });
         assert_eq!(codes(&findings), ["processor_saturated", "steal_time"]);
+    }
+
+    #[test]
+    fn other_work_on_the_machine_is_warned_of() {
+        let mut findings = Findings::default();
+        findings.bystanders(4.0);
+        assert!(findings.warnings.is_empty());
+        findings.bystanders(40.0);
+        assert_eq!(codes(&findings), ["other_work"]);
+        assert_eq!(findings.warnings[0].message, "other processes used 40% of a processor");
     }
 
     #[test]

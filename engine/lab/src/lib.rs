@@ -9,6 +9,7 @@
 //! whatever kills the engine takes the whole network away.
 
 mod agents;
+mod bystanders;
 mod checks;
 mod environment;
 mod ethtool;

@@ -1,6 +1,7 @@
 //! One trial, from building its network to its record.
 
 use crate::agents::{Agents, Pending};
+use crate::bystanders::Census;
 use crate::checks::{Findings, address};
 use crate::namespace::Home;
 use crate::network::{EndCounters, Network};
@@ -46,10 +47,13 @@ pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
     let before = network.counters()?;
     phases.checks_ns = lap();
 
+    let part_of_trial: Vec<u32> = agents.processes().chain([std::process::id()]).collect();
+    let bystanders = Census::take(&part_of_trial);
     let clock = clock_offset_ns()?;
     let idle = processors::read()?;
     let flows = drive(&mut agents, scenario, &ready)?;
     let busy = processors::read()?;
+    findings.bystanders(bystanders.percent_until(&Census::take(&part_of_trial)));
     findings.clock(clock_offset_ns()? - clock);
     phases.traffic_ns = lap();
 

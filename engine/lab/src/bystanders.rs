@@ -1,0 +1,75 @@
+//! Processor time that processes with no part in the trial used meanwhile.
+//!
+//! /proc/stat cannot tell whose work kept a processor busy, so theirs is in every host's figure. It is
+//! read from /proc/PID/stat (proc_pid_stat(5)), the time of children that ended included. Kernel threads
+//! are left out: some of them do the trial's own work.
+
+use std::fs;
+use std::time::Instant;
+
+/// The flag of a kernel thread (include/linux/sched.h).
+const PF_KTHREAD: u64 = 0x0020_0000;
+/// Ticks of USER_HZ, which is 100 on every Linux.
+const TICK_NS: u64 = 10_000_000;
+
+/// What all of them had used at one moment.
+pub struct Census {
+    at: Instant,
+    /// A process that ends hands its ticks to its parent, so the sum loses nothing by it.
+    ticks: u64,
+}
+
+impl Census {
+    /// Counts every process but those in `part_of_trial`.
+    pub fn take(part_of_trial: &[u32]) -> Self {
+        let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let bystanders = numbers.filter(|number| !part_of_trial.contains(number));
+        // A process that ends meanwhile has no entry any more.
+        let ticks = bystanders
+            .filter_map(|number: u32| parse(&fs::read_to_string(format!("/proc/{number}/stat")).ok()?));
+        Self { at: Instant::now(), ticks: ticks.sum() }
+    }
+
+    /// The share of one processor that was used until `later`, in percent.
+    pub fn percent_until(&self, later: &Self) -> f64 {
+        let ticks = later.ticks.saturating_sub(self.ticks);
+        let elapsed = (later.at - self.at).as_nanos() as f64;
+        if elapsed == 0.0 { 0.0 } else { (ticks * TICK_NS) as f64 / elapsed * 100.0 }
+    }
+}
+
+/// The ticks that a process and its ended children used; `None` for a kernel thread.
+fn parse(text: &str) -> Option<u64> {
+    // The name, in parentheses, may hold anything: fields are counted from the third on.
+    let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_ascii_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    if field(9)? & PF_KTHREAD != 0 {
+        return None;
+    }
+    Some(field(14)? + field(15)? + field(16)? + field(17)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_process_is_read_whatever_its_name() {
+        let line = "41 (a b) c) S 1 41 41 0 -1 4194304 9 9 9 9 10 20 3 4 20 0 1 0 777 1 1";
+        assert_eq!(parse(line), Some(37));
+        let kernel = line.replace("4194304", "2097152");
+        assert_eq!(parse(&kernel), None);
+        for hostile in ["", ")", "1 (a", "1 (a) S", "1 (a) S 1 1 1 1 1 x"] {
+            assert_eq!(parse(hostile), None, "{hostile}");
+        }
+    }
+
+    #[test]
+    fn the_share_is_of_one_processor() {
+        let before = Census { at: Instant::now(), ticks: 100 };
+        let after = Census { at: before.at + Duration::from_secs(2), ticks: 140 };
+        assert!((before.percent_until(&after) - 20.0).abs() < 1e-9);
+    }
+}
