@@ -41,13 +41,15 @@ $(stamp)package: $(stamp)packages pyproject.toml
 	$(python) -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-generate: build ## nettrial/scenario.py from the engine's schema
+generate: build ## what is made from the code: nettrial/scenario.py, docs/reference
 	tools/generate-scenario.sh
+	$(python) tools/generate-reference.py
 
 lint: build ## formatting, lints, types, generated files
 	cargo fmt --check
 	cargo clippy --locked --quiet --all-targets -- --deny warnings
 	tools/generate-scenario.sh --check
+	$(python) tools/generate-reference.py --check
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
@@ -57,6 +59,9 @@ engine-test: setup ## the engine's own tests
 
 unit: build ## the tests that need no rights, in seconds
 	$(python) -m pytest -q tests/unit
+
+docs: build ## the documentation, as a site in site/
+	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
 
 bench: build ## timings, as ratios or shares
 	$(as_root) $(python) benches/trial_share.py

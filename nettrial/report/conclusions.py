@@ -107,9 +107,10 @@ def limits(report: Report) -> list[str]:
         )
     if report.summary.comparisons > 1:
         by_chance = report.summary.comparisons * 0.05
+        misses = f"about {by_chance:.0f}" if by_chance >= 1 else "on average less than one"
         found.append(
             f"There are {report.summary.comparisons} intervals of changes, each on its own at 95%. If all "
-            f"were independent, about {by_chance:.0f} would miss by chance alone."
+            f"were independent, {misses} would miss by chance alone."
         )
     return found
 

@@ -47,10 +47,11 @@ def _heading(report: Report, console: Console) -> None:
     console.print()
     _say(console, conclusions.answer(report))
     console.print()
+    columns = f"{tables.column_title(study)} across. " if study.layout.columns else ""
     _say(
         console,
-        f"Tables: {tables.column_title(study)} across. Mean ± half of its 95% interval; change from "
-        f"{factor} {baseline(study)} in % [its 95% interval], paired by block.",
+        f"Tables: {columns}Mean ± half of its 95% interval; change from {factor} {baseline(study)} in % "
+        "[its 95% interval], paired by block.",
     )
     if report.general_warnings:
         _say(console, f"In every treatment: {numbers.numbered(report.general_warnings, 'warning')}.")

@@ -21,6 +21,7 @@ class Factor(Strict):
     """A setting that takes several values."""
 
     title: str
+    """Its heading in tables and charts."""
     sets: str
     """The setting: a dotted path from `network`, `hosts`, `workload` (then a flow's name) or
     `measurement`."""
@@ -34,28 +35,39 @@ class Response(Strict):
     """A metric of one flow or host that the study looks at."""
 
     name: Name
+    """Unique in the study: letters, digits, - and _."""
     title: str
+    """Its heading in tables and charts."""
     metric: Annotated[str, name_in(METRICS)]
+    """The metric, by its name in `nettrial list metrics`."""
     of: str
     """A flow's or a host's name, as the metric asks for."""
     unit: str
+    """The metric's unit, repeated so that the study file can be read alone."""
 
 
 class Layout(Strict):
     """The shape of the tables: the factor whose levels are rows, and those whose levels are columns."""
 
     rows: str
+    """The factor whose levels are rows; changes are against its baseline."""
     columns: list[str] = []
+    """The other factors."""
 
 
 class Source(Strict):
     """The publication the study repeats."""
 
     authors: str
+    """As printed."""
     title: str
+    """As printed."""
     venue: str
+    """The journal or conference, with volume and pages."""
     year: int
+    """Of publication."""
     doi: str | None = None
+    """The digital object identifier."""
 
 
 RESERVED = ("number", "block", "response", "unit", "value", "absent")
@@ -75,12 +87,18 @@ class Study(Settings):
     """A study: settings, the factors that change some of them, and the responses."""
 
     study: Name
+    """The study's name: letters, digits, - and _."""
     title: str
+    """The heading of its reports."""
     question: str
+    """What the study asks, in a sentence."""
     source: Source | None = None
     backend: str
+    """Where the trials run: a name in `nettrial list backends`."""
     replicates: Annotated[int, Field(ge=1)]
+    """Trials of each treatment, one a block."""
     full_replicates: Annotated[int, Field(ge=1)]
+    """The same with `--full`."""
     warmup: Annotated[int, Field(ge=0)]
     """Trials at the start of each session that are not counted."""
     factors: Annotated[dict[str, Factor], Field(min_length=1)]

@@ -17,72 +17,104 @@ class OffloadSettings(Strict):
     """Which work every interface does in larger pieces than a packet; none unless asked for."""
 
     tso: bool = False
+    """TCP segmentation offload: the interface cuts segments."""
     gso: bool = False
+    """Generic segmentation offload: the kernel cuts them just before the interface."""
     gro: bool = False
+    """Generic receive offload: segments are joined before the stack sees them."""
 
 
 class NetworkSettings(Strict):
     """The network; rate, delay, queue and MTU are those of every link."""
 
     topology: Annotated[str, name_in(TOPOLOGIES)]
+    """The shape: a name in `nettrial list topologies`."""
     ip: Literal[4, 6]
+    """The IP version of every address and flow."""
     mtu: Size
+    """The largest IP packet."""
     rate: Rate | None = None
+    """The line rate on the wire, preamble and gap counted; links are not shaped where absent."""
     delay: Duration = "0 ns"
+    """Propagation delay, one way."""
     queue: Queue | None = None
+    """What each transmit queue holds before it drops; absent only where the rate is."""
     offloads: OffloadSettings = OffloadSettings()
+    """Of every interface."""
 
 
 class HostSettings(Strict):
     """A host."""
 
     stack: Annotated[str, name_in(STACKS)]
+    """The stack profile: a name in `nettrial list stacks`."""
 
 
 class TransferSettings(Strict):
     """A bulk transfer: so many bytes, for so long, or with both one such transfer after the other."""
 
     kind: Literal["transfer"]
+    """Says that it is a transfer."""
     size: Size | None = None
+    """Bytes of one transfer."""
     duration: Duration | None = None
+    """How long to go on."""
 
 
 class RequestResponseSettings(Strict):
     """A small message and its answer, one in flight."""
 
     kind: Literal["request_response"]
+    """Says that it is requests and responses."""
     request: Size
+    """Bytes of a request, at least 24."""
     response: Size
+    """Bytes of a response, at least 24."""
     duration: Duration
+    """How long to go on."""
     interval: Duration | None = None
+    """From one request to the next; without it the next follows the response at once."""
 
 
 class FlowSettings(Strict):
     """Traffic between two hosts."""
 
     flow: Name
+    """The flow's name, unique in the study."""
     from_: Annotated[str, Field(alias="from")]
+    """The host that opens the connection and sends."""
     to: str
+    """The host that accepts it."""
     transport: Literal["tcp", "udp", "mptcp"]
+    """The protocol; the lab carries TCP so far."""
     start: Duration = "0 ns"
+    """When the flow starts, after all are ready."""
     traffic: Annotated[TransferSettings | RequestResponseSettings, Field(discriminator="kind")]
+    """What it sends."""
 
 
 class MeasurementSettings(Strict):
     """What is measured beside what every flow gives."""
 
     interval: Duration
+    """How often a flow's transport state is read."""
     cpu: list[str] = []
+    """The hosts whose processor time is measured."""
     queue_drops: Literal["allowed", "unexpected"]
+    """Whether a drop in a queue is warned of."""
 
 
 class Settings(Strict):
     """All settings of one trial."""
 
     network: NetworkSettings
+    """The network."""
     hosts: Annotated[dict[Name, HostSettings], Field(min_length=1)]
+    """The hosts by name, in the order the topology joins them."""
     workload: Annotated[list[FlowSettings], Field(min_length=1)]
+    """The flows."""
     measurement: MeasurementSettings
+    """What is measured."""
 
     @model_validator(mode="after")
     def _hosts_fit(self) -> Settings:

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from nettrial.design import scenario_of, treatments
 from nettrial.errors import BadInput
 from nettrial.study import Study, load, shipped
 
@@ -40,6 +41,15 @@ def test_every_shipped_study_loads(name):
     assert study.document.text == (SHIPPED / name / "study.yaml").read_text()
     if study.published:
         assert study.published_text() == (study.directory / study.published.file).read_text()
+
+
+@pytest.mark.parametrize(
+    "folder", sorted((SHIPPED.parent / "examples").iterdir()), ids=lambda path: path.name
+)
+def test_every_example_loads_and_resolves(folder):
+    study = load(str(folder))
+    assert study.study == folder.name
+    assert [scenario_of(study, treatment.levels) for treatment in treatments(study)]
 
 
 def test_the_shipped_study_is_the_papers():

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Writes docs/reference from the code. With --check it writes nothing and fails if a page is not what the
+code gives. The engine is the one that NETTRIAL_ENGINE names, else that of the checkout."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from reference import command_line, documents, registries, study_file
+
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "docs" / "reference"
+ENGINE = os.environ.get("NETTRIAL_ENGINE", ROOT / "target" / "release" / "nettrial-engine")
+
+
+def main() -> int:
+    """Writes or checks the pages; gives the exit status."""
+    schema = json.loads(subprocess.run([ENGINE, "schema"], stdout=subprocess.PIPE, check=True).stdout)
+    pages = {
+        **command_line.pages(),
+        **study_file.pages(schema),
+        **registries.pages(),
+        **documents.pages(schema),
+    }
+    there = {file.name: file.read_text() for file in REFERENCE.glob("*.md")}
+    stale = sorted(name for name in pages.keys() | there.keys() if pages.get(name) != there.get(name))
+    if sys.argv[1:] == ["--check"]:
+        for name in stale:
+            print(f"docs/reference/{name} is not what the code gives: run 'make generate'", file=sys.stderr)
+        return 1 if stale else 0
+    REFERENCE.mkdir(parents=True, exist_ok=True)
+    for name in stale:
+        if name in pages:
+            (REFERENCE / name).write_text(pages[name])
+        else:
+            (REFERENCE / name).unlink()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+"""The scenario, the record, and the lines that carry them, from the engine's JSON Schema."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from reference.markdown import one_line, page, table
+
+Schema = dict[str, Any]
+
+SECTIONS = {"Scenario": ["Scenario"], "Record": ["Record"], "Requests and events": ["Request", "Event"]}
+"""Each section's roots. A type is described where it is needed first."""
+
+
+def types(schema: Schema) -> Schema:
+    """Every type with a name, the variants of tagged unions included."""
+    named: Schema = dict(schema["$defs"])
+    for kind in schema["$defs"].values():
+        named.update({variant["title"]: variant for variant in kind.get("oneOf", []) if "title" in variant})
+    return named
+
+
+def pages(schema: Schema) -> dict[str, str]:
+    """The page by its file's name."""
+    parts = [
+        "What crosses the engine's standard input and output, one JSON document a line. "
+        "`nettrial-engine schema` prints the same as JSON Schema. Unknown fields are errors."
+    ]
+    described: set[str] = set()
+    for section, roots in SECTIONS.items():
+        parts.append(f"## {section}")
+        for name in _reachable(schema["$defs"], roots):
+            if name not in described:
+                parts += [f"### {name}"] if name != section else []
+                parts += _type(schema["$defs"][name])
+        described.update(_reachable(schema["$defs"], roots))
+    return {"documents.md": page("Scenario and record", *parts)}
+
+
+def _reachable(definitions: Schema, roots: list[str]) -> list[str]:
+    """The names of types and of those they are made of, breadth first."""
+    names = list(roots)
+    for name in names:
+        found = re.findall(r'"#/\$defs/(\w+)"', json.dumps(definitions[name]))
+        names.extend(other for other in dict.fromkeys(found) if other not in names)
+    return names
+
+
+def _type(kind: Schema) -> Iterator[str]:
+    yield one_line(kind.get("description"))
+    if "properties" in kind:
+        yield _fields(kind)
+    if "pattern" in kind:
+        yield f"Text that matches `{kind['pattern']}`."
+    if "enum" in kind:
+        yield f"One of {', '.join(f'`{value}`' for value in kind['enum'])}."
+    variants = kind.get("oneOf", [])
+    if variants and "const" in variants[0]:
+        yield "\n".join(f"- `{each['const']}`: {one_line(each['description'])}" for each in variants)
+    else:
+        for variant in variants:
+            yield f"**{variant['title']}**: {one_line(variant['description'])}"
+            yield _fields(variant)
+
+
+def _fields(kind: Schema) -> str:
+    required, properties = kind.get("required", []), kind["properties"]
+    order = [*required, *(name for name in properties if name not in required)]
+    rows = [
+        (
+            f"`{name}`",
+            _field_type(properties[name]),
+            "required" if name in required else _default(properties[name]),
+            one_line(properties[name].get("description")),
+        )
+        for name in order
+    ]
+    return table(["field", "type", "default", "meaning"], rows)
+
+
+def _default(field: Schema) -> str:
+    default = field.get("default")
+    return "none" if default in (None, [], {}) else f"`{json.dumps(default)}`"
+
+
+def _field_type(field: Schema) -> str:
+    if "$ref" in field:
+        name = field["$ref"].rsplit("/", 1)[1]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in field:
+        return " or ".join(_field_type(part) for part in field["anyOf"] if part.get("type") != "null")
+    if "const" in field:
+        return f"`{field['const']}`"
+    kinds = field["type"] if isinstance(field["type"], list) else [field["type"]]
+    kind = next(part for part in kinds if part != "null")
+    if kind == "array":
+        return f"{'2' if field.get('maxItems') == 2 else 'list'} of {_field_type(field['items'])}"
+    if kind == "object":
+        return f"by name: {_field_type(field['additionalProperties'])}"
+    return {"string": "text", "boolean": "true or false", "integer": "whole number"}.get(kind, kind)

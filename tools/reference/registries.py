@@ -1,0 +1,74 @@
+"""A page for each of the lists that `nettrial list` prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nettrial import study
+from nettrial.backends import BACKENDS
+from nettrial.metrics import METRICS
+from nettrial.stacks import STACKS
+from nettrial.topology import TOPOLOGIES
+from reference.markdown import one_line, page, table
+
+
+def pages() -> dict[str, str]:
+    """The pages by their file's name."""
+    return {
+        "metrics.md": _metrics(),
+        "stacks.md": _stacks(),
+        "topologies.md": _topologies(),
+        "backends.md": _backends(),
+        "studies.md": _studies(),
+    }
+
+
+def _metrics() -> str:
+    return page(
+        "Metrics",
+        "A metric is a figure of one flow or one host in one trial. One that could not be measured is absent "
+        "and says why; it is never a number.",
+        table(
+            ["metric", "unit", "of a", "better", "definition", "source"],
+            [(f"`{m.name}`", m.unit, m.of, m.better, m.definition, m.source) for m in METRICS.values()],
+        ),
+    )
+
+
+def _stacks() -> str:
+    parts = ["A stack is a host's TCP settings. All of them are settings of the Linux kernel."]
+    for name in STACKS:
+        profile = STACKS[name]
+        settings = profile.stack.model_dump(exclude={"name"})
+        parts.append(f"## {name}\n\n{profile.title}. Source: {profile.source}.")
+        parts.append(
+            table(["setting", "value"], [(f"`{key}`", _value(value)) for key, value in settings.items()])
+        )
+    return page("Stacks", *parts)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {part}" for key, part in value.items())
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)
+
+
+def _topologies() -> str:
+    rows = []
+    for name in TOPOLOGIES:
+        shape = TOPOLOGIES[name]
+        rows.append((f"`{name}`", shape.title, shape.hosts, ", ".join(shape.devices) or "none"))
+    return page("Topologies", table(["topology", "title", "hosts", "other nodes"], rows))
+
+
+def _backends() -> str:
+    rows = [(f"`{name}`", BACKENDS[name].title) for name in BACKENDS]
+    return page("Backends", table(["backend", "title"], rows))
+
+
+def _studies() -> str:
+    found = [study.load(name) for name in study.shipped()]
+    rows = [(f"`{one.study}`", one.title, ", ".join(one.factors), one_line(one.question)) for one in found]
+    return page("Studies", table(["study", "title", "factors", "question"], rows))

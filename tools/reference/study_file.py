@@ -1,0 +1,151 @@
+"""The fields of a study file, from the models that check it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterator
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from annotated_types import Ge
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from nettrial import units
+from nettrial.study import Study
+from reference.documents import Schema, types
+from reference.markdown import one_line, page, table
+
+QUANTITIES = {
+    "rate": (units.Rate, units.RATE.legal),
+    "size": (units.Size, f"{units.SIZE.legal}; a bare number is bytes"),
+    "duration": (units.Duration, units.DURATION.legal),
+    "queue limit": (units.Queue, units.QUEUE_LIMIT_LEGAL),
+}
+"""Each quantity's annotation, and its grammar in words."""
+THE_SAME_IN_A_SCENARIO = {
+    "NetworkSettings": ("Link", "End", "Node"),
+    "OffloadSettings": ("Offloads",),
+    "FlowSettings": ("Flow",),
+    "TransferSettings": ("TransferTraffic",),
+    "RequestResponseSettings": ("RequestResponseTraffic",),
+    "MeasurementSettings": ("Measurement",),
+}
+"""The scenario's types in which a setting that the model says nothing of is described."""
+
+
+def pages(schema: Schema) -> dict[str, str]:
+    """The page by its file's name."""
+    parts = [
+        "YAML 1.2. Unknown fields are errors. An error names the file, the line, the field, the bad value "
+        "and the legal values."
+    ]
+    for model in _models(Study):
+        parts.append(f"## {_title(model)}\n\n{one_line(model.__doc__)}")
+        parts.append(table(["field", "value", "default", "meaning"], _rows(model, schema)))
+    parts.append("## Quantities\n\nA value that is not a whole number of base units is an error.")
+    parts.append(table(["quantity", "legal"], [(name, legal) for name, (_, legal) in QUANTITIES.items()]))
+    return {"study-file.md": page("Study file", *parts)}
+
+
+def _title(model: type[BaseModel]) -> str:
+    return model.__name__.removesuffix("Settings")
+
+
+def _models(root: type[BaseModel]) -> list[type[BaseModel]]:
+    """A model and those its fields are made of, breadth first."""
+    models = [root]
+    for model in models:
+        for field in model.model_fields.values():
+            for kind in _walk(field.annotation):
+                if _is_model(kind) and kind not in models:
+                    models.append(kind)
+    return models
+
+
+def _walk(annotation: Any) -> Iterator[Any]:
+    yield annotation
+    for part in get_args(annotation):
+        yield from _walk(part)
+
+
+def _is_model(kind: Any) -> bool:
+    return inspect.isclass(kind) and issubclass(kind, BaseModel)
+
+
+def _rows(model: type[BaseModel], schema: Schema) -> Iterator[tuple[str, ...]]:
+    said = _docstrings(model)
+    engine = [types(schema)[name]["properties"] for name in THE_SAME_IN_A_SCENARIO.get(model.__name__, ())]
+    for name, field in model.model_fields.items():
+        shown = field.alias or name
+        described = [properties[shown].get("description") for properties in engine if shown in properties]
+        models = [kind for kind in _walk(field.annotation) if _is_model(kind)]
+        said_of_it = [said.get(name), *described, models[0].__doc__ if models else None]
+        text = one_line(next(filter(None, said_of_it), ""))
+        yield f"`{shown}`", _kind(_annotation(field)), _default(field), text
+
+
+def _docstrings(model: type[BaseModel]) -> dict[str, str]:
+    """The text that follows each field in the source of a model and of those it extends."""
+    said: dict[str, str] = {}
+    for base in (kind for kind in reversed(model.__mro__) if kind.__module__.startswith("nettrial.")):
+        (body,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        assert isinstance(body, ast.ClassDef)
+        for field, after in zip(body.body, body.body[1:], strict=False):
+            match field, after:
+                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                    said[name] = text
+    return said
+
+
+def _annotation(field: FieldInfo) -> Any:
+    return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+
+
+def _kind(annotation: Any) -> str:
+    """What a field takes, in words."""
+    for name, (quantity, _) in QUANTITIES.items():
+        if annotation == quantity:
+            return f"[{name}](#quantities)"
+    bare, *metadata = get_args(annotation) if get_origin(annotation) is Annotated else [annotation]
+    parts = get_args(bare)
+    if _is_model(bare):
+        return f"[{_title(bare)}](#{_title(bare).lower()})"
+    if get_origin(bare) in (Union, UnionType):
+        return " or ".join(_kind(part) for part in parts if part is not type(None))
+    if get_origin(bare) is Literal:
+        return " or ".join(f"`{value}`" for value in parts)
+    if get_origin(bare) is list:
+        return f"list of {_kind(parts[0])}"
+    if get_origin(bare) is dict:
+        return f"by name: {_kind(parts[1])}"
+    if bare is bool:
+        return "`true` or `false`"
+    if bare is int:
+        return "whole number" + "".join(
+            f", {limit.ge} or more" for limit in metadata if isinstance(limit, Ge)
+        )
+    return _legal(annotation) or "text"
+
+
+def _legal(annotation: Any) -> str:
+    """The legal values as the field's own error names them, if it names any."""
+    for bad in (object(), "?"):
+        try:
+            TypeAdapter(annotation).validate_python(bad)
+        except ValidationError as error:
+            if legal := error.errors()[0].get("ctx", {}).get("legal"):
+                return str(legal)
+    return ""
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    if isinstance(field.default, BaseModel):
+        return "its defaults"
+    if isinstance(field.default, bool):
+        return f"`{str(field.default).lower()}`"
+    return f"`{field.default}`" if isinstance(field.default, str) else "none"
