@@ -1,5 +1,6 @@
 """The page in a browser: it opens with no network, reads in light and dark, and fits a telephone."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +34,10 @@ def browser() -> Iterator[Browser]:
     found = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]
     executable = next(filter(None, found), None)
     if executable is None:
-        pytest.skip("no chromium, chromium-browser or google-chrome on PATH")
+        why = "no chromium, chromium-browser or google-chrome on PATH"
+        if os.environ.get("CI"):
+            pytest.fail(why)
+        pytest.skip(why)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
         yield browser

@@ -6,11 +6,11 @@ use crate::netlink::Netlink;
 use crate::processors::Placement;
 use crate::wire::Wire;
 use crate::{queue, settings};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use netlink_packet_core::DefaultNla;
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+    InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
 };
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
@@ -18,11 +18,17 @@ use netlink_packet_route::route::{
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use nettrial_routing::{Paths, Route};
 use nettrial_scenario::{End, InterfaceAddress, Link, Node, NodeKind, Offloads, Scenario};
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
 
-/// The index of a node's first interface. Below it lie those a kernel may put into every namespace.
+/// The index of the network's first interface. Below it lie those a kernel may put into every namespace.
+/// No two interfaces of a network have the same: where a veth's ends do, the kernel takes them for one
+/// interface and tells of the carrier up to a second late (net/core/link_watch.c, linkwatch_urgent_event).
 const FIRST_INTERFACE: i32 = 100;
+/// How long the links may take to have their carrier.
+const CARRIER_PATIENCE: Duration = Duration::from_secs(5);
 /// The index and name of a switch's bridge.
 const BRIDGE_INDEX: i32 = FIRST_INTERFACE - 1;
 const BRIDGE_NAME: &str = "bridge";
@@ -43,14 +49,34 @@ pub struct BuiltNode {
     pub namespace: Namespace,
     netlink: Netlink,
     ethtool: Ethtool,
-    interfaces: Vec<String>,
+    /// Name and index of each.
+    interfaces: Vec<(String, i32)>,
 }
 
 impl BuiltNode {
     fn index_of(&self, interface: &str) -> Result<i32> {
-        let position = self.interfaces.iter().position(|name| name == interface);
-        let position = position.with_context(|| format!("{} has no interface {interface}", self.name))?;
-        Ok(FIRST_INTERFACE + i32::try_from(position)?)
+        let found = self.interfaces.iter().find(|(name, _)| name == interface);
+        Ok(found.with_context(|| format!("{} has no interface {interface}", self.name))?.1)
+    }
+
+    /// Whether every interface is in the operational state "up" (RFC 2863).
+    fn has_carrier(&mut self) -> Result<bool> {
+        let answers = self.netlink.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
+        let is_up = |message: &LinkMessage| message.attributes.contains(&LinkAttribute::OperState(State::Up));
+        let mut waiting: HashSet<u32> =
+            self.interfaces.iter().map(|(_, index)| index.unsigned_abs()).collect();
+        for answer in answers {
+            if let RouteNetlinkMessage::NewLink(message) = answer
+                && is_up(&message)
+            {
+                waiting.remove(&message.header.index);
+            }
+        }
+        Ok(waiting.is_empty())
+    }
+
+    fn names(&self) -> impl Iterator<Item = &String> {
+        self.interfaces.iter().map(|(name, _)| name)
     }
 }
 
@@ -72,12 +98,13 @@ impl Network {
         let mut network = Self { nodes };
         network.create_links(scenario)?;
         network.bring_up(scenario)?;
+        network.await_carrier()?;
         network.address(scenario)?;
         network.route(&Paths::new(scenario).routes())?;
         network.shape(scenario)?;
         if let Some(placement) = placement {
             for node in &network.nodes {
-                placement.steer(home, &node.namespace, &node.name, &node.interfaces)?;
+                placement.steer(home, &node.namespace, &node.name, node.names())?;
             }
         }
         Ok(network)
@@ -94,9 +121,12 @@ impl Network {
 
     fn create_links(&mut self, scenario: &Scenario) -> Result<()> {
         let mut netlink = Netlink::open()?;
+        let mut indexes = FIRST_INTERFACE..;
+        let mut next = || indexes.next().context("too many interfaces");
         for link in &scenario.links {
             let [near, far] = &link.ends;
-            let ends = [self.new_end(scenario, link, near)?, self.new_end(scenario, link, far)?];
+            let ends =
+                [self.new_end(scenario, link, near, next()?)?, self.new_end(scenario, link, far, next()?)?];
             let object = format!("making link {} - {}", link.ends[0].node, link.ends[1].node);
             netlink.create(RouteNetlinkMessage::NewLink(veth(ends)), object)?;
         }
@@ -104,7 +134,7 @@ impl Network {
         drop(netlink);
         for node in &self.nodes {
             let offloads = find_node(scenario, &node.name)?.offloads;
-            node.interfaces.iter().try_for_each(|interface| node.ethtool.set(interface, offloads))?;
+            node.names().try_for_each(|interface| node.ethtool.set(interface, offloads))?;
         }
         for node in scenario.nodes.iter().filter(|node| node.kind == NodeKind::Switch) {
             self.create_bridge(&node.name)?;
@@ -112,12 +142,12 @@ impl Network {
         Ok(())
     }
 
-    /// Reserves the interface of `end` and describes it.
-    fn new_end(&mut self, scenario: &Scenario, link: &Link, end: &End) -> Result<LinkMessage> {
+    /// Notes the interface of `end`, with its `index`, and describes it.
+    fn new_end(&mut self, scenario: &Scenario, link: &Link, end: &End, index: i32) -> Result<LinkMessage> {
         let node = self.node_mut(&end.node)?;
-        node.interfaces.push(end.interface.clone());
+        node.interfaces.push((end.interface.clone(), index));
         let mut message = LinkMessage::default();
-        message.header.index = u32::try_from(node.index_of(&end.interface)?)?;
+        message.header.index = u32::try_from(index)?;
         message.attributes = vec![
             LinkAttribute::IfName(end.interface.clone()),
             LinkAttribute::NetNsFd(node.namespace.file().as_raw_fd()),
@@ -134,12 +164,16 @@ impl Network {
         message.header.index = u32::try_from(BRIDGE_INDEX)?;
         message.attributes = vec![
             LinkAttribute::IfName(BRIDGE_NAME.to_owned()),
-            LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Bridge)]),
+            LinkAttribute::LinkInfo(vec![
+                LinkInfo::Kind(InfoKind::Bridge),
+                // A plain learning switch: multicast goes to every port.
+                LinkInfo::Data(InfoData::Bridge(vec![InfoBridge::MulticastSnooping(false)])),
+            ]),
         ];
         node.netlink.create(RouteNetlinkMessage::NewLink(message), format!("making the bridge of {name}"))?;
-        for interface in node.interfaces.clone() {
+        for (interface, index) in node.interfaces.clone() {
             let mut port = LinkMessage::default();
-            port.header.index = u32::try_from(node.index_of(&interface)?)?;
+            port.header.index = u32::try_from(index)?;
             port.attributes = vec![LinkAttribute::Controller(u32::try_from(BRIDGE_INDEX)?)];
             node.netlink.change(
                 RouteNetlinkMessage::SetLink(port),
@@ -156,9 +190,8 @@ impl Network {
     fn bring_up(&mut self, scenario: &Scenario) -> Result<()> {
         for node in &mut self.nodes {
             let switch = find_node(scenario, &node.name)?.kind == NodeKind::Switch;
-            let interfaces = i32::try_from(node.interfaces.len())?;
-            for index in std::iter::once(LOOPBACK_INDEX).chain(FIRST_INTERFACE..FIRST_INTERFACE + interfaces)
-            {
+            let indexes: Vec<i32> = node.interfaces.iter().map(|(_, index)| *index).collect();
+            for index in std::iter::once(LOOPBACK_INDEX).chain(indexes) {
                 let mut message = up(index);
                 if switch && index != LOOPBACK_INDEX {
                     // A switch's ports speak no IP of their own.
@@ -168,6 +201,18 @@ impl Network {
                 node.netlink.change(RouteNetlinkMessage::SetLink(message), purpose)?;
             }
             node.netlink.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Waits until every interface has a carrier: until then the kernel drops what is sent over it.
+    fn await_carrier(&mut self) -> Result<()> {
+        let deadline = Instant::now() + CARRIER_PATIENCE;
+        for node in &mut self.nodes {
+            while !node.has_carrier()? {
+                ensure!(Instant::now() < deadline, "the links of {} have no carrier", node.name);
+                std::thread::sleep(Duration::from_micros(200));
+            }
         }
         Ok(())
     }
@@ -216,8 +261,7 @@ impl Network {
         let mut all = Vec::new();
         for node in &mut self.nodes {
             for (index, counters) in queue::counters(&mut node.netlink)? {
-                let position = usize::try_from(index - FIRST_INTERFACE).ok();
-                if let Some(interface) = position.and_then(|position| node.interfaces.get(position)) {
+                if let Some((interface, _)) = node.interfaces.iter().find(|(_, known)| *known == index) {
                     all.push(EndCounters { node: node.name.clone(), interface: interface.clone(), counters });
                 }
             }
@@ -227,7 +271,7 @@ impl Network {
 
     /// The offloads in force on every interface: node, interface, offloads.
     pub fn offloads(&self) -> Result<Vec<(String, String, Offloads)>> {
-        let each = self.nodes.iter().flat_map(|node| node.interfaces.iter().map(move |name| (node, name)));
+        let each = self.nodes.iter().flat_map(|node| node.names().map(move |name| (node, name)));
         each.map(|(node, name)| Ok((node.name.clone(), name.clone(), node.ethtool.get(name)?))).collect()
     }
 }

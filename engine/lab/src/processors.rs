@@ -69,14 +69,20 @@ impl Placement {
     }
 
     /// Steers the receive work of `interfaces`, all of `node` in `namespace`, to the node's processor.
-    pub fn steer(&self, home: &Home, namespace: &Namespace, node: &str, interfaces: &[String]) -> Result<()> {
+    pub fn steer<'a>(
+        &self,
+        home: &Home,
+        namespace: &Namespace,
+        node: &str,
+        mut interfaces: impl Iterator<Item = &'a String>,
+    ) -> Result<()> {
         let Some(processor) = self.of(node) else { return Ok(()) };
         let mask = mask_text(processor);
         home.visit(namespace, || {
             // Only a sysfs mounted from within the namespace shows the namespace's interfaces.
             mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), None::<&str>)
                 .context("mounting /sys")?;
-            let steered = interfaces.iter().try_for_each(|interface| {
+            let steered = interfaces.try_for_each(|interface| {
                 let path = format!("/sys/class/net/{interface}/queues/rx-0/rps_cpus");
                 fs::write(&path, &mask).with_context(|| format!("writing {mask} to {path}"))
             });

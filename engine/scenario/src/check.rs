@@ -1,11 +1,12 @@
 //! What makes a scenario impossible on any backend.
 
-use crate::workload::MESSAGE_HEADER_BYTES;
-use crate::{End, FORMAT, Flow, IpVersion, Link, Node, NodeKind, QueueLimit, Scenario, Size, Stack, Traffic};
+mod links;
+mod workload;
+
+use crate::{FORMAT, Node, NodeKind, Scenario, Stack};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-use std::net::IpAddr;
 
 /// One thing that is wrong with a scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -42,11 +43,6 @@ impl Problem {
     }
 }
 
-/// The largest packet an IPv4 or non-jumbogram IPv6 packet can be, bytes.
-const LARGEST_MTU: u64 = 65_535;
-/// The kernel's IFNAMSIZ less the closing zero.
-const INTERFACE_NAME_BYTES: usize = 15;
-
 /// Everything that is wrong with `scenario` on any backend; empty if nothing is.
 pub fn check(scenario: &Scenario) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -60,11 +56,8 @@ pub fn check(scenario: &Scenario) -> Vec<Problem> {
         ));
     }
     check_nodes(scenario, &mut problems);
-    for link in &scenario.links {
-        check_link(scenario, link, &mut problems);
-    }
-    check_interfaces(scenario, &mut problems);
-    check_workload(scenario, &mut problems);
+    links::check(scenario, &mut problems);
+    workload::check(scenario, &mut problems);
     check_measurement(scenario, &mut problems);
     problems
 }
@@ -141,251 +134,6 @@ fn node<'a>(scenario: &'a Scenario, name: &str) -> Option<&'a Node> {
     scenario.nodes.iter().find(|node| node.name == name)
 }
 
-/// A link in words: its two nodes.
-fn describe(link: &Link) -> String {
-    format!("link {} - {}", link.ends[0].node, link.ends[1].node)
-}
-
-fn check_link(scenario: &Scenario, link: &Link, problems: &mut Vec<Problem>) {
-    let object = describe(link);
-    if link.ends[0].node == link.ends[1].node {
-        problems.push(Problem::new(
-            "ends",
-            &object,
-            &link.ends[0].node,
-            "two different nodes",
-            "a link joins two nodes",
-        ));
-    }
-    if let Some(rate) = link.rate {
-        if rate.0 < 8_000 {
-            problems.push(Problem::new(
-                "rate",
-                &object,
-                rate,
-                "8 kbit/s or more",
-                "leave the rate out for a link that is not shaped",
-            ));
-        }
-        if link.queue.is_none() {
-            problems.push(Problem::new(
-                "queue",
-                &object,
-                "none",
-                "a queue limit",
-                "a link with a rate needs a queue",
-            ));
-        }
-    }
-    match link.queue {
-        Some(QueueLimit::Packets(0) | QueueLimit::Bytes(Size(0))) => problems.push(Problem::new(
-            "queue",
-            &object,
-            "0",
-            "1 packet or more",
-            "a queue that holds nothing passes nothing",
-        )),
-        Some(QueueLimit::Bytes(limit)) if u32::try_from(limit.0).is_err() => problems.push(Problem::new(
-            "queue",
-            &object,
-            limit,
-            "up to 4294967295 B",
-            "the kernel keeps it in 32 bits",
-        )),
-        Some(limit) if link.rate.is_none() => problems.push(Problem::new(
-            "queue",
-            &object,
-            limit,
-            "none",
-            "a link without a rate never queues: give it a rate",
-        )),
-        _ => {}
-    }
-    for end in &link.ends {
-        check_end(scenario, &object, end, problems);
-    }
-}
-
-fn check_end(scenario: &Scenario, link: &str, end: &End, problems: &mut Vec<Problem>) {
-    let object = format!("interface {} of {}", end.interface, end.node);
-    if !is_name(&end.interface) || end.interface.len() > INTERFACE_NAME_BYTES || end.interface == "lo" {
-        problems.push(Problem::new(
-            "interface",
-            &object,
-            &end.interface,
-            "1 to 15 letters, digits, - and _, and not lo",
-            "rename the interface",
-        ));
-    }
-    let has_ipv6 = end.addresses.iter().any(|address| address.address().is_ipv6());
-    let (smallest, why) = if has_ipv6 {
-        (IpVersion::V6.minimum_mtu(), "IPv6's smallest MTU (RFC 8200 section 5)")
-    } else {
-        (IpVersion::V4.minimum_mtu(), "IPv4's smallest MTU (RFC 791 section 3.2)")
-    };
-    if !(smallest..=LARGEST_MTU).contains(&end.mtu.0) {
-        problems.push(Problem::new(
-            "mtu",
-            link,
-            end.mtu,
-            format!("{smallest} B to {LARGEST_MTU} B"),
-            format!("{smallest} is {why}"),
-        ));
-    }
-    match node(scenario, &end.node).map(|node| node.kind) {
-        None => problems.push(Problem::new(
-            "node",
-            link,
-            &end.node,
-            names(scenario),
-            "the link names a node that is not there",
-        )),
-        Some(NodeKind::Switch) if !end.addresses.is_empty() => problems.push(Problem::new(
-            "address",
-            &object,
-            end.addresses[0].0,
-            "none",
-            "a switch has no addresses",
-        )),
-        _ => {}
-    }
-}
-
-fn names(scenario: &Scenario) -> String {
-    scenario.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ")
-}
-
-fn check_interfaces(scenario: &Scenario, problems: &mut Vec<Problem>) {
-    let mut interfaces = HashSet::new();
-    let mut addresses: HashSet<IpAddr> = HashSet::new();
-    for end in scenario.links.iter().flat_map(|link| &link.ends) {
-        let object = format!("interface {} of {}", end.interface, end.node);
-        if !interfaces.insert((&end.node, &end.interface)) {
-            problems.push(Problem::new(
-                "interface",
-                &object,
-                &end.interface,
-                "a name the node has once",
-                "rename one of the two",
-            ));
-        }
-        for address in &end.addresses {
-            if !addresses.insert(address.address()) {
-                problems.push(Problem::new(
-                    "address",
-                    &object,
-                    address.0,
-                    "an address no other interface has",
-                    "two interfaces have it",
-                ));
-            }
-        }
-    }
-}
-
-fn check_workload(scenario: &Scenario, problems: &mut Vec<Problem>) {
-    if scenario.workload.is_empty() {
-        problems.push(Problem::new(
-            "workload",
-            "the scenario",
-            "none",
-            "one flow or more",
-            "nothing would be sent",
-        ));
-    }
-    let mut seen = HashSet::new();
-    for flow in &scenario.workload {
-        let object = format!("flow {:?}", flow.name);
-        if !is_name(&flow.name) || !seen.insert(&flow.name) {
-            problems.push(Problem::new(
-                "name",
-                &object,
-                &flow.name,
-                "letters, digits, - and _, and each name once",
-                "rename the flow",
-            ));
-        }
-        check_flow(scenario, flow, &object, problems);
-    }
-}
-
-fn check_flow(scenario: &Scenario, flow: &Flow, object: &str, problems: &mut Vec<Problem>) {
-    for (setting, name) in [("from", &flow.from), ("to", &flow.to)] {
-        if node(scenario, name).is_none_or(|node| node.kind != NodeKind::Host) {
-            problems.push(Problem::new(
-                setting,
-                object,
-                name,
-                hosts(scenario),
-                "a flow runs between two hosts",
-            ));
-        } else if !has_address(scenario, name, flow.ip) {
-            let version = u8::from(flow.ip);
-            problems.push(Problem::new(
-                "ip",
-                object,
-                version,
-                "a version both hosts have an address of",
-                format!("{name} has no IPv{version} address"),
-            ));
-        }
-    }
-    if flow.from == flow.to {
-        problems.push(Problem::new("to", object, &flow.to, "another host", "a flow crosses the network"));
-    }
-    match &flow.traffic {
-        Traffic::Transfer(transfer) => {
-            if transfer.size.is_none() && transfer.duration.is_none() {
-                problems.push(Problem::new(
-                    "traffic",
-                    object,
-                    "neither",
-                    "a size, a duration, or both",
-                    "a transfer must end",
-                ));
-            }
-            if transfer.size.is_some_and(|size| size.0 == 0) {
-                problems.push(Problem::new("size", object, "0 B", "1 B or more", "nothing would be sent"));
-            }
-        }
-        Traffic::RequestResponse(exchange) => {
-            for (setting, size) in [("request", exchange.request), ("response", exchange.response)] {
-                if !(MESSAGE_HEADER_BYTES..=1 << 20).contains(&size.0) {
-                    problems.push(Problem::new(
-                        setting,
-                        object,
-                        size,
-                        format!("{MESSAGE_HEADER_BYTES} B to 1 MiB"),
-                        "a message carries a number and two times, 8 bytes each",
-                    ));
-                }
-            }
-            if exchange.interval.is_some_and(|interval| interval.0 == 0) {
-                problems.push(Problem::new(
-                    "interval",
-                    object,
-                    "0 ns",
-                    "above 0",
-                    "leave it out for requests without a pause",
-                ));
-            }
-        }
-    }
-    if flow.traffic.duration().is_some_and(|duration| duration.0 == 0) {
-        problems.push(Problem::new("duration", object, "0 ns", "above 0", "nothing would be sent"));
-    }
-}
-
-fn hosts(scenario: &Scenario) -> String {
-    let hosts = scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host);
-    hosts.map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ")
-}
-
-fn has_address(scenario: &Scenario, node: &str, version: IpVersion) -> bool {
-    let ends = scenario.links.iter().flat_map(|link| &link.ends).filter(|end| end.node == node);
-    ends.flat_map(|end| &end.addresses).any(|address| IpVersion::of(address.address()) == version)
-}
-
 fn check_measurement(scenario: &Scenario, problems: &mut Vec<Problem>) {
     if scenario.measurement.interval.0 < 1_000_000 {
         problems.push(Problem::new(
@@ -407,4 +155,13 @@ fn check_measurement(scenario: &Scenario, problems: &mut Vec<Problem>) {
             ));
         }
     }
+}
+
+fn names(scenario: &Scenario) -> String {
+    scenario.nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn hosts(scenario: &Scenario) -> String {
+    let hosts = scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host);
+    hosts.map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ")
 }

@@ -16,6 +16,7 @@ mod check;
 mod measurement;
 mod network;
 mod protocol;
+mod queue_limit;
 mod record;
 mod schema;
 mod stack;
@@ -27,12 +28,13 @@ pub use check::{Problem, check};
 pub use measurement::{Measurement, QueueDrops};
 pub use network::{End, Link, Node, NodeKind, RoutingPolicy};
 pub use protocol::{Environment, Event, Preflight, Request, Shortfall};
+pub use queue_limit::QueueLimit;
 pub use record::{
     Absence, Check, Distribution, EndRecord, FlowRecord, HostRecord, Interval, Phases, Record, Warning,
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Stack};
-pub use units::{Duration, QueueLimit, Rate, Size, UnitError};
+pub use units::{Duration, Rate, Size, UnitError};
 pub use workload::{Flow, RequestResponse, Traffic, Transfer, Transport};
 
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! Quantities that parse and print with their units: rates, sizes, durations, queue limits.
+//! Quantities that parse and print with their units: rates, sizes, durations.
 //!
 //! Each is exact: a text that is not a whole number of base units (bit/s, bytes, nanoseconds) is an
 //! error, never rounded. Printing gives a text that parses back to the same value.
@@ -12,9 +12,9 @@ use std::str::FromStr;
 /// Why a text is not a quantity: what was read, and what is legal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitError {
-    quantity: &'static str,
-    text: String,
-    legal: String,
+    pub(crate) quantity: &'static str,
+    pub(crate) text: String,
+    pub(crate) legal: String,
 }
 
 impl fmt::Display for UnitError {
@@ -26,7 +26,7 @@ impl fmt::Display for UnitError {
 impl std::error::Error for UnitError {}
 
 /// A unit's name and how many base units it stands for.
-type Unit = (&'static str, u64);
+pub(crate) type Unit = (&'static str, u64);
 
 const RATE_UNITS: &[Unit] = &[
     ("bit/s", 1),
@@ -35,7 +35,7 @@ const RATE_UNITS: &[Unit] = &[
     ("Gbit/s", 1_000_000_000),
     ("Tbit/s", 1_000_000_000_000),
 ];
-const SIZE_UNITS: &[Unit] = &[
+pub(crate) const SIZE_UNITS: &[Unit] = &[
     ("B", 1),
     ("kB", 1_000),
     ("MB", 1_000_000),
@@ -52,7 +52,7 @@ const SIZE_PRINTED_IN_BYTES_BELOW: u64 = 100_000;
 /// Decimals a printed number has at most; a finer value prints in a smaller unit.
 const DECIMALS: u32 = 3;
 
-fn legal(units: &[Unit], example: &str) -> String {
+pub(crate) fn legal(units: &[Unit], example: &str) -> String {
     let names: Vec<&str> = units.iter().map(|unit| unit.0).collect();
     format!("a number and one of {}, such as {example:?}", names.join(", "))
 }
@@ -195,70 +195,6 @@ impl Duration {
     }
 }
 
-/// How much a queue holds: a number of packets, or of bytes ("1000 packets", "64 KiB").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum QueueLimit {
-    /// At most so many packets (the kernel's pfifo).
-    Packets(u32),
-    /// At most so many bytes (the kernel's bfifo).
-    Bytes(Size),
-}
-
-impl fmt::Display for QueueLimit {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Packets(count) => write!(formatter, "{count} packets"),
-            Self::Bytes(size) => size.fmt(formatter),
-        }
-    }
-}
-
-impl FromStr for QueueLimit {
-    type Err = UnitError;
-    fn from_str(text: &str) -> Result<Self, UnitError> {
-        let packets = text.trim().strip_suffix("packets").map(str::trim_end);
-        let limit = match packets {
-            // A sign would be taken by the number's own parser.
-            Some(count) if count.starts_with(|first: char| first.is_ascii_digit()) => {
-                count.parse().ok().map(Self::Packets)
-            }
-            Some(_) => None,
-            None => text.parse().ok().map(Self::Bytes),
-        };
-        limit.ok_or_else(|| UnitError {
-            quantity: "queue limit",
-            text: text.to_owned(),
-            legal: format!("\"1000 packets\", or {}", legal(SIZE_UNITS, "64 KiB")),
-        })
-    }
-}
-
-impl Serialize for QueueLimit {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for QueueLimit {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<'de, str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
-
-impl JsonSchema for QueueLimit {
-    fn schema_name() -> Cow<'static, str> {
-        "QueueLimit".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "description": "What a queue holds at most: \"1000 packets\", or a size such as \"64 KiB\".",
-            "pattern": "^([0-9]+ ?packets|[0-9]+(\\.[0-9]+)? ?(B|kB|MB|GB|KiB|MiB|GiB))$",
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -281,7 +217,6 @@ mod tests {
         }
         assert_eq!(Duration(20_000_000).to_string(), "20 ms");
         assert_eq!(Duration(1_500_000_000).to_string(), "1.5 s");
-        assert_eq!(QueueLimit::Packets(1000).to_string(), "1000 packets");
     }
 
     #[test]
@@ -304,14 +239,11 @@ mod tests {
             assert!(text.parse::<Size>().is_err(), "{text}");
         }
         assert!("5 Gbps".parse::<Rate>().unwrap_err().to_string().contains("Gbit/s"));
-        assert!("many packets".parse::<QueueLimit>().is_err());
-        assert!("+5 packets".parse::<QueueLimit>().is_err());
     }
 
     #[test]
     fn a_space_before_the_unit_is_optional() {
         assert_eq!("1.5MB".parse(), Ok(Size(1_500_000)));
-        assert_eq!("10packets".parse(), Ok(QueueLimit::Packets(10)));
     }
 
     proptest! {
@@ -325,14 +257,12 @@ mod tests {
         #[test]
         fn any_text_is_parsed_or_refused(text in ".*") {
             let _ = text.parse::<Rate>();
-            let _ = text.parse::<QueueLimit>();
         }
 
         #[test]
         fn near_misses_never_panic(text in "[0-9.]{0,25} ?(B|MB|Gbit/s|ms|packets)?") {
             let _ = text.parse::<Size>();
             let _ = text.parse::<Duration>();
-            let _ = text.parse::<QueueLimit>();
         }
     }
 }

@@ -4,7 +4,7 @@
 //! the requester's clock, and (in a response) when it was read by the responder's clock.
 
 use crate::cookie::Purpose;
-use crate::flow::Figures;
+use crate::figures::Figures;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use crate::statistics::Jitter;

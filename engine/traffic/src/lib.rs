@@ -11,6 +11,7 @@
 mod agent;
 mod cookie;
 mod exchange;
+mod figures;
 mod flow;
 mod listener;
 mod path_mtu;

@@ -16,8 +16,12 @@ const UDP_HEADER_BYTES: u64 = 8;
 /// Cookie and the probe's number.
 const PROBE_BYTES: usize = COOKIE_BYTES + 8;
 /// How long an answer may take before the probe is sent again, one entry a try.
-const WAITS: [Duration; 3] =
-    [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(400)];
+const WAITS: &[Duration] =
+    &[Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(400)];
+/// The same for the first probe, whose neighbours may have to be asked for again, a second later
+/// (RFC 4861 section 10).
+const FIRST_WAITS: &[Duration] =
+    &[Duration::from_millis(20), Duration::from_millis(400), Duration::from_millis(1500)];
 
 /// Answers probes to `address` from a thread of its own until the agent ends; gives the port.
 pub fn respond(cookie: Cookie, address: IpAddr) -> Result<u16> {
@@ -41,16 +45,16 @@ pub fn probe(cookie: Cookie, address: IpAddr, destination: SocketAddr, expected:
     forbid_fragmentation(&socket)?;
     socket.connect(destination).with_context(|| format!("choosing {destination}"))?;
     let mut prober = Prober { socket, cookie, number: 0, version: IpVersion::of(destination.ip()) };
-    if prober.passes(expected)? {
-        return Ok(PathMtu { largest: expected, exceeded: prober.passes(expected + 1)? });
-    }
-    let (mut passing, mut failing) = (prober.version.minimum_mtu(), expected);
-    if passing >= expected || !prober.passes(passing)? {
+    let (mut passing, mut failing) = (prober.version.minimum_mtu().min(expected), expected);
+    if !prober.passes(passing, FIRST_WAITS)? {
         return Ok(PathMtu { largest: 0, exceeded: false });
+    }
+    if passing == expected || prober.passes(expected, WAITS)? {
+        return Ok(PathMtu { largest: expected, exceeded: prober.passes(expected + 1, WAITS)? });
     }
     while failing - passing > 1 {
         let middle = passing + (failing - passing) / 2;
-        if prober.passes(middle)? { passing = middle } else { failing = middle }
+        if prober.passes(middle, WAITS)? { passing = middle } else { failing = middle }
     }
     Ok(PathMtu { largest: passing, exceeded: false })
 }
@@ -63,15 +67,15 @@ struct Prober {
 }
 
 impl Prober {
-    /// Whether an IP packet of `size` bytes is answered.
-    fn passes(&mut self, size: u64) -> Result<bool> {
+    /// Whether an IP packet of `size` bytes is answered, sent once for each of `waits`.
+    fn passes(&mut self, size: u64, waits: &[Duration]) -> Result<bool> {
         let headers = self.version.header_bytes() + UDP_HEADER_BYTES;
         let Some(length) = size.checked_sub(headers).and_then(|length| usize::try_from(length).ok()) else {
             return Ok(false);
         };
         let mut packet = vec![0; length.max(PROBE_BYTES)];
         packet[..COOKIE_BYTES].copy_from_slice(&self.cookie.0);
-        for wait in WAITS {
+        for &wait in waits {
             self.number += 1;
             packet[COOKIE_BYTES..PROBE_BYTES].copy_from_slice(&self.number.to_be_bytes());
             match self.socket.send(&packet) {

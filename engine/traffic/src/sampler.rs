@@ -54,7 +54,7 @@ impl Sampler {
         let thread = std::thread::spawn(move || {
             let (state, changed) = &*thread_shared;
             let mut state = lock(state);
-            let mut due = origin + period;
+            let mut due = Instant::now() + period;
             while !state.finished {
                 let wait = due.saturating_duration_since(Instant::now());
                 if wait.is_zero() {

@@ -1,7 +1,7 @@
 //! Bulk transfers over TCP.
 
 use crate::cookie::Purpose;
-use crate::flow::Figures;
+use crate::figures::Figures;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use crate::tcp;

@@ -1,0 +1,157 @@
+//! What makes links and interfaces impossible.
+
+use super::{Problem, is_name, names, node};
+use crate::{End, IpVersion, Link, NodeKind, QueueLimit, Scenario, Size};
+use std::collections::HashSet;
+use std::net::IpAddr;
+
+/// The largest packet an IPv4 or non-jumbogram IPv6 packet can be, bytes.
+const LARGEST_MTU: u64 = 65_535;
+/// The kernel's IFNAMSIZ less the closing zero.
+const INTERFACE_NAME_BYTES: usize = 15;
+
+/// Adds everything that is wrong with the links and interfaces of `scenario`.
+pub fn check(scenario: &Scenario, problems: &mut Vec<Problem>) {
+    for link in &scenario.links {
+        check_link(scenario, link, problems);
+    }
+    check_interfaces(scenario, problems);
+}
+
+/// A link in words: its two nodes.
+fn describe(link: &Link) -> String {
+    format!("link {} - {}", link.ends[0].node, link.ends[1].node)
+}
+
+fn check_link(scenario: &Scenario, link: &Link, problems: &mut Vec<Problem>) {
+    let object = describe(link);
+    if link.ends[0].node == link.ends[1].node {
+        problems.push(Problem::new(
+            "ends",
+            &object,
+            &link.ends[0].node,
+            "two different nodes",
+            "a link joins two nodes",
+        ));
+    }
+    if let Some(rate) = link.rate {
+        if rate.0 < 8_000 {
+            problems.push(Problem::new(
+                "rate",
+                &object,
+                rate,
+                "8 kbit/s or more",
+                "leave the rate out for a link that is not shaped",
+            ));
+        }
+        if link.queue.is_none() {
+            problems.push(Problem::new(
+                "queue",
+                &object,
+                "none",
+                "a queue limit",
+                "a link with a rate needs a queue",
+            ));
+        }
+    }
+    match link.queue {
+        Some(QueueLimit::Packets(0) | QueueLimit::Bytes(Size(0))) => problems.push(Problem::new(
+            "queue",
+            &object,
+            "0",
+            "1 packet or more",
+            "a queue that holds nothing passes nothing",
+        )),
+        Some(QueueLimit::Bytes(limit)) if u32::try_from(limit.0).is_err() => problems.push(Problem::new(
+            "queue",
+            &object,
+            limit,
+            "up to 4294967295 B",
+            "the kernel keeps it in 32 bits",
+        )),
+        Some(limit) if link.rate.is_none() => problems.push(Problem::new(
+            "queue",
+            &object,
+            limit,
+            "none",
+            "a link without a rate never queues: give it a rate",
+        )),
+        _ => {}
+    }
+    for end in &link.ends {
+        check_end(scenario, &object, end, problems);
+    }
+}
+
+fn check_end(scenario: &Scenario, link: &str, end: &End, problems: &mut Vec<Problem>) {
+    let object = format!("interface {} of {}", end.interface, end.node);
+    if !is_name(&end.interface) || end.interface.len() > INTERFACE_NAME_BYTES || end.interface == "lo" {
+        problems.push(Problem::new(
+            "interface",
+            &object,
+            &end.interface,
+            "1 to 15 letters, digits, - and _, and not lo",
+            "rename the interface",
+        ));
+    }
+    let has_ipv6 = end.addresses.iter().any(|address| address.address().is_ipv6());
+    let (smallest, why) = if has_ipv6 {
+        (IpVersion::V6.minimum_mtu(), "IPv6's smallest MTU (RFC 8200 section 5)")
+    } else {
+        (IpVersion::V4.minimum_mtu(), "IPv4's smallest MTU (RFC 791 section 3.2)")
+    };
+    if !(smallest..=LARGEST_MTU).contains(&end.mtu.0) {
+        problems.push(Problem::new(
+            "mtu",
+            link,
+            end.mtu,
+            format!("{smallest} B to {LARGEST_MTU} B"),
+            format!("{smallest} is {why}"),
+        ));
+    }
+    match node(scenario, &end.node).map(|node| node.kind) {
+        None => problems.push(Problem::new(
+            "node",
+            link,
+            &end.node,
+            names(scenario),
+            "the link names a node that is not there",
+        )),
+        Some(NodeKind::Switch) if !end.addresses.is_empty() => problems.push(Problem::new(
+            "address",
+            &object,
+            end.addresses[0].0,
+            "none",
+            "a switch has no addresses",
+        )),
+        _ => {}
+    }
+}
+
+fn check_interfaces(scenario: &Scenario, problems: &mut Vec<Problem>) {
+    let mut interfaces = HashSet::new();
+    let mut addresses: HashSet<IpAddr> = HashSet::new();
+    for end in scenario.links.iter().flat_map(|link| &link.ends) {
+        let object = format!("interface {} of {}", end.interface, end.node);
+        if !interfaces.insert((&end.node, &end.interface)) {
+            problems.push(Problem::new(
+                "interface",
+                &object,
+                &end.interface,
+                "a name the node has once",
+                "rename one of the two",
+            ));
+        }
+        for address in &end.addresses {
+            if !addresses.insert(address.address()) {
+                problems.push(Problem::new(
+                    "address",
+                    &object,
+                    address.0,
+                    "an address no other interface has",
+                    "two interfaces have it",
+                ));
+            }
+        }
+    }
+}
