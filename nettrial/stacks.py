@@ -54,7 +54,8 @@ STACKS.add(
     "linux-bbr",
     Profile(
         title="Linux's defaults, with BBR",
-        source=f"{SYSCTL}: tcp_rmem (6 MiB at most, as before 6.16), tcp_wmem; draft-ietf-ccwg-bbr",
+        source=f"{SYSCTL}: tcp_rmem (6 MiB at most, as before 6.16), tcp_wmem; "
+        "BBR version 1 (net/ipv4/tcp_bbr.c, draft-cardwell-iccrg-bbr-congestion-control-00)",
         stack=_linux("linux-bbr", "bbr"),
     ),
 )
