@@ -38,25 +38,16 @@ def test_one_flow_fills_the_wire(
     )
     # One connection for the whole time: the size of a transfer plays no part.
     scenario.workload[0].traffic.root.size = None
-    fills(trusted(run, scenario), theory(mtu, ip, rate_bps))
+    fills(run, scenario, theory(mtu, ip, rate_bps))
 
 
-def fills(goodputs: list[float], expected: float) -> None:
-    """No trial gets more than the wire carries, and the best of them gets that. The rest may get less: a
-    timer that a busy machine serves late is time in which the wire was not used."""
+def fills(run: Callable[[Scenario], Record], scenario: Scenario, expected: float) -> None:
+    """Of up to nine trials none gets more than the wire carries, and one gets that. The others may get
+    less: a timer that a busy machine serves late is time in which the wire was not used."""
+    goodputs: list[float] = []
+    while len(goodputs) < 9 and max(goodputs, default=0.0) < expected * (1 - TOLERANCE):
+        goodputs.append(run(scenario).flows[0].goodput_bps or 0.0)
     assert max(goodputs) == pytest.approx(expected, rel=TOLERANCE), goodputs
-
-
-def trusted(run: Callable[[Scenario], Record], scenario: Scenario) -> list[float]:
-    """The first flow's goodput, bit/s, in three trials that carry no warning; of up to nine, for a
-    machine that is busy with something else is what the warnings are for."""
-    goodputs, all_of_them = [], []
-    while len(goodputs) < 3 and len(all_of_them) < 9:
-        record = run(scenario)
-        all_of_them.append(record.flows[0].goodput_bps or 0.0)
-        if not record.warnings:
-            goodputs.append(all_of_them[-1])
-    return goodputs if len(goodputs) == 3 else all_of_them
 
 
 @pytest.mark.parametrize("offload", ["gso", "tso"])
@@ -69,7 +60,7 @@ def test_a_bundle_is_charged_as_its_frames(
         setattr(node.offloads, offload, True)
         node.offloads.gso = True
     scenario.workload[0].traffic.root.size = None
-    fills(trusted(run, scenario), theory(1500, 6, 1e9))
+    fills(run, scenario, theory(1500, 6, 1e9))
 
 
 def test_wire_bytes_are_payload_and_overhead(
@@ -91,5 +82,5 @@ def test_other_topologies_carry_as_much(
 ) -> None:
     scenario = resolve(mtu="1500", network__topology=topology, workload__transfer__traffic__duration="1 s")
     scenario.workload[0].traffic.root.size = None
-    fills(trusted(run, scenario), theory(1500, 6, 1e9))
+    fills(run, scenario, theory(1500, 6, 1e9))
     assert all(check.passed for check in run(scenario).checks)
