@@ -3,16 +3,14 @@
 use crate::agents::Agents;
 use crate::network::{EndCounters, Network};
 use crate::processors::Use;
-use crate::wire::TIMESTAMPS_BYTES;
+use crate::wire::segment_headers;
 use anyhow::{Result, bail};
 use nettrial_routing::{Paths, address_of};
-use nettrial_scenario::{Check, Flow, IpVersion, QueueDrops, Scenario, Stack, Warning};
+use nettrial_scenario::{Check, Flow, IpVersion, QueueDrops, Scenario, Warning};
 use nettrial_traffic::{Command, Cookie, PathMtu, Reply, Side};
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 
-/// Bytes of a TCP header without options (RFC 9293 section 3.1).
-const TCP_HEADER_BYTES: u64 = 20;
 /// Above this share of its time in use a processor, not the network, may set the pace.
 const SATURATED_PERCENT: f64 = 95.0;
 /// Above this share taken by the hypervisor, figures depend on the neighbours.
@@ -55,7 +53,7 @@ impl Findings {
     pub fn offloads(&mut self, network: &Network, scenario: &Scenario) -> Result<()> {
         let text = |on: bool| if on { "on" } else { "off" };
         for (node, interface, found) in network.offloads()? {
-            let Some(wanted) = scenario.nodes.iter().find(|other| other.name == node) else { continue };
+            let Some(wanted) = scenario.node(&node) else { continue };
             for (name, wanted, found) in [
                 ("tso", wanted.offloads.tso, found.tso),
                 ("gso", wanted.offloads.gso, found.gso),
@@ -212,14 +210,9 @@ impl Findings {
     }
 }
 
-/// The settings of a host's stack.
-fn stack<'a>(scenario: &'a Scenario, host: &str) -> Option<&'a Stack> {
-    scenario.nodes.iter().find(|node| node.name == host)?.stack.as_ref()
-}
-
 /// The TCP options that both hosts of `flow` offer.
 fn expected_options(scenario: &Scenario, flow: &Flow) -> Vec<&'static str> {
-    let (Some(from), Some(to)) = (stack(scenario, &flow.from), stack(scenario, &flow.to)) else {
+    let (Some(from), Some(to)) = (scenario.stack(&flow.from), scenario.stack(&flow.to)) else {
         return Vec::new();
     };
     let options = [
@@ -232,10 +225,8 @@ fn expected_options(scenario: &Scenario, flow: &Flow) -> Vec<&'static str> {
 
 /// The payload of a full segment that the path's MTU and the two stacks imply (RFC 9293 section 3.7.1).
 fn expected_mss(scenario: &Scenario, flow: &Flow, destination: IpAddr) -> Option<u64> {
-    let timestamps = expected_options(scenario, flow).contains(&"timestamps");
-    let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
     let mtu = Paths::new(scenario).path_mtu(&flow.from, destination)?;
-    mtu.checked_sub(flow.ip.header_bytes() + TCP_HEADER_BYTES + options)
+    mtu.checked_sub(segment_headers(scenario, flow))
 }
 
 /// The address that `host` uses for IP version `version`.

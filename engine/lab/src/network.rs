@@ -287,7 +287,7 @@ fn create_node(home: &Home, node: &Node) -> Result<BuiltNode> {
 }
 
 fn find_node<'a>(scenario: &'a Scenario, name: &str) -> Result<&'a Node> {
-    scenario.nodes.iter().find(|node| node.name == name).with_context(|| format!("no node {name:?}"))
+    scenario.node(name).with_context(|| format!("no node {name:?}"))
 }
 
 /// A veth pair, each end created straight into its namespace.

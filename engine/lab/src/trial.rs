@@ -93,9 +93,7 @@ fn prepare<'a>(
     let mut ready = Vec::new();
     for flow in &scenario.workload {
         let side = |host: &str| -> Result<Side> {
-            let stack =
-                scenario.nodes.iter().find(|node| node.name == host).and_then(|node| node.stack.as_ref());
-            let stack = stack.with_context(|| format!("{host} has no stack"))?;
+            let stack = scenario.stack(host).with_context(|| format!("{host} has no stack"))?;
             Ok(Side {
                 flow: flow.clone(),
                 cookie,

@@ -21,7 +21,7 @@ const ETHERNET_HEADER_BYTES: u64 = 14;
 /// Bytes of a TCP header without options (RFC 9293 section 3.1).
 const TCP_HEADER_BYTES: u64 = 20;
 /// Bytes the timestamps option takes, padding included (RFC 7323 appendix A).
-pub const TIMESTAMPS_BYTES: u64 = 12;
+const TIMESTAMPS_BYTES: u64 = 12;
 /// The largest bundle the kernel makes by default (GSO_LEGACY_MAX_SIZE), with its Ethernet header.
 const LARGEST_BUNDLE_BYTES: u64 = 65_536 + ETHERNET_HEADER_BYTES;
 /// How long a bundle may occupy the wire when segmentation offload is off. A shorter one is nearer to
@@ -127,18 +127,20 @@ impl Wire {
     }
 }
 
-/// The header bytes of a full segment of every flow that may pass `node`, if they are all the same.
+/// Bytes of the IP and TCP headers of a full segment of `flow`, options included.
+pub fn segment_headers(scenario: &Scenario, flow: &Flow) -> u64 {
+    let timestamps =
+        [&flow.from, &flow.to].iter().all(|host| scenario.stack(host).is_some_and(|stack| stack.timestamps));
+    let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
+    flow.ip.header_bytes() + TCP_HEADER_BYTES + options
+}
+
+/// The header bytes of a full segment of every flow that may pass `node`, Ethernet's included, if they are
+/// all the same.
 fn common_headers(scenario: &Scenario, node: &Node) -> Option<u64> {
-    let stack = |host: &str| {
-        scenario.nodes.iter().find(|candidate| candidate.name == host).and_then(|host| host.stack.as_ref())
-    };
     let passes = |flow: &&Flow| node.kind != NodeKind::Host || flow.from == node.name || flow.to == node.name;
-    let mut sizes = scenario.workload.iter().filter(passes).map(|flow| {
-        let timestamps =
-            [&flow.from, &flow.to].iter().all(|host| stack(host).is_some_and(|stack| stack.timestamps));
-        let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
-        ETHERNET_HEADER_BYTES + flow.ip.header_bytes() + TCP_HEADER_BYTES + options
-    });
+    let flows = scenario.workload.iter().filter(passes);
+    let mut sizes = flows.map(|flow| ETHERNET_HEADER_BYTES + segment_headers(scenario, flow));
     let first = sizes.next()?;
     sizes.all(|size| size == first).then_some(first)
 }

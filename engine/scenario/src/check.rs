@@ -3,7 +3,7 @@
 mod links;
 mod workload;
 
-use crate::{FORMAT, Node, NodeKind, Scenario, Stack};
+use crate::{FORMAT, NodeKind, Scenario, Stack};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -130,10 +130,6 @@ fn check_stack(object: &str, stack: &Stack, problems: &mut Vec<Problem>) {
     }
 }
 
-fn node<'a>(scenario: &'a Scenario, name: &str) -> Option<&'a Node> {
-    scenario.nodes.iter().find(|node| node.name == name)
-}
-
 fn check_measurement(scenario: &Scenario, problems: &mut Vec<Problem>) {
     if scenario.measurement.interval.0 < 1_000_000 {
         problems.push(Problem::new(
@@ -145,7 +141,7 @@ fn check_measurement(scenario: &Scenario, problems: &mut Vec<Problem>) {
         ));
     }
     for name in &scenario.measurement.cpu {
-        if node(scenario, name).is_none_or(|node| node.kind != NodeKind::Host) {
+        if scenario.node(name).is_none_or(|node| node.kind != NodeKind::Host) {
             problems.push(Problem::new(
                 "cpu",
                 "the measurement",

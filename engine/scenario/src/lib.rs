@@ -60,3 +60,15 @@ pub struct Scenario {
     /// What is measured beside what every flow gives.
     pub measurement: Measurement,
 }
+
+impl Scenario {
+    /// The node called `name`.
+    pub fn node(&self, name: &str) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.name == name)
+    }
+
+    /// The stack of the host called `name`.
+    pub fn stack(&self, name: &str) -> Option<&Stack> {
+        self.node(name)?.stack.as_ref()
+    }
+}

@@ -1,6 +1,6 @@
 //! What makes links and interfaces impossible.
 
-use super::{Problem, is_name, names, node};
+use super::{Problem, is_name, names};
 use crate::{End, IpVersion, Link, NodeKind, QueueLimit, Scenario, Size};
 use std::collections::HashSet;
 use std::net::IpAddr;
@@ -109,7 +109,7 @@ fn check_end(scenario: &Scenario, link: &str, end: &End, problems: &mut Vec<Prob
             format!("{smallest} is {why}"),
         ));
     }
-    match node(scenario, &end.node).map(|node| node.kind) {
+    match scenario.node(&end.node).map(|node| node.kind) {
         None => problems.push(Problem::new(
             "node",
             link,

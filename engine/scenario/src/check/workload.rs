@@ -1,6 +1,6 @@
 //! What makes flows impossible.
 
-use super::{Problem, hosts, is_name, node};
+use super::{Problem, hosts, is_name};
 use crate::workload::MESSAGE_HEADER_BYTES;
 use crate::{Flow, IpVersion, NodeKind, Scenario, Traffic};
 use std::collections::HashSet;
@@ -34,7 +34,7 @@ pub fn check(scenario: &Scenario, problems: &mut Vec<Problem>) {
 
 fn check_flow(scenario: &Scenario, flow: &Flow, object: &str, problems: &mut Vec<Problem>) {
     for (setting, name) in [("from", &flow.from), ("to", &flow.to)] {
-        if node(scenario, name).is_none_or(|node| node.kind != NodeKind::Host) {
+        if scenario.node(name).is_none_or(|node| node.kind != NodeKind::Host) {
             problems.push(Problem::new(
                 setting,
                 object,
