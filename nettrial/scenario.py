@@ -31,6 +31,13 @@ class Absence(BaseModel):
     """
 
 
+class Answer(RootModel[Literal["acknowledgment", "echo"]]):
+    root: Literal["acknowledgment", "echo"]
+    """
+    What the receiver sends back.
+    """
+
+
 class Check(BaseModel):
     """
     Something verified around the traffic.
@@ -58,6 +65,13 @@ class Check(BaseModel):
     passed: bool
     """
     Whether they agree.
+    """
+
+
+class Connecting(RootModel[Literal["once", "each_request"]]):
+    root: Literal["once", "each_request"]
+    """
+    How often a connection is opened.
     """
 
 
@@ -101,6 +115,18 @@ class Distribution(BaseModel):
     """
     99th percentile.
     """
+    p99_9: float | None = None
+    """
+    Percentile 99.9; absent with fewer than 1000 values, for it would be the largest.
+    """
+    p99_99: float | None = None
+    """
+    Percentile 99.99; absent with fewer than 10 000 values.
+    """
+    p99_999: float | None = None
+    """
+    Percentile 99.999; absent with fewer than 100 000 values.
+    """
 
 
 class Duration(RootModel[str]):
@@ -110,33 +136,270 @@ class Duration(RootModel[str]):
     """
 
 
-class EndRecord(BaseModel):
+class DurationShare(BaseModel):
     """
-    A link end's queue over the trial.
+    A value of a mix.
     """
 
     model_config = ConfigDict(
         extra="forbid",
     )
-    drops_pkts: Annotated[int, Field(ge=0)]
+    share: float
     """
-    Frames dropped by the queue.
+    How often it comes, in proportion to the others' shares.
     """
-    frames_pkts: Annotated[int, Field(ge=0)]
+    value: Duration
     """
-    Frames sent.
+    The value.
     """
-    interface: str
+
+
+class DurationTruncation(BaseModel):
     """
-    Its interface.
+    Where a distribution is cut off, bounds included.
     """
-    node: str
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    maximum: Duration | None = None
     """
-    The node that sends.
+    The largest value kept.
     """
-    wire_bytes: Annotated[int, Field(ge=0)]
+    minimum: Duration | None = None
     """
-    Bytes sent as they occupy the wire: preamble, frame check sequence and gap counted.
+    The smallest value kept.
+    """
+
+
+class Constant(BaseModel):
+    """
+    Always the same.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    distribution: Literal["constant"] = "constant"
+    value: Duration
+    """
+    The value.
+    """
+
+
+class Uniform(BaseModel):
+    """
+    Each value between two bounds as likely as another.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    distribution: Literal["uniform"] = "uniform"
+    maximum: Duration
+    """
+    The largest.
+    """
+    minimum: Duration
+    """
+    The smallest.
+    """
+
+
+class Exponential(BaseModel):
+    """
+    Gaps of a Poisson process: density exp(−x/mean)/mean.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    distribution: Literal["exponential"] = "exponential"
+    mean: Duration
+    """
+    The mean, before truncation.
+    """
+    truncation: DurationTruncation | None = None
+    """
+    Where it is cut off.
+    """
+
+
+class Normal(BaseModel):
+    """
+    The bell curve. It needs a minimum of zero or more.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    deviation: Duration
+    """
+    The standard deviation, before truncation.
+    """
+    distribution: Literal["normal"] = "normal"
+    mean: Duration
+    """
+    The mean, before truncation.
+    """
+    truncation: DurationTruncation | None = None
+    """
+    Where it is cut off.
+    """
+
+
+class Pareto(BaseModel):
+    """
+    P(X > x) = (scale/x)^shape for x ≥ scale. Its mean exists for a shape above 1.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    distribution: Literal["pareto"] = "pareto"
+    scale: Duration
+    """
+    The smallest value.
+    """
+    shape: float
+    """
+    The tail's exponent.
+    """
+    truncation: DurationTruncation | None = None
+    """
+    Where it is cut off.
+    """
+
+
+class Cauchy(BaseModel):
+    """
+    Density ∝ 1/(1 + ((x − location)/scale)²). It has no mean unless cut off on both sides.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    distribution: Literal["cauchy"] = "cauchy"
+    location: Duration
+    """
+    The median, before truncation.
+    """
+    scale: Duration
+    """
+    Half the width at half the height.
+    """
+    truncation: DurationTruncation | None = None
+    """
+    Where it is cut off.
+    """
+
+
+class Gamma(BaseModel):
+    """
+    Density ∝ x^(shape − 1) exp(−x/scale).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    distribution: Literal["gamma"] = "gamma"
+    scale: Duration
+    """
+    The scale; the mean is shape × scale.
+    """
+    shape: float
+    """
+    The shape.
+    """
+    truncation: DurationTruncation | None = None
+    """
+    Where it is cut off.
+    """
+
+
+class Weibull(BaseModel):
+    """
+    P(X > x) = exp(−(x/scale)^shape).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    distribution: Literal["weibull"] = "weibull"
+    scale: Duration
+    """
+    The scale.
+    """
+    shape: float
+    """
+    The shape.
+    """
+    truncation: DurationTruncation | None = None
+    """
+    Where it is cut off.
+    """
+
+
+class Mix(BaseModel):
+    """
+    A few values, each with its share, such as an Internet mix (IMIX, RFC 6985).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    distribution: Literal["mix"] = "mix"
+    shares: list[DurationShare]
+    """
+    The values.
+    """
+
+
+class Listed(BaseModel):
+    """
+    These values in this order, again from the first after the last.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    distribution: Literal["listed"] = "listed"
+    values: list[Duration]
+    """
+    The values.
+    """
+
+
+class DurationVariate(
+    RootModel[
+        Constant
+        | Uniform
+        | Exponential
+        | Normal
+        | Pareto
+        | Cauchy
+        | Gamma
+        | Weibull
+        | Mix
+        | Listed
+    ]
+):
+    root: (
+        Constant
+        | Uniform
+        | Exponential
+        | Normal
+        | Pareto
+        | Cauchy
+        | Gamma
+        | Weibull
+        | Mix
+        | Listed
+    )
+    """
+    A constant or random quantity: a distribution, its parameters, and where it is cut off. What is cut
+    off is drawn again, so the rest keeps its shape (a truncated distribution). Without a truncation,
+    draws below zero and means that do not exist are errors, not surprises.
     """
 
 
@@ -212,6 +475,14 @@ class RefusedEvent(BaseModel):
     """
 
 
+class Histogram(RootModel[str]):
+    root: str
+    """
+    All values of a figure: an HDR histogram with three significant digits, in nanoseconds, in the
+    library's V2 encoding, deflated, in base 64 (RFC 4648), as every HdrHistogram implementation reads it.
+    """
+
+
 class HostRecord(BaseModel):
     """
     A host's figures.
@@ -247,11 +518,49 @@ class HostRecord(BaseModel):
     """
 
 
+class Impairment(BaseModel):
+    """
+    What a link does to frames, in each direction and each frame by itself, after its queue.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    duplication: float | None = 0.0
+    """
+    The probability that a frame arrives twice.
+    """
+    jitter: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
+    """
+    Each frame's delay is drawn evenly from the link's delay to this much more; the order is kept.
+    """
+    loss: float | None = 0.0
+    """
+    The probability that a frame is lost.
+    """
+    reordering: float | None = 0.0
+    """
+    The probability that a frame is held back by `reordering_delay`, so that later ones overtake it.
+    """
+    reordering_delay: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
+    """
+    How long such a frame is held back.
+    """
+    seed: Annotated[int | None, Field(ge=0)] = 0
+    """
+    Where the random numbers start.
+    """
+
+
 class InterfaceAddress(RootModel[str]):
     root: Annotated[str, Field(pattern="^[0-9a-fA-F:.]+/[0-9]+$")]
     """
     An address and its prefix length, such as "10.0.0.1/24" or "fd00::1/64".
     """
+
+
+class SubflowByte(RootModel[int]):
+    root: Annotated[int, Field(ge=0)]
 
 
 class Interval(BaseModel):
@@ -268,11 +577,16 @@ class Interval(BaseModel):
     """
     bytes: Annotated[int, Field(ge=0)]
     """
-    Application bytes acknowledged since the interval before (TCP_INFO tcpi_bytes_acked).
+    Application bytes since the interval before: acknowledged (TCP_INFO tcpi_bytes_acked), or over
+    UDP sent.
     """
     cwnd_pkts: Annotated[int, Field(ge=0)]
     """
     Congestion window in segments; 0 while no connection is open.
+    """
+    delivery_rate_bps: Annotated[int | None, Field(ge=0)] = None
+    """
+    The kernel's estimate of the rate at which data arrives (TCP_INFO tcpi_delivery_rate).
     """
     min_rtt_us: Annotated[int, Field(ge=0)]
     """
@@ -285,6 +599,10 @@ class Interval(BaseModel):
     srtt_us: Annotated[int, Field(ge=0)]
     """
     Smoothed round-trip time; 0 while no connection is open.
+    """
+    subflow_bytes: list[SubflowByte] | None = None
+    """
+    Application bytes of each subflow since the interval before, in the record's order. MPTCP only.
     """
 
 
@@ -322,6 +640,112 @@ class Offloads(BaseModel):
     tso: bool | None = False
     """
     TCP segmentation offload: the interface cuts segments.
+    """
+
+
+class OnOff(BaseModel):
+    """
+    Times of sending and of silence in turn, the first one of sending.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    off: DurationVariate
+    """
+    How long none are.
+    """
+    on: DurationVariate
+    """
+    How long packets are sent.
+    """
+
+
+class Pacing(BaseModel):
+    """
+    How well a sender kept to its departures.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    asked_bps: float
+    """
+    The payload rate that the departures asked for imply, bits per second.
+    """
+    cpu_percent: float
+    """
+    Time the sending thread used a processor, in percent of the flow's time.
+    """
+    lateness_us: Distribution
+    """
+    How much later than asked each packet was handed to the kernel.
+    """
+    sent_bps: float
+    """
+    The payload rate sent, bits per second.
+    """
+
+
+class PacketCounts(BaseModel):
+    """
+    What became of a flow's packets, from their sequence numbers: loss, reordering and duplication are
+    three figures, and none hides another.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    duplicated_pkts: Annotated[int, Field(ge=0)]
+    """
+    Arrived again (RFC 5560).
+    """
+    longest_loss_burst_pkts: Annotated[int, Field(ge=0)]
+    """
+    The longest run.
+    """
+    loss_bursts: Annotated[int, Field(ge=0)]
+    """
+    Runs of losses without an arrival between them (RFC 3357).
+    """
+    lost_pkts: Annotated[int, Field(ge=0)]
+    """
+    Sent and never arrived (RFC 7680).
+    """
+    received_pkts: Annotated[int, Field(ge=0)]
+    """
+    Different packets that arrived.
+    """
+    reordered_pkts: Annotated[int, Field(ge=0)]
+    """
+    Arrived after one that was sent later (RFC 4737 section 3.3).
+    """
+    send_errors_pkts: Annotated[int, Field(ge=0)]
+    """
+    Refused by the sender's kernel, and not counted as sent.
+    """
+    sent_pkts: Annotated[int, Field(ge=0)]
+    """
+    Handed to the kernel by the sender.
+    """
+
+
+class PacketSize(BaseModel):
+    """
+    How many packets of one size a link end sent.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    packets: Annotated[int, Field(ge=0)]
+    """
+    How many.
+    """
+    size_bytes: Annotated[int, Field(ge=0)]
+    """
+    Bytes of the IP packet; a bundle of segments that the link's far end will not see cut (TSO, GSO)
+    counts as what it is.
     """
 
 
@@ -458,6 +882,412 @@ class Size(RootModel[str]):
     """
 
 
+class SizeRecord(BaseModel):
+    """
+    What one size of a sweep gave; each list has one entry a repeat, in the order they were measured.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    resent_pkts: Annotated[int, Field(ge=0)]
+    """
+    Requests that had to be sent again (UDP), all repeats.
+    """
+    rtt_minimum_us: list[float]
+    """
+    The smallest such time, microseconds.
+    """
+    rtt_us: list[float]
+    """
+    The mean time from sending a request to reading its answer, microseconds.
+    """
+    size_bytes: Annotated[int, Field(ge=0)]
+    """
+    Bytes of a request.
+    """
+    total_us: list[float]
+    """
+    The time that all bytes took, microseconds.
+    """
+
+
+class SizeShare(BaseModel):
+    """
+    A value of a mix.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    share: float
+    """
+    How often it comes, in proportion to the others' shares.
+    """
+    value: Size
+    """
+    The value.
+    """
+
+
+class SizeTruncation(BaseModel):
+    """
+    Where a distribution is cut off, bounds included.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    maximum: Size | None = None
+    """
+    The largest value kept.
+    """
+    minimum: Size | None = None
+    """
+    The smallest value kept.
+    """
+
+
+class Constant1(BaseModel):
+    """
+    Always the same.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    distribution: Literal["constant"] = "constant"
+    value: Size
+    """
+    The value.
+    """
+
+
+class Uniform1(BaseModel):
+    """
+    Each value between two bounds as likely as another.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    distribution: Literal["uniform"] = "uniform"
+    maximum: Size
+    """
+    The largest.
+    """
+    minimum: Size
+    """
+    The smallest.
+    """
+
+
+class Exponential1(BaseModel):
+    """
+    Gaps of a Poisson process: density exp(−x/mean)/mean.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    distribution: Literal["exponential"] = "exponential"
+    mean: Size
+    """
+    The mean, before truncation.
+    """
+    truncation: SizeTruncation | None = None
+    """
+    Where it is cut off.
+    """
+
+
+class Normal1(BaseModel):
+    """
+    The bell curve. It needs a minimum of zero or more.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    deviation: Size
+    """
+    The standard deviation, before truncation.
+    """
+    distribution: Literal["normal"] = "normal"
+    mean: Size
+    """
+    The mean, before truncation.
+    """
+    truncation: SizeTruncation | None = None
+    """
+    Where it is cut off.
+    """
+
+
+class Pareto1(BaseModel):
+    """
+    P(X > x) = (scale/x)^shape for x ≥ scale. Its mean exists for a shape above 1.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    distribution: Literal["pareto"] = "pareto"
+    scale: Size
+    """
+    The smallest value.
+    """
+    shape: float
+    """
+    The tail's exponent.
+    """
+    truncation: SizeTruncation | None = None
+    """
+    Where it is cut off.
+    """
+
+
+class Cauchy1(BaseModel):
+    """
+    Density ∝ 1/(1 + ((x − location)/scale)²). It has no mean unless cut off on both sides.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    distribution: Literal["cauchy"] = "cauchy"
+    location: Size
+    """
+    The median, before truncation.
+    """
+    scale: Size
+    """
+    Half the width at half the height.
+    """
+    truncation: SizeTruncation | None = None
+    """
+    Where it is cut off.
+    """
+
+
+class Gamma1(BaseModel):
+    """
+    Density ∝ x^(shape − 1) exp(−x/scale).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    distribution: Literal["gamma"] = "gamma"
+    scale: Size
+    """
+    The scale; the mean is shape × scale.
+    """
+    shape: float
+    """
+    The shape.
+    """
+    truncation: SizeTruncation | None = None
+    """
+    Where it is cut off.
+    """
+
+
+class Weibull1(BaseModel):
+    """
+    P(X > x) = exp(−(x/scale)^shape).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    distribution: Literal["weibull"] = "weibull"
+    scale: Size
+    """
+    The scale.
+    """
+    shape: float
+    """
+    The shape.
+    """
+    truncation: SizeTruncation | None = None
+    """
+    Where it is cut off.
+    """
+
+
+class Mix1(BaseModel):
+    """
+    A few values, each with its share, such as an Internet mix (IMIX, RFC 6985).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    distribution: Literal["mix"] = "mix"
+    shares: list[SizeShare]
+    """
+    The values.
+    """
+
+
+class Listed1(BaseModel):
+    """
+    These values in this order, again from the first after the last.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    distribution: Literal["listed"] = "listed"
+    values: list[Size]
+    """
+    The values.
+    """
+
+
+class SizeVariate(
+    RootModel[
+        Constant1
+        | Uniform1
+        | Exponential1
+        | Normal1
+        | Pareto1
+        | Cauchy1
+        | Gamma1
+        | Weibull1
+        | Mix1
+        | Listed1
+    ]
+):
+    root: (
+        Constant1
+        | Uniform1
+        | Exponential1
+        | Normal1
+        | Pareto1
+        | Cauchy1
+        | Gamma1
+        | Weibull1
+        | Mix1
+        | Listed1
+    )
+    """
+    A constant or random quantity: a distribution, its parameters, and where it is cut off. What is cut
+    off is drawn again, so the rest keeps its shape (a truncated distribution). Without a truncation,
+    draws below zero and means that do not exist are errors, not surprises.
+    """
+
+
+class SocketOptions(BaseModel):
+    """
+    Socket options of a flow, at both hosts; each changes what the flow costs or what is on the wire,
+    and so can be a factor.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    block: Size | None = None
+    """
+    Bytes handed to the kernel at a time by a transfer; 128 KiB where absent.
+    """
+    busy_poll: Duration | None = None
+    """
+    How long a read polls the interface before it sleeps (SO_BUSY_POLL, socket(7)). A virtual link
+    has nothing to poll, so in the lab the reader itself tries again for that long.
+    """
+    mss: Size | None = None
+    """
+    The largest TCP segment to announce and to send, bytes of payload (TCP_MAXSEG, tcp(7)).
+    """
+    udp_gro: bool | None = None
+    """
+    UDP packets arrive in bundles that the kernel joined (UDP_GRO, udp(7)).
+    """
+    udp_gso: bool | None = None
+    """
+    UDP packets of one size leave in bundles that the kernel cuts (UDP_SEGMENT, udp(7)).
+    """
+    zerocopy: bool | None = None
+    """
+    Transfers send without copying (MSG_ZEROCOPY, Linux Documentation/networking/msg_zerocopy.rst).
+    """
+
+
+class SubflowRecord(BaseModel):
+    """
+    A subflow's state at its connection's end.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    bytes: Annotated[int, Field(ge=0)]
+    """
+    Bytes acknowledged (TCP_INFO tcpi_bytes_acked).
+    """
+    congestion_control: str
+    """
+    Its congestion control in force.
+    """
+    cwnd_pkts: Annotated[int, Field(ge=0)]
+    """
+    Congestion window in segments.
+    """
+    local: str
+    """
+    Address and port of the flow's first host.
+    """
+    min_rtt_us: Annotated[int, Field(ge=0)]
+    """
+    Smallest round-trip time.
+    """
+    remote: str
+    """
+    Address and port of its second.
+    """
+    retransmissions_pkts: Annotated[int, Field(ge=0)]
+    """
+    Segments sent again.
+    """
+    srtt_us: Annotated[int, Field(ge=0)]
+    """
+    Smoothed round-trip time.
+    """
+
+
+class ToolName(
+    RootModel[Literal["iperf3", "ping", "netperf", "ditg", "sockperf", "exec"]]
+):
+    root: Literal["iperf3", "ping", "netperf", "ditg", "sockperf", "exec"]
+    """
+    A program that nettrial starts on the scenario's hosts, and whose output it reads.
+    """
+
+
+class ToolRecord(BaseModel):
+    """
+    A program that made a flow's traffic.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    command: list[str]
+    """
+    What was run on the first host.
+    """
+    output: str
+    """
+    What it printed, cut after 64 KiB.
+    """
+    version: str
+    """
+    As it names itself.
+    """
+
+
 class TransferTraffic(BaseModel):
     """
     Bytes in one direction, as fast as the transport takes them.
@@ -477,22 +1307,49 @@ class TransferTraffic(BaseModel):
     """
 
 
-class RequestResponseTraffic(BaseModel):
+class FileTransferTraffic(BaseModel):
     """
-    A small message and its answer, one in flight.
+    A file in one direction, from disk to disk.
     """
 
     model_config = ConfigDict(
         extra="forbid",
     )
-    duration: Duration
+    file: str
+    """
+    The file's path on the sender.
+    """
+    kind: Literal["file_transfer"] = "file_transfer"
+
+
+class RequestResponseTraffic(BaseModel):
+    """
+    A message and its answer, one or several in flight.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    connecting: Connecting | None = None
+    """
+    How often a connection is opened.
+    """
+    count: Annotated[int | None, Field(ge=0)] = None
+    """
+    How many requests.
+    """
+    duration: Duration | None = None
     """
     How long to go on.
     """
+    in_flight: Annotated[int | None, Field(ge=0)] = None
+    """
+    Requests that may wait for their responses at a time.
+    """
     interval: Duration | None = None
     """
-    From one request to the next. Absent: the next follows the response at once. A response
-    that comes later than the interval delays the next request; none are sent in a burst after.
+    From one request to the next. Absent: the next follows a response at once. A response that
+    comes later than the interval delays the next request; none are sent in a burst after.
     """
     kind: Literal["request_response"] = "request_response"
     request: Size
@@ -505,15 +1362,150 @@ class RequestResponseTraffic(BaseModel):
     """
 
 
-class Traffic(RootModel[TransferTraffic | RequestResponseTraffic]):
-    root: TransferTraffic | RequestResponseTraffic
+class PacketsTraffic(BaseModel):
+    """
+    Packets in one direction, of sizes and at gaps that are constant or random.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    count: Annotated[int | None, Field(ge=0)] = None
+    """
+    How many packets.
+    """
+    duration: Duration | None = None
+    """
+    How long to go on.
+    """
+    gap: DurationVariate | None = None
+    """
+    From one departure to the next.
+    """
+    kind: Literal["packets"] = "packets"
+    on_off: OnOff | None = None
+    """
+    Times of sending and of silence in turn.
+    """
+    rate: Rate | None = None
+    """
+    Payload bits per second.
+    """
+    seed: Annotated[int | None, Field(ge=0)] = 0
+    """
+    Where the random numbers start: sizes, gaps and ON/OFF times are three independent sequences
+    drawn from it.
+    """
+    size: SizeVariate
+    """
+    Bytes of a packet's payload, at least 24 (it carries a number and two times).
+    """
+
+
+class SweepTraffic(BaseModel):
+    """
+    Requests of many sizes in random order on one connection.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    answer: Answer
+    """
+    What the receiver sends back.
+    """
+    bytes: Size
+    """
+    Bytes sent for one measurement of a size: one request or more, the last one shorter.
+    """
+    first: Size
+    """
+    The smallest request, at least 24 B.
+    """
+    kind: Literal["sweep"] = "sweep"
+    last: Size
+    """
+    The largest; over UDP at most 65507 B (IPv4) or 65527 B (IPv6).
+    """
+    repeats: Annotated[int, Field(ge=0)]
+    """
+    How often each size is measured.
+    """
+    seed: Annotated[int | None, Field(ge=0)] = 0
+    """
+    Where the order's random numbers start.
+    """
+    step: Size
+    """
+    From one size to the next.
+    """
+
+
+class ToolTraffic(BaseModel):
+    """
+    Another program's traffic.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    arguments: list[str] | None = None
+    """
+    Further options of the sending program, as it takes them. For `exec`: the command and its
+    arguments, in which `{destination}`, `{source}` and `{port}` stand for the flow's.
+    """
+    duration: Duration | None = None
+    """
+    How long it sends.
+    """
+    kind: Literal["tool"] = "tool"
+    rate: Rate | None = None
+    """
+    Payload bits per second; as fast as it can where absent.
+    """
+    request_response: bool | None = None
+    """
+    Requests and responses instead of a stream (netperf).
+    """
+    server_arguments: list[str] | None = None
+    """
+    Further options of the receiving program. For `exec`: a command for the receiving host, or none.
+    """
+    size: Size | None = None
+    """
+    Payload bytes of a packet, a write or a request.
+    """
+    tool: ToolName
+    """
+    Which program.
+    """
+
+
+class Traffic(
+    RootModel[
+        TransferTraffic
+        | FileTransferTraffic
+        | RequestResponseTraffic
+        | PacketsTraffic
+        | SweepTraffic
+        | ToolTraffic
+    ]
+):
+    root: (
+        TransferTraffic
+        | FileTransferTraffic
+        | RequestResponseTraffic
+        | PacketsTraffic
+        | SweepTraffic
+        | ToolTraffic
+    )
     """
     What a flow sends.
     """
 
 
-class Transport(RootModel[Literal["tcp", "udp", "mptcp"]]):
-    root: Literal["tcp", "udp", "mptcp"]
+class Transport(RootModel[Literal["tcp", "udp", "mptcp", "icmp"]]):
+    root: Literal["tcp", "udp", "mptcp", "icmp"]
     """
     The transport protocol of a flow.
     """
@@ -595,6 +1587,48 @@ class End(BaseModel):
     """
 
 
+class EndRecord(BaseModel):
+    """
+    A link end's queue over the trial.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    drops_pkts: Annotated[int, Field(ge=0)]
+    """
+    Frames dropped by the queue.
+    """
+    frames_pkts: Annotated[int, Field(ge=0)]
+    """
+    Frames sent.
+    """
+    interface: str
+    """
+    Its interface.
+    """
+    node: str
+    """
+    The node that sends.
+    """
+    packet_sizes: list[PacketSize] | None = None
+    """
+    IP packets sent, by size. Where the measurement asks for it.
+    """
+    queue_bytes: Distribution | None = None
+    """
+    Bytes in the queue, sampled at the same moments.
+    """
+    queue_pkts: Distribution | None = None
+    """
+    Frames in the queue, sampled. Where the measurement asks for it and the link has a rate.
+    """
+    wire_bytes: Annotated[int, Field(ge=0)]
+    """
+    Bytes sent as they occupy the wire: preamble, frame check sequence and gap counted.
+    """
+
+
 class CheckedEvent(BaseModel):
     """
     Answers [`Request::Check`].
@@ -620,7 +1654,7 @@ class Flow(BaseModel):
     )
     from_: Annotated[str, Field(alias="from")]
     """
-    The host that opens the connection: it sends a transfer, and the requests.
+    The host that opens the connection: it sends a transfer, the packets, and the requests.
     """
     ip: IpVersion
     """
@@ -629,6 +1663,10 @@ class Flow(BaseModel):
     name: str
     """
     Unique in the scenario.
+    """
+    socket: SocketOptions | None = None
+    """
+    How the flow's sockets are set up.
     """
     start: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """
@@ -659,11 +1697,12 @@ class FlowRecord(BaseModel):
     active_ns: Annotated[int, Field(ge=0)]
     """
     The time those bytes took: for a transfer the sum, over connections, from the first write to
-    the receiver's confirmation that it has read all.
+    the receiver's confirmation that it has read all; for packets from the first departure to the
+    last arrival.
     """
     bytes: Annotated[int, Field(ge=0)]
     """
-    Application bytes that the receiver confirmed (transfer), or sent in requests.
+    Application bytes that the receiver confirmed (transfer, packets), or sent in requests.
     """
     completion_us: Distribution | None = None
     """
@@ -685,9 +1724,14 @@ class FlowRecord(BaseModel):
     """
     The mean of |D| over the same transit times (what D-ITG calls average jitter).
     """
+    delay_variation_us: Distribution | None = None
+    """
+    One-way delay above the smallest one of the flow (RFC 5481, packet delay variation). The two
+    hosts' clocks need not agree.
+    """
     goodput_bps: float | None = None
     """
-    `bytes` over `active_ns`, bits per second. Transfers only.
+    `bytes` over `active_ns`, bits per second. Transfers and packets only.
     """
     intervals: list[Interval]
     """
@@ -697,10 +1741,15 @@ class FlowRecord(BaseModel):
     """
     Its IP version.
     """
+    ip_bytes: Annotated[int | None, Field(ge=0)] = None
+    """
+    Bytes of the IP packets that the flow's first host sent: headers and retransmissions count.
+    """
     jitter_rfc3550_us: float | None = None
     """
-    RFC 3550 section 6.4.1 and appendix A.8 over the requests' transit times: J += (|D| − J)/16
-    from J = 0, its last value. The two hosts' clocks need not agree, for D is a difference.
+    RFC 3550 section 6.4.1 and appendix A.8 over the transit times of requests or packets:
+    J += (|D| − J)/16 from J = 0, its last value. The two hosts' clocks need not agree, for D is a
+    difference.
     """
     min_rtt_us: Annotated[int, Field(ge=0)]
     """
@@ -714,21 +1763,66 @@ class FlowRecord(BaseModel):
     """
     The flow's name.
     """
+    owd_error_us: float | None = None
+    """
+    By how much `owd_us` may be wrong because the offset between the clocks was estimated; absent
+    where they are one clock.
+    """
+    owd_histogram: Histogram | None = None
+    """
+    The same in full, nanoseconds.
+    """
+    owd_us: Distribution | None = None
+    """
+    From a packet's departure to its arrival. Absent where the hosts' clocks do not agree.
+    """
+    pacing: Pacing | None = None
+    """
+    How well the sender kept to the departures it was asked for. Packets only.
+    """
+    packets: PacketCounts | None = None
+    """
+    What became of the packets. Over UDP only: TCP hides it.
+    """
     retransmissions_pkts: Annotated[int, Field(ge=0)]
     """
     Segments sent again (TCP_INFO tcpi_total_retrans), all connections.
+    """
+    rtt_histogram: Histogram | None = None
+    """
+    The same in full, nanoseconds.
     """
     rtt_us: Distribution | None = None
     """
     From sending a request to reading its response. Request/response only.
     """
+    sizes: list[SizeRecord] | None = None
+    """
+    What each size gave, by size. Sweeps only.
+    """
     srtt_us: Distribution
     """
     The kernel's smoothed round-trip time (RFC 6298), over the samples of all intervals.
     """
+    subflows: list[SubflowRecord] | None = None
+    """
+    The connection's subflows. MPTCP only.
+    """
+    tool: ToolRecord | None = None
+    """
+    The program that made the traffic. Tools only.
+    """
+    transactions_per_second: float | None = None
+    """
+    Requests answered per second. Request/response only.
+    """
     transport: Transport
     """
     Its transport.
+    """
+    wire_bytes: Annotated[int | None, Field(ge=0)] = None
+    """
+    The same as frames on Ethernet: header, preamble, frame check sequence and gap count.
     """
 
 
@@ -747,6 +1841,10 @@ class Link(BaseModel):
     ends: Annotated[list[End], Field(max_length=2, min_length=2)]
     """
     The two interfaces it joins.
+    """
+    impairment: Impairment | None = None
+    """
+    What the link does to frames beside carrying them.
     """
     queue: QueueLimit | None = None
     """
@@ -775,9 +1873,17 @@ class Measurement(BaseModel):
     """
     How often a flow's transport state is read.
     """
+    packet_sizes: bool | None = None
+    """
+    Whether the packets that each link end sends are counted by size.
+    """
     queue_drops: QueueDrops
     """
     Whether drops in a link's queue are warned of.
+    """
+    queue_interval: Duration | None = None
+    """
+    How often the length of each shaped queue is read; not at all where absent.
     """
 
 

@@ -99,8 +99,9 @@ def traffic_seconds(trial: Scenario) -> float:
     def seconds(flow: scenario.Flow) -> float:
         traffic = flow.traffic.root
         start = units.DURATION.parse(flow.start.root) / 1e9 if flow.start else 0.0
-        if traffic.duration:
-            return start + units.DURATION.parse(traffic.duration.root) / 1e9
+        duration = getattr(traffic, "duration", None)
+        if isinstance(duration, scenario.Duration):
+            return start + units.DURATION.parse(duration.root) / 1e9
         if isinstance(traffic, scenario.TransferTraffic) and traffic.size and rates:
             return start + units.SIZE.parse(traffic.size.root) * 8 / min(rates)
         return start

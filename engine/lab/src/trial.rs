@@ -99,6 +99,7 @@ fn prepare<'a>(
                 cookie,
                 address: address(scenario, host, flow.ip)?,
                 congestion_control: stack.congestion_control.clone(),
+                one_clock: true,
             })
         };
         let receiver = side(&flow.to)?;
@@ -164,6 +165,9 @@ fn end_record(end: EndCounters) -> EndRecord {
         wire_bytes: end.counters.wire_bytes,
         frames_pkts: end.counters.packets,
         drops_pkts: end.counters.drops,
+        queue_pkts: None,
+        queue_bytes: None,
+        packet_sizes: None,
     }
 }
 

@@ -26,16 +26,20 @@ mod workload;
 pub use address::{InterfaceAddress, IpVersion};
 pub use check::{Problem, check};
 pub use measurement::{Measurement, QueueDrops};
-pub use network::{End, Link, Node, NodeKind, RoutingPolicy};
+pub use network::{End, Impairment, Link, Node, NodeKind, RoutingPolicy};
 pub use protocol::{Environment, Event, Preflight, Request, Shortfall};
 pub use queue_limit::QueueLimit;
 pub use record::{
-    Absence, Check, Distribution, EndRecord, FlowRecord, HostRecord, Interval, Phases, Record, Warning,
+    Absence, Check, Distribution, EndRecord, FlowRecord, Histogram, HostRecord, Interval, Pacing,
+    PacketCounts, PacketSize, Phases, Record, SizeRecord, SubflowRecord, ToolRecord, Warning,
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Stack};
 pub use units::{Duration, Rate, Size, UnitError};
-pub use workload::{Flow, RequestResponse, Traffic, Transfer, Transport};
+pub use workload::{
+    Answer, Connecting, FileTransfer, Flow, MESSAGE_HEADER_BYTES, OnOff, Packets, RequestResponse, Share,
+    SocketOptions, Sweep, Tool, ToolName, Traffic, Transfer, Transport, Truncation, Variate,
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

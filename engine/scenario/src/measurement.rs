@@ -25,4 +25,10 @@ pub struct Measurement {
     pub cpu: Vec<String>,
     /// Whether drops in a link's queue are warned of.
     pub queue_drops: QueueDrops,
+    /// How often the length of each shaped queue is read; not at all where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_interval: Option<Duration>,
+    /// Whether the packets that each link end sends are counted by size.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub packet_sizes: bool,
 }

@@ -63,6 +63,40 @@ pub struct Link {
     /// What each end's transmit queue holds before it drops. Absent only where the rate is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueLimit>,
+    /// What the link does to frames beside carrying them.
+    #[serde(default, skip_serializing_if = "Impairment::is_none")]
+    pub impairment: Impairment,
+}
+
+/// What a link does to frames, in each direction and each frame by itself, after its queue.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Impairment {
+    /// The probability that a frame is lost.
+    #[serde(default)]
+    pub loss: f64,
+    /// The probability that a frame arrives twice.
+    #[serde(default)]
+    pub duplication: f64,
+    /// The probability that a frame is held back by `reordering_delay`, so that later ones overtake it.
+    #[serde(default)]
+    pub reordering: f64,
+    /// How long such a frame is held back.
+    #[serde(default)]
+    pub reordering_delay: Duration,
+    /// Each frame's delay is drawn evenly from the link's delay to this much more; the order is kept.
+    #[serde(default)]
+    pub jitter: Duration,
+    /// Where the random numbers start.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+impl Impairment {
+    /// Whether the link only carries frames.
+    pub fn is_none(&self) -> bool {
+        self.loss == 0.0 && self.duplication == 0.0 && self.reordering == 0.0 && self.jitter.0 == 0
+    }
 }
 
 /// How a path is chosen.

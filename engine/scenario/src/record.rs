@@ -62,12 +62,19 @@ pub struct FlowRecord {
     pub mss_bytes: u32,
     /// Connections opened; for sized transfers also the number of transfers.
     pub connections: u32,
-    /// Application bytes that the receiver confirmed (transfer), or sent in requests.
+    /// Application bytes that the receiver confirmed (transfer, packets), or sent in requests.
     pub bytes: u64,
     /// The time those bytes took: for a transfer the sum, over connections, from the first write to
-    /// the receiver's confirmation that it has read all.
+    /// the receiver's confirmation that it has read all; for packets from the first departure to the
+    /// last arrival.
     pub active_ns: u64,
-    /// `bytes` over `active_ns`, bits per second. Transfers only.
+    /// Bytes of the IP packets that the flow's first host sent: headers and retransmissions count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ip_bytes: Option<u64>,
+    /// The same as frames on Ethernet: header, preamble, frame check sequence and gap count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire_bytes: Option<u64>,
+    /// `bytes` over `active_ns`, bits per second. Transfers and packets only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goodput_bps: Option<f64>,
     /// From the call to connect until it returns, each connection.
@@ -84,15 +91,147 @@ pub struct FlowRecord {
     /// From sending a request to reading its response. Request/response only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_us: Option<Distribution>,
-    /// RFC 3550 section 6.4.1 and appendix A.8 over the requests' transit times: J += (|D| − J)/16
-    /// from J = 0, its last value. The two hosts' clocks need not agree, for D is a difference.
+    /// The same in full, nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_histogram: Option<Histogram>,
+    /// Requests answered per second. Request/response only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions_per_second: Option<f64>,
+    /// From a packet's departure to its arrival. Absent where the hosts' clocks do not agree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owd_us: Option<Distribution>,
+    /// The same in full, nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owd_histogram: Option<Histogram>,
+    /// By how much `owd_us` may be wrong because the offset between the clocks was estimated; absent
+    /// where they are one clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owd_error_us: Option<f64>,
+    /// One-way delay above the smallest one of the flow (RFC 5481, packet delay variation). The two
+    /// hosts' clocks need not agree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_variation_us: Option<Distribution>,
+    /// RFC 3550 section 6.4.1 and appendix A.8 over the transit times of requests or packets:
+    /// J += (|D| − J)/16 from J = 0, its last value. The two hosts' clocks need not agree, for D is a
+    /// difference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter_rfc3550_us: Option<f64>,
     /// The mean of |D| over the same transit times (what D-ITG calls average jitter).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_difference_mean_us: Option<f64>,
+    /// What became of the packets. Over UDP only: TCP hides it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<PacketCounts>,
+    /// How well the sender kept to the departures it was asked for. Packets only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<Pacing>,
+    /// The connection's subflows. MPTCP only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subflows: Vec<SubflowRecord>,
+    /// What each size gave, by size. Sweeps only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sizes: Vec<SizeRecord>,
+    /// The program that made the traffic. Tools only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<ToolRecord>,
     /// The transport's state over time.
     pub intervals: Vec<Interval>,
+}
+
+/// All values of a figure: an HDR histogram with three significant digits, in nanoseconds, in the
+/// library's V2 encoding, deflated, in base 64 (RFC 4648), as every HdrHistogram implementation reads it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Histogram(
+    /// The encoded text.
+    pub String,
+);
+
+/// What became of a flow's packets, from their sequence numbers: loss, reordering and duplication are
+/// three figures, and none hides another.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PacketCounts {
+    /// Handed to the kernel by the sender.
+    pub sent_pkts: u64,
+    /// Different packets that arrived.
+    pub received_pkts: u64,
+    /// Sent and never arrived (RFC 7680).
+    pub lost_pkts: u64,
+    /// Arrived after one that was sent later (RFC 4737 section 3.3).
+    pub reordered_pkts: u64,
+    /// Arrived again (RFC 5560).
+    pub duplicated_pkts: u64,
+    /// Runs of losses without an arrival between them (RFC 3357).
+    pub loss_bursts: u64,
+    /// The longest run.
+    pub longest_loss_burst_pkts: u64,
+    /// Refused by the sender's kernel, and not counted as sent.
+    pub send_errors_pkts: u64,
+}
+
+/// How well a sender kept to its departures.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pacing {
+    /// The payload rate that the departures asked for imply, bits per second.
+    pub asked_bps: f64,
+    /// The payload rate sent, bits per second.
+    pub sent_bps: f64,
+    /// How much later than asked each packet was handed to the kernel.
+    pub lateness_us: Distribution,
+    /// Time the sending thread used a processor, in percent of the flow's time.
+    pub cpu_percent: f64,
+}
+
+/// A subflow's state at its connection's end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubflowRecord {
+    /// Address and port of the flow's first host.
+    pub local: String,
+    /// Address and port of its second.
+    pub remote: String,
+    /// Bytes acknowledged (TCP_INFO tcpi_bytes_acked).
+    pub bytes: u64,
+    /// Smoothed round-trip time.
+    pub srtt_us: u32,
+    /// Smallest round-trip time.
+    pub min_rtt_us: u32,
+    /// Congestion window in segments.
+    pub cwnd_pkts: u32,
+    /// Segments sent again.
+    pub retransmissions_pkts: u64,
+    /// Its congestion control in force.
+    pub congestion_control: String,
+}
+
+/// What one size of a sweep gave; each list has one entry a repeat, in the order they were measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SizeRecord {
+    /// Bytes of a request.
+    pub size_bytes: u64,
+    /// The mean time from sending a request to reading its answer, microseconds.
+    pub rtt_us: Vec<f64>,
+    /// The smallest such time, microseconds.
+    pub rtt_minimum_us: Vec<f64>,
+    /// The time that all bytes took, microseconds.
+    pub total_us: Vec<f64>,
+    /// Requests that had to be sent again (UDP), all repeats.
+    pub resent_pkts: u64,
+}
+
+/// A program that made a flow's traffic.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ToolRecord {
+    /// As it names itself.
+    pub version: String,
+    /// What was run on the first host.
+    pub command: Vec<String>,
+    /// What it printed, cut after 64 KiB.
+    pub output: String,
 }
 
 /// A set of values by its summary.
@@ -113,17 +252,27 @@ pub struct Distribution {
     pub p90: f64,
     /// 99th percentile.
     pub p99: f64,
+    /// Percentile 99.9; absent with fewer than 1000 values, for it would be the largest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_9: Option<f64>,
+    /// Percentile 99.99; absent with fewer than 10 000 values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_99: Option<f64>,
+    /// Percentile 99.999; absent with fewer than 100 000 values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_999: Option<f64>,
     /// Largest.
     pub maximum: f64,
 }
 
 /// A flow's transport state at one moment.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Interval {
     /// When, after the instant at which all flows were ready.
     pub at_ns: u64,
-    /// Application bytes acknowledged since the interval before (TCP_INFO tcpi_bytes_acked).
+    /// Application bytes since the interval before: acknowledged (TCP_INFO tcpi_bytes_acked), or over
+    /// UDP sent.
     pub bytes: u64,
     /// Smoothed round-trip time; 0 while no connection is open.
     pub srtt_us: u32,
@@ -133,6 +282,12 @@ pub struct Interval {
     pub cwnd_pkts: u32,
     /// Segments sent again since the interval before.
     pub retransmissions_pkts: u64,
+    /// The kernel's estimate of the rate at which data arrives (TCP_INFO tcpi_delivery_rate).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery_rate_bps: Option<u64>,
+    /// Application bytes of each subflow since the interval before, in the record's order. MPTCP only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subflow_bytes: Vec<u64>,
 }
 
 /// A host's figures.
@@ -172,6 +327,26 @@ pub struct EndRecord {
     pub frames_pkts: u64,
     /// Frames dropped by the queue.
     pub drops_pkts: u64,
+    /// Frames in the queue, sampled. Where the measurement asks for it and the link has a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_pkts: Option<Distribution>,
+    /// Bytes in the queue, sampled at the same moments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_bytes: Option<Distribution>,
+    /// IP packets sent, by size. Where the measurement asks for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packet_sizes: Option<Vec<PacketSize>>,
+}
+
+/// How many packets of one size a link end sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PacketSize {
+    /// Bytes of the IP packet; a bundle of segments that the link's far end will not see cut (TSO, GSO)
+    /// counts as what it is.
+    pub size_bytes: u32,
+    /// How many.
+    pub packets: u64,
 }
 
 /// Something verified around the traffic.

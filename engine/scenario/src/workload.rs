@@ -1,6 +1,22 @@
 //! The flows of a scenario.
 
-use crate::{Duration, IpVersion, Size};
+mod exchange;
+mod packets;
+mod socket;
+mod sweep;
+mod tool;
+mod transfer;
+mod variate;
+
+pub use exchange::{Connecting, MESSAGE_HEADER_BYTES, RequestResponse};
+pub use packets::{OnOff, Packets};
+pub use socket::SocketOptions;
+pub use sweep::{Answer, Sweep};
+pub use tool::{Tool, ToolName};
+pub use transfer::{FileTransfer, Transfer};
+pub use variate::{Share, Truncation, Variate};
+
+use crate::{Duration, IpVersion};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +30,8 @@ pub enum Transport {
     Udp,
     /// RFC 8684.
     Mptcp,
+    /// Echo requests and replies of RFC 792 and RFC 4443; only the tool `ping` sends them.
+    Icmp,
 }
 
 /// Traffic between two hosts.
@@ -22,7 +40,7 @@ pub enum Transport {
 pub struct Flow {
     /// Unique in the scenario.
     pub name: String,
-    /// The host that opens the connection: it sends a transfer, and the requests.
+    /// The host that opens the connection: it sends a transfer, the packets, and the requests.
     pub from: String,
     /// The host that accepts it.
     pub to: String,
@@ -33,6 +51,9 @@ pub struct Flow {
     /// When the flow starts, after the instant at which all are ready.
     #[serde(default)]
     pub start: Duration,
+    /// How the flow's sockets are set up.
+    #[serde(default, skip_serializing_if = "SocketOptions::is_default")]
+    pub socket: SocketOptions,
     /// What is sent.
     pub traffic: Traffic,
 }
@@ -44,50 +65,44 @@ pub enum Traffic {
     /// Bytes in one direction, as fast as the transport takes them.
     #[schemars(title = "TransferTraffic")]
     Transfer(Transfer),
-    /// A small message and its answer, one in flight.
+    /// A file in one direction, from disk to disk.
+    #[schemars(title = "FileTransferTraffic")]
+    FileTransfer(FileTransfer),
+    /// A message and its answer, one or several in flight.
     #[schemars(title = "RequestResponseTraffic")]
     RequestResponse(RequestResponse),
+    /// Packets in one direction, of sizes and at gaps that are constant or random.
+    #[schemars(title = "PacketsTraffic")]
+    Packets(Packets),
+    /// Requests of many sizes in random order on one connection.
+    #[schemars(title = "SweepTraffic")]
+    Sweep(Sweep),
+    /// Another program's traffic.
+    #[schemars(title = "ToolTraffic")]
+    Tool(Tool),
 }
-
-/// A bulk transfer. With a size alone: that many bytes, once. With a duration alone: one
-/// connection for that long. With both: transfers of that size, each on a new connection, one
-/// after the other; the last one that starts within the duration is completed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Transfer {
-    /// Bytes of one transfer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<Size>,
-    /// How long to go on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration: Option<Duration>,
-}
-
-/// Requests and responses on one connection.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RequestResponse {
-    /// Bytes of a request, at least 24 (it carries a number and two times).
-    pub request: Size,
-    /// Bytes of a response, at least 24.
-    pub response: Size,
-    /// How long to go on.
-    pub duration: Duration,
-    /// From one request to the next. Absent: the next follows the response at once. A response
-    /// that comes later than the interval delays the next request; none are sent in a burst after.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Duration>,
-}
-
-/// The smallest request or response: a number and two times, 8 bytes each.
-pub const MESSAGE_HEADER_BYTES: u64 = 24;
 
 impl Traffic {
     /// How long the flow goes on by its description, if that says so.
     pub fn duration(&self) -> Option<Duration> {
         match self {
             Self::Transfer(transfer) => transfer.duration,
-            Self::RequestResponse(exchange) => Some(exchange.duration),
+            Self::RequestResponse(exchange) => exchange.duration,
+            Self::Packets(packets) => packets.duration,
+            Self::Tool(tool) => tool.duration,
+            Self::FileTransfer(_) | Self::Sweep(_) => None,
+        }
+    }
+
+    /// Its name in documents.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Transfer(_) => "transfer",
+            Self::FileTransfer(_) => "file_transfer",
+            Self::RequestResponse(_) => "request_response",
+            Self::Packets(_) => "packets",
+            Self::Sweep(_) => "sweep",
+            Self::Tool(_) => "tool",
         }
     }
 }

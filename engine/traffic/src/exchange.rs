@@ -41,7 +41,8 @@ pub fn request(
             // A late response moves the schedule: no burst follows it.
             due = due.max(Instant::now()) + interval.as_std();
         }
-        if origin.elapsed() >= exchange.duration.as_std() {
+        let over = exchange.duration.is_some_and(|duration| origin.elapsed() >= duration.as_std());
+        if over || exchange.count == Some(number) {
             break;
         }
         let sent_ns = nanoseconds(origin.elapsed());

@@ -3,7 +3,7 @@
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use crate::{exchange, transfer};
-use anyhow::Result;
+use anyhow::{Result, bail};
 use nettrial_scenario::{FlowRecord, Traffic};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -16,6 +16,7 @@ pub fn run(side: &Side, destination: SocketAddr, sample_period: Duration) -> Res
     let figures = match &side.flow.traffic {
         Traffic::Transfer(settings) => transfer::send(side, settings, destination, &sampler)?,
         Traffic::RequestResponse(settings) => exchange::request(side, settings, destination, &sampler)?,
+        other => bail!("traffic of the kind {} is not carried", other.kind()),
     };
     Ok(figures.record(&side.flow, sampler.finish()))
 }

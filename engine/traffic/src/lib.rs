@@ -25,18 +25,21 @@ pub use agent::run as run_agent;
 pub use cookie::Cookie;
 pub use protocol::{Command, Connection, Order, PathMtu, Reply, Report, Side};
 
-use nettrial_scenario::{Flow, Problem, Transport};
+use nettrial_scenario::{Flow, Problem, Traffic, Transport};
 
 /// What of `flow` the agent cannot carry; empty if it can.
 pub fn problems(flow: &Flow) -> Vec<Problem> {
-    match flow.transport {
-        Transport::Tcp => Vec::new(),
-        Transport::Udp | Transport::Mptcp => vec![Problem::new(
-            "transport",
-            format!("flow {:?}", flow.name),
-            format!("{:?}", flow.transport).to_lowercase(),
-            "tcp",
-            "this version's agent carries TCP only",
-        )],
+    let object = format!("flow {:?}", flow.name);
+    let mut problems = Vec::new();
+    if flow.transport != Transport::Tcp {
+        let value = format!("{:?}", flow.transport).to_lowercase();
+        let hint = "this version's agent carries TCP only";
+        problems.push(Problem::new("transport", &object, value, "tcp", hint));
     }
+    if !matches!(flow.traffic, Traffic::Transfer(_) | Traffic::RequestResponse(_)) {
+        let legal = "transfer, request_response";
+        let hint = "this version's agent carries no other";
+        problems.push(Problem::new("traffic", &object, flow.traffic.kind(), legal, hint));
+    }
+    problems
 }

@@ -3,7 +3,7 @@
 use crate::cookie::Purpose;
 use crate::protocol::{Connection, Side};
 use crate::{exchange, tcp, transfer};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use nettrial_scenario::Traffic;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -42,6 +42,7 @@ fn serve(mut stream: &TcpStream, side: &Side) -> Result<()> {
         Purpose::Traffic => match &side.flow.traffic {
             Traffic::Transfer(_) => transfer::receive(stream),
             Traffic::RequestResponse(settings) => exchange::respond(stream, settings),
+            other => bail!("traffic of the kind {} is not carried", other.kind()),
         },
     }
 }

@@ -39,6 +39,8 @@ pub struct Side {
     pub address: IpAddr,
     /// This host's congestion control.
     pub congestion_control: String,
+    /// Whether both hosts read the same monotonic clock, so that one-way delays mean something.
+    pub one_clock: bool,
 }
 
 /// What an agent can be told to do.

@@ -129,6 +129,8 @@ impl State {
             min_rtt_us: if current.min_rtt_us == u32::MAX { 0 } else { current.min_rtt_us },
             cwnd_pkts: current.snd_cwnd,
             retransmissions_pkts: retransmissions - self.seen_retransmissions,
+            delivery_rate_bps: None,
+            subflow_bytes: Vec::new(),
         });
         self.seen_bytes = bytes;
         self.seen_retransmissions = retransmissions;

@@ -46,6 +46,7 @@ impl Durations {
         let percentile =
             |quantile| (self.histogram.value_at_quantile(quantile) as f64).clamp(minimum, maximum) / 1e3;
         let variance = if count > 1 { self.squares / (count - 1) as f64 } else { 0.0 };
+        let tail = |quantile, least| (count >= least).then(|| percentile(quantile));
         Distribution {
             count,
             mean: self.mean_ns / 1e3,
@@ -54,6 +55,9 @@ impl Durations {
             p50: percentile(0.50),
             p90: percentile(0.90),
             p99: percentile(0.99),
+            p99_9: tail(0.999, 1_000),
+            p99_99: tail(0.9999, 10_000),
+            p99_999: tail(0.99999, 100_000),
             maximum: maximum / 1e3,
         }
     }

@@ -54,6 +54,7 @@ fn check_link(scenario: &Scenario, link: &Link, problems: &mut Vec<Problem>) {
             ));
         }
     }
+    check_impairment(link, &object, problems);
     match link.queue {
         Some(QueueLimit::Packets(0) | QueueLimit::Bytes(Size(0))) => problems.push(Problem::new(
             "queue",
@@ -125,6 +126,34 @@ fn check_end(scenario: &Scenario, link: &str, end: &End, problems: &mut Vec<Prob
             "a switch has no addresses",
         )),
         _ => {}
+    }
+}
+
+fn check_impairment(link: &Link, object: &str, problems: &mut Vec<Problem>) {
+    let impairment = &link.impairment;
+    for (setting, probability) in [
+        ("loss", impairment.loss),
+        ("duplication", impairment.duplication),
+        ("reordering", impairment.reordering),
+    ] {
+        if !(0.0..=1.0).contains(&probability) {
+            problems.push(Problem::new(
+                setting,
+                object,
+                probability,
+                "0 to 1",
+                "it is a probability: 0.01 is one frame in a hundred",
+            ));
+        }
+    }
+    if impairment.reordering > 0.0 && impairment.reordering_delay.0 == 0 {
+        problems.push(Problem::new(
+            "reordering_delay",
+            object,
+            impairment.reordering_delay,
+            "above 0",
+            "a frame must be held back for later ones to overtake it",
+        ));
     }
 }
 

@@ -1,8 +1,12 @@
 //! What makes flows impossible.
 
+mod packets;
+mod socket;
+mod traffic;
+mod variate;
+
 use super::{Problem, hosts, is_name};
-use crate::workload::MESSAGE_HEADER_BYTES;
-use crate::{Flow, IpVersion, NodeKind, Scenario, Traffic};
+use crate::{Flow, IpVersion, NodeKind, Scenario};
 use std::collections::HashSet;
 
 /// Adds everything that is wrong with the flows of `scenario`.
@@ -56,47 +60,8 @@ fn check_flow(scenario: &Scenario, flow: &Flow, object: &str, problems: &mut Vec
     if flow.from == flow.to {
         problems.push(Problem::new("to", object, &flow.to, "another host", "a flow crosses the network"));
     }
-    match &flow.traffic {
-        Traffic::Transfer(transfer) => {
-            if transfer.size.is_none() && transfer.duration.is_none() {
-                problems.push(Problem::new(
-                    "traffic",
-                    object,
-                    "neither",
-                    "a size, a duration, or both",
-                    "a transfer must end",
-                ));
-            }
-            if transfer.size.is_some_and(|size| size.0 == 0) {
-                problems.push(Problem::new("size", object, "0 B", "1 B or more", "nothing would be sent"));
-            }
-        }
-        Traffic::RequestResponse(exchange) => {
-            for (setting, size) in [("request", exchange.request), ("response", exchange.response)] {
-                if !(MESSAGE_HEADER_BYTES..=1 << 20).contains(&size.0) {
-                    problems.push(Problem::new(
-                        setting,
-                        object,
-                        size,
-                        format!("{MESSAGE_HEADER_BYTES} B to 1 MiB"),
-                        "a message carries a number and two times, 8 bytes each",
-                    ));
-                }
-            }
-            if exchange.interval.is_some_and(|interval| interval.0 == 0) {
-                problems.push(Problem::new(
-                    "interval",
-                    object,
-                    "0 ns",
-                    "above 0",
-                    "leave it out for requests without a pause",
-                ));
-            }
-        }
-    }
-    if flow.traffic.duration().is_some_and(|duration| duration.0 == 0) {
-        problems.push(Problem::new("duration", object, "0 ns", "above 0", "nothing would be sent"));
-    }
+    traffic::check(flow, object, problems);
+    socket::check(flow, object, problems);
 }
 
 fn has_address(scenario: &Scenario, node: &str, version: IpVersion) -> bool {

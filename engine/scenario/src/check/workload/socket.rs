@@ -1,0 +1,48 @@
+//! What makes socket options impossible.
+
+use crate::check::Problem;
+use crate::{Flow, Traffic, Transport};
+
+/// Adds everything that is wrong with how the sockets of `flow` are set up.
+pub fn check(flow: &Flow, object: &str, problems: &mut Vec<Problem>) {
+    let options = &flow.socket;
+    let mut refuse = |setting: &str, value: String, legal: &str, hint: &str| {
+        problems.push(Problem::new(setting, object, value, legal, hint));
+    };
+    if matches!(flow.traffic, Traffic::Tool(_)) && !options.is_default() {
+        refuse(
+            "socket",
+            "options".into(),
+            "none with a tool",
+            "give them to the tool itself, among its arguments",
+        );
+        return;
+    }
+    if let Some(mss) = options.mss {
+        if flow.transport == Transport::Udp {
+            refuse("mss", mss.to_string(), "none over UDP", "only TCP has segments");
+        } else if !(88..=32_767).contains(&mss.0) {
+            refuse("mss", mss.to_string(), "88 B to 32767 B", "the kernel's TCP_MAXSEG takes no other");
+        }
+    }
+    if let Some(block) = options.block
+        && !(1..=16 << 20).contains(&block.0)
+    {
+        refuse("block", block.to_string(), "1 B to 16 MiB", "so much is handed to the kernel at a time");
+    }
+    if let Some(busy_poll) = options.busy_poll
+        && !(1_000..=1_000_000_000).contains(&busy_poll.0)
+    {
+        refuse("busy_poll", busy_poll.to_string(), "1 us to 1 s", "the kernel counts it in microseconds");
+    }
+    if options.zerocopy && !(matches!(flow.traffic, Traffic::Transfer(_)) && flow.transport == Transport::Tcp)
+    {
+        refuse("zerocopy", "true".into(), "false", "only transfers over TCP are sent without copying");
+    }
+    let datagrams = matches!(flow.traffic, Traffic::Packets(_)) && flow.transport == Transport::Udp;
+    for (setting, asked) in [("udp_gso", options.udp_gso), ("udp_gro", options.udp_gro)] {
+        if asked && !datagrams {
+            refuse(setting, "true".into(), "false", "only packets over UDP leave or arrive in bundles");
+        }
+    }
+}

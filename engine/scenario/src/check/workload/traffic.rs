@@ -1,0 +1,236 @@
+//! What makes a kind of traffic impossible.
+
+use super::packets;
+use crate::check::Problem;
+use crate::workload::MESSAGE_HEADER_BYTES;
+use crate::{
+    Answer, Connecting, Flow, IpVersion, RequestResponse, Sweep, Tool, ToolName, Traffic, Transfer, Transport,
+};
+
+/// The largest message over TCP.
+const LARGEST_MESSAGE_BYTES: u64 = 1 << 20;
+/// Measurements that a sweep may have.
+const MOST_MEASUREMENTS: u64 = 1_000_000;
+
+/// The most payload that one UDP datagram carries over `ip`, bytes (RFC 768, RFC 791, RFC 8200).
+pub fn largest_datagram(ip: IpVersion) -> u64 {
+    match ip {
+        IpVersion::V4 => 65_507,
+        IpVersion::V6 => 65_527,
+    }
+}
+
+/// The most payload that one message of `flow` carries.
+pub fn largest_message(flow: &Flow) -> u64 {
+    if flow.transport == Transport::Udp { largest_datagram(flow.ip) } else { LARGEST_MESSAGE_BYTES }
+}
+
+/// Adds everything that is wrong with what `flow` sends.
+pub fn check(flow: &Flow, object: &str, problems: &mut Vec<Problem>) {
+    let carries = carriers(&flow.traffic);
+    if !carries.contains(&flow.transport) {
+        let names: Vec<String> = carries.iter().map(|transport| name(*transport)).collect();
+        problems.push(Problem::new(
+            "transport",
+            object,
+            name(flow.transport),
+            names.join(", "),
+            format!("no other carries traffic of the kind {}", flow.traffic.kind()),
+        ));
+    }
+    match &flow.traffic {
+        Traffic::Transfer(transfer) => check_transfer(transfer, object, problems),
+        Traffic::FileTransfer(transfer) if transfer.file.is_empty() => {
+            problems.push(Problem::new("file", object, "none", "a file's path", "there is nothing to send"));
+        }
+        Traffic::FileTransfer(_) => {}
+        Traffic::RequestResponse(exchange) => check_exchange(flow, exchange, object, problems),
+        Traffic::Packets(settings) => packets::check(flow, settings, object, problems),
+        Traffic::Sweep(sweep) => check_sweep(flow, sweep, object, problems),
+        Traffic::Tool(tool) => check_tool(tool, object, problems),
+    }
+    if flow.traffic.duration().is_some_and(|duration| duration.0 == 0) {
+        problems.push(Problem::new("duration", object, "0 ns", "above 0", "nothing would be sent"));
+    }
+}
+
+fn name(transport: Transport) -> String {
+    format!("{transport:?}").to_lowercase()
+}
+
+/// The transports that carry a kind of traffic.
+fn carriers(traffic: &Traffic) -> &'static [Transport] {
+    use Transport::{Icmp, Mptcp, Tcp, Udp};
+    match traffic {
+        Traffic::Transfer(_) | Traffic::FileTransfer(_) => &[Tcp, Mptcp],
+        Traffic::RequestResponse(_) | Traffic::Packets(_) | Traffic::Sweep(_) => &[Tcp, Udp, Mptcp],
+        Traffic::Tool(tool) => match tool.tool {
+            ToolName::Iperf3 => &[Tcp, Udp, Mptcp],
+            ToolName::Netperf | ToolName::Ditg | ToolName::Sockperf => &[Tcp, Udp],
+            ToolName::Ping => &[Icmp],
+            ToolName::Exec => &[Tcp, Udp, Mptcp, Icmp],
+        },
+    }
+}
+
+fn check_transfer(transfer: &Transfer, object: &str, problems: &mut Vec<Problem>) {
+    if transfer.size.is_none() && transfer.duration.is_none() {
+        problems.push(Problem::new(
+            "traffic",
+            object,
+            "neither",
+            "a size, a duration, or both",
+            "a transfer must end",
+        ));
+    }
+    if transfer.size.is_some_and(|size| size.0 == 0) {
+        problems.push(Problem::new("size", object, "0 B", "1 B or more", "nothing would be sent"));
+    }
+}
+
+fn check_exchange(flow: &Flow, exchange: &RequestResponse, object: &str, problems: &mut Vec<Problem>) {
+    let largest = largest_message(flow);
+    for (setting, size) in [("request", exchange.request), ("response", exchange.response)] {
+        if !(MESSAGE_HEADER_BYTES..=largest).contains(&size.0) {
+            problems.push(Problem::new(
+                setting,
+                object,
+                size,
+                format!("{MESSAGE_HEADER_BYTES} B to {largest} B"),
+                "a message carries a number and two times, 8 bytes each; over UDP it is one datagram",
+            ));
+        }
+    }
+    check_end(exchange.duration.is_some(), exchange.count, object, problems);
+    if exchange.interval.is_some_and(|interval| interval.0 == 0) {
+        problems.push(Problem::new(
+            "interval",
+            object,
+            "0 ns",
+            "above 0",
+            "leave it out for requests without a pause",
+        ));
+    }
+    if !(1..=10_000).contains(&exchange.in_flight) {
+        problems.push(Problem::new(
+            "in_flight",
+            object,
+            exchange.in_flight,
+            "1 to 10000",
+            "so many requests may wait for their responses at a time",
+        ));
+    }
+    if exchange.connecting == Connecting::EachRequest {
+        if exchange.in_flight > 1 {
+            problems.push(Problem::new(
+                "in_flight",
+                object,
+                exchange.in_flight,
+                "1 where each request has a connection of its own",
+                "use several flows for connections at the same time",
+            ));
+        }
+        if flow.transport == Transport::Udp {
+            problems.push(Problem::new(
+                "connecting",
+                object,
+                "each_request",
+                "once",
+                "UDP has no connections",
+            ));
+        }
+    }
+}
+
+/// Adds what is wrong with how a flow ends: by a duration, a count, or both.
+pub fn check_end(has_duration: bool, count: Option<u64>, object: &str, problems: &mut Vec<Problem>) {
+    if !has_duration && count.is_none() {
+        problems.push(Problem::new(
+            "traffic",
+            object,
+            "neither",
+            "a duration, a count, or both",
+            "the flow must end",
+        ));
+    }
+    if count == Some(0) {
+        problems.push(Problem::new("count", object, 0, "1 or more", "nothing would be sent"));
+    }
+}
+
+fn check_sweep(flow: &Flow, sweep: &Sweep, object: &str, problems: &mut Vec<Problem>) {
+    let largest = largest_message(flow);
+    for (setting, size) in [("first", sweep.first), ("last", sweep.last)] {
+        if !(MESSAGE_HEADER_BYTES..=largest).contains(&size.0) {
+            problems.push(Problem::new(
+                setting,
+                object,
+                size,
+                format!("{MESSAGE_HEADER_BYTES} B to {largest} B"),
+                "a request carries a number and two times, 8 bytes each; over UDP it is one datagram",
+            ));
+        }
+    }
+    if sweep.last.0 < sweep.first.0 {
+        problems.push(Problem::new(
+            "last",
+            object,
+            sweep.last,
+            format!("{} or more", sweep.first),
+            "sizes go from the first to the last",
+        ));
+    }
+    if sweep.bytes.0 == 0 {
+        problems.push(Problem::new("bytes", object, "0 B", "1 B or more", "nothing would be sent"));
+    }
+    if sweep.step.0 == 0 || sweep.repeats == 0 {
+        problems.push(Problem::new(
+            if sweep.step.0 == 0 { "step" } else { "repeats" },
+            object,
+            0,
+            "1 or more",
+            "nothing would be sent",
+        ));
+        return;
+    }
+    let sizes = sweep.last.0.saturating_sub(sweep.first.0) / sweep.step.0 + 1;
+    let measurements = sizes.saturating_mul(sweep.repeats.into());
+    if measurements > MOST_MEASUREMENTS {
+        problems.push(Problem::new(
+            "step",
+            object,
+            sweep.step,
+            format!("so that sizes × repeats is at most {MOST_MEASUREMENTS}; it is {measurements}"),
+            "take a larger step, or fewer repeats",
+        ));
+    }
+    if sweep.answer == Answer::Echo && sweep.last.0 > largest {
+        problems.push(Problem::new("answer", object, "echo", "acknowledgment", "the echo would not fit"));
+    }
+}
+
+fn check_tool(tool: &Tool, object: &str, problems: &mut Vec<Problem>) {
+    let mut refuse = |setting: &str, value: String, legal: &str, hint: &str| {
+        problems.push(Problem::new(setting, object, value, legal, hint));
+    };
+    match tool.tool {
+        ToolName::Exec => {
+            if tool.arguments.is_empty() {
+                refuse("arguments", "none".into(), "a command and its arguments", "there is nothing to run");
+            }
+        }
+        _ if tool.duration.is_none() => {
+            refuse("duration", "none".into(), "how long the tool sends", "without it each tool has its own");
+        }
+        _ => {}
+    }
+    if tool.request_response && tool.tool != ToolName::Netperf {
+        let value = format!("{:?}", tool.tool).to_lowercase();
+        refuse("request_response", value, "only with netperf", "ping and sockperf always send requests");
+    }
+    if let Some(rate) = tool.rate
+        && matches!(tool.tool, ToolName::Ping | ToolName::Netperf | ToolName::Exec)
+    {
+        refuse("rate", rate.to_string(), "none with this tool", "it has no rate option");
+    }
+}

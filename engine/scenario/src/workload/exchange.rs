@@ -1,0 +1,61 @@
+//! Requests and responses.
+
+use crate::{Duration, Size};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The smallest request, response or packet: a number and two times, 8 bytes each.
+pub const MESSAGE_HEADER_BYTES: u64 = 24;
+
+/// How often a connection is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Connecting {
+    /// Once, for all requests.
+    #[default]
+    Once,
+    /// For each request; the round-trip time then starts with the call to connect.
+    EachRequest,
+}
+
+/// Requests and responses, ended by a duration, a count, or whichever of both comes first. Over UDP each
+/// is one datagram, and a request that is not answered within a second is counted as lost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestResponse {
+    /// Bytes of a request, at least 24 (it carries a number and two times).
+    pub request: Size,
+    /// Bytes of a response, at least 24.
+    pub response: Size,
+    /// How long to go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Duration>,
+    /// How many requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    /// From one request to the next. Absent: the next follows a response at once. A response that
+    /// comes later than the interval delays the next request; none are sent in a burst after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Duration>,
+    /// Requests that may wait for their responses at a time.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub in_flight: u32,
+    /// How often a connection is opened.
+    #[serde(default, skip_serializing_if = "is_once")]
+    pub connecting: Connecting,
+}
+
+fn one() -> u32 {
+    1
+}
+
+// serde asks for a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_one(value: &u32) -> bool {
+    *value == 1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_once(value: &Connecting) -> bool {
+    *value == Connecting::Once
+}

@@ -1,0 +1,38 @@
+//! How a flow's sockets are set up.
+
+use crate::{Duration, Size};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Socket options of a flow, at both hosts; each changes what the flow costs or what is on the wire,
+/// and so can be a factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SocketOptions {
+    /// The largest TCP segment to announce and to send, bytes of payload (TCP_MAXSEG, tcp(7)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mss: Option<Size>,
+    /// Bytes handed to the kernel at a time by a transfer; 128 KiB where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<Size>,
+    /// How long a read polls the interface before it sleeps (SO_BUSY_POLL, socket(7)). A virtual link
+    /// has nothing to poll, so in the lab the reader itself tries again for that long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_poll: Option<Duration>,
+    /// Transfers send without copying (MSG_ZEROCOPY, Linux Documentation/networking/msg_zerocopy.rst).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub zerocopy: bool,
+    /// UDP packets of one size leave in bundles that the kernel cuts (UDP_SEGMENT, udp(7)).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub udp_gso: bool,
+    /// UDP packets arrive in bundles that the kernel joined (UDP_GRO, udp(7)).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub udp_gro: bool,
+}
+
+impl SocketOptions {
+    /// Whether nothing is asked for.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}

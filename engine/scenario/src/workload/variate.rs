@@ -1,0 +1,140 @@
+//! Random quantities: of sizes (in bytes) and times, each with a unit of its own in the document.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A constant or random quantity: a distribution, its parameters, and where it is cut off. What is cut
+/// off is drawn again, so the rest keeps its shape (a truncated distribution). Without a truncation,
+/// draws below zero and means that do not exist are errors, not surprises.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "{T}Variate")]
+#[serde(tag = "distribution", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Variate<T> {
+    /// Always the same.
+    #[schemars(title = "Constant")]
+    Constant {
+        /// The value.
+        value: T,
+    },
+    /// Each value between two bounds as likely as another.
+    #[schemars(title = "Uniform")]
+    Uniform {
+        /// The smallest.
+        minimum: T,
+        /// The largest.
+        maximum: T,
+    },
+    /// Gaps of a Poisson process: density exp(−x/mean)/mean.
+    #[schemars(title = "Exponential")]
+    Exponential {
+        /// The mean, before truncation.
+        mean: T,
+        /// Where it is cut off.
+        #[serde(default, skip_serializing_if = "Truncation::is_none")]
+        truncation: Truncation<T>,
+    },
+    /// The bell curve. It needs a minimum of zero or more.
+    #[schemars(title = "Normal")]
+    Normal {
+        /// The mean, before truncation.
+        mean: T,
+        /// The standard deviation, before truncation.
+        deviation: T,
+        /// Where it is cut off.
+        #[serde(default, skip_serializing_if = "Truncation::is_none")]
+        truncation: Truncation<T>,
+    },
+    /// P(X > x) = (scale/x)^shape for x ≥ scale. Its mean exists for a shape above 1.
+    #[schemars(title = "Pareto")]
+    Pareto {
+        /// The smallest value.
+        scale: T,
+        /// The tail's exponent.
+        shape: f64,
+        /// Where it is cut off.
+        #[serde(default, skip_serializing_if = "Truncation::is_none")]
+        truncation: Truncation<T>,
+    },
+    /// Density ∝ 1/(1 + ((x − location)/scale)²). It has no mean unless cut off on both sides.
+    #[schemars(title = "Cauchy")]
+    Cauchy {
+        /// The median, before truncation.
+        location: T,
+        /// Half the width at half the height.
+        scale: T,
+        /// Where it is cut off.
+        #[serde(default, skip_serializing_if = "Truncation::is_none")]
+        truncation: Truncation<T>,
+    },
+    /// Density ∝ x^(shape − 1) exp(−x/scale).
+    #[schemars(title = "Gamma")]
+    Gamma {
+        /// The shape.
+        shape: f64,
+        /// The scale; the mean is shape × scale.
+        scale: T,
+        /// Where it is cut off.
+        #[serde(default, skip_serializing_if = "Truncation::is_none")]
+        truncation: Truncation<T>,
+    },
+    /// P(X > x) = exp(−(x/scale)^shape).
+    #[schemars(title = "Weibull")]
+    Weibull {
+        /// The shape.
+        shape: f64,
+        /// The scale.
+        scale: T,
+        /// Where it is cut off.
+        #[serde(default, skip_serializing_if = "Truncation::is_none")]
+        truncation: Truncation<T>,
+    },
+    /// A few values, each with its share, such as an Internet mix (IMIX, RFC 6985).
+    #[schemars(title = "Mix")]
+    Mix {
+        /// The values.
+        shares: Vec<Share<T>>,
+    },
+    /// These values in this order, again from the first after the last.
+    #[schemars(title = "Listed")]
+    Listed {
+        /// The values.
+        values: Vec<T>,
+    },
+}
+
+/// Where a distribution is cut off, bounds included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "{T}Truncation")]
+#[serde(deny_unknown_fields)]
+pub struct Truncation<T> {
+    /// The smallest value kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum: Option<T>,
+    /// The largest value kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maximum: Option<T>,
+}
+
+/// A value of a mix.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "{T}Share")]
+#[serde(deny_unknown_fields)]
+pub struct Share<T> {
+    /// The value.
+    pub value: T,
+    /// How often it comes, in proportion to the others' shares.
+    pub share: f64,
+}
+
+impl<T> Default for Truncation<T> {
+    fn default() -> Self {
+        Self { minimum: None, maximum: None }
+    }
+}
+
+impl<T> Truncation<T> {
+    /// Whether nothing is cut off.
+    pub fn is_none(&self) -> bool {
+        self.minimum.is_none() && self.maximum.is_none()
+    }
+}
