@@ -223,10 +223,12 @@ fn expected_options(scenario: &Scenario, flow: &Flow) -> Vec<&'static str> {
     options.into_iter().filter(|(_, both)| *both).map(|(name, _)| name).collect()
 }
 
-/// The payload of a full segment that the path's MTU and the two stacks imply (RFC 9293 section 3.7.1).
+/// The payload of a full segment that the path's MTU, the two stacks (RFC 9293 section 3.7.1) and the
+/// flow's own limit imply.
 fn expected_mss(scenario: &Scenario, flow: &Flow, destination: IpAddr) -> Option<u64> {
     let mtu = Paths::new(scenario).path_mtu(&flow.from, destination)?;
-    mtu.checked_sub(segment_headers(scenario, flow))
+    let implied = mtu.checked_sub(segment_headers(scenario, flow))?;
+    Some(flow.socket.mss.map_or(implied, |limit| limit.0.min(implied)))
 }
 
 /// The address that `host` uses for IP version `version`.

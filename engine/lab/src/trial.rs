@@ -9,6 +9,7 @@ use crate::processors::{self, Placement, Reading, Use};
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::{
     Absence, EndRecord, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, Record, Scenario, Traffic,
+    Transport,
 };
 use nettrial_traffic::{Command, Cookie, Reply, Side};
 use nix::time::{ClockId, clock_gettime};
@@ -109,10 +110,17 @@ fn prepare<'a>(
         };
         let destination = SocketAddr::new(target, port);
         let sender = side(&flow.from)?;
-        findings.connection(agents, scenario, flow, &sender, destination)?;
+        if has_connection(flow) {
+            findings.connection(agents, scenario, flow, &sender, destination)?;
+        }
         ready.push(Ready { flow, side: sender, destination });
     }
     Ok(ready)
+}
+
+/// Whether the agents open TCP connections of `flow` that can be looked at before the traffic.
+fn has_connection(flow: &Flow) -> bool {
+    matches!(flow.transport, Transport::Tcp | Transport::Mptcp) && !matches!(flow.traffic, Traffic::Tool(_))
 }
 
 /// Starts all flows at once and waits for the last to end.
