@@ -1,7 +1,10 @@
 //! Summaries of many values in constant memory, and jitter.
 
-use hdrhistogram::Histogram;
-use nettrial_scenario::Distribution;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram as HdrHistogram;
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use nettrial_scenario::{Distribution, Histogram};
 
 /// Significant decimal digits of a percentile.
 const PERCENTILE_DIGITS: u8 = 3;
@@ -9,7 +12,7 @@ const PERCENTILE_DIGITS: u8 = 3;
 /// Gathers durations. Mean and deviation are exact (Welford's update); percentiles come from an HDR
 /// histogram with [`PERCENTILE_DIGITS`] significant digits.
 pub struct Durations {
-    histogram: Histogram<u64>,
+    histogram: HdrHistogram<u64>,
     minimum_ns: u64,
     maximum_ns: u64,
     mean_ns: f64,
@@ -19,7 +22,7 @@ pub struct Durations {
 impl Default for Durations {
     fn default() -> Self {
         let histogram =
-            Histogram::new(PERCENTILE_DIGITS).expect("the number of digits is in the library's range");
+            HdrHistogram::new(PERCENTILE_DIGITS).expect("the number of digits is in the library's range");
         Self { histogram, minimum_ns: u64::MAX, maximum_ns: 0, mean_ns: 0.0, squares: 0.0 }
     }
 }
@@ -60,6 +63,18 @@ impl Durations {
             p99_999: tail(0.99999, 100_000),
             maximum: maximum / 1e3,
         }
+    }
+
+    /// All values, nanoseconds, in the record's encoding; `None` without any.
+    pub fn histogram(&self) -> Option<Histogram> {
+        if self.histogram.is_empty() {
+            return None;
+        }
+        let mut encoded = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&self.histogram, &mut encoded)
+            .expect("a histogram that fits in memory can be written to it");
+        Some(Histogram(STANDARD.encode(encoded)))
     }
 }
 
@@ -112,6 +127,24 @@ mod tests {
         assert!((summary.deviation - (32.0f64 / 7.0).sqrt()).abs() < 1e-9);
         assert!((summary.p50 - 4.0).abs() < 0.01, "{}", summary.p50);
         assert_eq!(Durations::default().distribution_us(), Distribution::default());
+    }
+
+    #[test]
+    fn a_histogram_decodes_to_what_was_recorded() {
+        let mut durations = Durations::default();
+        assert_eq!(durations.histogram(), None);
+        for value in [0, 1, 999, 12_345, 12_345, 5_000_000_000] {
+            durations.record(value);
+        }
+        let text = durations.histogram().unwrap().0;
+        // The beginning that every V2 histogram compressed by zlib has: its cookie, 0x1c849314.
+        assert!(text.starts_with("HISTF"), "{text}");
+        let bytes = STANDARD.decode(text).unwrap();
+        let decoded: HdrHistogram<u64> =
+            hdrhistogram::serialization::Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+        assert_eq!(decoded, durations.histogram);
+        assert_eq!((decoded.len(), decoded.count_at(12_345), decoded.sigfig()), (6, 2, PERCENTILE_DIGITS));
+        assert!(decoded.equivalent(decoded.max(), 5_000_000_000));
     }
 
     #[test]
