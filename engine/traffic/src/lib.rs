@@ -17,9 +17,13 @@ mod listener;
 mod path_mtu;
 mod protocol;
 mod sampler;
+#[allow(dead_code)]
+mod sequence;
 mod statistics;
 mod tcp;
 mod transfer;
+#[allow(dead_code)]
+mod variate;
 
 pub use agent::run as run_agent;
 pub use cookie::Cookie;

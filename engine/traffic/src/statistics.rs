@@ -39,6 +39,11 @@ impl Durations {
         self.squares += difference * (value - self.mean_ns);
     }
 
+    /// Adds a duration that came `count` times, for percentiles only.
+    fn record_many(&mut self, value_ns: u64, count: u64) {
+        self.histogram.record_n(value_ns, count).expect("a histogram made by `new` grows with its values");
+    }
+
     /// The summary, in microseconds.
     pub fn distribution_us(&self) -> Distribution {
         let count = self.histogram.len();
@@ -75,6 +80,57 @@ impl Durations {
             .serialize(&self.histogram, &mut encoded)
             .expect("a histogram that fits in memory can be written to it");
         Some(Histogram(STANDARD.encode(encoded)))
+    }
+}
+
+/// Gathers transit times whose zero means nothing, for their excess over the smallest (RFC 5481 section
+/// 4.2, packet delay variation).
+///
+/// The smallest is known only at the end, so values are kept by their distance from the first one, above
+/// and below it apart. A percentile is then right to three digits, or to a thousandth of the first
+/// value's own excess where that is more.
+#[derive(Default)]
+pub struct Variation {
+    first_ns: Option<i64>,
+    above: Durations,
+    below: Durations,
+    sum_ns: f64,
+    squares: f64,
+}
+
+impl Variation {
+    /// Adds a transit time in nanoseconds.
+    pub fn record(&mut self, transit_ns: i64) {
+        let first = *self.first_ns.get_or_insert(transit_ns);
+        let distance = transit_ns.wrapping_sub(first);
+        let side = if distance < 0 { &mut self.below } else { &mut self.above };
+        side.record(distance.unsigned_abs());
+        self.sum_ns += distance as f64;
+        self.squares += distance as f64 * distance as f64;
+    }
+
+    /// The smallest transit time, nanoseconds.
+    pub fn smallest_ns(&self) -> Option<i64> {
+        Some(self.first_ns?.wrapping_sub_unsigned(self.below.maximum_ns))
+    }
+
+    /// The summary of the excess over the smallest, microseconds; `None` without any.
+    pub fn distribution_us(&self) -> Option<Distribution> {
+        self.first_ns?;
+        let depth = self.below.maximum_ns;
+        let mut excess = Durations::default();
+        for value in self.below.histogram.iter_recorded() {
+            excess.record_many(depth.saturating_sub(value.value_iterated_to()), value.count_at_value());
+        }
+        for value in self.above.histogram.iter_recorded() {
+            excess.record_many(value.value_iterated_to() + depth, value.count_at_value());
+        }
+        let count = excess.histogram.len() as f64;
+        excess.minimum_ns = 0;
+        excess.maximum_ns = self.above.maximum_ns + depth;
+        excess.mean_ns = self.sum_ns / count + depth as f64;
+        excess.squares = (self.squares - self.sum_ns * self.sum_ns / count).max(0.0);
+        Some(excess.distribution_us())
     }
 }
 
@@ -157,6 +213,23 @@ mod tests {
         // |D| is 16 us twice: J = 1, then 1 + 15/16.
         assert_eq!(jitter.rfc3550_us(), Some(1.9375));
         assert_eq!(jitter.difference_mean_us(), Some(16.0));
+    }
+
+    #[test]
+    fn delay_variation_is_the_excess_over_the_smallest_whatever_the_clocks() {
+        assert_eq!(Variation::default().distribution_us(), None);
+        for offset in [0, -1_700_000_000_000_000_000, 1_700_000_000_000_000_000] {
+            let mut variation = Variation::default();
+            for transit in [70_000, 50_000, 60_000, 20_000, 90_000] {
+                variation.record(transit + offset);
+            }
+            let summary = variation.distribution_us().unwrap();
+            assert_eq!((summary.count, summary.minimum, summary.maximum), (5, 0.0, 70.0));
+            assert!((summary.mean - 38.0).abs() < 1e-6, "{}", summary.mean);
+            assert!((summary.deviation - 670.0f64.sqrt()).abs() < 1e-6, "{}", summary.deviation);
+            assert!((summary.p50 - 40.0).abs() < 0.1, "{}", summary.p50);
+            assert_eq!(variation.smallest_ns(), Some(20_000 + offset));
+        }
     }
 
     #[test]
