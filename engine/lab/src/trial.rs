@@ -230,11 +230,11 @@ fn hosts(
     (hosts.collect(), absent)
 }
 
-/// Payload bytes of the transfers that `host` sent or received.
+/// Payload bytes of the transfers and packets that `host` sent or received.
 fn transferred(scenario: &Scenario, host: &str, flows: &[FlowRecord]) -> u64 {
     let of_host = |(flow, record): (&Flow, &FlowRecord)| {
-        let counts = matches!(flow.traffic, Traffic::Transfer(_)) && (flow.from == host || flow.to == host);
-        counts.then_some(record.bytes)
+        let counts = matches!(flow.traffic, Traffic::Transfer(_) | Traffic::Packets(_));
+        (counts && (flow.from == host || flow.to == host)).then_some(record.bytes)
     };
     scenario.workload.iter().zip(flows).filter_map(of_host).sum()
 }

@@ -2,7 +2,7 @@
 
 use crate::protocol::Side;
 use crate::sampler::Sampler;
-use crate::{exchange, transfer};
+use crate::{exchange, packets, transfer};
 use anyhow::{Result, bail};
 use nettrial_scenario::{FlowRecord, Traffic};
 use std::net::SocketAddr;
@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 pub fn run(side: &Side, destination: SocketAddr, sample_period: Duration) -> Result<FlowRecord> {
     let origin = Instant::now();
     std::thread::sleep(side.flow.start.as_std());
+    if let Traffic::Packets(settings) = &side.flow.traffic {
+        return packets::send(side, settings, destination, origin, sample_period);
+    }
     let sampler = Sampler::start(origin, sample_period);
     let figures = match &side.flow.traffic {
         Traffic::Transfer(settings) => transfer::send(side, settings, destination, &sampler)?,

@@ -2,28 +2,29 @@
 //!
 //! An agent is controlled over its standard input and output by whoever started it ([`run_agent`]): it
 //! has no control port. Data ports are opened for one trial and serve only connections that begin
-//! with that trial's secret [`Cookie`]. All figures of a flow are taken at its sender; the receiver
-//! confirms what it read, and stamps the requests it answers.
+//! with that trial's secret [`Cookie`]. A flow's figures are put together at its sender; the receiver
+//! confirms what it read, stamps the requests it answers, and reports on the packets that arrived.
 //!
 //! Each transport and each kind of traffic is one module behind [`flow::run`] (the sender's side) and
 //! [`listener`] (the receiver's); [`problems`] names what is not carried.
 
 mod agent;
+mod clock;
 mod cookie;
 mod exchange;
 mod figures;
 mod flow;
 mod listener;
+mod packets;
 mod path_mtu;
 mod protocol;
 mod sampler;
-#[allow(dead_code)]
 mod sequence;
 mod statistics;
 mod tcp;
 mod transfer;
-#[allow(dead_code)]
 mod variate;
+mod wire;
 
 pub use agent::run as run_agent;
 pub use cookie::Cookie;
@@ -35,13 +36,14 @@ use nettrial_scenario::{Flow, Problem, Traffic, Transport};
 pub fn problems(flow: &Flow) -> Vec<Problem> {
     let object = format!("flow {:?}", flow.name);
     let mut problems = Vec::new();
-    if flow.transport != Transport::Tcp {
+    let is_packets = matches!(flow.traffic, Traffic::Packets(_));
+    if flow.transport != Transport::Tcp && !is_packets {
         let value = format!("{:?}", flow.transport).to_lowercase();
-        let hint = "this version's agent carries TCP only";
+        let hint = "this version's agent carries other traffic than packets over TCP only";
         problems.push(Problem::new("transport", &object, value, "tcp", hint));
     }
-    if !matches!(flow.traffic, Traffic::Transfer(_) | Traffic::RequestResponse(_)) {
-        let legal = "transfer, request_response";
+    if !matches!(flow.traffic, Traffic::Transfer(_) | Traffic::RequestResponse(_) | Traffic::Packets(_)) {
+        let legal = "transfer, request_response, packets";
         let hint = "this version's agent carries no other";
         problems.push(Problem::new("traffic", &object, flow.traffic.kind(), legal, hint));
     }

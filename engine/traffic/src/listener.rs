@@ -2,7 +2,7 @@
 
 use crate::cookie::Purpose;
 use crate::protocol::{Connection, Side};
-use crate::{exchange, tcp, transfer};
+use crate::{exchange, packets, tcp, transfer};
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::Traffic;
 use std::io::{Read, Write};
@@ -42,6 +42,7 @@ fn serve(mut stream: &TcpStream, side: &Side) -> Result<()> {
         Purpose::Traffic => match &side.flow.traffic {
             Traffic::Transfer(_) => transfer::receive(stream),
             Traffic::RequestResponse(settings) => exchange::respond(stream, settings),
+            Traffic::Packets(settings) => packets::receive(stream, side, settings),
             other => bail!("traffic of the kind {} is not carried", other.kind()),
         },
     }

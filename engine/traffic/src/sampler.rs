@@ -33,6 +33,7 @@ pub struct Sampler {
 }
 
 /// A flow's transport state over its life.
+#[derive(Default)]
 pub struct Samples {
     /// Smoothed round-trip times of all samples.
     pub srtt_us: Distribution,

@@ -207,7 +207,10 @@ mod tests {
 
     /// What a network may make of packets 0 to `sent`: each lost or not, again or not, held back or not.
     fn network() -> impl Strategy<Value = (u64, Vec<u64>)> {
-        let fates = (prop_oneof![Just(1u64), Just(63), Just(65_536)], prop::collection::vec((0..4u8, 0..9u64), 0..400));
+        let fates = (
+            prop_oneof![Just(1u64), Just(63), Just(65_536)],
+            prop::collection::vec((0..4u8, 0..9u64), 0..400),
+        );
         fates.prop_map(|(stride, fates)| {
             // A stride spreads the numbers over words and chunks; those between are lost.
             let mut arrivals = Vec::new();

@@ -123,11 +123,11 @@ impl Variation {
             excess.record_many(depth.saturating_sub(value.value_iterated_to()), value.count_at_value());
         }
         for value in self.above.histogram.iter_recorded() {
-            excess.record_many(value.value_iterated_to() + depth, value.count_at_value());
+            excess.record_many(value.value_iterated_to().saturating_add(depth), value.count_at_value());
         }
         let count = excess.histogram.len() as f64;
         excess.minimum_ns = 0;
-        excess.maximum_ns = self.above.maximum_ns + depth;
+        excess.maximum_ns = self.above.maximum_ns.saturating_add(depth);
         excess.mean_ns = self.sum_ns / count + depth as f64;
         excess.squares = (self.squares - self.sum_ns * self.sum_ns / count).max(0.0);
         Some(excess.distribution_us())
@@ -230,6 +230,15 @@ mod tests {
             assert!((summary.p50 - 40.0).abs() < 0.1, "{}", summary.p50);
             assert_eq!(variation.smallest_ns(), Some(20_000 + offset));
         }
+    }
+
+    #[test]
+    fn absurd_transit_times_are_summed_up_as_well() {
+        let mut variation = Variation::default();
+        for transit in [0, i64::MAX, i64::MIN, -1, 1] {
+            variation.record(transit);
+        }
+        assert_eq!(variation.distribution_us().unwrap().count, 5);
     }
 
     #[test]

@@ -51,8 +51,7 @@ fn fits(name: &str, make: Make, law: &impl ContinuousCDF<f64, f64>, bounds: (f64
 fn every_continuous_law_is_that_of_its_theory() {
     let exponential = |truncation| Variate::Exponential { mean: UNIT, truncation };
     fits("exponential", exponential, &theory::Exp::new(1.0).unwrap(), (0.2, 1.5), true);
-    let normal =
-        |truncation| Variate::Normal { mean: UNIT, deviation: Duration(UNIT.0 / 2), truncation };
+    let normal = |truncation| Variate::Normal { mean: UNIT, deviation: Duration(UNIT.0 / 2), truncation };
     fits("normal", normal, &theory::Normal::new(1.0, 0.5).unwrap(), (0.0, 1.8), false);
     let pareto = |truncation| Variate::Pareto { scale: UNIT, shape: 1.5, truncation };
     fits("pareto", pareto, &theory::Pareto::new(1.0, 1.5).unwrap(), (1.2, 9.0), true);

@@ -1,0 +1,118 @@
+//! Packets in one direction, of constant or random sizes and gaps: datagrams over UDP, messages over TCP
+//! and MPTCP.
+//!
+//! The sender keeps to a schedule whatever becomes of its packets (open loop): one that departs late
+//! does not move those after it. Paced packets are stamped as they are handed to the kernel, alone or
+//! few at a time; without a pace all of a batch bear the moment at which it was handed over.
+
+mod arrivals;
+mod batch;
+mod datagrams;
+mod header;
+mod inbox;
+mod outbox;
+mod pacer;
+mod schedule;
+mod sender;
+mod stream;
+
+use crate::clock;
+use crate::cookie::Purpose;
+use crate::figures::Figures;
+use crate::protocol::Side;
+use crate::sampler::{Sampler, Samples};
+use crate::tcp;
+use crate::variate::largest;
+use anyhow::{Context, Result};
+use arrivals::Received;
+use batch::Batch;
+use nettrial_scenario::{FlowRecord, Packets, Transport};
+use schedule::Schedule;
+use sender::{Sampling, Sent};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Messages written with one call at most.
+const MESSAGES_TOGETHER: usize = 64;
+
+/// Sends the flow's packets and gives its record. Intervals of `period` count from `origin`.
+pub fn send(
+    side: &Side,
+    packets: &Packets,
+    destination: SocketAddr,
+    origin: Instant,
+    period: Duration,
+) -> Result<FlowRecord> {
+    let mut schedule = Schedule::new(packets)?;
+    let largest = largest_packet(packets)?;
+    if side.flow.transport == Transport::Udp {
+        let sampling = Sampling {
+            origin_ns: clock::now_ns().saturating_sub(u64::try_from(origin.elapsed().as_nanos())?),
+            period_ns: u64::try_from(period.as_nanos())?,
+        };
+        let (mut sent, received) = datagrams::send(side, &mut schedule, largest, destination, sampling)?;
+        let samples = Samples { intervals: std::mem::take(&mut sent.intervals), ..Samples::default() };
+        let mut record = record(side, Figures::default(), samples, &sent, &received);
+        record.packets = Some(received.packets);
+        record.ip_bytes = Some(sent.weight.ip_bytes);
+        record.wire_bytes = Some(sent.weight.wire_bytes);
+        return Ok(record);
+    }
+    let sampler = Sampler::start(origin, period);
+    let mut figures = Figures::default();
+    let (stream, connect_time) = tcp::connect(side, destination, Purpose::Traffic)?;
+    stream.set_nodelay(true).context("setting TCP_NODELAY")?;
+    let stream = Arc::new(stream);
+    sampler.opened(Arc::clone(&stream));
+    figures.opened(&stream, connect_time)?;
+    let mut batch = Batch::new(MESSAGES_TOGETHER, largest, header::tag(&side.cookie));
+    // The sampler gives the intervals: what was acknowledged, not what was written.
+    let unsampled = Sampling { origin_ns: 0, period_ns: u64::MAX };
+    let sent = sender::send(&mut schedule, &mut batch, &mut &*stream, unsampled, None)?;
+    let received = stream::finish(&stream)?;
+    stream::verify(sent.packets, &received)?;
+    sampler.closing()?;
+    Ok(record(side, figures, sampler.finish(), &sent, &received))
+}
+
+/// Receives the packets of a connection that was admitted.
+pub fn receive(stream: &TcpStream, side: &Side, packets: &Packets) -> Result<()> {
+    let largest = largest_packet(packets)?;
+    match side.flow.transport {
+        Transport::Udp => datagrams::receive(stream, side, largest),
+        _ => stream::receive(stream, side, largest),
+    }
+}
+
+/// Bytes of the largest packet of the flow, which the scenario's check has bounded.
+fn largest_packet(packets: &Packets) -> Result<usize> {
+    let bytes = largest(&packets.size).context("packets without a largest size")?;
+    usize::try_from(bytes).context("a packet's size")
+}
+
+/// The record that every transport gives.
+fn record(
+    side: &Side,
+    mut figures: Figures,
+    samples: Samples,
+    sent: &Sent,
+    received: &Received,
+) -> FlowRecord {
+    let active_ns = received.active_ns(sent.first_departure_ns, side.one_clock);
+    figures.bytes = received.bytes;
+    figures.active = Duration::from_nanos(active_ns);
+    FlowRecord {
+        goodput_bps: (active_ns > 0).then(|| received.bytes as f64 * 8e9 / active_ns as f64),
+        owd_us: received.owd_us,
+        owd_histogram: received.owd_histogram.clone(),
+        delay_variation_us: received.delay_variation_us,
+        jitter_rfc3550_us: received.jitter_rfc3550_us,
+        delay_difference_mean_us: received.delay_difference_mean_us,
+        pacing: sent.pacing,
+        ..figures.record(&side.flow, samples)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! What arrived, by the receiver; sent to the sender as one line of JSON at the end.
+
+use super::header::Header;
+use crate::sequence::{Arrival, Sequence};
+use crate::statistics::{Durations, Jitter, Variation};
+use nettrial_scenario::{Distribution, Histogram, PacketCounts};
+use serde::{Deserialize, Serialize};
+
+/// Gathers the arrivals of a flow's packets.
+#[derive(Default)]
+pub struct Arrivals {
+    one_clock: bool,
+    sequence: Sequence,
+    bytes: u64,
+    last_ns: u64,
+    delay: Durations,
+    variation: Variation,
+    jitter: Jitter,
+}
+
+/// The receiver's figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Received {
+    /// Bytes of packets that arrived, each counted once.
+    pub bytes: u64,
+    /// The last arrival, by the receiver's monotonic clock; 0 without any.
+    pub last_arrival_ns: u64,
+    /// The smallest difference of an arrival and its departure, each by its host's clock.
+    pub smallest_transit_ns: Option<i64>,
+    /// What became of the packets.
+    pub packets: PacketCounts,
+    /// One-way delay, where the clocks are one.
+    pub owd_us: Option<Distribution>,
+    /// The same in full.
+    pub owd_histogram: Option<Histogram>,
+    /// One-way delay above the smallest.
+    pub delay_variation_us: Option<Distribution>,
+    /// RFC 3550's jitter.
+    pub jitter_rfc3550_us: Option<f64>,
+    /// The mean of |D|.
+    pub delay_difference_mean_us: Option<f64>,
+}
+
+impl Arrivals {
+    /// Where departures and arrivals are by one clock, or not.
+    pub fn new(one_clock: bool) -> Self {
+        Self { one_clock, ..Self::default() }
+    }
+
+    /// Notes the arrival of a packet with `header`. What arrives again is only counted.
+    pub fn packet(&mut self, header: &Header, arrival_ns: u64) {
+        if self.sequence.arrived(header.number) != Arrival::First {
+            return;
+        }
+        let transit_ns = arrival_ns.wrapping_sub(header.departure_ns).cast_signed();
+        if self.one_clock {
+            // Departure is read before the packet is handed over: below zero is the stamps' rounding.
+            self.delay.record(u64::try_from(transit_ns).unwrap_or(0));
+        }
+        self.variation.record(transit_ns);
+        self.jitter.record(transit_ns);
+        self.bytes += u64::from(header.length);
+        self.last_ns = self.last_ns.max(arrival_ns);
+    }
+
+    /// Different packets so far.
+    pub fn received(&self) -> u64 {
+        self.sequence.received()
+    }
+
+    /// The figures, now that the sender says how many it sent, and how many it was refused.
+    pub fn figures(&self, sent: u64, refused: u64) -> Received {
+        Received {
+            bytes: self.bytes,
+            last_arrival_ns: self.last_ns,
+            smallest_transit_ns: self.variation.smallest_ns(),
+            packets: self.sequence.counts(sent, refused),
+            owd_us: Some(self.delay.distribution_us()).filter(|summary| summary.count > 0),
+            owd_histogram: self.delay.histogram(),
+            delay_variation_us: self.variation.distribution_us(),
+            jitter_rfc3550_us: self.jitter.rfc3550_us(),
+            delay_difference_mean_us: self.jitter.difference_mean_us(),
+        }
+    }
+}
+
+impl Received {
+    /// From the first departure to the last arrival, nanoseconds. Where the clocks are not one, the
+    /// smallest delay is left out of it: nobody can tell it from the clocks' difference.
+    pub fn active_ns(&self, first_departure_ns: u64, one_clock: bool) -> u64 {
+        let Some(smallest_ns) = self.smallest_transit_ns else { return 0 };
+        let offset_ns = if one_clock { 0 } else { smallest_ns };
+        let active = self.last_arrival_ns.wrapping_sub(first_departure_ns).cast_signed();
+        u64::try_from(active.wrapping_sub(offset_ns)).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrivals(one_clock: bool, offset_ns: u64) -> Arrivals {
+        let mut arrivals = Arrivals::new(one_clock);
+        for (number, departure_ns, delay_ns) in
+            [(0, 1000, 500), (2, 3000, 800), (1, 2000, 2000), (2, 3000, 2500)]
+        {
+            let header = Header { number, departure_ns, length: 100 };
+            arrivals.packet(&header, (departure_ns + delay_ns).wrapping_add(offset_ns));
+        }
+        arrivals
+    }
+
+    #[test]
+    fn what_arrives_again_counts_as_that_only() {
+        let figures = arrivals(true, 0).figures(5, 1);
+        assert_eq!(figures.bytes, 300);
+        assert_eq!(figures.owd_us.unwrap().count, 3);
+        assert_eq!(figures.owd_us.unwrap().maximum, 2.0);
+        let packets = figures.packets;
+        assert_eq!((packets.sent_pkts, packets.received_pkts, packets.lost_pkts), (5, 3, 2));
+        assert_eq!((packets.reordered_pkts, packets.duplicated_pkts, packets.send_errors_pkts), (1, 1, 1));
+        // D is 300 ns, then 1200 ns.
+        assert_eq!(figures.delay_difference_mean_us, Some(0.75));
+        assert_eq!(figures.active_ns(1000, true), 3000);
+    }
+
+    #[test]
+    fn without_one_clock_there_is_variation_but_no_delay() {
+        let (here, there) = (arrivals(true, 0).figures(5, 0), arrivals(false, u64::MAX / 3).figures(5, 0));
+        assert_eq!((&there.owd_us, &there.owd_histogram), (&None, &None));
+        assert_eq!(there.delay_variation_us, here.delay_variation_us);
+        assert_eq!(there.jitter_rfc3550_us, here.jitter_rfc3550_us);
+        assert_eq!(there.active_ns(1000, false), 3000 - 500);
+    }
+
+    #[test]
+    fn of_nothing_there_are_no_figures() {
+        let figures = Arrivals::new(true).figures(3, 0);
+        assert_eq!((figures.packets.lost_pkts, figures.owd_us, figures.active_ns(7, true)), (3, None, 0));
+        let line = serde_json::to_string(&figures).unwrap();
+        assert_eq!(serde_json::from_str::<Received>(&line).unwrap(), figures);
+    }
+}

@@ -1,0 +1,214 @@
+//! Packets over UDP, each a datagram.
+//!
+//! A TCP connection that shows the trial's cookie goes beside them. Over it the receiver names the port of
+//! a socket of its own; the sender greets that with a datagram that holds the cookie, and the receiver
+//! connects the socket to where it came from, so that the kernel drops what others send. It says so with
+//! one byte. At the end the sender says how many packets it sent and was refused, and the receiver answers
+//! with its figures, one line of JSON.
+
+use super::arrivals::{Arrivals, Received};
+use super::batch::Batch;
+use super::header::{Header, Tag, tag};
+use super::inbox::{self, Inbox};
+use super::outbox::{self, Outbox};
+use super::schedule::Schedule;
+use super::sender::{self, Path, Sampling, Sent};
+use crate::cookie::{COOKIE_BYTES, Cookie, Purpose};
+use crate::protocol::Side;
+use crate::tcp;
+use crate::wire::UDP_HEADER_BYTES;
+use anyhow::{Context, Result, bail};
+use nettrial_scenario::IpVersion;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// Packets handed to the kernel with one call.
+const TOGETHER: usize = 64;
+/// The same where the kernel cuts bundles.
+const BUNDLED_TOGETHER: usize = 256;
+/// After the sender's end, a packet that comes this much later than the one before counts as lost
+/// (RFC 7680 asks for such a bound).
+const QUIET: Duration = Duration::from_millis(500);
+/// From one greeting to the next.
+const GREETING_WAIT: Duration = Duration::from_millis(100);
+
+/// Sends the flow's packets of up to `largest` bytes and gives both hosts' figures.
+pub fn send(
+    side: &Side,
+    schedule: &mut Schedule,
+    largest: usize,
+    destination: SocketAddr,
+    sampling: Sampling,
+) -> Result<(Sent, Received)> {
+    let (mut control, _) = tcp::connect(side, destination, Purpose::Traffic)?;
+    let mut port = [0; 2];
+    control.read_exact(&mut port).context("waiting for the receiver's port")?;
+    let socket =
+        UdpSocket::bind((side.address, 0)).with_context(|| format!("binding to {}", side.address))?;
+    let target = SocketAddr::new(destination.ip(), u16::from_be_bytes(port));
+    socket.connect(target).with_context(|| format!("choosing {target}"))?;
+    // A kernel that takes nothing for so long has refused.
+    socket.set_write_timeout(Some(tcp::PATIENCE)).context("bounding the wait for the kernel")?;
+    greet(&socket, &mut control, &side.cookie, largest)?;
+
+    let mtu = path_mtu(&socket)?;
+    let version = IpVersion::of(destination.ip());
+    let (together, segment_limit) = if side.flow.socket.udp_gso {
+        outbox::verify_bundling(&socket)?;
+        let headers = version.header_bytes() + UDP_HEADER_BYTES;
+        (BUNDLED_TOGETHER, usize::try_from(mtu.saturating_sub(headers))?)
+    } else {
+        (TOGETHER, 0)
+    };
+    let mut batch = Batch::new(together, largest, tag(&side.cookie));
+    let mut outbox = Outbox::new(&socket, together, segment_limit);
+    let sent = sender::send(schedule, &mut batch, &mut outbox, sampling, Some(Path { mtu, version }))?;
+
+    let counts = [sent.packets.to_be_bytes(), sent.refused.to_be_bytes()].concat();
+    control.write_all(&counts).context("telling the receiver the end")?;
+    let mut line = String::new();
+    control.read_to_string(&mut line).context("waiting for the receiver's figures")?;
+    let received = serde_json::from_str(&line).context("reading the receiver's figures")?;
+    Ok((sent, received))
+}
+
+/// Greets the receiver until it is ready. Of each pair of greetings the first is as large as any packet,
+/// so that a router on the way with a smaller MTU says so before the traffic.
+fn greet(socket: &UdpSocket, control: &mut TcpStream, cookie: &Cookie, largest: usize) -> Result<()> {
+    let mut greeting = vec![0; largest.max(COOKIE_BYTES)];
+    greeting[..COOKIE_BYTES].copy_from_slice(&cookie.0);
+    control.set_read_timeout(Some(GREETING_WAIT))?;
+    let begin = Instant::now();
+    let ready = loop {
+        // What is lost or refused is sent again.
+        let _ = socket.send(&greeting);
+        let _ = socket.send(&greeting[..COOKIE_BYTES]);
+        match control.read_exact(&mut [0]) {
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                if begin.elapsed() > tcp::PATIENCE {
+                    bail!("no UDP datagram reached the receiver within {} s", tcp::PATIENCE.as_secs());
+                }
+            }
+            other => break other,
+        }
+    };
+    ready.context("waiting for the receiver to be ready")?;
+    tcp::bound_waits(control)
+}
+
+/// The path MTU that the kernel knows of for a connected socket, bytes.
+fn path_mtu(socket: &UdpSocket) -> Result<u64> {
+    let (level, option) = if socket.local_addr()?.is_ipv4() {
+        (libc::IPPROTO_IP, libc::IP_MTU)
+    } else {
+        (libc::IPPROTO_IPV6, libc::IPV6_MTU)
+    };
+    let (mut value, mut length): (libc::c_int, libc::socklen_t) = (0, 4);
+    // SAFETY: `value` is a writable integer of `length` bytes, and the descriptor is open.
+    let status = unsafe {
+        let value = (&raw mut value).cast();
+        libc::getsockopt(socket.as_raw_fd(), level, option, value, &raw mut length)
+    };
+    if status != 0 {
+        return Err(std::io::Error::last_os_error()).context("reading the path MTU (IP_MTU)");
+    }
+    Ok(u64::try_from(value)?)
+}
+
+/// Receives the packets of a flow whose control connection was admitted.
+pub fn receive(control: &TcpStream, side: &Side, largest: usize) -> Result<()> {
+    let mut answer = control;
+    let socket =
+        UdpSocket::bind((side.address, 0)).with_context(|| format!("binding to {}", side.address))?;
+    let options = &side.flow.socket;
+    let busy_poll = options.busy_poll.map(nettrial_scenario::Duration::as_std);
+    inbox::set_up(&socket, options.udp_gro, busy_poll)?;
+    answer.write_all(&socket.local_addr()?.port().to_be_bytes()).context("telling the port")?;
+    admit(&socket, &side.cookie)?;
+    answer.write_all(&[1]).context("telling the sender to start")?;
+    // The sender's end is as long away as the flow.
+    control.set_read_timeout(None)?;
+
+    let end = OnceLock::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut counts = [0; 16];
+            // A sender that is gone has sent nothing that anybody asks for.
+            let mut told = control;
+            let told = told.read_exact(&mut counts).ok().map(|()| {
+                let number = |at: usize| u64::from_be_bytes(std::array::from_fn(|index| counts[at + index]));
+                (number(0), number(8))
+            });
+            end.get_or_init(|| told);
+        });
+        let mut inbox = Inbox::new(largest, options.udp_gro, busy_poll.unwrap_or_default());
+        let gathered = gather(&socket, &mut inbox, tag(&side.cookie), side.one_clock, &end);
+        match gathered {
+            Ok(Some(figures)) => {
+                let line = serde_json::to_string(&figures)?;
+                answer.write_all(line.as_bytes()).context("telling the figures")?;
+                control.shutdown(std::net::Shutdown::Write).context("ending the figures")
+            }
+            other => {
+                // The thread above may still wait for the sender.
+                let _ = control.shutdown(std::net::Shutdown::Both);
+                other.map(|_| ())
+            }
+        }
+    })
+}
+
+/// Waits for a greeting with `cookie` and connects the socket to its sender; what others sent before that
+/// is thrown away.
+fn admit(socket: &UdpSocket, cookie: &Cookie) -> Result<()> {
+    let begin = Instant::now();
+    let mut greeting = [0; COOKIE_BYTES];
+    while begin.elapsed() < tcp::PATIENCE {
+        let Ok((length, from)) = socket.recv_from(&mut greeting) else { continue };
+        if length == COOKIE_BYTES && greeting == cookie.0 {
+            socket.connect(from).context("admitting the sender")?;
+            socket.set_nonblocking(true)?;
+            while socket.recv(&mut greeting).is_ok() {}
+            socket.set_nonblocking(false)?;
+            return Ok(());
+        }
+    }
+    bail!("no UDP datagram with this trial's cookie came within {} s", tcp::PATIENCE.as_secs())
+}
+
+/// Takes in packets until all that were sent are there, or no more come after the sender's end; `None` if
+/// the sender is gone.
+fn gather(
+    socket: &UdpSocket,
+    inbox: &mut Inbox,
+    tag: Tag,
+    one_clock: bool,
+    end: &OnceLock<Option<(u64, u64)>>,
+) -> Result<Option<Received>> {
+    let mut arrivals = Arrivals::new(one_clock);
+    let mut busy = Instant::now();
+    loop {
+        // Looked at first: what came before the end is then in the inbox or in the figures.
+        let ended = end.get().copied();
+        if inbox.receive(socket)? > 0 || ended.is_none() {
+            busy = Instant::now();
+        }
+        for (arrival_ns, datagram) in inbox.datagrams() {
+            // A datagram that is longer or shorter than it says is none of the flow's.
+            let header = Header::read(datagram, tag);
+            if let Some(header) = header.filter(|header| header.length as usize == datagram.len()) {
+                arrivals.packet(&header, arrival_ns);
+            }
+        }
+        match ended {
+            Some(None) => return Ok(None),
+            Some(Some((sent, refused))) if arrivals.received() >= sent || busy.elapsed() >= QUIET => {
+                return Ok(Some(arrivals.figures(sent, refused)));
+            }
+            _ => {}
+        }
+    }
+}

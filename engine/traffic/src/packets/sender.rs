@@ -1,0 +1,176 @@
+//! Sends packets when they are due, over whatever carries them.
+
+use super::batch::Batch;
+use super::pacer::Pacer;
+use super::schedule::Schedule;
+use crate::clock;
+use crate::statistics::Durations;
+use crate::wire::Weight;
+use anyhow::Result;
+use nettrial_scenario::{Interval, IpVersion, Pacing};
+
+/// Paced packets that depart together at most: their departures are one moment, and the last one's is
+/// wrong by the time it takes to hand over those before it.
+const PACED_TOGETHER: usize = 8;
+
+/// What takes packets to the other host.
+pub trait Carrier {
+    /// Hands the packets of `batch` to the kernel. Those it refuses are taken out; gives how many.
+    fn hand_over(&mut self, batch: &mut Batch) -> Result<u64>;
+}
+
+/// Where a flow's time starts and how often it is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Sampling {
+    /// The instant from which intervals count, by the monotonic clock.
+    pub origin_ns: u64,
+    /// The length of an interval.
+    pub period_ns: u64,
+}
+
+/// How datagrams are cut on their way.
+#[derive(Debug, Clone, Copy)]
+pub struct Path {
+    /// The path's MTU, bytes.
+    pub mtu: u64,
+    /// The IP version.
+    pub version: IpVersion,
+}
+
+/// What was sent.
+pub struct Sent {
+    /// Packets handed to the kernel.
+    pub packets: u64,
+    /// Packets that the kernel refused.
+    pub refused: u64,
+    /// When the first packet departed, by the monotonic clock.
+    pub first_departure_ns: u64,
+    /// The packets as datagrams, by layer.
+    pub weight: Weight,
+    /// How well departures were kept to, where there were any to keep to.
+    pub pacing: Option<Pacing>,
+    /// Bytes over time.
+    pub intervals: Vec<Interval>,
+}
+
+/// Sends the packets of `schedule`. `path` is given where packets are datagrams.
+pub fn send(
+    schedule: &mut Schedule,
+    batch: &mut Batch,
+    carrier: &mut impl Carrier,
+    sampling: Sampling,
+    path: Option<Path>,
+) -> Result<Sent> {
+    let paced = schedule.is_paced();
+    let begin_ns = clock::now_ns();
+    let begin_cpu_ns = clock::thread_cpu_ns();
+    let mut pacer = Pacer::new(begin_ns);
+    let mut progress = Progress::new(sampling);
+    let mut lateness = Durations::default();
+    let (mut bytes, mut refused, mut weight) = (0, 0, Weight::default());
+    let (mut first_departure_ns, mut last_departure_ns) = (None, begin_ns);
+    while let Some(due_ns) = schedule.due(clock::now_ns() - begin_ns) {
+        if begin_ns.saturating_add(due_ns) > clock::now_ns() {
+            pacer.wait(begin_ns.saturating_add(due_ns));
+        }
+        let now_ns = clock::now_ns();
+        batch.clear();
+        while batch.has_room()
+            && !(paced && batch.packets().len() == PACED_TOGETHER)
+            && let Some(due_ns) = schedule.due(now_ns - begin_ns)
+            && begin_ns.saturating_add(due_ns) <= now_ns
+        {
+            batch.add(usize::try_from(schedule.take())?);
+            if paced {
+                lateness.record(now_ns - begin_ns - due_ns);
+            }
+        }
+        batch.depart(now_ns);
+        refused += carrier.hand_over(batch)?;
+        first_departure_ns.get_or_insert(now_ns);
+        last_departure_ns = now_ns;
+        let handed: u64 = batch.packets().iter().map(|packet| packet.size as u64).sum();
+        if let Some(path) = path {
+            for packet in batch.packets() {
+                weight.add_datagram(packet.size as u64, path.mtu, path.version);
+            }
+        }
+        bytes += handed;
+        progress.sent(clock::now_ns(), handed);
+    }
+    let end_ns = clock::now_ns();
+    let asked_ns = schedule.asked_ns();
+    let pacing = (paced && asked_ns > 0).then(|| {
+        // On time, the sending took what was asked for; late, until the last departure.
+        let sent_ns = asked_ns.max(last_departure_ns - begin_ns);
+        Pacing {
+            asked_bps: schedule.bytes() as f64 * 8e9 / asked_ns as f64,
+            sent_bps: bytes as f64 * 8e9 / sent_ns as f64,
+            lateness_us: lateness.distribution_us(),
+            cpu_percent: (clock::thread_cpu_ns() - begin_cpu_ns) as f64 * 100.0
+                / (end_ns - begin_ns).max(1) as f64,
+        }
+    });
+    Ok(Sent {
+        packets: batch.sent(),
+        refused,
+        first_departure_ns: first_departure_ns.unwrap_or(begin_ns),
+        weight,
+        pacing,
+        intervals: progress.finish(end_ns),
+    })
+}
+
+/// Bytes by interval.
+struct Progress {
+    sampling: Sampling,
+    due_ns: u64,
+    bytes: u64,
+    intervals: Vec<Interval>,
+}
+
+impl Progress {
+    fn new(sampling: Sampling) -> Self {
+        let due_ns = sampling.origin_ns + sampling.period_ns;
+        Self { sampling, due_ns, bytes: 0, intervals: Vec::new() }
+    }
+
+    /// Notes that `bytes` more are sent, now that it is `now_ns`.
+    fn sent(&mut self, now_ns: u64, bytes: u64) {
+        while self.due_ns <= now_ns {
+            self.intervals.push(Interval {
+                at_ns: self.due_ns - self.sampling.origin_ns,
+                bytes: std::mem::take(&mut self.bytes),
+                srtt_us: 0,
+                min_rtt_us: 0,
+                cwnd_pkts: 0,
+                retransmissions_pkts: 0,
+                delivery_rate_bps: None,
+                subflow_bytes: Vec::new(),
+            });
+            self.due_ns += self.sampling.period_ns.max(1);
+        }
+        self.bytes += bytes;
+    }
+
+    fn finish(mut self, now_ns: u64) -> Vec<Interval> {
+        self.sent(now_ns, 0);
+        self.intervals
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_fall_into_the_interval_they_were_sent_in() {
+        let mut progress = Progress::new(Sampling { origin_ns: 1000, period_ns: 100 });
+        progress.sent(1050, 7);
+        progress.sent(1099, 8);
+        progress.sent(1310, 9);
+        let found: Vec<(u64, u64)> =
+            progress.finish(1450).iter().map(|interval| (interval.at_ns, interval.bytes)).collect();
+        assert_eq!(found, [(100, 15), (200, 0), (300, 0), (400, 9)]);
+    }
+}
