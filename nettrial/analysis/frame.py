@@ -25,15 +25,20 @@ def frame(run: Run) -> pl.DataFrame:
         "absent": pl.String,
     }
     rows = []
+    groups: dict[tuple[str, ...], dict[str, list[str]]] = {}
     for trial in run.trials():
+        treatment = trial.planned.treatment
+        names = groups.setdefault(tuple(treatment.values()), {})
         for response in run.study.responses:
-            found = metrics.METRICS[response.metric].read(trial.record, response.of)
+            if response.of not in names:
+                names[response.of] = run.study.group(treatment, response.of)
+            found = metrics.METRICS[response.metric].combined(trial.record, names[response.of])
             measured = not isinstance(found, str)
             rows.append(
                 {
                     "number": trial.planned.number,
                     "block": trial.planned.block,
-                    **trial.planned.treatment,
+                    **treatment,
                     "response": response.name,
                     "unit": response.unit,
                     "value": found if measured else None,

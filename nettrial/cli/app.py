@@ -20,7 +20,10 @@ app = typer.Typer(
 )
 
 StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="A shipped study's name, or a study file.")]
-Full = Annotated[bool, typer.Option("--full", help="As many replicates as the study's source made.")]
+Full = Annotated[
+    bool,
+    typer.Option("--full", help="As large as the study's source made it."),
+]
 Set = Annotated[
     Optional[list[str]],  # noqa: UP045 - typer reads the annotation
     typer.Option(

@@ -61,6 +61,8 @@ class Design:
     replicates: int
     scenarios: list[tuple[Treatment, Scenario]]
     """Of every treatment."""
+    changed: dict[str, str]
+    """What `--full` changed beside the replicates."""
 
     @classmethod
     def of(cls, name: str, options: DesignOptions) -> Design:
@@ -68,10 +70,12 @@ class Design:
         if options.full and options.replicates is not None:
             given = f"--full and --replicates {options.replicates}"
             raise BadInput(READING, given, "both say how many replicates", "one of the two")
-        study = load(name).with_overrides(options.overrides())
+        read = load(name)
+        changed = read.full if options.full else {}
+        study = (read.in_full() if changed else read).with_overrides(options.overrides())
         replicates = options.replicates or (study.full_replicates if options.full else study.replicates)
         scenarios = [(treatment, scenario_of(study, treatment.levels)) for treatment in treatments(study)]
-        return cls(study, replicates, scenarios)
+        return cls(study, replicates, scenarios, changed)
 
     @property
     def trials(self) -> int:

@@ -30,9 +30,9 @@ def _topologies() -> tuple[list[str], Rows]:
 
 
 def _metrics() -> tuple[list[str], Rows]:
-    return ["metric", "unit", "of", "better", "definition", "source"], [
-        [metric.name, metric.unit, metric.of, metric.better, metric.definition, metric.source]
-        for metric in METRICS.values()
+    return ["metric", "unit", "of", "better", "group", "definition", "source"], [
+        [m.name, m.unit, m.of, m.better, m.group if m.of == "flow" else "", m.definition, m.source]
+        for m in METRICS.values()
     ]
 
 

@@ -20,6 +20,7 @@ from nettrial.scenario import Environment, Scenario
 from nettrial.store import Run
 from nettrial.store.directory import refuse_existing
 from nettrial.study import Study
+from nettrial.study.fields import Strict
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 and SIGINT's number, as shells have it."""
@@ -108,19 +109,31 @@ def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, 
         which = "every treatment" if len(of) == len(scenarios) else f"treatment {in_words(of[0].levels)}"
         if 1 < len(of) < len(scenarios):
             which += f" and {len(of) - 1} more"
-        where = f"{_source(study, setting)}: {setting} of {', '.join(objects)}, {which}"
+        where = f"{_source(study, setting, objects[0])}: {setting} of {', '.join(objects)}, {which}"
         faults.append(Fault(where, value, legal, hint))
     if faults:
         raise BadInput.listing("checking the trials", faults)
 
 
-def _source(study: Study, name: str) -> str:
-    """Where a scenario's setting of that name comes from: a factor, or the network's settings."""
+def _source(study: Study, name: str, object: str) -> str:
+    """Where a scenario's setting of that name comes from: a factor, the flow that is the object, or else a
+    setting of the network or the measurement."""
     for factor, entry in study.factors.items():
         if entry.sets.split(".")[-1] == name:
             return study.where("factors", factor, "levels")
-    if name in type(study.network).model_fields:
-        return study.where("network", name)
+    steps = name.split(".")
+    places: list[tuple[tuple[str | int, ...], Strict]] = [
+        (("network",), study.network),
+        (("network", "impairment"), study.network.impairment),
+        (("measurement",), study.measurement),
+    ]
+    for number, flow in enumerate(study.workload):
+        if object in [f'flow "{member.name}"' for member in study.members(flow.flow)]:
+            at = ("workload", number)
+            places = [((*at, "socket"), flow.socket), ((*at, "traffic"), flow.traffic), (at, flow)]
+    for place, part in places:
+        if steps[0] in type(part).model_fields:
+            return study.where(*place, *steps)
     return study.where("study")
 
 

@@ -16,8 +16,9 @@ from nettrial.design.plan import in_words
 from nettrial.scenario import Environment, Record, Scenario
 from nettrial.store import Run
 
-GRACE_SECONDS = 60.0
-"""What a trial may take beyond its traffic before its engine is killed."""
+GRACE_TIMES, GRACE_SECONDS = 3, 60.0
+"""How often the expected time of its traffic, and how much more, a trial may take before its engine is
+killed."""
 
 
 class Stop:
@@ -62,17 +63,16 @@ class Stop:
 
 def run_trials(run: Run, backend: Backend, environment: Environment) -> bool:
     """Runs the trials of `run` that have no record; gives whether the user stopped it."""
-    scenarios: dict[str, Scenario] = {}
+    scenarios: dict[int, Scenario] = {}
 
     def scenario(trial: PlannedTrial) -> Scenario:
-        key = in_words(trial.treatment)
-        if key not in scenarios:
-            scenarios[key] = scenario_of(run.study, trial.treatment)
-        return scenarios[key]
+        if trial.number not in scenarios:
+            scenarios[trial.number] = scenario_of(run.study, trial.treatment, trial.block)
+        return scenarios[trial.number]
 
     def attempt(name: str, trial: PlannedTrial) -> Record:
         resolved = scenario(trial)
-        return backend.run(name, resolved, traffic_seconds(resolved) + GRACE_SECONDS)
+        return backend.run(name, resolved, GRACE_TIMES * traffic_seconds(resolved) + GRACE_SECONDS)
 
     with run.session(environment) as session, Stop(backend.kill) as stop:
         pending = run.pending()

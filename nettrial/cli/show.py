@@ -21,6 +21,9 @@ def show(name: str, options: DesignOptions) -> None:
     if study.source:
         source = study.source
         print(f"Source: {source.authors} {source.title}. {source.venue}, {source.year}.")
+    if design.changed:
+        print("\nChanged by --full")
+        print_table(["setting", "value"], [[name, value] for name, value in design.changed.items()])
     print("\nFactors")
     print_table(
         ["factor", "sets", "levels", "baseline"],

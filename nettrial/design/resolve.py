@@ -7,21 +7,23 @@ from collections.abc import Mapping
 import networkx as nx
 from pydantic import ValidationError
 
-from nettrial import scenario, units
+from nettrial import scenario
 from nettrial.design.plan import in_words
+from nettrial.design.workload import workload
 from nettrial.errors import BadInput
 from nettrial.scenario import Scenario
 from nettrial.stacks import STACKS
-from nettrial.study import Settings, Study, Wrong
+from nettrial.study import ImpairmentSettings, Settings, Study, Wrong
 from nettrial.topology import TOPOLOGIES, Interface, interfaces
 
 FORMAT = 1
 """The version of the scenario document: the engine's `FORMAT`."""
 
 
-def scenario_of(study: Study, treatment: Mapping[str, str]) -> Scenario:
-    """The study's settings with this level of each factor, as a scenario; raises BadInput where the
-    levels don't fit together."""
+def scenario_of(study: Study, treatment: Mapping[str, str], block: int = 1) -> Scenario:
+    """The study's settings with this level of each factor, as the scenario of a trial in this block, from 1:
+    each block has random numbers of its own, which its treatments share. Raises BadInput where the levels
+    don't fit together."""
     try:
         settings = study.settings(treatment)
     except ValidationError as error:
@@ -33,14 +35,10 @@ def scenario_of(study: Study, treatment: Mapping[str, str]) -> Scenario:
     return Scenario(
         format=FORMAT,
         nodes=[_node(settings, name, kind) for name, kind in graph.nodes(data="kind")],
-        links=_links(settings, graph),
+        links=_links(settings, graph, block),
         routing=scenario.RoutingPolicy("shortest_path"),
-        workload=_workload(settings),
-        measurement=scenario.Measurement(
-            interval=scenario.Duration(settings.measurement.interval),
-            cpu=settings.measurement.cpu,
-            queue_drops=scenario.QueueDrops(settings.measurement.queue_drops),
-        ),
+        workload=workload(settings, block),
+        measurement=scenario.Measurement.model_validate(settings.measurement.model_dump()),
     )
 
 
@@ -56,8 +54,10 @@ def _node(settings: Settings, name: str, kind: str) -> scenario.Node:
     )
 
 
-def _links(settings: Settings, graph: nx.Graph) -> list[scenario.Link]:
+def _links(settings: Settings, graph: nx.Graph, block: int) -> list[scenario.Link]:
     network = settings.network
+    impairment = scenario.Impairment.model_validate(network.impairment.model_dump())
+    pairs = interfaces(graph, network.ip)
 
     def end(interface: Interface) -> scenario.End:
         return scenario.End(
@@ -73,37 +73,11 @@ def _links(settings: Settings, graph: nx.Graph) -> list[scenario.Link]:
             rate=scenario.Rate(network.rate) if network.rate else None,
             delay=scenario.Duration(network.delay),
             queue=scenario.QueueLimit(network.queue) if network.queue else None,
+            impairment=impairment.model_copy(
+                update={"seed": network.impairment.seed + (block - 1) * len(pairs) + number}
+            )
+            if network.impairment != ImpairmentSettings(seed=network.impairment.seed)
+            else None,
         )
-        for pair in interfaces(graph, network.ip)
+        for number, pair in enumerate(pairs)
     ]
-
-
-def _workload(settings: Settings) -> list[scenario.Flow]:
-    return [
-        scenario.Flow.model_validate(
-            {
-                "name": flow.flow,
-                "ip": settings.network.ip,
-                **flow.model_dump(by_alias=True, exclude={"flow"}),
-            }
-        )
-        for flow in settings.workload
-    ]
-
-
-def traffic_seconds(trial: Scenario) -> float:
-    """How long the traffic of a trial goes on by its description, in seconds. A transfer of a size alone
-    is taken to go at the rate of the slowest link, or to take no time where no link has one."""
-    rates = [units.RATE.parse(link.rate.root) for link in trial.links if link.rate]
-
-    def seconds(flow: scenario.Flow) -> float:
-        traffic = flow.traffic.root
-        start = units.DURATION.parse(flow.start.root) / 1e9 if flow.start else 0.0
-        duration = getattr(traffic, "duration", None)
-        if isinstance(duration, scenario.Duration):
-            return start + units.DURATION.parse(duration.root) / 1e9
-        if isinstance(traffic, scenario.TransferTraffic) and traffic.size and rates:
-            return start + units.SIZE.parse(traffic.size.root) * 8 / min(rates)
-        return start
-
-    return max(map(seconds, trial.workload), default=0.0)

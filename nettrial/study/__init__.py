@@ -3,12 +3,21 @@
 from nettrial.study.catalogue import load, shipped
 from nettrial.study.fields import Wrong
 from nettrial.study.model import Factor, Layout, Published, Response, Source, Study
-from nettrial.study.settings import FlowSettings, HostSettings, MeasurementSettings, NetworkSettings, Settings
+from nettrial.study.settings import (
+    FlowSettings,
+    HostSettings,
+    ImpairmentSettings,
+    MeasurementSettings,
+    NetworkSettings,
+    Settings,
+)
+from nettrial.study.variates import imix
 
 __all__ = [
     "Factor",
     "FlowSettings",
     "HostSettings",
+    "ImpairmentSettings",
     "Layout",
     "MeasurementSettings",
     "NetworkSettings",
@@ -18,6 +27,7 @@ __all__ = [
     "Source",
     "Study",
     "Wrong",
+    "imix",
     "load",
     "shipped",
 ]

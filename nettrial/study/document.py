@@ -76,7 +76,7 @@ class Document:
             if isinstance(node, CommentedMap):
                 if step in node:
                     line = node.lc.key(step)[0]
-                elif step == node.get("kind"):
+                elif step in (node.get("kind"), node.get("distribution")):
                     continue  # a union's member, which is no step in the file
                 node, name = node.get(step), str(step)
             elif isinstance(node, CommentedSeq) and isinstance(step, int) and step < len(node):
@@ -84,8 +84,10 @@ class Document:
                 node, name = node[step], str(step)
                 if isinstance(node, CommentedMap):
                     name = str(node.get("flow") or node.get("name") or step)
+            elif node is not None:
+                continue  # the parts of what is written as one value
             else:
-                node, name = None, str(step)
+                name = str(step)
             names.append(name)
         return f"{shown(self.path)}:{line + 1}: {'.'.join(names)}".removesuffix(": ")
 

@@ -108,13 +108,17 @@ def as_text(value: Any) -> str:
     """A level as text: the one form in plans, tables and the run file."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int | str):
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, int | float | str):
         return str(value)
-    raise wrong(legal="a text, a whole number, true or false")
+    raise wrong(legal="a text, a number, true or false")
 
 
-def as_value(text: str) -> str | int | bool:
+def as_value(text: str) -> str | int | float | bool:
     """The value that `as_text` made text of."""
     if text in ("true", "false"):
         return text == "true"
-    return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text
+    if re.fullmatch(r"-?[0-9]{1,18}", text):
+        return int(text)
+    return float(text) if re.fullmatch(r"-?[0-9]{1,18}(\.[0-9]{1,18})?(e-?[0-9]{1,2})?", text) else text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,10 +12,12 @@ from pydantic_core import PydanticCustomError
 
 from nettrial.metrics import METRICS
 from nettrial.registry import near
+from nettrial.study.document import READING as READING_STUDY
 from nettrial.study.document import Document, read
 from nettrial.study.fields import Name, Strict, Wrong, as_text, as_value, name_in, wrong
-from nettrial.study.overrides import apply
-from nettrial.study.settings import NoSuchSetting, Settings, setting, substitute
+from nettrial.study.overrides import READING, apply
+from nettrial.study.paths import NoSuchSetting, setting, substitute
+from nettrial.study.settings import Settings
 
 
 class Factor(Strict):
@@ -32,7 +35,7 @@ class Factor(Strict):
 
 
 class Response(Strict):
-    """A metric of one flow or host that the study looks at."""
+    """A metric of one flow, host or link end that the study looks at."""
 
     name: Name
     """Unique in the study: letters, digits, - and _."""
@@ -41,7 +44,8 @@ class Response(Strict):
     metric: Annotated[str, name_in(METRICS)]
     """The metric, by its name in `nettrial list metrics`."""
     of: str
-    """A flow's or a host's name, as the metric asks for."""
+    """As the metric asks for: a flow's or a host's name; or a link end, which is NODE.INTERFACE, or the
+    node alone if it has one interface. Of a group of flows the name of the group or of one of its flows."""
     unit: str
     """The metric's unit, repeated so that the study file can be read alone."""
 
@@ -99,6 +103,8 @@ class Study(Settings):
     """Trials of each treatment, one a block."""
     full_replicates: Annotated[int, Field(ge=1)]
     """The same with `--full`."""
+    full: dict[str, Annotated[str, BeforeValidator(as_text)]] = {}
+    """What else `--full` changes: levels or settings, as `--set` takes them."""
     warmup: Annotated[int, Field(ge=0)]
     """Trials at the start of each session that are not counted."""
     factors: Annotated[dict[str, Factor], Field(min_length=1)]
@@ -112,10 +118,12 @@ class Study(Settings):
     def of(cls, document: Document) -> Study:
         """The study a document holds; raises BadInput with every fault found."""
         try:
-            study = cls.model_validate(document.data)
+            study = cls.model_validate(document.data, context={"folder": document.path.parent})
         except ValidationError as error:
             raise document.bad(error) from None
         study._document = document
+        if study.full:
+            study.in_full()
         return study
 
     @property
@@ -154,7 +162,19 @@ class Study(Settings):
     def with_overrides(self, overrides: Mapping[str, str]) -> Study:
         """The study with some levels or settings of one's own: by a factor's name or a setting's dotted
         path, the values with commas between. One value fixes a setting; several make it a factor."""
-        return Study.of(apply(self, overrides)) if overrides else self
+        options = {name: f"--set {name}={text}" for name, text in overrides.items()}
+        return Study.of(apply(self, overrides, READING, options)) if overrides else self
+
+    def in_full(self) -> Study:
+        """The study as `--full` runs it, which has no further changes."""
+        places = {name: self.where("full", name) for name in self.full}
+        document = apply(self, self.full, READING_STUDY, places)
+        return Study.of(replace(document, data={**document.data, "full": {}}))
+
+    def group(self, treatment: Mapping[str, str], of: str) -> list[str]:
+        """The names of the flows that a response `of` that name combines under a treatment; `of` itself
+        where it is no group."""
+        return [member.name for member in self.settings(treatment).members(of)] or [of]
 
     def canonical(self, factor: str, level: str) -> str:
         """A level in its setting's one printed form, or as it is if it is not a level of the factor."""
@@ -206,13 +226,16 @@ class Study(Settings):
     @model_validator(mode="after")
     def _responses_fit(self) -> Study:
         flows = [flow.flow for flow in self.workload]
+        made = [member.name for flow in flows for member in self.members(flow)]
+        legal = {"flow": list(dict.fromkeys([*flows, *made])), "host": list(self.hosts), "link": self.ends()}
         for number, response in enumerate(self.responses):
             metric, at = METRICS[response.metric], ("responses", number)
             if response.name in [other.name for other in self.responses[:number]]:
                 raise wrong((*at, "name"), response.name, "a name no other response has")
-            of = flows if metric.of == "flow" else list(self.hosts)
+            of = legal[metric.of]
             if response.of not in of:
-                raise wrong((*at, "of"), response.of, ", ".join(of), f"{metric.name} is of a {metric.of}")
+                a = {"link": "link end"}.get(metric.of, metric.of)
+                raise wrong((*at, "of"), response.of, ", ".join(of), f"{metric.name} is of a {a}")
             if response.unit != metric.unit:
                 raise wrong((*at, "unit"), response.unit, metric.unit, f"the unit of {metric.name}")
         return self

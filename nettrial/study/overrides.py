@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from nettrial.errors import BadInput
 from nettrial.registry import near
 from nettrial.study.document import Document
 from nettrial.study.fields import as_text, as_value
-from nettrial.study.settings import NoSuchSetting, Settings, substitute
+from nettrial.study.paths import NoSuchSetting, substitute
+from nettrial.study.settings import Settings
 
 if TYPE_CHECKING:
     from nettrial.study.model import Study
@@ -18,15 +19,16 @@ if TYPE_CHECKING:
 READING = "reading the options"
 
 
-def apply(study: Study, overrides: Mapping[str, str]) -> Document:
-    """The study's document with `overrides` in it, by a factor's name or a setting's dotted path."""
+def apply(study: Study, overrides: Mapping[str, str], doing: str, places: Mapping[str, str]) -> Document:
+    """The study's document with `overrides` in it, by a factor's name or a setting's dotted path. `doing`
+    and `places`, where each of them stands, are for errors."""
     data = study.model_dump(by_alias=True)
     options = dict(study.document.options)
     for name, text in overrides.items():
-        option = f"--set {name}={text}"
+        option = places[name]
         values = [as_value(value.strip()) for value in text.split(",")]
         if "" in values:
-            raise BadInput(READING, option, "a value is empty", "one value or more, with commas between")
+            raise BadInput(doing, option, "a value is empty", "one value or more, with commas between")
         factor = next((key for key, entry in study.factors.items() if name in (key, entry.sets)), None)
         if factor is not None:
             entry = data["factors"][factor]
@@ -35,20 +37,15 @@ def apply(study: Study, overrides: Mapping[str, str]) -> Document:
                 entry["baseline"] = None
             options["factors", factor] = option
             continue
-        place = _set(study, data, name, values[0], option)
+        try:
+            place = substitute({name: data[name] for name in Settings.model_fields}, name, values[0])
+        except NoSuchSetting as error:
+            names = error.names if "." in name else [*study.factors, *error.names]
+            hint = near(name.split(".")[-1], names)
+            raise BadInput(doing, option, "no such factor or setting", ", ".join(names), hint) from None
         options[place] = option
         if len(values) > 1:
             data["factors"][name] = {"title": name, "sets": name, "levels": values}
             data["layout"]["columns"].append(name)
             options["factors", name] = option
     return replace(study.document, data=data, options=options)
-
-
-def _set(study: Study, data: dict[str, Any], path: str, value: Any, option: str) -> tuple[str | int, ...]:
-    settings = {name: data[name] for name in Settings.model_fields}
-    try:
-        return substitute(settings, path, value)
-    except NoSuchSetting as error:
-        names = error.names if "." in path else [*study.factors, *error.names]
-        hint = near(path.split(".")[-1], names)
-        raise BadInput(READING, option, "no such factor or setting", ", ".join(names), hint) from None

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from nettrial.stacks import STACKS
 from nettrial.study.fields import Name, Strict, name_in, wrong
-from nettrial.topology import TOPOLOGIES
+from nettrial.study.flows import OTHERS, Member, members
+from nettrial.study.traffic import (
+    Count,
+    FileTransferSettings,
+    PacketsSettings,
+    RequestResponseSettings,
+    Seed,
+    SweepSettings,
+    TransferSettings,
+)
+from nettrial.topology import TOPOLOGIES, interfaces
 from nettrial.units import Duration, Queue, Rate, Size
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+"""How likely something is, from 0 to 1."""
 
 
 class OffloadSettings(Strict):
@@ -24,8 +36,27 @@ class OffloadSettings(Strict):
     """Generic receive offload: segments are joined before the stack sees them."""
 
 
+class ImpairmentSettings(Strict):
+    """What a link does to frames beside carrying them: in each direction, each frame by itself, after the
+    queue."""
+
+    loss: Probability = 0.0
+    """The probability that a frame is lost."""
+    duplication: Probability = 0.0
+    """The probability that a frame arrives twice."""
+    reordering: Probability = 0.0
+    """The probability that a frame is held back by `reordering_delay`, so that later ones overtake it."""
+    reordering_delay: Duration = "0 ns"
+    """How long such a frame is held back."""
+    jitter: Duration = "0 ns"
+    """Each frame's delay is drawn evenly from the link's delay to this much more; the order is kept."""
+    seed: Seed = 0
+    """Where the random numbers start in the first block; each further block has others, the same for all
+    of its treatments."""
+
+
 class NetworkSettings(Strict):
-    """The network; rate, delay, queue and MTU are those of every link."""
+    """The network; rate, delay, queue, impairment and MTU are those of every link."""
 
     topology: Annotated[str, name_in(TOPOLOGIES)]
     """The shape: a name in `nettrial list topologies`."""
@@ -39,6 +70,8 @@ class NetworkSettings(Strict):
     """Propagation delay, one way."""
     queue: Queue | None = None
     """What each transmit queue holds before it drops; absent only where the rate is."""
+    impairment: ImpairmentSettings = ImpairmentSettings()
+    """What every link does to frames."""
     offloads: OffloadSettings = OffloadSettings()
     """Of every interface."""
 
@@ -50,46 +83,50 @@ class HostSettings(Strict):
     """The stack profile: a name in `nettrial list stacks`."""
 
 
-class TransferSettings(Strict):
-    """A bulk transfer: so many bytes, for so long, or with both one such transfer after the other."""
+class SocketSettings(Strict):
+    """How a flow's sockets are set up, at both hosts; what is left out is as the kernel has it."""
 
-    kind: Literal["transfer"]
-    """Says that it is a transfer."""
-    size: Size | None = None
-    """Bytes of one transfer."""
-    duration: Duration | None = None
-    """How long to go on."""
-
-
-class RequestResponseSettings(Strict):
-    """A small message and its answer, one in flight."""
-
-    kind: Literal["request_response"]
-    """Says that it is requests and responses."""
-    request: Size
-    """Bytes of a request, at least 24."""
-    response: Size
-    """Bytes of a response, at least 24."""
-    duration: Duration
-    """How long to go on."""
-    interval: Duration | None = None
-    """From one request to the next; without it the next follows the response at once."""
+    mss: Size | None = None
+    """The largest TCP segment to announce and to send, bytes of payload (TCP_MAXSEG, tcp(7))."""
+    block: Size | None = None
+    """Bytes handed to the kernel at a time by a transfer; 128 KiB where absent."""
+    busy_poll: Duration | None = None
+    """How long a read polls before it sleeps (SO_BUSY_POLL, socket(7))."""
+    zerocopy: bool = False
+    """Transfers over TCP send without copying (MSG_ZEROCOPY)."""
+    udp_gso: bool = False
+    """UDP packets leave in bundles that the kernel cuts (UDP_SEGMENT, udp(7))."""
+    udp_gro: bool = False
+    """UDP packets arrive in bundles that the kernel joined (UDP_GRO, udp(7))."""
 
 
 class FlowSettings(Strict):
-    """Traffic between two hosts."""
+    """Traffic between two hosts, or a group of such flows. A response of the group combines its flows, as
+    the metric says."""
 
     flow: Name
-    """The flow's name, unique in the study."""
-    from_: Annotated[str, Field(alias="from")]
-    """The host that opens the connection and sends."""
+    """The flow's name, unique in the study. The flows of a group are called NAME-1, NAME-2, … (`count`),
+    NAME-HOST (several hosts in `from`), NAME-forward and NAME-reverse (`both_directions`)."""
+    from_: Annotated[str | list[str], Field(alias="from")]
+    """The host that opens the connection and sends; a list of hosts; or `others`: every host but `to`."""
     to: str
     """The host that accepts it."""
     transport: Literal["tcp", "udp", "mptcp"]
-    """The protocol; the lab carries TCP so far."""
+    """The protocol."""
     start: Duration = "0 ns"
     """When the flow starts, after all are ready."""
-    traffic: Annotated[TransferSettings | RequestResponseSettings, Field(discriminator="kind")]
+    count: Count = 1
+    """How many such flows from each host."""
+    stagger: Duration = "0 ns"
+    """From the start of one flow of the group to the start of the next."""
+    both_directions: bool = False
+    """The same traffic the other way at the same time."""
+    socket: SocketSettings = SocketSettings()
+    """How its sockets are set up."""
+    traffic: Annotated[
+        TransferSettings | FileTransferSettings | RequestResponseSettings | PacketsSettings | SweepSettings,
+        Field(discriminator="kind"),
+    ]
     """What it sends."""
 
 
@@ -102,6 +139,10 @@ class MeasurementSettings(Strict):
     """The hosts whose processor time is measured."""
     queue_drops: Literal["allowed", "unexpected"]
     """Whether a drop in a queue is warned of."""
+    queue_interval: Duration | None = None
+    """How often the length of each queue is read; not at all where absent. Only links with a rate queue."""
+    packet_sizes: bool = False
+    """Whether the packets that each link end sends are counted by size."""
 
 
 class Settings(Strict):
@@ -127,68 +168,41 @@ class Settings(Strict):
                 raise wrong(("hosts", name), name, "another name", f"the topology has a {name} of its own")
         return self
 
+    def members(self, flow: str) -> list[Member]:
+        """The flows that the workload's entry of that name stands for; none if there is no such entry."""
+        return next((members(entry, list(self.hosts)) for entry in self.workload if entry.flow == flow), [])
+
+    def ends(self) -> list[str]:
+        """Names of the link ends: NODE.INTERFACE, and the node's where it has one interface."""
+        graph = TOPOLOGIES[self.network.topology].join(list(self.hosts))
+        made = [end for pair in interfaces(graph, self.network.ip) for end in pair]
+        single = [end.node for end in made if graph.degree[end.node] == 1]
+        return [*single, *(f"{end.node}.{end.name}" for end in made)]
+
     @model_validator(mode="after")
     def _flows_fit(self) -> Settings:
-        names = ", ".join(self.hosts)
+        names, hosts = ", ".join(self.hosts), "the hosts are under `hosts`"
+        if OTHERS in self.hosts:
+            raise wrong(("hosts", OTHERS), OTHERS, "another name", "in a flow's `from` it means the others")
+        taken: list[str] = []
         for number, flow in enumerate(self.workload):
+            at = ("workload", number)
             if flow.flow in [other.flow for other in self.workload[:number]]:
-                raise wrong(("workload", number, "flow"), flow.flow, "a name no other flow has")
-            for end, host in (("from", flow.from_), ("to", flow.to)):
-                if host not in self.hosts:
-                    raise wrong(("workload", number, end), host, names, "the hosts are under `hosts`")
+                raise wrong((*at, "flow"), flow.flow, "a name no other flow has")
+            senders = [flow.from_] if isinstance(flow.from_, str) else flow.from_
+            for end, host in [*(("from", host) for host in senders), ("to", flow.to)]:
+                if host not in self.hosts and (end, host) != ("from", OTHERS):
+                    raise wrong((*at, end), host, names, hosts)
+            if not senders or len(set(senders)) < len(senders):
+                raise wrong((*at, "from"), ", ".join(senders) or "none", "one host or more, each once")
+            made = [member.name for member in members(flow, list(self.hosts))]
+            if not made:
+                raise wrong((*at, "from"), OTHERS, names, "there is no other host")
+            for name in made:
+                if name in taken:
+                    raise wrong((*at, "flow"), name, "a name no other flow has", "a group makes such names")
+            taken += made
         for number, host in enumerate(self.measurement.cpu):
             if host not in self.hosts:
-                raise wrong(("measurement", "cpu", number), host, names, "the hosts are under `hosts`")
+                raise wrong(("measurement", "cpu", number), host, names, hosts)
         return self
-
-
-class NoSuchSetting(LookupError):
-    """A dotted path that leads to no setting."""
-
-    def __init__(self, path: str, names: Sequence[str]) -> None:
-        """`names` are those that could stand where the path goes wrong."""
-        super().__init__(path)
-        self.names = list(names)
-
-
-def substitute(settings: dict[str, Any], path: str, value: Any) -> tuple[str | int, ...]:
-    """Sets one setting of plain data by its dotted path, in which a flow goes by its name; gives the
-    way to it. Raises NoSuchSetting if the path leaves the data (its last step may be new)."""
-    *steps, last = path.split(".")
-    parent: Any = settings
-    place: list[str | int] = []
-    for step in steps:
-        key = _key(parent, step, path)
-        parent = parent[key]
-        place.append(key)
-    if not isinstance(parent, dict) or not steps:
-        raise NoSuchSetting(path, _names(parent))
-    parent[last] = value
-    return (*place, last)
-
-
-def setting(settings: dict[str, Any], path: str) -> Any:
-    """The value of one setting of plain data by its dotted path; raises NoSuchSetting."""
-    value: Any = settings
-    for step in path.split("."):
-        value = value[_key(value, step, path)]
-    return value
-
-
-def _key(parent: Any, step: str, path: str) -> str | int:
-    """The key or index that one step of a dotted path stands for."""
-    if isinstance(parent, dict) and step in parent:
-        return step
-    if isinstance(parent, list):
-        for number, flow in enumerate(parent):
-            if isinstance(flow, dict) and flow.get("flow") == step:
-                return number
-    raise NoSuchSetting(path, _names(parent))
-
-
-def _names(parent: Any) -> list[str]:
-    if isinstance(parent, dict):
-        return list(parent)
-    if isinstance(parent, list):
-        return [str(flow["flow"]) for flow in parent if isinstance(flow, dict) and "flow" in flow]
-    return []

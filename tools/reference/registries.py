@@ -26,11 +26,23 @@ def pages() -> dict[str, str]:
 def _metrics() -> str:
     return page(
         "Metrics",
-        "A metric is a figure of one flow or one host in one trial. One that could not be measured is absent "
-        "and says why; it is never a number.",
+        "A metric is a figure of one flow, host or link end in one trial. One that could not be measured is "
+        "absent and says why; it is never a number. Of a group of flows it is the sum, mean, maximum or "
+        "minimum of their figures, as the table says, or none.",
         table(
-            ["metric", "unit", "of a", "better", "definition", "source"],
-            [(f"`{m.name}`", m.unit, m.of, m.better, m.definition, m.source) for m in METRICS.values()],
+            ["metric", "unit", "of a", "better", "of a group", "definition", "source"],
+            [
+                (
+                    f"`{m.name}`",
+                    m.unit,
+                    m.of,
+                    m.better,
+                    m.group if m.of == "flow" else "",
+                    m.definition,
+                    m.source,
+                )
+                for m in METRICS.values()
+            ],
         ),
     )
 

@@ -1,0 +1,81 @@
+"""The flows of a scenario, from the entries of a study's workload."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from nettrial import scenario, units
+from nettrial.scenario import Scenario
+from nettrial.study import FlowSettings, Settings, imix
+from nettrial.study.settings import SocketSettings
+
+UNSHAPED_BPS = 8e9
+"""The rate that a sweep is expected to reach where no link has one."""
+REQUEST_SECONDS = 40e-6
+"""What a request is expected to take beside its bytes."""
+
+
+def workload(settings: Settings, block: int) -> list[scenario.Flow]:
+    """Every flow, those of groups one by one."""
+    flows = []
+    for entry in settings.workload:
+        members = settings.members(entry.flow)
+        for number, member in enumerate(members):
+            flows.append(
+                scenario.Flow.model_validate(
+                    {
+                        "name": member.name,
+                        "from": member.from_,
+                        "to": member.to,
+                        "start": member.start,
+                        "ip": settings.network.ip,
+                        "transport": entry.transport,
+                        "socket": None if entry.socket == SocketSettings() else entry.socket.model_dump(),
+                        "traffic": _traffic(entry, settings, (block - 1) * len(members) + number),
+                    }
+                )
+            )
+    return flows
+
+
+def _traffic(entry: FlowSettings, settings: Settings, draw: int) -> dict[str, Any]:
+    """What one flow sends; `draw` tells its random numbers from those of other flows and blocks."""
+    traffic = entry.traffic.model_dump()
+    if "seed" in traffic:
+        traffic["seed"] += draw
+    if traffic.get("size") == {"distribution": "imix"}:
+        traffic["size"] = imix(settings.network.ip)
+    return traffic
+
+
+def traffic_seconds(trial: Scenario) -> float:
+    """How long the traffic of a trial goes on by its description, in seconds. A transfer of a size alone
+    is taken to go at the rate of the slowest link, or to take no time where no link has one; a sweep to
+    take a while for each request."""
+    rates = [units.RATE.parse(link.rate.root) for link in trial.links if link.rate]
+
+    def seconds(flow: scenario.Flow) -> float:
+        traffic = flow.traffic.root
+        start = units.DURATION.parse(flow.start.root) / 1e9 if flow.start else 0.0
+        duration = getattr(traffic, "duration", None)
+        if isinstance(duration, scenario.Duration):
+            return start + units.DURATION.parse(duration.root) / 1e9
+        if isinstance(traffic, scenario.TransferTraffic) and traffic.size and rates:
+            return start + units.SIZE.parse(traffic.size.root) * 8 / min(rates)
+        if isinstance(traffic, scenario.SweepTraffic):
+            return start + _sweep_seconds(traffic, min(rates, default=UNSHAPED_BPS))
+        return start
+
+    return max(map(seconds, trial.workload), default=0.0)
+
+
+def _sweep_seconds(sweep: scenario.SweepTraffic, rate_bps: float) -> float:
+    first, last, step, sent = (
+        units.SIZE.parse(size.root) for size in (sweep.first, sweep.last, sweep.step, sweep.bytes)
+    )
+    if not 0 < first <= last or not step:
+        return 0.0  # the engine refuses it
+    requests = sum(math.ceil(sent / size) for size in range(first, last + 1, step))
+    sizes = (last - first) // step + 1
+    return sweep.repeats * (requests * REQUEST_SECONDS + sizes * sent * 8 / rate_bps)

@@ -1,0 +1,9 @@
+"""What a trial's record says of a flow, a host or a link end, by name: each metric with its unit,
+definition and source. A metric that could not be measured is absent, with the reason; it is never a
+number."""
+
+from nettrial.metrics import rates  # isort: skip  # the order of these is that of the lists
+from nettrial.metrics import delay, loss, transport, hosts, links  # isort: skip
+from nettrial.metrics.metric import METRICS, Metric
+
+__all__ = ["METRICS", "Metric", "delay", "hosts", "links", "loss", "rates", "transport"]

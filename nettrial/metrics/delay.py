@@ -1,0 +1,107 @@
+"""Round-trip times, one-way delays and their variation."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+from nettrial.metrics.metric import PERCENTILES, add, mean_of, percentile, scaled
+from nettrial.scenario import FlowRecord
+
+
+def _sweep(flow: FlowRecord) -> float | None:
+    """The mean over sizes and repeats of the mean round-trip time."""
+    return fmean(fmean(size.rtt_us) for size in flow.sizes) / 1000 if flow.sizes else None
+
+
+add(
+    "rtt",
+    "ms",
+    "Round-trip time",
+    "mean time from sending a request to reading its response, at the application",
+    "RFC 2681, at the application",
+    "lower",
+    "mean",
+    flow=lambda flow: mean_of(flow.rtt_us),
+)
+for _field, _words in PERCENTILES.items():
+    add(
+        f"rtt_{_field}",
+        "ms",
+        f"Round-trip time, {_words}",
+        f"{_words} of the time from sending a request to reading its response, at the application",
+        "RFC 2681, at the application",
+        "lower",
+        flow=lambda flow, field=_field: percentile(flow.rtt_us, field),  # type: ignore[misc]
+    )
+add(
+    "sweep_rtt",
+    "ms",
+    "Round-trip time over all sizes",
+    "mean over a sweep's sizes, each weighing the same, of the mean time from sending a request to reading "
+    "its answer",
+    "RFC 2681, at the application",
+    "lower",
+    "mean",
+    flow=_sweep,
+)
+add(
+    "owd",
+    "ms",
+    "One-way delay",
+    "mean time from a packet's departure to its arrival, at the applications",
+    "RFC 7679, at the applications",
+    "lower",
+    "mean",
+    flow=lambda flow: mean_of(flow.owd_us),
+)
+for _field, _words in PERCENTILES.items():
+    add(
+        f"owd_{_field}",
+        "ms",
+        f"One-way delay, {_words}",
+        f"{_words} of the time from a packet's departure to its arrival, at the applications",
+        "RFC 7679, at the applications",
+        "lower",
+        flow=lambda flow, field=_field: percentile(flow.owd_us, field),  # type: ignore[misc]
+    )
+add(
+    "owd_error",
+    "ms",
+    "Error of the one-way delay",
+    "by how much one-way delays may be wrong because the offset between two clocks was estimated; absent "
+    "where both hosts have one clock",
+    "RFC 7679 section 3.7.1",
+    "lower",
+    "maximum",
+    flow=lambda flow: scaled(flow.owd_error_us, 1e3),
+)
+for _field, _words in PERCENTILES.items():
+    add(
+        f"delay_variation_{_field}",
+        "ms",
+        f"Delay variation, {_words}",
+        f"{_words} of the one-way delay above the flow's smallest",
+        "RFC 5481 section 4.2 (packet delay variation)",
+        "lower",
+        flow=lambda flow, field=_field: percentile(flow.delay_variation_us, field),  # type: ignore[misc]
+    )
+add(
+    "jitter_rfc3550",
+    "ms",
+    "Jitter (RFC 3550)",
+    "smoothed difference of successive transit times, J += (|D| - J)/16 from J = 0, its last value",
+    "RFC 3550 section 6.4.1 and appendix A.8",
+    "lower",
+    "mean",
+    flow=lambda flow: scaled(flow.jitter_rfc3550_us, 1e3),
+)
+add(
+    "delay_difference_mean",
+    "ms",
+    "Mean delay difference",
+    "mean of the differences of successive transit times, each without its sign",
+    "D-ITG's average jitter",
+    "lower",
+    "mean",
+    flow=lambda flow: scaled(flow.delay_difference_mean_us, 1e3),
+)

@@ -1,0 +1,139 @@
+"""What a metric is, and how one is registered."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Literal
+
+from nettrial.registry import Registry
+from nettrial.scenario import Distribution, EndRecord, FlowRecord, HostRecord, Record
+
+Better = Literal["higher", "lower"]
+Combination = Literal["sum", "mean", "maximum", "minimum", "none"]
+COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
+    "sum": sum,
+    "mean": fmean,
+    "maximum": max,
+    "minimum": min,
+}
+"""How the figures of a group's flows become one."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure of one flow, host or link end in one trial."""
+
+    name: str
+    unit: str
+    title: str
+    definition: str
+    source: str
+    better: Better
+    of: Literal["flow", "host", "link"]
+    group: Combination
+    """How the figures of several flows combine; `none` where they don't, as with percentiles."""
+    read: Callable[[Record, str], float | str]
+    """The figure of the flow, host or link end of that name, in `unit`; or why it is absent."""
+
+    def combined(self, record: Record, names: Sequence[str]) -> float | str:
+        """The figure of several flows in one, or why it is absent; of one flow its own. All of them must
+        have it: part of a group says nothing of the whole."""
+        found = [self.read(record, name) for name in names]
+        values = [value for value in found if not isinstance(value, str)]
+        if len(found) == 1 or len(values) < len(found):
+            return next((why for why in found if isinstance(why, str)), found[0])
+        if self.group == "none":
+            one = f"look at one of them, such as {names[0]}"
+            return f"the {self.title.lower()} of {len(names)} flows is no combination of theirs: {one}"
+        return COMBINE[self.group](values)
+
+
+METRICS: Registry[Metric] = Registry("metric")
+"""Every metric by name."""
+
+
+def reason(record: Record, name: str, of: str, otherwise: str) -> str:
+    """Why `name` of `of` is absent: the engine's reason, where it gives one."""
+    given = (absence.reason for absence in record.absent if (absence.metric, absence.object) == (name, of))
+    return next(given, otherwise)
+
+
+def add(
+    name: str,
+    unit: str,
+    title: str,
+    definition: str,
+    source: str,
+    better: Better,
+    group: Combination = "none",
+    flow: Callable[[FlowRecord], float | str | None] | None = None,
+    host: Callable[[HostRecord], float | None] | None = None,
+    link: Callable[[EndRecord], float | None] | None = None,
+) -> None:
+    """Registers a metric that `flow`, `host` or `link` (one of them) takes from a record of its kind; a
+    text from it is why there is none."""
+
+    def read(record: Record, of: str) -> float | str:
+        value: float | str | None = None
+        if flow is not None:
+            value = next((flow(found) for found in record.flows if found.name == of), None)
+        elif host is not None:
+            value = next((host(found) for found in record.hosts if found.name == of), None)
+        elif link is not None:
+            value = next((link(found) for found in _ends(record, of)), None)
+        if isinstance(value, str):
+            return reason(record, name, of, value)
+        if value is None or not math.isfinite(value):
+            return reason(record, name, of, f"the record has no {title.lower()} of {of}")
+        return value
+
+    kind: Literal["flow", "host", "link"] = "flow" if flow else "host" if host else "link"
+    METRICS.add(name, Metric(name, unit, title, definition, source, better, kind, group, read))
+
+
+def _ends(record: Record, of: str) -> list[EndRecord]:
+    """The link ends of that name: NODE.INTERFACE, or a node with one."""
+    node, _, interface = of.partition(".")
+    found = [end for end in record.ends if end.node == node and interface in ("", end.interface)]
+    return found if len(found) == 1 else []
+
+
+def mean_of(values: Distribution | None, divisor: float = 1000) -> float | None:
+    """The mean of a distribution over `divisor`; None if it has no values."""
+    return values.mean / divisor if values and values.count else None
+
+
+def scaled(value: float | None, divisor: float) -> float | None:
+    """A value in a larger unit; None stays."""
+    return None if value is None else value / divisor
+
+
+def share(part: float, whole: float) -> float | None:
+    """A part in percent of the whole; None if there is no whole."""
+    return 100 * part / whole if whole else None
+
+
+PERCENTILES = {
+    "p50": "median",
+    "p90": "90th percentile",
+    "p99": "99th percentile",
+    "p99_9": "percentile 99.9",
+    "p99_99": "percentile 99.99",
+    "p99_999": "percentile 99.999",
+}
+"""The percentiles that a distribution has, by their field."""
+VALUES_NEEDED = {"p99_9": 1000, "p99_99": 10_000, "p99_999": 100_000}
+"""With fewer values such a percentile would be the largest of them."""
+
+
+def percentile(values: Distribution | None, field: str, divisor: float = 1000) -> float | str | None:
+    """A percentile over `divisor`, or why there is none; None if there are no values."""
+    if not values or not values.count:
+        return None
+    value: float | None = getattr(values, field)
+    if value is None:
+        return f"{values.count} values are too few: it takes {VALUES_NEEDED[field]}"
+    return value / divisor

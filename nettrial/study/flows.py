@@ -1,0 +1,52 @@
+"""Groups of flows: what one entry of a workload stands for, as plain flows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nettrial import units
+
+if TYPE_CHECKING:
+    from nettrial.study.settings import FlowSettings
+
+OTHERS = "others"
+"""As `from`: every host but the one the flow goes to."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One flow of a group."""
+
+    name: str
+    """The group's name alone, if the group is this one flow; else with what tells it from the others:
+    NAME-HOST, NAME-1, NAME-forward, or these together."""
+    from_: str
+    to: str
+    start: str
+    """When it starts, after all are ready."""
+
+
+def members(flow: FlowSettings, hosts: Sequence[str]) -> list[Member]:
+    """The flows that an entry stands for: from each of its hosts, so many at a time, there or there and
+    back. Each pair starts by the stagger later than the one before."""
+    several = isinstance(flow.from_, list) or flow.from_ == OTHERS
+    senders = [flow.from_] if isinstance(flow.from_, str) else flow.from_
+    if flow.from_ == OTHERS:
+        senders = [host for host in hosts if host != flow.to]
+    found = []
+    for place, sender in enumerate(senders):
+        for number in range(flow.count):
+            name = "-".join(
+                [flow.flow, *([sender] if several else []), *([str(number + 1)] if flow.count > 1 else [])]
+            )
+            order = place * flow.count + number
+            start = units.DURATION.parse(flow.start) + order * units.DURATION.parse(flow.stagger)
+            at = units.DURATION.print(start)
+            if flow.both_directions:
+                found.append(Member(f"{name}-forward", sender, flow.to, at))
+                found.append(Member(f"{name}-reverse", flow.to, sender, at))
+            else:
+                found.append(Member(name, sender, flow.to, at))
+    return found

@@ -1,0 +1,61 @@
+"""Settings by their dotted paths, in plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nettrial.study.variates import short
+
+
+class NoSuchSetting(LookupError):
+    """A dotted path that leads to no setting."""
+
+    def __init__(self, path: str, names: Sequence[str]) -> None:
+        """`names` are those that could stand where the path goes wrong."""
+        super().__init__(path)
+        self.names = list(names)
+
+
+def substitute(settings: dict[str, Any], path: str, value: Any) -> tuple[str | int, ...]:
+    """Sets one setting of plain data by its dotted path, in which a flow goes by its name; gives the
+    way to it. Raises NoSuchSetting if the path leaves the data (its last step may be new)."""
+    *steps, last = path.split(".")
+    parent: Any = settings
+    place: list[str | int] = []
+    for step in steps:
+        key = _key(parent, step, path)
+        parent = parent[key]
+        place.append(key)
+    if not isinstance(parent, dict) or not steps:
+        raise NoSuchSetting(path, _names(parent))
+    parent[last] = value
+    return (*place, last)
+
+
+def setting(settings: dict[str, Any], path: str) -> Any:
+    """The value of one setting of plain data by its dotted path, written short where it can be; raises
+    NoSuchSetting."""
+    value: Any = settings
+    for step in path.split("."):
+        value = value[_key(value, step, path)]
+    return short(value)
+
+
+def _key(parent: Any, step: str, path: str) -> str | int:
+    """The key or index that one step of a dotted path stands for."""
+    if isinstance(parent, dict) and step in parent:
+        return step
+    if isinstance(parent, list):
+        for number, flow in enumerate(parent):
+            if isinstance(flow, dict) and flow.get("flow") == step:
+                return number
+    raise NoSuchSetting(path, _names(parent))
+
+
+def _names(parent: Any) -> list[str]:
+    if isinstance(parent, dict):
+        return list(parent)
+    if isinstance(parent, list):
+        return [str(flow["flow"]) for flow in parent if isinstance(flow, dict) and "flow" in flow]
+    return []
