@@ -5,27 +5,39 @@ summarised in its record, and is never counted as a replicate.
 """
 
 from nettrial.analysis.cautions import FailureGroup, WarningGroup, failures, warnings
+from nettrial.analysis.curves import Curve, Estimate, Ratio, curves, estimate, ratios
 from nettrial.analysis.frame import frame
 from nettrial.analysis.intervals import CONFIDENCE, Change, Interval, change, mean_interval
 from nettrial.analysis.published import PublishedRow, published
+from nettrial.analysis.steps import Step, Steps, boundaries, steps
 from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline, summarise
 
 __all__ = [
     "CONFIDENCE",
     "Cell",
     "Change",
+    "Curve",
+    "Estimate",
     "FailureGroup",
     "Interval",
     "PublishedRow",
+    "Ratio",
     "ResponseSummary",
+    "Step",
+    "Steps",
     "Summary",
     "WarningGroup",
     "baseline",
+    "boundaries",
     "change",
+    "curves",
+    "estimate",
     "failures",
     "frame",
     "mean_interval",
     "published",
+    "ratios",
+    "steps",
     "summarise",
     "warnings",
 ]

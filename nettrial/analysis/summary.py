@@ -69,8 +69,7 @@ def baseline(study: Study) -> str:
 def summarise(run: Run) -> Summary:
     """Means, medians, deviations, intervals and changes of a run, however little of it is done."""
     table = frame(run)
-    treatments = list({tuple(sorted(p.treatment.items())): p.treatment for p in run.plan}.values())
-    order = _plan_order(run.study, treatments)
+    order = plan_treatments(run)
     responses = tuple(_response(run.study, response, order, table) for response in run.study.responses)
     comparisons = sum(
         cell.change is not None and cell.change.interval is not None
@@ -80,10 +79,12 @@ def summarise(run: Run) -> Summary:
     return Summary(responses, comparisons)
 
 
-def _plan_order(study: Study, treatments: list[Levels]) -> list[Levels]:
-    """Treatments in the order of the factors' levels, not in the random order of the plan."""
-    ranks = {name: {level: i for i, level in enumerate(f.levels)} for name, f in study.factors.items()}
-    return sorted(treatments, key=lambda t: [ranks[name][t[name]] for name in study.factors])
+def plan_treatments(run: Run) -> list[Levels]:
+    """The plan's treatments in the order of the factors' levels, not in the random order of the plan."""
+    treatments = {tuple(sorted(p.treatment.items())): p.treatment for p in run.plan}.values()
+    factors = run.study.factors
+    ranks = {name: {level: i for i, level in enumerate(f.levels)} for name, f in factors.items()}
+    return sorted(treatments, key=lambda t: [ranks[name][t[name]] for name in factors])
 
 
 def _response(

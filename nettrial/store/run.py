@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,8 +19,8 @@ from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
 from nettrial.scenario import Environment, Record, Scenario
 from nettrial.store import directory as folders
-from nettrial.store.recorder import Recorder, as_json, now
-from nettrial.store.schema import APPLICATION_ID, FORMAT, statements
+from nettrial.store.recorder import Recorder, as_json, now, unpack
+from nettrial.store.schema import APPLICATION_ID, FORMAT, FORMAT_OF_PACKED_DOCUMENTS, statements
 from nettrial.study import Study
 
 Document = TypeVar("Document", bound=BaseModel)
@@ -60,9 +61,10 @@ class Failure:
 class Run:
     """A run's directory and the file in it. Each change is one transaction."""
 
-    def __init__(self, directory: Path, connection: sqlite3.Connection) -> None:
+    def __init__(self, directory: Path, connection: sqlite3.Connection, version: int) -> None:
         """Use `create` or `open`."""
         self.directory = directory
+        self._packed = version >= FORMAT_OF_PACKED_DOCUMENTS
         self._connection = connection
 
     @classmethod
@@ -114,7 +116,7 @@ class Run:
             hint = "it was written by a newer nettrial: use that, or a newer one"
             raise BadInput(OPENING, str(file), f"format {version}", f"format {FORMAT}", hint)
         connection.execute("PRAGMA synchronous = FULL")
-        return cls(directory, connection)
+        return cls(directory, connection, version)
 
     def _row(self) -> tuple[Any, ...]:
         row: tuple[Any, ...] = self._connection.execute(
@@ -197,13 +199,15 @@ class Run:
     def _planned(self) -> dict[int, PlannedTrial]:
         return {trial.number: trial for trial in self.plan}
 
-    def _read(self, kind: type[Document], text: str) -> Document:
+    def _read(self, kind: type[Document], kept: bytes | str) -> Document:
         """A document of the file; raises BadInput where this version can't read it."""
         try:
-            return kind.model_validate_json(text)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            value = f"a {kind.__name__.lower()} in it can't be read: {'.'.join(map(str, first['loc']))}"
+            return kind.model_validate_json(unpack(kept))
+        except (ValidationError, zlib.error) as error:
+            what = str(error)
+            if isinstance(error, ValidationError):
+                what = ".".join(map(str, error.errors(include_url=False)[0]["loc"]))
+            value = f"a {kind.__name__.lower()} in it can't be read: {what}"
             hint = "it was written by another version of nettrial: use that"
             raise BadInput(OPENING, str(self.directory), value, "a run of this version", hint) from None
 
@@ -213,7 +217,7 @@ class Run:
         with folders.lock(self.directory):
             row = (now(), as_json(environment))
             cursor = self._connection.execute("INSERT INTO session (started, environment) VALUES (?, ?)", row)
-            recorder = Recorder(self._connection, cursor.lastrowid or 0)
+            recorder = Recorder(self._connection, cursor.lastrowid or 0, self._packed)
             try:
                 yield recorder
             except BaseException:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 APPLICATION_ID = 0x6E74726C
 """What SQLite's header says the file is: "ntrl"."""
-FORMAT = 1
+FORMAT = 2
 """The version of the tables, in SQLite's user_version. A reader refuses a higher one."""
+FORMAT_OF_PACKED_DOCUMENTS = 2
+"""Before it, scenarios and records were kept as text."""
 
 TABLES = {
     "run": "study_text TEXT NOT NULL, published_text TEXT, study TEXT NOT NULL, seed INTEGER NOT NULL, "
@@ -14,12 +16,12 @@ TABLES = {
     "session": "session INTEGER PRIMARY KEY, started TEXT NOT NULL, environment TEXT NOT NULL",
     "session_end": "session INTEGER PRIMARY KEY REFERENCES session, ended TEXT NOT NULL, note TEXT NOT NULL",
     "trial": "number INTEGER PRIMARY KEY REFERENCES planned, session INTEGER NOT NULL REFERENCES session, "
-    "scenario TEXT NOT NULL, record TEXT NOT NULL",
+    "scenario BLOB NOT NULL, record BLOB NOT NULL",
     "failure": "failure INTEGER PRIMARY KEY, number INTEGER NOT NULL REFERENCES planned, "
     "session INTEGER NOT NULL REFERENCES session, message TEXT NOT NULL",
 }
-"""Each table's columns. Documents (study, treatment, environment, scenario, record) are JSON; times are
-ISO 8601 in UTC."""
+"""Each table's columns. Documents (study, treatment, environment) are JSON, scenarios and records
+compressed JSON (RFC 1950): thousands of sizes or histograms are in a record. Times are ISO 8601 in UTC."""
 
 
 def statements() -> list[str]:

@@ -1,8 +1,10 @@
 import os
+import random
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import zlib
 from datetime import datetime
 from pathlib import Path
 
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 
 from nettrial.design import plan, scenario_of
 from nettrial.errors import BadInput
-from nettrial.scenario import Environment
+from nettrial.scenario import Environment, Record
 from nettrial.store import Run
 from nettrial.store.run import RUN_FILE
 from nettrial.study import load
@@ -49,7 +51,7 @@ def test_a_new_run_reads_back_as_it_was_made(tmp_path):
     assert [path.name for path in (tmp_path / "deep" / "run").iterdir()] == [RUN_FILE]
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(outcomes=st.dictionaries(st.integers(1, 12), st.sampled_from(["record", "failure", "both"])))
 def test_what_is_written_reads_back(outcomes):
     with tempfile.TemporaryDirectory() as directory:
@@ -165,8 +167,8 @@ def test_refuses_what_is_no_run_of_this_version(tmp_path):
     assert "no run file" in refusal(tmp_path)
 
     create(tmp_path / "newer")
-    change(tmp_path / "newer", "PRAGMA user_version = 2")
-    assert "format 2\n  legal: format 1\n  hint: it was written by a newer nettrial" in refusal(
+    change(tmp_path / "newer", "PRAGMA user_version = 3")
+    assert "format 3\n  legal: format 2\n  hint: it was written by a newer nettrial" in refusal(
         tmp_path / "newer"
     )
 
@@ -174,9 +176,62 @@ def test_refuses_what_is_no_run_of_this_version(tmp_path):
 def test_a_document_of_another_version_is_told(tmp_path):
     run = create(tmp_path / "run")
     with run.session(ENVIRONMENT) as session:
-        session._insert("trial", 1, session.number, "{}", '{"format": 1, "more": 2}')
+        session._insert("trial", 1, session.number, b"", zlib.compress(b'{"format": 1, "more": 2}'))
     with pytest.raises(BadInput, match="a record in it can't be read"):
         run.trials()
+
+
+def test_a_damaged_document_is_told(tmp_path):
+    run = create(tmp_path / "run")
+    with run.session(ENVIRONMENT) as session:
+        session._insert("trial", 1, session.number, b"", b"no compressed text")
+    with pytest.raises(BadInput, match="a record in it can't be read"):
+        run.trials()
+
+
+def test_a_run_of_the_first_format_reads_and_goes_on(tmp_path):
+    run = create(tmp_path / "run")
+    trial, scenario = run.plan[0], scenario_of(STUDY, run.plan[0].treatment)
+    change(run.directory, "PRAGMA user_version = 1")
+    change(run.directory, "DROP TABLE trial")
+    columns = "number INTEGER PRIMARY KEY, session INTEGER, scenario TEXT NOT NULL, record TEXT NOT NULL"
+    change(run.directory, f"CREATE TABLE trial ({columns}) STRICT")
+    with Run.open(run.directory).session(ENVIRONMENT) as session:
+        session.finished(trial, scenario, record())
+    (again,) = Run.open(run.directory).trials()
+    assert (again.record, again.scenario) == (record(), scenario)
+
+
+def test_a_record_of_thousands_of_sizes_is_kept_small(tmp_path):
+    draw = random.Random(1)
+    sizes = [
+        {
+            "size_bytes": size,
+            "rtt_us": [round(draw.gauss(20, 1), 3)],
+            "rtt_minimum_us": [round(draw.gauss(15, 1), 3)],
+            "total_us": [round(draw.gauss(2000, 100), 3)],
+            "resent_pkts": 0,
+        }
+        for size in range(1000, 65_501, 10)
+    ]
+    made = record().model_dump(exclude_none=True, by_alias=True)
+    made["flows"][0]["sizes"] = sizes
+    large = Record.model_validate(made)
+    run = create(tmp_path / "run")
+    with run.session(ENVIRONMENT) as session:
+        session.finished(run.plan[0], scenario_of(STUDY, run.plan[0].treatment), large)
+    assert Run.open(run.directory).trials()[0].record == large
+    assert (run.directory / RUN_FILE).stat().st_size < 250_000
+
+
+def test_a_trial_without_a_series_takes_few_kilobytes(tmp_path):
+    few, many = create(tmp_path / "few"), create(tmp_path / "many")
+    for run, count in ((few, 2), (many, 12)):
+        with run.session(ENVIRONMENT) as session:
+            for trial in run.plan[:count]:
+                session.finished(trial, scenario_of(STUDY, trial.treatment), record())
+    sizes = [(run.directory / RUN_FILE).stat().st_size for run in (few, many)]
+    assert (sizes[1] - sizes[0]) / 10 < 5000
 
 
 def test_one_runner_at_a_time(tmp_path):

@@ -1,0 +1,194 @@
+"""Where round-trip time jumps with size: at the boundaries where a message takes one packet more, and
+anywhere else.
+
+Sizes are measured in random order, so what drifts within a trial does not look like a step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import stats
+
+from nettrial.analysis.curves import Curve, Floats, half_width
+from nettrial.analysis.intervals import Interval
+
+WIDEST_BYTES = 2000.0
+"""A step at a boundary is fitted on sizes no further from it than this, nor than the next boundary."""
+SEARCH_BYTES = 700.0
+"""A step anywhere is looked for on so many bytes on each side: less than half of what a packet of 1500
+bytes carries, so that two neighbouring steps are told apart."""
+FEWEST_SIZES = 5
+"""On each side: with fewer, a line and a jump fit almost anything."""
+FALSE_DISCOVERIES = 0.05
+"""The share of false ones among the steps that are called found at boundaries."""
+FALSE_ALARM = 0.01
+"""The chance, at most, that a search of a curve without a step finds one (Bonferroni over all places)."""
+MOST_STEPS = 200
+"""A search ends after so many."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A jump of the round-trip time between two neighbouring sizes."""
+
+    after_bytes: float
+    """The largest size before it."""
+    packets: int | None
+    """At a boundary: how many packets a message of that size takes; None elsewhere."""
+    height_us: float
+    """How far it jumps: the mean over trials."""
+    interval: Interval | None
+    """95%, over trials; None where there is one trial."""
+    probability: float | None
+    """Of a boundary: that of a height as large without a step (t test over trials), adjusted for the number
+    of boundaries (Benjamini and Hochberg); None where there is one trial."""
+    seen: bool
+    """Whether the search, which knows nothing of boundaries, found a step here."""
+
+    @property
+    def found(self) -> bool:
+        """Whether the heights at a boundary are evidence of a step."""
+        return self.probability is not None and self.probability < FALSE_DISCOVERIES and self.height_us > 0
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of one curve."""
+
+    curve: Curve
+    expected: tuple[Step, ...]
+    """At the boundaries that could be fitted, whether there is a step or not."""
+    skipped: int
+    """Boundaries with too few sizes on a side."""
+    other: tuple[Step, ...]
+    """Steps that the search found away from the boundaries."""
+    unsearched: str | None
+    """Why there was no search, if there was none."""
+
+
+def boundaries(curve: Curve) -> list[int]:
+    """The largest sizes that take one packet, two packets and so on, bytes, up to the largest measured.
+
+    TCP: a message fills segments of the MSS in force. UDP: all fragments but the last carry a multiple of
+    8 bytes (RFC 791 section 3.2, RFC 8200 section 4.5), the last one what the MTU leaves."""
+    limit = int(curve.sizes[-1]) if len(curve.sizes) else 0
+    if curve.transport != "udp":
+        return list(range(curve.mss_bytes, limit, curve.mss_bytes)) if curve.mss_bytes else []
+    header, udp, fragment_header = (20, 8, 0) if curve.ip == 4 else (40, 8, 8)
+    room = curve.mtu_bytes - header - fragment_header
+    each = room // 8 * 8
+    first = curve.mtu_bytes - header - udp
+    if each <= 0 or first >= limit:
+        return []
+    return [first, *range(each + room - udp, limit, each)]
+
+
+def steps(found: Sequence[Curve]) -> list[Steps]:
+    """The steps of each curve; probabilities are adjusted for all boundaries of all curves together."""
+    made = [_steps(curve) for curve in found]
+    tested = [step for each in made for step in each.expected if step.probability is not None]
+    if not tested:
+        return made
+    adjusted = iter(stats.false_discovery_control([step.probability for step in tested]))
+    return [
+        replace(
+            each,
+            expected=tuple(
+                step if step.probability is None else replace(step, probability=float(next(adjusted)))
+                for step in each.expected
+            ),
+        )
+        for each in made
+    ]
+
+
+def _steps(curve: Curve) -> Steps:
+    places = boundaries(curve)
+    gap = _step_bytes(curve)
+    unsearched = None
+    seen: list[float] = []
+    if gap is None:
+        unsearched = "the sizes are not evenly spaced"
+    elif SEARCH_BYTES / gap < FEWEST_SIZES:
+        unsearched = (
+            f"sizes {gap:.0f} B apart are too far from each other to look for steps between boundaries"
+        )
+    else:
+        seen = _search(curve.sizes, curve.rtt_us.mean(axis=0), int(SEARCH_BYTES // gap))
+    near = 2 * (gap or 0)
+    expected = []
+    for number, place in enumerate(places):
+        around = [place - before for before in places[max(0, number - 1) : number]]
+        around += [after - place for after in places[number + 1 : number + 2]]
+        width = min([WIDEST_BYTES, *around])
+        close = any(abs(after - place) <= near for after in seen)
+        expected.append(_fit(curve, float(place), width, number + 1, close))
+    others = [after for after in seen if all(abs(after - place) > near for place in places)]
+    fitted = [_fit(curve, after, SEARCH_BYTES, None, True) for after in others]
+    return Steps(
+        curve,
+        tuple(step for step in expected if step is not None),
+        sum(step is None for step in expected),
+        tuple(step for step in fitted if step is not None and step.height_us),
+        unsearched,
+    )
+
+
+def _step_bytes(curve: Curve) -> float | None:
+    """The distance of neighbouring sizes, if it is always the same."""
+    gaps = np.diff(curve.sizes)
+    return float(gaps[0]) if len(gaps) and np.all(gaps == gaps[0]) else None
+
+
+def _fit(curve: Curve, place: float, width: float, packets: int | None, seen: bool) -> Step | None:
+    """A line with a jump after `place`, by least squares in every trial; None with too few sizes."""
+    at = curve.sizes - place
+    inside = (at > -width) & (at <= width)
+    right = at[inside] > 0
+    if min(np.count_nonzero(right), np.count_nonzero(~right)) < FEWEST_SIZES:
+        return None
+    model = np.column_stack([np.ones(len(right)), at[inside], right])
+    fitted, *_ = np.linalg.lstsq(model, curve.rtt_us[:, inside].T, rcond=None)
+    heights: Floats = fitted[2]
+    mean = float(heights.mean())
+    if len(heights) < 2:
+        return Step(place, packets, mean, None, None, seen)
+    half = float(half_width(heights[:, np.newaxis])[0])
+    probability = None
+    if packets is not None:
+        probability = 1.0 if np.ptp(heights) == 0 else float(stats.ttest_1samp(heights, 0).pvalue)
+    return Step(place, packets, mean, Interval(mean - half, mean + half), probability, seen)
+
+
+def _search(sizes: Floats, values: Floats, side: int) -> list[float]:
+    """The sizes after which the curve jumps, found one after the other, the clearest first: each place is
+    tried with a line and a jump on `side` sizes before and after it, and a step that is found is taken
+    out before the next is looked for."""
+    if len(sizes) < 2 * side:
+        return []
+    at = np.arange(2 * side) - side + 0.5
+    model = np.column_stack([np.ones(2 * side), at / side, at > 0])
+    weights = np.linalg.pinv(model)[2]
+    basis, _ = np.linalg.qr(model)
+    freedom = 2 * side - 3
+    deviation = math.sqrt(float(np.linalg.inv(model.T @ model)[2, 2]) / freedom)
+    places = len(sizes) - 2 * side + 1
+    critical = float(stats.t.isf(FALSE_ALARM / places / 2, freedom))
+    left = values - values.mean()
+    found: list[int] = []
+    while len(found) < MOST_STEPS:
+        windows = np.lib.stride_tricks.sliding_window_view(left, 2 * side)
+        heights = windows @ weights
+        rest = np.sum(windows**2, axis=1) - np.sum((windows @ basis) ** 2, axis=1)
+        errors = deviation * np.sqrt(np.maximum(rest, 1e-12))
+        scores = np.abs(heights) / errors
+        scores[[place - side for place in found]] = 0
+        best = int(np.argmax(scores))
+        if scores[best] <= critical:
+            break
+        found.append(best + side)
+        left = left - heights[best] * (np.arange(len(left)) >= best + side)
+    return sorted(float(sizes[place - 1]) for place in found)
