@@ -74,14 +74,10 @@ def curves(run: Run) -> list[Curve]:
     """The sweeps of a run's finished trials, in the order of treatments; none where the study has none."""
     if not any(flow.traffic.kind == "sweep" for flow in run.study.workload):
         return []
-    trials: dict[tuple[str, ...], list[Trial]] = {}
-    for trial in run.trials():
-        trials.setdefault(tuple(trial.planned.treatment[name] for name in run.study.factors), []).append(
-            trial
-        )
+    finished = run.trials()
     found = []
     for treatment in plan_treatments(run):
-        of = trials.get(tuple(treatment[name] for name in run.study.factors), [])
+        of = [trial for trial in finished if trial.planned.treatment == treatment]
         for flow in _sweeps(run.study, treatment):
             curve = _curve(flow, treatment, of)
             if curve is not None:

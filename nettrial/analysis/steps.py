@@ -118,21 +118,25 @@ def _steps(curve: Curve) -> Steps:
         )
     else:
         seen = _search(curve.sizes, curve.rtt_us.mean(axis=0), int(SEARCH_BYTES // gap))
-    near = 2 * (gap or 0)
-    expected = []
-    for number, place in enumerate(places):
-        around = [place - before for before in places[max(0, number - 1) : number]]
-        around += [after - place for after in places[number + 1 : number + 2]]
-        width = min([WIDEST_BYTES, *around])
-        close = any(abs(after - place) <= near for after in seen)
-        expected.append(_fit(curve, float(place), width, number + 1, close))
+    near = (FEWEST_SIZES - 1) * (gap or 0)  # no fit could tell a step so close from the boundary's
     others = [after for after in seen if all(abs(after - place) > near for place in places)]
-    fitted = [_fit(curve, after, SEARCH_BYTES, None, True) for after in others]
+    every = sorted([*places, *others])
+
+    def fit(place: float, widest: float, packets: int | None, at: bool) -> Step | None:
+        apart = [abs(place - other) for other in every if other != place]
+        return _fit(curve, place, min([widest, *apart]), packets, at)
+
+    expected = [
+        fit(place, WIDEST_BYTES, number, any(abs(after - place) <= near for after in seen))
+        for number, place in enumerate(places, start=1)
+    ]
     return Steps(
         curve,
         tuple(step for step in expected if step is not None),
         sum(step is None for step in expected),
-        tuple(step for step in fitted if step is not None and step.height_us),
+        tuple(
+            step for step in (fit(after, SEARCH_BYTES, None, True) for after in others) if step is not None
+        ),
         unsearched,
     )
 
@@ -166,7 +170,7 @@ def _fit(curve: Curve, place: float, width: float, packets: int | None, seen: bo
 def _search(sizes: Floats, values: Floats, side: int) -> list[float]:
     """The sizes after which the curve jumps, found one after the other, the clearest first: each place is
     tried with a line and a jump on `side` sizes before and after it, and a step that is found is taken
-    out before the next is looked for."""
+    out before the next is looked for. Steps closer than half of `side` are one."""
     if len(sizes) < 2 * side:
         return []
     at = np.arange(2 * side) - side + 0.5
@@ -185,7 +189,8 @@ def _search(sizes: Floats, values: Floats, side: int) -> list[float]:
         rest = np.sum(windows**2, axis=1) - np.sum((windows @ basis) ** 2, axis=1)
         errors = deviation * np.sqrt(np.maximum(rest, 1e-12))
         scores = np.abs(heights) / errors
-        scores[[place - side for place in found]] = 0
+        for place in found:
+            scores[max(0, place - side - side // 2) : place - side + side // 2 + 1] = 0
         best = int(np.argmax(scores))
         if scores[best] <= critical:
             break

@@ -31,7 +31,7 @@ def _topologies() -> tuple[list[str], Rows]:
 
 def _metrics() -> tuple[list[str], Rows]:
     return ["metric", "unit", "of", "better", "group", "definition", "source"], [
-        [m.name, m.unit, m.of, m.better, m.group if m.of == "flow" else "", m.definition, m.source]
+        [m.name, m.unit, m.of, m.better, m.group if m.of in ("flow", "size") else "", m.definition, m.source]
         for m in METRICS.values()
     ]
 

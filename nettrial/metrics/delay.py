@@ -45,6 +45,17 @@ add(
     flow=_sweep,
 )
 add(
+    "size_rtt",
+    "ms",
+    "Round-trip time of a size",
+    "mean time from sending a request of this size to reading its answer; `of` is FLOW.BYTES, such as "
+    "sweep.11000",
+    "RFC 2681, at the application",
+    "lower",
+    "mean",
+    size=lambda size: fmean(size.rtt_us) / 1000,
+)
+add(
     "owd",
     "ms",
     "One-way delay",

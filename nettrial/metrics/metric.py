@@ -9,9 +9,11 @@ from statistics import fmean
 from typing import Literal
 
 from nettrial.registry import Registry
-from nettrial.scenario import Distribution, EndRecord, FlowRecord, HostRecord, Record
+from nettrial.scenario import Distribution, EndRecord, FlowRecord, HostRecord, Record, SizeRecord
 
 Better = Literal["higher", "lower"]
+Kind = Literal["flow", "size", "host", "link"]
+"""What a metric is of; a size is one of a sweep's, FLOW.BYTES."""
 Combination = Literal["sum", "mean", "maximum", "minimum", "none"]
 COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
     "sum": sum,
@@ -32,7 +34,7 @@ class Metric:
     definition: str
     source: str
     better: Better
-    of: Literal["flow", "host", "link"]
+    of: Kind
     group: Combination
     """How the figures of several flows combine; `none` where they don't, as with percentiles."""
     read: Callable[[Record, str], float | str]
@@ -70,16 +72,19 @@ def add(
     better: Better,
     group: Combination = "none",
     flow: Callable[[FlowRecord], float | str | None] | None = None,
+    size: Callable[[SizeRecord], float] | None = None,
     host: Callable[[HostRecord], float | None] | None = None,
     link: Callable[[EndRecord], float | None] | None = None,
 ) -> None:
-    """Registers a metric that `flow`, `host` or `link` (one of them) takes from a record of its kind; a
-    text from it is why there is none."""
+    """Registers a metric that `flow`, `size`, `host` or `link` (one of them) takes from a record of its
+    kind; a text from it is why there is none."""
 
     def read(record: Record, of: str) -> float | str:
         value: float | str | None = None
         if flow is not None:
             value = next((flow(found) for found in record.flows if found.name == of), None)
+        elif size is not None:
+            value = next((size(found) for found in _sizes(record, of)), None)
         elif host is not None:
             value = next((host(found) for found in record.hosts if found.name == of), None)
         elif link is not None:
@@ -90,8 +95,15 @@ def add(
             return reason(record, name, of, f"the record has no {title.lower()} of {of}")
         return value
 
-    kind: Literal["flow", "host", "link"] = "flow" if flow else "host" if host else "link"
+    kind: Kind = "flow" if flow else "size" if size else "host" if host else "link"
     METRICS.add(name, Metric(name, unit, title, definition, source, better, kind, group, read))
+
+
+def _sizes(record: Record, of: str) -> list[SizeRecord]:
+    """The size of that name, FLOW.BYTES, if it was measured."""
+    flow, _, size = of.partition(".")
+    sizes = next((found.sizes or [] for found in record.flows if found.name == flow), [])
+    return [found for found in sizes if str(found.size_bytes) == size]
 
 
 def _ends(record: Record, of: str) -> list[EndRecord]:

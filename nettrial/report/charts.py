@@ -15,17 +15,18 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa5f91", "#8c6d00", "#5b7fbf")
 """Told apart with any colour vision (after Okabe and Ito); shapes differ too. report.css makes them
 lighter on a dark page by these very values."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
-_INK = "currentColor"
-_CONFIG: dict[str, Any] = {
+INK = "currentColor"
+"""The colour of text, on a light page and a dark one."""
+CONFIG: dict[str, Any] = {
     "background": "transparent",
     "font": "system-ui, sans-serif",
     "view": {"stroke": None},
     "axis": {
-        "labelColor": _INK,
-        "titleColor": _INK,
-        "tickColor": _INK,
-        "domainColor": _INK,
-        "gridColor": _INK,
+        "labelColor": INK,
+        "titleColor": INK,
+        "tickColor": INK,
+        "domainColor": INK,
+        "gridColor": INK,
         "gridOpacity": 0.13,
         "domainOpacity": 0.4,
         "tickOpacity": 0.4,
@@ -34,8 +35,8 @@ _CONFIG: dict[str, Any] = {
         "titleFontWeight": "normal",
     },
     "title": {
-        "color": _INK,
-        "subtitleColor": _INK,
+        "color": INK,
+        "subtitleColor": INK,
         "anchor": "start",
         "frame": "group",
         "fontSize": 13,
@@ -72,7 +73,7 @@ def values(report: Report, section: Section) -> str:
     )
     title = f"{section.title}, {section.unit}"
     said = f"{title}, by {factor.title}: the mean of each group with its 95% interval, and every trial."
-    return _svg(alt.layer(behind, *_estimates(means, scale, places)), title, said)
+    return svg(alt.layer(behind, *_estimates(means, scale, places)), title, said)
 
 
 def changes(report: Report, section: Section) -> str:
@@ -91,9 +92,7 @@ def changes(report: Report, section: Section) -> str:
     places = _places(report, [level for level in factor.levels if level != base])
     title = f"Change from {factor.title} {base}, %"
     zero = (
-        alt.Chart(alt.InlineData(values=[{"value": 0}]))
-        .mark_rule(color=_INK, opacity=0.5)
-        .encode(y="value:Q")
+        alt.Chart(alt.InlineData(values=[{"value": 0}])).mark_rule(color=INK, opacity=0.5).encode(y="value:Q")
     )
     layers = [zero, *_estimates(rows, alt.Scale(padding=6), places)]
     printed = [
@@ -104,10 +103,10 @@ def changes(report: Report, section: Section) -> str:
     if printed:
         said += " A bar marks what was published for the counterpart."
         bar = alt.Chart(alt.InlineData(values=printed)).mark_tick(
-            thickness=2.5, size=18, color=_INK, opacity=1
+            thickness=2.5, size=18, color=INK, opacity=1
         )
         layers.append(bar.encode(x=places["x"], xOffset=places["xOffset"], y="value:Q"))
-    return _svg(alt.layer(*layers), title, said)
+    return svg(alt.layer(*layers), title, said)
 
 
 def _cells(report: Report, response: ResponseSummary) -> list[tuple[dict[str, str], Cell]]:
@@ -153,9 +152,9 @@ def _y(field: str, scale: alt.Scale) -> alt.Y:
     return alt.Y(field, scale=scale, axis=alt.Axis(title=None, tickCount=6, domain=False, ticks=False))
 
 
-def _svg(chart: alt.LayerChart | alt.FacetChart, title: str, said: str) -> str:
+def svg(chart: alt.LayerChart | alt.FacetChart, title: str, said: str) -> str:
     """The chart as an SVG element with a text for readers who do not see it."""
-    spec = chart.properties(width=370, height=215, title=title).configure(**_CONFIG).to_dict()
+    spec = chart.properties(width=370, height=215, title=title).configure(**CONFIG).to_dict()
     svg: str = vl_convert.vegalite_to_svg(spec)
     head, body = svg.split(">", 1)
     box = re.search(r'viewBox="[^"]+"', head)

@@ -15,7 +15,7 @@ from nettrial.analysis import (
     summarise,
     warnings,
 )
-from nettrial.report import numbers, tables
+from nettrial.report import numbers, sweeps, tables, wires
 from nettrial.store import Run, Trial
 
 
@@ -32,7 +32,7 @@ class Section:
     measured: tables.Table
     published: tables.Table | None
     published_table: str
-    """The source's number of the table."""
+    """Where the source has them: "table 2"."""
     comparisons: list[tables.Comparison]
 
 
@@ -70,6 +70,12 @@ class Report:
     absent: list[Absent]
     failures: list[FailureGroup]
     placements: list[Placement]
+    sweeps: sweeps.Sweeps | None
+    """What was found by size, if the study sweeps."""
+    pacing: list[str]
+    """How well senders kept to the departures asked for, a sentence for each flow."""
+    packet_sizes: list[wires.Sizes]
+    """What was on the wires, where it was counted."""
     traffic_share: float | None
     """Mean share of a trial's time in which traffic went, from 0 to 1."""
     trial_seconds: float | None
@@ -109,6 +115,9 @@ def gather(run: Run) -> Report:
         absent=_absent(summary),
         failures=failures(run),
         placements=_placements(trials),
+        sweeps=sweeps.gather(run),
+        pacing=wires.pacing(trials),
+        packet_sizes=wires.packet_sizes(run.study, trials),
         traffic_share=sum(traffic / total for traffic, total in spans) / len(spans) if spans else None,
         trial_seconds=sum(total for _, total in spans) / len(spans) if spans else None,
     )
@@ -128,9 +137,14 @@ def _section(
         definition=f"{metric.title} of {response.of}: {metric.definition}",
         measured=measured,
         published=tables.published(run.study, response.name, rows),
-        published_table=next((row.table for row in rows if row.response == response.name), ""),
+        published_table=next((_where(row.table) for row in rows if row.response == response.name), ""),
         comparisons=tables.comparisons(run.study, summary, measured, rows),
     )
+
+
+def _where(table: str) -> str:
+    """A place in the source: a number alone is a table's."""
+    return f"table {table}" if table.isdigit() else table
 
 
 def _absent(summary: Summary) -> list[Absent]:

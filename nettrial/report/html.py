@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from nettrial import __version__
 from nettrial.analysis import baseline
 from nettrial.errors import BadInput
-from nettrial.report import charts, conclusions, numbers, tables, topology
+from nettrial.report import charts, conclusions, numbers, percentiles, sweep_charts, sweeps, tables, topology
 from nettrial.report.content import Report, Section, gather
 from nettrial.store import Run
 
@@ -69,6 +69,10 @@ def _page(report: Report) -> str:
         glance=_glance(report),
         legend=_legend(report),
         drawing=topology.draw(study, trials[0].scenario) if trials else None,
+        sweeps=sweeps,
+        sweep_charts=sweep_charts.draw(study, report.sweeps) if report.sweeps else [],
+        levels=_levels(report),
+        percentiles=percentiles.draw(report),
         charts={section.name: _charts(report, section) for section in report.sections},
     )
 
@@ -87,6 +91,16 @@ def _legend(report: Report) -> list[dict[str, str]]:
     """How each group of columns looks in the charts."""
     groups = [tables.label(group) for group in tables.combinations(report.run.study)]
     return [{"label": group, **charts.look(index)} for index, group in enumerate(groups)]
+
+
+def _levels(report: Report) -> list[dict[str, str]]:
+    """How each level of the rows' factor looks in the charts of sweeps."""
+    study = report.run.study
+    levels = study.factors[study.layout.rows].levels
+    return [
+        {"label": level, "colour": charts.look(index)["colour"], "shape": "circle"}
+        for index, level in enumerate(levels)
+    ]
 
 
 def _glance(report: Report) -> list[dict[str, Any]]:

@@ -9,11 +9,13 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from nettrial.analysis import baseline
-from nettrial.report import conclusions, numbers, tables
+from nettrial.report import conclusions, numbers, sweeps, tables
 from nettrial.report.content import Report, Section, gather
 from nettrial.report.tables import Comparison, Entry, Table
 from nettrial.store import Run
 
+STEPS_SHOWN = 12
+"""Of a curve; the page has all."""
 _GAP = 2
 
 
@@ -27,8 +29,11 @@ def render(run: Run, console: Console) -> None:
     _heading(report, console)
     for section in report.sections:
         _section(report, section, console)
+    if report.sweeps:
+        _sweeps(report, report.sweeps, console)
     failures = [f"{group.message} ({numbers.numbered(group.trials, 'trial')})" for group in report.failures]
     absent = [f"{a.title}: {a.reason} ({numbers.counted(a.trials, 'trial')})" for a in report.absent]
+    _list(console, "Pacing", report.pacing)
     _list(console, "Warnings", _warnings(report))
     _list(console, "Not measured", absent)
     _list(console, "Failed trials", failures)
@@ -77,7 +82,7 @@ def _section(report: Report, section: Section, console: Console) -> None:
     )
     if section.published:
         console.print()
-        _say(console, f"Published, table {section.published_table}: {unit}")
+        _say(console, f"Published, {section.published_table}: {unit}")
         printed = [[[e.value, f"  {e.change}"] for e in row] for row in section.published.entries]
         _grids(console, section.published, groups, unit, printed)
     pairs = dict.fromkeys((c.measured_column, c.published_column) for c in section.comparisons)
@@ -85,6 +90,24 @@ def _section(report: Report, section: Section, console: Console) -> None:
         console.print()
         _say(console, f"Change in %: {ours} here, published {theirs}")
         _comparisons(console, [c for c in section.comparisons if c.measured_column == ours])
+
+
+def _sweeps(report: Report, found: sweeps.Sweeps, console: Console) -> None:
+    study = report.run.study
+    _title(console, "Round-trip time by packet size, us")
+    texts = [[_parts(entry) for entry in row] for row in found.table.entries]
+    _grids(console, found.table, "Sweep", f"us; change from {sweeps.caption(study)} in %", texts)
+    _list(console, "Steps of the round-trip time", found.findings)
+    for each in found.steps:
+        lines = [sweeps.listed(step) for step in sweeps.every(each)]
+        if lines:
+            _title(console, f"Steps, {sweeps.name(study, each.curve)}")
+            grid = _grid(sweeps.LISTED)
+            for line in lines[:STEPS_SHOWN]:
+                grid.add_row(*map(Text, line))
+            console.print(grid)
+            if len(lines) > STEPS_SHOWN:
+                _say(console, f"and {len(lines) - STEPS_SHOWN} more on the page")
 
 
 def _parts(entry: Entry) -> list[str]:

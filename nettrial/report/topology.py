@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from nettrial.scenario import Link, Node, Scenario
+from nettrial.scenario import Impairment, Link, Node, Scenario
 from nettrial.study import Study
 
 _STEP = 280
@@ -101,17 +101,36 @@ def _spread(graph: "nx.Graph[str]") -> dict[str, tuple[float, float]]:
 
 
 def _link(link: Link, sets: set[str]) -> tuple[str, str]:
-    """What a link is: rate, delay and queue; MTU."""
+    """What a link is: rate, delay and impairment; MTU."""
     rate = link.rate.root if link.rate else "not shaped"
     delay = link.delay.root if link.delay else ""
     mtus = list(dict.fromkeys(end.mtu.root for end in link.ends))
     parts = [
         "rate: factor" if "network.rate" in sets else rate,
         "delay: factor" if "network.delay" in sets else "" if delay.startswith("0 ") else delay,
+        *_impairment(link.impairment, sets),
     ]
     return ", ".join(
         filter(None, parts)
     ), "MTU: factor" if "network.mtu" in sets else f"MTU {' / '.join(mtus)}"
+
+
+def _impairment(impairment: Impairment | None, sets: set[str]) -> list[str]:
+    """What a link does to frames beside carrying them, as far as it does."""
+    factors = {path.rsplit(".", 1)[1] for path in sets if path.startswith("network.impairment.")}
+    said = [f"{name}: factor" for name in ("loss", "duplication", "reordering", "jitter") if name in factors]
+    if impairment is None:
+        return said
+    chances = {
+        "loss": impairment.loss,
+        "duplication": impairment.duplication,
+        "reordering": impairment.reordering,
+    }
+    said += [
+        f"{name} {100 * chance:g}%" for name, chance in chances.items() if chance and name not in factors
+    ]
+    jitter = impairment.jitter.root if impairment.jitter else "0 ns"
+    return said if jitter.startswith("0 ") or "jitter" in factors else [*said, f"jitter {jitter}"]
 
 
 def _detail(node: Node, sets: set[str]) -> str:

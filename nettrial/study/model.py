@@ -44,8 +44,8 @@ class Response(Strict):
     metric: Annotated[str, name_in(METRICS)]
     """The metric, by its name in `nettrial list metrics`."""
     of: str
-    """As the metric asks for: a flow's or a host's name; or a link end, which is NODE.INTERFACE, or the
-    node alone if it has one interface. Of a group of flows the name of the group or of one of its flows."""
+    """As the metric asks for: the name of a flow, a group of flows or a host; FLOW.BYTES for a size of a
+    sweep; a link end as NODE.INTERFACE, or the node alone if it has one interface."""
     unit: str
     """The metric's unit, repeated so that the study file can be read alone."""
 
@@ -174,7 +174,8 @@ class Study(Settings):
     def group(self, treatment: Mapping[str, str], of: str) -> list[str]:
         """The names of the flows that a response `of` that name combines under a treatment; `of` itself
         where it is no group."""
-        return [member.name for member in self.settings(treatment).members(of)] or [of]
+        entry, dot, size = of.partition(".")
+        return [f"{member.name}{dot}{size}" for member in self.settings(treatment).members(entry)] or [of]
 
     def canonical(self, factor: str, level: str) -> str:
         """A level in its setting's one printed form, or as it is if it is not a level of the factor."""
@@ -227,15 +228,20 @@ class Study(Settings):
     def _responses_fit(self) -> Study:
         flows = [flow.flow for flow in self.workload]
         made = [member.name for flow in flows for member in self.members(flow)]
-        legal = {"flow": list(dict.fromkeys([*flows, *made])), "host": list(self.hosts), "link": self.ends()}
+        named = list(dict.fromkeys([*flows, *made]))
+        legal = {"flow": named, "size": named, "host": list(self.hosts), "link": self.ends()}
         for number, response in enumerate(self.responses):
             metric, at = METRICS[response.metric], ("responses", number)
             if response.name in [other.name for other in self.responses[:number]]:
                 raise wrong((*at, "name"), response.name, "a name no other response has")
-            of = legal[metric.of]
-            if response.of not in of:
-                a = {"link": "link end"}.get(metric.of, metric.of)
-                raise wrong((*at, "of"), response.of, ", ".join(of), f"{metric.name} is of a {a}")
+            of, kind = response.of, {"link": "link end"}.get(metric.of, metric.of)
+            if metric.of == "size":
+                of, _, size = of.partition(".")
+                if not size.isdecimal():
+                    raise wrong((*at, "of"), response.of, "FLOW.BYTES", "such as sweep.11000")
+            if of not in legal[metric.of]:
+                hint = f"{metric.name} is of a {kind}"
+                raise wrong((*at, "of"), response.of, ", ".join(legal[metric.of]), hint)
             if response.unit != metric.unit:
                 raise wrong((*at, "unit"), response.unit, metric.unit, f"the unit of {metric.name}")
         return self

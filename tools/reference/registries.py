@@ -37,7 +37,7 @@ def _metrics() -> str:
                     m.unit,
                     m.of,
                     m.better,
-                    m.group if m.of == "flow" else "",
+                    m.group if m.of in ("flow", "size") else "",
                     m.definition,
                     m.source,
                 )

@@ -1,0 +1,171 @@
+"""What a report says of sweeps: round-trip times at a few sizes, and the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nettrial.analysis import (
+    Curve,
+    Interval,
+    Ratio,
+    Step,
+    Steps,
+    baseline,
+    curves,
+    estimate,
+    ratios,
+    steps,
+)
+from nettrial.report import numbers
+from nettrial.report.tables import Entry, Table
+from nettrial.store import Run
+from nettrial.study import Study
+
+SIZES_SHOWN = 10
+"""Of thousands, in a table: spread evenly on a logarithmic scale."""
+DECIMALS = 2
+"""Of microseconds."""
+
+
+@dataclass(frozen=True)
+class Sweeps:
+    """Everything about the sweeps of a run."""
+
+    curves: list[Curve]
+    steps: list[Steps]
+    ratios: list[Ratio]
+    """Size by size."""
+    table: Table
+    """Round-trip times at a few sizes, microseconds."""
+    findings: list[str]
+    """What there is to say of each curve's steps, a sentence or two each."""
+
+
+def gather(run: Run) -> Sweeps | None:
+    """The sweeps of a run; None if it has none that finished."""
+    found = curves(run)
+    if not found:
+        return None
+    stepped = steps(found)
+    compared = ratios(run.study, found)
+    return Sweeps(
+        curves=found,
+        steps=stepped,
+        ratios=compared,
+        table=_table(run.study, found, compared),
+        findings=[finding(run.study, each) for each in stepped],
+    )
+
+
+def name(study: Study, curve: Curve) -> str:
+    """A curve by its levels, that of the rows' factor first: "MTU 9000 B – udp"."""
+    rows = study.layout.rows
+    others = [level for factor, level in curve.treatment.items() if factor != rows]
+    return " – ".join([f"{study.factors[rows].title} {curve.treatment[rows]}", *others])
+
+
+def finding(study: Study, found: Steps) -> str:
+    """The steps of one curve in words."""
+    curve = found.curve
+    kind = "fragment" if curve.transport == "udp" else "segment"
+    shown = [step for step in found.expected if step.found]
+    parts = []
+    if found.expected:
+        said = f"at {len(shown)} of {len(found.expected)} sizes after which a message takes one {kind} more "
+        said += "there is a step"
+        if shown:
+            heights = [step.height_us for step in shown]
+            said += f" of {min(heights):.{DECIMALS}f} to {max(heights):.{DECIMALS}f} us"
+            said += f", {np.mean(heights):.{DECIMALS}f} us on average"
+        parts.append(said)
+    if found.skipped:
+        parts.append(f"at {found.skipped} the sizes are too few to tell")
+    if found.unsearched:
+        parts.append(f"no search for other steps: {found.unsearched}")
+    else:
+        seen = sum(step.seen for step in found.expected)
+        parts.append(f"a search that knows no boundaries finds {seen} of them")
+        others = numbers.listed(_elsewhere(step) for step in found.other) if found.other else "none elsewhere"
+        parts.append(others)
+    return f"{name(study, curve)}: {'; '.join(parts)}."
+
+
+def _elsewhere(step: Step) -> str:
+    return f"one elsewhere after {step.after_bytes:.0f} B, of {height(step)} us"
+
+
+def height(step: Step) -> str:
+    """A step's height with its interval, microseconds."""
+    text = numbers.signed(step.height_us, DECIMALS)
+    return f"{text} {numbers.bounds(step.interval, DECIMALS)}" if step.interval else text
+
+
+def listed(step: Step) -> list[str]:
+    """A step as a line of a table: after which size, packets, height, whether it is one, whether seen."""
+    packets = f"{step.packets} → {step.packets + 1}" if step.packets else "elsewhere"
+    if step.packets is None:
+        verdict = "yes"
+    elif step.probability is None:
+        verdict = "not to be judged with one trial"
+    else:
+        verdict = "yes" if step.found else "not shown"
+    return [f"{step.after_bytes:.0f} B", packets, height(step), verdict, "yes" if step.seen else "no"]
+
+
+LISTED = ("after", "packets", "height, us [95%]", "a step", "found by search")
+"""The headings of those lines."""
+
+
+def every(found: Steps) -> list[Step]:
+    """The steps of a curve, at boundaries and elsewhere, by size."""
+    return sorted([*found.expected, *found.other], key=lambda step: step.after_bytes)
+
+
+def _table(study: Study, found: Sequence[Curve], compared: Sequence[Ratio]) -> Table:
+    """A column for each curve; changes from the baseline where there are."""
+    asked = {float(response.of.partition(".")[2]) for response in study.responses if "." in response.of}
+    sizes = np.unique(np.concatenate([curve.sizes for curve in found]))
+    spread = np.geomspace(sizes[0], sizes[-1], SIZES_SHOWN)
+    chosen = {float(sizes[np.abs(sizes - size).argmin()]) for size in spread} | (asked & set(sizes))
+    rows = sorted(chosen)
+    changes = {tuple(ratio.treatment.values()): ratio for ratio in compared}
+    entries = tuple(tuple(_entry(curve, size, changes) for curve in found) for size in rows)
+    columns = tuple(name(study, curve) for curve in found)
+    return Table("Size", tuple(f"{size:.0f} B" for size in rows), columns, entries)
+
+
+def _entry(curve: Curve, size: float, changes: dict[tuple[str, ...], Ratio]) -> Entry:
+    at = np.flatnonzero(curve.sizes == size)
+    if not len(at):
+        return Entry(note="this size was not measured")
+    shown = estimate(curve.sizes[at], curve.rtt_us[:, at])
+    mean, several = float(shown.mean[0]), len(curve.blocks) > 1
+    half = numbers.fixed(float(shown.high[0]) - mean, DECIMALS) if several else ""
+    change, interval = _change(size, changes.get(tuple(curve.treatment.values())))
+    return Entry(
+        value=numbers.fixed(mean, DECIMALS),
+        half_interval=half,
+        change=change,
+        change_interval=interval,
+        n=len(curve.blocks),
+    )
+
+
+def _change(size: float, ratio: Ratio | None) -> tuple[str, str]:
+    """The change from the baseline at a size in percent, and its interval."""
+    if ratio is None or size not in ratio.ratio.sizes:
+        return "", ""
+    at = int(np.flatnonzero(ratio.ratio.sizes == size)[0])
+    mean, low, high = (
+        100 * (float(part[at]) - 1) for part in (ratio.ratio.mean, ratio.ratio.low, ratio.ratio.high)
+    )
+    interval = numbers.bounds(Interval(low, high), 1) if ratio.pairs > 1 else ""
+    return numbers.signed(mean, 1), interval
+
+
+def caption(study: Study) -> str:
+    """What the table's changes are relative to."""
+    return f"{study.factors[study.layout.rows].title} {baseline(study)}"

@@ -1,0 +1,71 @@
+"""What a report says of packets: how well senders paced them, and which sizes were on the wires."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from nettrial import units
+from nettrial.scenario import Pacing
+from nettrial.store import Trial
+from nettrial.study import Study
+
+SIZES_SHOWN = 4
+"""Of a link end, the most frequent ones."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The packets that one link end sent in the trials of one treatment."""
+
+    treatment: str
+    end: str
+    packets: int
+    most: str
+    """The most frequent sizes with their shares."""
+
+
+def pacing(trials: Sequence[Trial]) -> list[str]:
+    """A sentence for each flow that was asked for departures."""
+    found: dict[str, list[Pacing]] = {}
+    for trial in trials:
+        for flow in trial.record.flows:
+            if flow.pacing and flow.pacing.asked_bps:
+                found.setdefault(flow.name, []).append(flow.pacing)
+    return [_paced(flow, paced) for flow, paced in found.items()]
+
+
+def _paced(flow: str, paced: Sequence[Pacing]) -> str:
+    error = max(abs(one.sent_bps / one.asked_bps - 1) for one in paced)
+    asked = sorted({round(one.asked_bps) for one in paced})
+    rate = " to ".join(units.RATE.print(bps) for bps in dict.fromkeys([asked[0], asked[-1]]))
+    late = median(one.lateness_us.p99 for one in paced)
+    cpu = median(one.cpu_percent for one in paced)
+    return (
+        f"{flow}: asked for {rate} of payload; what was sent is at most {100 * error:.2g}% from it. 99% of "
+        f"packets left no more than {late:.3g} us late, at {cpu:.0f}% of a processor (medians over trials)."
+    )
+
+
+def packet_sizes(study: Study, trials: Sequence[Trial]) -> list[Sizes]:
+    """For each treatment and link end, in the order they were run first."""
+    counts: dict[tuple[str, str], Counter[int]] = {}
+    for trial in trials:
+        levels = trial.planned.treatment.items()
+        treatment = ", ".join(f"{study.factors[name].title} {level}" for name, level in levels)
+        for end in trial.record.ends:
+            if end.packet_sizes is not None:
+                counted = counts.setdefault((treatment, f"{end.node}.{end.interface}"), Counter())
+                counted.update({size.size_bytes: size.packets for size in end.packet_sizes})
+    return [
+        Sizes(treatment, end, counted.total(), _most(counted)) for (treatment, end), counted in counts.items()
+    ]
+
+
+def _most(counted: Counter[int]) -> str:
+    shown = counted.most_common(SIZES_SHOWN)
+    parts = [f"{size} B {100 * packets / counted.total():.1f}%" for size, packets in shown if packets]
+    rest = len([size for size, packets in counted.items() if packets]) - len(parts)
+    return ", ".join([*parts, f"{rest} sizes more"] if rest else parts) or "none"
