@@ -69,3 +69,79 @@ def record(trial: str = "") -> Record:
             "absent": [],
         }
     )
+
+
+def full_record() -> Record:
+    """One in which every metric has a figure: what no single trial gives, for only some traffic has each."""
+    tails = {"p99_9": 3100.0, "p99_99": 3200.0, "p99_999": 3300.0}
+    delays = {**distribution(1200, 2500), "count": 200_000, **tails}
+    interval = {
+        "at_ns": 1,
+        "bytes": 1,
+        "srtt_us": 900,
+        "min_rtt_us": 80,
+        "retransmissions_pkts": 0,
+    }
+    subflow = {
+        "local": "10.0.0.1:1",
+        "remote": "10.0.0.2:2",
+        "min_rtt_us": 80,
+        "retransmissions_pkts": 0,
+        "congestion_control": "cubic",
+    }
+    made = record().model_dump(by_alias=True, exclude_none=True)
+    made["flows"][0].update(
+        ip_bytes=250_000_000,
+        wire_bytes=256_000_000,
+        transactions_per_second=833.25,
+        rtt_us=delays,
+        owd_us=delays,
+        owd_error_us=15.0,
+        delay_variation_us=delays,
+        jitter_rfc3550_us=30.0,
+        delay_difference_mean_us=50.0,
+        packets={
+            "sent_pkts": 1000,
+            "received_pkts": 980,
+            "lost_pkts": 20,
+            "reordered_pkts": 49,
+            "duplicated_pkts": 98,
+            "loss_bursts": 8,
+            "longest_loss_burst_pkts": 7,
+            "send_errors_pkts": 0,
+        },
+        pacing={
+            "asked_bps": 10e6,
+            "sent_bps": 9.9e6,
+            "lateness_us": distribution(5, 42),
+            "cpu_percent": 12.0,
+        },
+        subflows=[
+            {**subflow, "bytes": 300, "srtt_us": 1000, "cwnd_pkts": 10},
+            {**subflow, "bytes": 100, "srtt_us": 3000, "cwnd_pkts": 30},
+        ],
+        sizes=[
+            {
+                "size_bytes": size,
+                "rtt_us": [rtt, rtt + 2],
+                "rtt_minimum_us": [rtt - 1, rtt],
+                "total_us": [1000, 1000],
+                "resent_pkts": 2,
+            }
+            for size, rtt in ((1000, 10), (11_000, 30))
+        ],
+        intervals=[
+            {**interval, "cwnd_pkts": 10, "delivery_rate_bps": 900_000_000},
+            {**interval, "cwnd_pkts": 30, "delivery_rate_bps": 700_000_000},
+            {**interval, "cwnd_pkts": 0},
+        ],
+    )
+    end = {
+        "wire_bytes": 1,
+        "frames_pkts": 100,
+        "drops_pkts": 4,
+        "queue_pkts": distribution(12, 90),
+        "packet_sizes": [{"size_bytes": 1500, "packets": 90}, {"size_bytes": 60, "packets": 10}],
+    }
+    made["ends"] = [{"node": "sender", "interface": "eth0", **end}]
+    return Record.model_validate(made)

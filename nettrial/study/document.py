@@ -68,6 +68,7 @@ class Document:
 
     def where(self, place: Place) -> str:
         """`file:line: dotted.path` of a value, or the option it came from."""
+        place = self._written(place)
         for length in range(len(place), 0, -1):
             if option := self.options.get(tuple(place[:length])):
                 return option
@@ -76,8 +77,6 @@ class Document:
             if isinstance(node, CommentedMap):
                 if step in node:
                     line = node.lc.key(step)[0]
-                elif step in (node.get("kind"), node.get("distribution")):
-                    continue  # a union's member, which is no step in the file
                 node, name = node.get(step), str(step)
             elif isinstance(node, CommentedSeq) and isinstance(step, int) and step < len(node):
                 line = node.lc.item(step)[0]
@@ -90,6 +89,19 @@ class Document:
                 name = str(step)
             names.append(name)
         return f"{shown(self.path)}:{line + 1}: {'.'.join(names)}".removesuffix(": ")
+
+    def _written(self, place: Place) -> list[str | int]:
+        """The way to a value without the members of unions, which are no steps in the file."""
+        node, steps = self.data, []
+        for step in place:
+            if isinstance(node, dict):
+                if step not in node and step in (node.get("kind"), node.get("distribution")):
+                    continue
+                node = node.get(step)
+            elif isinstance(node, list) and isinstance(step, int) and step < len(node):
+                node = node[step]
+            steps.append(step)
+        return steps
 
     def bad(self, error: ValidationError) -> BadInput:
         """What pydantic found wrong, for the user."""

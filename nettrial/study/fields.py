@@ -52,6 +52,8 @@ class Wrong:
             value = context.get("value") or _shown(entry["input"])
             if entry["type"] in ("missing", "union_tag_not_found"):
                 value = "missing"
+            elif entry["type"] == "union_tag_invalid":
+                value = repr(context["tag"])
             elif not legal:
                 legal = entry["msg"].removeprefix("Input should be ")
             place = (*entry["loc"], *context.get("at", ()))

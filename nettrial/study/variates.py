@@ -194,10 +194,12 @@ def _long(quantity: Quantity, names: str) -> BeforeValidator:
         if isinstance(value, BaseModel):
             return value
         if not isinstance(value, Mapping):
-            named = value == "imix" and quantity is units.SIZE
-            return {"distribution": "imix"} if named else {"distribution": "constant", "value": value}
-        if "distribution" not in value:
-            raise wrong(("distribution",), "missing", names)
+            if value == "imix" and quantity is units.SIZE:
+                return {"distribution": "imix"}
+            return {"distribution": "constant", "value": value}
+        named = value.get("distribution", "missing")
+        if named not in names.split(", "):
+            raise wrong(("distribution",), str(named), names, near(str(named), names.split(", ")))
         if value["distribution"] != "file":
             return value
         unknown = sorted(set(value) - {"distribution", "file"})

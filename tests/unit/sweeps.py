@@ -4,14 +4,14 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+
 from nettrial.analysis import Curve, boundaries
 from nettrial.design import PlannedTrial
 from nettrial.scenario import FlowRecord, Record
 from nettrial.store import Run
 from nettrial.study import load
 from tests.unit.synthetic import make_run, record, spread_of
-
-import numpy as np
 
 PACKET_US = 1.5
 """What each packet of a message adds."""
@@ -30,9 +30,7 @@ def known_boundaries(transport: str, mtu: int) -> list[int]:
     """Where a message takes one packet more."""
     no_values = np.zeros((1, 1))
     sizes = np.array([65_500.0])
-    return boundaries(
-        Curve("sweep", {}, transport, 4, mtu, mss(mtu), sizes, (1,), no_values, no_values)
-    )
+    return boundaries(Curve("sweep", {}, transport, 4, mtu, mss(mtu), sizes, (1,), no_values, no_values))
 
 
 def rtt_us(size: int, places: Iterable[int], draw: random.Random, noise: float) -> float:

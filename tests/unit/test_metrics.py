@@ -4,10 +4,9 @@ import pytest
 
 from nettrial.metrics import METRICS
 from nettrial.scenario import Absence, Distribution
-from tests.records import record
+from tests.records import full_record, record
 
-OF = {"flow": "transfer", "host": "sender"}
-READ_OF_PROBE = {"rtt", "rtt_p99", "jitter_rfc3550", "delay_difference_mean"}
+OF = {"flow": "transfer", "size": "transfer.11000", "host": "sender", "link": "sender"}
 
 
 @pytest.mark.parametrize("name", list(METRICS))
@@ -18,7 +17,7 @@ def test_every_metric_is_read_and_described(name):
     assert metric.unit
     assert metric.definition
     assert metric.source
-    value = metric.read(record(), "probe" if name in READ_OF_PROBE else OF[metric.of])
+    value = metric.read(full_record(), OF[metric.of])
     assert isinstance(value, float)
     assert math.isfinite(value)
     assert value >= 0
@@ -27,43 +26,110 @@ def test_every_metric_is_read_and_described(name):
 @pytest.mark.parametrize("name", list(METRICS))
 def test_every_metric_is_absent_with_a_reason(name):
     metric = METRICS[name]
+    of = OF[metric.of]
     found = record()
-    found.flows, found.hosts = [], []
-    assert metric.title.lower() in metric.read(found, "probe")
-    found.absent = [Absence(metric=name, object="probe", reason="two processors are needed")]
-    assert metric.read(found, "probe") == "two processors are needed"
-    assert metric.read(found, "transfer") != "two processors are needed"
+    found.flows, found.hosts, found.ends = [], [], []
+    assert metric.title.lower() in metric.read(found, of)
+    found.absent = [Absence(metric=name, object=of, reason="two processors are needed")]
+    assert metric.read(found, of) == "two processors are needed"
+    assert metric.read(found, "another") != "two processors are needed"
+
+
+@pytest.mark.parametrize("name", list(METRICS))
+def test_a_record_without_the_figure_gives_a_reason_and_never_a_number(name):
+    """The least a record can have: a flow that moved nothing, a host and a link end not measured."""
+    metric, found = METRICS[name], record()
+    flow = found.flows[0]
+    for field in type(flow).model_fields:
+        if getattr(flow, field) is not None and type(flow).model_fields[field].default is None:
+            setattr(flow, field, None)
+    none = Distribution(count=0, mean=0, deviation=0, minimum=0, p50=0, p90=0, p99=0, maximum=0)
+    flow.connect_us = flow.srtt_us = none
+    flow.min_rtt_us = flow.active_ns = 0
+    found.hosts[0].cpu_percent = found.hosts[0].service_demand_us_per_kb = None
+    counted = {"retransmissions"}
+    assert isinstance(metric.read(found, OF[metric.of]), str) is (name not in counted)
 
 
 @pytest.mark.parametrize(
-    ("name", "of", "value"),
+    ("name", "value"),
     [
-        ("goodput", "transfer", 941.5),
-        ("rtt", "probe", 1.2),
-        ("rtt_p99", "probe", 2.5),
-        ("srtt", "transfer", 0.9),
-        ("min_rtt", "transfer", 0.08),
-        ("retransmissions", "transfer", 3),
-        ("jitter_rfc3550", "probe", 0.03),
-        ("delay_difference_mean", "probe", 0.05),
-        ("connect_time", "transfer", 0.1),
-        ("completion_time", "transfer", 41.0),
-        ("cpu", "sender", 66.5),
-        ("service_demand", "sender", 5.25),
+        ("goodput", 941.5),
+        ("ip_rate", 1000.0),
+        ("wire_rate", 1024.0),
+        ("packet_rate", 490.0),
+        ("transaction_rate", 833.25),
+        ("completion_time", 41.0),
+        ("rate_error", 1.0),
+        ("lateness_p99", 42.0),
+        ("rtt", 1.2),
+        ("rtt_p50", 1.2),
+        ("rtt_p99", 2.5),
+        ("rtt_p99_9", 3.1),
+        ("rtt_p99_99", 3.2),
+        ("rtt_p99_999", 3.3),
+        ("sweep_rtt", 0.021),
+        ("size_rtt", 0.031),
+        ("owd", 1.2),
+        ("owd_p99_9", 3.1),
+        ("owd_error", 0.015),
+        ("delay_variation_p99", 2.5),
+        ("jitter_rfc3550", 0.03),
+        ("delay_difference_mean", 0.05),
+        ("loss", 2.0),
+        ("loss_burst_mean", 2.5),
+        ("loss_burst_longest", 7),
+        ("reordering", 5.0),
+        ("duplication", 10.0),
+        ("sweep_resent", 4),
+        ("srtt", 0.9),
+        ("min_rtt", 0.08),
+        ("cwnd", 20),
+        ("delivery_rate", 800),
+        ("retransmissions", 3),
+        ("connect_time", 0.1),
+        ("subflows", 2),
+        ("subflow_share", 75),
+        ("subflow_srtt", 2.0),
+        ("subflow_cwnd", 40),
+        ("cpu", 66.5),
+        ("service_demand", 5.25),
+        ("queue_length", 12),
+        ("queue_length_p99", 90),
+        ("queue_length_max", 90),
+        ("queue_drops", 4),
+        ("packet_size_mean", 1356),
+        ("packet_size_median", 1500),
     ],
 )
-def test_values_are_in_the_metrics_unit(name, of, value):
-    assert METRICS[name].read(record(), of) == pytest.approx(value)
+def test_values_are_in_the_metrics_unit(name, value):
+    assert METRICS[name].read(full_record(), OF[METRICS[name].of]) == pytest.approx(value)
 
 
-def test_a_distribution_without_values_is_absent_and_not_zero():
-    found = record()
-    found.flows[1].rtt_us = Distribution(
-        count=0, mean=0, deviation=0, minimum=0, p50=0, p90=0, p99=0, maximum=0
-    )
-    assert isinstance(METRICS["rtt"].read(found, "probe"), str)
-    found.flows[0].min_rtt_us = 0
-    assert isinstance(METRICS["min_rtt"].read(found, "transfer"), str)
+def test_a_percentile_of_too_few_values_says_how_many_it_takes():
+    found = full_record()
+    found.flows[0].rtt_us.count, found.flows[0].rtt_us.p99_99 = 5000, None
+    said = METRICS["rtt_p99_99"].read(found, "transfer")
+    assert said == "5000 values are too few: it takes 10000"
+
+
+def test_no_loss_has_no_mean_burst():
+    found = full_record()
+    found.flows[0].packets.lost_pkts = found.flows[0].packets.loss_bursts = 0
+    assert METRICS["loss"].read(found, "transfer") == 0
+    assert METRICS["loss_burst_mean"].read(found, "transfer") == "no packet was lost"
+
+
+def test_a_node_with_two_interfaces_needs_the_interface():
+    found = full_record()
+    found.ends.append(found.ends[0].model_copy(update={"interface": "eth1", "drops_pkts": 9}))
+    metric = METRICS["queue_drops"]
+    assert isinstance(metric.read(found, "sender"), str)
+    assert (metric.read(found, "sender.eth0"), metric.read(found, "sender.eth1")) == (4, 9)
+
+
+def test_a_size_that_was_not_measured_is_absent():
+    assert isinstance(METRICS["size_rtt"].read(full_record(), "transfer.12000"), str)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
@@ -71,3 +137,40 @@ def test_what_is_no_number_is_absent(value):
     found = record()
     found.flows[0].goodput_bps = value
     assert isinstance(METRICS["goodput"].read(found, "transfer"), str)
+
+
+def several():
+    """A record of three flows, each with 1, 2 or 3 times the figures."""
+    found = full_record()
+    first = found.flows[0]
+    found.flows = []
+    for times in (1, 2, 3):
+        flow = first.model_copy(deep=True, update={"name": f"transfer-{times}"})
+        flow.goodput_bps, flow.min_rtt_us = times * 100e6, times * 100
+        flow.rtt_us.mean, flow.completion_us.mean = times * 1000, times * 1000
+        found.flows.append(flow)
+    return found, [flow.name for flow in found.flows]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("goodput", 600), ("rtt", 2), ("completion_time", 3), ("min_rtt", 0.1), ("retransmissions", 9)],
+)
+def test_a_group_of_flows_has_one_figure(name, value):
+    assert METRICS[name].combined(*several()) == pytest.approx(value)
+
+
+def test_percentiles_of_flows_do_not_combine():
+    said = METRICS["rtt_p99"].combined(*several())
+    assert said.endswith("no combination of theirs: look at one of them, such as transfer-1")
+
+
+def test_part_of_a_group_is_no_group():
+    found, names = several()
+    found.flows[1].goodput_bps = None
+    said = METRICS["goodput"].combined(found, names)
+    assert said == "the record has no goodput of transfer-2"
+
+
+def test_one_flow_is_itself():
+    assert METRICS["rtt_p99"].combined(full_record(), ["transfer"]) == pytest.approx(2.5)
