@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TypeAlias
 
 import numpy as np
@@ -112,8 +113,8 @@ def _curve(flow: str, treatment: Levels, trials: Sequence[Trial]) -> Curve | Non
         mss_bytes=record.mss_bytes,
         sizes=np.array(common, dtype=float),
         blocks=tuple(trial.planned.block for trial, _, _ in measured),
-        rtt_us=np.array([[np.mean(sizes[size].rtt_us) for size in common] for _, _, sizes in measured]),
-        total_us=np.array([[np.mean(sizes[size].total_us) for size in common] for _, _, sizes in measured]),
+        rtt_us=np.array([[fmean(sizes[size].rtt_us) for size in common] for _, _, sizes in measured]),
+        total_us=np.array([[fmean(sizes[size].total_us) for size in common] for _, _, sizes in measured]),
     )
 
 

@@ -26,6 +26,8 @@ FALSE_DISCOVERIES = 0.05
 """The share of false ones among the steps that are called found at boundaries."""
 FALSE_ALARM = 0.01
 """The chance, at most, that a search of a curve without a step finds one (Bonferroni over all places)."""
+EQUAL_US = 1e-6
+"""Heights that differ by less are equal: they hold no evidence of their spread."""
 MOST_STEPS = 200
 """A search ends after so many."""
 
@@ -67,6 +69,14 @@ class Steps:
     """Steps that the search found away from the boundaries."""
     unsearched: str | None
     """Why there was no search, if there was none."""
+
+    @property
+    def in_reach(self) -> list[Step]:
+        """The boundaries that the search could find, which are not too near to the smallest and the largest
+        size."""
+        sizes = self.curve.sizes
+        low, high = sizes[0] + SEARCH_BYTES, sizes[-1] - SEARCH_BYTES
+        return [step for step in self.expected if low <= step.after_bytes <= high]
 
 
 def boundaries(curve: Curve) -> list[int]:
@@ -113,9 +123,7 @@ def _steps(curve: Curve) -> Steps:
     if gap is None:
         unsearched = "the sizes are not evenly spaced"
     elif SEARCH_BYTES / gap < FEWEST_SIZES:
-        unsearched = (
-            f"sizes {gap:.0f} B apart are too far from each other to look for steps between boundaries"
-        )
+        unsearched = f"sizes {gap:.0f} B apart are too far from each other for a search"
     else:
         seen = _search(curve.sizes, curve.rtt_us.mean(axis=0), int(SEARCH_BYTES // gap))
     near = (FEWEST_SIZES - 1) * (gap or 0)  # no fit could tell a step so close from the boundary's
@@ -163,7 +171,7 @@ def _fit(curve: Curve, place: float, width: float, packets: int | None, seen: bo
     half = float(half_width(heights[:, np.newaxis])[0])
     probability = None
     if packets is not None:
-        probability = 1.0 if np.ptp(heights) == 0 else float(stats.ttest_1samp(heights, 0).pvalue)
+        probability = 1.0 if np.ptp(heights) < EQUAL_US else float(stats.ttest_1samp(heights, 0).pvalue)
     return Step(place, packets, mean, Interval(mean - half, mean + half), probability, seen)
 
 

@@ -86,8 +86,10 @@ def finding(study: Study, found: Steps) -> str:
     if found.unsearched:
         parts.append(f"no search for other steps: {found.unsearched}")
     else:
-        seen = sum(step.seen for step in found.expected)
-        parts.append(f"a search that knows no boundaries finds {seen} of them")
+        seen = sum(step.seen for step in found.in_reach)
+        parts.append(
+            f"a search that knows no boundaries finds {seen} of the {len(found.in_reach)} in its reach"
+        )
         others = numbers.listed(_elsewhere(step) for step in found.other) if found.other else "none elsewhere"
         parts.append(others)
     return f"{name(study, curve)}: {'; '.join(parts)}."

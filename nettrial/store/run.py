@@ -66,6 +66,7 @@ class Run:
         self.directory = directory
         self._packed = version >= FORMAT_OF_PACKED_DOCUMENTS
         self._connection = connection
+        self._trials: dict[int, Trial] = {}  # those that were read: a record may hold thousands of sizes
 
     @classmethod
     def create(
@@ -177,10 +178,11 @@ class Run:
         """The finished trials, in the run's order."""
         rows = self._connection.execute("SELECT number, record, scenario FROM trial ORDER BY number")
         planned = self._planned()
-        return [
-            Trial(planned[number], self._read(Record, record), self._read(Scenario, scenario))
-            for number, record, scenario in rows
-        ]
+        for number, record, scenario in rows:
+            if number not in self._trials:
+                documents = self._read(Record, record), self._read(Scenario, scenario)
+                self._trials[number] = Trial(planned[number], *documents)
+        return [self._trials[number] for number in sorted(self._trials)]
 
     def failures(self) -> list[Failure]:
         """The trials that were tried and have no record, in the run's order; each with its last message."""

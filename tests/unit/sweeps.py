@@ -81,11 +81,14 @@ def sweep_record(trial: PlannedTrial, step: int = 100, noise: float = NOISE_US) 
     return made
 
 
-def make_sweep_run(directory: Path, replicates: int = 5, **options: float) -> Run:
-    """A run in a new directory; `options` are those of `sweep_record`."""
+def make_sweep_run(
+    directory: Path, replicates: int = 5, trials: int | None = None, step: int = 100, noise: float = NOISE_US
+) -> Run:
+    """A run in a new directory."""
     return make_run(
         directory,
         replicates=replicates,
-        maker=lambda trial: sweep_record(trial, **options),  # type: ignore[arg-type]
+        trials=trials,
+        maker=lambda trial: sweep_record(trial, step, noise),
         study=load("mtu-packet-size"),
     )
