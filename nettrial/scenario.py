@@ -696,17 +696,17 @@ class PacketCounts(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
-    duplicated_pkts: Annotated[int, Field(ge=0)]
+    duplicated_pkts: Annotated[int | None, Field(ge=0)] = None
     """
-    Arrived again (RFC 5560).
+    Arrived again (RFC 5560); absent where a tool does not say.
     """
-    longest_loss_burst_pkts: Annotated[int, Field(ge=0)]
+    longest_loss_burst_pkts: Annotated[int | None, Field(ge=0)] = None
     """
-    The longest run.
+    The longest run; absent where a tool does not say.
     """
-    loss_bursts: Annotated[int, Field(ge=0)]
+    loss_bursts: Annotated[int | None, Field(ge=0)] = None
     """
-    Runs of losses without an arrival between them (RFC 3357).
+    Runs of losses without an arrival between them (RFC 3357); absent where a tool does not say.
     """
     lost_pkts: Annotated[int, Field(ge=0)]
     """
@@ -716,9 +716,9 @@ class PacketCounts(BaseModel):
     """
     Different packets that arrived.
     """
-    reordered_pkts: Annotated[int, Field(ge=0)]
+    reordered_pkts: Annotated[int | None, Field(ge=0)] = None
     """
-    Arrived after one that was sent later (RFC 4737 section 3.3).
+    Arrived after one that was sent later (RFC 4737 section 3.3); absent where a tool does not say.
     """
     send_errors_pkts: Annotated[int, Field(ge=0)]
     """
@@ -1718,7 +1718,8 @@ class FlowRecord(BaseModel):
     """
     connections: Annotated[int, Field(ge=0)]
     """
-    Connections opened; for sized transfers also the number of transfers.
+    Connections opened; for sized transfers also the number of transfers. 0 where there are none, or
+    where a tool says nothing of its connections: then it says nothing of retransmissions either.
     """
     delay_difference_mean_us: float | None = None
     """

@@ -4,6 +4,7 @@
 //! read from /proc/PID/stat (proc_pid_stat(5)), the time of children that ended included. Kernel threads
 //! are left out: some of them do the trial's own work.
 
+use std::collections::HashMap;
 use std::fs;
 use std::time::Instant;
 
@@ -20,15 +21,19 @@ pub struct Census {
 }
 
 impl Census {
-    /// Counts every process but those in `part_of_trial`.
+    /// Counts every process but those in `part_of_trial` and what they started.
     pub fn take(part_of_trial: &[u32]) -> Self {
         let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
         let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let bystanders = numbers.filter(|number| !part_of_trial.contains(number));
         // A process that ends meanwhile has no entry any more.
-        let ticks = bystanders
-            .filter_map(|number: u32| parse(&fs::read_to_string(format!("/proc/{number}/stat")).ok()?));
-        Self { at: Instant::now(), ticks: ticks.sum() }
+        let processes: HashMap<u32, Process> = numbers
+            .filter_map(|number| {
+                Some((number, parse(&fs::read_to_string(format!("/proc/{number}/stat")).ok()?)?))
+            })
+            .collect();
+        let bystanders =
+            processes.iter().filter(|(number, _)| !descends(**number, part_of_trial, &processes));
+        Self { at: Instant::now(), ticks: bystanders.map(|(_, process)| process.ticks).sum() }
     }
 
     /// The share of one processor that was used until `later`, in percent.
@@ -39,15 +44,41 @@ impl Census {
     }
 }
 
-/// The ticks that a process and its ended children used; `None` for a kernel thread.
-fn parse(text: &str) -> Option<u64> {
+/// A process as /proc shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Process {
+    parent: u32,
+    /// Those of its ended children included.
+    ticks: u64,
+}
+
+/// Whether process `number` is one of `roots`, or was started by one of them, or by what they started.
+fn descends(mut number: u32, roots: &[u32], processes: &HashMap<u32, Process>) -> bool {
+    // No longer than there are processes: numbers that are used again could make a circle.
+    for _ in 0..=processes.len() {
+        if roots.contains(&number) {
+            return true;
+        }
+        match processes.get(&number) {
+            Some(process) => number = process.parent,
+            None => return false,
+        }
+    }
+    false
+}
+
+/// Reads a process; `None` for a kernel thread.
+fn parse(text: &str) -> Option<Process> {
     // The name, in parentheses, may hold anything: fields are counted from the third on.
     let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_ascii_whitespace().collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
     if field(9)? & PF_KTHREAD != 0 {
         return None;
     }
-    Some(field(14)? + field(15)? + field(16)? + field(17)?)
+    Some(Process {
+        parent: field(4)?.try_into().ok()?,
+        ticks: field(14)? + field(15)? + field(16)? + field(17)?,
+    })
 }
 
 #[cfg(test)]
@@ -58,12 +89,27 @@ mod tests {
     #[test]
     fn a_process_is_read_whatever_its_name() {
         let line = "41 (a b) c) S 1 41 41 0 -1 4194304 9 9 9 9 10 20 3 4 20 0 1 0 777 1 1";
-        assert_eq!(parse(line), Some(37));
+        assert_eq!(parse(line), Some(Process { parent: 1, ticks: 37 }));
         let kernel = line.replace("4194304", "2097152");
         assert_eq!(parse(&kernel), None);
         for hostile in ["", ")", "1 (a", "1 (a) S", "1 (a) S 1 1 1 1 1 x"] {
             assert_eq!(parse(hostile), None, "{hostile}");
         }
+    }
+
+    #[test]
+    fn what_a_part_of_the_trial_started_is_part_of_it() {
+        let process = |parent| Process { parent, ticks: 1 };
+        let processes = HashMap::from([
+            (1, process(0)),
+            (5, process(1)),
+            (6, process(5)),
+            (7, process(6)),
+            (8, process(9)),
+            (9, process(8)),
+        ]);
+        let ours = |number| descends(number, &[5], &processes);
+        assert_eq!([1, 5, 6, 7, 8, 99].map(ours), [false, true, true, true, false, false]);
     }
 
     #[test]

@@ -60,7 +60,8 @@ pub struct FlowRecord {
     pub congestion_control: String,
     /// The sender's maximum segment size in force at the end, bytes of payload.
     pub mss_bytes: u32,
-    /// Connections opened; for sized transfers also the number of transfers.
+    /// Connections opened; for sized transfers also the number of transfers. 0 where there are none, or
+    /// where a tool says nothing of its connections: then it says nothing of retransmissions either.
     pub connections: u32,
     /// Application bytes that the receiver confirmed (transfer, packets), or sent in requests.
     pub bytes: u64,
@@ -158,14 +159,18 @@ pub struct PacketCounts {
     pub received_pkts: u64,
     /// Sent and never arrived (RFC 7680).
     pub lost_pkts: u64,
-    /// Arrived after one that was sent later (RFC 4737 section 3.3).
-    pub reordered_pkts: u64,
-    /// Arrived again (RFC 5560).
-    pub duplicated_pkts: u64,
-    /// Runs of losses without an arrival between them (RFC 3357).
-    pub loss_bursts: u64,
-    /// The longest run.
-    pub longest_loss_burst_pkts: u64,
+    /// Arrived after one that was sent later (RFC 4737 section 3.3); absent where a tool does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reordered_pkts: Option<u64>,
+    /// Arrived again (RFC 5560); absent where a tool does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicated_pkts: Option<u64>,
+    /// Runs of losses without an arrival between them (RFC 3357); absent where a tool does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_bursts: Option<u64>,
+    /// The longest run; absent where a tool does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_loss_burst_pkts: Option<u64>,
     /// Refused by the sender's kernel, and not counted as sent.
     pub send_errors_pkts: u64,
 }

@@ -2,7 +2,7 @@
 
 use crate::protocol::Side;
 use crate::sampler::Sampler;
-use crate::{exchange, packets, transfer};
+use crate::{exchange, packets, tool, transfer};
 use anyhow::{Result, bail};
 use nettrial_scenario::{FlowRecord, Traffic};
 use std::net::SocketAddr;
@@ -14,6 +14,9 @@ pub fn run(side: &Side, destination: SocketAddr, sample_period: Duration) -> Res
     std::thread::sleep(side.flow.start.as_std());
     if let Traffic::Packets(settings) = &side.flow.traffic {
         return packets::send(side, settings, destination, origin, sample_period);
+    }
+    if let Some(settings) = tool::of(&side.flow) {
+        return tool::run(side, settings, destination, sample_period);
     }
     let sampler = Sampler::start(origin, sample_period);
     let figures = match &side.flow.traffic {

@@ -6,7 +6,8 @@
 //! confirms what it read, stamps the requests it answers, and reports on the packets that arrived.
 //!
 //! Each transport and each kind of traffic is one module behind [`flow::run`] (the sender's side) and
-//! [`listener`] (the receiver's); [`problems`] names what is not carried.
+//! [`listener`] (the receiver's); [`problems`] names what is not carried. Other programs make their own
+//! traffic: [`tool`] starts and reads them.
 
 mod agent;
 mod clock;
@@ -22,6 +23,7 @@ mod sampler;
 mod sequence;
 mod statistics;
 mod tcp;
+mod tool;
 mod transfer;
 mod variate;
 mod wire;
@@ -35,6 +37,9 @@ use nettrial_scenario::{Flow, Problem, Traffic, Transport};
 /// What of `flow` the agent cannot carry; empty if it can.
 pub fn problems(flow: &Flow) -> Vec<Problem> {
     let object = format!("flow {:?}", flow.name);
+    if let Some(tool) = tool::of(flow) {
+        return tool::problems(flow, tool);
+    }
     let mut problems = Vec::new();
     let is_packets = matches!(flow.traffic, Traffic::Packets(_));
     if flow.transport != Transport::Tcp && !is_packets {
@@ -43,7 +48,7 @@ pub fn problems(flow: &Flow) -> Vec<Problem> {
         problems.push(Problem::new("transport", &object, value, "tcp", hint));
     }
     if !matches!(flow.traffic, Traffic::Transfer(_) | Traffic::RequestResponse(_) | Traffic::Packets(_)) {
-        let legal = "transfer, request_response, packets";
+        let legal = "transfer, request_response, packets, tool";
         let hint = "this version's agent carries no other";
         problems.push(Problem::new("traffic", &object, flow.traffic.kind(), legal, hint));
     }

@@ -2,7 +2,7 @@
 
 use crate::cookie::Purpose;
 use crate::protocol::{Connection, Side};
-use crate::{exchange, packets, tcp, transfer};
+use crate::{exchange, packets, tcp, tool, transfer};
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::Traffic;
 use std::io::{Read, Write};
@@ -13,6 +13,9 @@ const BACKLOG: i32 = 128;
 
 /// Opens a port for the flow of `side` and serves it from threads of its own until the agent ends.
 pub fn listen(side: Side) -> Result<u16> {
+    if let Some(settings) = tool::of(&side.flow) {
+        return tool::listen(&side, settings);
+    }
     let socket = tcp::socket(&side, 0)?;
     socket.listen(BACKLOG).context("listening")?;
     let listener = TcpListener::from(socket);

@@ -1,0 +1,210 @@
+//! D-ITG (tested with 2.8.1): ITGSend asks ITGRecv for a log, which ITGDec decodes when the flow is over.
+//!
+//! The log is a file without a name (memfd_create(2)) that ITGRecv opens by way of this agent's
+//! descriptor in /proc: both run on one machine, and nothing is left when the agent ends.
+
+use super::process::{Finished, run};
+use super::record::{blank, nanoseconds};
+use super::text::{between, number, plain, whole};
+use super::{Job, Program, words};
+use crate::statistics::Durations;
+use anyhow::{Context, Result, ensure};
+use nettrial_scenario::{Flow, FlowRecord, Tool, Transport};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use std::fs::File;
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+/// What stands for the log's path until there is one.
+const LOG: &str = "{log}";
+/// Bytes of a packet where none are given: D-ITG's own default.
+const DEFAULT_SIZE_BYTES: u64 = 512;
+/// Packets per second that stand for "as fast as it can", which D-ITG has no option for.
+const FASTEST: &str = "1000000";
+/// The log is complete when it has not grown for so long.
+const SETTLED: Duration = Duration::from_millis(100);
+/// Microseconds of a day: the log has the time of day only.
+const DAY_US: i64 = 86_400_000_000;
+
+/// The programs `ITGSend`, `ITGRecv` and `ITGDec`.
+pub struct Ditg;
+
+impl Program for Ditg {
+    fn names(&self, _tool: &Tool) -> Vec<String> {
+        words(&["ITGSend", "ITGRecv", "ITGDec"])
+    }
+
+    fn remedy(&self) -> &'static str {
+        "apt-get install d-itg"
+    }
+
+    fn version(&self) -> &'static [&'static str] {
+        &["ITGSend", "-h"]
+    }
+
+    fn receiver(&self, _flow: &Flow, tool: &Tool, at: SocketAddr) -> Option<Vec<String>> {
+        let (address, port) = (at.ip().to_string(), at.port().to_string());
+        let mut command = words(&["ITGRecv", "-a", &address, "-Sp", &port]);
+        command.extend(tool.server_arguments.iter().cloned());
+        Some(command)
+    }
+
+    fn sender(&self, job: &Job) -> Vec<String> {
+        let size = job.tool.size.map_or(DEFAULT_SIZE_BYTES, |size| size.0);
+        let protocol = if job.flow.transport == Transport::Tcp { "TCP" } else { "UDP" };
+        let milliseconds = job.tool.duration.unwrap_or_default().0 / 1_000_000;
+        let rate =
+            job.tool.rate.map_or(FASTEST.into(), |rate| (rate.0 as f64 / (8 * size) as f64).to_string());
+        let (to, port) = (job.destination.ip().to_string(), job.destination.port());
+        let mut command = words(&["ITGSend", "-a", &to, "-Sdp", &port.to_string()]);
+        // Data goes to the port after the one for signaling. -sa fails over IPv4 in 2.8.1.
+        command.extend(words(&["-rp", &(port + 1).to_string(), "-T", protocol]));
+        command.extend(words(&["-t", &milliseconds.to_string(), "-c", &size.to_string()]));
+        // The arguments may name another distribution of gaps, which replaces the constant rate.
+        let gaps = ["-C", "-U", "-E", "-N", "-O", "-V", "-Y", "-G", "-W", "-Ft"];
+        if !job.tool.arguments.iter().any(|argument| gaps.contains(&argument.as_str())) {
+            command.extend(words(&["-C", &rate]));
+        }
+        command.extend(words(&["-x", LOG]));
+        command.extend(job.tool.arguments.iter().cloned());
+        command
+    }
+
+    fn run(&self, command: &[String], limit: Duration) -> Result<Finished> {
+        let (log, decoded) = (Unnamed::new("log")?, Unnamed::new("decoded")?);
+        let path = log.path.clone();
+        let command: Vec<String> =
+            command.iter().map(|word| if word == LOG { path.clone() } else { word.clone() }).collect();
+        let sent = run(&command, limit)?;
+        // ITGSend's status is 0 even then.
+        let said = format!("{}{}", sent.printed, sent.complained);
+        ensure!(sent.succeeded && !said.contains("rror"), "{}", sent.shown());
+        log.settle()?;
+        let mut summary = run(&words(&["ITGDec", &log.path]), limit)?;
+        summary.check()?;
+        run(&words(&["ITGDec", &log.path, "-l", &decoded.path]), limit)?.check()?;
+        let printed = plain(&summary.printed);
+        summary.printed = format!("{}{printed}", sent.printed);
+        summary.logged = std::fs::read_to_string(&decoded.path).context("reading what ITGDec decoded")?;
+        Ok(summary)
+    }
+
+    fn record(&self, flow: &Flow, _tool: &Tool, finished: &Finished) -> Result<FlowRecord> {
+        read(flow, &finished.printed, &finished.logged)
+    }
+}
+
+/// A file without a name, and a path by which other processes of this user can open it.
+struct Unnamed {
+    file: File,
+    path: String,
+}
+
+impl Unnamed {
+    fn new(name: &str) -> Result<Self> {
+        let file = File::from(memfd_create(name, MFdFlags::MFD_CLOEXEC).context("making a file in memory")?);
+        // This process's number as /proc has it, whatever its PID namespace.
+        let process = std::fs::read_link("/proc/self").context("reading /proc/self")?;
+        let path = format!("/proc/{}/fd/{}", process.display(), file.as_raw_fd());
+        Ok(Self { file, path })
+    }
+
+    /// Waits until it does not grow any more.
+    fn settle(&self) -> Result<()> {
+        let length = || self.file.metadata().map(|found| found.len()).context("looking at a log");
+        let mut before = length()?;
+        loop {
+            std::thread::sleep(SETTLED);
+            let now = length()?;
+            if now == before {
+                return Ok(());
+            }
+            before = now;
+        }
+    }
+}
+
+/// Reads ITGDec's summary, and its list of packets for the one-way delays.
+fn read(flow: &Flow, summary: &str, packets: &str) -> Result<FlowRecord> {
+    let total = summary.split_once("TOTAL RESULTS").context("ITGDec printed no results")?.1;
+    let figure = |name: &str| {
+        let line = total.lines().find(|line| line.starts_with(name))?;
+        number(line, "=", "")
+    };
+    let count = |name: &str| figure(name).and_then(whole);
+    let arrived = count("Total packets").context("ITGDec gave no number of packets")?;
+    ensure!(arrived > 0, "no packet arrived");
+    let mut record = blank(flow);
+    record.bytes = count("Bytes received").context("ITGDec gave no number of bytes")?;
+    record.active_ns = nanoseconds(figure("Total time").context("ITGDec gave no time")?);
+    record.goodput_bps = figure("Average bitrate").map(|rate| rate * 1e3);
+    record.delay_difference_mean_us = figure("Average jitter").map(|jitter| jitter * 1e6);
+    let mut arrivals = Arrivals::default();
+    packets.lines().filter_map(packet).for_each(|packet| arrivals.add(packet));
+    record.owd_us = Some(arrivals.delays.distribution_us()).filter(|delays| delays.count > 0);
+    if flow.transport == Transport::Udp {
+        let lost = count("Packets dropped").unwrap_or(0);
+        record.packets = Some(nettrial_scenario::PacketCounts {
+            sent_pkts: arrived + lost,
+            received_pkts: arrived,
+            lost_pkts: lost,
+            reordered_pkts: Some(arrivals.reordered),
+            ..Default::default()
+        });
+    }
+    Ok(record)
+}
+
+#[derive(Default)]
+struct Arrivals {
+    delays: Durations,
+    latest: u64,
+    reordered: u64,
+}
+
+impl Arrivals {
+    fn add(&mut self, (sequence, delay_us): (u64, i64)) {
+        // A delay below zero is the clock's, and no delay.
+        if let Ok(delay) = u64::try_from(delay_us) {
+            self.delays.record(delay * 1000);
+        }
+        if sequence < self.latest {
+            self.reordered += 1;
+        }
+        self.latest = self.latest.max(sequence);
+    }
+}
+
+/// A packet's number and its delay, microseconds, of a line of ITGDec's list.
+fn packet(line: &str) -> Option<(u64, i64)> {
+    let sequence = between(line, "Seq>", "Src>")?.parse().ok()?;
+    let departure = time_of_day_us(between(line, "txTime>", "rxTime>")?)?;
+    let arrival = time_of_day_us(between(line, "rxTime>", "Size>")?)?;
+    let delay = (arrival - departure + DAY_US / 2).rem_euclid(DAY_US) - DAY_US / 2;
+    Some((sequence, delay))
+}
+
+/// The microseconds of "23:36:8.811289" since midnight.
+fn time_of_day_us(text: &str) -> Option<i64> {
+    let (clock, fraction) = text.split_once('.')?;
+    let mut parts = clock.split(':').map(|part| part.parse::<u8>().ok());
+    let (hours, minutes, seconds) = (parts.next()??, parts.next()??, parts.next()??);
+    let microseconds: i64 = fraction.parse::<u32>().ok().filter(|_| fraction.len() == 6)?.into();
+    Some((i64::from(hours) * 3600 + i64::from(minutes) * 60 + i64::from(seconds)) * 1_000_000 + microseconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_under_way_at_midnight_has_its_delay() {
+        let line =
+            "Flow>0001 Seq>      7 Src> a/1 Dest> b/2 txTime>23:59:59.999900 rxTime>0:0:0.000150 Size> 8";
+        assert_eq!(packet(line), Some((7, 250)));
+        let back = line.replace("0:0:0.000150", "23:59:59.999000");
+        assert_eq!(packet(&back), Some((7, -900)));
+        assert_eq!(packet(&line.replace("999900", "99")), None);
+    }
+}

@@ -1,0 +1,263 @@
+//! Programs that cannot outlive the agent.
+//!
+//! Each is the first process of a PID namespace of its own, so its end is the end of whatever it started
+//! (pid_namespaces(7)), and it is killed when the thread that started it ends (PR_SET_PDEATHSIG), which
+//! is when the agent does, whatever kills it.
+
+use anyhow::{Context, Result, bail};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often a program is looked at to see whether it has ended.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// What is kept of each output; programs that print more are not stopped by it.
+const MOST_KEPT_BYTES: u64 = 64 << 20;
+/// What a record keeps of the output.
+const RECORDED_BYTES: usize = 64 << 10;
+
+/// A running program. Dropping it kills it.
+pub struct Process {
+    name: String,
+    /// Its end, or that of the channel, kills the program.
+    _stop: Sender<()>,
+    ended: Receiver<io::Result<ExitStatus>>,
+    end: Option<io::Result<ExitStatus>>,
+    printed: JoinHandle<String>,
+    complained: JoinHandle<String>,
+}
+
+/// A program that ended.
+#[derive(Debug, Clone, Default)]
+pub struct Finished {
+    /// Whether its exit status was 0.
+    pub succeeded: bool,
+    /// How it ended, in words.
+    pub status: String,
+    /// Its standard output.
+    pub printed: String,
+    /// Its standard error.
+    pub complained: String,
+    /// What it logged beside, where that is asked for.
+    pub logged: String,
+}
+
+impl Process {
+    /// Starts `command`, the program and its arguments.
+    pub fn start(command: &[String]) -> Result<Self> {
+        let name = command.first().context("an empty command")?.clone();
+        let (stop, stopped) = channel();
+        let (started_sender, started) = channel();
+        let (ended_sender, ended) = channel();
+        let words = command.to_vec();
+        // The thread is the program's parent: it lives as long, and only it has children elsewhere.
+        std::thread::spawn(move || match spawn(&words) {
+            Ok(mut child) => {
+                let pipes = child.stdout.take().zip(child.stderr.take());
+                let _ = started_sender.send(Ok(pipes));
+                let _ = ended_sender.send(attend(&mut child, &stopped));
+            }
+            Err(error) => {
+                let _ = started_sender.send(Err(error));
+            }
+        });
+        let pipes = started.recv().context("starting a program")?;
+        let pipes = pipes.with_context(|| format!("starting {name}"))?;
+        let (output, errors) = pipes.context("no pipes from a program")?;
+        let (printed, complained) = (gather(output), gather(errors));
+        Ok(Self { name, _stop: stop, ended, end: None, printed, complained })
+    }
+
+    /// Whether it has ended by itself.
+    pub fn has_ended(&mut self) -> bool {
+        if self.end.is_none() {
+            self.end = self.ended.try_recv().ok();
+        }
+        self.end.is_some()
+    }
+
+    /// Waits for its end, at most `limit`; then it is killed, and that is an error.
+    pub fn finish(mut self, limit: Duration) -> Result<Finished> {
+        let end = match self.end.take() {
+            Some(end) => Ok(end),
+            None => self.ended.recv_timeout(limit),
+        };
+        let name = self.name.clone();
+        let finished = self.collect(end.as_ref().ok().and_then(|end| end.as_ref().ok()));
+        match end {
+            Ok(end) => end.with_context(|| format!("waiting for {name}")).map(|_| finished),
+            Err(RecvTimeoutError::Timeout) => {
+                bail!("{name} did not end within {} s; {}", limit.as_secs(), finished.shown())
+            }
+            Err(RecvTimeoutError::Disconnected) => bail!("lost sight of {name}"),
+        }
+    }
+
+    fn collect(self, status: Option<&ExitStatus>) -> Finished {
+        drop(self._stop);
+        // With its first process the whole namespace ends, so nobody holds the pipes any more.
+        Finished {
+            succeeded: status.is_some_and(ExitStatus::success),
+            status: format!("{} {}", self.name, status.map_or("was killed".into(), ToString::to_string)),
+            printed: self.printed.join().unwrap_or_default(),
+            complained: self.complained.join().unwrap_or_default(),
+            logged: String::new(),
+        }
+    }
+}
+
+impl Finished {
+    /// An error that says how it ended, unless it succeeded.
+    pub fn check(&self) -> Result<()> {
+        if self.succeeded { Ok(()) } else { bail!("{}", self.shown()) }
+    }
+
+    /// How it ended and the last lines of what it said, for a message.
+    pub fn shown(&self) -> String {
+        let said = if self.complained.trim().is_empty() { &self.printed } else { &self.complained };
+        let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let last = lines[lines.len().saturating_sub(3)..].join(" / ");
+        let last: String = last.chars().take(400).collect();
+        if last.is_empty() { self.status.clone() } else { format!("{}: {last}", self.status) }
+    }
+
+    /// The standard output as a record keeps it.
+    pub fn cut(&self) -> String {
+        let end = (0..=RECORDED_BYTES.min(self.printed.len()))
+            .rev()
+            .find(|end| self.printed.is_char_boundary(*end));
+        self.printed[..end.unwrap_or(0)].to_owned()
+    }
+}
+
+/// Runs `command` to its end, at most `limit`.
+pub fn run(command: &[String], limit: Duration) -> Result<Finished> {
+    Process::start(command)?.finish(limit)
+}
+
+/// Whether `name` is a program: a path to one, or in PATH.
+pub fn is_installed(name: &str) -> bool {
+    let is_program = |path: std::path::PathBuf| {
+        path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    if name.contains('/') {
+        return is_program(name.into());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|directory| is_program(directory.join(name)))
+}
+
+fn spawn(words: &[String]) -> io::Result<Child> {
+    // The next child of this thread is the first process of a new namespace.
+    unshare(CloneFlags::CLONE_NEWPID)?;
+    let (alive, ours): (OwnedFd, OwnedFd) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
+    let ours_number = ours.as_raw_fd();
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // SAFETY: between fork and exec only system calls are made: no allocation, no locks. The descriptor
+    // that is closed is the child's own copy of `ours`, which nothing in the child uses.
+    unsafe {
+        command.pre_exec(move || {
+            prctl::set_pdeathsig(Signal::SIGKILL)?;
+            // Should the agent have ended before that, nobody holds the pipe's other end.
+            libc::close(ours_number);
+            let mut end = [PollFd::new(alive.as_fd(), PollFlags::empty())];
+            poll(&mut end, PollTimeout::ZERO)?;
+            match end[0].revents() {
+                Some(events) if events.contains(PollFlags::POLLHUP) => Err(io::ErrorKind::BrokenPipe.into()),
+                _ => Ok(()),
+            }
+        });
+    }
+    let child = command.spawn();
+    drop(ours);
+    child
+}
+
+/// Waits for the child's end; kills it when the other end of `stopped` is gone.
+fn attend(child: &mut Child, stopped: &Receiver<()>) -> io::Result<ExitStatus> {
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if stopped.recv_timeout(LOOK_AGAIN) == Err(RecvTimeoutError::Disconnected) {
+            child.kill()?;
+            return child.wait();
+        }
+    }
+}
+
+/// Reads a pipe to its end from a thread of its own.
+fn gather(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        // What was read before an error is what there is.
+        let _ = pipe.by_ref().take(MOST_KEPT_BYTES).read_to_end(&mut kept);
+        let _ = io::copy(&mut pipe, &mut io::sink());
+        String::from_utf8_lossy(&kept).into_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Vec<String> {
+        ["sh", "-c", script].map(str::to_owned).to_vec()
+    }
+
+    /// Whether this user may make PID namespaces; the tests that need it are part of `make test`, as root.
+    fn may() -> bool {
+        std::thread::spawn(|| unshare(CloneFlags::CLONE_NEWPID).is_ok()).join().unwrap()
+    }
+
+    #[test]
+    fn both_outputs_and_the_status_are_kept() {
+        if !may() {
+            return;
+        }
+        let finished = run(&shell("echo one; echo two >&2; exit 3"), Duration::from_secs(10)).unwrap();
+        assert_eq!((finished.printed.as_str(), finished.complained.as_str()), ("one\n", "two\n"));
+        let message = finished.check().unwrap_err().to_string();
+        assert_eq!(message, "sh exit status: 3: two");
+    }
+
+    #[test]
+    fn what_takes_too_long_is_killed_with_all_that_it_started() {
+        if !may() {
+            return;
+        }
+        // The pipes would stay open if what was started outlived the shell.
+        let script = "echo begun; setsid sleep 600 & sleep 600";
+        let error = run(&shell(script), Duration::from_millis(100)).unwrap_err().to_string();
+        assert!(error.contains("did not end within") && error.contains("begun"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_program_is_named() {
+        assert!(!is_installed("no-such-program-here") && is_installed("sh") && is_installed("/bin/sh"));
+        if may() {
+            let error = run(&["no-such-program-here".into()], QUICK).unwrap_err();
+            assert!(format!("{error:#}").contains("no-such-program-here"));
+        }
+    }
+
+    const QUICK: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn a_record_keeps_whole_letters_up_to_its_limit() {
+        let finished = Finished { printed: "ä".repeat(RECORDED_BYTES), ..Finished::default() };
+        assert_eq!(finished.cut().len(), RECORDED_BYTES);
+        let odd = Finished { printed: format!("a{}", "ä".repeat(RECORDED_BYTES)), ..Finished::default() };
+        assert_eq!(odd.cut().len(), RECORDED_BYTES - 1);
+    }
+}
