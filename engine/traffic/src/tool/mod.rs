@@ -12,6 +12,8 @@ mod ports;
 mod process;
 mod record;
 mod sockperf;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use crate::protocol::Side;
