@@ -1,5 +1,6 @@
 //! `nettrial-engine`: runs trials for whoever plans them, one JSON document a line.
 
+mod path;
 mod serve;
 
 use clap::{Parser, Subcommand};
@@ -22,16 +23,27 @@ enum Command {
     ///
     /// Reads orders from standard input and answers on standard output. The end of the input ends it.
     Agent,
+    /// Examine the path to a host
+    ///
+    /// Reads one request from standard input and answers it on standard output, a JSON document each
+    /// (see `schema --path`). The end of the input stops it.
+    Path,
     /// Print the JSON Schema of scenarios, records, requests and events
-    Schema,
+    Schema {
+        /// That of `path` instead
+        #[arg(long)]
+        path: bool,
+    },
 }
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Lab => serve::lab(),
         Command::Agent => nettrial_traffic::run_agent(std::io::stdin().lock()),
-        Command::Schema => {
-            println!("{}", serde_json::to_string_pretty(&nettrial_scenario::schema())?);
+        Command::Path => path::answer(),
+        Command::Schema { path } => {
+            let schema = if path { nettrial_path::schema() } else { nettrial_scenario::schema() };
+            println!("{}", serde_json::to_string_pretty(&schema)?);
             Ok(())
         }
     }

@@ -12,7 +12,6 @@ mod agents;
 mod bystanders;
 mod checks;
 mod environment;
-mod ethtool;
 mod namespace;
 mod netlink;
 mod network;

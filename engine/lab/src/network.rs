@@ -1,6 +1,5 @@
 //! Builds a scenario's network: namespaces, links, addresses, routes, offloads, queues.
 
-use crate::ethtool::Ethtool;
 use crate::namespace::{Home, Namespace};
 use crate::netlink::Netlink;
 use crate::processors::Placement;
@@ -16,6 +15,7 @@ use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
 };
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use nettrial_ethtool::Ethtool;
 use nettrial_routing::{Paths, Route};
 use nettrial_scenario::{End, InterfaceAddress, Link, Node, NodeKind, Offloads, Scenario};
 use std::collections::HashSet;

@@ -1,6 +1,5 @@
 //! What this machine can run, found by trying each thing in a namespace that is thrown away.
 
-use crate::ethtool::Ethtool;
 use crate::namespace::Home;
 use crate::netlink::Netlink;
 use crate::network::veth;
@@ -9,6 +8,7 @@ use crate::{environment, processors, queue, settings};
 use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
+use nettrial_ethtool::Ethtool;
 use nettrial_scenario::{Offloads, Preflight, Problem, QueueLimit, Rate, Scenario, Shortfall};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use std::ffi::OsString;

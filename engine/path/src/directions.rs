@@ -1,0 +1,121 @@
+//! The path MTU of each direction, from what the far host's answers show of it.
+//!
+//! An echo reply is as large as its request, so that it comes shows both directions, and where only it is
+//! lost, the way back is at fault. That the request arrived shows from a small answer: the ICMP error that
+//! a closed UDP port gives. Linux sends IPv4 replies that may be fragmented on the way (net/ipv4/icmp.c,
+//! IP_PMTUDISC_DONT), and fragments IPv6 replies itself once a router told it to; the size of the
+//! fragments (IP_RECVFRAGSIZE) then shows the path MTU of the way back. A far host that sends replies which
+//! may not be fragmented makes no difference: they are lost above that size, or come whole.
+
+use crate::probe::{Outcome, Probe, Prober};
+use crate::report::Direction;
+use crate::search;
+use anyhow::Result;
+
+const BY_ECHO: &str = "ICMP echo, whose replies are as large as the requests";
+const BY_UDP: &str = "UDP to a closed port, and the small ICMP errors that answer it";
+
+/// What both directions were found to be.
+pub struct Directions {
+    /// Towards the far host.
+    pub forward: Option<Direction>,
+    /// Back.
+    pub reverse: Option<Direction>,
+    /// Whether a packet as large as the path MTU passed again (RFC 8899 section 5.3, confirmation).
+    pub steady: bool,
+}
+
+/// The bounds of a search.
+#[derive(Clone, Copy)]
+pub struct Bounds {
+    /// A size that passes: small probes are answered.
+    pub small: u64,
+    /// The size to begin with: BASE_PLPMTU.
+    pub base: u64,
+    /// The largest size to try.
+    pub largest: u64,
+    /// What ICMP claims.
+    pub hint: Option<u64>,
+}
+
+/// Finds both, with the probes that the far host answers.
+///
+/// # Errors
+/// Fails where this machine can't send.
+pub fn measure(
+    echo: Option<&mut dyn Prober>,
+    udp: Option<&mut dyn Prober>,
+    bounds: Bounds,
+) -> Result<Directions> {
+    match (echo, udp) {
+        (None, None) => Ok(Directions { forward: None, reverse: None, steady: true }),
+        (None, Some(udp)) => {
+            let (mtu, steady) = search_with(udp, bounds)?;
+            Ok(Directions { forward: Some(direction(mtu, bounds, BY_UDP)), reverse: None, steady })
+        }
+        (Some(echo), udp) => {
+            let (echoed, mut steady) = search_with(echo, bounds)?;
+            let (mut forward, mut how) = (echoed, BY_ECHO);
+            let mut certain = echoed == bounds.largest;
+            if let Some(udp) = udp
+                && !certain
+            {
+                if udp.passes(echoed + 1)? {
+                    let further = Bounds { small: echoed + 1, base: echoed + 1, hint: None, ..bounds };
+                    let (mtu, confirmed) = search_with(udp, further)?;
+                    (forward, how) = (mtu, BY_UDP);
+                    steady &= confirmed;
+                }
+                certain = true;
+            }
+            let mut found = direction(forward, bounds, how);
+            found.limited &= certain;
+            let reverse = reverse(echo, echoed, forward, bounds)?;
+            Ok(Directions { forward: Some(found), reverse: Some(reverse), steady })
+        }
+    }
+}
+
+fn direction(mtu: u64, bounds: Bounds, how: &str) -> Direction {
+    Direction { mtu_bytes: mtu, limited: mtu < bounds.largest, how: how.into() }
+}
+
+/// The largest size that the far host answers, and whether it answered that again.
+fn search_with(prober: &mut dyn Prober, bounds: Bounds) -> Result<(u64, bool)> {
+    let mut passes = |size| prober.passes(size);
+    let low = bounds.base.min(bounds.largest);
+    let mtu = if low > bounds.small && !passes(low)? {
+        search::largest(bounds.small, low - 1, bounds.hint, &mut passes)?
+    } else {
+        search::largest(low, bounds.largest, bounds.hint, &mut passes)?
+    };
+    Ok((mtu, passes(mtu)?))
+}
+
+/// The way back: the largest reply that comes whole. Requests up to `echoed` are answered, and up to
+/// `forward` they arrive.
+fn reverse(echo: &mut dyn Prober, echoed: u64, forward: u64, bounds: Bounds) -> Result<Direction> {
+    let Outcome::Arrived { fragment: Some(fragment), .. } = reply(echo, echoed)? else {
+        let limited = echoed < forward;
+        let how = if limited {
+            "ICMP echo replies: larger ones do not come, though their requests arrive"
+        } else {
+            "ICMP echo replies of that size come whole; larger ones can't be asked for"
+        };
+        return Ok(Direction { mtu_bytes: echoed, limited, how: how.into() });
+    };
+    let mut whole = |size| Ok(matches!(reply(echo, size)?, Outcome::Arrived { fragment: None, .. }));
+    // Fragments carry multiples of eight bytes, so the path MTU is up to seven bytes above their size.
+    let mtu = if whole(fragment)? {
+        search::largest(fragment, (fragment + 7).min(echoed - 1), None, &mut whole)?
+    } else {
+        search::largest(bounds.small, fragment - 1, None, &mut whole)?
+    };
+    let how = "ICMP echo replies: larger ones come in fragments";
+    Ok(Direction { mtu_bytes: mtu, limited: true, how: how.into() })
+}
+
+/// What comes of a request of `size` bytes.
+fn reply(echo: &mut dyn Prober, size: u64) -> Result<Outcome> {
+    Ok(echo.insist(&[Probe { size, hops: None }])?[0])
+}

@@ -1,0 +1,209 @@
+//! An examination, step by step.
+
+use crate::buffers;
+use crate::directions::{self, Bounds, Directions};
+use crate::local::{self, Local};
+use crate::probe::Prober;
+use crate::report::{BaseRtt, Hop, Limit, Means, PathRecord, Trusting};
+use crate::request::PathRequest;
+use crate::sizes::{self, LARGEST_PACKET};
+use crate::wire::Wire;
+use crate::{hops, mss, rtt, search, theory, verdict};
+use anyhow::Result;
+use nettrial_scenario::{Absence, IpVersion};
+use std::net::{IpAddr, SocketAddr};
+
+/// The probers that a host may answer.
+struct Probers {
+    echo: Result<Wire, String>,
+    udp: Result<Wire, String>,
+}
+
+/// What was found out with probes.
+struct Probed {
+    answers: Vec<Means>,
+    rtt: Option<BaseRtt>,
+    directions: Directions,
+    trusting: Option<Trusting>,
+    hops: Vec<Hop>,
+    limit: Option<Limit>,
+}
+
+/// Examines the path to `target`.
+///
+/// # Errors
+/// Fails where this machine has no route to it, or can't send probes.
+pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> {
+    let version = IpVersion::of(target.ip());
+    let Local { address, interface, kernel_mtu } = local::find(target)?;
+    let asked = request.max_mtu.map_or(LARGEST_PACKET, |size| size.0);
+    let largest = interface.mtu_bytes.min(LARGEST_PACKET).min(asked);
+    let mut probers = Probers {
+        echo: Wire::echo(target).map_err(|error| {
+            let range = local::sysctl("net.ipv4.ping_group_range").unwrap_or_default();
+            format!(
+                "ICMP echo needs a raw socket (CAP_NET_RAW) or a group within net.ipv4.ping_group_range, \
+                 which is \"{range}\": {}",
+                error.root_cause()
+            )
+        }),
+        udp: Wire::udp(target).map_err(|error| format!("{error:#}")),
+    };
+    if let (Err(echo), Err(udp)) = (&probers.echo, &probers.udp) {
+        anyhow::bail!("{echo}; UDP: {udp}");
+    }
+    let mut absent = Vec::new();
+    let found = probe(&mut probers, target.ip(), largest, &interface.name)?;
+    let forward = found.directions.forward.as_ref();
+    let reverse = found.directions.reverse.as_ref();
+    note_absent(&probers, &found, &mut absent);
+
+    let mss = mss::measure(target, &request.ports, forward);
+    let mss = mss.map_err(|reason| absent.push(absence("mss", reason))).ok();
+    let rate = match (request.rate, interface.speed_bps) {
+        (Some(rate), _) => Ok((rate.0, "given")),
+        (None, Some(speed)) => Ok((speed, "interface")),
+        (None, None) => Err("the interface does not say how fast it is: give the rate (--rate)"),
+    };
+    let buffers = match (rate, &found.rtt) {
+        (Ok((rate, from)), Some(rtt)) => {
+            Some(buffers::compare(rate, from, (rtt.minimum_us * 1000.0) as u64, buffers::settings()))
+        }
+        (Err(reason), _) => {
+            absent.push(absence("buffers", reason));
+            None
+        }
+        (_, None) => {
+            absent.push(absence("buffers", "there is no round-trip time"));
+            None
+        }
+    };
+    let timestamps = match &mss {
+        Some(mss) => mss.timestamps,
+        None => local::sysctl("net.ipv4.tcp_timestamps").as_deref() != Some("0"),
+    };
+    let theory = theory::table(theory::Known {
+        version,
+        timestamps,
+        directions: [forward, reverse],
+        buffers: buffers.as_ref(),
+        rtt: found.rtt.as_ref(),
+    });
+    let verdict = verdict::weigh(verdict::Known {
+        interface: &interface,
+        largest_tried: largest,
+        forward,
+        reverse,
+        trusting: found.trusting.as_ref(),
+        limit: found.limit.as_ref(),
+        hops: &found.hops,
+        steady: found.directions.steady,
+    });
+    Ok(PathRecord {
+        ip: version,
+        address: target.ip().to_string(),
+        local_address: address.to_string(),
+        interface,
+        kernel_mtu_bytes: kernel_mtu,
+        largest_tried_bytes: largest,
+        answers: found.answers,
+        rtt: found.rtt,
+        forward: found.directions.forward,
+        reverse: found.directions.reverse,
+        trusting: found.trusting,
+        hops: found.hops,
+        limit: found.limit,
+        mss,
+        buffers,
+        theory,
+        verdict,
+        absent,
+    })
+}
+
+fn absence(metric: &str, reason: impl Into<String>) -> Absence {
+    Absence { metric: metric.into(), object: "the path".into(), reason: reason.into() }
+}
+
+/// Says why what is missing is missing.
+fn note_absent(probers: &Probers, found: &Probed, absent: &mut Vec<Absence>) {
+    let echo = match &probers.echo {
+        Err(reason) => Some(reason.clone()),
+        Ok(_) if !found.answers.contains(&Means::Echo) => Some("the host does not answer ICMP echo".into()),
+        Ok(_) => None,
+    };
+    let udp = match &probers.udp {
+        Err(reason) => Some(reason.clone()),
+        Ok(_) if !found.answers.contains(&Means::Udp) => {
+            Some("the host sends no ICMP error for a closed UDP port".into())
+        }
+        Ok(_) => None,
+    };
+    if found.answers.is_empty() {
+        let reason = format!("{}; {}", echo.clone().unwrap_or_default(), udp.unwrap_or_default());
+        for metric in ["rtt", "forward", "reverse"] {
+            absent.push(absence(metric, reason.clone()));
+        }
+    } else if let Some(reason) = echo {
+        absent.push(absence("reverse", reason));
+    }
+}
+
+fn probe(probers: &mut Probers, target: IpAddr, largest: u64, interface: &str) -> Result<Probed> {
+    let version = IpVersion::of(target);
+    let small = sizes::small(version).min(largest);
+    let mut answers = Vec::new();
+    let mut times = Vec::new();
+    for (means, wire) in [(Means::Echo, &mut probers.echo), (Means::Udp, &mut probers.udp)] {
+        if let Ok(wire) = wire
+            && let Some(rtt) = rtt::measure(wire, means, small)?
+        {
+            answers.push(means);
+            times.push(rtt);
+        }
+    }
+    let echo = probers.echo.as_mut().ok().filter(|_| answers.contains(&Means::Echo));
+    let udp = probers.udp.as_mut().ok().filter(|_| answers.contains(&Means::Udp));
+    let (mut echo, mut udp) =
+        (echo.map(|wire| wire as &mut dyn Prober), udp.map(|wire| wire as &mut dyn Prober));
+    let mut trusting = match echo.as_deref_mut().or(udp.as_deref_mut()) {
+        None => None,
+        Some(prober) => Some(search::trusting(prober, largest, version.minimum_mtu().min(largest))?),
+    };
+    let hint = trusting.as_ref().map(|trusting| trusting.mtu_bytes);
+    let bounds = Bounds { small, base: sizes::base(version).min(largest), largest, hint };
+    let mut directions = directions::measure(echo, udp, bounds)?;
+
+    let answered = !answers.is_empty();
+    let prober: &mut dyn Prober = match (&mut probers.echo, &mut probers.udp) {
+        (Ok(echo), _) if answers.contains(&Means::Echo) || !answered => echo,
+        (_, Ok(udp)) => udp,
+        (Ok(echo), _) => echo,
+        (Err(echo), Err(udp)) => anyhow::bail!("{echo}; {udp}"),
+    };
+    let mut hops = hops::trace(prober, target, small, answered)?;
+    let messages = trusting.as_ref().map_or(&[][..], |trusting| &trusting.messages);
+    let forward = directions.forward.as_ref();
+    let sizes = hops::telling_sizes(forward, messages, largest);
+    let reaches = hops.last().is_some_and(|hop| hop.address == Some(target.to_string()));
+    hops::measure(prober, &mut hops, &sizes, forward.filter(|_| reaches))?;
+    hops::hear(&mut hops, messages);
+    let limit = forward
+        .filter(|forward| forward.mtu_bytes < largest)
+        .and_then(|forward| hops::locate(&hops, forward.mtu_bytes, interface, messages));
+    settle(&mut directions, trusting.as_mut(), limit.is_some());
+    Ok(Probed { answers, rtt: times.into_iter().next(), directions, trusting, hops, limit })
+}
+
+/// Lets what was found later correct what was found first.
+fn settle(directions: &mut Directions, trusting: Option<&mut Trusting>, located: bool) {
+    let Some(forward) = &mut directions.forward else { return };
+    if located && !forward.limited {
+        forward.limited = true;
+        forward.how.push_str(", and where larger packets expire");
+    }
+    if let Some(trusting) = trusting {
+        // A reply that was lost on the way back is not the request's loss.
+        trusting.arrives |= trusting.mtu_bytes <= forward.mtu_bytes;
+    }
+}

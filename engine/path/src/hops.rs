@@ -1,0 +1,169 @@
+//! The routers on the way, how large a packet comes to each, and where the limit is.
+
+use crate::probe::{Outcome, Probe, Prober};
+use crate::report::{Direction, Hop, Limit, TooBig};
+use anyhow::Result;
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+/// Hops looked for (traceroute's and most systems' bound).
+const MOST_HOPS: u8 = 30;
+/// Hops probed at once. Few, for each probe that goes beyond the far host is answered by it, and Linux
+/// sends one such answer a second, six at once at most (net/ipv4/route.c, XRLIM_BURST_FACTOR).
+const TOGETHER: u8 = 4;
+/// Silent hops in a row after which a far host that does not answer is not looked for further.
+const MOST_SILENT: usize = 8;
+
+/// Finds the hops on the way to `target` with packets of `size` bytes; the last is the far host, if it
+/// answers.
+///
+/// # Errors
+/// Fails where this machine can't send.
+pub fn trace(prober: &mut dyn Prober, target: IpAddr, size: u64, answers: bool) -> Result<Vec<Hop>> {
+    let mut hops: Vec<Hop> = Vec::new();
+    for first in (1..=MOST_HOPS).step_by(usize::from(TOGETHER)) {
+        let numbers: Vec<u8> = (first..first + TOGETHER).take_while(|&number| number <= MOST_HOPS).collect();
+        let probes: Vec<Probe> = numbers.iter().map(|&number| Probe { size, hops: Some(number) }).collect();
+        for (number, outcome) in numbers.into_iter().zip(prober.insist(&probes)?) {
+            let (address, rtt) = match outcome {
+                Outcome::Arrived { rtt, .. } => (Some(target), Some(rtt)),
+                Outcome::Expired { by, rtt } => (Some(by), Some(rtt)),
+                Outcome::Refused { by } => (Some(by), None),
+                Outcome::TooBig { .. } | Outcome::Lost => (None, None),
+            };
+            hops.push(Hop {
+                number,
+                address: address.map(|address| address.to_string()),
+                rtt_us: rtt.map(|rtt| rtt.as_secs_f64() * 1e6),
+                reached_bytes: address.map(|_| size),
+                not_reached_bytes: None,
+                claimed_mtu_bytes: None,
+                lie: None,
+            });
+            if matches!(outcome, Outcome::Arrived { .. } | Outcome::Refused { .. }) {
+                return Ok(hops);
+            }
+        }
+        let silent = hops.iter().rev().take_while(|hop| hop.address.is_none()).count();
+        if !answers && silent >= MOST_SILENT {
+            break;
+        }
+    }
+    let heard = hops.iter().rposition(|hop| hop.address.is_some()).map_or(0, |last| last + 1);
+    hops.truncate(heard);
+    Ok(hops)
+}
+
+/// The sizes to try on each hop, up to `largest`: those that show whether a limit is the one found, or the
+/// one that a message claims.
+pub fn telling_sizes(forward: Option<&Direction>, messages: &[TooBig], largest: u64) -> BTreeSet<u64> {
+    let claimed = messages.iter().map(|message| message.mtu_bytes);
+    let limits = claimed.chain(forward.map(|forward| forward.mtu_bytes));
+    let either_side = limits.flat_map(|size| [size, size.saturating_add(1)]);
+    either_side.chain([largest]).filter(|&size| size <= largest).collect()
+}
+
+/// Finds which of `sizes` come to each router of `hops`, which [`trace`] gave. If the last of them is the
+/// far host, `forward` is the path MTU to it.
+///
+/// # Errors
+/// Fails where this machine can't send.
+pub fn measure(
+    prober: &mut dyn Prober,
+    hops: &mut [Hop],
+    sizes: &BTreeSet<u64>,
+    forward: Option<&Direction>,
+) -> Result<()> {
+    let (routers, far) = hops.split_at_mut(hops.len() - usize::from(forward.is_some() && !hops.is_empty()));
+    for &size in sizes.iter().rev() {
+        let asked: Vec<usize> = (0..routers.len())
+            .filter(|&at| routers[at].address.is_some() && unsettled(&routers[at], size))
+            .collect();
+        let probes: Vec<Probe> =
+            asked.iter().map(|&at| Probe { size, hops: Some(routers[at].number) }).collect();
+        for (at, outcome) in asked.into_iter().zip(prober.insist(&probes)?) {
+            let hop = &mut routers[at];
+            if matches!(outcome, Outcome::Expired { .. }) {
+                hop.reached_bytes = hop.reached_bytes.max(Some(size));
+            } else {
+                hop.not_reached_bytes = Some(hop.not_reached_bytes.map_or(size, |known| known.min(size)));
+            }
+        }
+    }
+    if let (Some(host), Some(forward)) = (far.first_mut(), forward) {
+        host.reached_bytes = Some(forward.mtu_bytes);
+        host.not_reached_bytes = forward.limited.then_some(forward.mtu_bytes + 1);
+    }
+    // What came to a hop passed those before it, those that lose their answers too.
+    let mut beyond = far.first().and_then(|host| host.reached_bytes);
+    for hop in routers.iter_mut().rev() {
+        hop.reached_bytes = hop.reached_bytes.max(beyond);
+        beyond = hop.reached_bytes;
+        if hop.not_reached_bytes <= hop.reached_bytes {
+            hop.not_reached_bytes = None;
+        }
+    }
+    Ok(())
+}
+
+fn unsettled(hop: &Hop, size: u64) -> bool {
+    hop.reached_bytes.is_none_or(|reached| size > reached)
+        && hop.not_reached_bytes.is_none_or(|not| size < not)
+}
+
+/// Notes which hop sent which of `messages`, and what of it is not so by what [`measure`] found.
+pub fn hear(hops: &mut [Hop], messages: &[TooBig]) {
+    for message in messages {
+        let Some(at) = hops.iter().position(|hop| hop.address.as_ref() == Some(&message.from)) else {
+            continue;
+        };
+        let claim = message.mtu_bytes;
+        let next = hops[at + 1..].iter().find(|hop| hop.address.is_some());
+        let passed = next.and_then(|hop| hop.reached_bytes);
+        let died = next.and_then(|hop| hop.not_reached_bytes);
+        let lie = if claim >= message.size_bytes {
+            Some(format!("claims {claim} to a packet of {}", message.size_bytes))
+        } else if let Some(passed) = passed.filter(|&passed| passed > claim) {
+            Some(format!("claims {claim}, and packets of {passed} pass it"))
+        } else {
+            // Only the next hop's own limit shows it: beyond that others may be at fault.
+            died.filter(|&died| died <= claim && next.is_some_and(|hop| hop.number == hops[at].number + 1))
+                .map(|died| format!("claims {claim}, and packets of {died} do not pass it"))
+        };
+        hops[at].claimed_mtu_bytes = Some(claim);
+        hops[at].lie = lie;
+    }
+}
+
+/// Where packets above `mtu` end, on a path whose last hop is the far host.
+pub fn locate(hops: &[Hop], mtu: u64, interface: &str, messages: &[TooBig]) -> Option<Limit> {
+    let before = hops.iter().find(|hop| hop.not_reached_bytes.is_some_and(|size| size <= mtu + 1))?;
+    let passed = |hop: &&Hop| hop.number < before.number && hop.reached_bytes.is_some_and(|size| size > mtu);
+    let after = hops.iter().rev().find(passed);
+    let after_hop = after.map_or(0, |hop| hop.number);
+    let announced_by =
+        messages.iter().find(|message| message.mtu_bytes == mtu).map(|message| message.from.clone());
+    let silent: Vec<u8> = (after_hop + 1..before.number).collect();
+    let here = match after {
+        None => format!("this host's {interface}"),
+        Some(hop) => describe(hop),
+    };
+    let at_fault = match (silent.as_slice(), &announced_by) {
+        ([], _) => format!("the link from {here} to {}", describe(before)),
+        ([only], Some(sender)) => {
+            format!("hop {only}, which says so ({sender}), or the link to it from {here}")
+        }
+        ([only], None) => format!("hop {only}, which is silent, or the link to it from {here}"),
+        ([first, .., last], _) => {
+            format!("one of hops {first} to {last}, which are silent, or the link to them from {here}")
+        }
+    };
+    Some(Limit { mtu_bytes: mtu, after_hop, before_hop: before.number, announced_by, at_fault })
+}
+
+fn describe(hop: &Hop) -> String {
+    match &hop.address {
+        Some(address) => format!("hop {} ({address})", hop.number),
+        None => format!("hop {}", hop.number),
+    }
+}

@@ -1,0 +1,83 @@
+//! This host's end of a path: address, interface, and the path MTU the kernel holds.
+
+use crate::report::Interface;
+use crate::socket;
+use anyhow::{Context, Result};
+use nettrial_ethtool::Ethtool;
+use nettrial_scenario::IpVersion;
+use nix::ifaddrs::getifaddrs;
+use socket2::{Protocol, Type};
+use std::fs;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsRawFd;
+
+/// The interface that carries what a host sends to itself.
+const LOOPBACK: &str = "lo";
+const SIOCGIFMTU: libc::c_ulong = 0x8921;
+
+/// Where packets to a target leave this host.
+pub struct Local {
+    /// The address they are sent from.
+    pub address: IpAddr,
+    /// The interface.
+    pub interface: Interface,
+    /// The path MTU that the kernel holds.
+    pub kernel_mtu: u64,
+}
+
+/// Asks the kernel how it would send to `target`; sends nothing.
+///
+/// # Errors
+/// Fails where there is no route to it.
+pub fn find(target: SocketAddr) -> Result<Local> {
+    let version = IpVersion::of(target.ip());
+    let socket = socket::open(version, Type::DGRAM, Protocol::UDP)?;
+    let port = if target.port() == 0 { 9 } else { target.port() };
+    let mut probe = target;
+    probe.set_port(port);
+    socket.connect(&probe.into()).with_context(|| format!("looking for a route to {}", target.ip()))?;
+    let local = socket.local_addr()?.as_socket().context("reading the address packets leave from")?;
+    let address = local.ip();
+    let name = if address == target.ip() { LOOPBACK.to_owned() } else { interface_of(address)? };
+    let interface = describe(&name, socket.as_raw_fd())?;
+    Ok(Local { address, interface, kernel_mtu: socket::kernel_mtu(&socket, version)? })
+}
+
+/// The interface that has `address`.
+fn interface_of(address: IpAddr) -> Result<String> {
+    let mut all = getifaddrs().context("listing interfaces")?;
+    let has = |storage: &nix::sys::socket::SockaddrStorage| match address {
+        IpAddr::V4(v4) => storage.as_sockaddr_in().is_some_and(|found| found.ip() == v4),
+        IpAddr::V6(v6) => storage.as_sockaddr_in6().is_some_and(|found| found.ip() == v6),
+    };
+    let found = all.find(|interface| interface.address.as_ref().is_some_and(has));
+    Ok(found.with_context(|| format!("no interface has the address {address}"))?.interface_name)
+}
+
+fn describe(name: &str, descriptor: i32) -> Result<Interface> {
+    // SAFETY: an all-zero `ifreq` is a valid value of that plain structure.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (slot, byte) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
+        *slot = byte.cast_signed();
+    }
+    // SAFETY: the descriptor is open, and `request` is a writable `ifreq` that outlives the call.
+    let status = unsafe { libc::ioctl(descriptor, SIOCGIFMTU as _, &raw mut request) };
+    if status != 0 {
+        return Err(std::io::Error::last_os_error()).with_context(|| format!("reading the MTU of {name}"));
+    }
+    // SAFETY: SIOCGIFMTU has filled in this member of the union.
+    let mtu = unsafe { request.ifr_ifru.ifru_mtu };
+    let ethtool = Ethtool::open()?;
+    Ok(Interface {
+        name: name.to_owned(),
+        mtu_bytes: u64::try_from(mtu)?,
+        offloads: ethtool.get(name).ok(),
+        speed_bps: ethtool.speed_bps(name),
+    })
+}
+
+/// A setting of this host's network, with one space between its words; `None` where it can't be read.
+pub fn sysctl(name: &str) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/sys/{}", name.replace('.', "/"))).ok()?;
+    Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
+}

@@ -1,0 +1,262 @@
+//! Probes over real sockets: ICMP echo and UDP.
+
+use crate::probe::{Outcome, Probe, Prober};
+use crate::sizes::PROBE_HEADER_BYTES;
+use crate::socket::{self, IcmpError, Received};
+use anyhow::Result;
+use nettrial_scenario::IpVersion;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use socket2::{Protocol, Socket, Type};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+/// The first of the ports that UDP probes go to, one after the other: where traceroute's go, and where
+/// nothing listens.
+const FIRST_PORT: u16 = 33_434;
+const PORTS: u16 = 512;
+/// How long an answer may take that Linux sends once a second at most (net/ipv4/icmp.c, icmp_ratelimit).
+const LIMITED_WAIT: Duration = Duration::from_millis(1100);
+/// How long an answer may take that is not held back: so much, and a multiple of the usual time.
+const LEAST_WAIT: Duration = Duration::from_millis(150);
+const MOST_WAIT: Duration = Duration::from_secs(1);
+const USUAL_TIMES: u32 = 4;
+
+const ECHO_REQUEST: [u8; 2] = [8, 128];
+const ECHO_REPLY: [u8; 2] = [0, 129];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// ICMP on a raw socket, which shows IPv4 headers and fills in no identifier.
+    Raw,
+    /// ICMP on a socket of the kernel's ping (icmp(7)), which fills in the identifier.
+    Ping,
+    Udp,
+}
+
+/// Sends one kind of probe to one host.
+pub struct Wire {
+    socket: Socket,
+    kind: Kind,
+    version: IpVersion,
+    target: SocketAddr,
+    /// Numbers of probes: ICMP sequence numbers, UDP ports.
+    next: u16,
+    identifier: u16,
+    /// The longest time an answer took.
+    slowest: Option<Duration>,
+}
+
+impl Wire {
+    /// ICMP echo: on a raw socket, else on one of the kernel's ping.
+    ///
+    /// # Errors
+    /// Fails where this user may open neither.
+    pub fn echo(target: SocketAddr) -> Result<Self> {
+        let version = IpVersion::of(target.ip());
+        let protocol = if version == IpVersion::V4 { Protocol::ICMPV4 } else { Protocol::ICMPV6 };
+        let raw = socket::open(version, Type::RAW, protocol).map(|socket| (socket, Kind::Raw));
+        let (socket, kind) = raw.or_else(|_| {
+            // Of the two refusals the second is the one that a setting can lift.
+            socket::open(version, Type::DGRAM, protocol).map(|socket| (socket, Kind::Ping))
+        })?;
+        let any = match version {
+            IpVersion::V4 => IpAddr::from(Ipv4Addr::UNSPECIFIED),
+            IpVersion::V6 => IpAddr::from(Ipv6Addr::UNSPECIFIED),
+        };
+        if kind == Kind::Ping {
+            socket.bind(&SocketAddr::new(any, 0).into())?;
+        }
+        Ok(Self::new(socket, kind, target))
+    }
+
+    /// UDP to ports where nothing listens; anybody may.
+    ///
+    /// # Errors
+    /// Fails where the kernel has no such socket.
+    pub fn udp(target: SocketAddr) -> Result<Self> {
+        let socket = socket::open(IpVersion::of(target.ip()), Type::DGRAM, Protocol::UDP)?;
+        Ok(Self::new(socket, Kind::Udp, target))
+    }
+
+    fn new(socket: Socket, kind: Kind, target: SocketAddr) -> Self {
+        let identifier = (std::process::id() & 0xffff) as u16;
+        let version = IpVersion::of(target.ip());
+        Self { socket, kind, version, target, next: 0, identifier, slowest: None }
+    }
+
+    /// How long to wait for the answers to `probes`.
+    fn patience(&self, probes: &[Probe]) -> Duration {
+        // Errors are sent at a limited rate, replies are not.
+        if self.kind == Kind::Udp || probes.iter().any(|probe| probe.hops.is_some()) {
+            return LIMITED_WAIT;
+        }
+        self.slowest.map_or(MOST_WAIT, |slowest| (slowest * USUAL_TIMES).clamp(LEAST_WAIT, MOST_WAIT))
+    }
+
+    /// Sends a probe and gives its number; `None` if the interface does not send so large a packet.
+    fn send(&mut self, probe: Probe) -> Result<Option<u16>> {
+        let number = self.next;
+        self.next = if self.kind == Kind::Udp { (number + 1) % PORTS } else { number.wrapping_add(1) };
+        let headers = self.version.header_bytes() + PROBE_HEADER_BYTES;
+        let payload = usize::try_from(probe.size.saturating_sub(headers))?;
+        let mut destination = self.target;
+        let packet = match self.kind {
+            Kind::Udp => {
+                destination.set_port(FIRST_PORT + number);
+                vec![0; payload]
+            }
+            Kind::Raw | Kind::Ping => {
+                destination.set_port(0);
+                echo_request(self.version, self.identifier, number, payload)
+            }
+        };
+        let sent = socket::send(&self.socket, self.version, &packet, destination, probe.hops)?;
+        Ok(sent.map(|()| number))
+    }
+
+    /// The number of the probe that caused an error.
+    fn blamed(&self, error: &IcmpError) -> Option<u16> {
+        if error.destination.is_some_and(|destination| destination.ip() != self.target.ip()) {
+            return None;
+        }
+        match self.kind {
+            Kind::Udp => error.destination?.port().checked_sub(FIRST_PORT),
+            Kind::Raw | Kind::Ping => {
+                let (identifier, number) = echo_numbers(&error.quoted, ECHO_REQUEST)?;
+                (self.kind == Kind::Ping || identifier == self.identifier).then_some(number)
+            }
+        }
+    }
+
+    /// The number of the probe that a packet answers.
+    fn answered(&self, packet: &Received) -> Option<u16> {
+        if packet.from?.ip() != self.target.ip() {
+            return None;
+        }
+        match self.kind {
+            Kind::Udp => packet.from?.port().checked_sub(FIRST_PORT),
+            Kind::Ping => echo_numbers(&packet.bytes, ECHO_REPLY).map(|(_, number)| number),
+            Kind::Raw => {
+                let header = match self.version {
+                    IpVersion::V4 => usize::from(packet.bytes.first()? & 0xf) * 4,
+                    IpVersion::V6 => 0,
+                };
+                let (identifier, number) = echo_numbers(packet.bytes.get(header..)?, ECHO_REPLY)?;
+                (identifier == self.identifier).then_some(number)
+            }
+        }
+    }
+
+    /// What an error says of the probe that caused it.
+    fn judge(&self, error: &IcmpError, rtt: Duration) -> Outcome {
+        let Some(by) = error.from else { return Outcome::Lost };
+        match (self.version, error.kind) {
+            (IpVersion::V4, (3, 4)) | (IpVersion::V6, (2, _)) => Outcome::TooBig { by, mtu: error.mtu },
+            (IpVersion::V4, (11, 0)) | (IpVersion::V6, (3, 0)) => Outcome::Expired { by, rtt },
+            (IpVersion::V4, (3, 3)) | (IpVersion::V6, (1, 4)) if by == self.target.ip() => {
+                Outcome::Arrived { rtt, fragment: None }
+            }
+            _ => Outcome::Refused { by },
+        }
+    }
+
+    fn collect(&mut self, sent: &[Option<u16>], begin: &[Instant], outcomes: &mut [Outcome]) {
+        let at =
+            |number: Option<u16>| number.and_then(|number| sent.iter().position(|&one| one == Some(number)));
+        let mut better = |at: usize, outcome: Outcome| {
+            if outcome.weight() > outcomes[at].weight() {
+                outcomes[at] = outcome;
+            }
+        };
+        while let Some(error) = socket::next_error(&self.socket) {
+            if let Some(at) = at(self.blamed(&error)) {
+                better(at, self.judge(&error, begin[at].elapsed()));
+            }
+        }
+        while let Some(packet) = socket::next_packet(&self.socket) {
+            if let Some(at) = at(self.answered(&packet)) {
+                let rtt = begin[at].elapsed();
+                better(at, Outcome::Arrived { rtt, fragment: packet.fragment });
+                self.slowest = self.slowest.max(Some(rtt));
+            }
+        }
+    }
+}
+
+impl Prober for Wire {
+    fn round(&mut self, probes: &[Probe], heed: bool) -> Result<Vec<Outcome>> {
+        let mut outcomes = vec![Outcome::Lost; probes.len()];
+        let (mut sent, mut begin) = (Vec::new(), Vec::new());
+        for &probe in probes {
+            begin.push(Instant::now());
+            sent.push(self.send(probe)?);
+        }
+        let deadline = Instant::now() + self.patience(probes);
+        let enough = if heed { 1 } else { 3 };
+        loop {
+            self.collect(&sent, &begin, &mut outcomes);
+            let open = sent.iter().zip(&outcomes).any(|(sent, got)| sent.is_some() && got.weight() < enough);
+            let left = deadline.saturating_duration_since(Instant::now());
+            if !open || left.is_zero() {
+                return Ok(outcomes);
+            }
+            let milliseconds = u16::try_from(left.as_millis() + 1).unwrap_or(u16::MAX);
+            let mut waiting = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
+            // A wait that a signal ends is begun again.
+            let _ = poll(&mut waiting, PollTimeout::from(milliseconds));
+        }
+    }
+}
+
+/// An echo request. Over IPv6 the kernel fills in the checksum, on a socket of its ping it does so over both.
+fn echo_request(version: IpVersion, identifier: u16, number: u16, payload: usize) -> Vec<u8> {
+    let kind = if version == IpVersion::V4 { ECHO_REQUEST[0] } else { ECHO_REQUEST[1] };
+    let mut packet = vec![kind, 0, 0, 0];
+    packet.extend(identifier.to_be_bytes());
+    packet.extend(number.to_be_bytes());
+    packet.resize(packet.len() + payload, 0);
+    let checksum = checksum(&packet);
+    packet[2..4].copy_from_slice(&checksum.to_be_bytes());
+    packet
+}
+
+/// The Internet checksum (RFC 1071).
+fn checksum(bytes: &[u8]) -> u16 {
+    let words =
+        bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |&low| u32::from(low)));
+    let mut sum: u32 = words.sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+/// Identifier and sequence number of an echo message of one of the `types`.
+fn echo_numbers(message: &[u8], types: [u8; 2]) -> Option<(u16, u16)> {
+    let header = message.get(..8)?;
+    let is_echo = types.contains(&header[0]) && header[1] == 0;
+    is_echo.then(|| (u16::from_be_bytes([header[4], header[5]]), u16::from_be_bytes([header[6], header[7]])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_carries_a_checksum_that_adds_up() {
+        for payload in [0, 1, 8, 1473] {
+            let packet = echo_request(IpVersion::V4, 0x1234, 7, payload);
+            assert_eq!(packet.len(), 8 + payload);
+            assert_eq!(checksum(&packet), 0);
+            assert_eq!(echo_numbers(&packet, ECHO_REQUEST), Some((0x1234, 7)));
+            assert_eq!(echo_numbers(&packet, ECHO_REPLY), None);
+        }
+        assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
+    }
+
+    #[test]
+    fn what_is_cut_short_is_no_echo() {
+        assert_eq!(echo_numbers(&[8, 0, 0, 0, 1, 2, 3], ECHO_REQUEST), None);
+    }
+}

@@ -1,0 +1,115 @@
+"""A chain of hosts and routers in namespaces that vanish with this process, whatever ends it.
+
+One shell is the first process of a process-ID namespace and reads its commands from a pipe of ours: when the
+pipe closes the shell ends, and the kernel kills all that is left in there. The namespaces have no names."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+
+END = "end-of-command"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link of the chain: the MTU of its near end, and of its far end if that differs."""
+
+    mtu: int
+    back: int | None = None
+
+
+class Chain:
+    """Nodes 0, 1, ... in a row; the first and the last are hosts, the others forward. Link n joins nodes n
+    and n + 1 by their interfaces `right` and `left`, with the addresses 10.0.n.1 and 10.0.n.2, and fd00:n::1
+    and fd00:n::2."""
+
+    def __init__(self, links: Sequence[Link]) -> None:
+        """Builds it."""
+        options = ["--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child"]
+        self._shell = subprocess.Popen(
+            ["unshare", *options, "--mount-proc", "bash"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self._nodes = len(links) + 1
+        self._last = len(links) - 1
+        script = "set -e\n"
+        for node in range(self._nodes):
+            # The holder tells when it is in its namespace.
+            script += f"coproc N{node} {{ exec unshare --net sh -c 'echo ready; exec sleep infinity'; }} 2>/dev/null\n"
+            script += f"node{node}=$!; read -r -u ${{N{node}[0]}} ready\n"
+        for number, link in enumerate(links):
+            script += (
+                f"ip link add right mtu {link.mtu} netns $node{number} type veth "
+                f"peer name left mtu {link.back or link.mtu} netns $node{number + 1}\n"
+            )
+        self._do(script)
+        for node in range(self._nodes):
+            self._do(f"nsenter -t $node{node} -n bash -e <<'EOF'\n{self._setup(node)}EOF\n")
+
+    def _setup(self, node: int) -> str:
+        lines = ["ip link set lo up"]
+        lines += [f"sysctl -qw net.ipv6.conf.{scope}.accept_dad=0" for scope in ("all", "default")]
+        forwards = 0 < node < self._nodes - 1
+        lines += [f"sysctl -qw net.ipv4.ip_forward={int(forwards)} net.ipv6.conf.all.forwarding={int(forwards)}"]
+        ends = [("left", node - 1, 2)] if node else []
+        ends += [("right", node, 1)] if node < self._nodes - 1 else []
+        for name, link, end in ends:
+            lines += [
+                f"ip link set {name} up",
+                f"ip address add 10.0.{link}.{end}/24 dev {name}",
+                f"ip address add fd00:{link}::{end}/64 dev {name} nodad",
+            ]
+        for link in range(self._last + 1):
+            if link < node - 1:
+                via = (node - 1, 1)
+            elif link > node:
+                via = (node, 2)
+            else:
+                continue
+            lines += [
+                f"ip route add 10.0.{link}.0/24 via 10.0.{via[0]}.{via[1]}",
+                f"ip route add fd00:{link}::/64 via fd00:{via[0]}::{via[1]}",
+            ]
+        return "\n".join(lines) + "\n"
+
+    def address(self, ip: int) -> str:
+        """The last host's."""
+        return f"10.0.{self._last}.2" if ip == 4 else f"fd00:{self._last}::2"
+
+    def on(self, node: int, command: str) -> str:
+        """Runs a command line on a node and gives what it prints; fails if the command does."""
+        return self._do(f"nsenter -t $node{node} -n {command}\n")
+
+    def silence(self, node: int) -> None:
+        """Lets a node originate no ICMP."""
+        self.on(node, "ip rule add iif lo ipproto icmp blackhole")
+        self.on(node, "ip -6 rule add iif lo ipproto ipv6-icmp blackhole")
+
+    def _do(self, script: str) -> str:
+        assert self._shell.stdin and self._shell.stdout
+        self._shell.stdin.write(f"{script}\necho; echo {END}\n")
+        self._shell.stdin.flush()
+        lines: list[str] = []
+        for line in self._shell.stdout:
+            if line.strip() == END:
+                return "".join(lines)
+            lines.append(line)
+        raise AssertionError(f"a command failed:\n{script}\n{''.join(lines)}")
+
+    def __enter__(self) -> Chain:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        assert self._shell.stdin
+        self._shell.stdin.close()
+        self._shell.wait()
+        assert self._shell.stdout
+        self._shell.stdout.close()
