@@ -6,12 +6,28 @@ from nettrial.metrics.metric import add, share
 from nettrial.scenario import FlowRecord
 
 
+def _arrived(flow: FlowRecord, count: int | None) -> float | None:
+    """The share of `count` in the packets that arrived, percent; None if it was not counted."""
+    if flow.packets is None or count is None:
+        return None
+    return share(count, flow.packets.received_pkts)
+
+
 def _burst(flow: FlowRecord) -> float | str | None:
     """The mean length of a run of losses."""
     if flow.packets is None:
         return None
     lost, bursts = flow.packets.lost_pkts, flow.packets.loss_bursts
+    if bursts is None:
+        return None
     return lost / bursts if bursts else "no packet was lost"
+
+
+def _longest(flow: FlowRecord) -> float | None:
+    """The longest run of losses."""
+    if flow.packets is None or flow.packets.longest_loss_burst_pkts is None:
+        return None
+    return float(flow.packets.longest_loss_burst_pkts)
 
 
 add(
@@ -42,7 +58,7 @@ add(
     "RFC 3357",
     "lower",
     "maximum",
-    flow=lambda flow: float(flow.packets.longest_loss_burst_pkts) if flow.packets else None,
+    flow=_longest,
 )
 add(
     "reordering",
@@ -52,9 +68,7 @@ add(
     "RFC 4737 section 3.3",
     "lower",
     "mean",
-    flow=lambda flow: (
-        share(flow.packets.reordered_pkts, flow.packets.received_pkts) if flow.packets else None
-    ),
+    flow=lambda flow: _arrived(flow, flow.packets.reordered_pkts) if flow.packets else None,
 )
 add(
     "duplication",
@@ -64,9 +78,7 @@ add(
     "RFC 5560",
     "lower",
     "mean",
-    flow=lambda flow: (
-        share(flow.packets.duplicated_pkts, flow.packets.received_pkts) if flow.packets else None
-    ),
+    flow=lambda flow: _arrived(flow, flow.packets.duplicated_pkts) if flow.packets else None,
 )
 add(
     "sweep_resent",

@@ -119,10 +119,10 @@ impl Sequence {
             sent_pkts: sent,
             received_pkts: sent - runs.lost,
             lost_pkts: runs.lost,
-            reordered_pkts: self.reordered,
-            duplicated_pkts: self.duplicated,
-            loss_bursts: runs.bursts,
-            longest_loss_burst_pkts: runs.longest,
+            reordered_pkts: Some(self.reordered),
+            duplicated_pkts: Some(self.duplicated),
+            loss_bursts: Some(runs.bursts),
+            longest_loss_burst_pkts: Some(runs.longest),
             send_errors_pkts: send_errors,
         }
     }
@@ -175,25 +175,33 @@ mod tests {
     /// The counts by their definitions, one packet at a time.
     fn counted(arrivals: &[u64], sent: u64) -> PacketCounts {
         let (mut seen, mut next) = (HashSet::new(), 0);
-        let mut counts = PacketCounts { sent_pkts: sent, ..Default::default() };
+        let (mut duplicated, mut reordered) = (0, 0);
         for number in arrivals {
             if !seen.insert(*number) {
-                counts.duplicated_pkts += 1;
+                duplicated += 1;
             } else if *number < next {
-                counts.reordered_pkts += 1;
+                reordered += 1;
             } else {
                 next = number + 1;
             }
         }
-        let mut run = 0;
+        let (mut run, mut lost, mut bursts, mut longest) = (0, 0, 0, 0);
         for number in 0..sent {
             run = if seen.contains(&number) { 0 } else { run + 1 };
-            counts.lost_pkts += u64::from(run > 0);
-            counts.loss_bursts += u64::from(run == 1);
-            counts.longest_loss_burst_pkts = counts.longest_loss_burst_pkts.max(run);
+            lost += u64::from(run > 0);
+            bursts += u64::from(run == 1);
+            longest = run.max(longest);
         }
-        counts.received_pkts = seen.len() as u64;
-        counts
+        PacketCounts {
+            sent_pkts: sent,
+            received_pkts: seen.len() as u64,
+            lost_pkts: lost,
+            reordered_pkts: Some(reordered),
+            duplicated_pkts: Some(duplicated),
+            loss_bursts: Some(bursts),
+            longest_loss_burst_pkts: Some(longest),
+            send_errors_pkts: 0,
+        }
     }
 
     fn follow(arrivals: &[u64], sent: u64) -> PacketCounts {
@@ -259,15 +267,24 @@ mod tests {
         assert_eq!(sequence.arrived(10), Arrival::First);
         assert_eq!(sequence.arrived(10), Arrival::Duplicate);
         let counts = sequence.counts(5 * CHUNK_BITS + 7, 2);
-        assert_eq!((counts.lost_pkts, counts.loss_bursts, counts.longest_loss_burst_pkts), (7, 1, 7));
-        assert_eq!((counts.reordered_pkts, counts.duplicated_pkts, counts.send_errors_pkts), (1, 3, 2));
+        assert_eq!(
+            (counts.lost_pkts, counts.loss_bursts, counts.longest_loss_burst_pkts),
+            (7, Some(1), Some(7))
+        );
+        assert_eq!(
+            (counts.reordered_pkts, counts.duplicated_pkts, counts.send_errors_pkts),
+            (Some(1), Some(3), 2)
+        );
     }
 
     #[test]
     fn a_run_of_losses_goes_on_from_word_to_word() {
         let arrivals = [0, 1, 200, 201, 203];
         let counts = follow(&arrivals, 1000);
-        assert_eq!((counts.lost_pkts, counts.loss_bursts, counts.longest_loss_burst_pkts), (995, 3, 796));
-        assert_eq!(follow(&[], 0), PacketCounts::default());
+        assert_eq!(
+            (counts.lost_pkts, counts.loss_bursts, counts.longest_loss_burst_pkts),
+            (995, Some(3), Some(796))
+        );
+        assert_eq!(follow(&[], 0), counted(&[], 0));
     }
 }

@@ -119,7 +119,10 @@ mod tests {
         assert_eq!(figures.owd_us.unwrap().maximum, 2.0);
         let packets = figures.packets;
         assert_eq!((packets.sent_pkts, packets.received_pkts, packets.lost_pkts), (5, 3, 2));
-        assert_eq!((packets.reordered_pkts, packets.duplicated_pkts, packets.send_errors_pkts), (1, 1, 1));
+        assert_eq!(
+            (packets.reordered_pkts, packets.duplicated_pkts, packets.send_errors_pkts),
+            (Some(1), Some(1), 1)
+        );
         // D is 300 ns, then 1200 ns.
         assert_eq!(figures.delay_difference_mean_us, Some(0.75));
         assert_eq!(figures.active_ns(1000, true), 3000);
