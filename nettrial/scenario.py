@@ -582,7 +582,7 @@ class Interval(BaseModel):
     """
     cwnd_pkts: Annotated[int, Field(ge=0)]
     """
-    Congestion window in segments; 0 while no connection is open.
+    Congestion window in segments, of MPTCP the sum of the subflows'; 0 while no connection is open.
     """
     delivery_rate_bps: Annotated[int | None, Field(ge=0)] = None
     """
@@ -598,7 +598,7 @@ class Interval(BaseModel):
     """
     srtt_us: Annotated[int, Field(ge=0)]
     """
-    Smoothed round-trip time; 0 while no connection is open.
+    Smoothed round-trip time, of MPTCP the mean of the subflows'; 0 while no connection is open.
     """
     subflow_bytes: list[SubflowByte] | None = None
     """
@@ -896,11 +896,12 @@ class SizeRecord(BaseModel):
     """
     rtt_minimum_us: list[float]
     """
-    The smallest such time, microseconds.
+    The smallest time of the same requests, microseconds.
     """
     rtt_us: list[float]
     """
-    The mean time from sending a request to reading its answer, microseconds.
+    The mean time from sending a request to reading its answer, microseconds: of requests of the full
+    size that were sent once, or, where there is none, of all.
     """
     size_bytes: Annotated[int, Field(ge=0)]
     """
@@ -1199,7 +1200,8 @@ class SocketOptions(BaseModel):
     """
     mss: Size | None = None
     """
-    The largest TCP segment to announce and to send, bytes of payload (TCP_MAXSEG, tcp(7)).
+    The largest TCP segment to announce and to send, bytes of payload and options (TCP_MAXSEG, tcp(7);
+    RFC 6691): with timestamps 12 bytes less of payload.
     """
     udp_gro: bool | None = None
     """
@@ -1217,7 +1219,8 @@ class SocketOptions(BaseModel):
 
 class SubflowRecord(BaseModel):
     """
-    A subflow's state at its connection's end.
+    A subflow's state at its connection's end. Of several connections: those between the same addresses
+    as one, their bytes and retransmissions added up, and the state of the last.
     """
 
     model_config = ConfigDict(
@@ -1416,7 +1419,8 @@ class SweepTraffic(BaseModel):
     """
     bytes: Size
     """
-    Bytes sent for one measurement of a size: one request or more, the last one shorter.
+    Bytes sent for one measurement of a size: one request or more, the last one shorter, but no shorter
+    than 24 B.
     """
     first: Size
     """
@@ -1698,7 +1702,7 @@ class FlowRecord(BaseModel):
     """
     The time those bytes took: for a transfer the sum, over connections, from the first write to
     the receiver's confirmation that it has read all; for packets from the first departure to the
-    last arrival.
+    last arrival; for requests from the first of them to the last response.
     """
     bytes: Annotated[int, Field(ge=0)]
     """
@@ -1744,7 +1748,9 @@ class FlowRecord(BaseModel):
     """
     ip_bytes: Annotated[int | None, Field(ge=0)] = None
     """
-    Bytes of the IP packets that the flow's first host sent: headers and retransmissions count.
+    Bytes of the IP packets that the flow's first host sent: headers and retransmissions count. Of TCP
+    and MPTCP from the kernel's counts of bytes and segments and the headers that the options in force
+    make (selective acknowledgments aside); absent for MPTCP with a connection for each request.
     """
     jitter_rfc3550_us: float | None = None
     """
@@ -1815,7 +1821,7 @@ class FlowRecord(BaseModel):
     """
     transactions_per_second: float | None = None
     """
-    Requests answered per second. Request/response only.
+    Requests answered per second, from the first request to the last response. Request/response only.
     """
     transport: Transport
     """

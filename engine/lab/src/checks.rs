@@ -3,7 +3,7 @@
 use crate::agents::Agents;
 use crate::network::{EndCounters, Network};
 use crate::processors::Use;
-use crate::wire::segment_headers;
+use crate::wire::{TCP_HEADER_BYTES, segment_headers};
 use anyhow::{Result, bail};
 use nettrial_routing::{Paths, address_of};
 use nettrial_scenario::{Check, Flow, IpVersion, QueueDrops, Scenario, Warning};
@@ -224,11 +224,13 @@ fn expected_options(scenario: &Scenario, flow: &Flow) -> Vec<&'static str> {
 }
 
 /// The payload of a full segment that the path's MTU, the two stacks (RFC 9293 section 3.7.1) and the
-/// flow's own limit imply.
+/// flow's own limit imply. Options are taken off either (RFC 6691).
 fn expected_mss(scenario: &Scenario, flow: &Flow, destination: IpAddr) -> Option<u64> {
     let mtu = Paths::new(scenario).path_mtu(&flow.from, destination)?;
-    let implied = mtu.checked_sub(segment_headers(scenario, flow))?;
-    Some(flow.socket.mss.map_or(implied, |limit| limit.0.min(implied)))
+    let headers = segment_headers(scenario, flow);
+    let options = headers.checked_sub(flow.ip.header_bytes() + TCP_HEADER_BYTES)?;
+    let implied = mtu.checked_sub(headers)?;
+    Some(flow.socket.mss.map_or(implied, |limit| limit.0.saturating_sub(options).min(implied)))
 }
 
 /// The address that `host` uses for IP version `version`.

@@ -52,7 +52,7 @@ pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
     let bystanders = Census::take(&part_of_trial);
     let clock = clock_offset_ns()?;
     let idle = processors::read()?;
-    let flows = drive(&mut agents, scenario, &ready)?;
+    let flows = drive(&mut agents, scenario, &ready, &mut findings)?;
     let busy = processors::read()?;
     findings.bystanders(bystanders.percent_until(&Census::take(&part_of_trial)));
     findings.clock(clock_offset_ns()? - clock);
@@ -124,7 +124,12 @@ fn has_connection(flow: &Flow) -> bool {
 }
 
 /// Starts all flows at once and waits for the last to end.
-fn drive(agents: &mut Agents, scenario: &Scenario, ready: &[Ready]) -> Result<Vec<FlowRecord>> {
+fn drive(
+    agents: &mut Agents,
+    scenario: &Scenario,
+    ready: &[Ready],
+    findings: &mut Findings,
+) -> Result<Vec<FlowRecord>> {
     let sample_ns = scenario.measurement.interval.0;
     let start = |flow: &Ready| {
         let command = Command::Start { side: flow.side.clone(), destination: flow.destination, sample_ns };
@@ -134,7 +139,10 @@ fn drive(agents: &mut Agents, scenario: &Scenario, ready: &[Ready]) -> Result<Ve
     let mut flows = Vec::new();
     for (pending, ready) in pending.iter().zip(ready) {
         match agents.collect(pending, true).with_context(|| format!("flow {:?}", ready.flow.name))? {
-            Reply::Finished(flow) => flows.push(*flow),
+            Reply::Finished(flow, warnings) => {
+                flows.push(*flow);
+                findings.warnings.extend(warnings);
+            }
             other => bail!("flow {:?} ended with {other:?}", ready.flow.name),
         }
     }
@@ -233,7 +241,8 @@ fn hosts(
 /// Payload bytes of the transfers and packets that `host` sent or received.
 fn transferred(scenario: &Scenario, host: &str, flows: &[FlowRecord]) -> u64 {
     let of_host = |(flow, record): (&Flow, &FlowRecord)| {
-        let counts = matches!(flow.traffic, Traffic::Transfer(_) | Traffic::Packets(_));
+        let counts =
+            matches!(flow.traffic, Traffic::Transfer(_) | Traffic::FileTransfer(_) | Traffic::Packets(_));
         (counts && (flow.from == host || flow.to == host)).then_some(record.bytes)
     };
     scenario.workload.iter().zip(flows).filter_map(of_host).sum()

@@ -19,7 +19,7 @@ const MINIMUM_BYTES: u64 = 84;
 /// Bytes an Ethernet header adds to an IP packet.
 const ETHERNET_HEADER_BYTES: u64 = 14;
 /// Bytes of a TCP header without options (RFC 9293 section 3.1).
-const TCP_HEADER_BYTES: u64 = 20;
+pub const TCP_HEADER_BYTES: u64 = 20;
 /// Bytes the timestamps option takes, padding included (RFC 7323 appendix A).
 const TIMESTAMPS_BYTES: u64 = 12;
 /// The largest bundle the kernel makes by default (GSO_LEGACY_MAX_SIZE), with its Ethernet header.

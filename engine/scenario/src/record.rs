@@ -67,9 +67,11 @@ pub struct FlowRecord {
     pub bytes: u64,
     /// The time those bytes took: for a transfer the sum, over connections, from the first write to
     /// the receiver's confirmation that it has read all; for packets from the first departure to the
-    /// last arrival.
+    /// last arrival; for requests from the first of them to the last response.
     pub active_ns: u64,
-    /// Bytes of the IP packets that the flow's first host sent: headers and retransmissions count.
+    /// Bytes of the IP packets that the flow's first host sent: headers and retransmissions count. Of TCP
+    /// and MPTCP from the kernel's counts of bytes and segments and the headers that the options in force
+    /// make (selective acknowledgments aside); absent for MPTCP with a connection for each request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ip_bytes: Option<u64>,
     /// The same as frames on Ethernet: header, preamble, frame check sequence and gap count.
@@ -95,7 +97,7 @@ pub struct FlowRecord {
     /// The same in full, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_histogram: Option<Histogram>,
-    /// Requests answered per second. Request/response only.
+    /// Requests answered per second, from the first request to the last response. Request/response only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transactions_per_second: Option<f64>,
     /// From a packet's departure to its arrival. Absent where the hosts' clocks do not agree.
@@ -189,7 +191,8 @@ pub struct Pacing {
     pub cpu_percent: f64,
 }
 
-/// A subflow's state at its connection's end.
+/// A subflow's state at its connection's end. Of several connections: those between the same addresses
+/// as one, their bytes and retransmissions added up, and the state of the last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubflowRecord {
@@ -217,9 +220,10 @@ pub struct SubflowRecord {
 pub struct SizeRecord {
     /// Bytes of a request.
     pub size_bytes: u64,
-    /// The mean time from sending a request to reading its answer, microseconds.
+    /// The mean time from sending a request to reading its answer, microseconds: of requests of the full
+    /// size that were sent once, or, where there is none, of all.
     pub rtt_us: Vec<f64>,
-    /// The smallest such time, microseconds.
+    /// The smallest time of the same requests, microseconds.
     pub rtt_minimum_us: Vec<f64>,
     /// The time that all bytes took, microseconds.
     pub total_us: Vec<f64>,
@@ -279,11 +283,11 @@ pub struct Interval {
     /// Application bytes since the interval before: acknowledged (TCP_INFO tcpi_bytes_acked), or over
     /// UDP sent.
     pub bytes: u64,
-    /// Smoothed round-trip time; 0 while no connection is open.
+    /// Smoothed round-trip time, of MPTCP the mean of the subflows'; 0 while no connection is open.
     pub srtt_us: u32,
     /// Smallest round-trip time of this connection; 0 while no connection is open.
     pub min_rtt_us: u32,
-    /// Congestion window in segments; 0 while no connection is open.
+    /// Congestion window in segments, of MPTCP the sum of the subflows'; 0 while no connection is open.
     pub cwnd_pkts: u32,
     /// Segments sent again since the interval before.
     pub retransmissions_pkts: u64,

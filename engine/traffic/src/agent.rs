@@ -42,7 +42,8 @@ fn execute(command: Command) -> Result<Reply> {
         }
         Command::Inspect { side, destination } => Reply::Inspected(listener::inspect(&side, destination)?),
         Command::Start { side, destination, sample_ns } => {
-            Reply::Finished(Box::new(flow::run(&side, destination, Duration::from_nanos(sample_ns))?))
+            let (record, warnings) = flow::run(&side, destination, Duration::from_nanos(sample_ns))?;
+            Reply::Finished(Box::new(record), warnings)
         }
     })
 }

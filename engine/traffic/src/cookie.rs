@@ -1,10 +1,12 @@
 //! The secret that opens a trial's data ports.
 
 use serde::{Deserialize, Serialize};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
 /// Bytes of a cookie.
 pub const COOKIE_BYTES: usize = 16;
+/// Bytes that open a connection: the cookie, and why it is opened.
+pub const OPENING_BYTES: usize = COOKIE_BYTES + 1;
 
 /// A trial's secret. A connection that does not begin with it is closed unanswered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,20 +26,20 @@ pub enum Purpose {
 }
 
 impl Cookie {
-    /// Opens a connection for `purpose`.
-    pub fn open(&self, stream: &mut impl Write, purpose: Purpose) -> io::Result<()> {
-        let mut opening = [0; COOKIE_BYTES + 1];
+    /// What opens a connection for `purpose`.
+    pub fn opening(&self, purpose: Purpose) -> [u8; OPENING_BYTES] {
+        let mut opening = [0; OPENING_BYTES];
         opening[..COOKIE_BYTES].copy_from_slice(&self.0);
         opening[COOKIE_BYTES] = match purpose {
             Purpose::Inspect => 0,
             Purpose::Traffic => 1,
         };
-        stream.write_all(&opening)
+        opening
     }
 
     /// Reads a connection's opening; an error if it is not this trial's.
     pub fn admit(&self, stream: &mut impl Read) -> io::Result<Purpose> {
-        let mut opening = [0; COOKIE_BYTES + 1];
+        let mut opening = [0; OPENING_BYTES];
         stream.read_exact(&mut opening)?;
         let refuse = |why| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         if opening[..COOKIE_BYTES] != self.0 {
@@ -60,8 +62,7 @@ mod tests {
         #[test]
         fn only_the_cookie_and_a_known_purpose_are_admitted(secret: [u8; COOKIE_BYTES], bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             let cookie = Cookie(secret);
-            let mut opening = Vec::new();
-            cookie.open(&mut opening, Purpose::Traffic).unwrap();
+            let mut opening = cookie.opening(Purpose::Traffic);
             prop_assert_eq!(cookie.admit(&mut opening.as_slice()).unwrap(), Purpose::Traffic);
             let known = bytes.len() > COOKIE_BYTES && bytes[..COOKIE_BYTES] == secret && bytes[COOKIE_BYTES] < 2;
             prop_assert_eq!(cookie.admit(&mut bytes.as_slice()).is_ok(), known);

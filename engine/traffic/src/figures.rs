@@ -3,8 +3,12 @@
 use crate::sampler::Samples;
 use crate::statistics::{Durations, Jitter};
 use crate::tcp;
+use crate::wire::Weight;
+use crate::zerocopy::Copied;
 use anyhow::Result;
-use nettrial_scenario::{Flow, FlowRecord, Traffic};
+use nettrial_scenario::{
+    Connecting, Flow, FlowRecord, PacketCounts, SizeRecord, SubflowRecord, Traffic, Transport, Warning,
+};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -21,6 +25,14 @@ pub struct Figures {
     pub rtt: Durations,
     /// Of the requests' transit times.
     pub jitter: Option<Jitter>,
+    /// What became of the datagrams.
+    pub packets: Option<PacketCounts>,
+    /// What the datagrams weigh. (Connections are weighed by the sampler.)
+    pub weight: Weight,
+    /// What each size of a sweep gave.
+    pub sizes: Vec<SizeRecord>,
+    /// What became of sending without copying.
+    pub zero_copy: Copied,
     connections: u32,
     connect: Durations,
     congestion_control: String,
@@ -31,13 +43,21 @@ impl Figures {
     pub fn opened(&mut self, stream: &TcpStream, connect_time: Duration) -> Result<()> {
         self.connections += 1;
         self.connect.record(u64::try_from(connect_time.as_nanos())?);
-        self.congestion_control = tcp::congestion_control(stream)?;
+        if self.connections == 1 {
+            self.congestion_control = tcp::congestion_control(stream)?;
+        }
         Ok(())
     }
 
     /// The record of `flow`, which went as these figures and `samples` say.
-    pub fn record(&self, flow: &Flow, samples: Samples) -> FlowRecord {
-        let is_transfer = matches!(flow.traffic, Traffic::Transfer(_));
+    pub fn record(mut self, flow: &Flow, samples: Samples) -> FlowRecord {
+        self.weight += samples.weight;
+        // Most of what a short MPTCP connection sends to close is sent after the kernel's counts are read.
+        let is_counted = !(flow.transport == Transport::Mptcp && connects_each_time(flow));
+        let known = |bytes: u64| (is_counted && bytes > 0).then_some(bytes);
+        let subflow = |found| SubflowRecord { congestion_control: self.congestion_control.clone(), ..found };
+        let is_transfer = matches!(flow.traffic, Traffic::Transfer(_) | Traffic::FileTransfer(_));
+        let answers = matches!(flow.traffic, Traffic::RequestResponse(_));
         let some_if_any =
             |durations: &Durations| Some(durations.distribution_us()).filter(|summary| summary.count > 0);
         let seconds = self.active.as_secs_f64();
@@ -50,8 +70,8 @@ impl Figures {
             connections: self.connections,
             bytes: self.bytes,
             active_ns: u64::try_from(self.active.as_nanos()).unwrap_or(u64::MAX),
-            ip_bytes: None,
-            wire_bytes: None,
+            ip_bytes: known(self.weight.ip_bytes),
+            wire_bytes: known(self.weight.wire_bytes),
             goodput_bps: (is_transfer && seconds > 0.0).then(|| self.bytes as f64 * 8.0 / seconds),
             connect_us: self.connect.distribution_us(),
             completion_us: some_if_any(&self.completion),
@@ -59,20 +79,51 @@ impl Figures {
             srtt_us: samples.srtt_us,
             min_rtt_us: samples.min_rtt_us,
             rtt_us: some_if_any(&self.rtt),
-            rtt_histogram: None,
-            transactions_per_second: None,
+            rtt_histogram: self.rtt.histogram(),
+            transactions_per_second: (answers && seconds > 0.0)
+                .then(|| self.rtt.distribution_us().count as f64 / seconds),
             owd_us: None,
             owd_histogram: None,
             owd_error_us: None,
             delay_variation_us: None,
             jitter_rfc3550_us: self.jitter.as_ref().and_then(Jitter::rfc3550_us),
             delay_difference_mean_us: self.jitter.as_ref().and_then(Jitter::difference_mean_us),
-            packets: None,
+            packets: self.packets,
             pacing: None,
-            subflows: Vec::new(),
-            sizes: Vec::new(),
+            subflows: samples.subflows.into_iter().map(subflow).collect(),
+            sizes: self.sizes,
             tool: None,
             intervals: samples.intervals,
         }
     }
+
+    /// Why the figures of `flow` may not be what they seem.
+    pub fn warnings(&self, flow: &Flow, samples: &Samples) -> Vec<Warning> {
+        let object = format!("flow {}", flow.name);
+        let mut warnings = Vec::new();
+        let mut warn = |code: &str, message: String, consequence: &str| {
+            let (code, consequence) = (code.to_owned(), consequence.to_owned());
+            warnings.push(Warning { code, object: object.clone(), message, consequence });
+        };
+        if samples.fell_back > 0 {
+            warn(
+                "mptcp_fallback",
+                format!("{} of {} connections fell back to TCP", samples.fell_back, self.connections),
+                "the flow's figures are TCP's on one path, not MPTCP's",
+            );
+        }
+        let Copied { blocks, copied } = self.zero_copy;
+        if copied > 0 {
+            warn(
+                "zerocopy_copied",
+                format!("the kernel copied {copied} of {blocks} blocks that were to be sent without copying"),
+                "the flow cost what copying costs, and more: virtual links and loopback always copy",
+            );
+        }
+        warnings
+    }
+}
+
+fn connects_each_time(flow: &Flow) -> bool {
+    matches!(&flow.traffic, Traffic::RequestResponse(settings) if settings.connecting == Connecting::EachRequest)
 }

@@ -2,27 +2,37 @@
 
 use crate::protocol::Side;
 use crate::sampler::Sampler;
-use crate::{exchange, packets, tool, transfer};
+use crate::{exchange, file_transfer, packets, sweep, tool, transfer};
 use anyhow::{Result, bail};
-use nettrial_scenario::{FlowRecord, Traffic};
+use nettrial_scenario::{FlowRecord, Traffic, Warning};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Runs the flow of `side` to its end, after the flow's start time, and gives its record.
-pub fn run(side: &Side, destination: SocketAddr, sample_period: Duration) -> Result<FlowRecord> {
+/// Runs the flow of `side` to its end, after the flow's start time, and gives its record and why its
+/// figures may not be what they seem.
+pub fn run(
+    side: &Side,
+    destination: SocketAddr,
+    sample_period: Duration,
+) -> Result<(FlowRecord, Vec<Warning>)> {
     let origin = Instant::now();
     std::thread::sleep(side.flow.start.as_std());
     if let Traffic::Packets(settings) = &side.flow.traffic {
-        return packets::send(side, settings, destination, origin, sample_period);
+        let record = packets::send(side, settings, destination, origin, sample_period)?;
+        return Ok((record, Vec::new()));
     }
     if let Some(settings) = tool::of(&side.flow) {
-        return tool::run(side, settings, destination, sample_period);
+        return Ok((tool::run(side, settings, destination, sample_period)?, Vec::new()));
     }
-    let sampler = Sampler::start(origin, sample_period);
+    let sampler = Sampler::start(&side.flow, origin, sample_period);
     let figures = match &side.flow.traffic {
         Traffic::Transfer(settings) => transfer::send(side, settings, destination, &sampler)?,
+        Traffic::FileTransfer(settings) => file_transfer::send(side, settings, destination, &sampler)?,
         Traffic::RequestResponse(settings) => exchange::request(side, settings, destination, &sampler)?,
+        Traffic::Sweep(settings) => sweep::run(side, settings, destination, &sampler)?,
         other => bail!("traffic of the kind {} is not carried", other.kind()),
     };
-    Ok(figures.record(&side.flow, sampler.finish()))
+    let samples = sampler.finish();
+    let warnings = figures.warnings(&side.flow, &samples);
+    Ok((figures.record(&side.flow, samples), warnings))
 }

@@ -12,27 +12,39 @@
 mod agent;
 mod clock;
 mod cookie;
+mod datagram;
 mod exchange;
 mod figures;
+mod file_transfer;
 mod flow;
 mod listener;
+mod message;
+mod mptcp;
+mod options;
 mod packets;
 mod path_mtu;
 mod protocol;
 mod sampler;
 mod sequence;
 mod statistics;
+mod sweep;
 mod tcp;
+mod tcp_info;
 mod tool;
 mod transfer;
 mod variate;
+mod waiting;
 mod wire;
+mod zerocopy;
+
+#[cfg(test)]
+mod tests;
 
 pub use agent::run as run_agent;
 pub use cookie::Cookie;
 pub use protocol::{Command, Connection, Order, PathMtu, Reply, Report, Side};
 
-use nettrial_scenario::{Flow, Problem, Traffic, Transport};
+use nettrial_scenario::{Flow, Problem, Traffic};
 
 /// What of `flow` the agent cannot carry; empty if it can.
 pub fn problems(flow: &Flow) -> Vec<Problem> {
@@ -41,16 +53,11 @@ pub fn problems(flow: &Flow) -> Vec<Problem> {
         return tool::problems(flow, tool);
     }
     let mut problems = Vec::new();
-    let is_packets = matches!(flow.traffic, Traffic::Packets(_));
-    if flow.transport != Transport::Tcp && !is_packets {
-        let value = format!("{:?}", flow.transport).to_lowercase();
-        let hint = "this version's agent carries other traffic than packets over TCP only";
-        problems.push(Problem::new("transport", &object, value, "tcp", hint));
-    }
-    if !matches!(flow.traffic, Traffic::Transfer(_) | Traffic::RequestResponse(_) | Traffic::Packets(_)) {
-        let legal = "transfer, request_response, packets, tool";
-        let hint = "this version's agent carries no other";
-        problems.push(Problem::new("traffic", &object, flow.traffic.kind(), legal, hint));
+    if let Traffic::FileTransfer(transfer) = &flow.traffic
+        && let Err(error) = file_transfer::open(transfer)
+    {
+        let legal = "a regular file that can be read";
+        problems.push(Problem::new("file", &object, &transfer.file, legal, format!("{error:#}")));
     }
     problems
 }

@@ -59,12 +59,12 @@ pub fn send(
         record.wire_bytes = Some(sent.weight.wire_bytes);
         return Ok(record);
     }
-    let sampler = Sampler::start(origin, period);
+    let sampler = Sampler::start(&side.flow, origin, period);
     let mut figures = Figures::default();
     let (stream, connect_time) = tcp::connect(side, destination, Purpose::Traffic)?;
     stream.set_nodelay(true).context("setting TCP_NODELAY")?;
     let stream = Arc::new(stream);
-    sampler.opened(Arc::clone(&stream));
+    sampler.opened(Arc::clone(&stream))?;
     figures.opened(&stream, connect_time)?;
     let mut batch = Batch::new(MESSAGES_TOGETHER, largest, header::tag(&side.cookie));
     // The sampler gives the intervals: what was acknowledged, not what was written.

@@ -3,7 +3,7 @@
 //! reports come when they are ready, not in order. The end of the input ends the agent.
 
 use crate::Cookie;
-use nettrial_scenario::{Flow, FlowRecord};
+use nettrial_scenario::{Flow, FlowRecord, Warning};
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 
@@ -98,8 +98,8 @@ pub enum Reply {
     PathMtu(PathMtu),
     /// A connection as the kernel set it up.
     Inspected(Connection),
-    /// A flow's figures.
-    Finished(Box<FlowRecord>),
+    /// A flow's figures, and why they may not be what they seem.
+    Finished(Box<FlowRecord>, Vec<Warning>),
     /// The order could not be carried out.
     Failed {
         /// What was being done, and what went wrong.

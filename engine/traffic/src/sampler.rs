@@ -1,29 +1,64 @@
 //! Reads a flow's transport state at regular intervals, whichever connection it is on.
 
+use crate::mptcp::{self, Subflow};
 use crate::statistics::Durations;
-use crate::tcp::{self, TcpInfo};
+use crate::tcp_info::TcpInfo;
+use crate::wire::Weight;
 use anyhow::Result;
-use nettrial_scenario::{Distribution, Interval};
-use std::net::TcpStream;
+use nettrial_scenario::{Distribution, Flow, Interval, SubflowRecord, Traffic, Transport};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What is known of the flow's connections so far.
-#[derive(Default)]
+/// What is known of the flow so far.
 struct State {
-    open: Option<Arc<TcpStream>>,
-    /// Totals of the connections that are closed.
-    closed_bytes: u64,
-    closed_retransmissions: u64,
-    /// Totals at the interval before.
-    seen_bytes: u64,
+    flow: Flow,
+    connection: Option<Connection>,
+    /// Bytes sent, of a flow without connections.
+    datagram_bytes: Arc<AtomicU64>,
+    /// The subflows of the open connection; of TCP the connection itself.
+    open: Vec<Open>,
+    /// Every pair of hosts' addresses that was used, over all connections.
+    columns: Vec<Column>,
+    weight: Weight,
+    fell_back: u32,
+    seen_datagram_bytes: u64,
     seen_retransmissions: u64,
     mss_bytes: u32,
     min_rtt_us: Option<u32>,
     srtt: Durations,
     intervals: Vec<Interval>,
     finished: bool,
+}
+
+/// The open connection.
+#[derive(Clone)]
+struct Connection {
+    stream: Arc<TcpStream>,
+    local: SocketAddr,
+    remote: SocketAddr,
+}
+
+/// A subflow of the open connection.
+struct Open {
+    column: usize,
+    local: SocketAddr,
+    remote: SocketAddr,
+}
+
+/// What went between two addresses.
+struct Column {
+    local: SocketAddr,
+    remote: SocketAddr,
+    /// The latest state of the subflow that has this column.
+    info: TcpInfo,
+    /// Totals of the connections that are closed.
+    closed_bytes: u64,
+    closed_retransmissions: u64,
+    /// Total at the interval before.
+    seen_bytes: u64,
 }
 
 /// Samples one flow from a thread of its own.
@@ -43,14 +78,37 @@ pub struct Samples {
     pub retransmissions_pkts: u64,
     /// Maximum segment size last seen.
     pub mss_bytes: u32,
+    /// What the connections' segments weigh.
+    pub weight: Weight,
+    /// Connections that were asked for as MPTCP and are TCP.
+    pub fell_back: u32,
+    /// The subflows of all connections, those between the same addresses as one, without their congestion
+    /// control. MPTCP only.
+    pub subflows: Vec<SubflowRecord>,
     /// One entry a sample.
     pub intervals: Vec<Interval>,
 }
 
 impl Sampler {
-    /// Starts sampling every `period`; times count from `origin`.
-    pub fn start(origin: Instant, period: Duration) -> Self {
-        let shared = Arc::new((Mutex::new(State::default()), Condvar::new()));
+    /// Starts sampling `flow` every `period`; times count from `origin`.
+    pub fn start(flow: &Flow, origin: Instant, period: Duration) -> Self {
+        let state = State {
+            flow: flow.clone(),
+            connection: None,
+            datagram_bytes: Arc::default(),
+            open: Vec::new(),
+            columns: Vec::new(),
+            weight: Weight::default(),
+            fell_back: 0,
+            seen_datagram_bytes: 0,
+            seen_retransmissions: 0,
+            mss_bytes: 0,
+            min_rtt_us: None,
+            srtt: Durations::default(),
+            intervals: Vec::new(),
+            finished: false,
+        };
+        let shared = Arc::new((Mutex::new(state), Condvar::new()));
         let thread_shared = Arc::clone(&shared);
         let thread = std::thread::spawn(move || {
             let (state, changed) = &*thread_shared;
@@ -72,13 +130,20 @@ impl Sampler {
     }
 
     /// From now on the flow is on `stream`.
-    pub fn opened(&self, stream: Arc<TcpStream>) {
-        lock(&self.shared.0).open = Some(stream);
+    pub fn opened(&self, stream: Arc<TcpStream>) -> Result<()> {
+        let (local, remote) = (stream.local_addr()?, stream.peer_addr()?);
+        lock(&self.shared.0).connection = Some(Connection { stream, local, remote });
+        Ok(())
     }
 
     /// The connection is about to be closed: its totals are kept.
     pub fn closing(&self) -> Result<()> {
         lock(&self.shared.0).close()
+    }
+
+    /// Where a flow without connections counts the bytes that it sends.
+    pub fn datagram_bytes(&self) -> Arc<AtomicU64> {
+        Arc::clone(&lock(&self.shared.0).datagram_bytes)
     }
 
     /// Ends sampling.
@@ -90,12 +155,21 @@ impl Sampler {
         // A thread that panicked has no more samples to give; those it took are in the state.
         let _ = self.thread.join();
         let mut state = lock(&self.shared.0);
+        let mut intervals = std::mem::take(&mut state.intervals);
+        let is_mptcp = state.flow.transport == Transport::Mptcp;
+        for interval in &mut intervals {
+            // Subflows that had not been seen yet had carried nothing.
+            interval.subflow_bytes.resize(if is_mptcp { state.columns.len() } else { 0 }, 0);
+        }
         Samples {
             srtt_us: state.srtt.distribution_us(),
             min_rtt_us: state.min_rtt_us.unwrap_or(0),
-            retransmissions_pkts: state.closed_retransmissions,
+            retransmissions_pkts: state.columns.iter().map(|column| column.closed_retransmissions).sum(),
             mss_bytes: state.mss_bytes,
-            intervals: std::mem::take(&mut state.intervals),
+            weight: state.weight,
+            fell_back: state.fell_back,
+            subflows: if is_mptcp { state.subflows() } else { Vec::new() },
+            intervals,
         }
     }
 }
@@ -105,45 +179,130 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 impl State {
-    fn observe(&mut self, info: &TcpInfo) {
+    /// Reads the open connection's subflows; whether the connection is MPTCP where that was asked for.
+    fn read(&mut self) -> Result<bool> {
+        let Some(Connection { stream, local, remote }) = self.connection.clone() else { return Ok(true) };
+        let is_mptcp = self.flow.transport == Transport::Mptcp;
+        let subflows = if is_mptcp { mptcp::subflows(&stream)? } else { None };
+        let as_asked = !is_mptcp || subflows.is_some();
+        let found = match subflows {
+            Some(subflows) => subflows,
+            None => vec![Subflow { local, remote, info: TcpInfo::of(&*stream)? }],
+        };
+        for subflow in found {
+            self.observe(&subflow);
+        }
+        Ok(as_asked)
+    }
+
+    fn observe(&mut self, subflow: &Subflow) {
+        let Subflow { local, remote, info } = *subflow;
         self.mss_bytes = info.snd_mss;
         // The kernel's "none yet" is the largest number.
         if info.min_rtt_us != u32::MAX {
             let smallest = self.min_rtt_us.unwrap_or(u32::MAX);
             self.min_rtt_us = Some(smallest.min(info.min_rtt_us));
         }
+        let same = |open: &&Open| open.local == local && open.remote == remote;
+        let known = self.open.iter().find(same).map(|open| open.column);
+        let column = known.unwrap_or_else(|| {
+            let column = self.column(local, remote);
+            self.open.push(Open { column, local, remote });
+            column
+        });
+        self.columns[column].info = info;
+    }
+
+    /// The column of a new subflow: that of an earlier connection's between the same addresses, if no
+    /// other open subflow has it.
+    fn column(&mut self, local: SocketAddr, remote: SocketAddr) -> usize {
+        let free = |index: usize| self.open.iter().all(|open| open.column != index);
+        let known = self.columns.iter().enumerate().position(|(index, column)| {
+            column.local.ip() == local.ip() && column.remote == remote && free(index)
+        });
+        let index = known.unwrap_or(self.columns.len());
+        if index == self.columns.len() {
+            self.columns.push(Column {
+                local,
+                remote,
+                info: TcpInfo::default(),
+                closed_bytes: 0,
+                closed_retransmissions: 0,
+                seen_bytes: 0,
+            });
+        }
+        self.columns[index].local = local;
+        index
     }
 
     fn sample(&mut self, origin: Instant) {
-        let info = self.open.as_ref().and_then(|stream| tcp::info(stream).ok());
-        if let Some(info) = &info {
-            self.observe(info);
-            self.srtt.record(u64::from(info.rtt_us) * 1000);
+        // What could not be read now is read at the next interval.
+        let _ = self.read();
+        let infos = || self.open.iter().map(|open| &self.columns[open.column].info);
+        let subflows = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
+        let srtt_us = infos().map(|info| info.rtt_us).sum::<u32>().checked_div(subflows).unwrap_or(0);
+        if subflows > 0 {
+            self.srtt.record(u64::from(srtt_us) * 1000);
         }
-        let current = info.unwrap_or_default();
-        let bytes = self.closed_bytes + current.bytes_acked;
-        let retransmissions = self.closed_retransmissions + u64::from(current.total_retrans);
-        self.intervals.push(Interval {
+        let rates = infos().map(|info| info.delivery_rate).sum::<u64>();
+        let smallest = infos().map(|info| info.min_rtt_us).filter(|&rtt| rtt != u32::MAX).min();
+        let retransmissions = self.columns.iter().map(|column| column.closed_retransmissions).sum::<u64>()
+            + infos().map(|info| u64::from(info.total_retrans)).sum::<u64>();
+        let interval = Interval {
             at_ns: u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX),
-            bytes: bytes - self.seen_bytes,
-            srtt_us: current.rtt_us,
-            min_rtt_us: if current.min_rtt_us == u32::MAX { 0 } else { current.min_rtt_us },
-            cwnd_pkts: current.snd_cwnd,
+            bytes: 0,
+            srtt_us,
+            min_rtt_us: smallest.unwrap_or(0),
+            cwnd_pkts: infos().map(|info| info.snd_cwnd).sum(),
             retransmissions_pkts: retransmissions - self.seen_retransmissions,
-            delivery_rate_bps: None,
+            delivery_rate_bps: (subflows > 0).then_some(rates * 8),
             subflow_bytes: Vec::new(),
-        });
-        self.seen_bytes = bytes;
+        };
         self.seen_retransmissions = retransmissions;
+        let mut totals: Vec<u64> = self.columns.iter().map(|column| column.closed_bytes).collect();
+        for open in &self.open {
+            totals[open.column] += self.columns[open.column].info.bytes_acked;
+        }
+        let mut bytes_of = Vec::new();
+        for (column, total) in self.columns.iter_mut().zip(totals) {
+            bytes_of.push(total - std::mem::replace(&mut column.seen_bytes, total));
+        }
+        let datagrams = self.datagram_bytes.load(Ordering::Relaxed);
+        let datagram_bytes = datagrams - std::mem::replace(&mut self.seen_datagram_bytes, datagrams);
+        let bytes = bytes_of.iter().sum::<u64>() + datagram_bytes;
+        self.intervals.push(Interval { bytes, subflow_bytes: bytes_of, ..interval });
     }
 
     fn close(&mut self) -> Result<()> {
-        if let Some(stream) = self.open.take() {
-            let info = tcp::info(&stream)?;
-            self.observe(&info);
-            self.closed_bytes += info.bytes_acked;
-            self.closed_retransmissions += u64::from(info.total_retrans);
+        let as_asked = self.read()?;
+        self.connection = None;
+        self.fell_back += u32::from(!as_asked);
+        let is_mptcp = self.flow.transport == Transport::Mptcp && as_asked;
+        let one_sends = matches!(
+            self.flow.traffic,
+            Traffic::Transfer(_) | Traffic::FileTransfer(_) | Traffic::Packets(_)
+        );
+        let options = if is_mptcp { mptcp::option_bytes(!one_sends) } else { (0, 0) };
+        for open in self.open.drain(..) {
+            let column = &mut self.columns[open.column];
+            self.weight += column.info.weight(self.flow.ip, options);
+            column.closed_bytes += column.info.bytes_acked;
+            column.closed_retransmissions += u64::from(column.info.total_retrans);
         }
         Ok(())
+    }
+
+    fn subflows(&self) -> Vec<SubflowRecord> {
+        let record = |column: &Column| SubflowRecord {
+            local: column.local.to_string(),
+            remote: column.remote.to_string(),
+            bytes: column.closed_bytes,
+            srtt_us: column.info.rtt_us,
+            min_rtt_us: if column.info.min_rtt_us == u32::MAX { 0 } else { column.info.min_rtt_us },
+            cwnd_pkts: column.info.snd_cwnd,
+            retransmissions_pkts: column.closed_retransmissions,
+            congestion_control: String::new(),
+        };
+        self.columns.iter().map(record).collect()
     }
 }

@@ -1,26 +1,43 @@
-//! Bulk transfers over TCP.
+//! Bulk transfers over TCP and MPTCP.
 
 use crate::cookie::Purpose;
 use crate::figures::Figures;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use crate::tcp;
+use crate::waiting::Reader;
+use crate::zerocopy::ZeroCopy;
 use anyhow::{Context, Result, ensure};
-use nettrial_scenario::Transfer;
+use nettrial_scenario::{SocketOptions, Transfer, Transport};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// Bytes handed to the kernel, or taken from it, at a time.
-const BLOCK_BYTES: usize = 128 << 10;
+/// Bytes handed to the kernel, or taken from it, at a time, unless the flow says otherwise.
+const BLOCK_BYTES: u64 = 128 << 10;
+
+/// How long an MPTCP receiver keeps the connection open after its confirmation. When both ends have
+/// closed it, the sender's kernel forgets the subflows, and the sender has yet to read their counters.
+const LINGER: Duration = Duration::from_millis(20);
 
 /// Sends the flow's transfers and gathers their figures.
 pub fn send(side: &Side, transfer: &Transfer, destination: SocketAddr, sampler: &Sampler) -> Result<Figures> {
     let mut figures = Figures::default();
     let deadline = transfer.duration.map(|duration| Instant::now() + duration.as_std());
+    let block = vec![0; block_bytes(&side.flow.socket)?];
     loop {
-        send_one(side, transfer, deadline, destination, sampler, &mut figures)?;
+        let begin = Instant::now();
+        let sender = Sender::open(side, destination, sampler, &mut figures)?;
+        let sent = sender.send(&block, transfer, deadline, &mut figures)?;
+        let received = sender.confirmation()?;
+        figures.active += sender.first_write.elapsed();
+        ensure!(received == sent, "the receiver read {received} bytes of the {sent} that were sent");
+        sampler.closing()?;
+        figures.bytes += sent;
+        if transfer.size.is_some() {
+            figures.completion.record(u64::try_from(begin.elapsed().as_nanos())?);
+        }
         let again = transfer.size.is_some() && deadline.is_some_and(|deadline| Instant::now() < deadline);
         if !again {
             return Ok(figures);
@@ -28,69 +45,94 @@ pub fn send(side: &Side, transfer: &Transfer, destination: SocketAddr, sampler: 
     }
 }
 
-fn send_one(
-    side: &Side,
-    transfer: &Transfer,
-    deadline: Option<Instant>,
-    destination: SocketAddr,
-    sampler: &Sampler,
-    figures: &mut Figures,
-) -> Result<()> {
-    let begin = Instant::now();
-    let (stream, connect_time) = tcp::connect(side, destination, Purpose::Traffic)?;
-    let stream = Arc::new(stream);
-    sampler.opened(Arc::clone(&stream));
-    figures.opened(&stream, connect_time)?;
-
-    let first_write = Instant::now();
-    let sent = match transfer.size {
-        Some(size) => write_bytes(&stream, size.0)?,
-        None => write_until(&stream, deadline.context("a transfer without an end")?)?,
-    };
-    stream.shutdown(Shutdown::Write).context("ending the transfer")?;
-    let mut confirmation = [0; 8];
-    (&*stream).read_exact(&mut confirmation).context("waiting for the receiver's confirmation")?;
-    let active = first_write.elapsed();
-    let received = u64::from_be_bytes(confirmation);
-    ensure!(received == sent, "the receiver read {received} bytes of the {sent} that were sent");
-
-    sampler.closing()?;
-    figures.bytes += sent;
-    figures.active += active;
-    if transfer.size.is_some() {
-        figures.completion.record(u64::try_from(begin.elapsed().as_nanos())?);
-    }
-    Ok(())
+/// The sending end of one transfer.
+pub struct Sender {
+    /// The connection.
+    pub stream: Arc<TcpStream>,
+    /// When the first byte was handed to the kernel, or is about to be.
+    pub first_write: Instant,
 }
 
-fn write_bytes(mut stream: &TcpStream, size: u64) -> Result<u64> {
-    let block = [0; BLOCK_BYTES];
-    let mut left = size;
-    while left > 0 {
-        let length = usize::try_from(left).unwrap_or(BLOCK_BYTES).min(BLOCK_BYTES);
-        left -= stream.write(&block[..length]).context("sending")? as u64;
+impl Sender {
+    /// Opens the connection of a transfer of the flow of `side`.
+    pub fn open(
+        side: &Side,
+        destination: SocketAddr,
+        sampler: &Sampler,
+        figures: &mut Figures,
+    ) -> Result<Self> {
+        let (stream, connect_time) = tcp::connect(side, destination, Purpose::Traffic)?;
+        let stream = Arc::new(stream);
+        sampler.opened(Arc::clone(&stream))?;
+        figures.opened(&stream, connect_time)?;
+        if side.flow.socket.zerocopy {
+            ZeroCopy::allow(&stream)?;
+        }
+        Ok(Self { stream, first_write: Instant::now() })
     }
-    Ok(size)
-}
 
-fn write_until(mut stream: &TcpStream, deadline: Instant) -> Result<u64> {
-    let block = [0; BLOCK_BYTES];
-    let mut sent = 0;
-    while Instant::now() < deadline {
-        sent += stream.write(&block).context("sending")? as u64;
+    /// Sends `block` again and again until the transfer's size or its end is reached; how many bytes.
+    fn send(
+        &self,
+        block: &[u8],
+        transfer: &Transfer,
+        deadline: Option<Instant>,
+        figures: &mut Figures,
+    ) -> Result<u64> {
+        let mut stream = &*self.stream;
+        let mut zero_copy = ZeroCopy::of(stream);
+        let mut sent = 0;
+        let is_over = |sent: u64| match transfer.size {
+            Some(size) => sent >= size.0,
+            None => deadline.is_none_or(|deadline| Instant::now() >= deadline),
+        };
+        while !is_over(sent) {
+            let left = transfer.size.map_or(u64::MAX, |size| size.0 - sent);
+            let length = usize::try_from(left).unwrap_or(usize::MAX).min(block.len());
+            let taken = match &mut zero_copy {
+                Some(zero_copy) => zero_copy.write(stream, &block[..length]),
+                None => stream.write(&block[..length]),
+            };
+            sent += taken.context("sending")? as u64;
+        }
+        stream.shutdown(Shutdown::Write).context("ending the transfer")?;
+        if let Some(zero_copy) = zero_copy {
+            figures.zero_copy += zero_copy.finish(stream)?;
+        }
+        Ok(sent)
     }
-    Ok(sent)
+
+    /// Waits for the receiver to have read all: how many bytes it has.
+    pub fn confirmation(&self) -> Result<u64> {
+        let mut confirmation = [0; 8];
+        (&*self.stream).read_exact(&mut confirmation).context("waiting for the receiver's confirmation")?;
+        Ok(u64::from_be_bytes(confirmation))
+    }
 }
 
 /// Reads a transfer to its end and confirms how many bytes it had.
-pub fn receive(mut stream: &TcpStream) -> Result<()> {
-    let mut block = vec![0; BLOCK_BYTES];
+pub fn receive(mut stream: &TcpStream, side: &Side) -> Result<()> {
+    let mut block = vec![0; block_bytes(&side.flow.socket)?];
+    let reader = Reader::new(stream, &side.flow.socket);
     let mut received: u64 = 0;
     loop {
-        match stream.read(&mut block).context("receiving")? {
+        match reader.read(&mut block).context("receiving")? {
             0 => break,
             count => received += count as u64,
         }
     }
-    stream.write_all(&received.to_be_bytes()).context("confirming the transfer")
+    stream.write_all(&received.to_be_bytes()).context("confirming the transfer")?;
+    linger(side);
+    Ok(())
+}
+
+/// Keeps an MPTCP connection open until its sender has read the kernel's counters.
+pub fn linger(side: &Side) {
+    if side.flow.transport == Transport::Mptcp {
+        std::thread::sleep(LINGER);
+    }
+}
+
+fn block_bytes(options: &SocketOptions) -> Result<usize> {
+    Ok(usize::try_from(options.block.map_or(BLOCK_BYTES, |block| block.0))?)
 }

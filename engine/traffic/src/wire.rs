@@ -1,6 +1,7 @@
-//! What datagrams weigh on their way: as IP packets, and as frames on Ethernet.
+//! What traffic weighs on its way: as IP packets, and as frames on Ethernet.
 
 use nettrial_scenario::IpVersion;
+use std::ops::AddAssign;
 
 /// Bytes of a UDP header (RFC 768).
 pub const UDP_HEADER_BYTES: u64 = 8;
@@ -21,12 +22,18 @@ pub struct Weight {
 }
 
 impl Weight {
+    /// Adds so many packets that have `bytes` together, all of about the same size.
+    pub fn add_packets(&mut self, packets: u64, bytes: u64) {
+        self.ip_bytes += bytes;
+        self.wire_bytes += (bytes + packets * FRAME_OVERHEAD_BYTES).max(packets * FRAME_MINIMUM_BYTES);
+    }
+
     /// Adds a datagram of `payload` bytes, in the fragments that a path MTU of `mtu` bytes makes of it.
     pub fn add_datagram(&mut self, payload: u64, mtu: u64, version: IpVersion) {
         let header = version.header_bytes();
         let length = payload + UDP_HEADER_BYTES;
         if header + length <= mtu {
-            return self.add_packet(header + length);
+            return self.add_packets(1, header + length);
         }
         let header = match version {
             IpVersion::V4 => header,
@@ -34,17 +41,23 @@ impl Weight {
         };
         // All fragments but the last carry a multiple of 8 bytes (RFC 791, RFC 8200).
         let piece = (mtu.saturating_sub(header) / 8 * 8).max(8);
-        for _ in 0..length / piece {
-            self.add_packet(header + piece);
-        }
-        if !length.is_multiple_of(piece) {
-            self.add_packet(header + length % piece);
+        let (full, rest) = (length / piece, length % piece);
+        self.add_packets(full, full * (header + piece));
+        if rest > 0 {
+            self.add_packets(1, header + rest);
         }
     }
 
-    fn add_packet(&mut self, bytes: u64) {
-        self.ip_bytes += bytes;
-        self.wire_bytes += (bytes + FRAME_OVERHEAD_BYTES).max(FRAME_MINIMUM_BYTES);
+    /// The same so many times.
+    pub fn times(self, count: u64) -> Self {
+        Self { ip_bytes: self.ip_bytes * count, wire_bytes: self.wire_bytes * count }
+    }
+}
+
+impl AddAssign for Weight {
+    fn add_assign(&mut self, other: Self) {
+        self.ip_bytes += other.ip_bytes;
+        self.wire_bytes += other.wire_bytes;
     }
 }
 

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SocketOptions {
-    /// The largest TCP segment to announce and to send, bytes of payload (TCP_MAXSEG, tcp(7)).
+    /// The largest TCP segment to announce and to send, bytes of payload and options (TCP_MAXSEG, tcp(7);
+    /// RFC 6691): with timestamps 12 bytes less of payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mss: Option<Size>,
     /// Bytes handed to the kernel at a time by a transfer; 128 KiB where absent.

@@ -29,7 +29,8 @@ pub struct Sweep {
     pub step: Size,
     /// How often each size is measured.
     pub repeats: u32,
-    /// Bytes sent for one measurement of a size: one request or more, the last one shorter.
+    /// Bytes sent for one measurement of a size: one request or more, the last one shorter, but no shorter
+    /// than 24 B.
     pub bytes: Size,
     /// What the receiver sends back.
     pub answer: Answer,

@@ -96,7 +96,7 @@ fn greet(socket: &UdpSocket, control: &mut TcpStream, cookie: &Cookie, largest: 
         }
     };
     ready.context("waiting for the receiver to be ready")?;
-    tcp::bound_waits(control)
+    tcp::bound_waits(control, tcp::PATIENCE)
 }
 
 /// The path MTU that the kernel knows of for a connected socket, bytes.

@@ -39,7 +39,7 @@ fn side(transport: Transport, address: &str, packets: Packets) -> Side {
 fn run(side: &Side) -> FlowRecord {
     let port = listener::listen(side.clone()).unwrap();
     let destination = SocketAddr::new(side.address, port);
-    flow::run(side, destination, Duration::from_millis(10)).unwrap()
+    flow::run(side, destination, Duration::from_millis(10)).unwrap().0
 }
 
 /// A paced flow, so that a busy machine loses nothing.

@@ -1,0 +1,154 @@
+//! Sockets of UDP: the handshake that gives each sender a socket of its own at the receiver.
+//!
+//! The sender shows the trial's cookie in a datagram to the flow's port; the answer is the cookie and
+//! another port, whose socket takes datagrams from this sender alone. Whatever else arrives is dropped.
+
+use crate::cookie::{COOKIE_BYTES, OPENING_BYTES, Purpose};
+use crate::options;
+use crate::protocol::Side;
+use anyhow::{Context, Result, bail};
+use nettrial_scenario::IpVersion;
+use std::collections::HashMap;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// The largest datagram's payload, and room to notice a larger one.
+pub const LARGEST_BYTES: usize = 1 << 16;
+/// Bytes of the answer to an opening: cookie and port.
+const ANSWER_BYTES: usize = COOKIE_BYTES + 2;
+/// Senders that are served at a time.
+const MOST_SESSIONS: usize = 1024;
+/// Room in a socket's buffers, bytes, as far as the system allows.
+const BUFFER_BYTES: i32 = 4 << 20;
+/// How long the answer to an opening may take before it is sent again, one entry a try. Neighbours may
+/// have to be asked for again a second later (RFC 4861 section 10).
+const WAITS: &[Duration] = &[
+    Duration::from_millis(50),
+    Duration::from_millis(200),
+    Duration::from_millis(800),
+    Duration::from_secs(2),
+    Duration::from_secs(4),
+];
+
+/// Opens a port for the flow of `side`; `serve` is given a socket for each sender that shows the cookie,
+/// on a thread of its own.
+pub fn listen(side: Side, serve: fn(&UdpSocket, &Side) -> Result<()>) -> Result<u16> {
+    let socket = bind(&side)?;
+    let port = socket.local_addr()?.port();
+    std::thread::spawn(move || {
+        let sessions: Arc<Mutex<HashMap<SocketAddr, u16>>> = Arc::default();
+        let mut opening = [0; OPENING_BYTES + 1];
+        loop {
+            // An error is an ICMP message about an answer: that sender is gone.
+            let Ok((length, sender)) = socket.recv_from(&mut opening) else { continue };
+            if !matches!(side.cookie.admit(&mut &opening[..length]), Ok(Purpose::Traffic))
+                || length != OPENING_BYTES
+            {
+                continue;
+            }
+            match session(&side, sender, &sessions, serve) {
+                Ok(port) => {
+                    let mut answer = [0; ANSWER_BYTES];
+                    answer[..COOKIE_BYTES].copy_from_slice(&side.cookie.0);
+                    answer[COOKIE_BYTES..].copy_from_slice(&port.to_be_bytes());
+                    // An answer that is lost is asked for again.
+                    let _ = socket.send_to(&answer, sender);
+                }
+                Err(error) => eprintln!("flow {:?}: {error:#}", side.flow.name),
+            }
+        }
+    });
+    Ok(port)
+}
+
+/// The port of the socket that serves `sender`, opened if there is none yet.
+fn session(
+    side: &Side,
+    sender: SocketAddr,
+    sessions: &Arc<Mutex<HashMap<SocketAddr, u16>>>,
+    serve: fn(&UdpSocket, &Side) -> Result<()>,
+) -> Result<u16> {
+    let mut known = sessions.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(port) = known.get(&sender) {
+        return Ok(*port);
+    }
+    if known.len() >= MOST_SESSIONS {
+        bail!("{MOST_SESSIONS} senders are served already");
+    }
+    let socket = bind(side)?;
+    socket.connect(sender).with_context(|| format!("choosing {sender}"))?;
+    let port = socket.local_addr()?.port();
+    known.insert(sender, port);
+    let (side, sessions) = (side.clone(), Arc::clone(sessions));
+    std::thread::spawn(move || {
+        if let Err(error) = serve(&socket, &side) {
+            eprintln!("flow {:?}: {error:#}", side.flow.name);
+        }
+        sessions.lock().unwrap_or_else(PoisonError::into_inner).remove(&sender);
+    });
+    Ok(port)
+}
+
+/// Opens a socket of the flow to `destination`, where [`listen`] gave the port.
+pub fn connect(side: &Side, destination: SocketAddr) -> Result<UdpSocket> {
+    let socket = bind(side)?;
+    socket.connect(destination).with_context(|| format!("choosing {destination}"))?;
+    for &wait in WAITS {
+        socket.set_read_timeout(Some(wait))?;
+        let mut answer = [0; ANSWER_BYTES + 1];
+        let answered =
+            socket.send(&side.cookie.opening(Purpose::Traffic)).and_then(|_| socket.recv(&mut answer));
+        match answered {
+            Ok(ANSWER_BYTES) if answer[..COOKIE_BYTES] == side.cookie.0 => {
+                let port = u16::from_be_bytes([answer[COOKIE_BYTES], answer[COOKIE_BYTES + 1]]);
+                let destination = SocketAddr::new(destination.ip(), port);
+                socket.connect(destination).with_context(|| format!("choosing {destination}"))?;
+                return Ok(socket);
+            }
+            // Something else came, or an error about what was sent before: it is asked again.
+            Ok(_) => {}
+            Err(error) if is_passing(&error) => {}
+            Err(error) => return Err(error).with_context(|| format!("opening a flow to {destination}")),
+        }
+    }
+    bail!("{destination} does not answer: the flow's opening was sent {} times over UDP", WAITS.len())
+}
+
+/// Whether an error of a socket says nothing about the next datagram.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock
+            | io::ErrorKind::TimedOut
+            | io::ErrorKind::Interrupted
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::HostUnreachable
+            | io::ErrorKind::NetworkUnreachable
+    )
+}
+
+fn bind(side: &Side) -> Result<UdpSocket> {
+    let socket =
+        UdpSocket::bind((side.address, 0)).with_context(|| format!("binding to {}", side.address))?;
+    for (forced, plain) in [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)]
+    {
+        // Without rights over the network the system's limit holds.
+        options::set(&socket, libc::SOL_SOCKET, forced, BUFFER_BYTES)
+            .or_else(|_| options::set(&socket, libc::SOL_SOCKET, plain, BUFFER_BYTES))
+            .context("sizing a socket's buffers")?;
+    }
+    Ok(socket)
+}
+
+/// The path MTU that the kernel knows for a connected socket, bytes (IP_MTU, ip(7)).
+pub fn path_mtu(socket: &UdpSocket, ip: IpVersion) -> Result<u64> {
+    let (level, option) = match ip {
+        IpVersion::V4 => (libc::IPPROTO_IP, libc::IP_MTU),
+        IpVersion::V6 => (libc::IPPROTO_IPV6, libc::IPV6_MTU),
+    };
+    let mut mtu = 0i32;
+    options::get(socket, level, option, &mut mtu).context("reading the path MTU")?;
+    Ok(u64::try_from(mtu)?)
+}

@@ -1,0 +1,227 @@
+//! Requests and responses over TCP and MPTCP.
+
+use super::{Next, Schedule, Tally, nanoseconds};
+use crate::cookie::Purpose;
+use crate::figures::Figures;
+use crate::message::{HEADER_BYTES, Header};
+use crate::protocol::Side;
+use crate::sampler::Sampler;
+use crate::tcp;
+use crate::waiting::Reader;
+use anyhow::{Context, Result, ensure};
+use nettrial_scenario::{Connecting, RequestResponse, Size};
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, send};
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Bytes read or written at a time, where messages are smaller.
+const BATCH_BYTES: usize = 64 << 10;
+
+/// One connection, one request at a time.
+pub fn one_by_one(
+    side: &Side,
+    exchange: &RequestResponse,
+    destination: SocketAddr,
+    sampler: &Sampler,
+) -> Result<Figures> {
+    let mut tally = Tally::new();
+    let stream = open(side, destination, sampler, &mut tally)?;
+    let reader = Reader::new(&*stream, &side.flow.socket);
+    let (mut request, mut response) = (message(exchange.request)?, message(exchange.response)?);
+    let mut schedule = Schedule::start(exchange);
+    while let Some(number) = schedule.wait(tally.last_ns) {
+        let sent_ns = schedule.now_ns();
+        Header { number, sent_ns, third: 0 }.put(&mut request);
+        (&*stream).write_all(&request).context("sending a request")?;
+        reader.read_exact(&mut response).context("waiting for a response")?;
+        let now_ns = schedule.now_ns();
+        let answer = Header::get(&response).context("a response without a header")?;
+        ensure!(answer.number == number, "a response to another request came");
+        tally.answered(Header { sent_ns, ..answer }, exchange.request.0, now_ns);
+    }
+    sampler.closing()?;
+    Ok(tally.finish())
+}
+
+/// One connection, several requests that wait for their responses.
+pub fn several(
+    side: &Side,
+    exchange: &RequestResponse,
+    destination: SocketAddr,
+    sampler: &Sampler,
+) -> Result<Figures> {
+    let mut tally = Tally::new();
+    let stream = open(side, destination, sampler, &mut tally)?;
+    let reader = Reader::new(&*stream, &side.flow.socket);
+    let mut request = message(exchange.request)?;
+    let response_bytes = usize::try_from(exchange.response.0)?;
+    let mut outgoing = Vec::with_capacity(BATCH_BYTES + request.len());
+    let mut written = 0;
+    let mut incoming = vec![0; BATCH_BYTES.max(response_bytes)];
+    let mut filled = 0;
+    // When each request that waits was sent, the oldest first.
+    let mut waiting = VecDeque::new();
+    let mut answered = 0;
+    let mut schedule = Schedule::start(exchange);
+    let mut now_ns = 0;
+    loop {
+        if written == outgoing.len() {
+            outgoing.clear();
+            written = 0;
+            while waiting.len() < exchange.in_flight as usize
+                && outgoing.len() < BATCH_BYTES
+                && schedule.next(now_ns) == Next::Due
+            {
+                let header = Header { number: schedule.take(now_ns), sent_ns: schedule.now_ns(), third: 0 };
+                header.put(&mut request);
+                outgoing.extend_from_slice(&request);
+                waiting.push_back(header.sent_ns);
+            }
+        }
+        written += write_some(&stream, &outgoing[written..]).context("sending requests")?;
+        let next = schedule.next(now_ns);
+        if waiting.is_empty() && next == Next::Over {
+            break;
+        }
+        let writing = written < outgoing.len();
+        let more = waiting.len() < exchange.in_flight as usize && next != Next::Over;
+        let read = if writing || more {
+            // More can be done than to wait for a response: the response is taken if it is there.
+            let read = reader.try_read(&mut incoming[filled..]).context("reading responses")?;
+            if read.is_none() && (writing || next != Next::Due) {
+                let limit = if let Next::In(span) = next { span.min(tcp::PATIENCE) } else { tcp::PATIENCE };
+                ensure!(
+                    reader.wait(writing, limit)? || limit < tcp::PATIENCE,
+                    "waiting for responses: nothing came for too long"
+                );
+            }
+            read
+        } else {
+            Some(reader.read(&mut incoming[filled..]).context("waiting for responses")?)
+        };
+        now_ns = schedule.now_ns();
+        let Some(read) = read else { continue };
+        ensure!(read > 0, "the receiver closed the connection");
+        filled += read;
+        let complete = filled / response_bytes * response_bytes;
+        for response in incoming[..complete].chunks_exact(response_bytes) {
+            let answer = Header::get(response).context("a response without a header")?;
+            let sent_ns = waiting.pop_front().context("a response without a request came")?;
+            ensure!(answer.number == answered, "a response to another request came");
+            answered += 1;
+            tally.answered(Header { sent_ns, ..answer }, exchange.request.0, now_ns);
+        }
+        incoming.copy_within(complete..filled, 0);
+        filled -= complete;
+    }
+    sampler.closing()?;
+    Ok(tally.finish())
+}
+
+/// A connection for each request. Its opening and the request leave together.
+pub fn connect_each(
+    side: &Side,
+    exchange: &RequestResponse,
+    destination: SocketAddr,
+    sampler: &Sampler,
+) -> Result<Figures> {
+    let mut tally = Tally::new();
+    let opening = side.cookie.opening(Purpose::Traffic);
+    let mut request = [opening.as_slice(), &message(exchange.request)?].concat();
+    let mut response = message(exchange.response)?;
+    let mut schedule = Schedule::start(exchange);
+    while let Some(number) = schedule.wait(schedule.now_ns()) {
+        let (stream, connect_time) = tcp::connect_only(side, destination)?;
+        let sent_ns = schedule.now_ns().saturating_sub(nanoseconds(connect_time));
+        let stream = Arc::new(stream);
+        sampler.opened(Arc::clone(&stream))?;
+        let reader = Reader::new(&*stream, &side.flow.socket);
+        Header { number, sent_ns, third: 0 }.put(&mut request[opening.len()..]);
+        (&*stream).write_all(&request).context("sending a request")?;
+        reader.read_exact(&mut response).context("waiting for a response")?;
+        let now_ns = schedule.now_ns();
+        let answer = Header::get(&response).context("a response without a header")?;
+        ensure!(answer.number == number, "a response to another request came");
+        tally.answered(Header { sent_ns, ..answer }, exchange.request.0, now_ns);
+        tally.figures.opened(&stream, connect_time)?;
+        // The receiver closes first, so that it is its port that is kept for a while (RFC 9293 section
+        // 3.6.1) and this host's ports do not run out.
+        ensure!(reader.read(&mut [0])? == 0, "more than a response came");
+        sampler.closing()?;
+    }
+    Ok(tally.finish())
+}
+
+/// Answers the requests of a connection until it is closed.
+pub fn respond(mut stream: &TcpStream, side: &Side, exchange: &RequestResponse) -> Result<()> {
+    let patience = tcp::PATIENCE + exchange.interval.map_or_else(Default::default, |span| span.as_std());
+    tcp::bound_waits(stream, patience)?;
+    let reader = Reader::new(stream, &side.flow.socket);
+    let request_bytes = usize::try_from(exchange.request.0)?;
+    let mut response = message(exchange.response)?;
+    let mut incoming = vec![0; BATCH_BYTES.max(request_bytes)];
+    let mut filled = 0;
+    let mut outgoing = Vec::with_capacity(BATCH_BYTES + response.len());
+    let origin = Instant::now();
+    loop {
+        match reader.read(&mut incoming[filled..]) {
+            Ok(0) => return Ok(()),
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => return Ok(()),
+            Err(error) => return Err(error).context("waiting for a request"),
+        }
+        let read_ns = nanoseconds(origin.elapsed());
+        let complete = filled / request_bytes * request_bytes;
+        for request in incoming[..complete].chunks_exact(request_bytes) {
+            let asked = Header::get(request).context("a request without a header")?;
+            Header { third: read_ns, ..asked }.put(&mut response);
+            outgoing.extend_from_slice(&response);
+            if outgoing.len() >= BATCH_BYTES {
+                stream.write_all(&outgoing).context("sending a response")?;
+                outgoing.clear();
+            }
+        }
+        stream.write_all(&outgoing).context("sending a response")?;
+        outgoing.clear();
+        if complete > 0 && exchange.connecting == Connecting::EachRequest {
+            return Ok(());
+        }
+        incoming.copy_within(complete..filled, 0);
+        filled -= complete;
+    }
+}
+
+fn open(
+    side: &Side,
+    destination: SocketAddr,
+    sampler: &Sampler,
+    tally: &mut Tally,
+) -> Result<Arc<TcpStream>> {
+    let (stream, connect_time) = tcp::connect(side, destination, Purpose::Traffic)?;
+    let stream = Arc::new(stream);
+    sampler.opened(Arc::clone(&stream))?;
+    tally.figures.opened(&stream, connect_time)?;
+    Ok(stream)
+}
+
+/// A message of `size`, all zeros.
+fn message(size: Size) -> Result<Vec<u8>> {
+    Ok(vec![0; usize::try_from(size.0)?.max(HEADER_BYTES)])
+}
+
+/// Writes as much of `bytes` as there is room for now.
+fn write_some(stream: &TcpStream, bytes: &[u8]) -> Result<usize> {
+    if bytes.is_empty() {
+        return Ok(0);
+    }
+    let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
+    match send(stream.as_raw_fd(), bytes, flags) {
+        Err(Errno::EAGAIN | Errno::EINTR) => Ok(0),
+        result => Ok(result?),
+    }
+}

@@ -1,0 +1,120 @@
+//! Files over TCP and MPTCP, from the sender's disk to a file of the receiver's without a name.
+
+use crate::figures::Figures;
+use crate::protocol::Side;
+use crate::sampler::Sampler;
+use crate::transfer::{Sender, linger};
+use crate::waiting::Reader;
+use anyhow::{Context, Result, bail, ensure};
+use crc32fast::Hasher;
+use nettrial_scenario::FileTransfer;
+use nix::sys::sendfile::sendfile;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::unix::fs::OpenOptionsExt;
+use std::time::Instant;
+
+/// Bytes read or written at a time.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// The file of a transfer, opened, and its size in bytes.
+pub fn open(transfer: &FileTransfer) -> Result<(File, u64)> {
+    let path = &transfer.file;
+    let file = File::open(path).with_context(|| format!("opening the file {path:?}"))?;
+    let about = file.metadata().with_context(|| format!("looking at the file {path:?}"))?;
+    ensure!(about.is_file(), "{path:?} is no regular file");
+    Ok((file, about.len()))
+}
+
+/// Sends the flow's file and gathers its figures. The checksum is computed when the time has been taken.
+pub fn send(
+    side: &Side,
+    transfer: &FileTransfer,
+    destination: SocketAddr,
+    sampler: &Sampler,
+) -> Result<Figures> {
+    let mut figures = Figures::default();
+    let (mut file, size) = open(transfer)?;
+    let begin = Instant::now();
+    let sender = Sender::open(side, destination, sampler, &mut figures)?;
+    let mut left = size;
+    while left > 0 {
+        let piece = usize::try_from(left).unwrap_or(usize::MAX).min(1 << 30);
+        match sendfile(&*sender.stream, &file, None, piece).context("sending the file")? {
+            0 => bail!("the file {:?} became shorter while it was sent", transfer.file),
+            count => left -= count as u64,
+        }
+    }
+    sender.stream.shutdown(Shutdown::Write).context("ending the transfer")?;
+    let received = sender.confirmation()?;
+    figures.active = sender.first_write.elapsed();
+    figures.completion.record(u64::try_from(begin.elapsed().as_nanos())?);
+    sampler.closing()?;
+    ensure!(received == size, "the receiver wrote {received} bytes of the {size} of {:?}", transfer.file);
+
+    let theirs = u32::try_from(sender.confirmation()?)?;
+    io::Seek::rewind(&mut file)?;
+    let ours = checksum(&mut file, size)?;
+    ensure!(
+        ours == theirs,
+        "the receiver's copy of {:?} has the checksum {theirs:08x}, the sender's {ours:08x}",
+        transfer.file
+    );
+    figures.bytes = size;
+    Ok(figures)
+}
+
+/// Writes a file as it comes, confirms how many bytes were written, and then gives the checksum of what
+/// the file has.
+pub fn receive(mut stream: &TcpStream, side: &Side) -> Result<()> {
+    let reader = Reader::new(stream, &side.flow.socket);
+    let mut file = nameless().context("opening a temporary file for what is received")?;
+    let mut block = vec![0; BLOCK_BYTES];
+    let mut received: u64 = 0;
+    loop {
+        match reader.read(&mut block).context("receiving a file")? {
+            0 => break,
+            count => {
+                file.write_all(&block[..count]).context("writing what is received to a temporary file")?;
+                received += count as u64;
+            }
+        }
+    }
+    stream.write_all(&received.to_be_bytes()).context("confirming the transfer")?;
+    io::Seek::rewind(&mut file)?;
+    let checksum = checksum(&mut file, received)?;
+    stream.write_all(&u64::from(checksum).to_be_bytes()).context("confirming the file's contents")?;
+    linger(side);
+    Ok(())
+}
+
+/// The CRC-32 (IEEE 802.3) of the first `size` bytes of `file`.
+fn checksum(file: &mut File, size: u64) -> Result<u32> {
+    let mut hasher = Hasher::new();
+    let mut block = vec![0; BLOCK_BYTES];
+    let mut rest = file.take(size);
+    loop {
+        match rest.read(&mut block).context("reading a file for its checksum")? {
+            0 => return Ok(hasher.finalize()),
+            count => hasher.update(&block[..count]),
+        }
+    }
+}
+
+/// A file in the directory for temporary ones that is gone when it is closed.
+fn nameless() -> io::Result<File> {
+    let directory = std::env::temp_dir();
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600);
+    match options.clone().custom_flags(libc::O_TMPFILE).open(&directory) {
+        // Not every file system has files without names.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EISDIR)) => {
+            let path = directory.join(format!("nettrial-{:032x}", rand::random::<u128>()));
+            let file = options.create_new(true).open(&path)?;
+            std::fs::remove_file(&path)?;
+            Ok(file)
+        }
+        result => result,
+    }
+}

@@ -1,0 +1,121 @@
+//! A sweep over UDP: a request or its answer may be lost, and comes in fragments where it does not fit.
+
+use super::{Asked, Line};
+use crate::datagram;
+use crate::message::{HEADER_BYTES, Header};
+use crate::protocol::Side;
+use crate::sampler::Sampler;
+use crate::tcp::PATIENCE;
+use crate::waiting::Reader;
+use crate::wire::Weight;
+use anyhow::{Context, Result, bail};
+use nettrial_scenario::{Answer, IpVersion, SocketOptions, Sweep};
+use std::io::ErrorKind;
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// A request that is not answered for so long is sent again.
+const AGAIN_AFTER: Duration = Duration::from_millis(200);
+
+/// The sweep's socket.
+pub struct Connected {
+    socket: UdpSocket,
+    ip: IpVersion,
+    mtu: u64,
+    options: SocketOptions,
+    bytes_sent: Arc<AtomicU64>,
+    weight: Weight,
+    message: Vec<u8>,
+    answer: Vec<u8>,
+}
+
+impl Connected {
+    /// Opens the socket.
+    pub fn open(side: &Side, sweep: &Sweep, destination: SocketAddr, sampler: &Sampler) -> Result<Self> {
+        let socket = datagram::connect(side, destination)?;
+        socket.set_read_timeout(Some(AGAIN_AFTER))?;
+        let ip = side.flow.ip;
+        Ok(Self {
+            mtu: datagram::path_mtu(&socket, ip)?,
+            socket,
+            ip,
+            options: side.flow.socket,
+            bytes_sent: sampler.datagram_bytes(),
+            weight: Weight::default(),
+            message: vec![0; usize::try_from(sweep.last.0)?],
+            answer: vec![0; datagram::LARGEST_BYTES],
+        })
+    }
+
+    /// What was sent.
+    pub fn weight(&self) -> Weight {
+        self.weight
+    }
+
+    /// Whether the answer of `length` bytes to request `number` comes in time; answers to other requests
+    /// are late ones, or come a second time.
+    fn answered(&mut self, number: u64, length: usize, sent: Instant) -> Result<bool> {
+        let reader = Reader::new(&self.socket, &self.options);
+        while sent.elapsed() < AGAIN_AFTER {
+            match reader.read(&mut self.answer) {
+                Ok(count) if count == length => {
+                    if Header::get(&self.answer[..count]).is_some_and(|header| header.number == number) {
+                        return Ok(true);
+                    }
+                }
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::TimedOut => {}
+                Err(error) => return Err(error).context("waiting for an answer"),
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Line for Connected {
+    fn ask(&mut self, number: u64, size: usize, answer: usize) -> Result<Asked> {
+        let begin = Instant::now();
+        Header { number, sent_ns: 0, third: size as u64 }.put(&mut self.message);
+        let mut resent = 0;
+        let mut sent = begin;
+        loop {
+            self.socket.send(&self.message[..size]).context("sending a request")?;
+            self.bytes_sent.fetch_add(size as u64, Ordering::Relaxed);
+            self.weight.add_datagram(size as u64, self.mtu, self.ip);
+            if self.answered(number, answer, sent)? {
+                return Ok(Asked { rtt_ns: u64::try_from(begin.elapsed().as_nanos())?, resent });
+            }
+            if begin.elapsed() >= PATIENCE {
+                bail!("a request of {size} bytes was sent {} times and never answered", resent + 1);
+            }
+            resent += 1;
+            sent = Instant::now();
+        }
+    }
+}
+
+/// Answers the requests of one sender until none comes any more.
+pub fn respond(socket: &UdpSocket, side: &Side, sweep: &Sweep) -> Result<()> {
+    socket.set_read_timeout(Some(PATIENCE))?;
+    let reader = Reader::new(socket, &side.flow.socket);
+    let mut message = vec![0; datagram::LARGEST_BYTES];
+    loop {
+        match reader.read(&mut message) {
+            Ok(length) => {
+                let header = Header::get(&message[..length]);
+                if header.is_none_or(|header| header.third != length as u64) {
+                    continue;
+                }
+                let answer = if sweep.answer == Answer::Echo { length } else { HEADER_BYTES };
+                // An answer that is lost here is as lost as on its way.
+                let _ = socket.send(&message[..answer]);
+            }
+            Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::ConnectionRefused) => {
+                return Ok(());
+            }
+            Err(error) => return Err(error).context("waiting for a request"),
+        }
+    }
+}
