@@ -11,11 +11,13 @@ import subprocess
 import tempfile
 import threading
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from nettrial.scenario import Event, Request
+
+Answer = TypeVar("Answer", bound=BaseModel)
 
 ERROR_TEXT_BYTES = 2000
 """How much of the end of an engine's error output is told."""
@@ -59,24 +61,28 @@ class Engine:
     def ask(self, request: Request, timeout: float) -> Event:
         """Sends a request and waits for its answer for `timeout` seconds; raises EngineLost, after which
         the engine is gone."""
+        return self.exchange(request, Event, timeout)
+
+    def exchange(self, request: BaseModel, answer: type[Answer], timeout: float) -> Answer:
+        """Sends any document and waits for the one that answers it, as `ask` does."""
         line = request.model_dump_json(by_alias=True, exclude_none=True).encode() + b"\n"
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it is gone; the end of its output tells more
             self._process.stdin.write(line)
             self._process.stdin.flush()
         try:
-            answer = self._lines.get(timeout=timeout)
+            said = self._lines.get(timeout=timeout)
         except queue.Empty:
             self.kill()
             self.close()
             raise EngineLost(f"the engine gave no answer within {timeout:.0f} s and was killed") from None
-        if not answer:
+        if not said:
             raise EngineLost(self._last_words())
         try:
-            return Event.model_validate_json(answer)
+            return answer.model_validate_json(said)
         except ValidationError:
             self.close()
-            shown = answer[:ANSWER_SHOWN_BYTES].decode(errors="replace").strip()
+            shown = said[:ANSWER_SHOWN_BYTES].decode(errors="replace").strip()
             raise EngineLost(f"the engine's answer is not one of its protocol: {shown}") from None
 
     def _last_words(self) -> str:

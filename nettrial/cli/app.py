@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 import nettrial
-from nettrial.cli import doctor, listing, run, show
+from nettrial.cli import doctor, listing, path, run, show
 from nettrial.cli.design import DesignOptions
 
 app = typer.Typer(
@@ -119,3 +119,42 @@ def _list(what: Annotated[str, typer.Argument(metavar="WHAT", help=", ".join(lis
 def _doctor() -> None:
     """Say what this machine can run, and what is missing for the rest. Exit status 3: it can't run trials."""
     raise typer.Exit(doctor.doctor())
+
+
+@app.command("path")
+def _path(
+    host: Annotated[str, typer.Argument(metavar="HOST", help="The far host's name or address.")],
+    ip: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="4|6", help="The IP version.", show_default="each that the host has"),
+    ] = None,
+    max_mtu: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="SIZE", help="The largest IP packet to try.", show_default="the interface's MTU"
+        ),
+    ] = None,
+    rate: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="RATE",
+            help='The path\'s rate, such as "10 Gbit/s".',
+            show_default="the interface's speed",
+        ),
+    ] = None,
+    port: Annotated[
+        Optional[list[int]],  # noqa: UP045
+        typer.Option(
+            metavar="PORT",
+            help="A TCP port to look at the segment size with; nothing is sent to it. May be given more than "
+            "once: the first open one is used.",
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON document.")] = False,
+) -> None:
+    """Examine the path to a host: its MTU each way and by hop, and whether jumbo frames pass.
+
+    Needs no rights; with those to send ICMP echo it measures the way back, too. Exit status: 0 examined,
+    whatever the verdict, 2 bad input, 3 this machine can't probe.
+    """
+    path.examine(host, ip, max_mtu, rate, port or (), json)

@@ -6,19 +6,11 @@ pipe closes the shell ends, and the kernel kills all that is left in there. The 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_address
 from types import TracebackType
 
 END = "end-of-command"
-
-
-@dataclass(frozen=True)
-class Link:
-    """A link of the chain: the MTU of its near end, and of its far end if that differs."""
-
-    mtu: int
-    back: int | None = None
 
 
 class Chain:
@@ -26,28 +18,26 @@ class Chain:
     and n + 1 by their interfaces `right` and `left`, with the addresses 10.0.n.1 and 10.0.n.2, and fd00:n::1
     and fd00:n::2."""
 
-    def __init__(self, links: Sequence[Link]) -> None:
-        """Builds it."""
+    def __init__(self, mtus: Sequence[int]) -> None:
+        """Builds it: a link of each MTU."""
         options = ["--user", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child"]
         self._shell = subprocess.Popen(
-            ["unshare", *options, "--mount-proc", "bash"],
+            ["unshare", *options, "--mount-proc", "bash", "-c", "mount -t tmpfs tmpfs /mnt && exec bash"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
-        self._nodes = len(links) + 1
-        self._last = len(links) - 1
+        self._nodes = len(mtus) + 1
+        self._last = len(mtus) - 1
         script = "set -e\n"
         for node in range(self._nodes):
-            # The holder tells when it is in its namespace.
-            script += f"coproc N{node} {{ exec unshare --net sh -c 'echo ready; exec sleep infinity'; }} 2>/dev/null\n"
-            script += f"node{node}=$!; read -r -u ${{N{node}[0]}} ready\n"
-        for number, link in enumerate(links):
-            script += (
-                f"ip link add right mtu {link.mtu} netns $node{number} type veth "
-                f"peer name left mtu {link.back or link.mtu} netns $node{number + 1}\n"
-            )
+            # It is there when the holder is no longer in the shell's namespace.
+            script += f"unshare --net sleep infinity & node{node}=$!\n"
+            script += f"while [ /proc/$node{node}/ns/net -ef /proc/$$/ns/net ]; do sleep 0.01; done\n"
+        for number, mtu in enumerate(mtus):
+            script += f"ip link add right mtu {mtu} netns $node{number} type veth "
+            script += f"peer name left mtu {mtu} netns $node{number + 1}\n"
         self._do(script)
         for node in range(self._nodes):
             self._do(f"nsenter -t $node{node} -n bash -e <<'EOF'\n{self._setup(node)}EOF\n")
@@ -56,7 +46,9 @@ class Chain:
         lines = ["ip link set lo up"]
         lines += [f"sysctl -qw net.ipv6.conf.{scope}.accept_dad=0" for scope in ("all", "default")]
         forwards = 0 < node < self._nodes - 1
-        lines += [f"sysctl -qw net.ipv4.ip_forward={int(forwards)} net.ipv6.conf.all.forwarding={int(forwards)}"]
+        lines += [
+            f"sysctl -qw net.ipv4.ip_forward={int(forwards)} net.ipv6.conf.all.forwarding={int(forwards)}"
+        ]
         ends = [("left", node - 1, 2)] if node else []
         ends += [("right", node, 1)] if node < self._nodes - 1 else []
         for name, link, end in ends:
@@ -80,11 +72,27 @@ class Chain:
 
     def address(self, ip: int) -> str:
         """The last host's."""
-        return f"10.0.{self._last}.2" if ip == 4 else f"fd00:{self._last}::2"
+        return self.end(self._last, ip)
+
+    def end(self, link: int, ip: int) -> str:
+        """The address of a link's far end, by which a router answers that lies behind it."""
+        return str(ip_address(f"10.0.{link}.2" if ip == 4 else f"fd00:{link}::2"))
 
     def on(self, node: int, command: str) -> str:
         """Runs a command line on a node and gives what it prints; fails if the command does."""
         return self._do(f"nsenter -t $node{node} -n {command}\n")
+
+    def on_together(self, node: int, commands: Mapping[int, str]) -> dict[int, str]:
+        """Runs several commands at once and gives what each prints, by its key; fails if one does."""
+        begin = [
+            f"nsenter -t $node{node} -n {line} > /mnt/{key} & p{key}=$!" for key, line in commands.items()
+        ]
+        self._do("\n".join([*begin, *(f"wait $p{key}" for key in commands)]))
+        return {key: self._do(f"cat /mnt/{key}; rm /mnt/{key}") for key in commands}
+
+    def start(self, node: int, command: str) -> None:
+        """Starts a command that stays, and waits for its first line."""
+        self._do(f"exec 5< <(nsenter -t $node{node} -n {command}); read -r -u 5 ready")
 
     def silence(self, node: int) -> None:
         """Lets a node originate no ICMP."""
@@ -92,7 +100,8 @@ class Chain:
         self.on(node, "ip -6 rule add iif lo ipproto ipv6-icmp blackhole")
 
     def _do(self, script: str) -> str:
-        assert self._shell.stdin and self._shell.stdout
+        assert self._shell.stdin
+        assert self._shell.stdout
         self._shell.stdin.write(f"{script}\necho; echo {END}\n")
         self._shell.stdin.flush()
         lines: list[str] = []

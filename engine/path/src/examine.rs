@@ -2,6 +2,7 @@
 
 use crate::buffers;
 use crate::directions::{self, Bounds, Directions};
+use crate::hops::Traced;
 use crate::local::{self, Local};
 use crate::probe::Prober;
 use crate::report::{BaseRtt, Hop, Limit, Means, PathRecord, Trusting};
@@ -26,6 +27,7 @@ struct Probed {
     directions: Directions,
     trusting: Option<Trusting>,
     hops: Vec<Hop>,
+    refused_by: Option<IpAddr>,
     limit: Option<Limit>,
 }
 
@@ -97,6 +99,7 @@ pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> 
         trusting: found.trusting.as_ref(),
         limit: found.limit.as_ref(),
         hops: &found.hops,
+        refused_by: found.refused_by,
         steady: found.directions.steady,
     });
     Ok(PathRecord {
@@ -181,7 +184,7 @@ fn probe(probers: &mut Probers, target: IpAddr, largest: u64, interface: &str) -
         (Ok(echo), _) => echo,
         (Err(echo), Err(udp)) => anyhow::bail!("{echo}; {udp}"),
     };
-    let mut hops = hops::trace(prober, target, small, answered)?;
+    let Traced { mut hops, refused_by } = hops::trace(prober, target, small, answered)?;
     let messages = trusting.as_ref().map_or(&[][..], |trusting| &trusting.messages);
     let forward = directions.forward.as_ref();
     let sizes = hops::telling_sizes(forward, messages, largest);
@@ -192,7 +195,7 @@ fn probe(probers: &mut Probers, target: IpAddr, largest: u64, interface: &str) -
         .filter(|forward| forward.mtu_bytes < largest)
         .and_then(|forward| hops::locate(&hops, forward.mtu_bytes, interface, messages));
     settle(&mut directions, trusting.as_mut(), limit.is_some());
-    Ok(Probed { answers, rtt: times.into_iter().next(), directions, trusting, hops, limit })
+    Ok(Probed { answers, rtt: times.into_iter().next(), directions, trusting, hops, refused_by, limit })
 }
 
 /// Lets what was found later correct what was found first.

@@ -11,15 +11,25 @@ const MOST_HOPS: u8 = 30;
 /// Hops probed at once. Few, for each probe that goes beyond the far host is answered by it, and Linux
 /// sends one such answer a second, six at once at most (net/ipv4/route.c, XRLIM_BURST_FACTOR).
 const TOGETHER: u8 = 4;
+/// Sizes tried on each router at once: it, too, answers six at once at most.
+const SIZES_TOGETHER: usize = 3;
 /// Silent hops in a row after which a far host that does not answer is not looked for further.
 const MOST_SILENT: usize = 8;
 
-/// Finds the hops on the way to `target` with packets of `size` bytes; the last is the far host, if it
-/// answers.
+/// What a trace found.
+pub struct Traced {
+    /// The hops; the last is the far host, if it answers.
+    pub hops: Vec<Hop>,
+    /// Who said that it can't be reached.
+    pub refused_by: Option<IpAddr>,
+}
+
+/// Finds the hops on the way to `target` with packets of `size` bytes; `answers` says whether that host is
+/// known to answer.
 ///
 /// # Errors
 /// Fails where this machine can't send.
-pub fn trace(prober: &mut dyn Prober, target: IpAddr, size: u64, answers: bool) -> Result<Vec<Hop>> {
+pub fn trace(prober: &mut dyn Prober, target: IpAddr, size: u64, answers: bool) -> Result<Traced> {
     let mut hops: Vec<Hop> = Vec::new();
     for first in (1..=MOST_HOPS).step_by(usize::from(TOGETHER)) {
         let numbers: Vec<u8> = (first..first + TOGETHER).take_while(|&number| number <= MOST_HOPS).collect();
@@ -28,7 +38,7 @@ pub fn trace(prober: &mut dyn Prober, target: IpAddr, size: u64, answers: bool) 
             let (address, rtt) = match outcome {
                 Outcome::Arrived { rtt, .. } => (Some(target), Some(rtt)),
                 Outcome::Expired { by, rtt } => (Some(by), Some(rtt)),
-                Outcome::Refused { by } => (Some(by), None),
+                Outcome::Refused { by } => return Ok(Traced { hops: heard(hops), refused_by: Some(by) }),
                 Outcome::TooBig { .. } | Outcome::Lost => (None, None),
             };
             hops.push(Hop {
@@ -40,8 +50,8 @@ pub fn trace(prober: &mut dyn Prober, target: IpAddr, size: u64, answers: bool) 
                 claimed_mtu_bytes: None,
                 lie: None,
             });
-            if matches!(outcome, Outcome::Arrived { .. } | Outcome::Refused { .. }) {
-                return Ok(hops);
+            if outcome.arrived() {
+                return Ok(Traced { hops, refused_by: None });
             }
         }
         let silent = hops.iter().rev().take_while(|hop| hop.address.is_none()).count();
@@ -49,9 +59,14 @@ pub fn trace(prober: &mut dyn Prober, target: IpAddr, size: u64, answers: bool) 
             break;
         }
     }
-    let heard = hops.iter().rposition(|hop| hop.address.is_some()).map_or(0, |last| last + 1);
-    hops.truncate(heard);
-    Ok(hops)
+    Ok(Traced { hops: heard(hops), refused_by: None })
+}
+
+/// The hops up to the last that answered.
+fn heard(mut hops: Vec<Hop>) -> Vec<Hop> {
+    let last = hops.iter().rposition(|hop| hop.address.is_some());
+    hops.truncate(last.map_or(0, |last| last + 1));
+    hops
 }
 
 /// The sizes to try on each hop, up to `largest`: those that show whether a limit is the one found, or the
@@ -75,13 +90,16 @@ pub fn measure(
     forward: Option<&Direction>,
 ) -> Result<()> {
     let (routers, far) = hops.split_at_mut(hops.len() - usize::from(forward.is_some() && !hops.is_empty()));
-    for &size in sizes.iter().rev() {
-        let asked: Vec<usize> = (0..routers.len())
-            .filter(|&at| routers[at].address.is_some() && unsettled(&routers[at], size))
+    let sizes: Vec<u64> = sizes.iter().rev().copied().collect();
+    for sizes in sizes.chunks(SIZES_TOGETHER) {
+        let asked: Vec<(usize, u64)> = (0..routers.len())
+            .filter(|&at| routers[at].address.is_some())
+            .flat_map(|at| sizes.iter().map(move |&size| (at, size)))
+            .filter(|&(at, size)| unsettled(&routers[at], size))
             .collect();
-        let probes: Vec<Probe> =
-            asked.iter().map(|&at| Probe { size, hops: Some(routers[at].number) }).collect();
-        for (at, outcome) in asked.into_iter().zip(prober.insist(&probes)?) {
+        let probe = |&(at, size): &(usize, u64)| Probe { size, hops: Some(routers[at].number) };
+        let outcomes = prober.insist(&asked.iter().map(probe).collect::<Vec<_>>())?;
+        for ((at, size), outcome) in asked.into_iter().zip(outcomes) {
             let hop = &mut routers[at];
             if matches!(outcome, Outcome::Expired { .. }) {
                 hop.reached_bytes = hop.reached_bytes.max(Some(size));
@@ -114,7 +132,7 @@ fn unsettled(hop: &Hop, size: u64) -> bool {
 /// Notes which hop sent which of `messages`, and what of it is not so by what [`measure`] found.
 pub fn hear(hops: &mut [Hop], messages: &[TooBig]) {
     for message in messages {
-        let Some(at) = hops.iter().position(|hop| hop.address.as_ref() == Some(&message.from)) else {
+        let Some(at) = hops.iter().position(|hop| hop.address.as_ref() == Some(&message.by)) else {
             continue;
         };
         let claim = message.mtu_bytes;
@@ -142,7 +160,7 @@ pub fn locate(hops: &[Hop], mtu: u64, interface: &str, messages: &[TooBig]) -> O
     let after = hops.iter().rev().find(passed);
     let after_hop = after.map_or(0, |hop| hop.number);
     let announced_by =
-        messages.iter().find(|message| message.mtu_bytes == mtu).map(|message| message.from.clone());
+        messages.iter().find(|message| message.mtu_bytes == mtu).map(|message| message.by.clone());
     let silent: Vec<u8> = (after_hop + 1..before.number).collect();
     let here = match after {
         None => format!("this host's {interface}"),

@@ -143,7 +143,7 @@ pub struct Trusting {
 #[serde(deny_unknown_fields)]
 pub struct TooBig {
     /// Its sender.
-    pub from: String,
+    pub by: String,
     /// The MTU it claims.
     pub mtu_bytes: u64,
     /// The size of the packet it is about.

@@ -24,7 +24,7 @@ pub fn trusting(prober: &mut dyn Prober, largest: u64, smallest: u64) -> Result<
         match prober.round(&[Probe { size, hops: None }], true)?[0] {
             Outcome::Arrived { .. } => return Ok(Trusting { mtu_bytes: size, arrives: true, messages }),
             Outcome::TooBig { by, mtu } => {
-                messages.push(TooBig { from: by.to_string(), mtu_bytes: mtu, size_bytes: size });
+                messages.push(TooBig { by: by.to_string(), mtu_bytes: mtu, size_bytes: size });
                 if mtu >= size || mtu < smallest {
                     break; // not to be followed (RFC 8201 section 4)
                 }

@@ -2,6 +2,7 @@
 
 use crate::report::{Direction, Hop, Interface, Jumbo, Limit, Trusting, Verdict};
 use crate::theory::carries;
+use std::net::IpAddr;
 
 /// The IP packet that a path clean for jumbo frames carries.
 pub const JUMBO_BYTES: u64 = 9000;
@@ -23,6 +24,8 @@ pub struct Known<'a> {
     pub limit: Option<&'a Limit>,
     /// The hops.
     pub hops: &'a [Hop],
+    /// Who said that the host can't be reached.
+    pub refused_by: Option<IpAddr>,
     /// Whether two measurements of the forward path MTU agreed.
     pub steady: bool,
 }
@@ -71,6 +74,9 @@ fn judge(known: Known, reasons: &mut Vec<String>) -> (Jumbo, Option<String>) {
         return (Jumbo::NotClean, Some(format!("this host's {}", interface.name)));
     }
     let (Some(forward), reverse) = (known.forward, known.reverse) else {
+        if let Some(by) = known.refused_by {
+            reasons.push(format!("{by} says that packets to the host can't be delivered"));
+        }
         reasons.push("the host answers neither ICMP echo nor UDP, so nothing shows what arrives".into());
         return (Jumbo::CannotTell, None);
     };

@@ -1,0 +1,34 @@
+"""The examination of a path, by an engine of its own."""
+
+from __future__ import annotations
+
+from nettrial.backends import find
+from nettrial.backends.engine import Engine, EngineLost
+from nettrial.errors import BadInput, CannotRun, Lack
+from nettrial.path_report import BadRequestAnswer, PathAnswer, PathReport, PathRequest, ReportAnswer
+
+PATIENCE_SECONDS = 600.0
+"""How long an examination may take. The longest are those of hosts that answer nothing."""
+
+
+def examine(request: PathRequest) -> PathReport:
+    """Examines a path; raises BadInput where the request can't be followed, and CannotRun where this
+    machine can't probe."""
+    binary = find.engine()
+    doing = f"examining the path to {request.host}"
+    try:
+        engine = Engine(binary, "path")
+        try:
+            answer = engine.exchange(request, PathAnswer, PATIENCE_SECONDS).root
+        finally:
+            engine.close()
+    except EngineLost as lost:
+        raise CannotRun(
+            doing, [Lack(str(binary), str(lost), "build the engine anew with `make build`")]
+        ) from None
+    if isinstance(answer, ReportAnswer):
+        return answer.report
+    if isinstance(answer, BadRequestAnswer):
+        problem = answer.problem
+        raise BadInput("reading the options", problem.setting, problem.value, problem.legal, problem.hint)
+    raise CannotRun(doing, answer.missing)

@@ -1,0 +1,63 @@
+"""`nettrial path`: whether the path to a host is clean for jumbo frames, and what TCP could carry on it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+from nettrial.backends import path as backend
+from nettrial.cli import path_page
+from nettrial.cli.console import say
+from nettrial.errors import BadInput
+from nettrial.path_report import IpVersion, PathRequest, Port, Rate, Size
+from nettrial.units import RATE, SIZE, UnitError
+
+LARGEST_PORT = 65535
+
+
+def examine(
+    host: str, ip: str | None, max_mtu: str | None, rate: str | None, ports: Sequence[int], as_json: bool
+) -> None:
+    """Prints the report of an examination; raises BadInput and CannotRun."""
+    request = PathRequest(
+        host=host,
+        ip=_ip(ip),
+        max_mtu=Size(_quantity("--max-mtu", _with_unit(max_mtu), SIZE.parse, SIZE.print))
+        if max_mtu
+        else None,
+        rate=Rate(_quantity("--rate", rate, RATE.parse, RATE.print)) if rate else None,
+        ports=[_port(port) for port in ports],
+    )
+    if sys.stderr.isatty():
+        say(f"examining the path to {host}; routers answer slowly, so this may take a minute")
+    report = backend.examine(request)
+    if as_json:
+        print(report.model_dump_json(indent=2, exclude_none=True))
+    else:
+        path_page.show(report)
+
+
+def _ip(text: str | None) -> IpVersion | None:
+    if text is None:
+        return None
+    if text not in ("4", "6"):
+        raise BadInput("reading the options", "--ip", text, "4, 6")
+    return IpVersion(4 if text == "4" else 6)
+
+
+def _port(port: int) -> Port:
+    if not 1 <= port <= LARGEST_PORT:
+        raise BadInput("reading the options", "--port", str(port), f"1 to {LARGEST_PORT}")
+    return Port(port)
+
+
+def _with_unit(text: str | None) -> str:
+    """A bare number is of bytes."""
+    return f"{text} B" if text and text.isdecimal() else text or ""
+
+
+def _quantity(option: str, text: str, parse: Callable[[str], int], show: Callable[[int], str]) -> str:
+    try:
+        return show(parse(text))
+    except UnitError as error:
+        raise BadInput("reading the options", option, error.text, error.legal) from None
