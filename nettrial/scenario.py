@@ -2059,6 +2059,10 @@ class Node(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
+    filters_icmp: bool | None = None
+    """
+    Whether a router originates no ICMP, so that nobody learns why it drops a packet. Only a router may.
+    """
     kind: NodeKind
     """
     Host, router or switch.

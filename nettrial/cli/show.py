@@ -20,7 +20,8 @@ def show(name: str, options: DesignOptions) -> None:
     print(study.question)
     if study.source:
         source = study.source
-        print(f"Source: {source.authors} {source.title}. {source.venue}, {source.year}.")
+        year = f", {source.year}" if source.year else ""
+        print(f"Source: {source.authors} {source.title}. {source.venue}{year}.")
     if design.changed:
         print("\nChanged by --full")
         print_table(["setting", "value"], [[name, value] for name, value in design.changed.items()])

@@ -50,6 +50,7 @@ def _node(settings: Settings, name: str, kind: str) -> scenario.Node:
             "kind": kind,
             "stack": STACKS[host.stack].stack if host else None,
             "offloads": settings.network.offloads.model_dump(),
+            "filters_icmp": kind == "router" and settings.network.icmp == "filtered",
         }
     )
 
@@ -59,17 +60,21 @@ def _links(settings: Settings, graph: nx.Graph, block: int) -> list[scenario.Lin
     impairment = scenario.Impairment.model_validate(network.impairment.model_dump())
     pairs = interfaces(graph, network.ip)
 
-    def end(interface: Interface) -> scenario.End:
+    def end(interface: Interface, mtu: str) -> scenario.End:
         return scenario.End(
             node=interface.node,
             interface=interface.name,
-            mtu=scenario.Size(network.mtu),
+            mtu=scenario.Size(mtu),
             addresses=[scenario.InterfaceAddress(interface.address)] if interface.address else [],
         )
 
+    def mtu(pair: tuple[Interface, Interface]) -> str:
+        is_middle = not any(interface.node in settings.hosts for interface in pair)
+        return network.middle_mtu or network.mtu if is_middle else network.mtu
+
     return [
         scenario.Link(
-            ends=[end(interface) for interface in pair],
+            ends=[end(interface, mtu(pair)) for interface in pair],
             rate=scenario.Rate(network.rate) if network.rate else None,
             delay=scenario.Duration(network.delay),
             queue=scenario.QueueLimit(network.queue) if network.queue else None,

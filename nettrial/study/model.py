@@ -68,8 +68,8 @@ class Source(Strict):
     """As printed."""
     venue: str
     """The journal or conference, with volume and pages."""
-    year: int
-    """Of publication."""
+    year: int | None = None
+    """Of publication, where it says."""
     doi: str | None = None
     """The digital object identifier."""
 

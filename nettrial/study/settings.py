@@ -64,6 +64,10 @@ class NetworkSettings(Strict):
     """The IP version of every address and flow."""
     mtu: Size
     """The largest IP packet."""
+    middle_mtu: Size | None = None
+    """The MTU of the link between routers, if it is not that of the others."""
+    icmp: Literal["answered", "filtered"] = "answered"
+    """Whether routers say by ICMP why they drop a packet."""
     rate: Rate | None = None
     """The line rate on the wire, preamble and gap counted; links are not shaped where absent."""
     delay: Duration = "0 ns"
@@ -178,6 +182,19 @@ class Settings(Strict):
         made = [end for pair in interfaces(graph, self.network.ip) for end in pair]
         single = [end.node for end in made if graph.degree[end.node] == 1]
         return [*single, *(f"{end.node}.{end.name}" for end in made)]
+
+    @model_validator(mode="after")
+    def _routers_fit(self) -> Settings:
+        network, devices = self.network, TOPOLOGIES[self.network.topology].devices
+        legal = "left out with the topology " + network.topology
+        if network.middle_mtu and len(devices) < 2:
+            raise wrong(
+                ("network", "middle_mtu"), network.middle_mtu, legal, "it has no link between routers"
+            )
+        graph = TOPOLOGIES[network.topology].join(list(self.hosts))
+        if network.icmp == "filtered" and "router" not in dict(graph.nodes(data="kind")).values():
+            raise wrong(("network", "icmp"), network.icmp, legal, "it has no router")
+        return self
 
     @model_validator(mode="after")
     def _flows_fit(self) -> Settings:

@@ -60,8 +60,22 @@ def _around(device: str) -> Callable[[Sequence[str]], nx.Graph]:
     return join
 
 
+def _dumbbell(hosts: Sequence[str]) -> nx.Graph:
+    """The first half of the hosts on the left router, the others on the right one."""
+    graph = _graph(hosts, {"left": "router", "right": "router"})
+    half = (len(hosts) + 1) // 2
+    graph.add_edges_from((host, "left") for host in hosts[:half])
+    graph.add_edge("left", "right")
+    graph.add_edges_from(("right", host) for host in hosts[half:])
+    return graph
+
+
 TOPOLOGIES.add("pair", Topology("Two hosts, one link", 2, 2, (), _pair))
 TOPOLOGIES.add(
     "routed", Topology("Two hosts with a router between them", 2, 2, ("router",), _around("router"))
 )
 TOPOLOGIES.add("switched", Topology("Hosts on one switch", 2, None, ("switch",), _around("switch")))
+TOPOLOGIES.add(
+    "dumbbell",
+    Topology("Hosts on two routers with a link between them", 2, None, ("left", "right"), _dumbbell),
+)

@@ -12,6 +12,7 @@ mod agents;
 mod bystanders;
 mod checks;
 mod environment;
+mod icmp_filter;
 mod namespace;
 mod netlink;
 mod network;

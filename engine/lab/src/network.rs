@@ -4,7 +4,7 @@ use crate::namespace::{Home, Namespace};
 use crate::netlink::Netlink;
 use crate::processors::Placement;
 use crate::wire::Wire;
-use crate::{queue, settings};
+use crate::{icmp_filter, queue, settings};
 use anyhow::{Context, Result, ensure};
 use netlink_packet_core::DefaultNla;
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
@@ -101,6 +101,9 @@ impl Network {
         network.await_carrier()?;
         network.address(scenario)?;
         network.route(&Paths::new(scenario).routes())?;
+        for node in scenario.nodes.iter().filter(|node| node.filters_icmp) {
+            icmp_filter::apply(&mut network.node_mut(&node.name)?.netlink, &node.name)?;
+        }
         network.shape(scenario)?;
         if let Some(placement) = placement {
             for node in &network.nodes {

@@ -7,9 +7,11 @@
 //! sk_setup_caps); without segmentation offload they are cut into frames after the queue. The kernel
 //! charges a bundle as one packet, so a shaper would let too much through: up to 1.6% at MTU 1500. The
 //! table here charges each bundle what its frames occupy, which follows from its length if all its
-//! segments have headers of one known size. Where the flows of a node differ in that size (IPv4 beside
-//! IPv6, timestamps beside none), bundles are kept to one segment.
+//! segments have headers of one known size and are cut for one path MTU, which may be below the
+//! interface's. Where the flows of a node differ in either (IPv4 beside IPv6, timestamps beside none, a
+//! smaller link on one's way), bundles are kept to one segment.
 
+use nettrial_routing::{Paths, address_of};
 use nettrial_scenario::{Flow, Node, NodeKind, Offloads, Rate, Scenario};
 
 /// Preamble 8, frame check sequence 4, inter-frame gap 12.
@@ -35,7 +37,9 @@ const LARGEST_TABLE: u64 = 30_000;
 #[derive(Debug, Clone, Copy)]
 pub struct Wire {
     mtu: u64,
-    /// Ethernet, IP and TCP header bytes of a full segment, if all flows agree.
+    /// The packet that a full segment makes: as large as the path MTU.
+    segment_mtu: u64,
+    /// Ethernet, IP and TCP header bytes of a full segment, if all flows agree, on their path MTU too.
     headers: Option<u64>,
     /// Segments of a bundle at the most, or as many as the kernel likes.
     bundle_segments: Option<u32>,
@@ -56,26 +60,30 @@ pub struct SizeTable {
 impl Wire {
     /// The wire of an interface of `node` with `mtu` bytes, on a link of `rate`.
     pub fn new(scenario: &Scenario, node: &Node, mtu: u64, rate: Option<Rate>) -> Self {
-        let headers = common_headers(scenario, node);
         let forwards = node.kind != NodeKind::Host;
+        let path_mtu = if forwards { Some(mtu) } else { common_path_mtu(scenario, node) };
+        let segment_mtu = path_mtu.map_or(mtu, |path_mtu| path_mtu.min(mtu));
+        let headers = path_mtu.and_then(|_| common_headers(scenario, node));
         let Offloads { tso, gso, gro } = node.offloads;
         let as_it_likes = if forwards { gro } else { tso || gso || rate.is_none() };
         let one_at_a_time = forwards || headers.is_none();
         let limit = |rate: Rate| {
             let bytes = rate.0 / 8 * BUNDLE_NS / 1_000_000_000;
-            u32::try_from(bytes / (mtu + ETHERNET_HEADER_BYTES + OVERHEAD_BYTES)).unwrap_or(u32::MAX).max(1)
+            u32::try_from(bytes / (segment_mtu + ETHERNET_HEADER_BYTES + OVERHEAD_BYTES))
+                .unwrap_or(u32::MAX)
+                .max(1)
         };
         let bundle_segments = match rate {
             _ if as_it_likes => None,
             Some(rate) if !one_at_a_time => Some(limit(rate)),
             _ => Some(1),
         };
-        Self { mtu, headers, bundle_segments, forwards }
+        Self { mtu, segment_mtu, headers, bundle_segments, forwards }
     }
 
     /// The wire of a host's interface that is given single frames.
     pub fn plain(mtu: u64) -> Self {
-        Self { mtu, headers: None, bundle_segments: Some(1), forwards: false }
+        Self { mtu, segment_mtu: mtu, headers: None, bundle_segments: Some(1), forwards: false }
     }
 
     /// Segments of a bundle at the most, or `None` for as many as the kernel likes.
@@ -95,7 +103,7 @@ impl Wire {
 
     /// Bytes on the wire of a packet that the kernel counts as `length` bytes.
     fn occupied(&self, length: u64) -> u64 {
-        let frame = self.mtu + ETHERNET_HEADER_BYTES;
+        let frame = self.segment_mtu + ETHERNET_HEADER_BYTES;
         // With segments of unknown headers, the smallest: no more than is right is charged.
         let headers = self.headers.unwrap_or(ETHERNET_HEADER_BYTES + 40);
         if length <= frame || frame <= headers {
@@ -108,10 +116,10 @@ impl Wire {
 
     /// The table of [`Wire::occupied`] for every length the interface can be given.
     pub fn size_table(&self) -> SizeTable {
-        let frame = self.mtu + ETHERNET_HEADER_BYTES;
+        let frame = self.segment_mtu + ETHERNET_HEADER_BYTES;
         let bundle =
             self.bundle_segments.map_or(LARGEST_BUNDLE_BYTES, |segments| frame * u64::from(segments));
-        let longest = bundle.min(LARGEST_BUNDLE_BYTES).max(frame);
+        let longest = bundle.min(LARGEST_BUNDLE_BYTES).max(self.mtu + ETHERNET_HEADER_BYTES);
         let cell_log = (0..).find(|log| longest >> log < LARGEST_TABLE).unwrap_or(0);
         let size_log = u8::from(self.occupied(longest) > u64::from(u16::MAX));
         let headers = self.headers.unwrap_or(0);
@@ -145,13 +153,25 @@ fn common_headers(scenario: &Scenario, node: &Node) -> Option<u64> {
     sizes.all(|size| size == first).then_some(first)
 }
 
+/// The path MTU of every flow of the host `node`, towards its other end, if they are all the same.
+fn common_path_mtu(scenario: &Scenario, node: &Node) -> Option<u64> {
+    let paths = Paths::new(scenario);
+    let mut mtus = scenario.workload.iter().filter_map(|flow| {
+        let far = if flow.from == node.name { &flow.to } else { &flow.from };
+        let is_end = flow.from == node.name || flow.to == node.name;
+        is_end.then(|| paths.path_mtu(&node.name, address_of(scenario, far, flow.ip)?)).flatten()
+    });
+    let first = mtus.next()?;
+    mtus.all(|mtu| mtu == first).then_some(first)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn wire(mtu: u64) -> Wire {
         // IPv6 with timestamps: 14 + 40 + 20 + 12.
-        Wire { mtu, headers: Some(86), bundle_segments: None, forwards: false }
+        Wire { mtu, segment_mtu: mtu, headers: Some(86), bundle_segments: None, forwards: false }
     }
 
     fn charged(table: &SizeTable, length: u64) -> u64 {
@@ -194,6 +214,15 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_bundle_for_a_smaller_link_on_the_way_takes_what_the_smaller_frames_take() {
+        let wire = Wire { segment_mtu: 1500, bundle_segments: Some(2), ..wire(9000) };
+        let table = wire.size_table();
+        assert_eq!(charged(&table, 86 + 2 * 1428), 2 * 1538);
+        assert_eq!(wire.largest_frame(), 9038);
+        assert!(table.sizes.len() > 9014, "the largest frame the interface sends is in the table");
     }
 
     #[test]

@@ -88,6 +88,15 @@ fn check_nodes(scenario: &Scenario, problems: &mut Vec<Problem>) {
                 "rename one of the two",
             ));
         }
+        if node.filters_icmp && node.kind != NodeKind::Router {
+            problems.push(Problem::new(
+                "filters_icmp",
+                &object,
+                "true",
+                "false",
+                "only a router drops packets that others sent, and says so or not",
+            ));
+        }
         match (node.kind, &node.stack) {
             (NodeKind::Host, None) => problems.push(Problem::new(
                 "stack",

@@ -30,6 +30,9 @@ pub struct Node {
     /// Which offloads the node's interfaces use.
     #[serde(default)]
     pub offloads: Offloads,
+    /// Whether a router originates no ICMP, so that nobody learns why it drops a packet. Only a router may.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub filters_icmp: bool,
 }
 
 /// One end of a link: an interface of a node.
