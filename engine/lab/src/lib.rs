@@ -11,11 +11,13 @@
 mod agents;
 mod bystanders;
 mod checks;
+mod delay_line;
 mod environment;
 mod icmp_filter;
 mod namespace;
 mod netlink;
 mod network;
+mod packet_socket;
 mod preflight;
 mod processors;
 mod queue;

@@ -1,25 +1,27 @@
 //! Builds a scenario's network: namespaces, links, addresses, routes, offloads, queues.
 
+mod counters;
+mod lines;
+mod messages;
+
+use crate::checks::HostCounters;
+use crate::delay_line::Carried;
 use crate::namespace::{Home, Namespace};
 use crate::netlink::Netlink;
 use crate::processors::Placement;
 use crate::wire::Wire;
-use crate::{icmp_filter, queue, settings};
+use crate::{delay_line, icmp_filter, queue, settings};
 use anyhow::{Context, Result, ensure};
-use netlink_packet_core::DefaultNla;
-use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
-use netlink_packet_route::link::{
-    InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State,
-};
-use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
-};
-use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+pub use counters::{EndCounters, Refused};
+use lines::Lines;
+use messages::{new_address, new_bridge, new_route, without_ipv6_address};
+pub use messages::{up, veth};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkAttribute, LinkMessage, State};
 use nettrial_ethtool::Ethtool;
 use nettrial_routing::{Paths, Route};
-use nettrial_scenario::{End, InterfaceAddress, Link, Node, NodeKind, Offloads, Scenario};
+use nettrial_scenario::{End, Link, Node, NodeKind, Offloads, Scenario};
 use std::collections::HashSet;
-use std::net::IpAddr;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
@@ -33,12 +35,11 @@ const CARRIER_PATIENCE: Duration = Duration::from_secs(5);
 const BRIDGE_INDEX: i32 = FIRST_INTERFACE - 1;
 const BRIDGE_NAME: &str = "bridge";
 const LOOPBACK_INDEX: i32 = 1;
-/// IFLA_INET6_ADDR_GEN_MODE within IFLA_AF_SPEC (include/uapi/linux/if_link.h).
-const IFLA_AF_SPEC: u16 = 26;
 
 /// A scenario's network, alive as long as this value.
 pub struct Network {
     nodes: Vec<BuiltNode>,
+    lines: Option<Lines>,
 }
 
 /// A node's namespace and the sockets into it.
@@ -80,25 +81,18 @@ impl BuiltNode {
     }
 }
 
-/// What one interface's queue has passed and dropped.
-pub struct EndCounters {
-    /// The node that sends.
-    pub node: String,
-    /// Its interface.
-    pub interface: String,
-    /// Since the interface was made.
-    pub counters: queue::Counters,
-}
-
 impl Network {
     /// Builds the network of `scenario`; the receive work of each node goes to its processor in
     /// `placement`, if there is one.
     pub fn build(home: &Home, scenario: &Scenario, placement: Option<&Placement>) -> Result<Self> {
         let nodes = scenario.nodes.iter().map(|node| create_node(home, node)).collect::<Result<Vec<_>>>()?;
-        let mut network = Self { nodes };
+        let mut network = Self { nodes, lines: Lines::create(home, scenario)? };
         network.create_links(scenario)?;
         network.bring_up(scenario)?;
         network.await_carrier()?;
+        if let Some(lines) = &mut network.lines {
+            lines.start(home, scenario, placement)?;
+        }
         network.address(scenario)?;
         network.route(&Paths::new(scenario).routes())?;
         for node in scenario.nodes.iter().filter(|node| node.filters_icmp) {
@@ -126,12 +120,20 @@ impl Network {
         let mut netlink = Netlink::open()?;
         let mut indexes = FIRST_INTERFACE..;
         let mut next = || indexes.next().context("too many interfaces");
-        for link in &scenario.links {
+        for (number, link) in scenario.links.iter().enumerate() {
             let [near, far] = &link.ends;
             let ends =
                 [self.new_end(scenario, link, near, next()?)?, self.new_end(scenario, link, far, next()?)?];
-            let object = format!("making link {} - {}", link.ends[0].node, link.ends[1].node);
-            netlink.create(RouteNetlinkMessage::NewLink(veth(ends)), object)?;
+            let object = format!("making link {} - {}", near.node, far.node);
+            let pairs = match &mut self.lines {
+                Some(lines) if delay_line::is_needed(link) => {
+                    lines.between(number, ends, [next()?, next()?]).to_vec()
+                }
+                _ => vec![ends],
+            };
+            for pair in pairs {
+                netlink.create(RouteNetlinkMessage::NewLink(veth(pair)), object.clone())?;
+            }
         }
         netlink.flush()?;
         drop(netlink);
@@ -163,16 +165,7 @@ impl Network {
 
     fn create_bridge(&mut self, name: &str) -> Result<()> {
         let node = self.node_mut(name)?;
-        let mut message = LinkMessage::default();
-        message.header.index = u32::try_from(BRIDGE_INDEX)?;
-        message.attributes = vec![
-            LinkAttribute::IfName(BRIDGE_NAME.to_owned()),
-            LinkAttribute::LinkInfo(vec![
-                LinkInfo::Kind(InfoKind::Bridge),
-                // A plain learning switch: multicast goes to every port.
-                LinkInfo::Data(InfoData::Bridge(vec![InfoBridge::MulticastSnooping(false)])),
-            ]),
-        ];
+        let message = new_bridge(BRIDGE_INDEX, BRIDGE_NAME);
         node.netlink.create(RouteNetlinkMessage::NewLink(message), format!("making the bridge of {name}"))?;
         for (interface, index) in node.interfaces.clone() {
             let mut port = LinkMessage::default();
@@ -205,7 +198,7 @@ impl Network {
             }
             node.netlink.flush()?;
         }
-        Ok(())
+        self.lines.as_mut().map_or(Ok(()), Lines::bring_up)
     }
 
     /// Waits until every interface has a carrier: until then the kernel drops what is sent over it.
@@ -259,17 +252,23 @@ impl Network {
         self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
     }
 
-    /// The counters of every shaped interface.
-    pub fn counters(&mut self) -> Result<Vec<EndCounters>> {
-        let mut all = Vec::new();
-        for node in &mut self.nodes {
-            for (index, counters) in queue::counters(&mut node.netlink)? {
-                if let Some((interface, _)) = node.interfaces.iter().find(|(_, known)| *known == index) {
-                    all.push(EndCounters { node: node.name.clone(), interface: interface.clone(), counters });
-                }
-            }
-        }
-        Ok(all)
+    /// What each host's and router's kernel has counted, by the node's name.
+    pub fn host_counters(&self, home: &Home, scenario: &Scenario) -> Result<Vec<(String, HostCounters)>> {
+        let ip =
+            |node: &&BuiltNode| scenario.node(&node.name).is_some_and(|found| found.kind != NodeKind::Switch);
+        let read =
+            |node: &BuiltNode| Ok((node.name.clone(), home.visit(&node.namespace, HostCounters::read)?));
+        self.nodes.iter().filter(ip).map(read).collect()
+    }
+
+    /// Begins with what the links do to frames beside carrying and delaying them.
+    pub fn arm(&self) -> Result<()> {
+        self.lines.as_ref().map_or(Ok(()), Lines::arm)
+    }
+
+    /// What each delay line has done since then, by its link in words; asked for once.
+    pub fn carried(&self) -> Result<Vec<(&str, Carried)>> {
+        self.lines.as_ref().map_or(Ok(Vec::new()), Lines::carried)
     }
 
     /// The offloads in force on every interface: node, interface, offloads.
@@ -291,70 +290,4 @@ fn create_node(home: &Home, node: &Node) -> Result<BuiltNode> {
 
 fn find_node<'a>(scenario: &'a Scenario, name: &str) -> Result<&'a Node> {
     scenario.node(name).with_context(|| format!("no node {name:?}"))
-}
-
-/// A veth pair, each end created straight into its namespace.
-pub fn veth([mut near, far]: [LinkMessage; 2]) -> LinkMessage {
-    near.attributes.push(LinkAttribute::LinkInfo(vec![
-        LinkInfo::Kind(InfoKind::Veth),
-        LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(far))),
-    ]));
-    near
-}
-
-fn up(index: i32) -> LinkMessage {
-    let mut message = LinkMessage::default();
-    message.header.index = index.unsigned_abs();
-    message.header.flags = LinkFlags::Up;
-    message.header.change_mask = LinkFlags::Up;
-    message
-}
-
-/// IFLA_AF_SPEC { AF_INET6 { IFLA_INET6_ADDR_GEN_MODE: none } }.
-fn without_ipv6_address() -> LinkAttribute {
-    const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
-    const IN6_ADDR_GEN_MODE_NONE: u8 = 1;
-    let mode = [5u16, IFLA_INET6_ADDR_GEN_MODE].map(u16::to_ne_bytes).concat();
-    let mode = [mode, vec![IN6_ADDR_GEN_MODE_NONE, 0, 0, 0]].concat();
-    let family = u16::from(u8::from(AddressFamily::Inet6));
-    let family = [[12, family].map(u16::to_ne_bytes).concat(), mode].concat();
-    LinkAttribute::Other(DefaultNla::new(IFLA_AF_SPEC, family))
-}
-
-fn new_address(index: i32, address: InterfaceAddress) -> Result<AddressMessage> {
-    let mut message = AddressMessage::default();
-    message.header.index = u32::try_from(index)?;
-    message.header.prefix_len = address.0.prefix_len();
-    message.header.family = family(address.address());
-    message.header.flags = AddressHeaderFlags::Nodad;
-    message.attributes =
-        vec![AddressAttribute::Local(address.address()), AddressAttribute::Address(address.address())];
-    Ok(message)
-}
-
-fn new_route(index: i32, route: &Route) -> Result<RouteMessage> {
-    let address = |address: IpAddr| match address {
-        IpAddr::V4(address) => RouteAddress::Inet(address),
-        IpAddr::V6(address) => RouteAddress::Inet6(address),
-    };
-    let mut message = RouteMessage::default();
-    message.header = RouteHeader {
-        address_family: family(route.gateway),
-        destination_prefix_length: route.destination.prefix_len(),
-        table: RouteHeader::RT_TABLE_MAIN,
-        protocol: RouteProtocol::Static,
-        scope: RouteScope::Universe,
-        kind: RouteType::Unicast,
-        ..RouteHeader::default()
-    };
-    message.attributes = vec![
-        RouteAttribute::Destination(address(route.destination.addr())),
-        RouteAttribute::Gateway(address(route.gateway)),
-        RouteAttribute::Oif(u32::try_from(index)?),
-    ];
-    Ok(message)
-}
-
-fn family(address: IpAddr) -> AddressFamily {
-    if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
 }

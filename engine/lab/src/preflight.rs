@@ -3,8 +3,9 @@
 use crate::namespace::Home;
 use crate::netlink::Netlink;
 use crate::network::veth;
+use crate::packet_socket::{Intake, Outlet, Ring};
 use crate::wire::Wire;
-use crate::{environment, processors, queue, settings};
+use crate::{delay_line, environment, processors, queue, settings};
 use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
@@ -129,12 +130,21 @@ fn limits(home: &Home) -> Vec<Shortfall> {
             ));
         }
     }
-    limits.push(Shortfall {
-        what: "delay on a link".into(),
-        why: "this version's lab has links without delay only".into(),
-        remedy: "none yet".into(),
-    });
+    if let Err(error) = try_delay_line() {
+        limits.push(shortfall(
+            "delay, loss and the rest on a link",
+            &error,
+            "a kernel with CONFIG_PACKET; studies that set them cannot run without",
+        ));
+    }
     limits
+}
+
+/// Whether frames can be taken from and given to an interface.
+fn try_delay_line() -> Result<()> {
+    const LOOPBACK: i32 = 1;
+    Ring::open(LOOPBACK, Intake::Arriving, 1514, 1)?;
+    Outlet::open(LOOPBACK).map(|_| ())
 }
 
 /// Whether a socket takes the congestion control; the kernel loads its module if it may.
@@ -147,13 +157,15 @@ fn try_congestion_control(name: &str) -> Result<()> {
 /// What of `scenario` this backend, or this kernel, cannot do.
 pub fn scenario_problems(scenario: &Scenario) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for link in scenario.links.iter().filter(|link| link.delay.0 > 0) {
+    if let Some(link) = scenario.links.iter().find(|link| delay_line::is_needed(link))
+        && let Err(error) = try_delay_line()
+    {
         problems.push(Problem::new(
             "delay",
             format!("link {} - {}", link.ends[0].node, link.ends[1].node),
             link.delay,
-            "0 ns",
-            "this version's lab has links without delay only",
+            "0 ns, and no impairment",
+            format!("links can't delay or lose frames here: {error:#}"),
         ));
     }
     for node in &scenario.nodes {

@@ -4,11 +4,12 @@
 //! packet steering, Documentation/networking/scaling.rst), so what /proc/stat says of that processor,
 //! softirq included, is the host's.
 
+use crate::delay_line;
 use crate::namespace::{Home, Namespace};
 use anyhow::{Context, Result};
 use nettrial_scenario::{NodeKind, Scenario};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use nix::sched::{CpuSet, sched_getaffinity};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use std::collections::HashMap;
 use std::fs;
@@ -17,6 +18,9 @@ use std::time::Instant;
 /// Which processor each node's work is kept on.
 pub struct Placement {
     by_node: HashMap<String, usize>,
+    engine: usize,
+    /// What the engine's own threads do while traffic goes.
+    engine_work: Vec<&'static str>,
 }
 
 /// The processors this process may use, in order.
@@ -26,8 +30,9 @@ pub fn usable() -> Vec<usize> {
 }
 
 impl Placement {
-    /// A processor of its own for each host whose processor time is measured; the other nodes share
-    /// those that are left, or else the first host's (a sender's, by custom: receiving costs more).
+    /// A processor of its own for each host whose processor time is measured; the other nodes and the
+    /// engine's own work share those that are left, or else the first host's (a sender's, by custom:
+    /// receiving costs more).
     ///
     /// # Errors
     /// The reason for which it cannot be had.
@@ -52,7 +57,13 @@ impl Placement {
             let processor = if left.is_empty() { processors[0] } else { left[number % left.len()] };
             by_node.insert(node.name.clone(), processor);
         }
-        Ok(Self { by_node })
+        let engine = left.last().copied().unwrap_or(processors[0]);
+        Ok(Self { by_node, engine, engine_work: engine_work(scenario) })
+    }
+
+    /// The processor of the engine's own work.
+    pub fn engine_processor(&self) -> usize {
+        self.engine
     }
 
     /// The processor of `node`.
@@ -60,12 +71,15 @@ impl Placement {
         self.by_node.get(node).copied()
     }
 
-    /// The other nodes on the processor of `node`, in the scenario's order.
+    /// The other nodes on the processor of `node`, in the scenario's order, and the engine's own work there.
     pub fn neighbours(&self, scenario: &Scenario, node: &str) -> Vec<String> {
         let shares = |other: &str| other != node && self.of(other) == self.of(node);
         let names =
             scenario.nodes.iter().filter(|other| other.kind != NodeKind::Switch || shares(&other.name));
-        names.map(|other| other.name.clone()).filter(|other| shares(other)).collect()
+        let nodes = names.map(|other| other.name.clone()).filter(|other| shares(other));
+        let here = self.of(node) == Some(self.engine);
+        let work = self.engine_work.iter().filter(|_| here).map(|work| (*work).to_owned());
+        nodes.chain(work).collect()
     }
 
     /// Steers the receive work of `interfaces`, all of `node` in `namespace`, to the node's processor.
@@ -74,9 +88,18 @@ impl Placement {
         home: &Home,
         namespace: &Namespace,
         node: &str,
+        interfaces: impl Iterator<Item = &'a String>,
+    ) -> Result<()> {
+        self.of(node).map_or(Ok(()), |processor| Self::steer_to(processor, home, namespace, interfaces))
+    }
+
+    /// Steers the receive work of `interfaces` of `namespace` to `processor`.
+    pub fn steer_to<'a>(
+        processor: usize,
+        home: &Home,
+        namespace: &Namespace,
         mut interfaces: impl Iterator<Item = &'a String>,
     ) -> Result<()> {
-        let Some(processor) = self.of(node) else { return Ok(()) };
         let mask = mask_text(processor);
         home.visit(namespace, || {
             // Only a sysfs mounted from within the namespace shows the namespace's interfaces.
@@ -89,6 +112,23 @@ impl Placement {
             umount2("/sys", MntFlags::MNT_DETACH).context("unmounting /sys")?;
             steered
         })
+    }
+}
+
+/// What the engine's own threads have to do for `scenario` while traffic goes.
+fn engine_work(scenario: &Scenario) -> Vec<&'static str> {
+    let work = [
+        ("delay line", scenario.links.iter().any(delay_line::is_needed)),
+        ("packet counter", scenario.measurement.packet_sizes),
+    ];
+    work.into_iter().filter(|(_, there)| *there).map(|(name, _)| name).collect()
+}
+
+/// Keeps the calling thread to `processor`; where that is refused the scheduler chooses.
+pub fn keep_to(processor: usize) {
+    let mut set = CpuSet::new();
+    if set.set(processor).is_ok() {
+        let _ = sched_setaffinity(Pid::from_raw(0), &set);
     }
 }
 

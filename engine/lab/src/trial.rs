@@ -46,11 +46,13 @@ pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
     findings.path_mtus(&mut agents, scenario, cookie)?;
     let ready = prepare(&mut agents, scenario, cookie, &mut findings)?;
     let before = network.counters()?;
+    let (refused, counted) = (network.refused()?, network.host_counters(home, scenario)?);
     phases.checks_ns = lap();
 
     let part_of_trial: Vec<u32> = agents.processes().chain([std::process::id()]).collect();
     let bystanders = Census::take(&part_of_trial);
     let clock = clock_offset_ns()?;
+    network.arm()?;
     let idle = processors::read()?;
     let flows = drive(&mut agents, scenario, &ready, &mut findings)?;
     let busy = processors::read()?;
@@ -58,8 +60,13 @@ pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
     findings.clock(clock_offset_ns()? - clock);
     phases.traffic_ns = lap();
 
-    let ends = difference(network.counters()?, &before);
+    let ends: Vec<EndCounters> = network.counters()?.into_iter().map(|end| end.since(&before)).collect();
     findings.drops(scenario, &ends);
+    findings.refused(&refused, &network.refused()?);
+    findings.host_counters(scenario, &counted, &network.host_counters(home, scenario)?);
+    for (link, carried) in network.carried()? {
+        findings.delay_line(link, carried);
+    }
     let use_of = usage(&idle, &busy);
     for (processor, spent) in &use_of {
         findings.processor(&processor_object(scenario, placement.as_ref().ok(), *processor), *spent);
@@ -160,18 +167,6 @@ fn clock_offset_ns() -> Result<i64> {
         Ok(time.tv_sec() * 1_000_000_000 + time.tv_nsec())
     };
     Ok(read(ClockId::CLOCK_REALTIME)? - read(ClockId::CLOCK_MONOTONIC)?)
-}
-
-fn difference(mut after: Vec<EndCounters>, before: &[EndCounters]) -> Vec<EndCounters> {
-    for end in &mut after {
-        let same = |other: &&EndCounters| other.node == end.node && other.interface == end.interface;
-        if let Some(earlier) = before.iter().find(same) {
-            end.counters.wire_bytes = end.counters.wire_bytes.saturating_sub(earlier.counters.wire_bytes);
-            end.counters.packets = end.counters.packets.saturating_sub(earlier.counters.packets);
-            end.counters.drops = end.counters.drops.saturating_sub(earlier.counters.drops);
-        }
-    }
-    after
 }
 
 fn end_record(end: EndCounters) -> EndRecord {

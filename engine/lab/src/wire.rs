@@ -12,7 +12,7 @@
 //! smaller link on one's way), bundles are kept to one segment.
 
 use nettrial_routing::{Paths, address_of};
-use nettrial_scenario::{Flow, Node, NodeKind, Offloads, Rate, Scenario};
+use nettrial_scenario::{Flow, Node, NodeKind, Offloads, Rate, Scenario, Transport};
 
 /// Preamble 8, frame check sequence 4, inter-frame gap 12.
 const OVERHEAD_BYTES: u64 = 24;
@@ -22,6 +22,8 @@ const MINIMUM_BYTES: u64 = 84;
 const ETHERNET_HEADER_BYTES: u64 = 14;
 /// Bytes of a TCP header without options (RFC 9293 section 3.1).
 pub const TCP_HEADER_BYTES: u64 = 20;
+/// Bytes of a UDP header (RFC 768).
+const UDP_HEADER_BYTES: u64 = 8;
 /// Bytes the timestamps option takes, padding included (RFC 7323 appendix A).
 const TIMESTAMPS_BYTES: u64 = 12;
 /// The largest bundle the kernel makes by default (GSO_LEGACY_MAX_SIZE), with its Ethernet header.
@@ -135,22 +137,43 @@ impl Wire {
     }
 }
 
-/// Bytes of the IP and TCP headers of a full segment of `flow`, options included.
-pub fn segment_headers(scenario: &Scenario, flow: &Flow) -> u64 {
+/// Bytes of the IP and TCP headers of a full segment of `flow`, options included; `None` where they are
+/// not always as many: with MPTCP, whose options differ from segment to segment (RFC 8684 section 3.3).
+pub fn segment_headers(scenario: &Scenario, flow: &Flow) -> Option<u64> {
+    if flow.transport != Transport::Tcp {
+        return None;
+    }
     let timestamps =
         [&flow.from, &flow.to].iter().all(|host| scenario.stack(host).is_some_and(|stack| stack.timestamps));
     let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
-    flow.ip.header_bytes() + TCP_HEADER_BYTES + options
+    Some(flow.ip.header_bytes() + TCP_HEADER_BYTES + options)
 }
 
-/// The header bytes of a full segment of every flow that may pass `node`, Ethernet's included, if they are
-/// all the same.
+/// The header bytes of each packet of a bundle of `flow`, as [`segment_headers`] has them.
+fn bundle_headers(scenario: &Scenario, flow: &Flow) -> Option<u64> {
+    match flow.transport {
+        Transport::Udp => Some(flow.ip.header_bytes() + UDP_HEADER_BYTES),
+        _ => segment_headers(scenario, flow),
+    }
+}
+
+/// Whether the kernel bundles packets of `flow`: of TCP always, of UDP if the flow asks for it.
+fn makes_bundles(flow: &Flow) -> bool {
+    match flow.transport {
+        Transport::Tcp | Transport::Mptcp => true,
+        Transport::Udp => flow.socket.udp_gso,
+        Transport::Icmp => false,
+    }
+}
+
+/// The header bytes of every bundle's packets that may pass `node`, Ethernet's included, if they are all
+/// the same.
 fn common_headers(scenario: &Scenario, node: &Node) -> Option<u64> {
     let passes = |flow: &&Flow| node.kind != NodeKind::Host || flow.from == node.name || flow.to == node.name;
-    let flows = scenario.workload.iter().filter(passes);
-    let mut sizes = flows.map(|flow| ETHERNET_HEADER_BYTES + segment_headers(scenario, flow));
-    let first = sizes.next()?;
-    sizes.all(|size| size == first).then_some(first)
+    let flows = scenario.workload.iter().filter(passes).filter(|flow| makes_bundles(flow));
+    let mut sizes = flows.map(|flow| bundle_headers(scenario, flow));
+    let first = sizes.next()??;
+    sizes.all(|size| size == Some(first)).then_some(ETHERNET_HEADER_BYTES + first)
 }
 
 /// The path MTU of every flow of the host `node`, towards its other end, if they are all the same.

@@ -1,0 +1,76 @@
+//! Whether a connection is as the kernel should have set it up.
+
+use super::Findings;
+use crate::agents::Agents;
+use crate::wire::{TCP_HEADER_BYTES, segment_headers};
+use anyhow::{Result, bail};
+use nettrial_routing::Paths;
+use nettrial_scenario::{Flow, Scenario};
+use nettrial_traffic::{Command, Reply, Side};
+use std::net::{IpAddr, SocketAddr};
+
+impl Findings {
+    /// Verifies a connection of `flow` as the kernel set it up.
+    pub fn connection(
+        &mut self,
+        agents: &mut Agents,
+        scenario: &Scenario,
+        flow: &Flow,
+        side: &Side,
+        destination: SocketAddr,
+    ) -> Result<()> {
+        let command = Command::Inspect { side: side.clone(), destination };
+        let Reply::Inspected(found) = agents.ask(&flow.from, command)? else {
+            bail!("the agent of {} did not say how the connection was set up", flow.from);
+        };
+        let object = format!("flow {}", flow.name);
+        self.compare(
+            "congestion_control",
+            &object,
+            side.congestion_control.clone(),
+            found.congestion_control,
+            "the flow is not controlled as the stack says",
+        );
+        self.compare(
+            "tcp_options",
+            &object,
+            expected_options(scenario, flow).join(", "),
+            found.options.join(", "),
+            "the two stacks do not work together as their settings say",
+        );
+        if let Some(expected) = expected_mss(scenario, flow, destination.ip()) {
+            self.compare(
+                "mss",
+                &object,
+                format!("{expected} B"),
+                format!("{} B", found.mss_bytes),
+                "segments are not of the size that the MTU implies",
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The TCP options that both hosts of `flow` offer.
+fn expected_options(scenario: &Scenario, flow: &Flow) -> Vec<&'static str> {
+    let (Some(from), Some(to)) = (scenario.stack(&flow.from), scenario.stack(&flow.to)) else {
+        return Vec::new();
+    };
+    let options = [
+        ("timestamps", from.timestamps && to.timestamps),
+        ("sack", from.sack && to.sack),
+        ("window_scaling", from.window_scaling && to.window_scaling),
+    ];
+    options.into_iter().filter(|(_, both)| *both).map(|(name, _)| name).collect()
+}
+
+/// The payload of a full segment that the path's MTU, the two stacks (RFC 9293 section 3.7.1) and the
+/// flow's own limit imply; `None` for MPTCP, whose options take up more or less of it. Options are taken
+/// off either (RFC 6691).
+fn expected_mss(scenario: &Scenario, flow: &Flow, destination: IpAddr) -> Option<u64> {
+    let mtu = Paths::new(scenario).path_mtu(&flow.from, destination)?;
+    let headers = segment_headers(scenario, flow)?;
+    let options = headers.checked_sub(flow.ip.header_bytes() + TCP_HEADER_BYTES)?;
+    let implied = mtu.checked_sub(headers)?;
+    Some(flow.socket.mss.map_or(implied, |limit| limit.0.saturating_sub(options).min(implied)))
+}

@@ -1,0 +1,97 @@
+//! Whether links carried what they were given.
+
+use super::Findings;
+use crate::delay_line::{Carried, LATE_NS};
+use crate::network::{EndCounters, Refused};
+use nettrial_scenario::{Check, QueueDrops, Scenario};
+
+/// This share of a delay line's frames may leave late.
+const LATE_SHARE: f64 = 0.01;
+
+impl Findings {
+    /// Warns of drops in queues that were not meant to overflow.
+    pub fn drops(&mut self, scenario: &Scenario, ends: &[EndCounters]) {
+        if scenario.measurement.queue_drops == QueueDrops::Allowed {
+            return;
+        }
+        for end in ends.iter().filter(|end| end.counters.drops > 0) {
+            self.warn(
+                "queue_drops",
+                &format!("{} of {}", end.interface, end.node),
+                format!("its queue dropped {} frames", end.counters.drops),
+                "the flow was slowed by loss that the study does not mean to have",
+            );
+        }
+    }
+
+    /// Warns of frames that a link's far end could not take, though nothing of the scenario says so.
+    pub fn refused(&mut self, before: &[Refused], after: &[Refused]) {
+        for (earlier, end) in before.iter().zip(after) {
+            let frames = end.frames_pkts.saturating_sub(earlier.frames_pkts);
+            if frames > 0 {
+                self.warn(
+                    "link_drops",
+                    &format!("{} of {}", end.interface, end.node),
+                    format!("the far end's kernel could not take {frames} frames"),
+                    "the machine lost them, not the network: lower the rate, or spread the flows",
+                );
+            }
+        }
+    }
+
+    /// Verifies that the delay line of `link` carried what it was given, in time.
+    pub fn delay_line(&mut self, link: &str, carried: Carried) {
+        let Carried { passed_pkts, late_pkts, lost_pkts } = carried;
+        let late_ms = LATE_NS as f64 / 1e6;
+        let is_late = late_pkts as f64 > passed_pkts as f64 * LATE_SHARE;
+        self.checks.push(Check {
+            name: "delay_line".into(),
+            object: link.into(),
+            expected: format!("0 lost, at most {}% more than {late_ms} ms late", LATE_SHARE * 100.0),
+            found: format!("{lost_pkts} lost, {late_pkts} of {passed_pkts} late"),
+            passed: lost_pkts == 0 && !is_late,
+        });
+        if lost_pkts > 0 {
+            self.warn(
+                "delay_line",
+                link,
+                format!("the delay line could not carry {lost_pkts} frames"),
+                "there was more loss than the study asks for: lower the rate",
+            );
+        }
+        if is_late {
+            self.warn(
+                "delay_line",
+                link,
+                format!("{late_pkts} of {passed_pkts} frames left more than {late_ms} ms late"),
+                "the delay was longer than the study says: stop other work on the machine, or lower the rate",
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_line_that_loses_frames_or_is_late_is_warned_of() {
+        let warned = |late_pkts, lost_pkts| {
+            let mut findings = Findings::default();
+            findings.delay_line("link a - b", Carried { passed_pkts: 1000, late_pkts, lost_pkts });
+            assert_eq!(findings.checks[0].passed, findings.warnings.is_empty());
+            findings.warnings.len()
+        };
+        assert_eq!([warned(10, 0), warned(11, 0), warned(0, 1), warned(11, 1)], [0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn frames_lost_during_the_traffic_are_warned_of_and_earlier_ones_are_not() {
+        let end = |frames_pkts| Refused { node: "a".into(), interface: "eth0".into(), frames_pkts };
+        let mut findings = Findings::default();
+        findings.refused(&[end(3)], &[end(3)]);
+        assert!(findings.warnings.is_empty());
+        findings.refused(&[end(3)], &[end(8)]);
+        assert!(findings.warnings[0].message.contains("5 frames"));
+    }
+}

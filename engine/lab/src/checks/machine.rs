@@ -1,0 +1,107 @@
+//! Whether the machine itself was in the way.
+
+use super::Findings;
+use crate::processors::Use;
+use nettrial_scenario::Check;
+
+/// Above this share of its time in use a processor, not the network, may set the pace.
+const SATURATED_PERCENT: f64 = 95.0;
+/// Above this share taken by the hypervisor, figures depend on the neighbours.
+const STEAL_PERCENT: f64 = 2.0;
+/// Other processes may use this share of one processor.
+const BYSTANDER_PERCENT: f64 = 5.0;
+/// The wall clock may drift this far from the monotonic clock over a trial.
+const CLOCK_STEP_NS: i64 = 1_000_000;
+
+impl Findings {
+    /// Warns of a processor that was in use all the time, or taken by the hypervisor.
+    pub fn processor(&mut self, object: &str, spent: Use) {
+        if spent.busy_percent > SATURATED_PERCENT {
+            self.warn(
+                "processor_saturated",
+                object,
+                format!("in use {:.0}% of the time", spent.busy_percent),
+                "throughput and round-trip time may be the processor's and not the network's",
+            );
+        }
+        if spent.steal_percent > STEAL_PERCENT {
+            self.warn(
+                "steal_time",
+                object,
+                format!("the hypervisor took {:.1}% of its time", spent.steal_percent),
+                "other machines on the same hardware are in the figures",
+            );
+        }
+    }
+
+    /// Warns of other processes that used `percent` of one processor while traffic went.
+    pub fn bystanders(&mut self, percent: f64) {
+        if percent > BYSTANDER_PERCENT {
+            self.warn(
+                "other_work",
+                "the machine",
+                format!("other processes used {percent:.0}% of a processor"),
+                "their work is in the processor time of the hosts, and may have slowed the traffic: run on a \
+                 machine that does nothing else",
+            );
+        }
+    }
+
+    /// Verifies that the wall clock was not set while the traffic went: `drift_ns` is how far it moved
+    /// against the monotonic clock.
+    pub fn clock(&mut self, drift_ns: i64) {
+        let passed = drift_ns.abs() <= CLOCK_STEP_NS;
+        self.checks.push(Check {
+            name: "clock".into(),
+            object: "the machine".into(),
+            expected: format!("within {} us", CLOCK_STEP_NS / 1000),
+            found: format!("moved {} us", drift_ns / 1000),
+            passed,
+        });
+        if !passed {
+            self.warn(
+                "clock_step",
+                "the machine",
+                format!("the wall clock moved by {} ms against the monotonic clock", drift_ns / 1_000_000),
+                "the record's date may be wrong, and timers may have fired late or early",
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(findings: &Findings) -> Vec<&str> {
+        findings.warnings.iter().map(|warning| warning.code.as_str()).collect()
+    }
+
+    #[test]
+    fn a_processor_that_is_always_in_use_or_taken_away_is_warned_of() {
+        let mut findings = Findings::default();
+        findings.processor("processor 0", Use { busy_ns: 0, busy_percent: 94.0, steal_percent: 1.0 });
+        assert!(findings.warnings.is_empty());
+        findings.processor("processor 0", Use { busy_ns: 0, busy_percent: 99.0, steal_percent: 5.0 });
+        assert_eq!(codes(&findings), ["processor_saturated", "steal_time"]);
+    }
+
+    #[test]
+    fn other_work_on_the_machine_is_warned_of() {
+        let mut findings = Findings::default();
+        findings.bystanders(4.0);
+        assert!(findings.warnings.is_empty());
+        findings.bystanders(40.0);
+        assert_eq!(codes(&findings), ["other_work"]);
+        assert_eq!(findings.warnings[0].message, "other processes used 40% of a processor");
+    }
+
+    #[test]
+    fn a_step_of_the_wall_clock_in_either_direction_is_warned_of() {
+        let mut findings = Findings::default();
+        findings.clock(900_000);
+        assert!(findings.warnings.is_empty());
+        findings.clock(-2_000_000);
+        assert_eq!(codes(&findings), ["clock_step"]);
+    }
+}

@@ -1,0 +1,168 @@
+//! Delay, jitter, loss, duplication and reordering on a link, in user space.
+//!
+//! ```text
+//! A ─ shaper, queue ─ veth ─> near │ ring ─> fate ─> hold ─> outlet │ far ─ veth ─> B     and back
+//!     the node's own                 a namespace of the lines' own
+//! ```
+//!
+//! A link with any of these is two veth pairs, and a thread for each direction moves the frames between
+//! them as they are: addresses, checksums still to be made and bundles still to be cut included. Its
+//! rate and queue are at A's and B's own interfaces, before the line. It is used everywhere, also where
+//! the kernel has netem: one behaviour on every machine, without a module, without root, and with the
+//! same fate for the same frame in every run.
+//!
+//! A frame leaves at its arrival, by the kernel's time stamp, plus the delay and what its fate adds. The
+//! thread sleeps until shortly before and watches the clock for the rest. Frames that leave late, or that
+//! the line itself could not carry, are counted, and end up in the record as a warning.
+//!
+//! The delay is always there. Loss and the rest begin when the line is armed, which is when the traffic
+//! starts: the checks before it see the path and not chance. Frames are numbered from there.
+
+mod fate;
+mod hold;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+use crate::packet_socket::{Intake, Outlet, Ring, overflow};
+use crate::processors;
+use anyhow::{Context, Result};
+use fate::Fates;
+use nettrial_scenario::{Link, Rate};
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::sys::prctl;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
+pub use worker::LATE_NS;
+use worker::{Switch, Tally, Worker};
+
+/// Bytes of a ring: at the least, and at the most.
+const RING_BYTES: std::ops::RangeInclusive<u64> = (2 << 20)..=(16 << 20);
+/// For how long a ring holds what a link carries, between these bounds.
+const RING_NS: u64 = 40_000_000;
+
+/// A link's line, which moves frames as long as this value lives.
+pub struct DelayLine {
+    /// The link in words: its two nodes.
+    pub link: String,
+    switch: Arc<Switch>,
+    directions: Vec<Direction>,
+}
+
+struct Direction {
+    tally: Arc<Tally>,
+    ring: OwnedFd,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What a line has done since it was armed, both directions together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// Frames handed to the far end, copies counted.
+    pub passed_pkts: u64,
+    /// Those of them that left more than [`LATE_NS`] late.
+    pub late_pkts: u64,
+    /// Frames that the line itself could not carry.
+    pub lost_pkts: u64,
+}
+
+/// Whether `link` does anything that takes a delay line.
+pub fn is_needed(link: &Link) -> bool {
+    link.delay.0 > 0 || !link.impairment.is_none()
+}
+
+impl DelayLine {
+    /// The line of `link`, the scenario's number `number`, between two interfaces of the calling thread's
+    /// namespace, for frames of up to `largest_frame` bytes; its threads keep to `processor` if there is
+    /// one.
+    pub fn start(
+        link: &Link,
+        number: usize,
+        [near, far]: [i32; 2],
+        largest_frame: usize,
+        processor: Option<usize>,
+    ) -> Result<Self> {
+        let switch = Arc::new(Switch {
+            armed: AtomicBool::new(false),
+            stopped: AtomicBool::new(false),
+            wake: EventFd::from_flags(EfdFlags::EFD_CLOEXEC).context("making an event descriptor")?,
+        });
+        let name = format!("link {} - {}", link.ends[0].node, link.ends[1].node);
+        let mut line = Self { link: name, switch, directions: Vec::new() };
+        for (direction, (from, to)) in [(near, far), (far, near)].into_iter().enumerate() {
+            let slots = slots(link.rate, largest_frame);
+            let worker = Worker {
+                ring: Ring::open(from, Intake::Arriving, largest_frame, slots)?,
+                outlet: Outlet::open(to)?,
+                delay_ns: link.delay.0,
+                reordering_delay_ns: link.impairment.reordering_delay.0,
+                fates: Fates::new(link.impairment, number as u64, direction as u64),
+                switch: line.switch.clone(),
+                tally: Arc::default(),
+            };
+            let (tally, ring) = (worker.tally.clone(), worker.ring.socket()?);
+            let thread = std::thread::Builder::new().name("delay line".into()).spawn(move || {
+                prepare_thread(processor);
+                worker.run();
+            });
+            let thread = Some(thread.context("starting a thread for a delay line")?);
+            line.directions.push(Direction { tally, ring, thread });
+        }
+        Ok(line)
+    }
+
+    /// Begins with loss and the rest, and with counting.
+    pub fn arm(&self) -> Result<()> {
+        for direction in &self.directions {
+            // What is there so far is forgotten.
+            overflow(&direction.ring)?;
+        }
+        self.switch.armed.store(true, Relaxed);
+        Ok(())
+    }
+
+    /// What it has done since it was armed; asked for once.
+    pub fn carried(&self) -> Result<Carried> {
+        let mut sum = Carried::default();
+        for Direction { tally, ring, .. } in &self.directions {
+            sum.passed_pkts += tally.passed_pkts.load(Relaxed);
+            sum.late_pkts += tally.late_pkts.load(Relaxed);
+            sum.lost_pkts += tally.lost_pkts.load(Relaxed) + overflow(ring)?;
+        }
+        Ok(sum)
+    }
+}
+
+impl Drop for DelayLine {
+    fn drop(&mut self) {
+        self.switch.stopped.store(true, Relaxed);
+        // It cannot fail with a counter that is 0.
+        let _ = self.switch.wake.write(1);
+        for thread in self.directions.iter_mut().filter_map(|direction| direction.thread.take()) {
+            // A thread that panicked has told so on standard error.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn slots(rate: Option<Rate>, largest_frame: usize) -> usize {
+    let wanted = rate.map_or(u64::MAX, |rate| (rate.0 / 8).saturating_mul(RING_NS / 1_000_000) / 1000);
+    let bytes = wanted.clamp(*RING_BYTES.start(), *RING_BYTES.end());
+    usize::try_from(bytes).unwrap_or(usize::MAX) / largest_frame
+}
+
+/// Makes the calling thread as punctual as it may be. A wire waits for nobody: where the rights allow,
+/// its thread goes before all ordinary ones.
+fn prepare_thread(processor: Option<usize>) {
+    if let Some(processor) = processor {
+        processors::keep_to(processor);
+    }
+    // The least slack of its timers (PR_SET_TIMERSLACK(2const)); the default is 50 us.
+    let _ = prctl::set_timerslack(1);
+    let parameters = libc::sched_param { sched_priority: 1 };
+    // SAFETY: `parameters` is a readable structure of the type the call takes; 0 is the calling thread.
+    // A refusal leaves the thread an ordinary one.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
+}

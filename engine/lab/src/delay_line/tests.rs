@@ -1,0 +1,228 @@
+//! Known answers of the line itself: numbered frames in at one end, counted and timed at the other.
+
+use super::worker::{monotonic_ns, wall_offset_ns};
+use super::{Carried, DelayLine};
+use crate::netlink::Netlink;
+use crate::network::{up, veth};
+use crate::packet_socket::{Intake, OFFLOAD_HEADER_BYTES, Outlet, Ring};
+use crate::settings;
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+use nettrial_scenario::{Duration, End, Impairment, Link, Size};
+use std::collections::HashMap;
+use std::process::Command;
+use std::time::{Duration as Span, Instant};
+
+const INSIDE: &str = "NETTRIAL_TEST_NAMESPACE";
+const DESTINATION: [u8; 6] = [2, 0, 0, 0, 0, 9];
+/// IEEE Std 802's first EtherType for local experiments.
+const LOCAL_EXPERIMENT: [u8; 2] = [0x88, 0xb5];
+const ENDS: [i32; 4] = [101, 102, 103, 104];
+
+/// Whether this process is in a network namespace of its own, with all rights over it. If not, runs the
+/// test again in one, by itself.
+fn inside(test: &str) -> bool {
+    if std::env::var_os(INSIDE).is_some() {
+        return true;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--net"]).arg(std::env::current_exe().unwrap());
+    command.args(["--exact", &format!("delay_line::tests::{test}"), "--nocapture"]).env(INSIDE, "1");
+    let output = command.output().expect("unshare (util-linux) is there");
+    let text = String::from_utf8_lossy(&output.stderr);
+    if text.contains("unshare failed") && std::env::var_os("CI").is_none() {
+        eprintln!("not tested, for there is no namespace: {text}");
+        return false;
+    }
+    print!("{}", String::from_utf8_lossy(&output.stdout));
+    assert!(output.status.success(), "{}{text}", String::from_utf8_lossy(&output.stdout));
+    false
+}
+
+fn interface(index: i32) -> LinkMessage {
+    let mut message = LinkMessage::default();
+    message.header.index = index.unsigned_abs();
+    message.attributes = vec![LinkAttribute::IfName(format!("end{index}")), LinkAttribute::Mtu(65_535)];
+    message
+}
+
+/// Frames in at the first interface, a line between the two in the middle, frames out at the last.
+struct Bench {
+    line: DelayLine,
+    outlet: Outlet,
+    ring: Ring,
+}
+
+/// A frame that came out: its number, and how long it took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Arrival {
+    number: usize,
+    took_ns: u64,
+}
+
+impl Bench {
+    fn new(delay: Duration, impairment: Impairment) -> Self {
+        settings::write("net.ipv6.conf.default.disable_ipv6", "1").unwrap();
+        let mut netlink = Netlink::open().unwrap();
+        for pair in [[ENDS[0], ENDS[1]], [ENDS[2], ENDS[3]]] {
+            netlink.create(RouteNetlinkMessage::NewLink(veth(pair.map(interface))), "a pair").unwrap();
+        }
+        for index in ENDS {
+            netlink.change(RouteNetlinkMessage::SetLink(up(index)), "starting").unwrap();
+        }
+        netlink.flush().unwrap();
+        let end = |name: &str| End {
+            node: name.into(),
+            interface: "eth0".into(),
+            mtu: Size(1500),
+            addresses: Vec::new(),
+        };
+        let link = Link { ends: [end("a"), end("b")], rate: None, delay, queue: None, impairment };
+        // Room for all that a test sends: what is missing was lost by the line.
+        let ring = Ring::open(ENDS[3], Intake::Arriving, 1514, 60_000).unwrap();
+        let line = DelayLine::start(&link, 0, [ENDS[1], ENDS[2]], 1514, None).unwrap();
+        Self { line, outlet: Outlet::open(ENDS[0]).unwrap(), ring }
+    }
+
+    /// Sends `count` frames, `gap` apart, and gives what came out, in its order.
+    fn pass(&mut self, count: usize, gap: Span) -> Vec<Arrival> {
+        let offset = wall_offset_ns();
+        let mut sent = Vec::with_capacity(count);
+        let begin = Instant::now();
+        for number in 0..count {
+            let mut frame = vec![0; OFFLOAD_HEADER_BYTES];
+            frame.extend(DESTINATION.iter().chain(&DESTINATION).chain(&LOCAL_EXPERIMENT));
+            frame.extend(number.to_ne_bytes());
+            frame.resize(OFFLOAD_HEADER_BYTES + 100, 0);
+            while begin.elapsed() < gap * u32::try_from(number).unwrap() {
+                std::thread::yield_now();
+            }
+            sent.push(monotonic_ns());
+            assert_eq!(self.outlet.send(std::iter::once(frame.as_slice())), 0);
+        }
+        std::thread::sleep(Span::from_millis(300));
+        let mut arrivals = Vec::new();
+        while let Some(slot) = self.ring.peek() {
+            let at = OFFLOAD_HEADER_BYTES + 14;
+            let number = usize::from_ne_bytes(slot.bytes[at..at + 8].try_into().unwrap());
+            assert_eq!(slot.length, 100);
+            arrivals.push(Arrival { number, took_ns: slot.arrived_unix_ns - offset - sent[number] });
+            self.ring.release();
+        }
+        arrivals
+    }
+}
+
+fn numbers(arrivals: &[Arrival]) -> Vec<usize> {
+    arrivals.iter().map(|arrival| arrival.number).collect()
+}
+
+/// Whether `count` of `trials` fits the probability, within 3.29 standard deviations (99.9%). The fates
+/// are drawn from a seed, so what fits once fits always.
+fn fits(count: usize, trials: usize, probability: f64) -> bool {
+    let mean = trials as f64 * probability;
+    (count as f64 - mean).abs() <= 3.29 * (mean * (1.0 - probability)).sqrt()
+}
+
+const FRAMES: usize = 20_000;
+const GAP: Span = Span::from_micros(15);
+
+#[test]
+fn every_frame_arrives_once_in_order_and_no_sooner_than_the_delay() {
+    if !inside("every_frame_arrives_once_in_order_and_no_sooner_than_the_delay") {
+        return;
+    }
+    let mut bench = Bench::new(Duration(5_000_000), Impairment::default());
+    bench.line.arm().unwrap();
+    let arrivals = bench.pass(FRAMES, GAP);
+    assert_eq!(numbers(&arrivals), (0..FRAMES).collect::<Vec<_>>());
+    let mut took: Vec<u64> = arrivals.iter().map(|arrival| arrival.took_ns).collect();
+    took.sort_unstable();
+    assert!(took[0] >= 5_000_000, "{} ns", took[0]);
+    println!("added to 5 ms, us: {:?}", [0.5, 0.9, 0.99, 0.999].map(|share| quantile(&took, share) - 5000.0));
+    // Half of them are close, however busy the machine.
+    assert!(took[FRAMES / 2] < 5_500_000, "{} ns", took[FRAMES / 2]);
+    let Carried { passed_pkts, lost_pkts, .. } = bench.line.carried().unwrap();
+    assert_eq!((passed_pkts, lost_pkts), (FRAMES as u64, 0));
+}
+
+fn quantile(sorted_ns: &[u64], share: f64) -> f64 {
+    sorted_ns[(sorted_ns.len() as f64 * share) as usize] as f64 / 1e3
+}
+
+#[test]
+fn loss_is_as_set_and_begins_when_armed() {
+    if !inside("loss_is_as_set_and_begins_when_armed") {
+        return;
+    }
+    let mut bench = Bench::new(Duration(1_000_000), Impairment { loss: 0.02, seed: 1, ..Default::default() });
+    assert_eq!(numbers(&bench.pass(2_000, GAP)), (0..2_000).collect::<Vec<_>>());
+    bench.line.arm().unwrap();
+    let first = numbers(&bench.pass(FRAMES, GAP));
+    assert!(fits(FRAMES - first.len(), FRAMES, 0.02), "{} arrived", first.len());
+    assert!(first.is_sorted());
+    assert_eq!(bench.line.carried().unwrap().lost_pkts, 0);
+}
+
+#[test]
+fn duplicates_are_as_set_and_follow_their_frame() {
+    if !inside("duplicates_are_as_set_and_follow_their_frame") {
+        return;
+    }
+    let impairment = Impairment { duplication: 0.05, seed: 2, ..Default::default() };
+    let mut bench = Bench::new(Duration(1_000_000), impairment);
+    bench.line.arm().unwrap();
+    let arrivals = numbers(&bench.pass(FRAMES, GAP));
+    let mut counts: HashMap<usize, usize> = HashMap::new();
+    arrivals.iter().for_each(|number| *counts.entry(*number).or_default() += 1);
+    assert_eq!(counts.len(), FRAMES);
+    assert!(counts.values().all(|count| *count <= 2));
+    assert!(fits(arrivals.len() - FRAMES, FRAMES, 0.05), "{} arrived", arrivals.len());
+    assert!(arrivals.is_sorted());
+}
+
+#[test]
+fn frames_held_back_are_as_many_as_set_and_are_overtaken() {
+    if !inside("frames_held_back_are_as_many_as_set_and_are_overtaken") {
+        return;
+    }
+    let impairment =
+        Impairment { reordering: 0.03, reordering_delay: Duration(3_000_000), seed: 3, ..Default::default() };
+    let mut bench = Bench::new(Duration(2_000_000), impairment);
+    bench.line.arm().unwrap();
+    let arrivals = bench.pass(FRAMES, GAP);
+    assert_eq!(arrivals.len(), FRAMES);
+    // RFC 4737 section 3.3: a frame is reordered if one sent later came before it.
+    let (mut latest, mut reordered) = (0, Vec::new());
+    for arrival in &arrivals {
+        if arrival.number < latest {
+            reordered.push(arrival);
+        }
+        latest = latest.max(arrival.number);
+    }
+    assert!(fits(reordered.len(), FRAMES, 0.03), "{} were reordered", reordered.len());
+    assert!(reordered.iter().all(|arrival| arrival.took_ns >= 5_000_000));
+}
+
+#[test]
+fn jitter_is_even_between_the_delay_and_so_much_more() {
+    if !inside("jitter_is_even_between_the_delay_and_so_much_more") {
+        return;
+    }
+    let impairment = Impairment { jitter: Duration(4_000_000), seed: 4, ..Default::default() };
+    let mut bench = Bench::new(Duration(2_000_000), impairment);
+    bench.line.arm().unwrap();
+    // Farther apart than the jitter, so that keeping the order changes no frame's delay.
+    let arrivals = bench.pass(400, Span::from_millis(5));
+    assert_eq!(numbers(&arrivals), (0..400).collect::<Vec<_>>());
+    let fates = super::Fates::new(impairment, 0, 0);
+    let late = |arrival: &Arrival| arrival.took_ns - 2_000_000 - fates.of(arrival.number as u64).jitter_ns;
+    let mut added: Vec<u64> = arrivals.iter().map(late).collect();
+    added.sort_unstable();
+    assert!(added[200] < 500_000, "{} ns", added[200]);
+    // The drawn jitter itself is even: Kolmogorov and Smirnov's distance, 99.9%.
+    let mut drawn: Vec<u64> = (0..400).map(|number| fates.of(number).jitter_ns).collect();
+    drawn.sort_unstable();
+    let distance = |(rank, value): (usize, &u64)| (*value as f64 / 4e6 - rank as f64 / 400.0).abs();
+    assert!(drawn.iter().enumerate().map(distance).fold(0.0, f64::max) < 1.95 / 20.0);
+}

@@ -1,0 +1,192 @@
+//! The thread that moves one direction's frames.
+
+use super::fate::{Fate, Fates};
+use super::hold::Hold;
+use crate::packet_socket::{BATCH, Outlet, Ring};
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::eventfd::EventFd;
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+/// A sleep ends this long before a frame is due, and the rest of the time is watched: a virtual machine
+/// serves a timer some 40 us late.
+const EARLY_NS: u64 = 50_000;
+/// The longest sleep while frames are on their way, so that new ones do not fill the ring.
+const DOZE_NS: u64 = 1_000_000;
+/// Frames taken from the ring before it is looked again whether one is due.
+const INTAKE: usize = 4 * BATCH;
+/// Bytes of the frames that may be on their way: 10 Gbit/s for 200 ms.
+const HOLD_BYTES: usize = 256 << 20;
+/// A frame that leaves this much later than it should is late.
+pub const LATE_NS: u64 = 500_000;
+
+/// What one direction has done since it was armed.
+#[derive(Default)]
+pub struct Tally {
+    /// Frames handed to the far end, copies counted.
+    pub passed_pkts: AtomicU64,
+    /// Those that left more than [`LATE_NS`] late.
+    pub late_pkts: AtomicU64,
+    /// Frames that the line itself could not carry.
+    pub lost_pkts: AtomicU64,
+}
+
+/// One direction of a link: what comes in at one end, and goes out at the other.
+pub struct Worker {
+    pub ring: Ring,
+    pub outlet: Outlet,
+    pub delay_ns: u64,
+    pub reordering_delay_ns: u64,
+    pub fates: Fates,
+    pub switch: Arc<Switch>,
+    pub tally: Arc<Tally>,
+}
+
+/// What tells a line's workers what to do.
+pub struct Switch {
+    /// Whether frames are impaired and counted.
+    pub armed: AtomicBool,
+    /// Whether the workers are to end.
+    pub stopped: AtomicBool,
+    /// Written to wake them for it.
+    pub wake: EventFd,
+}
+
+/// What a worker keeps from one round to the next.
+#[derive(Default)]
+struct State {
+    hold: Hold,
+    /// Frames seen since the line was armed.
+    number: u64,
+    /// Until when all that had arrived was taken.
+    taken_ns: u64,
+    batch: Vec<(u64, Vec<u8>)>,
+}
+
+impl Worker {
+    /// Moves frames until the line is stopped.
+    pub fn run(mut self) {
+        let mut state = State::default();
+        while !self.switch.stopped.load(Relaxed) {
+            self.take(&mut state);
+            self.send_due(&mut state);
+            self.rest(&state);
+        }
+    }
+
+    /// Takes what has arrived into the hold.
+    fn take(&mut self, state: &mut State) {
+        if self.ring.peek().is_none() {
+            state.taken_ns = monotonic_ns();
+            return;
+        }
+        let (begin, offset) = (monotonic_ns(), wall_offset_ns());
+        let armed = self.switch.armed.load(Relaxed);
+        for taken in 0..=INTAKE {
+            let Some(slot) = self.ring.peek() else {
+                state.taken_ns = begin;
+                break;
+            };
+            if taken == INTAKE {
+                break;
+            }
+            // The wall clock may be set meanwhile: the time is kept within what is known of it.
+            let arrived = slot.arrived_unix_ns.saturating_sub(offset).clamp(state.taken_ns, monotonic_ns());
+            let mut fate = Fate::default();
+            if armed {
+                fate = self.fates.of(state.number);
+                state.number += 1;
+            }
+            if !slot.whole || state.hold.bytes() > HOLD_BYTES {
+                self.tally.lost_pkts.fetch_add(1, Relaxed);
+            } else if !fate.lost {
+                let due = arrived + self.delay_ns + fate.jitter_ns;
+                for _ in 0..=u8::from(fate.duplicated) {
+                    if fate.held_back {
+                        state.hold.push_held_back(due + self.reordering_delay_ns, slot.bytes);
+                    } else {
+                        state.hold.push(due, slot.bytes);
+                    }
+                }
+            }
+            self.ring.release();
+        }
+    }
+
+    /// Sends what is due, a batch at a time.
+    fn send_due(&mut self, state: &mut State) {
+        loop {
+            let now = monotonic_ns();
+            let State { hold, batch, .. } = state;
+            batch.extend(std::iter::from_fn(|| hold.pop(now)).take(BATCH));
+            if batch.is_empty() {
+                return;
+            }
+            let refused = self.outlet.send(batch.iter().map(|(_, frame)| frame.as_slice()));
+            let sent = monotonic_ns();
+            if self.switch.armed.load(Relaxed) {
+                let late = batch.iter().filter(|(due, _)| sent > due + LATE_NS).count();
+                self.tally.late_pkts.fetch_add(late as u64, Relaxed);
+                self.tally.lost_pkts.fetch_add(refused, Relaxed);
+                self.tally.passed_pkts.fetch_add(batch.len() as u64 - refused, Relaxed);
+            }
+            batch.drain(..).for_each(|(_, frame)| hold.recycle(frame));
+        }
+    }
+
+    /// Sleeps until shortly before the next frame is due, or until one comes if none is on its way.
+    fn rest(&self, state: &State) {
+        let wake = PollFd::new(self.switch.wake.as_fd(), PollFlags::POLLIN);
+        let waited = match state.hold.next_due_ns() {
+            None => {
+                let ring = PollFd::new(self.ring.as_fd(), PollFlags::POLLIN);
+                ppoll(&mut [wake, ring], None, None)
+            }
+            Some(due) => {
+                let left = due.saturating_sub(monotonic_ns());
+                let sleep = left.saturating_sub(EARLY_NS).min(DOZE_NS);
+                if sleep == 0 {
+                    std::hint::spin_loop();
+                    return;
+                }
+                let sleep = TimeSpec::from_duration(Duration::from_nanos(sleep));
+                ppoll(&mut [wake], Some(sleep), None)
+            }
+        };
+        // An interrupted sleep is a short one.
+        let _ = waited;
+    }
+}
+
+/// The monotonic clock.
+pub fn monotonic_ns() -> u64 {
+    read_ns(ClockId::CLOCK_MONOTONIC)
+}
+
+/// The wall clock less the monotonic clock, to within a microsecond unless the thread is interrupted
+/// again and again.
+pub fn wall_offset_ns() -> u64 {
+    let read = || {
+        let before = monotonic_ns();
+        let wall = read_ns(ClockId::CLOCK_REALTIME);
+        let apart = monotonic_ns() - before;
+        (apart, wall.saturating_sub(before + apart / 2))
+    };
+    let mut best = read();
+    for _ in 0..10 {
+        if best.0 < 1_000 {
+            break;
+        }
+        best = best.min(read());
+    }
+    best.1
+}
+
+fn read_ns(clock: ClockId) -> u64 {
+    let time = clock_gettime(clock).expect("the kernel has both clocks");
+    u64::try_from(time.tv_sec()).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec()).unwrap_or(0)
+}

@@ -1,0 +1,80 @@
+//! What a network's interfaces have counted.
+
+use super::Network;
+use crate::queue;
+use anyhow::Result;
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+
+/// What one interface's queue has passed and dropped.
+pub struct EndCounters {
+    /// The node that sends.
+    pub node: String,
+    /// Its interface.
+    pub interface: String,
+    /// Since the interface was made.
+    pub counters: queue::Counters,
+}
+
+impl EndCounters {
+    /// What was counted since `before`.
+    pub fn since(mut self, before: &[Self]) -> Self {
+        let same = |other: &&Self| other.node == self.node && other.interface == self.interface;
+        if let Some(earlier) = before.iter().find(same) {
+            let (now, then) = (&mut self.counters, &earlier.counters);
+            now.wire_bytes = now.wire_bytes.saturating_sub(then.wire_bytes);
+            now.packets = now.packets.saturating_sub(then.packets);
+            now.drops = now.drops.saturating_sub(then.drops);
+        }
+        self
+    }
+}
+
+/// Frames that an interface sent and that its far end could not take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// The node that sent.
+    pub node: String,
+    /// Its interface.
+    pub interface: String,
+    /// Since the interface was made.
+    pub frames_pkts: u64,
+}
+
+impl Network {
+    /// The counters of every shaped interface.
+    pub fn counters(&mut self) -> Result<Vec<EndCounters>> {
+        let mut all = Vec::new();
+        for node in &mut self.nodes {
+            for (index, counters) in queue::counters(&mut node.netlink)? {
+                if let Some((interface, _)) = node.interfaces.iter().find(|(_, known)| *known == index) {
+                    all.push(EndCounters { node: node.name.clone(), interface: interface.clone(), counters });
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// What every interface sent and its far end could not take (its kernel's receive queue was full): a
+    /// veth counts that as dropped by the sender (drivers/net/veth.c, veth_xmit). A qdisc's drops are not
+    /// in it.
+    pub fn refused(&mut self) -> Result<Vec<Refused>> {
+        let mut all = Vec::new();
+        for node in &mut self.nodes {
+            for answer in node.netlink.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))? {
+                let RouteNetlinkMessage::NewLink(message) = answer else { continue };
+                let index = i32::try_from(message.header.index)?;
+                let known = node.interfaces.iter().find(|(_, known)| *known == index);
+                let dropped = message.attributes.iter().find_map(|attribute| match attribute {
+                    LinkAttribute::Stats64(statistics) => Some(statistics.tx_dropped),
+                    _ => None,
+                });
+                if let (Some((interface, _)), Some(frames_pkts)) = (known, dropped) {
+                    let (node, interface) = (node.name.clone(), interface.clone());
+                    all.push(Refused { node, interface, frames_pkts });
+                }
+            }
+        }
+        Ok(all)
+    }
+}

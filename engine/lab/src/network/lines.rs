@@ -1,0 +1,125 @@
+//! The delay lines of a network, in a namespace of their own.
+
+use super::messages::up;
+use crate::delay_line::{self, Carried, DelayLine};
+use crate::namespace::{Home, Namespace};
+use crate::netlink::Netlink;
+use crate::processors::Placement;
+use crate::settings;
+use anyhow::{Context, Result};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+use nettrial_scenario::{Link, Scenario};
+use std::os::fd::AsRawFd;
+
+/// A line's own interfaces take whatever a node's may send.
+const LARGEST_MTU: u32 = 65_535;
+/// Bytes of an Ethernet header.
+const ETHERNET_HEADER_BYTES: u64 = 14;
+/// More than a bundle of segments has (GSO_LEGACY_MAX_SIZE, with headers).
+const LARGEST_BUNDLE_BYTES: u64 = 65_536 + 256;
+
+/// The namespace with the inner ends of every link that has a delay line, and the lines.
+pub struct Lines {
+    // In this order: the lines end before their namespace goes.
+    lines: Vec<DelayLine>,
+    netlink: Netlink,
+    namespace: Namespace,
+    /// The scenario's number of each such link, and the indexes of its two inner ends.
+    links: Vec<(usize, [i32; 2])>,
+}
+
+impl Lines {
+    /// The namespace, if a link of `scenario` needs a line.
+    pub fn create(home: &Home, scenario: &Scenario) -> Result<Option<Self>> {
+        if !scenario.links.iter().any(delay_line::is_needed) {
+            return Ok(None);
+        }
+        let inside = || {
+            if std::fs::exists("/proc/sys/net/ipv6").unwrap_or(false) {
+                // The lines' ends have no say of their own on the links.
+                settings::write("net.ipv6.conf.default.disable_ipv6", "1")?;
+            }
+            Netlink::open()
+        };
+        let (namespace, netlink) = home.create(inside).context("making the namespace of the delay lines")?;
+        Ok(Some(Self { lines: Vec::new(), netlink, namespace, links: Vec::new() }))
+    }
+
+    /// The two veth pairs of the scenario's link `number` between the nodes' `ends`, with inner ends of
+    /// these indexes.
+    pub fn between(
+        &mut self,
+        number: usize,
+        ends: [LinkMessage; 2],
+        indexes: [i32; 2],
+    ) -> [[LinkMessage; 2]; 2] {
+        self.links.push((number, indexes));
+        let [near, far] = ends;
+        [[near, self.inner(indexes[0])], [self.inner(indexes[1]), far]]
+    }
+
+    fn inner(&self, index: i32) -> LinkMessage {
+        let mut message = LinkMessage::default();
+        message.header.index = index.unsigned_abs();
+        message.attributes = vec![
+            LinkAttribute::IfName(name(index)),
+            LinkAttribute::NetNsFd(self.namespace.file().as_raw_fd()),
+            LinkAttribute::Mtu(LARGEST_MTU),
+        ];
+        message
+    }
+
+    /// Starts the inner ends.
+    pub fn bring_up(&mut self) -> Result<()> {
+        for index in self.links.iter().flat_map(|(_, indexes)| indexes) {
+            self.netlink.change(
+                RouteNetlinkMessage::SetLink(up(*index)),
+                "starting the interfaces of a delay line",
+            )?;
+        }
+        self.netlink.flush()
+    }
+
+    /// Starts moving frames, on the engine's processor in `placement`, if there is one.
+    pub fn start(&mut self, home: &Home, scenario: &Scenario, placement: Option<&Placement>) -> Result<()> {
+        let processor = placement.map(Placement::engine_processor);
+        if let Some(processor) = processor {
+            let names: Vec<String> =
+                self.links.iter().flat_map(|(_, indexes)| indexes).map(|index| name(*index)).collect();
+            Placement::steer_to(processor, home, &self.namespace, names.iter())?;
+        }
+        self.lines = home.visit(&self.namespace, || {
+            let start = |(number, indexes): &(usize, [i32; 2])| {
+                let link = &scenario.links[*number];
+                DelayLine::start(link, *number, *indexes, largest_frame(scenario, link), processor)
+            };
+            self.links.iter().map(start).collect()
+        })?;
+        Ok(())
+    }
+
+    /// Begins with loss and the rest, and with counting, on every link that has them.
+    pub fn arm(&self) -> Result<()> {
+        self.lines.iter().try_for_each(DelayLine::arm)
+    }
+
+    /// What each line has done since it was armed, by its link in words.
+    pub fn carried(&self) -> Result<Vec<(&str, Carried)>> {
+        self.lines.iter().map(|line| Ok((line.link.as_str(), line.carried()?))).collect()
+    }
+}
+
+fn name(index: i32) -> String {
+    format!("line{index}")
+}
+
+/// Bytes of the largest frame that either end of `link` may hand over: a bundle of segments where
+/// something may leave bundles uncut.
+fn largest_frame(scenario: &Scenario, link: &Link) -> usize {
+    let offloads = link.ends.iter().filter_map(|end| Some(scenario.node(&end.node)?.offloads));
+    let bundles = offloads.into_iter().any(|offloads| offloads.tso || offloads.gso || offloads.gro)
+        || scenario.workload.iter().any(|flow| flow.socket.udp_gso);
+    let mtu = link.ends.iter().map(|end| end.mtu.0).max().unwrap_or(0) + ETHERNET_HEADER_BYTES;
+    usize::try_from(if bundles { mtu.max(LARGEST_BUNDLE_BYTES) } else { mtu }).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,102 @@
+//! The route netlink messages that a network is built with.
+
+use anyhow::Result;
+use netlink_packet_core::DefaultNla;
+use netlink_packet_route::AddressFamily;
+use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
+use netlink_packet_route::link::{
+    InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
+use nettrial_routing::Route;
+use nettrial_scenario::InterfaceAddress;
+use std::net::IpAddr;
+
+/// IFLA_AF_SPEC (include/uapi/linux/if_link.h).
+const IFLA_AF_SPEC: u16 = 26;
+
+/// A veth pair, each end created straight into its namespace.
+pub fn veth([mut near, far]: [LinkMessage; 2]) -> LinkMessage {
+    near.attributes.push(LinkAttribute::LinkInfo(vec![
+        LinkInfo::Kind(InfoKind::Veth),
+        LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(far))),
+    ]));
+    near
+}
+
+/// A bridge that is a plain learning switch: multicast goes to every port.
+pub fn new_bridge(index: i32, name: &str) -> LinkMessage {
+    let mut message = LinkMessage::default();
+    message.header.index = index.unsigned_abs();
+    message.attributes = vec![
+        LinkAttribute::IfName(name.to_owned()),
+        LinkAttribute::LinkInfo(vec![
+            LinkInfo::Kind(InfoKind::Bridge),
+            LinkInfo::Data(InfoData::Bridge(vec![InfoBridge::MulticastSnooping(false)])),
+        ]),
+    ];
+    message
+}
+
+/// A request that starts the interface with this index.
+pub fn up(index: i32) -> LinkMessage {
+    let mut message = LinkMessage::default();
+    message.header.index = index.unsigned_abs();
+    message.header.flags = LinkFlags::Up;
+    message.header.change_mask = LinkFlags::Up;
+    message
+}
+
+/// What keeps an interface from having an IPv6 address of its own:
+/// IFLA_AF_SPEC { AF_INET6 { IFLA_INET6_ADDR_GEN_MODE: none } }.
+pub fn without_ipv6_address() -> LinkAttribute {
+    const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
+    const IN6_ADDR_GEN_MODE_NONE: u8 = 1;
+    let mode = [5u16, IFLA_INET6_ADDR_GEN_MODE].map(u16::to_ne_bytes).concat();
+    let mode = [mode, vec![IN6_ADDR_GEN_MODE_NONE, 0, 0, 0]].concat();
+    let family = u16::from(u8::from(AddressFamily::Inet6));
+    let family = [[12, family].map(u16::to_ne_bytes).concat(), mode].concat();
+    LinkAttribute::Other(DefaultNla::new(IFLA_AF_SPEC, family))
+}
+
+/// A request for an address of the interface with this index.
+pub fn new_address(index: i32, address: InterfaceAddress) -> Result<AddressMessage> {
+    let mut message = AddressMessage::default();
+    message.header.index = u32::try_from(index)?;
+    message.header.prefix_len = address.0.prefix_len();
+    message.header.family = family(address.address());
+    message.header.flags = AddressHeaderFlags::Nodad;
+    message.attributes =
+        vec![AddressAttribute::Local(address.address()), AddressAttribute::Address(address.address())];
+    Ok(message)
+}
+
+/// A request for an entry of a forwarding table, over the interface with this index.
+pub fn new_route(index: i32, route: &Route) -> Result<RouteMessage> {
+    let address = |address: IpAddr| match address {
+        IpAddr::V4(address) => RouteAddress::Inet(address),
+        IpAddr::V6(address) => RouteAddress::Inet6(address),
+    };
+    let mut message = RouteMessage::default();
+    message.header = RouteHeader {
+        address_family: family(route.gateway),
+        destination_prefix_length: route.destination.prefix_len(),
+        table: RouteHeader::RT_TABLE_MAIN,
+        protocol: RouteProtocol::Static,
+        scope: RouteScope::Universe,
+        kind: RouteType::Unicast,
+        ..RouteHeader::default()
+    };
+    message.attributes = vec![
+        RouteAttribute::Destination(address(route.destination.addr())),
+        RouteAttribute::Gateway(address(route.gateway)),
+        RouteAttribute::Oif(u32::try_from(index)?),
+    ];
+    Ok(message)
+}
+
+fn family(address: IpAddr) -> AddressFamily {
+    if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
+}
