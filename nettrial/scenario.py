@@ -509,7 +509,8 @@ class HostRecord(BaseModel):
     """
     processor_shared_with: list[str]
     """
-    Other nodes whose forwarding fell on the same processor.
+    Other nodes whose forwarding fell on the same processor, and the engine's own work there (`delay
+    line`, `packet counter`, `queue sampler`).
     """
     service_demand_us_per_kb: float | None = None
     """
@@ -1593,7 +1594,7 @@ class End(BaseModel):
 
 class EndRecord(BaseModel):
     """
-    A link end's queue over the trial.
+    A link end over the trial.
     """
 
     model_config = ConfigDict(
@@ -1621,11 +1622,12 @@ class EndRecord(BaseModel):
     """
     queue_bytes: Distribution | None = None
     """
-    Bytes in the queue, sampled at the same moments.
+    Bytes in the queue as they will occupy the wire, sampled at the same moments.
     """
     queue_pkts: Distribution | None = None
     """
-    Frames in the queue, sampled. Where the measurement asks for it and the link has a rate.
+    Packets in the queue, sampled; a bundle of segments that is cut into frames after it is one. Where
+    the measurement asks for it and the link has a rate.
     """
     wire_bytes: Annotated[int, Field(ge=0)]
     """
@@ -1938,7 +1940,7 @@ class Record(BaseModel):
     """
     ends: list[EndRecord]
     """
-    One per link end whose queue was counted.
+    One per link end whose queue or packets were counted.
     """
     engine_version: str
     """

@@ -50,7 +50,6 @@ pub struct BuiltNode {
     pub namespace: Namespace,
     netlink: Netlink,
     ethtool: Ethtool,
-    /// Name and index of each.
     interfaces: Vec<(String, i32)>,
 }
 
@@ -74,6 +73,11 @@ impl BuiltNode {
             }
         }
         Ok(waiting.is_empty())
+    }
+
+    /// Name and index of each of its interfaces.
+    pub fn interfaces(&self) -> &[(String, i32)] {
+        &self.interfaces
     }
 
     fn names(&self) -> impl Iterator<Item = &String> {
@@ -105,6 +109,11 @@ impl Network {
             }
         }
         Ok(network)
+    }
+
+    /// Every node, in the scenario's order.
+    pub fn nodes(&self) -> impl Iterator<Item = &BuiltNode> {
+        self.nodes.iter()
     }
 
     /// The node called `name`.

@@ -120,6 +120,7 @@ fn engine_work(scenario: &Scenario) -> Vec<&'static str> {
     let work = [
         ("delay line", scenario.links.iter().any(delay_line::is_needed)),
         ("packet counter", scenario.measurement.packet_sizes),
+        ("queue sampler", scenario.measurement.queue_interval.is_some()),
     ];
     work.into_iter().filter(|(_, there)| *there).map(|(name, _)| name).collect()
 }

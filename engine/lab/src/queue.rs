@@ -142,28 +142,57 @@ pub fn shape(
 
 /// The counters of every shaped interface of the namespace, by interface index.
 pub fn counters(netlink: &mut Netlink) -> Result<Vec<(i32, Counters)>> {
+    Ok(shapers(netlink)?.iter().map(|message| (message.header.index, read_counters(message))).collect())
+}
+
+/// How long a queue is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Length {
+    /// Packets as the kernel counts them: a bundle of segments that is cut after the queue is one.
+    pub packets: u32,
+    /// Bytes, as they will occupy the wire.
+    pub bytes: u32,
+}
+
+/// The length of every shaped interface's queue in the namespace, by interface index.
+pub fn lengths(netlink: &mut Netlink) -> Result<Vec<(i32, Length)>> {
+    let length = |message: &TcMessage| {
+        let queue = statistics(message).find_map(|statistic| match statistic {
+            TcStats2::Queue(queue) => Some(Length { packets: queue.qlen, bytes: queue.backlog }),
+            _ => None,
+        });
+        (message.header.index, queue.unwrap_or_default())
+    };
+    Ok(shapers(netlink)?.iter().map(length).collect())
+}
+
+fn shapers(netlink: &mut Netlink) -> Result<Vec<TcMessage>> {
     let answers = netlink.dump(RouteNetlinkMessage::GetQueueDiscipline(TcMessage::default()))?;
     let shapers = answers.into_iter().filter_map(|answer| match answer {
         RouteNetlinkMessage::NewQueueDiscipline(message) if message.header.handle == SHAPER => Some(message),
         _ => None,
     });
-    Ok(shapers.map(|message| (message.header.index, read_counters(&message))).collect())
+    Ok(shapers.collect())
+}
+
+fn statistics(message: &TcMessage) -> impl Iterator<Item = &TcStats2> {
+    let lists = message.attributes.iter().filter_map(|attribute| match attribute {
+        TcAttribute::Stats2(statistics) => Some(statistics),
+        _ => None,
+    });
+    lists.flatten()
 }
 
 fn read_counters(message: &TcMessage) -> Counters {
     let mut counters = Counters::default();
-    for attribute in &message.attributes {
-        if let TcAttribute::Stats2(statistics) = attribute {
-            for statistic in statistics {
-                match statistic {
-                    TcStats2::Basic(basic) => {
-                        counters.wire_bytes = basic.bytes;
-                        counters.packets = basic.packets.into();
-                    }
-                    TcStats2::Queue(queue) => counters.drops = queue.drops.into(),
-                    _ => {}
-                }
+    for statistic in statistics(message) {
+        match statistic {
+            TcStats2::Basic(basic) => {
+                counters.wire_bytes = basic.bytes;
+                counters.packets = basic.packets.into();
             }
+            TcStats2::Queue(queue) => counters.drops = queue.drops.into(),
+            _ => {}
         }
     }
     counters

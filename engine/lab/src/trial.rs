@@ -3,13 +3,13 @@
 use crate::agents::{Agents, Pending};
 use crate::bystanders::Census;
 use crate::checks::{Findings, address};
+use crate::ends::Observation;
 use crate::namespace::Home;
-use crate::network::{EndCounters, Network};
+use crate::network::Network;
 use crate::processors::{self, Placement, Reading, Use};
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::{
-    Absence, EndRecord, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, Record, Scenario, Traffic,
-    Transport,
+    Absence, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, Record, Scenario, Traffic, Transport,
 };
 use nettrial_traffic::{Command, Cookie, Reply, Side};
 use nix::time::{ClockId, clock_gettime};
@@ -45,8 +45,8 @@ pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
     findings.offloads(&network, scenario)?;
     findings.path_mtus(&mut agents, scenario, cookie)?;
     let ready = prepare(&mut agents, scenario, cookie, &mut findings)?;
-    let before = network.counters()?;
     let (refused, counted) = (network.refused()?, network.host_counters(home, scenario)?);
+    let observation = Observation::start(home, &mut network, scenario, placement.as_ref().ok())?;
     phases.checks_ns = lap();
 
     let part_of_trial: Vec<u32> = agents.processes().chain([std::process::id()]).collect();
@@ -60,7 +60,7 @@ pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
     findings.clock(clock_offset_ns()? - clock);
     phases.traffic_ns = lap();
 
-    let ends: Vec<EndCounters> = network.counters()?.into_iter().map(|end| end.since(&before)).collect();
+    let (ends, unobserved) = observation.finish(&mut network)?;
     findings.drops(scenario, &ends);
     findings.refused(&refused, &network.refused()?);
     findings.host_counters(scenario, &counted, &network.host_counters(home, scenario)?);
@@ -71,7 +71,8 @@ pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
     for (processor, spent) in &use_of {
         findings.processor(&processor_object(scenario, placement.as_ref().ok(), *processor), *spent);
     }
-    let (hosts, absent) = hosts(scenario, &placement, &use_of.into_iter().collect(), &flows);
+    let (hosts, mut absent) = hosts(scenario, &placement, &use_of.into_iter().collect(), &flows);
+    absent.extend(unobserved);
     drop(agents);
     drop(network);
     phases.tear_down_ns = lap();
@@ -84,7 +85,7 @@ pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
         phases,
         flows,
         hosts,
-        ends: ends.into_iter().map(end_record).collect(),
+        ends,
         checks: findings.checks,
         warnings: findings.warnings,
         absent,
@@ -167,19 +168,6 @@ fn clock_offset_ns() -> Result<i64> {
         Ok(time.tv_sec() * 1_000_000_000 + time.tv_nsec())
     };
     Ok(read(ClockId::CLOCK_REALTIME)? - read(ClockId::CLOCK_MONOTONIC)?)
-}
-
-fn end_record(end: EndCounters) -> EndRecord {
-    EndRecord {
-        node: end.node,
-        interface: end.interface,
-        wire_bytes: end.counters.wire_bytes,
-        frames_pkts: end.counters.packets,
-        drops_pkts: end.counters.drops,
-        queue_pkts: None,
-        queue_bytes: None,
-        packet_sizes: None,
-    }
 }
 
 /// How each usable processor spent the traffic's time, by number.

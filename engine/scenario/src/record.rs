@@ -22,7 +22,7 @@ pub struct Record {
     pub flows: Vec<FlowRecord>,
     /// One per host, in the scenario's order.
     pub hosts: Vec<HostRecord>,
-    /// One per link end whose queue was counted.
+    /// One per link end whose queue or packets were counted.
     pub ends: Vec<EndRecord>,
     /// What was verified before and after the traffic.
     pub checks: Vec<Check>,
@@ -308,7 +308,8 @@ pub struct HostRecord {
     /// The processor its work was kept on, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<u32>,
-    /// Other nodes whose forwarding fell on the same processor.
+    /// Other nodes whose forwarding fell on the same processor, and the engine's own work there (`delay
+    /// line`, `packet counter`, `queue sampler`).
     pub processor_shared_with: Vec<String>,
     /// Time that processor was not idle while traffic went, interrupts included, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -322,7 +323,7 @@ pub struct HostRecord {
     pub service_demand_us_per_kb: Option<f64>,
 }
 
-/// A link end's queue over the trial.
+/// A link end over the trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EndRecord {
@@ -336,10 +337,11 @@ pub struct EndRecord {
     pub frames_pkts: u64,
     /// Frames dropped by the queue.
     pub drops_pkts: u64,
-    /// Frames in the queue, sampled. Where the measurement asks for it and the link has a rate.
+    /// Packets in the queue, sampled; a bundle of segments that is cut into frames after it is one. Where
+    /// the measurement asks for it and the link has a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_pkts: Option<Distribution>,
-    /// Bytes in the queue, sampled at the same moments.
+    /// Bytes in the queue as they will occupy the wire, sampled at the same moments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_bytes: Option<Distribution>,
     /// IP packets sent, by size. Where the measurement asks for it.
