@@ -11,6 +11,7 @@ use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_scenario::{Duration, End, Impairment, Link, Size};
 use std::collections::HashMap;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration as Span, Instant};
 
 const INSIDE: &str = "NETTRIAL_TEST_NAMESPACE";
@@ -25,6 +26,9 @@ fn inside(test: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
     }
+    // One at a time: each of them is timed.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--net"]).arg(std::env::current_exe().unwrap());
     command.args(["--exact", &format!("delay_line::tests::{test}"), "--nocapture"]).env(INSIDE, "1");
@@ -138,10 +142,9 @@ fn every_frame_arrives_once_in_order_and_no_sooner_than_the_delay() {
     assert_eq!(numbers(&arrivals), (0..FRAMES).collect::<Vec<_>>());
     let mut took: Vec<u64> = arrivals.iter().map(|arrival| arrival.took_ns).collect();
     took.sort_unstable();
-    assert!(took[0] >= 5_000_000, "{} ns", took[0]);
     println!("added to 5 ms, us: {:?}", [0.5, 0.9, 0.99, 0.999].map(|share| quantile(&took, share) - 5000.0));
-    // Half of them are close, however busy the machine.
-    assert!(took[FRAMES / 2] < 5_500_000, "{} ns", took[FRAMES / 2]);
+    // None comes sooner. How late most come depends on the machine, but some are on time on any.
+    assert!((5_000_000..5_100_000).contains(&took[0]), "{} ns", took[0]);
     let Carried { passed_pkts, lost_pkts, .. } = bench.line.carried().unwrap();
     assert_eq!((passed_pkts, lost_pkts), (FRAMES as u64, 0));
 }
@@ -216,10 +219,16 @@ fn jitter_is_even_between_the_delay_and_so_much_more() {
     let arrivals = bench.pass(400, Span::from_millis(5));
     assert_eq!(numbers(&arrivals), (0..400).collect::<Vec<_>>());
     let fates = super::Fates::new(impairment, 0, 0);
-    let late = |arrival: &Arrival| arrival.took_ns - 2_000_000 - fates.of(arrival.number as u64).jitter_ns;
-    let mut added: Vec<u64> = arrivals.iter().map(late).collect();
-    added.sort_unstable();
-    assert!(added[200] < 500_000, "{} ns", added[200]);
+    let jitter_ns = |arrival: &Arrival| fates.of(arrival.number as u64).jitter_ns;
+    for part in 0..4 {
+        let here = arrivals.iter().filter(|arrival| jitter_ns(arrival) / 1_000_000 == part);
+        let added =
+            here.map(|arrival| i128::from(arrival.took_ns) - 2_000_000 - i128::from(jitter_ns(arrival)));
+        let (least, count) =
+            added.fold((i128::MAX, 0), |(least, count), added| (least.min(added), count + 1));
+        assert!((0..100_000).contains(&least), "jitter of {part} ms: {least} ns added");
+        assert!(fits(count, 400, 0.25), "{count} with a jitter of {part} ms");
+    }
     // The drawn jitter itself is even: Kolmogorov and Smirnov's distance, 99.9%.
     let mut drawn: Vec<u64> = (0..400).map(|number| fates.of(number).jitter_ns).collect();
     drawn.sort_unstable();
