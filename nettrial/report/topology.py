@@ -1,5 +1,6 @@
 """A picture of a trial's network: where its nodes stand, and what its links are."""
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 
@@ -12,6 +13,8 @@ _STEP = 280
 _WIDTH = 720
 _HEIGHT = 440
 _MARGIN = 80
+_APART = 44
+"""Between links that join the same two nodes."""
 
 
 @dataclass(frozen=True)
@@ -60,19 +63,26 @@ def draw(study: Study, scenario: Scenario) -> Drawing:
     graph.add_nodes_from(node.name for node in scenario.nodes)
     graph.add_edges_from((link.ends[0].node, link.ends[1].node) for link in scenario.links)
     line = _line(graph, scenario.workload[0].from_)
+    joined = Counter(_pair(link) for link in scenario.links)
     if line:
+        height = 56 + _APART * max(joined.values())
         places: dict[str, tuple[float, float]] = {
-            name: (_MARGIN + _STEP * i, 50.0) for i, name in enumerate(line)
+            name: (_MARGIN + _STEP * i, height / 2) for i, name in enumerate(line)
         }
-        width, height = 2 * _MARGIN + _STEP * (len(line) - 1), 100
+        width = 2 * _MARGIN + _STEP * (len(line) - 1)
     else:
         places = _spread(graph)
         width, height = _WIDTH, _HEIGHT
     sets = {factor.sets for factor in study.factors.values()}
     texts = [_link(link, sets) for link in scenario.links]
     links = []
+    drawn: Counter[frozenset[str]] = Counter()
     for link, (above, below) in zip(scenario.links, texts, strict=True):
-        first, second = (places[end.node] for end in link.ends)
+        pair = _pair(link)
+        distance = _APART * (drawn[pair] - (joined[pair] - 1) / 2)
+        near, far = (places[end.node] for end in link.ends)
+        first, second = _aside(near, far, distance)
+        drawn[pair] += 1
         links.append(DrawnLink(*first, *second, above if line else "", below if line else ""))
     nodes = [
         DrawnNode(*places[node.name], node.name, node.kind.root, _detail(node, sets))
@@ -81,6 +91,20 @@ def draw(study: Study, scenario: Scenario) -> Drawing:
     kinds = Counter(f"{above}, {below}" for above, below in texts)
     captions = [] if line else [f"{count} × {text}" for text, count in kinds.items()]
     return Drawing(width, height, nodes, links, captions)
+
+
+def _pair(link: Link) -> frozenset[str]:
+    return frozenset(end.node for end in link.ends)
+
+
+def _aside(
+    first: tuple[float, float], second: tuple[float, float], distance: float
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Both ends moved at a right angle to the line between them."""
+    along_x, along_y = second[0] - first[0], second[1] - first[1]
+    length = math.hypot(along_x, along_y)
+    x, y = -along_y / length * distance, along_x / length * distance
+    return (first[0] + x, first[1] + y), (second[0] + x, second[1] + y)
 
 
 def _line(graph: "nx.Graph[str]", start: str) -> list[str]:

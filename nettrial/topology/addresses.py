@@ -36,7 +36,7 @@ class Interface:
 def interfaces(graph: nx.Graph, ip: int) -> list[tuple[Interface, Interface]]:
     """The two interfaces of every link of `graph`, in the links' order, with addresses of IP version
     `ip` (4 or 6)."""
-    links = list(graph.edges)
+    links = list(graph.edges())
     used: dict[str, int] = dict.fromkeys(graph.nodes, 0)
     addresses = _addresses(graph, links, ip)
     ends: list[tuple[Interface, Interface]] = []

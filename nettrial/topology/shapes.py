@@ -21,7 +21,7 @@ class Topology:
     devices: tuple[str, ...]
     """Names of the nodes that are no hosts; no host may have one of them."""
     join: Callable[[Sequence[str]], nx.Graph]
-    """The graph for these hosts."""
+    """The graph for these hosts; a multigraph where several links join the same two nodes."""
 
     @property
     def hosts(self) -> str:
@@ -49,6 +49,12 @@ def _pair(hosts: Sequence[str]) -> nx.Graph:
     return graph
 
 
+def _parallel(hosts: Sequence[str]) -> nx.Graph:
+    graph = nx.MultiGraph(_graph(hosts, {}))
+    graph.add_edges_from([(hosts[0], hosts[1])] * 2)
+    return graph
+
+
 def _around(device: str) -> Callable[[Sequence[str]], nx.Graph]:
     """Every host with one link to the one device, which is named after its kind."""
 
@@ -71,6 +77,7 @@ def _dumbbell(hosts: Sequence[str]) -> nx.Graph:
 
 
 TOPOLOGIES.add("pair", Topology("Two hosts, one link", 2, 2, (), _pair))
+TOPOLOGIES.add("parallel", Topology("Two hosts, two links", 2, 2, (), _parallel))
 TOPOLOGIES.add(
     "routed", Topology("Two hosts with a router between them", 2, 2, ("router",), _around("router"))
 )

@@ -51,6 +51,16 @@ def test_a_setting_that_is_no_factor_shows_its_value() -> None:
     assert {link.above for link in drawing.links} == {"100 Mbit/s, delay: factor"}
 
 
+def test_links_that_join_the_same_hosts_are_drawn_apart() -> None:
+    study = load("jumbo-ipv6").with_overrides({"network.topology": "parallel"})
+    drawing = topology.draw(study, scenario_of(study, treatments(study)[0].levels))
+    first, second = drawing.links
+    assert (first.x1, first.x2) == (second.x1, second.x2)
+    assert abs(first.y1 - second.y1) == abs(first.y2 - second.y2) > 40
+    assert {node.y for node in drawing.nodes} == {(first.y1 + second.y1) / 2}
+    assert all(0 < link.y1 < drawing.height for link in drawing.links)
+
+
 def test_a_star_is_spread_out_and_its_links_are_counted() -> None:
     base = a_scenario()
     names = ["one", "two", "three"]

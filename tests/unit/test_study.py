@@ -103,7 +103,7 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
         (
             "  topology: routed",
             "  topology: ruted",
-            "unknown topology 'ruted'\n  legal: pair, routed, switched",
+            "unknown topology 'ruted'\n  legal: pair, parallel, routed, switched",
         ),
         ("  topology: routed", "", "network.topology: missing"),
         ("{tso: false,", "{tso: maybe,", "network.offloads.tso: 'maybe'\n  legal: a valid boolean"),

@@ -58,6 +58,18 @@ def test_a_switch_does_not():
     assert len(set(found.values())) == 1
 
 
+def test_parallel_links_are_networks_and_interfaces_of_their_own():
+    (a, b), (c, d) = interfaces(TOPOLOGIES["parallel"].join(["sender", "receiver"]), 4)
+    assert [(end.node, end.name) for end in (a, b, c, d)] == [
+        ("sender", "eth0"),
+        ("receiver", "eth0"),
+        ("sender", "eth1"),
+        ("receiver", "eth1"),
+    ]
+    first, other, second, last = (ipaddress.ip_interface(end.address).network for end in (a, b, c, d))
+    assert first == other != second == last
+
+
 def test_switches_in_a_row_are_one_network_and_a_router_ends_it():
     graph = nx.Graph()
     for node, kind in [("a", "host"), ("s", "switch"), ("t", "switch"), ("b", "host"), ("r", "router")]:

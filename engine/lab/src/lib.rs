@@ -15,6 +15,7 @@ mod delay_line;
 mod ends;
 mod environment;
 mod icmp_filter;
+mod mptcp;
 mod namespace;
 mod netlink;
 mod network;

@@ -137,3 +137,14 @@ impl Netlink {
         Ok(())
     }
 }
+
+/// One netlink attribute: length, kind, value, padding.
+pub fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(value.len() + 4).expect("an attribute is short");
+    let mut bytes = Vec::new();
+    bytes.extend(length.to_ne_bytes());
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend(value);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
+}

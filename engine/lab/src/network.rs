@@ -10,7 +10,7 @@ use crate::namespace::{Home, Namespace};
 use crate::netlink::Netlink;
 use crate::processors::Placement;
 use crate::wire::Wire;
-use crate::{delay_line, icmp_filter, queue, settings};
+use crate::{delay_line, icmp_filter, mptcp, queue, settings};
 use anyhow::{Context, Result, ensure};
 pub use counters::{EndCounters, Refused};
 use lines::Lines;
@@ -103,6 +103,7 @@ impl Network {
             icmp_filter::apply(&mut network.node_mut(&node.name)?.netlink, &node.name)?;
         }
         network.shape(scenario)?;
+        mptcp::prepare(home, &network, scenario)?;
         if let Some(placement) = placement {
             for node in &network.nodes {
                 placement.steer(home, &node.namespace, &node.name, node.names())?;

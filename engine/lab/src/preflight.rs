@@ -5,12 +5,12 @@ use crate::netlink::Netlink;
 use crate::network::veth;
 use crate::packet_socket::{Intake, Outlet, Ring};
 use crate::wire::Wire;
-use crate::{delay_line, environment, processors, queue, settings};
+use crate::{delay_line, environment, mptcp, processors, queue, settings};
 use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
 use nettrial_ethtool::Ethtool;
-use nettrial_scenario::{Offloads, Preflight, Problem, QueueLimit, Rate, Scenario, Shortfall};
+use nettrial_scenario::{Offloads, Preflight, Problem, QueueLimit, Rate, Scenario, Shortfall, Transport};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use std::ffi::OsString;
 
@@ -130,6 +130,13 @@ fn limits(home: &Home) -> Vec<Shortfall> {
             ));
         }
     }
+    if !mptcp::is_there() {
+        limits.push(Shortfall {
+            what: "MPTCP".into(),
+            why: "this kernel does not have it".into(),
+            remedy: "a kernel with CONFIG_MPTCP; studies that use it cannot run without".into(),
+        });
+    }
     if let Err(error) = try_delay_line() {
         limits.push(shortfall(
             "delay, loss and the rest on a link",
@@ -167,6 +174,12 @@ pub fn scenario_problems(scenario: &Scenario) -> Vec<Problem> {
             "0 ns, and no impairment",
             format!("links can't delay or lose frames here: {error:#}"),
         ));
+    }
+    for flow in scenario.workload.iter().filter(|flow| flow.transport == Transport::Mptcp) {
+        if !mptcp::is_there() {
+            let object = format!("flow {:?}", flow.name);
+            problems.push(Problem::new("transport", object, "mptcp", "tcp, udp", "this kernel has no MPTCP"));
+        }
     }
     for node in &scenario.nodes {
         if let Some(stack) = &node.stack

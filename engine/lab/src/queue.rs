@@ -3,7 +3,7 @@
 //! What a packet occupies on the wire is looked up in a table (`wire`), which the kernel applies as it
 //! takes the packet into the queue (tc-stab(8)); rates and counters here are those of the wire.
 
-use crate::netlink::Netlink;
+use crate::netlink::{Netlink, attribute};
 use crate::wire::{SizeTable, Wire};
 use anyhow::Result;
 use netlink_packet_core::DefaultNla;
@@ -56,17 +56,6 @@ fn message(interface: i32, parent: TcHandle, handle: TcHandle, kind: &str, optio
     message.attributes =
         vec![TcAttribute::Kind(kind.to_owned()), TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, options))];
     message
-}
-
-/// One netlink attribute: length, kind, value, padding.
-fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(value.len() + 4).expect("an attribute of this module is short");
-    let mut bytes = Vec::new();
-    bytes.extend(length.to_ne_bytes());
-    bytes.extend(kind.to_ne_bytes());
-    bytes.extend(value);
-    bytes.resize(bytes.len().next_multiple_of(4), 0);
-    bytes
 }
 
 /// `struct tc_htb_glob`: version 3, rate to quantum 10, default class 1.

@@ -7,6 +7,9 @@ use std::fs;
 
 /// Settings that bear on results and are left as a fresh namespace has them; recorded with a run.
 const RECORDED: &[&str] = &[
+    "net.mptcp.checksum_enabled",
+    "net.mptcp.enabled",
+    "net.mptcp.scheduler",
     "net.ipv4.tcp_adv_win_scale",
     "net.ipv4.tcp_autocorking",
     "net.ipv4.tcp_early_retrans",
