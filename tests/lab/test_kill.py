@@ -68,9 +68,9 @@ def mounts() -> list[str]:
     return Path("/proc/self/mountinfo").read_text().splitlines()
 
 
-def start(directory: Path, mark: str, prefix: list[str]) -> subprocess.Popen[bytes]:
+def start(directory: Path, mark: str, prefix: list[str], delay: str) -> subprocess.Popen[bytes]:
     """Starts the run, or goes on with it if it was started before."""
-    what = ["--resume"] if directory.exists() else STUDY
+    what = ["--resume"] if directory.exists() else [*STUDY, f"--set=network.delay={delay}"]
     command = [*prefix, sys.executable, "-m", "nettrial.cli", "run", *what, f"--out={directory}"]
     environment = {**os.environ, MARK: mark, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
@@ -105,15 +105,25 @@ def nothing_left() -> Iterator[str]:
     assert mounts() == before[2]
 
 
-@pytest.mark.parametrize("who", ["root", "user"])
-@pytest.mark.parametrize("victim", ["runner", "engine"])
+@pytest.mark.parametrize(
+    ("victim", "who", "delay"),
+    [
+        ("runner", "root", "0 ns"),
+        ("runner", "user", "0 ns"),
+        ("engine", "root", "0 ns"),
+        ("engine", "user", "0 ns"),
+        # A delay line has threads, rings and a namespace of its own.
+        ("engine", "root", "2 ms"),
+        ("engine", "user", "2 ms"),
+    ],
+)
 def test_a_killed_run_leaves_nothing_and_resumes(
-    victim: str, who: str, tmp_path: Path, nothing_left: str, request: pytest.FixtureRequest
+    victim: str, who: str, delay: str, tmp_path: Path, nothing_left: str, request: pytest.FixtureRequest
 ) -> None:
     prefix = request.getfixturevalue("as_user") if who == "user" else []
-    directory, chance = tmp_path / "run", random.Random(f"{victim} {who}")
+    directory, chance = tmp_path / "run", random.Random(f"{victim} {who} {delay}")
     for _ in range(KILLS):
-        runner = start(directory, nothing_left, prefix)
+        runner = start(directory, nothing_left, prefix, delay)
         if victim == "runner":
             time.sleep(chance.uniform(0.2, 4.0))
             os.kill(runner.pid, signal.SIGKILL)
@@ -125,7 +135,7 @@ def test_a_killed_run_leaves_nothing_and_resumes(
         left = [path for path in tmp_path.iterdir() if path != directory and ".tmp" not in path.name]
         assert left == []
 
-    runner = start(directory, nothing_left, prefix)
+    runner = start(directory, nothing_left, prefix, delay)
     _, errors = runner.communicate(timeout=300)
     assert runner.returncode == 0, errors.decode()
     assert finished(directory) == Counter(range(1, TRIALS + 1))

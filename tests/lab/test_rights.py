@@ -68,7 +68,6 @@ def test_without_root_a_run_goes_through_and_says_what_is_absent(
     [
         (["--set=mtu=500,1500"], ["500 B", "1280 B to 65535 B", "RFC 8200"]),
         (["--set=network.rate=0 bit/s"], ["0 bit/s", "8 kbit/s or more"]),
-        (["--set=network.delay=5 ms"], ["5 ms", "delay"]),
     ],
 )
 def test_what_the_engine_refuses_is_one_message_and_nothing_is_written(

@@ -1,0 +1,172 @@
+"""A link with a set delay, loss, duplication and reordering gives those figures."""
+
+from collections.abc import Callable
+
+import pytest
+from scipy.stats import binom
+
+from nettrial.scenario import (
+    Duration,
+    Flow,
+    Impairment,
+    PacketCounts,
+    PacketsTraffic,
+    Record,
+    RequestResponseTraffic,
+    Scenario,
+)
+
+CONFIDENCE = 0.999
+PACKETS = 20_000
+
+
+def delays(scenario: Scenario, impairment: dict[str, object], delay: str = "1 ms") -> None:
+    """Gives the first link, and no other, a delay and an impairment."""
+    for link in scenario.links:
+        link.delay = Duration("0 ns")
+    scenario.links[0].delay = Duration(delay)
+    scenario.links[0].impairment = Impairment.model_validate(impairment)
+
+
+def lines_of(record: Record) -> dict[str, str]:
+    """What each delay line's check found."""
+    return {check.object: check.found for check in record.checks if check.name == "delay_line"}
+
+
+@pytest.mark.parametrize("topology", ["pair", "routed", "switched"])
+@pytest.mark.parametrize("delay_ms", [5, 20])
+def test_the_round_trip_takes_the_delays_of_its_links(
+    delay_ms: int, topology: str, resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    scenario = resolve(
+        network__topology=topology,
+        network__delay=f"{delay_ms} ms",
+        workload__probe__traffic__duration="1 s",
+    )
+    scenario.workload = scenario.workload[1:]
+    scenario.measurement.cpu = []
+    record = run(scenario)
+    probe = record.flows[0]
+    assert isinstance(scenario.workload[0].traffic.root, RequestResponseTraffic)
+    expected_us = 2 * delay_ms * len(scenario.links) * 1000
+    # Never less. Most take little more, whatever else the machine does.
+    assert expected_us <= probe.min_rtt_us <= expected_us * 1.02
+    assert probe.rtt_us is not None
+    assert expected_us <= probe.rtt_us.minimum
+    assert probe.rtt_us.p50 <= expected_us * 1.05
+    assert probe.srtt_us.p50 == pytest.approx(expected_us, rel=0.05)
+    assert set(lines_of(record)) == {
+        f"link {link.ends[0].node} - {link.ends[1].node}" for link in scenario.links
+    }
+    assert all(found.startswith("0 lost") for found in lines_of(record).values())
+
+
+@pytest.mark.parametrize("mtu", ["1500", "9000"])
+def test_path_mtu_and_connections_are_checked_before_frames_get_lost(
+    mtu: str, resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    scenario = resolve(mtu=mtu, workload__transfer__traffic__duration="200 ms")
+    scenario.workload = scenario.workload[:1]
+    scenario.workload[0].traffic.root.size = None
+    delays(scenario, {"loss": 0.2, "seed": 1})
+    record = run(scenario)
+    assert [check.name for check in record.checks if not check.passed] == []
+    assert record.flows[0].retransmissions_pkts > 0
+
+
+def test_a_transfer_with_bundles_passes_a_delay_line(
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    scenario = resolve(mtu="1500", workload__transfer__traffic__duration="500 ms")
+    for node in scenario.nodes:
+        assert node.offloads is not None
+        node.offloads.tso = node.offloads.gso = node.offloads.gro = True
+    scenario.workload = scenario.workload[:1]
+    delays(scenario, {})
+    scenario.measurement.packet_sizes = True
+    record = run(scenario)
+    assert record.flows[0].bytes > 1e6
+    sizes = {(end.node, size.size_bytes) for end in record.ends for size in end.packet_sizes or []}
+    assert any(node == "sender" and size > 1500 for node, size in sizes)
+
+
+def packets(resolve: Callable[..., Scenario], impairment: dict[str, object]) -> Scenario:
+    """20 000 datagrams of 100 bytes, 50 us apart, over one link with this impairment."""
+    scenario = resolve(network__topology="pair")
+    traffic = {
+        "kind": "packets",
+        "size": {"distribution": "constant", "value": "100 B"},
+        "gap": {"distribution": "constant", "value": "50 us"},
+        "count": PACKETS,
+    }
+    flow = {"name": "packets", "from": "sender", "to": "receiver", "transport": "udp", "ip": 6}
+    scenario.workload = [Flow.model_validate({**flow, "traffic": traffic})]
+    assert isinstance(scenario.workload[0].traffic.root, PacketsTraffic)
+    scenario.measurement.cpu = []
+    delays(scenario, impairment)
+    return scenario
+
+
+def counts(record: Record) -> PacketCounts:
+    """What became of the packets; the line lost none of its own."""
+    found = record.flows[0].packets
+    assert found is not None
+    assert found.sent_pkts == PACKETS
+    assert [found.startswith("0 lost") for found in lines_of(record).values()] == [True]
+    return found
+
+
+def is_drawn(count: int, trials: int, probability: float) -> bool:
+    low, high = binom.interval(CONFIDENCE, trials, probability)
+    return bool(low <= count <= high)
+
+
+def test_loss_is_as_set(resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]) -> None:
+    found = counts(run(packets(resolve, {"loss": 0.02, "seed": 5})))
+    assert is_drawn(found.lost_pkts, PACKETS, 0.02), found
+    # A run begins with a lost packet after one that arrived.
+    assert is_drawn(found.loss_bursts, PACKETS, 0.02 * 0.98), found
+    assert (found.reordered_pkts, found.duplicated_pkts) == (0, 0)
+
+
+def test_duplication_is_as_set(resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]) -> None:
+    found = counts(run(packets(resolve, {"duplication": 0.05, "seed": 6})))
+    assert is_drawn(found.duplicated_pkts, PACKETS, 0.05), found
+    assert (found.lost_pkts, found.reordered_pkts, found.received_pkts) == (0, 0, PACKETS)
+
+
+def test_reordering_is_as_set(resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]) -> None:
+    impairment = {"reordering": 0.03, "reordering_delay": "2 ms", "seed": 7}
+    found = counts(run(packets(resolve, impairment)))
+    assert is_drawn(found.reordered_pkts, PACKETS, 0.03), found
+    assert (found.lost_pkts, found.duplicated_pkts) == (0, 0)
+
+
+def test_jitter_lies_between_the_delay_and_so_much_more(
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    scenario = packets(resolve, {"jitter": "4 ms", "seed": 8})
+    traffic = scenario.workload[0].traffic.root
+    # Farther apart than the jitter, so that keeping the order changes no packet's delay.
+    traffic.count, traffic.gap.root.value.root = 400, "5 ms"
+    record = run(scenario)
+    delay = record.flows[0].owd_us
+    assert delay is not None
+    assert delay.count == 400
+    assert delay.minimum >= 1000
+    # Of an even distribution over [1, 5] ms: Kolmogorov and Smirnov's test at its percentiles.
+    critical = 1.95 / 400**0.5
+    for share, value in [(0.5, delay.p50), (0.9, delay.p90), (0.99, delay.p99)]:
+        assert abs((value - 1000) / 4000 - share) < critical, (share, value)
+
+
+def test_the_same_seed_loses_the_same_packets(
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    first, second, other = (counts(run(packets(resolve, {"loss": 0.1, "seed": seed}))) for seed in (1, 1, 2))
+    assert (first.lost_pkts, first.loss_bursts, first.longest_loss_burst_pkts) == (
+        second.lost_pkts,
+        second.loss_bursts,
+        second.longest_loss_burst_pkts,
+    )
+    assert first != other

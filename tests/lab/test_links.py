@@ -1,0 +1,134 @@
+"""What is observed at the links: sizes of packets, lengths of queues, fragments, refused datagrams."""
+
+from collections.abc import Callable
+
+import pytest
+
+from nettrial.scenario import Check, Duration, EndRecord, Flow, Record, Scenario
+
+
+def end_of(record: Record, node: str, interface: str = "eth0") -> EndRecord:
+    return next(end for end in record.ends if (end.node, end.interface) == (node, interface))
+
+
+def sizes_of(end: EndRecord) -> dict[int, int]:
+    assert end.packet_sizes is not None
+    return {size.size_bytes: size.packets for size in end.packet_sizes}
+
+
+@pytest.mark.parametrize("rate", ["1 Gbit/s", None])
+def test_packets_are_counted_by_the_size_they_have_on_the_wire(
+    rate: str | None, resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    scenario = resolve(mtu="1500", workload__transfer__traffic__duration="300 ms")
+    scenario.workload = scenario.workload[:1]
+    scenario.workload[0].traffic.root.size = None
+    if rate is None:
+        for link in scenario.links:
+            link.rate = link.queue = None
+    scenario.measurement.packet_sizes = True
+    record = run(scenario)
+    assert {absence.metric for absence in record.absent} <= {"cpu", "service_demand"}
+    sent = sizes_of(end_of(record, "sender"))
+    assert max(sent) == 1500
+    # Segments of 1428 bytes: all of the payload but a little is in full ones.
+    assert sent[1500] * 1428 == pytest.approx(record.flows[0].bytes, rel=0.01)
+    # Acknowledgments without data are IPv6, TCP and timestamps.
+    back = sizes_of(end_of(record, "receiver"))
+    assert back[40 + 20 + 12] > 0.9 * sum(back.values())
+    # The router sends on what came.
+    assert sizes_of(end_of(record, "router", "eth1"))[1500] == sent[1500]
+    assert sum(sent.values()) == pytest.approx(end_of(record, "sender").frames_pkts, abs=20)
+
+
+def test_the_queue_is_long_before_the_bottleneck_and_empty_elsewhere(
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    scenario = resolve(mtu="1500", workload__transfer__traffic__duration="1 s")
+    scenario.workload = scenario.workload[:1]
+    scenario.workload[0].traffic.root.size = None
+    # The transfer fills the router's queue to the receiver.
+    scenario.links[1].rate.root = "50 Mbit/s"  # type: ignore[union-attr]
+    scenario.links[1].queue.root = "100 packets"  # type: ignore[union-attr]
+    scenario.measurement.queue_drops.root = "allowed"
+    scenario.measurement.queue_interval = Duration("5 ms")
+    record = run(scenario)
+    full, empty = end_of(record, "router", "eth1"), end_of(record, "receiver")
+    assert full.queue_pkts is not None
+    assert full.queue_bytes is not None
+    assert empty.queue_pkts is not None
+    assert full.queue_pkts.count == full.queue_bytes.count > 50
+    assert 50 < full.queue_pkts.maximum <= 101
+    assert full.queue_bytes.maximum <= 101 * 1538
+    assert full.queue_pkts.mean > 10 * empty.queue_pkts.mean
+
+
+def fragments(record: Record) -> dict[str, Check]:
+    return {check.object: check for check in record.checks if check.name == "fragmentation"}
+
+
+def test_a_transfer_makes_no_fragments(
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    record = run(resolve(mtu="9000", workload__transfer__traffic__duration="200 ms"))
+    assert {name: check.found for name, check in fragments(record).items()} == dict.fromkeys(
+        ["sender", "router", "receiver"], "none"
+    )
+
+
+def datagrams(resolve: Callable[..., Scenario], size: str) -> Scenario:
+    scenario = resolve(mtu="1500")
+    traffic = {
+        "kind": "packets",
+        "size": {"distribution": "constant", "value": size},
+        "gap": {"distribution": "constant", "value": "1 ms"},
+        "count": 200,
+    }
+    flow = {"name": "packets", "from": "sender", "to": "receiver", "transport": "udp", "ip": 6}
+    scenario.workload = [Flow.model_validate({**flow, "traffic": traffic})]
+    scenario.measurement.packet_sizes = True
+    return scenario
+
+
+def test_datagrams_above_the_path_mtu_are_expected_in_fragments(
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    record = run(datagrams(resolve, "4000 B"))
+    found = fragments(record)
+    assert {check.expected for check in found.values()} == {"fragments"}
+    assert all(check.passed for check in found.values())
+    # 4008 bytes of UDP in pieces of 1448 (1500 less 40 and 8, and a multiple of 8).
+    assert found["sender"].found.startswith("600 made")
+    assert "600 arrived" in found["receiver"].found
+    sent = sizes_of(end_of(record, "sender"))
+    assert sent[1448 + 48] >= 400
+    assert sent[4008 - 2 * 1448 + 48] == 200
+    assert "fragmentation" not in {warning.code for warning in record.warnings}
+
+
+def test_datagrams_that_fit_make_none(
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    record = run(datagrams(resolve, "1400 B"))
+    assert {check.found for check in fragments(record).values()} == {"none"}
+    assert sizes_of(end_of(record, "sender"))[1400 + 8 + 40] == 200
+
+
+def test_mptcp_uses_both_of_two_links(
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    scenario = resolve(
+        mtu="1500",
+        network__topology="parallel",
+        network__rate="50 Mbit/s",
+        workload__transfer__traffic__duration="2 s",
+    )
+    scenario.workload = scenario.workload[:1]
+    scenario.workload[0].traffic.root.size = None
+    scenario.workload[0].transport.root = "mptcp"
+    record = run(scenario)
+    wire_bytes = {end.interface: end.wire_bytes for end in record.ends if end.node == "sender"}
+    assert set(wire_bytes) == {"eth0", "eth1"}
+    assert min(wire_bytes.values()) > 0.5 * max(wire_bytes.values())
+    assert (record.flows[0].goodput_bps or 0.0) > 60e6
+    assert len(record.flows[0].subflows) == 2
