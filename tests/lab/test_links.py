@@ -98,11 +98,12 @@ def test_datagrams_above_the_path_mtu_are_expected_in_fragments(
     assert {check.expected for check in found.values()} == {"fragments"}
     assert all(check.passed for check in found.values())
     # 4008 bytes of UDP in pieces of 1448 (1500 less 40 and 8, and a multiple of 8).
-    assert found["sender"].found.startswith("600 made")
-    assert "600 arrived" in found["receiver"].found
+    # The flow's own start or end may send a few more.
+    made = int(found["sender"].found.split()[0])
+    assert 600 <= made <= 660
+    assert f"{made} arrived" in found["receiver"].found
     sent = sizes_of(end_of(record, "sender"))
-    assert sent[1448 + 48] >= 400
-    assert sent[4008 - 2 * 1448 + 48] == 200
+    assert sent[1448 + 48] == 2 * sent[4008 - 2 * 1448 + 48] == 2 * made / 3
     assert "fragmentation" not in {warning.code for warning in record.warnings}
 
 
@@ -111,7 +112,7 @@ def test_datagrams_that_fit_make_none(
 ) -> None:
     record = run(datagrams(resolve, "1400 B"))
     assert {check.found for check in fragments(record).values()} == {"none"}
-    assert sizes_of(end_of(record, "sender"))[1400 + 8 + 40] == 200
+    assert 200 <= sizes_of(end_of(record, "sender"))[1400 + 8 + 40] <= 220
 
 
 def test_mptcp_uses_both_of_two_links(

@@ -75,14 +75,13 @@ pub fn is_needed(link: &Link) -> bool {
 
 impl DelayLine {
     /// The line of `link`, the scenario's number `number`, between two interfaces of the calling thread's
-    /// namespace, for frames of up to `largest_frame` bytes; its threads keep to `processor` if there is
-    /// one.
+    /// namespace, for frames of up to `largest_frame` bytes; its threads keep to `processor`.
     pub fn start(
         link: &Link,
         number: usize,
         [near, far]: [i32; 2],
         largest_frame: usize,
-        processor: Option<usize>,
+        processor: usize,
     ) -> Result<Self> {
         let switch = Arc::new(Switch {
             armed: AtomicBool::new(false),
@@ -155,10 +154,8 @@ fn slots(rate: Option<Rate>, largest_frame: usize) -> usize {
 
 /// Makes the calling thread as punctual as it may be. A wire waits for nobody: where the rights allow,
 /// its thread goes before all ordinary ones.
-fn prepare_thread(processor: Option<usize>) {
-    if let Some(processor) = processor {
-        processors::keep_to(processor);
-    }
+fn prepare_thread(processor: usize) {
+    processors::keep_to(processor);
     // The least slack of its timers (PR_SET_TIMERSLACK(2const)); the default is 50 us.
     let _ = prctl::set_timerslack(1);
     let parameters = libc::sched_param { sched_priority: 1 };

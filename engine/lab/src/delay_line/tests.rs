@@ -84,7 +84,7 @@ impl Bench {
         let link = Link { ends: [end("a"), end("b")], rate: None, delay, queue: None, impairment };
         // Room for all that a test sends: what is missing was lost by the line.
         let ring = Ring::open(ENDS[3], Intake::Arriving, 1514, 60_000).unwrap();
-        let line = DelayLine::start(&link, 0, [ENDS[1], ENDS[2]], 1514, None).unwrap();
+        let line = DelayLine::start(&link, 0, [ENDS[1], ENDS[2]], 1514, 0).unwrap();
         Self { line, outlet: Outlet::open(ENDS[0]).unwrap(), ring }
     }
 

@@ -4,7 +4,7 @@ use super::messages::up;
 use crate::delay_line::{self, Carried, DelayLine};
 use crate::namespace::{Home, Namespace};
 use crate::netlink::Netlink;
-use crate::processors::Placement;
+use crate::processors::{self, Placement};
 use crate::settings;
 use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
@@ -81,18 +81,25 @@ impl Lines {
         self.netlink.flush()
     }
 
-    /// Starts moving frames, on the engine's processor in `placement`, if there is one.
+    /// Starts moving frames. Each line keeps to one processor, the engine's in `placement` if there is one:
+    /// frames that reach the kernel's receive queues of several may overtake each other there.
     pub fn start(&mut self, home: &Home, scenario: &Scenario, placement: Option<&Placement>) -> Result<()> {
-        let processor = placement.map(Placement::engine_processor);
-        if let Some(processor) = processor {
-            let names: Vec<String> =
-                self.links.iter().flat_map(|(_, indexes)| indexes).map(|index| name(*index)).collect();
-            Placement::steer_to(processor, home, &self.namespace, names.iter())?;
+        let usable = processors::usable();
+        let processor_of = |number: usize| {
+            let chosen = usable.get(number % usable.len().max(1)).copied().unwrap_or(0);
+            placement.map_or(chosen, Placement::engine_processor)
+        };
+        if home.is_root {
+            for (number, indexes) in &self.links {
+                let names = indexes.map(name);
+                Placement::steer_to(processor_of(*number), home, &self.namespace, names.iter())?;
+            }
         }
         self.lines = home.visit(&self.namespace, || {
             let start = |(number, indexes): &(usize, [i32; 2])| {
                 let link = &scenario.links[*number];
-                DelayLine::start(link, *number, *indexes, largest_frame(scenario, link), processor)
+                let largest = largest_frame(scenario, link);
+                DelayLine::start(link, *number, *indexes, largest, processor_of(*number))
             };
             self.links.iter().map(start).collect()
         })?;
