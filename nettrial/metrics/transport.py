@@ -69,7 +69,7 @@ add(
     "TCP_INFO tcpi_total_retrans",
     "lower",
     "sum",
-    flow=lambda flow: float(flow.retransmissions_pkts),
+    flow=lambda flow: float(flow.retransmissions_pkts) if flow.connections else None,
 )
 add(
     "connect_time",

@@ -16,6 +16,7 @@ from nettrial.study.traffic import (
     RequestResponseSettings,
     Seed,
     SweepSettings,
+    ToolSettings,
     TransferSettings,
 )
 from nettrial.topology import TOPOLOGIES, interfaces
@@ -115,8 +116,8 @@ class FlowSettings(Strict):
     """The host that opens the connection and sends; a list of hosts; or `others`: every host but `to`."""
     to: str
     """The host that accepts it."""
-    transport: Literal["tcp", "udp", "mptcp"]
-    """The protocol."""
+    transport: Literal["tcp", "udp", "mptcp", "icmp"]
+    """The protocol; only the tool `ping` speaks `icmp`."""
     start: Duration = "0 ns"
     """When the flow starts, after all are ready."""
     count: Count = 1
@@ -128,7 +129,12 @@ class FlowSettings(Strict):
     socket: SocketSettings = SocketSettings()
     """How its sockets are set up."""
     traffic: Annotated[
-        TransferSettings | FileTransferSettings | RequestResponseSettings | PacketsSettings | SweepSettings,
+        TransferSettings
+        | FileTransferSettings
+        | RequestResponseSettings
+        | PacketsSettings
+        | SweepSettings
+        | ToolSettings,
         Field(discriminator="kind"),
     ]
     """What it sends."""

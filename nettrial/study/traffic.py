@@ -120,3 +120,25 @@ class SweepSettings(Strict):
     seed: Seed = 0
     """Where the order's random numbers start in the first block; each further block has another order, the
     same for all of its treatments."""
+
+
+class ToolSettings(Strict):
+    """Another program's traffic, measured by that program."""
+
+    kind: Literal["tool"]
+    """Says that it is another program's."""
+    tool: Literal["iperf3", "ping", "netperf", "ditg", "sockperf", "exec"]
+    """The program; `ditg` is D-ITG, `exec` any command."""
+    duration: Duration | None = None
+    """How long it sends; only `exec` may leave it out."""
+    size: Size | None = None
+    """Payload bytes of a packet, a write or a request."""
+    rate: Rate | None = None
+    """Payload bits per second; as fast as it can where absent."""
+    request_response: bool = False
+    """Requests and responses instead of a stream; netperf only."""
+    arguments: list[str] = []
+    """Further options of the sending program. For `exec`: the command, in which `{destination}`,
+    `{source}` and `{port}` stand for the flow's."""
+    server_arguments: list[str] = []
+    """Further options of the receiving program. For `exec`: the receiving host's command, or none."""

@@ -31,6 +31,7 @@ THE_SAME_IN_A_SCENARIO = {
     "FlowSettings": ("Flow",),
     "TransferSettings": ("TransferTraffic",),
     "RequestResponseSettings": ("RequestResponseTraffic",),
+    "ToolSettings": ("ToolTraffic",),
     "MeasurementSettings": ("Measurement",),
 }
 """The scenario's types in which a setting that the model says nothing of is described."""
