@@ -20,7 +20,7 @@ demo: build ## run the first study and leave report.html
 	cp "$$run/report.html" report.html; \
 	echo "report: $$PWD/report.html" >&2
 
-test: lint engine-test ## everything, the lab tests included
+test: lint engine-test $(stamp)tests ## everything, the lab tests included
 	$(as_root) $(python) -m pytest -q
 
 setup: $(stamp)packages ## what the system and the virtual environment need
@@ -31,6 +31,10 @@ build: $(stamp)package ## the engine and the nettrial command, in .venv/bin
 
 $(stamp)system: tools/setup.sh
 	tools/setup.sh
+	@touch $@
+
+$(stamp)tests: tools/setup-tests.sh $(stamp)system
+	tools/setup-tests.sh
 	@touch $@
 
 $(stamp)packages: $(stamp)system requirements.lock

@@ -33,8 +33,6 @@ missing=()
 for package in ca-certificates clang gcc libc6-dev make iproute2 util-linux; do
   dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
 done
-# The report's tests open it in a browser.
-command -v chromium >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
 [ "${#missing[@]}" = 0 ] || install "${missing[@]}"
 
 rust_version() { cargo --version 2>/dev/null | cut -d' ' -f2; }

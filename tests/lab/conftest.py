@@ -2,7 +2,9 @@
 
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,9 @@ from nettrial.backends import Backend
 from nettrial.design import scenario_of, traffic_seconds
 from nettrial.scenario import Record, Scenario
 from nettrial.study import load
+
+# Where tools/setup-tests.sh puts netperf; sudo has another PATH than whoever called it.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

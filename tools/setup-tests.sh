@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Installs what only the tests need on Debian or Ubuntu: a browser, and the programs that nettrial can run
+# as workloads. Installs nothing that is already there, so a second run is quick and needs no network.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { echo "setup-tests: $*" >&2; }
+as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
+export PATH=$PWD/.venv/bin:$PATH
+
+if ! command -v apt-get >/dev/null; then
+  say "this is neither Debian nor Ubuntu: install the packages named in tools/setup-tests.sh yourself"
+  exit 3
+fi
+
+missing=()
+# The report's tests open it in a browser.
+command -v chromium >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
+command -v iperf3 >/dev/null || missing+=(iperf3)
+command -v ping >/dev/null || missing+=(iputils-ping)
+command -v ITGSend >/dev/null || missing+=(d-itg)
+command -v sockperf >/dev/null || missing+=(sockperf)
+if [ "${#missing[@]}" != 0 ]; then
+  say "installing ${missing[*]}"
+  log=$(mktemp)
+  { as_root apt-get update -qq &&
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"; } \
+    >"$log" 2>&1 || { cat "$log" >&2; say "apt-get could not install ${missing[*]}"; exit 3; }
+  rm -f "$log"
+fi
+
+# netperf is in Debian's non-free and in Ubuntu's multiverse, and its package starts a server that anyone may
+# use. So it is fetched by this machine's own package sources with that component added, in a directory of
+# their own, and only its two programs are taken, into .venv/bin.
+if ! command -v netperf >/dev/null || ! command -v netserver >/dev/null; then
+  say "fetching netperf"
+  scratch=$(mktemp -d)
+  trap 'rm -rf "$scratch"' EXIT
+  chmod 755 "$scratch" # apt fetches as another user where it may
+  mkdir -p "$scratch/parts" "$scratch/lists/partial" "$scratch/cache/archives/partial"
+  touch "$scratch/sources.list"
+  component=non-free
+  grep -q '^ID=ubuntu' /etc/os-release && component=multiverse
+  for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources; do
+    [ -r "$file" ] || continue
+    case $file in
+      *.sources) sed "s/^Components:.*\bmain\b.*/& $component/" "$file" ;;
+      *) sed "s/^deb .*\bmain\b.*/& $component/" "$file" ;;
+    esac >"$scratch/parts/$(basename "$file")"
+  done
+  [ ! -e "$scratch/parts/sources.list" ] || mv "$scratch/parts/sources.list" "$scratch/sources.list"
+  apt_get() {
+    (cd "$scratch" && apt-get -qq -o Dir::Etc::SourceList="$scratch/sources.list" \
+      -o Dir::Etc::SourceParts="$scratch/parts" -o Dir::State::Lists="$scratch/lists" \
+      -o Dir::Cache="$scratch/cache" "$@") >>"$scratch/log" 2>&1
+  }
+  { apt_get update && apt_get download netperf; } ||
+    { cat "$scratch/log" >&2; say "apt-get could not fetch netperf"; exit 3; }
+  dpkg-deb -x "$scratch"/netperf_*.deb "$scratch/netperf"
+  install -m 755 "$scratch/netperf/usr/bin/netperf" "$scratch/netperf/usr/bin/netserver" .venv/bin/
+fi
