@@ -68,6 +68,9 @@ pub fn apply(node: &Node) -> Result<()> {
 fn apply_stack(stack: &Stack) -> Result<()> {
     let switch = |on: bool| if on { "1" } else { "0" };
     let triple = |buffer: &Buffer| format!("{} {} {}", buffer.minimum.0, buffer.initial.0, buffer.maximum.0);
+    // For programs that choose none themselves. A namespace may only have one that is listed in
+    // net.ipv4.tcp_allowed_congestion_control; where it is not, a check says so of a tool's flow.
+    let _ = write("net.ipv4.tcp_congestion_control", &stack.congestion_control);
     write("net.ipv4.tcp_window_scaling", switch(stack.window_scaling))?;
     write("net.ipv4.tcp_sack", switch(stack.sack))?;
     write("net.ipv4.tcp_timestamps", switch(stack.timestamps))?;

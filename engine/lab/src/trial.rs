@@ -56,6 +56,7 @@ pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
     let idle = processors::read()?;
     let flows = drive(&mut agents, scenario, &ready, &mut findings)?;
     let busy = processors::read()?;
+    findings.tools(scenario, &flows);
     findings.bystanders(bystanders.percent_until(&Census::take(&part_of_trial)));
     findings.clock(clock_offset_ns()? - clock);
     phases.traffic_ns = lap();

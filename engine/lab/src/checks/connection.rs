@@ -5,7 +5,7 @@ use crate::agents::Agents;
 use crate::wire::{TCP_HEADER_BYTES, segment_headers};
 use anyhow::{Result, bail};
 use nettrial_routing::Paths;
-use nettrial_scenario::{Flow, Scenario};
+use nettrial_scenario::{Flow, FlowRecord, Scenario};
 use nettrial_traffic::{Command, Reply, Side};
 use std::net::{IpAddr, SocketAddr};
 
@@ -48,6 +48,23 @@ impl Findings {
             );
         }
         Ok(())
+    }
+
+    /// Verifies the congestion control of the flows that other programs made, as far as it is known.
+    pub fn tools(&mut self, scenario: &Scenario, flows: &[FlowRecord]) {
+        for (flow, record) in scenario.workload.iter().zip(flows) {
+            let Some(stack) = scenario.stack(&flow.from) else { continue };
+            if record.tool.is_some() && !record.congestion_control.is_empty() {
+                self.compare(
+                    "congestion_control",
+                    &format!("flow {}", flow.name),
+                    stack.congestion_control.clone(),
+                    record.congestion_control.clone(),
+                    "the flow is not controlled as the stack says: the program has no option for it, and \
+                     the kernel gives this one to those that choose none",
+                );
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! descriptor in /proc: both run on one machine, and nothing is left when the agent ends.
 
 use super::process::{Finished, run};
-use super::record::{blank, nanoseconds};
+use super::record::{blank, default_congestion_control, nanoseconds};
 use super::text::{between, number, plain, whole};
 use super::{Job, Program, words};
 use crate::statistics::Durations;
@@ -140,6 +140,9 @@ fn read(flow: &Flow, summary: &str, packets: &str) -> Result<FlowRecord> {
     record.active_ns = nanoseconds(figure("Total time").context("ITGDec gave no time")?);
     record.goodput_bps = figure("Average bitrate").map(|rate| rate * 1e3);
     record.delay_difference_mean_us = figure("Average jitter").map(|jitter| jitter * 1e6);
+    if flow.transport == Transport::Tcp {
+        record.congestion_control = default_congestion_control();
+    }
     let mut arrivals = Arrivals::default();
     packets.lines().filter_map(packet).for_each(|packet| arrivals.add(packet));
     record.owd_us = Some(arrivals.delays.distribution_us()).filter(|delays| delays.count > 0);

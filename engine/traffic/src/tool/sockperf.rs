@@ -1,7 +1,7 @@
 //! sockperf's ping-pong test (tested with 3.7): round-trip time.
 
 use super::process::{Finished, run};
-use super::record::{blank, nanoseconds};
+use super::record::{blank, default_congestion_control, nanoseconds};
 use super::text::{number, plain, whole};
 use super::{Job, Program, QUICK, seconds, whole_seconds, words};
 use anyhow::{Context, Result};
@@ -112,6 +112,9 @@ fn read(flow: &Flow, tool: &Tool, printed: &str) -> Result<FlowRecord> {
     };
     let mut record = blank(flow);
     record.rtt_us = distribution();
+    if flow.transport == Transport::Tcp {
+        record.congestion_control = default_congestion_control();
+    }
     let sent = number(valid, "SentMessages=", ";").and_then(whole).unwrap_or(0);
     let received = number(valid, "ReceivedMessages=", "").and_then(whole).unwrap_or(0);
     record.bytes = sent.saturating_mul(tool.size.map_or(DEFAULT_SIZE_BYTES, |size| size.0));
