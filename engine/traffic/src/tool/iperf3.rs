@@ -104,9 +104,8 @@ fn read(flow: &Flow, document: &Value) -> Result<FlowRecord> {
         record.packets = packets(document);
         return Ok(record);
     }
-    let text =
-        |pointer: &str| document.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-    record.congestion_control = text("/end/sender_tcp_congestion");
+    let congestion_control = document.pointer("/end/sender_tcp_congestion").and_then(Value::as_str);
+    record.congestion_control = congestion_control.unwrap_or_default().to_owned();
     record.mss_bytes = count("/start/tcp_mss_default").and_then(|mss| mss.try_into().ok()).unwrap_or(0);
     record.connections =
         count("/start/test_start/num_streams").and_then(|streams| streams.try_into().ok()).unwrap_or(1);

@@ -97,7 +97,7 @@ pub fn problems(flow: &Flow, tool: &Tool) -> Vec<Problem> {
 /// What is wrong where a program takes whole seconds only.
 fn whole_seconds(tool: &Tool) -> Vec<(&'static str, String, String, String)> {
     let duration = tool.duration.unwrap_or_default();
-    if duration.0 > 0 && duration.0 % 1_000_000_000 == 0 {
+    if duration.0 > 0 && duration.0.is_multiple_of(1_000_000_000) {
         return Vec::new();
     }
     let (legal, hint) = ("whole seconds", "the program's own option takes no other");

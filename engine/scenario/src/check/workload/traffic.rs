@@ -214,11 +214,10 @@ fn check_tool(tool: &Tool, object: &str, problems: &mut Vec<Problem>) {
         problems.push(Problem::new(setting, object, value, legal, hint));
     };
     match tool.tool {
-        ToolName::Exec => {
-            if tool.arguments.is_empty() {
-                refuse("arguments", "none".into(), "a command and its arguments", "there is nothing to run");
-            }
+        ToolName::Exec if tool.arguments.is_empty() => {
+            refuse("arguments", "none".into(), "a command and its arguments", "there is nothing to run");
         }
+        ToolName::Exec => {}
         _ if tool.duration.is_none() => {
             refuse("duration", "none".into(), "how long the tool sends", "without it each tool has its own");
         }
