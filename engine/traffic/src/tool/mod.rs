@@ -18,7 +18,7 @@ mod text;
 
 use crate::protocol::Side;
 use crate::tcp::PATIENCE;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use nettrial_scenario::{Flow, FlowRecord, Problem, Tool, ToolName, ToolRecord, Traffic};
 use process::{Finished, Process};
 use std::net::{IpAddr, SocketAddr};
@@ -118,7 +118,7 @@ pub fn listen(side: &Side, tool: &Tool) -> Result<u16> {
     let at = SocketAddr::new(side.address, ports::free_pair(side.address)?);
     let program = program(tool.tool);
     let Some(command) = program.receiver(&side.flow, tool, at) else { return Ok(0) };
-    let mut process = Process::start(&command).with_context(|| program.remedy())?;
+    let mut process = Process::start(&command)?;
     if command.iter().any(|word| word.contains(&at.port().to_string())) {
         ports::await_listener(at.port(), &mut process)?;
     }
@@ -144,7 +144,7 @@ pub fn run(side: &Side, tool: &Tool, destination: SocketAddr, sample_period: Dur
     };
     let command = program.sender(&job);
     let limit = tool.duration.unwrap_or_default().as_std() + PATIENCE;
-    let finished = program.run(&command, limit).with_context(|| program.remedy())?;
+    let finished = program.run(&command, limit)?;
     let mut record = program.record(&side.flow, tool, &finished)?;
     let version = match program.version() {
         [] => String::new(),
