@@ -181,6 +181,16 @@ pub fn scenario_problems(scenario: &Scenario) -> Vec<Problem> {
             problems.push(Problem::new("transport", object, "mptcp", "tcp, udp", "this kernel has no MPTCP"));
         }
     }
+    let shaped = scenario.links.iter().any(|link| link.rate.is_some());
+    for flow in scenario.workload.iter().filter(|flow| flow.socket.udp_gso && shaped) {
+        problems.push(Problem::new(
+            "udp_gso",
+            format!("flow {:?}", flow.name),
+            true,
+            "false, or links without a rate",
+            "a link's shaper is given whole bundles and cannot tell how many frames they make",
+        ));
+    }
     for node in &scenario.nodes {
         if let Some(stack) = &node.stack
             && try_congestion_control(&stack.congestion_control).is_err()

@@ -109,6 +109,11 @@ impl Carrier for Outbox<'_> {
         }
         Ok(refused)
     }
+
+    fn paced_together(&self) -> usize {
+        // A bundle goes through the kernel as one.
+        if self.segment_limit > 0 { BUNDLE_PACKETS } else { 8 }
+    }
 }
 
 /// The messages that carry `packets`: neighbours of one size are joined as far as bundles go.

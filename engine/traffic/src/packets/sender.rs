@@ -9,14 +9,16 @@ use crate::wire::Weight;
 use anyhow::Result;
 use nettrial_scenario::{Interval, IpVersion, Pacing};
 
-/// Paced packets that depart together at most: their departures are one moment, and the last one's is
-/// wrong by the time it takes to hand over those before it.
-const PACED_TOGETHER: usize = 8;
-
 /// What takes packets to the other host.
 pub trait Carrier {
     /// Hands the packets of `batch` to the kernel. Those it refuses are taken out; gives how many.
     fn hand_over(&mut self, batch: &mut Batch) -> Result<u64>;
+
+    /// Paced packets that may depart together: they bear one moment, and the last one's is wrong by the
+    /// time it takes to hand over those before it.
+    fn paced_together(&self) -> usize {
+        8
+    }
 }
 
 /// Where a flow's time starts and how often it is looked at.
@@ -62,6 +64,7 @@ pub fn send(
     path: Option<Path>,
 ) -> Result<Sent> {
     let paced = schedule.is_paced();
+    let together = if paced { carrier.paced_together() } else { usize::MAX };
     let begin_ns = clock::now_ns();
     let begin_cpu_ns = clock::thread_cpu_ns();
     let mut pacer = Pacer::new(begin_ns);
@@ -76,7 +79,7 @@ pub fn send(
         let now_ns = clock::now_ns();
         batch.clear();
         while batch.has_room()
-            && !(paced && batch.packets().len() == PACED_TOGETHER)
+            && batch.packets().len() < together
             && let Some(due_ns) = schedule.due(now_ns - begin_ns)
             && begin_ns.saturating_add(due_ns) <= now_ns
         {
