@@ -54,3 +54,24 @@ def test_the_same_seed_gives_the_same_order(tmp_path: Path) -> None:
     assert orders[0]
     assert orders[0] == orders[1] != orders[2]
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.end_to_end
+def test_a_sweep_gives_curves_and_their_steps(tmp_path: Path) -> None:
+    done = nettrial(
+        *(tmp_path, "run", "mtu-packet-size", "--replicates", "2", "--seed", "7", "--out", "run"),
+        *("--set", "workload.sweep.traffic.last=20 kB", "--set", "workload.sweep.traffic.bytes=200 kB"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert "8/8 trials" in done.stderr
+    for text in (
+        "Published, section 5.1.3",
+        "Round-trip time by packet size, us",
+        "Steps, MTU 1500 B – udp",
+        "1472 B",  # IPv4 and UDP headers take 28 bytes
+        "1448 B",  # IPv4 and TCP headers with timestamps take 52
+        "8972 B",
+    ):
+        assert text in done.stdout, text
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert page.count("against packet size, udp") == 4

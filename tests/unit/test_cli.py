@@ -58,6 +58,13 @@ def test_show_takes_the_options_of_run(nettrial, golden):
     golden("show-options", done.stdout)
 
 
+def test_show_says_what_full_changes(nettrial, golden):
+    done = nettrial("show", "mtu-packet-size", "--full")
+    assert (done.returncode, done.stderr) == (0, "")
+    golden("show-full", done.stdout)
+    assert "Changed by --full" not in nettrial("show", "mtu-packet-size").stdout
+
+
 def test_time_is_in_words():
     assert [as_time(seconds) for seconds in (0.4, 59.6, 138, 3600, 7500)] == [
         "0 s",

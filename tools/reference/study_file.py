@@ -7,7 +7,7 @@ import inspect
 import textwrap
 from collections.abc import Iterator
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from annotated_types import Ge
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 
 from nettrial import units
 from nettrial.study import Study
+from nettrial.study.variates import Constant
 from reference.documents import Schema, types
 from reference.markdown import one_line, page, table
 
@@ -44,11 +45,20 @@ def pages(schema: Schema) -> dict[str, str]:
         "and the legal values."
     ]
     for model in _models(Study):
+        if model is Constant:
+            parts.append("## Random quantities\n\n" + RANDOM)
         parts.append(f"## {_title(model)}\n\n{one_line(model.__doc__)}")
         parts.append(table(["field", "value", "default", "meaning"], _rows(model, schema)))
     parts.append("## Quantities\n\nA value that is not a whole number of base units is an error.")
     parts.append(table(["quantity", "legal"], [(name, legal) for name, (_, legal) in QUANTITIES.items()]))
     return {"study-file.md": page("Study file", *parts)}
+
+
+RANDOM = (
+    "A size or a duration that is drawn anew each time: a `distribution` with its parameters. A plain value "
+    "is a constant."
+)
+"""What is said of random quantities before their distributions."""
 
 
 def _title(model: type[BaseModel]) -> str:
@@ -60,10 +70,16 @@ def _models(root: type[BaseModel]) -> list[type[BaseModel]]:
     models = [root]
     for model in models:
         for field in model.model_fields.values():
-            for kind in _walk(field.annotation):
+            for kind in map(_generic, _walk(field.annotation)):
                 if _is_model(kind) and kind not in models:
                     models.append(kind)
-    return models
+    # The distributions last, for each stands for sizes and for durations.
+    return sorted(models, key=lambda model: model.__module__ == Constant.__module__)
+
+
+def _generic(kind: Any) -> Any:
+    """A model of a random quantity for whichever quantity; all else as it is."""
+    return getattr(kind, "__pydantic_generic_metadata__", {}).get("origin") or kind
 
 
 def _walk(annotation: Any) -> Iterator[Any]:
@@ -110,8 +126,14 @@ def _kind(annotation: Any) -> str:
     for name, (quantity, _) in QUANTITIES.items():
         if annotation == quantity:
             return f"[{name}](#quantities)"
+    if isinstance(annotation, TypeVar):
+        return "the quantity"
     bare, *metadata = get_args(annotation) if get_origin(annotation) is Annotated else [annotation]
     parts = get_args(bare)
+    if Constant[units.Size] in parts or Constant[units.Duration] in parts:
+        quantity = "size" if Constant[units.Size] in parts else "duration"
+        return f"[random {quantity}](#random-quantities)"
+    bare = _generic(bare)
     if _is_model(bare):
         return f"[{_title(bare)}](#{_title(bare).lower()})"
     if get_origin(bare) in (Union, UnionType):
@@ -124,6 +146,8 @@ def _kind(annotation: Any) -> str:
         return f"by name: {_kind(parts[1])}"
     if bare is bool:
         return "`true` or `false`"
+    if bare is float:
+        return "number"
     if bare is int:
         return "whole number" + "".join(
             f", {limit.ge} or more" for limit in metadata if isinstance(limit, Ge)
@@ -149,4 +173,4 @@ def _default(field: FieldInfo) -> str:
         return "its defaults"
     if isinstance(field.default, bool):
         return f"`{str(field.default).lower()}`"
-    return f"`{field.default}`" if isinstance(field.default, str) else "none"
+    return f"`{field.default}`" if isinstance(field.default, str | int | float) else "none"
