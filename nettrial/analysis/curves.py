@@ -5,7 +5,7 @@ A trial gives one value for each size; intervals are over trials."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TypeAlias
@@ -54,6 +54,8 @@ class Curve:
     """The block of each trial."""
     rtt_us: Floats
     """A row for each trial, a column for each size: the mean time of a request."""
+    minimum_us: Floats
+    """The same of the smallest time of a request."""
     total_us: Floats
     """The same of the time that all bytes took."""
 
@@ -104,6 +106,10 @@ def _curve(flow: str, treatment: Levels, trials: Sequence[Trial]) -> Curve | Non
     common = sorted(set.intersection(*(set(sizes) for _, _, sizes in measured)))
     first, record, _ = measured[0]
     mtus = [units.SIZE.parse(end.mtu.root) for link in first.scenario.links for end in link.ends]
+
+    def rows(value: Callable[[SizeRecord], float]) -> Floats:
+        return np.array([[value(sizes[size]) for size in common] for _, _, sizes in measured])
+
     return Curve(
         flow=flow,
         treatment=treatment,
@@ -113,8 +119,9 @@ def _curve(flow: str, treatment: Levels, trials: Sequence[Trial]) -> Curve | Non
         mss_bytes=record.mss_bytes,
         sizes=np.array(common, dtype=float),
         blocks=tuple(trial.planned.block for trial, _, _ in measured),
-        rtt_us=np.array([[fmean(sizes[size].rtt_us) for size in common] for _, _, sizes in measured]),
-        total_us=np.array([[fmean(sizes[size].total_us) for size in common] for _, _, sizes in measured]),
+        rtt_us=rows(lambda size: fmean(size.rtt_us)),
+        minimum_us=rows(lambda size: min(size.rtt_minimum_us)),
+        total_us=rows(lambda size: fmean(size.total_us)),
     )
 
 

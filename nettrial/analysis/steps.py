@@ -1,6 +1,8 @@
 """Where round-trip time jumps with size: at the boundaries where a message takes one packet more, and
 anywhere else.
 
+Steps are looked for in the smallest time of each size's requests: what other work on the machine adds to
+some of them is not the message's (V. Jacobson, pathchar, 1997, reads links from minima by size likewise).
 Sizes are measured in random order, so what drifts within a trial does not look like a step."""
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ MOST_STEPS = 200
 
 @dataclass(frozen=True)
 class Step:
-    """A jump of the round-trip time between two neighbouring sizes."""
+    """A jump of the smallest round-trip time between two neighbouring sizes."""
 
     after_bytes: float
     """The largest size before it."""
@@ -125,7 +127,7 @@ def _steps(curve: Curve) -> Steps:
     elif SEARCH_BYTES / gap < FEWEST_SIZES:
         unsearched = f"sizes {gap:.0f} B apart are too far from each other for a search"
     else:
-        seen = _search(curve.sizes, curve.rtt_us.mean(axis=0), int(SEARCH_BYTES // gap))
+        seen = _search(curve.sizes, curve.minimum_us.mean(axis=0), int(SEARCH_BYTES // gap))
     near = (FEWEST_SIZES - 1) * (gap or 0)  # no fit could tell a step so close from the boundary's
     others = [after for after in seen if all(abs(after - place) > near for place in places)]
     every = sorted([*places, *others])
@@ -163,7 +165,7 @@ def _fit(curve: Curve, place: float, width: float, packets: int | None, seen: bo
     if min(np.count_nonzero(right), np.count_nonzero(~right)) < FEWEST_SIZES:
         return None
     model = np.column_stack([np.ones(len(right)), at[inside], right])
-    fitted, *_ = np.linalg.lstsq(model, curve.rtt_us[:, inside].T, rcond=None)
+    fitted, *_ = np.linalg.lstsq(model, curve.minimum_us[:, inside].T, rcond=None)
     heights: Floats = fitted[2]
     mean = float(heights.mean())
     if len(heights) < 2:

@@ -38,11 +38,14 @@ def _charts(study: Study, found: Sequence[Curve], group: str) -> list[str]:
     factor = study.factors[study.layout.rows].title
     about = f"against packet size, {group}, by {factor}, with 95% intervals"
     rtts = [(curve, curve.sizes, curve.rtt_us) for curve in found]
-    near = [(curve, sizes[sizes <= closest], values[:, sizes <= closest]) for curve, sizes, values in rtts]
+    near = [
+        (curve, curve.sizes[curve.sizes <= closest], curve.minimum_us[:, curve.sizes <= closest])
+        for curve in found
+    ]
     totals = [(curve, curve.sizes, curve.total_us / 1000) for curve in found]
     charts = [
         _lines(study, rtts, "Round-trip time, us", f"Round-trip time in microseconds {about}."),
-        _lines(study, near, "Round-trip time, us: close-up", f"The same {about}, at the smaller sizes."),
+        _lines(study, near, "Smallest round-trip time, us", f"Its minimum {about}, at the smaller sizes."),
         _ratio(study, found, group),
         _lines(study, totals, "Time of all bytes of a size, ms", f"Time of all bytes {about}.", rules=False),
     ]

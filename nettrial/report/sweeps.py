@@ -117,7 +117,7 @@ def listed(step: Step) -> list[str]:
     return [f"{step.after_bytes:.0f} B", packets, height(step), verdict, "yes" if step.seen else "no"]
 
 
-LISTED = ("after", "packets", "height, us [95%]", "a step", "found by search")
+LISTED = ("after", "packets", "height of the minimum, us [95%]", "a step", "found by search")
 """The headings of those lines."""
 
 

@@ -97,7 +97,7 @@ def _sweeps(report: Report, found: sweeps.Sweeps, console: Console) -> None:
     _title(console, "Round-trip time by packet size, us")
     texts = [[_parts(entry) for entry in row] for row in found.table.entries]
     _grids(console, found.table, "Sweep", f"us; change from {sweeps.caption(study)} in %", texts)
-    _list(console, "Steps of the round-trip time", found.findings)
+    _list(console, "Steps of the smallest round-trip time", found.findings)
     for each in found.steps:
         lines = [sweeps.listed(step) for step in sweeps.every(each)]
         if lines:

@@ -30,11 +30,13 @@ def known_boundaries(transport: str, mtu: int) -> list[int]:
     """Where a message takes one packet more."""
     no_values = np.zeros((1, 1))
     sizes = np.array([65_500.0])
-    return boundaries(Curve("sweep", {}, transport, 4, mtu, mss(mtu), sizes, (1,), no_values, no_values))
+    return boundaries(
+        Curve("sweep", {}, transport, 4, mtu, mss(mtu), sizes, (1,), no_values, no_values, no_values)
+    )
 
 
-def rtt_us(size: int, places: Iterable[int], draw: random.Random, noise: float) -> float:
-    """A message's round-trip time."""
+def smallest_us(size: int, places: Iterable[int], draw: random.Random, noise: float) -> float:
+    """A message's smallest round-trip time."""
     packets = 1 + sum(place < size for place in places)
     page = PAGE_US if size > PAGE_BYTES else 0
     return 12 + BYTE_US * size + PACKET_US * packets + page + draw.gauss(0, noise)
@@ -48,12 +50,12 @@ def sweep_record(trial: PlannedTrial, step: int = 100, noise: float = NOISE_US) 
     places = known_boundaries(transport, mtu)
     sizes = []
     for size in range(1000, 65_501, step):
-        rtt = rtt_us(size, places, draw, noise) + 0.2 * trial.block
+        rtt = smallest_us(size, places, draw, noise) + 0.2 * trial.block
         sizes.append(
             {
                 "size_bytes": size,
-                "rtt_us": [rtt],
-                "rtt_minimum_us": [0.9 * rtt],
+                "rtt_us": [1.1 * rtt],
+                "rtt_minimum_us": [rtt],
                 "total_us": [rtt * -(-1_000_000 // size)],
                 "resent_pkts": 0,
             }

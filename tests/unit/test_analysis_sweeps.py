@@ -24,7 +24,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def curve_of(values: list[list[float]], sizes: list[int], transport: str = "udp", mtu: int = 1500) -> Curve:
     rows = np.array(values)
     blocks = tuple(range(1, len(rows) + 1))
-    return Curve("sweep", {}, transport, 4, mtu, mss(mtu), np.array(sizes, dtype=float), blocks, rows, rows)
+    return Curve(
+        "sweep", {}, transport, 4, mtu, mss(mtu), np.array(sizes, dtype=float), blocks, rows, rows, rows
+    )
 
 
 def packets(size: int, transport: str, ip: int, mtu: int) -> int:
@@ -49,7 +51,7 @@ def packets(size: int, transport: str, ip: int, mtu: int) -> int:
 )
 def test_boundaries_are_where_one_packet_more_is_taken(transport: str, ip: int, mtu: int, last: int) -> None:
     none = np.zeros((1, 1))
-    curve = Curve("sweep", {}, transport, ip, mtu, mss(mtu), np.array([float(last)]), (1,), none, none)
+    curve = Curve("sweep", {}, transport, ip, mtu, mss(mtu), np.array([float(last)]), (1,), none, none, none)
     found = boundaries(curve)
     for number, place in enumerate(found, start=1):
         assert packets(place, transport, ip, mtu) == number
@@ -78,6 +80,7 @@ def test_curves_are_those_of_the_records(run: Run) -> None:
     values = [trial.record.flows[0].sizes[at].rtt_us[0] for trial in trials]
     assert first.sizes[at] == trials[0].record.flows[0].sizes[at].size_bytes
     assert first.rtt_us[:, at].tolist() == values
+    assert first.minimum_us[:, at] == pytest.approx(np.array(values) / 1.1)
     shown = estimate(first.sizes, first.rtt_us)
     expected = mean_interval(values)
     assert shown.mean[at] == pytest.approx(np.mean(values))
@@ -186,7 +189,7 @@ def test_probabilities_are_adjusted_for_all_boundaries() -> None:
             at = curve.sizes - step.after_bytes
             inside = (at > -width) & (at <= width)
             model = np.column_stack([np.ones(inside.sum()), at[inside], at[inside] > 0])
-            heights = np.linalg.lstsq(model, curve.rtt_us[:, inside].T, rcond=None)[0][2]
+            heights = np.linalg.lstsq(model, curve.minimum_us[:, inside].T, rcond=None)[0][2]
             raw.append(stats.ttest_1samp(heights, 0).pvalue)
     assert together == pytest.approx(stats.false_discovery_control(raw).tolist())
 
