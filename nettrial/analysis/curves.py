@@ -134,11 +134,11 @@ def estimate(sizes: Floats, values: Floats, groups: int | None = None) -> Estima
         sizes = np.add.reduceat(sizes, starts) / counts
         values = np.add.reduceat(values, starts, axis=1) / counts
     mean = values.mean(axis=0)
-    half = half_width(values)
+    half = _half_width(values)
     return Estimate(sizes, mean, mean - half, mean + half)
 
 
-def half_width(values: Floats) -> Floats:
+def _half_width(values: Floats) -> Floats:
     """Half of Student's t interval of the mean of each column; 0 where there is one row."""
     count = len(values)
     if count < 2:

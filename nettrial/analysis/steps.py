@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 
 import numpy as np
 from scipy import stats
 
-from nettrial.analysis.curves import Curve, Floats, half_width
-from nettrial.analysis.intervals import Interval
+from nettrial.analysis.curves import Curve, Floats
+from nettrial.analysis.intervals import Interval, mean_interval
 
 WIDEST_BYTES = 2000.0
 """A step at a boundary is fitted on sizes no further from it than this, nor than the next boundary."""
@@ -42,15 +43,23 @@ class Step:
     """The largest size before it."""
     packets: int | None
     """At a boundary: how many packets a message of that size takes; None elsewhere."""
-    height_us: float
-    """How far it jumps: the mean over trials."""
-    interval: Interval | None
-    """95%, over trials; None where there is one trial."""
+    heights_us: tuple[float, ...]
+    """How far it jumps, in each trial."""
     probability: float | None
     """Of a boundary: that of a height as large without a step (t test over trials), adjusted for the number
     of boundaries (Benjamini and Hochberg); None where there is one trial."""
     seen: bool
     """Whether the search, which knows nothing of boundaries, found a step here."""
+
+    @property
+    def height_us(self) -> float:
+        """The mean over trials."""
+        return fmean(self.heights_us)
+
+    @property
+    def interval(self) -> Interval | None:
+        """That of the mean, 95%; None where there is one trial."""
+        return mean_interval(self.heights_us)
 
     @property
     def found(self) -> bool:
@@ -71,6 +80,11 @@ class Steps:
     """Steps that the search found away from the boundaries."""
     unsearched: str | None
     """Why there was no search, if there was none."""
+
+    @property
+    def packet_us(self) -> list[float]:
+        """What one packet more costs, in each trial: the mean height over all boundaries."""
+        return [fmean(heights) for heights in zip(*(step.heights_us for step in self.expected), strict=True)]
 
     @property
     def in_reach(self) -> list[Step]:
@@ -167,14 +181,10 @@ def _fit(curve: Curve, place: float, width: float, packets: int | None, seen: bo
     model = np.column_stack([np.ones(len(right)), at[inside], right])
     fitted, *_ = np.linalg.lstsq(model, curve.minimum_us[:, inside].T, rcond=None)
     heights: Floats = fitted[2]
-    mean = float(heights.mean())
-    if len(heights) < 2:
-        return Step(place, packets, mean, None, None, seen)
-    half = float(half_width(heights[:, np.newaxis])[0])
     probability = None
-    if packets is not None:
+    if packets is not None and len(heights) > 1:
         probability = 1.0 if np.ptp(heights) < EQUAL_US else float(stats.ttest_1samp(heights, 0).pvalue)
-    return Step(place, packets, mean, Interval(mean - half, mean + half), probability, seen)
+    return Step(place, packets, tuple(heights.tolist()), probability, seen)
 
 
 def _search(sizes: Floats, values: Floats, side: int) -> list[float]:

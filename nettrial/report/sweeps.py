@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from nettrial.analysis import (
     baseline,
     curves,
     estimate,
+    mean_interval,
     ratios,
     steps,
 )
@@ -71,18 +73,17 @@ def finding(study: Study, found: Steps) -> str:
     """The steps of one curve in words."""
     curve = found.curve
     kind = "fragment" if curve.transport == "udp" else "segment"
-    shown = [step for step in found.expected if step.found]
     parts = []
     if found.expected:
-        said = f"at {len(shown)} of {len(found.expected)} sizes after which a message takes one {kind} more "
-        said += "there is a step"
-        if shown:
-            heights = [step.height_us for step in shown]
-            said += f" of {min(heights):.{DECIMALS}f} to {max(heights):.{DECIMALS}f} us"
-            said += f", {np.mean(heights):.{DECIMALS}f} us on average"
-        parts.append(said)
+        shown = sum(step.found for step in found.expected)
+        costs = found.packet_us
+        bounds = mean_interval(costs)
+        cost = numbers.signed(fmean(costs), DECIMALS)
+        cost += f" {numbers.bounds(bounds, DECIMALS)}" if bounds else ""
+        parts.append(f"one {kind} more costs {cost} us on average")
+        parts.append(f"alone, {shown} of {numbers.counted(len(found.expected), 'step')} show")
     if found.skipped:
-        parts.append(f"at {found.skipped} the sizes are too few to tell")
+        parts.append(f"for {found.skipped} more the sizes are too few")
     if found.unsearched:
         parts.append(f"no search for other steps: {found.unsearched}")
     else:

@@ -116,6 +116,9 @@ def test_every_step_is_found_with_its_height(run: Run) -> None:
         assert all(step.found for step in found.expected)
         heights = [step.height_us for step in found.expected]
         assert np.mean(heights) == pytest.approx(PACKET_US, abs=0.1)
+        cost = mean_interval(found.packet_us)
+        assert cost is not None
+        assert cost.low - 0.1 < PACKET_US < cost.high + 0.1
         covered = [step.interval.contains(PACKET_US) for step in found.expected]
         assert sum(covered) >= stats.binom.ppf(1e-4, len(covered), 0.95)
         assert sum(step.seen for step in found.in_reach) > 0.8 * len(found.in_reach)
