@@ -81,7 +81,8 @@ def finding(study: Study, found: Steps) -> str:
         cost = numbers.signed(fmean(costs), DECIMALS)
         cost += f" {numbers.bounds(bounds, DECIMALS)}" if bounds else ""
         parts.append(f"one {kind} more costs {cost} us on average")
-        parts.append(f"alone, {shown} of {numbers.counted(len(found.expected), 'step')} show")
+        alone = f"alone, {shown} of {numbers.counted(len(found.expected), 'step')} show"
+        parts.append(alone if bounds else "one trial can't tell single steps")
     if found.skipped:
         parts.append(f"for {found.skipped} more the sizes are too few")
     if found.unsearched:

@@ -91,6 +91,13 @@ def test_a_run_that_has_just_begun_is_reported(tmp_path: Path, trials: int) -> N
     assert not re.search(r"\bnan\b", terminal_text(begun, width=80))
 
 
+def test_one_trial_judges_no_step(tmp_path: Path) -> None:
+    text = terminal_text(make_sweep_run(tmp_path / "run", replicates=1))
+    assert "us on average; one trial can't tell single steps;" in text
+    assert "not to be judged with one trial" in text
+    assert "not shown" not in text
+
+
 def test_coarse_sizes_say_that_there_was_no_search(tmp_path: Path) -> None:
     text = terminal_text(make_sweep_run(tmp_path / "run", step=500))
     assert "no search for other steps: sizes 500 B apart are too far from each other" in text
