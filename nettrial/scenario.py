@@ -1984,6 +1984,11 @@ class Stack(BaseModel):
     """
     The congestion control's name in the kernel or the simulator.
     """
+    mtu_probing: bool | None = None
+    """
+    Whether the host searches for the path MTU with its own segments once a connection stalls (RFC 4821;
+    net.ipv4.tcp_mtu_probing 1).
+    """
     name: str
     """
     The profile's name, for tables.

@@ -51,6 +51,14 @@ STACKS.add(
     ),
 )
 STACKS.add(
+    "linux-cubic-probing",
+    Profile(
+        title="Linux's defaults, with CUBIC, searching for the path MTU where a connection stalls",
+        source=f"{SYSCTL}: tcp_mtu_probing 1; RFC 4821",
+        stack=_linux("linux-cubic-probing", "cubic").model_copy(update={"mtu_probing": True}),
+    ),
+)
+STACKS.add(
     "linux-bbr",
     Profile(
         title="Linux's defaults, with BBR",

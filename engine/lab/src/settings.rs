@@ -74,6 +74,7 @@ fn apply_stack(stack: &Stack) -> Result<()> {
     write("net.ipv4.tcp_window_scaling", switch(stack.window_scaling))?;
     write("net.ipv4.tcp_sack", switch(stack.sack))?;
     write("net.ipv4.tcp_timestamps", switch(stack.timestamps))?;
+    write("net.ipv4.tcp_mtu_probing", switch(stack.mtu_probing))?;
     write("net.ipv4.tcp_rmem", &triple(&stack.receive_buffer))?;
     write("net.ipv4.tcp_wmem", &triple(&stack.send_buffer))
 }

@@ -176,6 +176,18 @@ impl<'a> Paths<'a> {
         Some(ends)
     }
 
+    /// The packet size, in bytes, that `from` holds for the path MTU to `address` if it learns of it by ICMP
+    /// alone (RFC 1191): above [`Paths::path_mtu`] where a router drops larger packets and keeps it to
+    /// itself, so that they vanish.
+    pub fn known_mtu(&self, from: &str, address: IpAddr) -> Option<u64> {
+        let path = self.path(from, address)?;
+        let learned = |known: Option<u64>, end: &&End| match known {
+            Some(known) if self.scenario.node(&end.node).is_some_and(|node| node.filters_icmp) => Some(known),
+            _ => Some(known.map_or(end.mtu.0, |known| known.min(end.mtu.0))),
+        };
+        path.iter().fold(None, learned)
+    }
+
     /// The smallest MTU, in bytes, of the interfaces a packet from `from` to `address` passes.
     pub fn path_mtu(&self, from: &str, address: IpAddr) -> Option<u64> {
         self.path(from, address)?.iter().map(|end| end.mtu.0).min()

@@ -34,6 +34,10 @@ pub struct Stack {
     pub sack: bool,
     /// RFC 7323 section 3. They take 12 bytes of every segment.
     pub timestamps: bool,
+    /// Whether the host searches for the path MTU with its own segments once a connection stalls (RFC 4821;
+    /// net.ipv4.tcp_mtu_probing 1).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mtu_probing: bool,
 }
 
 /// Which work the interfaces do in larger pieces than a packet. All are off unless asked for, so

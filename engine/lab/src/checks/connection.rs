@@ -1,6 +1,6 @@
 //! Whether a connection is as the kernel should have set it up.
 
-use super::Findings;
+use super::{Findings, address};
 use crate::agents::Agents;
 use crate::wire::{TCP_HEADER_BYTES, segment_headers};
 use anyhow::{Result, bail};
@@ -81,11 +81,13 @@ fn expected_options(scenario: &Scenario, flow: &Flow) -> Vec<&'static str> {
     options.into_iter().filter(|(_, both)| *both).map(|(name, _)| name).collect()
 }
 
-/// The payload of a full segment that the path's MTU, the two stacks (RFC 9293 section 3.7.1) and the
-/// flow's own limit imply; `None` for MPTCP, whose options take up more or less of it. Options are taken
+/// The payload of a full segment that the MTU the sender knows of, the one the receiver announces, the two
+/// stacks (RFC 9293 section 3.7.1) and the flow's own limit imply; `None` for MPTCP, whose options take up more or less of it. Options are taken
 /// off either (RFC 6691).
 fn expected_mss(scenario: &Scenario, flow: &Flow, destination: IpAddr) -> Option<u64> {
-    let mtu = Paths::new(scenario).path_mtu(&flow.from, destination)?;
+    let paths = Paths::new(scenario);
+    let back = paths.path(&flow.to, address(scenario, &flow.from, flow.ip).ok()?)?;
+    let mtu = paths.known_mtu(&flow.from, destination)?.min(back.first()?.mtu.0);
     let headers = segment_headers(scenario, flow)?;
     let options = headers.checked_sub(flow.ip.header_bytes() + TCP_HEADER_BYTES)?;
     let implied = mtu.checked_sub(headers)?;
