@@ -1866,6 +1866,29 @@ class Link(BaseModel):
     """
 
 
+class Measure(BaseModel):
+    """
+    A line to an engine that measures between this machine and another one. Answered by
+    [`Event::Record`], [`Event::Failed`], or [`Event::Checked`] with what is wrong with the flow.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    flow: Flow
+    """
+    The traffic, from `client` (this machine) to `server` (the other one) or back.
+    """
+    interval: Duration
+    """
+    How often the flow's transport state is read.
+    """
+    trial: str
+    """
+    Repeated in the answer.
+    """
+
+
 class Measurement(BaseModel):
     """
     Measurement settings.
@@ -2173,4 +2196,5 @@ class Protocol(BaseModel):
     """
 
     event: Event
+    measure: Measure
     request: Request

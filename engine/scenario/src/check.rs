@@ -3,7 +3,7 @@
 mod links;
 mod workload;
 
-use crate::{FORMAT, NodeKind, Scenario, Stack};
+use crate::{Duration, FORMAT, Measure, NodeKind, Scenario, Stack};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -139,16 +139,39 @@ fn check_stack(object: &str, stack: &Stack, problems: &mut Vec<Problem>) {
     }
 }
 
-fn check_measurement(scenario: &Scenario, problems: &mut Vec<Problem>) {
-    if scenario.measurement.interval.0 < 1_000_000 {
+/// Everything that is wrong with `measure`; empty if nothing is.
+pub fn check_measure(measure: &Measure) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let flow = &measure.flow;
+    let ends = (flow.from.as_str(), flow.to.as_str());
+    if ends != (Measure::CLIENT, Measure::SERVER) && ends != (Measure::SERVER, Measure::CLIENT) {
+        problems.push(Problem::new(
+            "from",
+            format!("flow {:?}", flow.name),
+            format!("{} to {}", flow.from, flow.to),
+            "client to server, or server to client",
+            "a measurement has these two hosts",
+        ));
+    }
+    workload::check_alone(flow, &mut problems);
+    check_interval(measure.interval, &mut problems);
+    problems
+}
+
+fn check_interval(interval: Duration, problems: &mut Vec<Problem>) {
+    if interval.0 < 1_000_000 {
         problems.push(Problem::new(
             "interval",
             "the measurement",
-            scenario.measurement.interval,
+            interval,
             "1 ms or more",
             "reading the transport's state more often would disturb it",
         ));
     }
+}
+
+fn check_measurement(scenario: &Scenario, problems: &mut Vec<Problem>) {
+    check_interval(scenario.measurement.interval, problems);
     for name in &scenario.measurement.cpu {
         if scenario.node(name).is_none_or(|node| node.kind != NodeKind::Host) {
             problems.push(Problem::new(

@@ -27,7 +27,7 @@ pub use address::{InterfaceAddress, IpVersion};
 pub use check::{Problem, check};
 pub use measurement::{Measurement, QueueDrops};
 pub use network::{End, Impairment, Link, Node, NodeKind, RoutingPolicy};
-pub use protocol::{Environment, Event, Preflight, Request, Shortfall};
+pub use protocol::{Environment, Event, Measure, Preflight, Request, Shortfall};
 pub use queue_limit::QueueLimit;
 pub use record::{
     Absence, Check, Distribution, EndRecord, FlowRecord, Histogram, HostRecord, Interval, Pacing,

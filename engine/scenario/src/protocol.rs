@@ -2,7 +2,7 @@
 //! requests on the engine's standard input, events on its standard output. The end of the input is
 //! the order to stop at once and leave nothing behind.
 
-use crate::{Problem, Record, Scenario};
+use crate::{Duration, Flow, Problem, Record, Scenario};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -28,6 +28,31 @@ pub enum Request {
         /// The scenario.
         scenario: Box<Scenario>,
     },
+}
+
+/// A line to an engine that measures between this machine and another one. Answered by
+/// [`Event::Record`], [`Event::Failed`], or [`Event::Checked`] with what is wrong with the flow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// Repeated in the answer.
+    pub trial: String,
+    /// The traffic, from `client` (this machine) to `server` (the other one) or back.
+    pub flow: Flow,
+    /// How often the flow's transport state is read.
+    pub interval: Duration,
+}
+
+impl Measure {
+    /// The name of this machine in the flow.
+    pub const CLIENT: &str = "client";
+    /// The name of the other machine in the flow.
+    pub const SERVER: &str = "server";
+
+    /// Everything that is wrong with the measurement, whoever makes it; empty if nothing is.
+    pub fn problems(&self) -> Vec<Problem> {
+        crate::check::check_measure(self)
+    }
 }
 
 /// A line from the engine.

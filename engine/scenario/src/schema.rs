@@ -1,6 +1,6 @@
 //! JSON Schema of the documents.
 
-use crate::{Event, Request};
+use crate::{Event, Measure, Request};
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
 /// The roots of everything that crosses the engine's standard input and output.
@@ -8,10 +8,11 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 #[allow(dead_code)]
 struct Protocol {
     request: Request,
+    measure: Measure,
     event: Event,
 }
 
-/// The schema (draft 2020-12) of requests and events, and in its definitions of every type in them.
+/// The schema (draft 2020-12) of requests, measurements and events, and in its definitions of every type in them.
 pub fn schema() -> Schema {
     SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Protocol>()
 }

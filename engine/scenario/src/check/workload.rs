@@ -36,6 +36,17 @@ pub fn check(scenario: &Scenario, problems: &mut Vec<Problem>) {
     }
 }
 
+/// Adds everything that is wrong with `flow`, whatever the network.
+pub fn check_alone(flow: &Flow, problems: &mut Vec<Problem>) {
+    let object = format!("flow {:?}", flow.name);
+    if !is_name(&flow.name) {
+        let hint = "rename the flow";
+        problems.push(Problem::new("name", &object, &flow.name, "letters, digits, - and _", hint));
+    }
+    traffic::check(flow, &object, problems);
+    socket::check(flow, &object, problems);
+}
+
 fn check_flow(scenario: &Scenario, flow: &Flow, object: &str, problems: &mut Vec<Problem>) {
     for (setting, name) in [("from", &flow.from), ("to", &flow.to)] {
         if scenario.node(name).is_none_or(|node| node.kind != NodeKind::Host) {
