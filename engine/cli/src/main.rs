@@ -1,6 +1,8 @@
 //! `nettrial-engine`: runs trials for whoever plans them, one JSON document a line.
 
+mod lines;
 mod path;
+mod remote;
 mod serve;
 
 use clap::{Parser, Subcommand};
@@ -28,6 +30,13 @@ enum Command {
     /// Reads one request from standard input and answers it on standard output, a JSON document each
     /// (see `schema --path`). The end of the input stops it.
     Path,
+    /// Serve clients on other machines: those of nettrial, or of iperf3
+    Serve(remote::Serve),
+    /// Measure between this machine and one that serves
+    ///
+    /// Reads measurements from standard input and answers each with an event on standard output, one JSON
+    /// document a line (see `schema`). The end of the input stops everything at once.
+    Measure(remote::Measure),
     /// Print the JSON Schema of scenarios, records, requests and events
     Schema {
         /// That of `path` instead
@@ -41,6 +50,8 @@ fn main() -> anyhow::Result<()> {
         Command::Lab => serve::lab(),
         Command::Agent => nettrial_traffic::run_agent(std::io::stdin().lock()),
         Command::Path => path::answer(),
+        Command::Serve(options) => remote::serve(options),
+        Command::Measure(options) => remote::measure(&options),
         Command::Schema { path } => {
             let schema = if path { nettrial_path::schema() } else { nettrial_scenario::schema() };
             println!("{}", serde_json::to_string_pretty(&schema)?);

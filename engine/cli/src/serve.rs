@@ -1,34 +1,20 @@
 //! Requests in, events out, for a backend.
 
+use crate::lines;
 use anyhow::Result;
 use nettrial_lab::Lab;
 use nettrial_scenario::{Event, Preflight, Request};
-use std::io::{BufRead, Write};
-use std::sync::mpsc::channel;
 
 /// Serves requests with the lab until the input ends.
 pub fn lab() -> Result<()> {
     // Before any thread: a process with several cannot enter a user namespace.
     let lab = Lab::enter();
-    let (sender, lines) = channel();
-    std::thread::spawn(move || {
-        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                return;
-            }
-        }
-        // Whoever planned the trials is gone, or wants them stopped: agents and namespaces go with
-        // this process, whatever it is doing.
-        std::process::exit(0);
-    });
-    for line in lines {
+    for line in lines::input() {
         let event = match serde_json::from_str(&line) {
             Ok(request) => answer(&lab, request),
             Err(error) => Event::Refused { message: format!("not a request: {error}") },
         };
-        let mut output = std::io::stdout().lock();
-        writeln!(output, "{}", serde_json::to_string(&event)?)?;
-        output.flush()?;
+        lines::output(&event)?;
     }
     Ok(())
 }

@@ -1,0 +1,32 @@
+//! One JSON document a line, in and out.
+
+use anyhow::Result;
+use serde::Serialize;
+use std::io::{BufRead, Write};
+use std::sync::mpsc::{Receiver, channel};
+
+/// The lines of standard input. Its end ends this process at once, whatever it is doing: whoever planned
+/// the trials is gone, or wants them stopped, and agents and namespaces go with this process.
+pub fn input() -> Receiver<String> {
+    let (sender, lines) = channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+        std::process::exit(0);
+    });
+    lines
+}
+
+/// Writes a document on standard output.
+///
+/// # Errors
+/// Fails if nobody reads it.
+pub fn output(document: &impl Serialize) -> Result<()> {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "{}", serde_json::to_string(document)?)?;
+    output.flush()?;
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! Traffic with other machines: the commands `serve` and `measure`.
+
+use crate::lines;
+use anyhow::{Result, anyhow};
+use clap::Args;
+use nettrial_remote::{Reading, Token, saturated};
+use nettrial_scenario::{Event, Problem, Record};
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+/// Exit status for bad input.
+const BAD_INPUT: i32 = 2;
+/// Exit status for what this machine, or the network, cannot do.
+const CANNOT: i32 = 3;
+
+#[derive(Args)]
+pub struct Serve {
+    /// Serve iperf3's clients instead of nettrial's
+    #[arg(long)]
+    iperf3: bool,
+    /// The TCP port, and for iperf3 the UDP port; 0 for any that is free
+    #[arg(long)]
+    port: Option<u16>,
+    /// The address to serve at; every one, where it is not given
+    #[arg(long)]
+    bind: Option<IpAddr>,
+    /// The file that holds the token; else the environment variable NETTRIAL_TOKEN
+    #[arg(long)]
+    token_file: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Measure {
+    /// The address and port of the machine that serves
+    server: SocketAddr,
+    /// It is an iperf3 server
+    #[arg(long)]
+    iperf3: bool,
+    /// The file that holds the token; else the environment variable NETTRIAL_TOKEN
+    #[arg(long)]
+    token_file: Option<PathBuf>,
+}
+
+/// Serves until the process is ended.
+pub fn serve(options: Serve) -> Result<()> {
+    let port =
+        options.port.unwrap_or(if options.iperf3 { nettrial_iperf3::PORT } else { nettrial_remote::PORT });
+    let served = if options.iperf3 {
+        let ready = |at| eprintln!("serving iperf3 clients at {at}; anyone who reaches it can use it");
+        nettrial_iperf3::serve(options.bind, port, ready)
+    } else {
+        let found = Token::find(options.token_file.as_deref()).unwrap_or_else(|error| end(BAD_INPUT, &error));
+        let made = found.is_none();
+        let token = found.unwrap_or_else(Token::random);
+        let text = token.reveal().to_owned();
+        nettrial_remote::serve(token, options.bind, port, |at| {
+            eprintln!("serving nettrial at {at}");
+            if made {
+                eprintln!(
+                    "token: {text}\nIt holds as long as this runs. Give it to the other machine in a file, or in {}.",
+                    nettrial_remote::VARIABLE
+                );
+            }
+        })
+    };
+    let at = options.bind.map_or("every address".to_owned(), |address| address.to_string());
+    served.unwrap_or_else(|error| end(CANNOT, &anyhow!("opening port {port} at {at}: {error}")));
+    Ok(())
+}
+
+/// What makes measurements.
+enum Measurer {
+    Iperf3(nettrial_iperf3::Client),
+    Nettrial(Box<nettrial_remote::Client>),
+}
+
+/// Answers measurements until the input ends.
+pub fn measure(options: &Measure) -> Result<()> {
+    let lines = lines::input();
+    let mut measurer = connect(options);
+    for line in lines {
+        let event = match serde_json::from_str::<nettrial_scenario::Measure>(&line) {
+            Ok(measure) => answer(&mut measurer, measure),
+            Err(error) => Event::Refused { message: format!("not a measurement: {error}") },
+        };
+        lines::output(&event)?;
+    }
+    Ok(())
+}
+
+fn connect(options: &Measure) -> Measurer {
+    if options.iperf3 {
+        return Measurer::Iperf3(nettrial_iperf3::Client::new(options.server));
+    }
+    let token = Token::find(options.token_file.as_deref()).unwrap_or_else(|error| end(BAD_INPUT, &error));
+    let missing = || anyhow!("no token: give it by --token-file or in {}", nettrial_remote::VARIABLE);
+    let token = token.unwrap_or_else(|| end(BAD_INPUT, &missing()));
+    let client = nettrial_remote::Client::connect(options.server, &token);
+    Measurer::Nettrial(Box::new(client.unwrap_or_else(|error| end(CANNOT, &error))))
+}
+
+fn answer(measurer: &mut Measurer, measure: nettrial_scenario::Measure) -> Event {
+    let mut problems = measure.problems();
+    problems.extend(match measurer {
+        Measurer::Iperf3(_) => nettrial_iperf3::problems(&measure.flow),
+        Measurer::Nettrial(_) => nettrial_traffic::problems(&measure.flow),
+    });
+    if !problems.is_empty() {
+        return Event::Checked { problems: distinct(problems) };
+    }
+    let made = match measurer {
+        Measurer::Iperf3(client) => watched(|| client.run(&measure.flow)),
+        Measurer::Nettrial(client) => client.run(&measure),
+    };
+    match made {
+        Ok(record) => Event::Record { trial: measure.trial, record: Box::new(record) },
+        Err(error) => Event::Failed { trial: measure.trial, message: format!("{error:#}") },
+    }
+}
+
+/// Of several problems with one setting the first.
+fn distinct(mut problems: Vec<Problem>) -> Vec<Problem> {
+    let mut seen = std::collections::HashSet::new();
+    problems.retain(|problem| seen.insert(problem.setting.clone()));
+    problems
+}
+
+/// A record with a warning for each processor of this machine that was saturated meanwhile.
+fn watched(run: impl FnOnce() -> Result<Record>) -> Result<Record> {
+    let before = Reading::now();
+    let mut record = run()?;
+    if let (Ok(before), Ok(after)) = (before, Reading::now()) {
+        record.warnings.extend(saturated(nettrial_scenario::Measure::CLIENT, &before, &after));
+    }
+    Ok(record)
+}
+
+/// Ends this process with a message.
+fn end(status: i32, error: &anyhow::Error) -> ! {
+    eprintln!("error: {error:#}");
+    std::process::exit(status)
+}

@@ -1,0 +1,233 @@
+//! The client: one test of one stream against an iperf3 server.
+
+mod ask;
+mod record;
+
+pub use ask::problems;
+
+use crate::datagram;
+use crate::message::{Cookie, MOST_RESULT_BYTES, State, read_document, send_document};
+use crate::parameters::Parameters;
+use crate::results::{Results, stream_id};
+use crate::socket;
+use crate::stream::{self, Carrier, Clock, Direction, Outcome};
+use anyhow::{Context, Result, anyhow, bail};
+use nettrial_door::read_exact_by;
+use nettrial_scenario::{Flow, Record};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How long the server may take for each step that is no traffic.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How often a running test is looked at.
+const GLANCE: Duration = Duration::from_millis(20);
+/// How long a server may take from the end of a test until it is ready for the next.
+const BETWEEN_TESTS: Duration = Duration::from_secs(2);
+/// How long after an unanswered opening it is sent again.
+const OPENING_AGAIN: Duration = Duration::from_millis(500);
+
+/// A server to test against.
+pub struct Client {
+    server: SocketAddr,
+}
+
+/// A test that is over.
+struct Tested {
+    ours: Outcome,
+    theirs: Results,
+    connect: Duration,
+    begun: Duration,
+    traffic: Duration,
+    took: Duration,
+}
+
+impl Client {
+    /// Will test against `server`.
+    pub fn new(server: SocketAddr) -> Self {
+        Self { server }
+    }
+
+    /// Runs `flow`, in which there is no [`problems`], between the two hosts of [`nettrial_scenario::Measure`], and gives its
+    /// record.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be reached, is busy, or ends the test.
+    pub fn run(&self, flow: &Flow) -> Result<Record> {
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is before 1970")?;
+        let asked = ask::Asked::of(flow);
+        let tested = self.test(&asked)?;
+        Ok(record::record(flow, &asked, &tested, started))
+    }
+
+    fn test(&self, asked: &ask::Asked) -> Result<Tested> {
+        let origin = Instant::now();
+        let cookie = Cookie::random();
+        let control = self.call(&cookie)?;
+        send_document(&control, &asked.parameters).context("sending the parameters")?;
+        expect(&control, State::CreateStreams).context("sending the parameters")?;
+        let begin = Instant::now();
+        let carrier = self.open(&cookie, &asked.parameters)?;
+        let connect = begin.elapsed();
+        expect(&control, State::TestStart)?;
+        expect(&control, State::TestRunning)?;
+        let begun = origin.elapsed();
+        let clock = Clock::start(Duration::ZERO);
+        let ours = std::thread::scope(|scope| {
+            let run = || stream::run(stream_id(0), &carrier, asked.direction, &asked.parameters, &clock);
+            let thread = scope.spawn(run);
+            let ended = await_end(&control, asked, &clock, &thread);
+            clock.stop();
+            let told = State::TestEnd.send(&control);
+            let ours = thread.join().map_err(|_| anyhow!("the stream's thread failed"))?;
+            ended?;
+            told.context("ending the test")?;
+            Ok::<_, anyhow::Error>(ours)
+        })?;
+        let traffic = origin.elapsed().saturating_sub(begun);
+        await_results(&control, &carrier)?;
+        send_document(&control, &ours_as_results(&ours, asked.direction)).context("sending the results")?;
+        let theirs: Results = read_document(&control, MOST_RESULT_BYTES, Instant::now() + PATIENCE)
+            .context("reading the server's results")?;
+        expect(&control, State::DisplayResults)?;
+        State::Done.send(&control)?;
+        Ok(Tested { ours, theirs, connect, begun, traffic, took: origin.elapsed() })
+    }
+
+    /// A control connection whose server is ready for a test. One that is refused or told to be busy is
+    /// tried again for a moment: after a test, iperf3's server opens its port anew.
+    fn call(&self, cookie: &Cookie) -> Result<TcpStream> {
+        let deadline = Instant::now() + BETWEEN_TESTS;
+        loop {
+            let called = TcpStream::connect_timeout(&self.server, PATIENCE).and_then(|control| {
+                control.set_nodelay(true)?;
+                control.set_write_timeout(Some(PATIENCE))?;
+                (&control).write_all(&cookie.0)?;
+                let state = State::read(&control, Instant::now() + PATIENCE)?;
+                Ok((control, state))
+            });
+            let soon = Instant::now() < deadline;
+            match called {
+                Ok((control, State::ParameterExchange)) => return Ok(control),
+                Ok((_, State::AccessDenied)) if soon => {}
+                Ok((control, state)) => return Err(unexpected(&control, state)),
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused && soon => {}
+                Err(error) => {
+                    return Err(error)
+                        .with_context(|| format!("calling the iperf3 server at {}", self.server));
+                }
+            }
+            std::thread::sleep(GLANCE);
+        }
+    }
+
+    /// Opens the test's stream.
+    fn open(&self, cookie: &Cookie, parameters: &Parameters) -> Result<Carrier> {
+        let is_ipv4 = self.server.is_ipv4();
+        if parameters.tcp {
+            let mut stream =
+                TcpStream::connect_timeout(&self.server, PATIENCE).context("opening a stream")?;
+            socket::prepare(&stream, parameters, is_ipv4);
+            stream.write_all(&cookie.0).context("sending the cookie")?;
+            return Ok(Carrier::Tcp(stream));
+        }
+        let local = if is_ipv4 { "0.0.0.0:0" } else { "[::]:0" };
+        let socket = UdpSocket::bind(local).context("opening a UDP socket")?;
+        socket.connect(self.server).context("opening a stream")?;
+        socket::prepare(&socket, parameters, is_ipv4);
+        socket.set_read_timeout(Some(OPENING_AGAIN))?;
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            socket.send(&datagram::OPENING).context("opening a stream")?;
+            let mut answer = [0; 64];
+            match socket.recv(&mut answer) {
+                Ok(length) if datagram::answers(&answer[..length]) => return Ok(Carrier::Udp(socket)),
+                Ok(_) => {}
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                Err(error) => return Err(error).context("opening a stream"),
+            }
+        }
+        bail!("the server did not answer on UDP port {}: is UDP filtered on the way?", self.server.port())
+    }
+}
+
+/// Waits for a state of the server.
+fn expect(control: &TcpStream, wanted: State) -> Result<()> {
+    let state = State::read(control, Instant::now() + PATIENCE).context("waiting for the server")?;
+    if state == wanted { Ok(()) } else { Err(unexpected(control, state)) }
+}
+
+/// Why the server said `state` and not what it should have.
+fn unexpected(control: &TcpStream, state: State) -> anyhow::Error {
+    match state {
+        State::AccessDenied => anyhow!("the server is busy with another test"),
+        State::ServerTerminate => anyhow!("the server ended the test"),
+        State::ServerError => {
+            let mut numbers = [0; 8];
+            let read = read_exact_by(control, &mut numbers, Instant::now() + PATIENCE);
+            let number = i32::from_be_bytes([numbers[0], numbers[1], numbers[2], numbers[3]]);
+            match read {
+                Ok(()) => {
+                    anyhow!("the server refused the test: iperf3's error {number} (i_errno, iperf_api.h)")
+                }
+                Err(_) => anyhow!("the server failed"),
+            }
+        }
+        other => anyhow!("the server said {other:?} where that means nothing"),
+    }
+}
+
+/// Waits until the test has had its time or its bytes.
+fn await_end<T>(
+    control: &TcpStream,
+    asked: &ask::Asked,
+    clock: &Clock,
+    thread: &std::thread::ScopedJoinHandle<T>,
+) -> Result<()> {
+    let begin = Instant::now();
+    loop {
+        let left = asked.duration.map_or(GLANCE, |time| time.saturating_sub(begin.elapsed()).min(GLANCE));
+        let enough = asked.bytes.is_some_and(|bytes| clock.moved.load(Ordering::Relaxed) >= bytes);
+        if left.is_zero() || enough {
+            return Ok(());
+        }
+        match State::read(control, Instant::now() + left) {
+            Err(error) if error.kind() == ErrorKind::TimedOut => {}
+            Err(error) => return Err(error).context("the server left in the middle of the test"),
+            Ok(state) => return Err(unexpected(control, state)),
+        }
+        if thread.is_finished() {
+            bail!("the stream ended in the middle of the test");
+        }
+    }
+}
+
+/// Waits until the server asks for results. It may still be sending: a server that is blocked in that
+/// would not hear that the test is over, so what it sends is read meanwhile.
+fn await_results(control: &TcpStream, carrier: &Carrier) -> Result<()> {
+    let deadline = Instant::now() + PATIENCE;
+    let mut rest = vec![0; 1 << 16];
+    loop {
+        match State::read(control, Instant::now() + GLANCE) {
+            Ok(State::ExchangeResults) => return Ok(()),
+            Ok(state) => return Err(unexpected(control, state)),
+            Err(error) if error.kind() == ErrorKind::TimedOut && Instant::now() < deadline => {}
+            Err(error) => return Err(error).context("waiting for the server's results"),
+        }
+        if let Carrier::Tcp(stream) = carrier {
+            stream.set_nonblocking(true)?;
+            while (&*stream).read(&mut rest).is_ok_and(|count| count > 0) {}
+        }
+    }
+}
+
+fn ours_as_results(ours: &Outcome, direction: Direction) -> Results {
+    let sender = if ours.results.retransmits >= 0 { 1 } else { 0 };
+    Results {
+        sender_has_retransmits: if direction == Direction::Send { sender } else { -1 },
+        congestion_used: ours.congestion.clone(),
+        streams: vec![ours.results.clone()],
+        ..Results::default()
+    }
+}

@@ -1,0 +1,106 @@
+//! A flow as iperf3's parameters.
+
+use crate::datagram::HEADER_BYTES;
+use crate::parameters::{MOST_BLOCK_BYTES, MOST_DATAGRAM_BYTES, Parameters};
+use crate::stream::Direction;
+use nettrial_scenario::{Flow, Measure, Problem, Size, SocketOptions, Traffic, Transport, Variate};
+use std::time::Duration;
+
+/// The version of iperf3 whose protocol the client speaks.
+const SPOKEN: &str = "3.12";
+/// iperf3's own interval of looking at the rate, microseconds.
+const PACING_TIMER_US: u64 = 1000;
+
+/// What is asked of the server.
+pub struct Asked {
+    pub parameters: Parameters,
+    pub direction: Direction,
+    pub duration: Option<Duration>,
+    pub bytes: Option<u64>,
+}
+
+/// What of `flow` iperf3 has no way to do; empty if it can be asked for.
+pub fn problems(flow: &Flow) -> Vec<Problem> {
+    let object = format!("flow {:?}", flow.name);
+    let mut problems = Vec::new();
+    let mut refuse = |setting: &str, value: String, legal: &str| {
+        problems.push(Problem::new(setting, &object, value, legal, "iperf3 has no other"));
+    };
+    let block_only =
+        SocketOptions { block: flow.socket.block, mss: flow.socket.mss, ..SocketOptions::default() };
+    if flow.socket != block_only {
+        refuse("socket", "its options".into(), "block and mss");
+    }
+    match (&flow.traffic, flow.transport) {
+        (Traffic::Transfer(transfer), Transport::Tcp) => {
+            if transfer.size.is_some() && transfer.duration.is_some() {
+                refuse("size", "size and duration".into(), "one of the two");
+            }
+        }
+        (Traffic::Packets(packets), Transport::Tcp | Transport::Udp) => {
+            let largest =
+                if flow.transport == Transport::Udp { MOST_DATAGRAM_BYTES } else { MOST_BLOCK_BYTES };
+            let legal = format!("a constant of {HEADER_BYTES} B to {largest} B");
+            match &packets.size {
+                Variate::Constant { value } if (HEADER_BYTES as u64..=largest.into()).contains(&value.0) => {}
+                Variate::Constant { value } => refuse("size", value.to_string(), &legal),
+                _ => refuse("size", "random".into(), &legal),
+            }
+            if packets.gap.is_some() || packets.on_off.is_some() {
+                refuse("gap", "given".into(), "a rate, or none");
+            }
+        }
+        _ => {
+            let value = format!("{} over {:?}", flow.traffic.kind(), flow.transport).to_lowercase();
+            refuse("traffic", value, "transfer over tcp, packets over tcp or udp");
+        }
+    }
+    problems
+}
+
+impl Asked {
+    /// What `flow` asks for.
+    pub fn of(flow: &Flow) -> Self {
+        let mut parameters = Parameters {
+            tcp: flow.transport != Transport::Udp,
+            udp: flow.transport == Transport::Udp,
+            parallel: 1,
+            reverse: flow.from == Measure::SERVER,
+            pacing_timer: PACING_TIMER_US,
+            udp_counters_64bit: flow.transport == Transport::Udp,
+            client_version: SPOKEN.into(),
+            mss: flow.socket.mss.map_or(0, |mss| mss.0),
+            ..Parameters::default()
+        };
+        let mut bytes = None;
+        match &flow.traffic {
+            Traffic::Transfer(transfer) => {
+                bytes = transfer.size.map(|size| size.0);
+                parameters.len = flow.socket.block.map_or(0, small);
+            }
+            Traffic::Packets(packets) => {
+                if let Variate::Constant { value } = packets.size {
+                    parameters.len = small(value);
+                    bytes = packets.count.map(|count| count.saturating_mul(value.0));
+                }
+                parameters.bandwidth = packets.rate.map_or(0, |rate| rate.0);
+            }
+            _ => {}
+        }
+        // iperf3's server takes what it is told, and not its own default for 0.
+        parameters.len = small(Size(parameters.block_bytes() as u64));
+        let duration = flow.traffic.duration().map(nettrial_scenario::Duration::as_std);
+        if bytes.is_none() {
+            // The server's own timer is a spare: this side ends the test.
+            let seconds = duration.unwrap_or_default().as_secs_f64().ceil();
+            parameters.time = seconds as u32;
+        }
+        parameters.num = bytes.unwrap_or(0);
+        let direction = if parameters.reverse { Direction::Receive } else { Direction::Send };
+        Self { parameters, direction, duration, bytes }
+    }
+}
+
+fn small(size: Size) -> u32 {
+    u32::try_from(size.0).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,143 @@
+//! A test as a record.
+
+use super::Tested;
+use super::ask::Asked;
+use crate::results::StreamResults;
+use crate::stream::Direction;
+use nettrial_scenario::{
+    Absence, Distribution, FORMAT, Flow, FlowRecord, PacketCounts, Phases, Record, Transport,
+};
+use std::time::Duration;
+
+/// The record of `flow`, which went as `tested` says.
+pub fn record(flow: &Flow, asked: &Asked, tested: &Tested, started: Duration) -> Record {
+    let mut absent = Vec::new();
+    let flow_record = flow_record(flow, asked, tested, &mut |metric, reason: &str| {
+        let (metric, object) = (String::from(metric), flow.name.clone());
+        absent.push(Absence { metric, object, reason: reason.to_owned() });
+    });
+    Record {
+        format: FORMAT,
+        backend: "iperf3".into(),
+        engine_version: env!("CARGO_PKG_VERSION").into(),
+        started_unix_ns: nanoseconds(started),
+        phases: Phases {
+            network_ns: 0,
+            checks_ns: nanoseconds(tested.begun),
+            traffic_ns: nanoseconds(tested.traffic),
+            tear_down_ns: nanoseconds(tested.took.saturating_sub(tested.begun + tested.traffic)),
+        },
+        flows: vec![flow_record],
+        hosts: Vec::new(),
+        ends: Vec::new(),
+        checks: Vec::new(),
+        warnings: Vec::new(),
+        absent,
+    }
+}
+
+fn flow_record(
+    flow: &Flow,
+    asked: &Asked,
+    tested: &Tested,
+    absent: &mut impl FnMut(&str, &str),
+) -> FlowRecord {
+    let nothing = StreamResults::default();
+    let ours = &tested.ours.results;
+    let theirs = tested.theirs.streams.first().unwrap_or(&nothing);
+    let is_udp = flow.transport == Transport::Udp;
+    let (sender, receiver) = if asked.direction == Direction::Send { (ours, theirs) } else { (theirs, ours) };
+    // Servers before 3.2 give no times; the test then took as long as it did here.
+    let their_seconds = receiver.end_time - receiver.start_time;
+    let seconds = if their_seconds > 0.0 { their_seconds } else { ours.end_time };
+    let info = tested.ours.info.filter(|_| asked.direction == Direction::Send);
+
+    if !is_udp {
+        if sender.retransmits < 0 {
+            absent("retransmissions", "the iperf3 server's system does not count them");
+        }
+        for metric in ["srtt", "min_rtt"] {
+            absent(metric, "iperf3's results have no samples of it");
+        }
+    }
+    if is_udp {
+        if asked.direction == Direction::Send {
+            for metric in ["reordering", "duplicates"] {
+                absent(metric, "an iperf3 server does not tell them; both lower the losses that it counts");
+            }
+        }
+        absent("loss_burst", "iperf3's results have no runs of losses");
+        absent("retransmissions", "UDP sends nothing again");
+    }
+    FlowRecord {
+        name: flow.name.clone(),
+        transport: flow.transport,
+        ip: flow.ip,
+        congestion_control: match asked.direction {
+            Direction::Send => tested.ours.congestion.clone(),
+            Direction::Receive => tested.theirs.congestion_used.clone(),
+        }
+        .unwrap_or_default(),
+        mss_bytes: info.map_or(0, |info| info.tcpi_snd_mss),
+        connections: 1,
+        bytes: receiver.bytes,
+        active_ns: nanoseconds(Duration::from_secs_f64(seconds.clamp(0.0, 1e6))),
+        ip_bytes: None,
+        wire_bytes: None,
+        goodput_bps: (seconds > 0.0).then(|| receiver.bytes as f64 * 8.0 / seconds),
+        connect_us: if is_udp { Distribution::default() } else { once(tested.connect) },
+        completion_us: None,
+        retransmissions_pkts: u64::try_from(sender.retransmits).unwrap_or(0),
+        srtt_us: Distribution::default(),
+        min_rtt_us: 0,
+        rtt_us: None,
+        rtt_histogram: None,
+        transactions_per_second: None,
+        owd_us: None,
+        owd_histogram: None,
+        owd_error_us: None,
+        delay_variation_us: None,
+        jitter_rfc3550_us: is_udp.then_some(receiver.jitter * 1e6),
+        delay_difference_mean_us: None,
+        packets: is_udp.then(|| packets(sender, receiver, tested, asked)),
+        pacing: None,
+        subflows: Vec::new(),
+        sizes: Vec::new(),
+        tool: None,
+        intervals: Vec::new(),
+    }
+}
+
+/// What became of the datagrams, by the receiver's count: what was on its way at the end is neither
+/// received nor lost.
+fn packets(sender: &StreamResults, receiver: &StreamResults, tested: &Tested, asked: &Asked) -> PacketCounts {
+    let count = |number: i64| u64::try_from(number).unwrap_or(0);
+    let here = asked.direction == Direction::Receive;
+    PacketCounts {
+        sent_pkts: count(sender.packets).max(count(receiver.packets)),
+        received_pkts: count(receiver.packets - receiver.errors),
+        lost_pkts: count(receiver.errors),
+        reordered_pkts: here.then_some(tested.ours.late),
+        duplicated_pkts: here.then_some(tested.ours.duplicates),
+        ..PacketCounts::default()
+    }
+}
+
+/// A distribution of one value.
+fn once(time: Duration) -> Distribution {
+    let value = time.as_secs_f64() * 1e6;
+    Distribution {
+        count: 1,
+        mean: value,
+        minimum: value,
+        p50: value,
+        p90: value,
+        p99: value,
+        maximum: value,
+        ..Distribution::default()
+    }
+}
+
+fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,23 @@
+//! iperf3's protocol: a server for its unmodified clients ([`serve`]), and a client of its unmodified
+//! servers ([`Client`]).
+//!
+//! The protocol is written down nowhere; this follows what iperf3 3.12 to 3.21 do (esnet/iperf,
+//! src/iperf_api.c, iperf_udp.c). A test has a control connection, on which one side sends states of one
+//! byte and JSON documents ([`message`]), and data streams: TCP connections to the same port that begin
+//! with the test's cookie, or UDP sockets that begin with a word and its answer ([`udp_port`]).
+
+mod arrivals;
+mod client;
+mod datagram;
+mod message;
+mod pace;
+mod parameters;
+mod results;
+mod server;
+mod session;
+mod socket;
+mod stream;
+mod udp_port;
+
+pub use client::{Client, problems};
+pub use server::{PORT, serve};

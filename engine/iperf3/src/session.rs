@@ -1,0 +1,194 @@
+//! One test, from the server's side.
+
+use crate::message::{MOST_PARAMETER_BYTES, MOST_RESULT_BYTES, State, read_document, send_document};
+use crate::parameters::Parameters;
+use crate::results::{Results, stream_id};
+use crate::server::Server;
+use crate::socket;
+use crate::stream::{self, Carrier, Clock, Direction, Outcome};
+use nettrial_door::Log;
+use std::io::{self, ErrorKind, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+/// How long a client may take for each step that is no traffic.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a running test may move no byte, or go on after its time.
+const SILENCE: Duration = Duration::from_secs(30);
+/// How often a running test is looked at.
+const GLANCE: Duration = Duration::from_millis(500);
+
+/// Who asks for a test.
+pub struct Guest<'a> {
+    /// The control connection.
+    pub control: &'a TcpStream,
+    /// Where it comes from.
+    pub peer: SocketAddr,
+    /// Connections that showed the test's cookie, with their numbers.
+    pub streams: Receiver<(u64, TcpStream)>,
+}
+
+/// Runs a test to its end.
+pub fn run(server: &Server, guest: &Guest) -> io::Result<()> {
+    let control = guest.control;
+    control.set_nodelay(true)?;
+    control.set_write_timeout(Some(PATIENCE))?;
+    State::ParameterExchange.send(control)?;
+    let parameters: Parameters = read_document(control, MOST_PARAMETER_BYTES, soon())?;
+    if let Some((number, why)) = parameters.refusal() {
+        State::ServerError.send(control)?;
+        (&*control).write_all(&[number.to_be_bytes(), 0i32.to_be_bytes()].concat())?;
+        return Err(io::Error::new(ErrorKind::InvalidData, why));
+    }
+    server.log.line(&format!("test of {}: {}", guest.peer, in_words(&parameters)));
+    let carriers = open_streams(server, guest, &parameters)?;
+    let begin = Instant::now();
+    let outcomes = traffic(control, &parameters, &carriers, &server.log)?;
+    // A client that receives reads whole blocks, and waits for the rest of the last one or its end.
+    drop(carriers);
+    State::ExchangeResults.send(control)?;
+    let _theirs: Results = read_document(control, MOST_RESULT_BYTES, soon())?;
+    send_document(control, &results(outcomes, begin.elapsed()))?;
+    State::DisplayResults.send(control)?;
+    // The client says that it is content, or just leaves: either is an end.
+    let _ = State::read(control, soon());
+    Ok(())
+}
+
+fn soon() -> Instant {
+    Instant::now() + PATIENCE
+}
+
+fn in_words(parameters: &Parameters) -> String {
+    let transport = if parameters.tcp { "TCP" } else { "UDP" };
+    let way = match (parameters.reverse, parameters.bidirectional) {
+        (_, true) => "both ways",
+        (true, false) => "from here",
+        (false, false) => "to here",
+    };
+    let version: String = parameters.client_version.chars().take(20).collect();
+    format!("{} streams over {transport}, {way}, iperf3 {version}", parameters.parallel)
+}
+
+/// The test's streams in the order in which the client opened them: with both directions, those that it
+/// sends on come first.
+fn open_streams(
+    server: &Server,
+    guest: &Guest,
+    parameters: &Parameters,
+) -> io::Result<Vec<(Carrier, Direction)>> {
+    let is_ipv4 = guest.peer.is_ipv4();
+    let late = || io::Error::new(ErrorKind::TimedOut, "the client did not open its streams");
+    let carriers: Vec<Carrier> = if parameters.udp {
+        let turn = server.udp.turn(guest.peer.ip(), soon());
+        let turn = turn.ok_or_else(|| io::Error::new(ErrorKind::TimedOut, "another test opens streams"))?;
+        State::CreateStreams.send(guest.control)?;
+        let deadline = soon();
+        let next = || {
+            let socket = turn.stream(deadline).ok_or_else(late)?;
+            socket::prepare(&socket, parameters, is_ipv4);
+            Ok(Carrier::Udp(socket))
+        };
+        (0..parameters.streams()).map(|_| next()).collect::<io::Result<_>>()?
+    } else {
+        State::CreateStreams.send(guest.control)?;
+        let deadline = soon();
+        let next = || {
+            let left = deadline.saturating_duration_since(Instant::now());
+            guest.streams.recv_timeout(left).map_err(|_| late())
+        };
+        let mut numbered = (0..parameters.streams()).map(|_| next()).collect::<io::Result<Vec<_>>>()?;
+        numbered.sort_by_key(|(number, _)| *number);
+        let carry = |(_, stream)| {
+            socket::prepare(&stream, parameters, is_ipv4);
+            Carrier::Tcp(stream)
+        };
+        numbered.into_iter().map(carry).collect()
+    };
+    let parallel = parameters.parallel as usize;
+    let direction = |position: usize| {
+        let sends = parameters.reverse || (parameters.bidirectional && position >= parallel);
+        if sends { Direction::Send } else { Direction::Receive }
+    };
+    Ok(carriers.into_iter().enumerate().map(|(at, carrier)| (carrier, direction(at))).collect())
+}
+
+/// Lets the data flow until the client has had enough.
+fn traffic(
+    control: &TcpStream,
+    parameters: &Parameters,
+    carriers: &[(Carrier, Direction)],
+    log: &Log,
+) -> io::Result<Vec<(Direction, Outcome)>> {
+    State::TestStart.send(control)?;
+    let clock = Clock::start(Duration::from_secs(parameters.omit.into()));
+    State::TestRunning.send(control)?;
+    std::thread::scope(|scope| {
+        let clock = &clock;
+        let threads = carriers.iter().enumerate().map(|(position, (carrier, direction))| {
+            let run = move || {
+                let id = stream_id(position);
+                (*direction, stream::run(id, carrier, *direction, parameters, clock))
+            };
+            std::thread::Builder::new().spawn_scoped(scope, run)
+        });
+        let started: io::Result<Vec<_>> = threads.collect();
+        let ended = started.as_ref().map_or(Ok(()), |_| await_end(control, parameters, clock));
+        clock.stop();
+        let outcomes: Vec<_> = started?.into_iter().filter_map(|thread| thread.join().ok()).collect();
+        ended?;
+        if outcomes.len() < carriers.len() {
+            log.line("a stream's thread failed: its figures are missing in the results");
+        }
+        Ok(outcomes)
+    })
+}
+
+/// Waits for the client's word that the test is over.
+fn await_end(control: &TcpStream, parameters: &Parameters, clock: &Clock) -> io::Result<()> {
+    let time = Duration::from_secs((parameters.omit + parameters.time).into());
+    let bounded = parameters.time > 0;
+    let (begin, mut last_moved, mut moved) = (Instant::now(), Instant::now(), 0);
+    loop {
+        match State::read(control, Instant::now() + GLANCE) {
+            Ok(State::TestEnd) => return Ok(()),
+            Ok(State::ClientTerminate) => {
+                return Err(io::Error::new(ErrorKind::ConnectionAborted, "the client stopped it"));
+            }
+            Ok(other) => {
+                let why = format!("the client said {other:?} in the middle of it");
+                return Err(io::Error::new(ErrorKind::InvalidData, why));
+            }
+            Err(error) if error.kind() == ErrorKind::TimedOut => {}
+            Err(error) => return Err(error),
+        }
+        let now_moved = clock.moved.load(Ordering::Relaxed);
+        if now_moved > moved {
+            (moved, last_moved) = (now_moved, Instant::now());
+        }
+        if last_moved.elapsed() > SILENCE || (bounded && begin.elapsed() > time + SILENCE) {
+            let _ = State::ServerTerminate.send(control);
+            return Err(io::Error::new(ErrorKind::TimedOut, "the client fell silent"));
+        }
+    }
+}
+
+fn results(outcomes: Vec<(Direction, Outcome)>, took: Duration) -> Results {
+    let sends = outcomes.iter().any(|(direction, _)| *direction == Direction::Send);
+    let counts = outcomes.iter().any(|(_, outcome)| outcome.results.retransmits >= 0);
+    let share = |of: fn(&Outcome) -> Duration| {
+        let spent: Duration = outcomes.iter().map(|(_, outcome)| of(outcome)).sum();
+        100.0 * spent.as_secs_f64() / took.as_secs_f64().max(f64::EPSILON)
+    };
+    let (user, system) = (share(|outcome| outcome.processor.0), share(|outcome| outcome.processor.1));
+    Results {
+        cpu_util_total: user + system,
+        cpu_util_user: user,
+        cpu_util_system: system,
+        sender_has_retransmits: if sends { counts.into() } else { -1 },
+        congestion_used: outcomes.iter().find_map(|(_, outcome)| outcome.congestion.clone()),
+        streams: outcomes.into_iter().map(|(_, outcome)| outcome.results).collect(),
+    }
+}

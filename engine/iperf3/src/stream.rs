@@ -1,0 +1,290 @@
+//! One data stream: sends or receives until the test is over, and counts.
+
+use crate::arrivals::Arrivals;
+use crate::datagram::{HEADER_BYTES, Header};
+use crate::pace::Pace;
+use crate::parameters::Parameters;
+use crate::results::StreamResults;
+use crate::socket;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{TcpStream, UdpSocket};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a call may block before it is seen whether the test is over.
+const GLANCE: Duration = Duration::from_millis(50);
+/// How long what has already arrived may take to be read after the test.
+const DRAIN: Duration = Duration::from_secs(1);
+/// How long a sender waits after the kernel refused a datagram.
+const REFUSED: Duration = Duration::from_millis(1);
+
+/// What carries a stream.
+pub enum Carrier {
+    /// A connection.
+    Tcp(TcpStream),
+    /// A socket with one peer.
+    Udp(UdpSocket),
+}
+
+/// Which way a stream's data goes, seen from here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// From here.
+    Send,
+    /// To here.
+    Receive,
+}
+
+/// The test's clock, which all its streams watch.
+pub struct Clock {
+    begin: Instant,
+    /// Bytes moved by all streams, for whoever wants to know whether they still move.
+    pub moved: AtomicU64,
+    omit: Duration,
+    over: OnceLock<Instant>,
+}
+
+impl Clock {
+    /// The test begins now; its first `omit` does not count.
+    pub fn start(omit: Duration) -> Self {
+        Self { begin: Instant::now(), moved: AtomicU64::new(0), omit, over: OnceLock::new() }
+    }
+
+    /// The test is over.
+    pub fn stop(&self) {
+        self.over.get_or_init(Instant::now);
+    }
+
+    fn over(&self) -> Option<Instant> {
+        self.over.get().copied()
+    }
+}
+
+/// What a stream gave.
+#[derive(Default)]
+pub struct Outcome {
+    /// As it is told to the other side.
+    pub results: StreamResults,
+    /// Datagrams that came after later ones.
+    pub late: u64,
+    /// Datagrams that came again.
+    pub duplicates: u64,
+    /// The congestion control in force.
+    pub congestion: Option<String>,
+    /// The connection at its end, as the kernel saw it.
+    pub info: Option<libc::tcp_info>,
+    /// Processor time in the program and in the kernel.
+    pub processor: (Duration, Duration),
+}
+
+/// Runs the stream numbered `id` until `clock` says that the test is over, or the peer is gone.
+pub fn run(
+    id: u32,
+    carrier: &Carrier,
+    direction: Direction,
+    parameters: &Parameters,
+    clock: &Clock,
+) -> Outcome {
+    let mut count = Count::new(clock, carrier);
+    let mut block = vec![0; parameters.block_bytes().max(HEADER_BYTES)];
+    let block = &mut block[..parameters.block_bytes()];
+    match (carrier, direction) {
+        (Carrier::Tcp(stream), Direction::Send) => send_bytes(stream, block, parameters, &mut count),
+        (Carrier::Tcp(stream), Direction::Receive) => receive_bytes(stream, block, &mut count),
+        (Carrier::Udp(socket), Direction::Send) => send_datagrams(socket, block, parameters, &mut count),
+        (Carrier::Udp(socket), Direction::Receive) => {
+            let mut largest = vec![0; 1 << 16];
+            receive_datagrams(socket, &mut largest, parameters.udp_counters_64bit, &mut count);
+        }
+    }
+    count.outcome(id, direction)
+}
+
+/// What a stream has moved since the omitted time.
+struct Count<'a> {
+    clock: &'a Clock,
+    connection: Option<&'a TcpStream>,
+    bytes: u64,
+    sent_pkts: u64,
+    arrivals: Arrivals,
+    begin: Instant,
+    last: Instant,
+    omitting: bool,
+    omitted_errors: u64,
+    omitted_packets: u64,
+    omitted_retransmissions: u64,
+}
+
+impl<'a> Count<'a> {
+    fn new(clock: &'a Clock, carrier: &'a Carrier) -> Self {
+        let connection = if let Carrier::Tcp(stream) = carrier { Some(stream) } else { None };
+        Self {
+            clock,
+            connection,
+            bytes: 0,
+            sent_pkts: 0,
+            arrivals: Arrivals::default(),
+            begin: clock.begin,
+            last: clock.begin,
+            omitting: !clock.omit.is_zero(),
+            omitted_errors: 0,
+            omitted_packets: 0,
+            omitted_retransmissions: 0,
+        }
+    }
+
+    fn moved(&mut self, bytes: usize) {
+        self.last = Instant::now();
+        if self.omitting && self.last >= self.clock.begin + self.clock.omit {
+            self.end_omission();
+        }
+        self.bytes += bytes as u64;
+        self.clock.moved.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    fn end_omission(&mut self) {
+        self.omitting = false;
+        self.begin = self.clock.begin + self.clock.omit;
+        self.bytes = 0;
+        self.omitted_errors = self.arrivals.lost;
+        self.omitted_packets = self.packets();
+        self.omitted_retransmissions = self.info().map_or(0, |info| info.tcpi_total_retrans.into());
+        self.arrivals.begin();
+    }
+
+    fn packets(&self) -> u64 {
+        self.sent_pkts.max(self.arrivals.highest)
+    }
+
+    fn info(&self) -> Option<libc::tcp_info> {
+        socket::tcp_info(self.connection?).ok()
+    }
+
+    fn outcome(&self, id: u32, direction: Direction) -> Outcome {
+        let info = self.info();
+        let retransmits = info
+            .filter(|_| direction == Direction::Send)
+            .map_or(-1, |info| i64::from(info.tcpi_total_retrans) - self.omitted_retransmissions as i64);
+        let end = self.clock.over().map_or(self.last, |over| over.max(self.last));
+        let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+        Outcome {
+            results: StreamResults {
+                id,
+                bytes: if self.omitting { 0 } else { self.bytes },
+                retransmits,
+                jitter: self.arrivals.jitter,
+                errors: whole(self.arrivals.lost),
+                packets: whole(self.packets()),
+                omitted_errors: Some(whole(self.omitted_errors)),
+                omitted_packets: Some(whole(self.omitted_packets)),
+                start_time: 0.0,
+                end_time: end.saturating_duration_since(self.begin).as_secs_f64(),
+            },
+            late: self.arrivals.late,
+            duplicates: self.arrivals.duplicates,
+            congestion: self.connection.and_then(socket::congestion_control),
+            info,
+            processor: socket::thread_time(),
+        }
+    }
+}
+
+/// Waits until `pace` lets a block leave; false if the test is over.
+fn may_send(pace: &mut Option<Pace>, clock: &Clock) -> bool {
+    let due = pace.as_mut().map(|pace| pace.next(Instant::now()));
+    while clock.over().is_none() {
+        let left = due.map_or(Duration::ZERO, |due| due.saturating_duration_since(Instant::now()));
+        if left.is_zero() {
+            return true;
+        }
+        std::thread::sleep(left.min(GLANCE));
+    }
+    false
+}
+
+fn send_bytes(mut stream: &TcpStream, block: &[u8], parameters: &Parameters, count: &mut Count) {
+    let mut pace = Pace::new(parameters.bandwidth, block.len());
+    let _ = stream.set_write_timeout(Some(GLANCE));
+    while may_send(&mut pace, count.clock) {
+        let mut left = block.len();
+        while left > 0 && count.clock.over().is_none() {
+            match stream.write(&block[..left]) {
+                Ok(sent) => {
+                    left -= sent;
+                    count.moved(sent);
+                }
+                Err(error) if is_pause(&error) => {}
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+fn send_datagrams(socket: &UdpSocket, block: &mut [u8], parameters: &Parameters, count: &mut Count) {
+    let mut pace = Pace::new(parameters.bandwidth, block.len());
+    let _ = socket.set_write_timeout(Some(GLANCE));
+    while may_send(&mut pace, count.clock) {
+        let header = Header { sent: socket::monotonic(), number: count.sent_pkts + 1 };
+        header.write(block, parameters.udp_counters_64bit);
+        match socket.send(block) {
+            Ok(sent) => {
+                count.sent_pkts += 1;
+                count.moved(sent);
+            }
+            Err(error) if is_pause(&error) => {}
+            // A full queue, or an ICMP error to an earlier datagram: the test's end is the client's to say.
+            Err(_) => std::thread::sleep(REFUSED),
+        }
+    }
+}
+
+fn receive_bytes(stream: &TcpStream, block: &mut [u8], count: &mut Count) {
+    let _ = stream.set_read_timeout(Some(GLANCE));
+    receive(count, |_| (&*stream).read(block), || stream.set_nonblocking(true));
+}
+
+fn receive_datagrams(socket: &UdpSocket, block: &mut [u8], wide: bool, count: &mut Count) {
+    let _ = socket.set_read_timeout(Some(GLANCE));
+    let datagram = |count: &mut Count| match socket.recv(block) {
+        // Not the peer's end: an empty datagram, or an ICMP error.
+        Ok(0) => Err(ErrorKind::Interrupted.into()),
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => Err(ErrorKind::Interrupted.into()),
+        Ok(length) => {
+            match Header::read(&block[..length], wide) {
+                Some(header) => count.arrivals.count(header, socket::monotonic()),
+                None => return Err(ErrorKind::Interrupted.into()),
+            }
+            Ok(length)
+        }
+        Err(error) => Err(error),
+    };
+    receive(count, datagram, || socket.set_nonblocking(true));
+}
+
+/// Receives until the test is over and what had arrived by then is read; `hurry` makes reads wait no more.
+fn receive(
+    count: &mut Count,
+    mut read: impl FnMut(&mut Count) -> io::Result<usize>,
+    hurry: impl Fn() -> io::Result<()>,
+) {
+    let mut draining = false;
+    loop {
+        match read(count) {
+            Ok(0) => return,
+            Ok(bytes) => count.moved(bytes),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if is_pause(&error) && !draining => {}
+            Err(_) => return,
+        }
+        let Some(over) = count.clock.over() else { continue };
+        if over.elapsed() > DRAIN || (!draining && hurry().is_err()) {
+            return;
+        }
+        draining = true;
+    }
+}
+
+fn is_pause(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}

@@ -1,0 +1,203 @@
+//! One UDP port for the streams of several tests.
+//!
+//! A stream's opening word names no test, so it is told by where it comes from: of one address, one test
+//! at a time may be opening streams; another one waits its turn. Once open, a stream has a socket of its
+//! own, connected to its peer: the kernel prefers it to the port's socket for what that peer sends.
+
+use crate::datagram;
+use nettrial_door::Log;
+use socket2::{Domain, Protocol, Socket, Type};
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Waits after the port could not be read.
+const RECOVERY: Duration = Duration::from_millis(10);
+
+/// The port, and who waits for streams on it.
+pub struct UdpPort {
+    opening: Mutex<HashMap<IpAddr, Sender<UdpSocket>>>,
+    freed: Condvar,
+}
+
+/// A test's turn to open streams from its address.
+pub struct Turn {
+    port: Arc<UdpPort>,
+    peer: IpAddr,
+    streams: Receiver<UdpSocket>,
+}
+
+impl UdpPort {
+    /// Opens the port at `address`, the one that the TCP port has, and answers on it from a thread.
+    pub fn open(address: SocketAddr, log: Arc<Log>) -> io::Result<Arc<Self>> {
+        let socket = bind(address)?;
+        let port = Arc::new(Self { opening: Mutex::default(), freed: Condvar::new() });
+        let shared = Arc::clone(&port);
+        std::thread::spawn(move || shared.answer(&socket, address, &log));
+        Ok(port)
+    }
+
+    /// Waits for the turn of `peer` to open streams; none before `deadline`.
+    pub fn turn(self: &Arc<Self>, peer: IpAddr, deadline: Instant) -> Option<Turn> {
+        let mut opening = self.lock();
+        while opening.contains_key(&peer) {
+            let left = deadline.checked_duration_since(Instant::now())?;
+            opening = self.freed.wait_timeout(opening, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        let (sender, streams) = channel();
+        opening.insert(peer, sender);
+        Some(Turn { port: Arc::clone(self), peer, streams })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Sender<UdpSocket>>> {
+        self.opening.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answer(&self, socket: &UdpSocket, address: SocketAddr, log: &Log) {
+        let mut datagram = [0; 16];
+        loop {
+            match socket.recv_from(&mut datagram) {
+                Ok((length, from)) => self.hear(&datagram[..length], from, address, log),
+                Err(_) => std::thread::sleep(RECOVERY),
+            }
+        }
+    }
+
+    fn hear(&self, datagram: &[u8], from: SocketAddr, address: SocketAddr, log: &Log) {
+        // What is no opening is the rest of a stream that is over, or a stranger's: neither is answered.
+        if !datagram::opens(datagram) || !self.lock().contains_key(&from.ip().to_canonical()) {
+            return;
+        }
+        let mut strays = Vec::new();
+        let opened = open_stream(address, from, &mut strays).and_then(|stream| {
+            stream.send(&datagram::ANSWER)?;
+            Ok(stream)
+        });
+        match opened {
+            Ok(stream) => {
+                if let Some(sender) = self.lock().get(&from.ip().to_canonical()) {
+                    // The test that waited may just have given up.
+                    let _ = sender.send(stream);
+                }
+            }
+            Err(error) => log.line(&format!("a UDP stream of {from} could not be opened: {error}")),
+        }
+        for (stray, from) in strays {
+            self.hear(&stray, from, address, log);
+        }
+    }
+}
+
+impl Turn {
+    /// The next stream, if one is opened before `deadline`.
+    pub fn stream(&self, deadline: Instant) -> Option<UdpSocket> {
+        self.streams.recv_timeout(deadline.checked_duration_since(Instant::now())?).ok()
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.port.lock().remove(&self.peer);
+        self.port.freed.notify_all();
+    }
+}
+
+fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, Some(Protocol::UDP))?;
+    if address.is_ipv6() {
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    Ok(socket.into())
+}
+
+/// A socket on the port that hears `peer` alone. What others sent to it before it was connected goes into
+/// `strays`: until then the kernel may choose it for anyone.
+fn open_stream(
+    address: SocketAddr,
+    peer: SocketAddr,
+    strays: &mut Vec<(Vec<u8>, SocketAddr)>,
+) -> io::Result<UdpSocket> {
+    let socket = bind(address)?;
+    socket.connect(peer)?;
+    socket.set_nonblocking(true)?;
+    let mut datagram = [0; 16];
+    while let Ok((length, from)) = socket.recv_from(&mut datagram) {
+        if from != peer {
+            strays.push((datagram[..length].to_vec(), from));
+        }
+    }
+    socket.set_nonblocking(false)?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv6Addr;
+
+    fn opened() -> (Arc<UdpPort>, SocketAddr) {
+        let taken = nettrial_door::bind(None, 0).unwrap();
+        let port = taken.local_addr().unwrap().port();
+        let udp = UdpPort::open((Ipv6Addr::UNSPECIFIED, port).into(), Arc::default()).unwrap();
+        (udp, SocketAddr::new("127.0.0.1".parse().unwrap(), port))
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(5)
+    }
+
+    #[test]
+    fn streams_of_one_peer_each_hear_their_own_socket() {
+        let (port, address) = opened();
+        let turn = port.turn("127.0.0.1".parse().unwrap(), soon()).unwrap();
+        let clients: Vec<(UdpSocket, UdpSocket)> = (0..8)
+            .map(|_| {
+                let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+                client.connect(address).unwrap();
+                client.send(&datagram::OPENING).unwrap();
+                let mut answer = [0; 4];
+                client.recv(&mut answer).unwrap();
+                assert_eq!(answer, datagram::ANSWER);
+                (client, turn.stream(soon()).unwrap())
+            })
+            .collect();
+        for (number, (client, _)) in clients.iter().enumerate() {
+            client.send(&[number as u8]).unwrap();
+        }
+        for (number, (_, stream)) in clients.iter().enumerate() {
+            let mut byte = [255];
+            stream.recv(&mut byte).unwrap();
+            assert_eq!(usize::from(byte[0]), number);
+        }
+    }
+
+    #[test]
+    fn only_one_test_of_an_address_opens_streams_at_a_time() {
+        let (port, _) = opened();
+        let peer: IpAddr = "192.0.2.1".parse().unwrap();
+        let first = port.turn(peer, soon()).unwrap();
+        assert!(port.turn(peer, Instant::now()).is_none());
+        assert!(port.turn("192.0.2.2".parse().unwrap(), Instant::now()).is_some());
+        drop(first);
+        assert!(port.turn(peer, Instant::now()).is_some());
+    }
+
+    #[test]
+    fn strangers_get_no_answer() {
+        let (port, address) = opened();
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        client.connect(address).unwrap();
+        client.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        client.send(&datagram::OPENING).unwrap(); // no test waits for it
+        assert!(client.recv(&mut [0; 4]).is_err());
+        let turn = port.turn("127.0.0.1".parse().unwrap(), soon()).unwrap();
+        client.send(b"nonsense").unwrap();
+        assert!(client.recv(&mut [0; 4]).is_err());
+        assert!(turn.stream(Instant::now()).is_none());
+    }
+}

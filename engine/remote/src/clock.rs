@@ -1,0 +1,89 @@
+//! The offset between two machines' clocks.
+//!
+//! As NTP does (RFC 5905 section 8): this side notes when it asks (t1) and when the answer comes (t4), the
+//! other side when it hears (t2) and when it answers (t3). The round trip is (t4 − t1) − (t3 − t2), and
+//! the offset ((t2 − t1) + (t3 − t4)) / 2, which is wrong by at most half the round trip. Of several
+//! rounds the one with the shortest round trip counts: it waited least.
+
+/// The four times of a round, nanoseconds: the first and the last by this side's clock, the others by the
+/// other side's.
+#[derive(Debug, Clone, Copy)]
+pub struct Round {
+    pub asked_ns: i64,
+    pub heard_ns: i64,
+    pub answered_ns: i64,
+    pub came_ns: i64,
+}
+
+/// By how much the other side's clock is ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offset {
+    /// Nanoseconds to take off the other side's times.
+    pub offset_ns: i64,
+    /// By how much that may be wrong, nanoseconds.
+    pub error_ns: i64,
+}
+
+impl Offset {
+    /// The offset that `rounds` show; none without a round that is possible.
+    pub fn of(rounds: &[Round]) -> Option<Self> {
+        let trip = |round: &Round| (round.came_ns - round.asked_ns) - (round.answered_ns - round.heard_ns);
+        let shortest = rounds.iter().filter(|round| trip(round) >= 0).min_by_key(|round| trip(round))?;
+        let ahead = (shortest.heard_ns - shortest.asked_ns) + (shortest.answered_ns - shortest.came_ns);
+        Some(Self { offset_ns: ahead / 2, error_ns: (trip(shortest) + 1) / 2 })
+    }
+
+    /// The offset in the middle of the time between two estimates. The clocks may have drifted apart:
+    /// half of what they did is added to the error.
+    pub fn between(before: Self, after: Self) -> Self {
+        Self {
+            offset_ns: before.offset_ns.midpoint(after.offset_ns),
+            error_ns: before.error_ns.max(after.error_ns) + (after.offset_ns - before.offset_ns).abs() / 2,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn round(offset: i64, there: i64, thinking: i64, back: i64) -> Round {
+        let asked_ns = 1_000_000_000;
+        let heard_ns = asked_ns + there + offset;
+        let answered_ns = heard_ns + thinking;
+        Round { asked_ns, heard_ns, answered_ns, came_ns: answered_ns - offset + back }
+    }
+
+    #[test]
+    fn a_symmetric_path_gives_the_offset_exactly() {
+        let found = Offset::of(&[round(-7_000_000_000, 25_000, 400, 25_000)]).unwrap();
+        assert_eq!(found, Offset { offset_ns: -7_000_000_000, error_ns: 25_000 });
+    }
+
+    #[test]
+    fn without_a_round_there_is_none() {
+        assert_eq!(Offset::of(&[]), None);
+        assert_eq!(Offset::of(&[round(0, 10, 0, -20)]), None);
+    }
+
+    #[test]
+    fn drift_widens_the_error() {
+        let at = |offset_ns| Offset { offset_ns, error_ns: 100 };
+        assert_eq!(Offset::between(at(1000), at(1400)), Offset { offset_ns: 1200, error_ns: 300 });
+    }
+
+    proptest! {
+        #[test]
+        fn the_truth_is_within_the_error(
+            offset in -1_000_000_000_000_000i64..1_000_000_000_000_000,
+            paths in prop::collection::vec((0i64..10_000_000, 0i64..1_000_000, 0i64..10_000_000), 1..20),
+        ) {
+            let rounds: Vec<Round> = paths.iter().map(|&(there, thinking, back)| round(offset, there, thinking, back)).collect();
+            let found = Offset::of(&rounds).unwrap();
+            prop_assert!((found.offset_ns - offset).abs() <= found.error_ns);
+            let shortest = paths.iter().map(|(there, _, back)| there + back).min().unwrap();
+            prop_assert_eq!(found.error_ns, (shortest + 1) / 2);
+        }
+    }
+}

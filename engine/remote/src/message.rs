@@ -1,0 +1,62 @@
+//! What the two sides say after the handshake, one line each.
+
+use crate::processors::Reading;
+use nettrial_traffic::{Order, Report};
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// The longest line that a client may send, bytes.
+pub const MOST_ORDER_BYTES: u64 = 64 << 10;
+/// The longest line that a server may send, bytes: a record with its intervals and histograms.
+pub const MOST_REPORT_BYTES: u64 = 64 << 20;
+
+/// A line of the client.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ToServer {
+    /// Begin with a new agent; the one before, and all it has opened, is gone.
+    NewAgent,
+    /// For the agent. Answered by [`ToClient::Report`] with its number.
+    Order(Box<Order>),
+    /// What time is it? Answered by [`ToClient::Time`].
+    Time,
+    /// How busy are the processors? Answered by [`ToClient::Processors`].
+    Processors,
+}
+
+/// A line of the server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ToClient {
+    /// The first.
+    Welcome(Welcome),
+    /// Of the agent.
+    Report(Box<Report>),
+    /// The agent ended without being told to.
+    AgentEnded,
+    /// By the monotonic clock, which the agents read.
+    Time {
+        /// When the question came, nanoseconds.
+        heard_ns: i64,
+        /// When this was sent.
+        answered_ns: i64,
+    },
+    /// The processors' times; none where the system does not tell them.
+    Processors(Option<Reading>),
+}
+
+/// What a client has to know of the machine that serves it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Welcome {
+    /// The engine's version there: orders and reports are those of one version.
+    pub engine_version: String,
+    /// The machine's own address of the control connection, to which the data ports are bound.
+    pub address: IpAddr,
+    /// The MTU of the interface that has it, bytes.
+    pub interface_mtu: Option<u64>,
+    /// The congestion control that its connections have.
+    pub congestion_control: String,
+    /// Other sessions at this moment.
+    pub others: usize,
+}

@@ -1,0 +1,152 @@
+//! The server: callers who have the token get a session with an agent.
+
+use crate::agent::Agent;
+use crate::handshake::{self, Keys};
+use crate::interface;
+use crate::line::{Reader, Writer};
+use crate::message::{MOST_ORDER_BYTES, ToClient, ToServer, Welcome};
+use crate::processors::Reading;
+use crate::rules::Between;
+use crate::token::Token;
+use anyhow::{Context, Result};
+use nettrial_door::{Limits, Log, Seats, Visitor, bind, receive};
+use nettrial_traffic::{Order, Reply, Report};
+use socket2::{SockRef, TcpKeepalive};
+use std::io;
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// The control connection's port where no other is named.
+pub const PORT: u16 = 5210;
+/// Callers that may be in their handshake at a time.
+const LIMITS: Limits = Limits { pending: 64, pending_each: 8 };
+/// Sessions at a time, in all and of one address.
+const SESSIONS: (usize, usize) = (16, 8);
+/// A client that is silent for longer has forgotten its session: no flow lasts that long.
+const SILENCE: Duration = Duration::from_secs(2 * 3600);
+/// A machine that vanished is noticed after about so long.
+const VANISHED: Duration = Duration::from_secs(60);
+/// Probes of a silent connection.
+const PROBES: u32 = 4;
+
+/// What writes to the client, from whichever thread.
+type Output = Arc<Mutex<Writer<TcpStream>>>;
+
+/// Serves who has `token` at `address` (every one, where none is given) for ever, after `ready` was told
+/// where.
+///
+/// # Errors
+/// Fails if the port cannot be opened.
+pub fn serve(
+    token: Token,
+    address: Option<IpAddr>,
+    port: u16,
+    ready: impl FnOnce(SocketAddr),
+) -> io::Result<()> {
+    let listener = bind(address, port)?;
+    let log = Arc::new(Log::default());
+    let seats = Seats::new(SESSIONS.0, SESSIONS.1);
+    ready(listener.local_addr()?);
+    let shared = Arc::clone(&log);
+    receive(&listener, LIMITS, &shared, move |visitor| {
+        let peer = visitor.peer;
+        match hear(visitor, &token, &seats, &log) {
+            Ok(()) => log.line(&format!("the session of {peer} ended")),
+            Err(error) => log.line(&format!("{peer}: {error:#}")),
+        }
+    })
+}
+
+fn hear(visitor: Visitor, token: &Token, seats: &Seats, log: &Arc<Log>) -> Result<()> {
+    let keys = handshake::admit(&visitor.stream, token).context("refused")?;
+    let Some(_seat) = seats.take(visitor.peer.ip()) else {
+        anyhow::bail!("refused: too many sessions");
+    };
+    let others = seats.taken() - 1;
+    let (stream, peer, _) = visitor.admit();
+    log.line(&format!("a session of {peer} began"));
+    keep_alive(&stream)?;
+    let here = stream.local_addr()?.ip().to_canonical();
+    let between = Between { here, there: peer.ip() };
+    let Keys { client, server } = keys;
+    let output: Output = Arc::new(Mutex::new(Writer::new(stream.try_clone()?, server)));
+    say(
+        &output,
+        &ToClient::Welcome(Welcome {
+            engine_version: env!("CARGO_PKG_VERSION").into(),
+            address: here,
+            interface_mtu: interface::mtu(here),
+            congestion_control: interface::congestion_control(),
+            others,
+        }),
+    )?;
+    let result = obey(Reader::new(&stream, client, MOST_ORDER_BYTES), &output, between, log);
+    // The threads of an agent that still write do so no more.
+    let _ = stream.shutdown(std::net::Shutdown::Both);
+    result
+}
+
+fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+    let socket = SockRef::from(stream);
+    let interval = VANISHED / (PROBES + 1);
+    socket.set_tcp_keepalive(
+        &TcpKeepalive::new().with_time(interval).with_interval(interval).with_retries(PROBES),
+    )?;
+    socket.set_tcp_user_timeout(Some(VANISHED))?;
+    stream.set_nodelay(true)?;
+    stream.set_write_timeout(Some(VANISHED))?;
+    stream.set_read_timeout(Some(SILENCE))
+}
+
+fn say(output: &Output, message: &ToClient) -> io::Result<()> {
+    output.lock().unwrap_or_else(PoisonError::into_inner).send(message)
+}
+
+/// Does what the client says until it leaves.
+fn obey(mut lines: Reader<&TcpStream>, output: &Output, between: Between, log: &Arc<Log>) -> Result<()> {
+    let congestion_controls = interface::congestion_controls();
+    let mut agent = None;
+    while let Some(line) = lines.next::<ToServer>().context("the session was ended")? {
+        let heard_ns = interface::monotonic_ns();
+        match line {
+            ToServer::Time => {
+                say(output, &ToClient::Time { heard_ns, answered_ns: interface::monotonic_ns() })?
+            }
+            ToServer::Processors => say(output, &ToClient::Processors(Reading::now().ok()))?,
+            ToServer::NewAgent => {
+                drop(agent.take());
+                agent = Some(new_agent(output, between, log)?);
+            }
+            ToServer::Order(order) => {
+                let Order { number, command } = *order;
+                let refused = between.refusal(&command, &congestion_controls);
+                let done = match (refused, &mut agent) {
+                    (Some(why), _) => {
+                        log.refused(between.there, &why);
+                        Err(format!("the server refuses: {why}"))
+                    }
+                    (None, None) => Err("there is no agent yet".into()),
+                    (None, Some(agent)) => {
+                        agent.order(&Order { number, command }).map_err(|error| format!("{error:#}"))
+                    }
+                };
+                if let Err(message) = done {
+                    let report = Report { number, reply: Reply::Failed { message } };
+                    say(output, &ToClient::Report(Box::new(report)))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn new_agent(output: &Output, between: Between, log: &Arc<Log>) -> Result<Agent> {
+    let (output, log) = (Arc::clone(output), Arc::clone(log));
+    let report = move |report: Option<Report>| {
+        let line = report.map_or(ToClient::AgentEnded, |report| ToClient::Report(Box::new(report)));
+        // A client that is gone is noticed where its lines are read.
+        let _ = say(&output, &line);
+    };
+    Agent::start(report, move |line| log.line(&format!("session of {}: {line}", between.there)))
+}

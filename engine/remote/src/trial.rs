@@ -1,0 +1,257 @@
+//! One measurement between the two machines, from fresh agents to its record.
+
+use crate::client::{Client, Host};
+use crate::clock::Offset;
+use crate::interface;
+use crate::processors::{Reading, saturated};
+use anyhow::{Context, Result, bail};
+use nettrial_scenario::{
+    Absence, Check, FORMAT, Flow, FlowRecord, HostRecord, Measure, Phases, Record, Warning,
+};
+use nettrial_traffic::{Command, Cookie, Reply, Side};
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How long an agent may take for what is no flow.
+const QUICK: Duration = Duration::from_secs(60);
+/// How long a flow may go on beyond its own time.
+const GRACE: Duration = Duration::from_secs(60);
+/// How long a flow may take that says only how many bytes it has.
+const UNTIMED: Duration = Duration::from_secs(3600);
+/// The largest IP packet.
+const LARGEST_PACKET: u64 = 65_535;
+
+/// What was found of the path; it is looked at once in a session.
+#[derive(Clone, Default)]
+pub struct PathFindings {
+    checks: Vec<Check>,
+    warnings: Vec<Warning>,
+}
+
+/// Makes `measure`.
+pub fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is before 1970")?;
+    let mut phases = Phases::default();
+    let mut begin = Instant::now();
+    let mut lap = || nanoseconds(std::mem::replace(&mut begin, Instant::now()).elapsed());
+
+    let cookie = Cookie(rand::random());
+    client.new_agents()?;
+    let PathFindings { mut checks, mut warnings } = path(client, cookie)?;
+    let clock = client.clock_offset()?;
+    let flow = &measure.flow;
+    let (from, to) = (Host::of(&flow.from), Host::of(&flow.to));
+    let Reply::Listening { port } = client.ask(to, Command::Listen(side(client, to, flow, cookie)), QUICK)?
+    else {
+        bail!("the agent of {} opened no port", to.name());
+    };
+    let destination = SocketAddr::new(reached(client, to), port);
+    let sender = side(client, from, flow, cookie);
+    let before = (Reading::now().ok(), client.processors()?);
+    phases.checks_ns = lap();
+
+    let start = Command::Start { side: sender, destination, sample_ns: measure.interval.0 };
+    let time = flow.traffic.duration().map_or(UNTIMED, nettrial_scenario::Duration::as_std);
+    let Reply::Finished(record, cautions) = client.ask(from, start, flow.start.as_std() + time + GRACE)?
+    else {
+        bail!("the flow ended without a record");
+    };
+    phases.traffic_ns = lap();
+
+    let after = (Reading::now().ok(), client.processors()?);
+    let readings = [(Host::Client, before.0, after.0), (Host::Server, before.1, after.1)];
+    // Where both are one machine, its processors are told of once.
+    for (host, before, after) in readings.into_iter().take(if one_machine(client) { 1 } else { 2 }) {
+        if let (Some(before), Some(after)) = (before, after) {
+            warnings.extend(saturated(host.name(), &before, &after));
+        }
+    }
+    // Where the flow's one-way delays are to be given: they are by two clocks, this far apart.
+    let offset = clock.zip(client.clock_offset()?).map(|(before, after)| Offset::between(before, after));
+    checks.extend(offset.map(clock_check));
+    warnings.extend(cautions);
+    warnings.extend(losses(&record));
+    warnings.extend(surroundings(client));
+    phases.tear_down_ns = lap();
+    Ok(Record {
+        format: FORMAT,
+        backend: "remote".into(),
+        engine_version: env!("CARGO_PKG_VERSION").into(),
+        started_unix_ns: nanoseconds(started),
+        phases,
+        flows: vec![*record],
+        hosts: [Host::Client, Host::Server].map(host_record).into(),
+        ends: Vec::new(),
+        checks,
+        warnings,
+        absent: [Host::Client, Host::Server].iter().flat_map(|host| absences(*host)).collect(),
+    })
+}
+
+/// The address under which `host` is reached from the other one.
+fn reached(client: &Client, host: Host) -> IpAddr {
+    match host {
+        Host::Client => client.here.ip(),
+        Host::Server => client.server.ip(),
+    }
+}
+
+fn side(client: &Client, host: Host, flow: &Flow, cookie: Cookie) -> Side {
+    let (address, congestion_control) = match host {
+        Host::Client => (client.here.ip(), interface::congestion_control()),
+        Host::Server => (client.welcome.address, client.welcome.congestion_control.clone()),
+    };
+    Side { flow: flow.clone(), cookie, address, congestion_control, one_clock: false }
+}
+
+/// What passes in each direction, against what the sender's interface would let out.
+fn path(client: &mut Client, cookie: Cookie) -> Result<PathFindings> {
+    if let Some(found) = &client.path {
+        return Ok(found.clone());
+    }
+    let mut found = PathFindings::default();
+    for (from, to, mtu) in [
+        (Host::Client, Host::Server, interface::mtu(client.here.ip())),
+        (Host::Server, Host::Client, client.welcome.interface_mtu),
+    ] {
+        let Some(expected) = mtu.map(|mtu| mtu.min(LARGEST_PACKET)) else { continue };
+        let own = |client: &Client, host| match host {
+            Host::Client => client.here.ip(),
+            Host::Server => client.welcome.address,
+        };
+        let address = own(client, to);
+        let Reply::Listening { port } = client.ask(to, Command::Respond { cookie, address }, QUICK)? else {
+            bail!("the agent of {} opened no port", to.name());
+        };
+        let destination = SocketAddr::new(reached(client, to), port);
+        let address = own(client, from);
+        let probe = Command::ProbePathMtu { cookie, address, destination, expected };
+        let Reply::PathMtu(passes) = client.ask(from, probe, QUICK)? else {
+            bail!("the agent of {} gave no path MTU", from.name());
+        };
+        found.add(&format!("{} to {}", from.name(), to.name()), expected, passes.largest);
+    }
+    client.path = Some(found.clone());
+    Ok(found)
+}
+
+impl PathFindings {
+    fn add(&mut self, direction: &str, expected: u64, largest: u64) {
+        self.checks.push(Check {
+            name: "path_mtu".into(),
+            object: direction.into(),
+            expected: format!("{expected} B"),
+            found: format!("{largest} B"),
+            passed: largest == expected,
+        });
+        let (message, consequence) = match largest {
+            0 => (
+                "no UDP packet was answered".into(),
+                "what the path's MTU is, and whether UDP passes at all, is not known",
+            ),
+            largest if largest < expected => (
+                format!("packets of {largest} B pass, and the interface's MTU is {expected} B"),
+                "full packets of the interface are cut or lost on the way; goodput is that of the smaller MTU",
+            ),
+            _ => return,
+        };
+        self.warnings.push(Warning {
+            code: "path_mtu".into(),
+            object: direction.into(),
+            message,
+            consequence: consequence.into(),
+        });
+    }
+}
+
+fn clock_check(offset: Offset) -> Check {
+    let milliseconds = |ns: i64| ns as f64 / 1e6;
+    let (ahead, error) = (milliseconds(offset.offset_ns), milliseconds(offset.error_ns));
+    Check {
+        name: "clock_offset".into(),
+        object: Measure::SERVER.into(),
+        expected: "any".into(),
+        found: format!("{ahead:+.3} ms ± {error:.3} ms"),
+        passed: true,
+    }
+}
+
+fn losses(flow: &FlowRecord) -> Option<Warning> {
+    let packets = flow.packets.filter(|packets| packets.lost_pkts > 0)?;
+    Some(Warning {
+        code: "packets_lost".into(),
+        object: format!("flow {:?}", flow.name),
+        message: format!("{} of {} packets were lost", packets.lost_pkts, packets.sent_pkts),
+        consequence:
+            "the rate that arrived is not the one that was offered; delays are of those that arrived".into(),
+    })
+}
+
+fn one_machine(client: &Client) -> bool {
+    client.here.ip() == client.server.ip()
+}
+
+/// What makes this more, or less, than the two machines' network.
+fn surroundings(client: &Client) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if one_machine(client) {
+        warnings.push(Warning {
+            code: "same_machine".into(),
+            object: format!("{} and {}", Measure::CLIENT, Measure::SERVER),
+            message: "both are this machine".into(),
+            consequence:
+                "no network is measured: segments of 64 KiB pass uncut, and both use the same processors"
+                    .into(),
+        });
+    }
+    if client.welcome.others > 0 {
+        warnings.push(Warning {
+            code: "server_shared".into(),
+            object: Measure::SERVER.into(),
+            message: format!("it had {} other sessions when this one began", client.welcome.others),
+            consequence: "their traffic may have taken its share".into(),
+        });
+    }
+    warnings
+}
+
+fn host_record(host: Host) -> HostRecord {
+    HostRecord {
+        name: host.name().into(),
+        processor: None,
+        processor_shared_with: Vec::new(),
+        cpu_percent: None,
+        cpu_busy_ns: None,
+        service_demand_us_per_kb: None,
+    }
+}
+
+fn absences(host: Host) -> [Absence; 2] {
+    ["cpu", "service_demand"].map(|metric| Absence {
+        metric: metric.into(),
+        object: host.name().into(),
+        reason: "the machine's processors also do other work, and none is set apart for the traffic".into(),
+    })
+}
+
+fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_warned_of_where_it_is_narrower_than_the_interface() {
+        let mut found = PathFindings::default();
+        found.add("client to server", 1500, 1500);
+        assert_eq!((found.checks.len(), found.warnings.len()), (1, 0));
+        found.add("client to server", 9000, 1500);
+        found.add("server to client", 1500, 0);
+        assert_eq!(found.warnings.len(), 2);
+        assert!(
+            found.warnings[0].message.contains("1500 B pass") && found.warnings[1].message.contains("UDP")
+        );
+    }
+}
