@@ -9,6 +9,7 @@ from nettrial.analysis.curves import Curve, Estimate, Ratio, curves, estimate, r
 from nettrial.analysis.frame import frame
 from nettrial.analysis.intervals import CONFIDENCE, Change, Interval, change, mean_interval
 from nettrial.analysis.published import PublishedRow, published
+from nettrial.analysis.repeats import Repeated, Seen, absences, repeated, seen
 from nettrial.analysis.steps import Step, Steps, boundaries, steps
 from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline, summarise
 
@@ -22,11 +23,14 @@ __all__ = [
     "Interval",
     "PublishedRow",
     "Ratio",
+    "Repeated",
     "ResponseSummary",
+    "Seen",
     "Step",
     "Steps",
     "Summary",
     "WarningGroup",
+    "absences",
     "baseline",
     "boundaries",
     "change",
@@ -37,6 +41,8 @@ __all__ = [
     "mean_interval",
     "published",
     "ratios",
+    "repeated",
+    "seen",
     "steps",
     "summarise",
     "warnings",

@@ -38,9 +38,9 @@ def failures(run: Run) -> list[FailureGroup]:
     """The trials that gave no record, grouped; in the order of each group's first."""
     groups: dict[str, list[Failure]] = {}
     for failure in run.failures():
-        groups.setdefault(_NUMBER.sub("#", failure.message), []).append(failure)
+        groups.setdefault(pattern(failure.message), []).append(failure)
     return [
-        FailureGroup(_merge([f.message for f in group]), tuple(f.planned.number for f in group))
+        FailureGroup(merge([f.message for f in group]), tuple(f.planned.number for f in group))
         for group in groups.values()
     ]
 
@@ -51,8 +51,7 @@ def warnings(run: Run) -> list[WarningGroup]:
     trials: dict[tuple[str, str, str, str], dict[int, Levels]] = {}
     for trial in run.trials():
         for warning in trial.record.warnings:
-            pattern = _NUMBER.sub("#", warning.message)
-            key = (warning.code, warning.object, pattern, warning.consequence)
+            key = (warning.code, warning.object, pattern(warning.message), warning.consequence)
             messages.setdefault(key, []).append(warning.message)
             trials.setdefault(key, {})[trial.planned.number] = trial.planned.treatment
     groups = []
@@ -63,12 +62,17 @@ def warnings(run: Run) -> list[WarningGroup]:
             if treatment not in treatments:
                 treatments.append(treatment)
         groups.append(
-            WarningGroup(code, about, _merge(seen), consequence, len(trials[key]), tuple(treatments))
+            WarningGroup(code, about, merge(seen), consequence, len(trials[key]), tuple(treatments))
         )
     return sorted(groups, key=lambda group: -group.trials)
 
 
-def _merge(messages: list[str]) -> str:
+def pattern(message: str) -> str:
+    """What messages that differ in numbers only have in common."""
+    return _NUMBER.sub("#", message)
+
+
+def merge(messages: list[str]) -> str:
     """Messages that differ in numbers only, as one with ranges."""
     columns = zip(*(_NUMBER.findall(message) for message in messages), strict=True)
     merged = []

@@ -15,7 +15,7 @@ from typing import IO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from nettrial.scenario import Event, Request
+from nettrial.scenario import Event
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -30,17 +30,25 @@ LEAVE_SECONDS = 5
 class EngineLost(Exception):
     """The engine died, was silent for too long, or said what is no event."""
 
+    def __init__(self, message: str, status: int | None = None, said: str = "") -> None:
+        """`status` is the exit status of an engine that ended by itself, `said` the end of its error
+        output."""
+        super().__init__(message)
+        self.status = status
+        self.said = said
+
 
 class Engine:
     """A running engine."""
 
-    def __init__(self, binary: Path, backend: str) -> None:
-        """Starts `binary` with the name of a backend; raises EngineLost if it can't be started."""
+    def __init__(self, binary: Path, *arguments: str) -> None:
+        """Starts `binary` with `arguments`, such as a backend's name; raises EngineLost if it can't be
+        started."""
         self._said = ""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         try:
             self._process = subprocess.Popen(
-                [binary, backend],
+                [binary, *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
@@ -58,7 +66,7 @@ class Engine:
             self._lines.put(line)
         self._lines.put(b"")
 
-    def ask(self, request: Request, timeout: float) -> Event:
+    def ask(self, request: BaseModel, timeout: float) -> Event:
         """Sends a request and waits for its answer for `timeout` seconds; raises EngineLost, after which
         the engine is gone."""
         return self.exchange(request, Event, timeout)
@@ -77,7 +85,7 @@ class Engine:
             self.close()
             raise EngineLost(f"the engine gave no answer within {timeout:.0f} s and was killed") from None
         if not said:
-            raise EngineLost(self._last_words())
+            raise self._lost()
         try:
             return answer.model_validate_json(said)
         except ValidationError:
@@ -85,11 +93,12 @@ class Engine:
             shown = said[:ANSWER_SHOWN_BYTES].decode(errors="replace").strip()
             raise EngineLost(f"the engine's answer is not one of its protocol: {shown}") from None
 
-    def _last_words(self) -> str:
+    def _lost(self) -> EngineLost:
         """How the engine died, with the end of its error output."""
         status = self.close()
         how = f"was ended by signal {-status}" if status < 0 else f"ended with exit status {status}"
-        return f"the engine {how}: {self._said}" if self._said else f"the engine {how}"
+        message = f"the engine {how}: {self._said}" if self._said else f"the engine {how}"
+        return EngineLost(message, status, self._said)
 
     @property
     def alive(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 import nettrial
-from nettrial.cli import doctor, listing, path, run, show
+from nettrial.cli import doctor, listing, path, run, serve, show
 from nettrial.cli.design import DesignOptions
 
 app = typer.Typer(
@@ -158,3 +158,78 @@ def _path(
     whatever the verdict, 2 bad input, 3 this machine can't probe.
     """
     path.examine(host, ip, max_mtu, rate, port or (), json)
+
+
+TokenFile = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(metavar="FILE", help="The file with the token.", show_default="NETTRIAL_TOKEN"),
+]
+
+
+@app.command("serve")
+def _serve(
+    iperf3: Annotated[bool, typer.Option("--iperf3", help="Serve iperf3's clients instead.")] = False,
+    port: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=0, max=65535, help="The port; 0: any.", show_default="5210, iperf3: 5201"),
+    ] = None,
+    bind: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="ADDRESS", help="Where to serve.", show_default="every address"),
+    ] = None,
+    token_file: TokenFile = None,
+) -> None:
+    """Let other machines measure against this one, until Ctrl-C.
+
+    Who measures shows the token of --token-file or of the environment variable NETTRIAL_TOKEN; without
+    either, one is made and printed. With --iperf3 there is no token: anyone who reaches the port is
+    served. Exit status: 2 bad input, 3 the port can't be opened.
+    """
+    serve.serve(iperf3, port, bind, token_file)
+
+
+@app.command("measure")
+def _measure(
+    host: Annotated[str, typer.Argument(metavar="HOST", help="The machine that serves.")],
+    kind: Annotated[
+        str, typer.Argument(metavar="[KIND]", help="tcp, udp, or rr: requests and responses over TCP.")
+    ] = "tcp",
+    iperf3: Annotated[bool, typer.Option("--iperf3", help="It runs an iperf3 server.")] = False,
+    port: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, max=65535, help="Its port.", show_default="5210, iperf3: 5201"),
+    ] = None,
+    ip: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(help="The version of IP: 4 or 6.", show_default="what the name gives"),
+    ] = None,
+    repeat: Annotated[int, typer.Option(min=1, max=1000, help="How often to measure, after a warm-up.")] = 10,
+    time: Annotated[str, typer.Option(metavar="TIME", help="How long each time.")] = "5 s",
+    reverse: Annotated[bool, typer.Option("--reverse", help="The other machine sends.")] = False,
+    rate: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="RATE", help="What is sent.", show_default="udp: 10 Mbit/s, tcp: all that goes"),
+    ] = None,
+    size: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="SIZE", help="Of a packet, message or write.", show_default="udp: 1400 B, rr: 64 B"
+        ),
+    ] = None,
+    seed: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=0, max=2**63 - 1, help="Where random numbers start.", show_default="random"),
+    ] = None,
+    token_file: TokenFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print figures and records as JSON.")] = False,
+) -> None:
+    """Measure between this machine and one that runs `nettrial serve`, or an iperf3 server.
+
+    Exit status: 0 done, 2 bad input, 3 no session with that machine, 4 repeats failed, 130 interrupted.
+    """
+    from nettrial.cli import measure  # when it is needed: its statistics are slow to load
+
+    options = measure.MeasureOptions(
+        host, kind, iperf3, port, ip, repeat, time, reverse, rate, size, seed, token_file, as_json
+    )
+    raise typer.Exit(measure.measure(options))

@@ -25,6 +25,13 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const GLANCE: Duration = Duration::from_millis(20);
 /// How long a server may take from the end of a test until it is ready for the next.
 const BETWEEN_TESTS: Duration = Duration::from_secs(2);
+/// How a call ends that comes while the server opens its port anew.
+const CLOSED: [ErrorKind; 4] = [
+    ErrorKind::ConnectionRefused,
+    ErrorKind::ConnectionReset,
+    ErrorKind::BrokenPipe,
+    ErrorKind::UnexpectedEof,
+];
 /// How long after an unanswered opening it is sent again.
 const OPENING_AGAIN: Duration = Duration::from_millis(500);
 
@@ -95,7 +102,7 @@ impl Client {
         Ok(Tested { ours, theirs, connect, begun, traffic, took: origin.elapsed() })
     }
 
-    /// A control connection whose server is ready for a test. One that is refused or told to be busy is
+    /// A control connection whose server is ready for a test. One that is closed or told to be busy is
     /// tried again for a moment: after a test, iperf3's server opens its port anew.
     fn call(&self, cookie: &Cookie) -> Result<TcpStream> {
         let deadline = Instant::now() + BETWEEN_TESTS;
@@ -112,7 +119,7 @@ impl Client {
                 Ok((control, State::ParameterExchange)) => return Ok(control),
                 Ok((_, State::AccessDenied)) if soon => {}
                 Ok((control, state)) => return Err(unexpected(&control, state)),
-                Err(error) if error.kind() == ErrorKind::ConnectionRefused && soon => {}
+                Err(error) if CLOSED.contains(&error.kind()) && soon => {}
                 Err(error) => {
                     return Err(error)
                         .with_context(|| format!("calling the iperf3 server at {}", self.server));

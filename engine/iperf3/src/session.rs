@@ -17,8 +17,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a running test may move no byte, or go on after its time.
 const SILENCE: Duration = Duration::from_secs(30);
-/// How often a running test is looked at.
-const GLANCE: Duration = Duration::from_millis(500);
+/// How often a waiting or running test is looked at.
+const GLANCE: Duration = Duration::from_millis(200);
 
 /// Who asks for a test.
 pub struct Guest<'a> {
@@ -80,25 +80,20 @@ fn open_streams(
     parameters: &Parameters,
 ) -> io::Result<Vec<(Carrier, Direction)>> {
     let is_ipv4 = guest.peer.is_ipv4();
-    let late = || io::Error::new(ErrorKind::TimedOut, "the client did not open its streams");
+    let control = guest.control;
     let carriers: Vec<Carrier> = if parameters.udp {
-        let turn = server.udp.turn(guest.peer.ip(), soon());
-        let turn = turn.ok_or_else(|| io::Error::new(ErrorKind::TimedOut, "another test opens streams"))?;
-        State::CreateStreams.send(guest.control)?;
-        let deadline = soon();
+        let turn = await_client(control, |moment| server.udp.turn(guest.peer.ip(), moment))?;
+        State::CreateStreams.send(control)?;
         let next = || {
-            let socket = turn.stream(deadline).ok_or_else(late)?;
+            let socket = await_client(control, |moment| turn.stream(moment))?;
             socket::prepare(&socket, parameters, is_ipv4);
             Ok(Carrier::Udp(socket))
         };
         (0..parameters.streams()).map(|_| next()).collect::<io::Result<_>>()?
     } else {
-        State::CreateStreams.send(guest.control)?;
-        let deadline = soon();
-        let next = || {
-            let left = deadline.saturating_duration_since(Instant::now());
-            guest.streams.recv_timeout(left).map_err(|_| late())
-        };
+        State::CreateStreams.send(control)?;
+        let left = |moment: Instant| moment.saturating_duration_since(Instant::now());
+        let next = || await_client(control, |moment| guest.streams.recv_timeout(left(moment)).ok());
         let mut numbered = (0..parameters.streams()).map(|_| next()).collect::<io::Result<Vec<_>>>()?;
         numbered.sort_by_key(|(number, _)| *number);
         let carry = |(_, stream)| {
@@ -113,6 +108,26 @@ fn open_streams(
         if sends { Direction::Send } else { Direction::Receive }
     };
     Ok(carriers.into_iter().enumerate().map(|(at, carrier)| (carrier, direction(at))).collect())
+}
+
+/// Waits for what `next` gives before a moment, again and again, as long as the client is there and is
+/// patient; it has nothing to say meanwhile.
+fn await_client<T>(control: &TcpStream, mut next: impl FnMut(Instant) -> Option<T>) -> io::Result<T> {
+    let deadline = soon();
+    while Instant::now() < deadline {
+        if let Some(found) = next(Instant::now() + GLANCE) {
+            return Ok(found);
+        }
+        control.set_nonblocking(true)?;
+        let heard = control.peek(&mut [0]);
+        control.set_nonblocking(false)?;
+        match heard {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+            Ok(_) => return Err(io::Error::new(ErrorKind::ConnectionAborted, "the client gave up")),
+        }
+    }
+    Err(io::Error::new(ErrorKind::TimedOut, "the client did not open its streams"))
 }
 
 /// Lets the data flow until the client has had enough.

@@ -1,0 +1,109 @@
+"""Other machines: serving them, and measuring against those that serve."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import NoReturn
+
+from nettrial.backends import find
+from nettrial.backends.backend import TrialFailed
+from nettrial.backends.engine import Engine, EngineLost
+from nettrial.errors import BadInput, CannotRun, Fault, Lack
+from nettrial.scenario import CheckedEvent, FailedEvent, Flow, Measure, Record, RecordEvent
+
+GRACE_SECONDS = 150.0
+"""What a measurement may take beyond its traffic: the engine's own limits are shorter."""
+INTERVAL = "100 ms"
+"""How often a flow's transport state is read."""
+
+
+def serve(arguments: Sequence[str]) -> NoReturn:
+    """Becomes an engine that serves other machines; raises CannotRun if there is none.
+
+    The process is the engine's from here on: what ends it ends the serving, and nothing else is left."""
+    binary = find.engine()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(binary, [str(binary), "serve", *arguments])
+
+
+class Measurer:
+    """Measures between this machine and one that serves: one session, opened anew after a failure."""
+
+    def __init__(self, server: str, iperf3: bool, token_file: Path | None) -> None:
+        """`server` is an address and a port. No process is started yet; raises CannotRun if there is no
+        engine."""
+        self._server = server
+        self._arguments = ["measure", server]
+        self._arguments += ["--iperf3"] if iperf3 else []
+        self._arguments += ["--token-file", str(token_file)] if token_file else []
+        self._binary = find.engine()
+        self._remedy = (
+            "start `iperf3 -s` there, or `nettrial serve --iperf3`"
+            if iperf3
+            else "start `nettrial serve` there, with the same token and version, and let the port through"
+        )
+        self._engine: Engine | None = None
+
+    def __enter__(self) -> Measurer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.kill()
+        self.close()
+
+    def close(self) -> None:
+        """Ends the session, if there is one."""
+        if self._engine:
+            self._engine.close()
+            self._engine = None
+
+    def kill(self) -> None:
+        """Ends it at once; a measurement that runs is lost. May be called in a signal handler."""
+        if self._engine:
+            self._engine.kill()
+
+    def warm_up(self, flow: Flow, seconds: float) -> None:
+        """Measures once, and forgets what came of it; raises BadInput and CannotRun."""
+        try:
+            self.run("warm-up", flow, seconds)
+        except TrialFailed as failed:
+            raise self._cannot("a warm-up", str(failed)) from None
+
+    def _cannot(self, what: str, why: str) -> CannotRun:
+        return CannotRun(f"measuring against {self._server}", [Lack(what, why, self._remedy)])
+
+    def run(self, trial: str, flow: Flow, seconds: float) -> Record:
+        """Measures once, with traffic of so many seconds.
+
+        Raises BadInput for a flow or token that can't be, CannotRun if there is no session to be had, and
+        TrialFailed."""
+        measure = Measure(trial=trial, flow=flow, interval=INTERVAL)
+        try:
+            if self._engine is None or not self._engine.alive:
+                self.close()
+                self._engine = Engine(self._binary, *self._arguments)
+            event = self._engine.ask(measure, seconds + GRACE_SECONDS).root
+        except EngineLost as lost:
+            why = lost.said.removeprefix("error: ")
+            if lost.status == BadInput.exit_code:
+                raise BadInput("reading the token", "the token", why) from None
+            if lost.status == CannotRun.exit_code:
+                raise self._cannot("a session", why) from None
+            raise TrialFailed(str(lost)) from None
+        if isinstance(event, RecordEvent) and event.trial == trial:
+            return event.record
+        if isinstance(event, CheckedEvent):
+            faults = [Fault(f"{p.setting} of {p.object}", p.value, p.legal, p.hint) for p in event.problems]
+            raise BadInput.listing("checking the measurement", faults)
+        self.close()  # the next measurement gets a session of its own
+        if isinstance(event, FailedEvent) and event.trial == trial:
+            raise TrialFailed(event.message)
+        raise TrialFailed("the engine answered something else")

@@ -1,0 +1,213 @@
+"""`nettrial measure`: the network between this machine and one that serves."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import shlex
+import socket
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nettrial.analysis import absences, repeated, seen
+from nettrial.backends import Measurer, TrialFailed
+from nettrial.cli.console import print_table, say
+from nettrial.cli.design import READING
+from nettrial.cli.progress import Display
+from nettrial.cli.run import INTERRUPTED
+from nettrial.cli.session import Stop
+from nettrial.errors import BadInput, CannotRun, TrialsFailed
+from nettrial.metrics import METRICS
+from nettrial.report import numbers
+from nettrial.scenario import Flow, Record
+from nettrial.units import DURATION, RATE, SIZE, Quantity, UnitError
+
+PORT, IPERF3_PORT = 5210, 5201
+FLOW = "measured"
+"""The flow's name in the records."""
+KINDS = ("tcp", "udp", "rr")
+SET_UP_SECONDS = 0.2
+"""What a repeat takes beside its traffic."""
+SIZES = {"tcp": "16 KiB", "udp": "1400 B", "rr": "64 B"}
+"""What is sent at a time where `--size` does not say it; over TCP only with `--rate`."""
+UDP_RATE = "10 Mbit/s"
+"""What UDP sends where `--rate` does not say it: a rate that no usual path is hurt by."""
+
+
+@dataclass(frozen=True)
+class MeasureOptions:
+    """The options of the command, as they were given."""
+
+    host: str
+    kind: str
+    iperf3: bool
+    port: int | None
+    ip: int | None
+    repeat: int
+    time: str
+    reverse: bool
+    rate: str | None
+    size: str | None
+    seed: int | None
+    token_file: Path | None
+    as_json: bool
+
+
+def measure(options: MeasureOptions) -> int:
+    """Measures, tells what came of it, and gives the exit status; raises BadInput, CannotRun and
+    TrialsFailed."""
+    _check(options)
+    seconds = _quantity("--time", DURATION, options.time) / 1e9
+    server, version = _server(options)
+    seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
+    repeats = numbers.counted(options.repeat, "repeat")
+    say(f"{_in_words(options)}: {repeats} of {options.time} after a warm-up, IPv{version}, seed {seed}")
+    records: list[Record] = []
+    failures: list[str] = []
+    with Measurer(server, options.iperf3, options.token_file) as measurer, Stop(measurer.kill) as stop:
+        measurer.warm_up(_flow(options, version, seed), seconds)
+        with Display(0, options.repeat, options.repeat * (seconds + SET_UP_SECONDS)) as display:
+            display.begin()
+            for number in range(1, options.repeat + 1):
+                if stop.wanted:
+                    break
+                try:
+                    record = measurer.run(str(number), _flow(options, version, seed + number), seconds)
+                except (TrialFailed, CannotRun) as failed:
+                    if stop.at_once:
+                        break
+                    failures.append(f"repeat {number}: {failed}")
+                    display.failed(failures[-1])
+                else:
+                    records.append(record)
+                    display.finished(len(record.warnings))
+        stopped = stop.wanted
+    if records:
+        if options.as_json:
+            _print_json(seed, records)
+        else:
+            _print(options, records)
+    if failures:
+        raise TrialsFailed(f"{len(failures)} of {options.repeat} repeats failed")
+    return INTERRUPTED if stopped else 0
+
+
+def _check(options: MeasureOptions) -> None:
+    """What options can't be together; raises BadInput."""
+    if options.kind not in KINDS:
+        raise BadInput(READING, "KIND", options.kind, ", ".join(KINDS))
+    if options.ip not in (None, 4, 6):
+        raise BadInput(READING, "--ip", str(options.ip), "4, 6")
+    if options.iperf3 and options.kind == "rr":
+        raise BadInput(READING, "KIND", "rr", "tcp, udp", "iperf3 has no requests and responses")
+    if options.iperf3 and options.token_file:
+        raise BadInput(READING, "--token-file", str(options.token_file), "none with --iperf3")
+    if options.kind == "rr" and options.rate is not None:
+        hint = "a request follows a response at once"
+        raise BadInput(READING, "--rate", options.rate, "none with rr", hint)
+
+
+def _quantity(option: str, quantity: Quantity, text: str) -> int:
+    try:
+        return quantity.parse(text)
+    except UnitError as error:
+        raise BadInput(READING, option, error.text, error.legal) from None
+
+
+def _server(options: MeasureOptions) -> tuple[str, int]:
+    """The server's address with its port, and the version of IP; raises BadInput."""
+    family = {None: socket.AF_UNSPEC, 4: socket.AF_INET, 6: socket.AF_INET6}[options.ip]
+    port = options.port or (IPERF3_PORT if options.iperf3 else PORT)
+    try:
+        found = socket.getaddrinfo(options.host, port, family, socket.SOCK_STREAM)
+    except (socket.gaierror, UnicodeError) as error:
+        legal = "a name or an address" + (f" of IPv{options.ip}" if options.ip else "")
+        raise BadInput(READING, "HOST", options.host, legal, str(error)) from None
+    address = ipaddress.ip_address(found[0][4][0])
+    return (f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"), address.version
+
+
+def _flow(options: MeasureOptions, version: int, seed: int) -> Flow:
+    """The traffic of a repeat."""
+    ends = ("server", "client") if options.reverse else ("client", "server")
+    duration = DURATION.print(_quantity("--time", DURATION, options.time))
+    size = options.size and SIZE.print(_quantity("--size", SIZE, options.size))
+    rate = options.rate or (UDP_RATE if options.kind == "udp" else None)
+    document: dict[str, Any] = {
+        "name": FLOW,
+        "from": ends[0],
+        "to": ends[1],
+        "transport": "udp" if options.kind == "udp" else "tcp",
+        "ip": version,
+    }
+    traffic: dict[str, Any] = {"duration": duration}
+    if options.kind == "rr":
+        message = size or SIZES["rr"]
+        traffic |= {"kind": "request_response", "request": message, "response": message}
+    elif rate is not None:
+        constant = {"distribution": "constant", "value": size or SIZES[options.kind]}
+        rate = RATE.print(_quantity("--rate", RATE, rate))
+        traffic |= {"kind": "packets", "size": constant, "rate": rate, "seed": seed}
+    else:
+        traffic |= {"kind": "transfer"}
+        document |= {"socket": {"block": size}} if size else {}
+    return Flow.model_validate({**document, "traffic": traffic})
+
+
+def _in_words(options: MeasureOptions) -> str:
+    kind = {"tcp": "TCP", "udp": "UDP", "rr": "requests and responses over TCP"}[options.kind]
+    way = f"from {options.host}" if options.reverse else f"to {options.host}"
+    return f"{kind} {way}" + (" (iperf3)" if options.iperf3 else "")
+
+
+def _print(options: MeasureOptions, records: list[Record]) -> None:
+    """The table of metrics, and what is to be known about them."""
+    rows = []
+    for found in repeated(records, FLOW):
+        cell, metric = found.cell, found.metric
+        assert cell.mean is not None
+        assert cell.median is not None
+        decimals = numbers.value_decimals([cell])
+        half = f" ± {numbers.fixed(cell.interval.half_width, decimals)}" if cell.interval else ""
+        mean = numbers.fixed(cell.mean, decimals) + half
+        rows.append([metric.title, mean, numbers.fixed(cell.median, decimals), metric.unit, str(cell.n)])
+    print(f"{_in_words(options)}, {numbers.counted(len(records), 'repeat')} of {options.time}")
+    print()
+    print_table(["metric", "mean ± half of its 95% interval", "median", "unit", "repeats"], rows)
+    warned = [
+        f"{one.object}: {one.message} ({numbers.counted(one.repeats, 'repeat')}); {one.consequence}"
+        for one in seen(records)
+    ]
+    titles = {metric.name: metric.title for metric in METRICS.values()}
+    absent = [f"{titles.get(name, name)}: {why}" for name, why in absences(records, FLOW).items()]
+    for title, lines in (("Warnings", warned), ("Not measured", absent)):
+        if lines:
+            print(f"\n{title}")
+            for line in lines:
+                print(f"- {line}")
+
+
+def _print_json(seed: int, records: list[Record]) -> None:
+    """The records and the metrics over them, as one document."""
+    metrics = [
+        {
+            "metric": found.metric.name,
+            "unit": found.metric.unit,
+            "repeats": found.cell.n,
+            "mean": found.cell.mean,
+            "median": found.cell.median,
+            "deviation": found.cell.deviation,
+            "interval": [found.cell.interval.low, found.cell.interval.high] if found.cell.interval else None,
+        }
+        for found in repeated(records, FLOW)
+    ]
+    document = {
+        "command": shlex.join(["nettrial", *sys.argv[1:]]),
+        "seed": seed,
+        "metrics": metrics,
+        "records": [r.model_dump(mode="json", by_alias=True, exclude_none=True) for r in records],
+    }
+    print(json.dumps(document, indent=1))

@@ -1,0 +1,21 @@
+"""`nettrial serve`: other machines measure against this one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nettrial import backends
+from nettrial.cli.design import READING
+from nettrial.errors import BadInput
+
+
+def serve(iperf3: bool, port: int | None, bind: str | None, token_file: Path | None) -> None:
+    """Serves until the process is ended; raises BadInput and CannotRun."""
+    if iperf3 and token_file is not None:
+        hint = "iperf3's clients are served without; leave out one of the two"
+        raise BadInput(READING, "--token-file", str(token_file), "none with --iperf3", hint)
+    arguments = ["--iperf3"] if iperf3 else []
+    arguments += ["--port", str(port)] if port is not None else []
+    arguments += ["--bind", bind] if bind is not None else []
+    arguments += ["--token-file", str(token_file)] if token_file is not None else []
+    backends.serve(arguments)

@@ -1,0 +1,135 @@
+"""Servers and commands for tests between two programs: nettrial's, and the real iperf3."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TOKEN = "a-token-only-for-these-tests"
+PATIENCE = 10.0
+"""Seconds that something may take that takes milliseconds on a quiet machine."""
+
+
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "160", "NO_COLOR": "1", **more}
+
+
+def nettrial(
+    *arguments: str, token: str | None = TOKEN, timeout: float = 120
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "nettrial.cli", *arguments],
+        env=environment(**({"NETTRIAL_TOKEN": token} if token is not None else {})),
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+
+
+class Server:
+    """A `nettrial serve` that runs."""
+
+    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
+        self.process = process
+        self._log = log
+        self.port = int(self.await_line(r"serving .* at .*:(\d+)")[1])
+
+    def await_line(self, pattern: str) -> re.Match[str]:
+        """Waits until the server has said what matches."""
+        found = until(lambda: re.search(pattern, self._log.read_text()), f"{pattern} in the log")
+        assert isinstance(found, re.Match)
+        return found
+
+    @property
+    def said(self) -> str:
+        return self._log.read_text()
+
+    def children(self) -> list[str]:
+        """The processes that it has started: its sessions' agents."""
+        path = Path(f"/proc/{self.process.pid}/task")
+        return [child for task in path.iterdir() for child in (task / "children").read_text().split()]
+
+    def threads(self) -> int:
+        return len(list(Path(f"/proc/{self.process.pid}/task").iterdir()))
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), PATIENCE)
+
+
+def until(found: Any, what: str) -> Any:
+    """Waits until `found()` gives something true."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if result := found():
+            return result
+        time.sleep(0.02)
+    raise AssertionError(f"did not come: {what}")
+
+
+@contextlib.contextmanager
+def serving(directory: Path, *arguments: str, token: str | None = TOKEN) -> Iterator[Server]:
+    """A `nettrial serve` on a free port."""
+    log = directory / "serve.log"
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "nettrial.cli", "serve", "--port", "0", *arguments],
+            env=environment(**({"NETTRIAL_TOKEN": token} if token is not None else {})),
+            stderr=errors,
+            text=True,
+        )
+    try:
+        yield Server(process, log)
+        assert process.poll() is None, f"the server died: {log.read_text()}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def iperf3() -> str:
+    """The real iperf3; tests that need it are skipped without, but for CI, where that is a failure."""
+    found = shutil.which("iperf3")
+    if found is None:
+        if os.environ.get("CI"):
+            pytest.fail("iperf3 is not installed")
+        pytest.skip("iperf3 is not installed")
+    return found
+
+
+@contextlib.contextmanager
+def iperf3_server() -> Iterator[int]:
+    """A real iperf3 server; gives its port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    process = subprocess.Popen(
+        [iperf3(), "-s", "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    # It must not be asked whether it listens: a connection without a cookie is an error to it.
+    until(lambda: f":{port:04X} " in Path("/proc/net/tcp6").read_text(), "iperf3's port")
+    try:
+        yield port
+    finally:
+        process.kill()
+        process.wait()
+
+
+def iperf3_client(port: int, *arguments: str, host: str = "127.0.0.1") -> dict[str, Any]:
+    """Runs the real client to its end; gives what it prints as JSON."""
+    command = [iperf3(), "-c", host, "-p", str(port), "-J", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    found = json.loads(done.stdout)
+    assert isinstance(found, dict)
+    return found

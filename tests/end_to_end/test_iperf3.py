@@ -1,0 +1,306 @@
+"""The real iperf3 against `nettrial serve --iperf3`, and `nettrial measure --iperf3` against the real one."""
+
+import itertools
+import json
+import math
+import socket
+import struct
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from nettrial.analysis import mean_interval
+from tests.end_to_end.serving import (
+    PATIENCE,
+    Server,
+    iperf3,
+    iperf3_client,
+    iperf3_server,
+    nettrial,
+    serving,
+    until,
+)
+
+pytestmark = pytest.mark.end_to_end
+
+COOKIES = (b"%036d\0" % number for number in itertools.count())
+"""A test's secret each; the server takes any letters."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    iperf3()
+    with serving(tmp_path_factory.mktemp("iperf3"), "--iperf3") as running:
+        yield running
+
+
+TIME = ("-t", "1")
+RATE = 4_000_000
+
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "tcp": TIME,
+    "reverse": (*TIME, "-R"),
+    "both ways": (*TIME, "--bidir"),
+    "parallel": (*TIME, "-P", "4"),
+    "parallel reverse": (*TIME, "-P", "4", "-R"),
+    "parallel both ways": (*TIME, "-P", "3", "--bidir"),
+    "bytes": ("-n", "3M"),
+    "bytes reverse": ("-n", "3M", "-R"),
+    "blocks": ("-k", "50"),
+    "rate": (*TIME, "-b", "4M"),
+    "rate reverse": (*TIME, "-b", "4M", "-R"),
+    "length": (*TIME, "-l", "4K"),
+    "segment size": (*TIME, "-M", "1000"),
+    "congestion control": (*TIME, "-C", "reno", "-R"),
+    "window": (*TIME, "-w", "64K"),
+    "omit": (*TIME, "-O", "1"),
+    "omit reverse": (*TIME, "-O", "1", "-R"),
+    "no delay": (*TIME, "-N"),
+    "type of service": (*TIME, "-S", "0x10", "-R"),
+    "without copying": (*TIME, "-Z"),
+    "the server's output": (*TIME, "--get-server-output"),
+    "udp": (*TIME, "-u", "-b", "4M", "-l", "1000"),
+    "udp reverse": (*TIME, "-u", "-b", "4M", "-l", "1000", "-R"),
+    "udp both ways": (*TIME, "-u", "-b", "4M", "-l", "1000", "--bidir"),
+    "udp parallel": (*TIME, "-u", "-b", "4M", "-l", "1000", "-P", "4"),
+    "udp with 64-bit numbers": (*TIME, "-u", "-b", "4M", "-l", "1000", "--udp-counters-64bit"),
+    "udp bytes": ("-u", "-b", "4M", "-l", "1000", "-n", "200K"),
+    "udp omit": (*TIME, "-u", "-b", "4M", "-l", "1000", "-O", "1"),
+    "udp as fast as it goes": (*TIME, "-u", "-b", "0", "-l", "1000"),
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
+def test_an_unmodified_client_is_content(server: Server, options: tuple[str, ...]) -> None:
+    found = iperf3_client(server.port, *options)
+    assert "error" not in found, found.get("error")
+    end = found["end"]
+    streams = int(options[options.index("-P") + 1]) if "-P" in options else 1
+    both = "--bidir" in options
+    assert len(end["streams"]) == streams * (2 if both else 1)
+    suffixes = ["", "_bidir_reverse"] if both else [""]
+    for suffix in suffixes:
+        sent, came = end[f"sum_sent{suffix}"], end[f"sum_received{suffix}"]
+        assert came["bytes"] > 0
+        # What is on its way at the end was sent and not received; a receiver may drain it.
+        if "-b" in options and "0" not in options:
+            assert math.isclose(came["bytes"], sent["bytes"], rel_tol=0.2)
+        if "4M" in options and "-n" not in options:
+            assert math.isclose(came["bits_per_second"], RATE * streams, rel_tol=0.2)
+        if "-u" in options and "0" not in options:
+            assert came["lost_packets"] == 0
+            assert came["packets"] > 0
+    if "-C" in options:
+        assert end["sender_tcp_congestion"] == "reno"
+    if "-n" in options and "-R" not in options and "-u" not in options:
+        assert end["sum_received"]["bytes"] == end["sum_sent"]["bytes"] >= 3 << 20
+    if options == (*TIME, "-R"):
+        assert end["sum_sent"]["retransmits"] >= 0
+
+
+@pytest.mark.parametrize("options", [TIME, (*TIME, "-R"), (*TIME, "-u"), (*TIME, "-u", "-R")])
+def test_ipv6(server: Server, options: tuple[str, ...]) -> None:
+    found = iperf3_client(server.port, *options, host="::1")
+    assert "error" not in found, found.get("error")
+    assert found["end"]["sum_received" if "-u" not in options else "sum"]["bytes"] > 0
+
+
+def test_several_clients_at_once(server: Server) -> None:
+    """Each is a test of its own; the UDP streams of one address go to the test that opened them."""
+    rates = [1, 2, 3, 4]
+    mixed = [("-u", "-b", f"{rate}M", "-l", "1000", "-P", str(rate)) for rate in rates]
+    mixed += [
+        (
+            "-b",
+            "5M",
+        ),
+        ("-b", "5M", "-R"),
+    ]
+    with ThreadPoolExecutor(len(mixed)) as pool:
+        results = list(pool.map(lambda options: iperf3_client(server.port, *TIME, *options), mixed))
+    for options, found in zip(mixed, results, strict=True):
+        assert "error" not in found, (options, found.get("error"))
+    for rate, found in zip(rates, results, strict=False):
+        end = found["end"]
+        assert len(end["streams"]) == rate
+        assert math.isclose(end["sum"]["bits_per_second"], rate * rate * 1e6, rel_tol=0.2)
+        assert end["sum"]["lost_packets"] == 0
+
+
+def parameters(transport: str = "tcp", **more: Any) -> bytes:
+    text = json.dumps({transport: True, "parallel": 1, "time": 1, "omit": 0, **more}).encode()
+    return struct.pack(">I", len(text)) + text
+
+
+def received(connection: socket.socket, length: int) -> bytes:
+    """So many bytes, or those before the end."""
+    found = b""
+    while len(found) < length and (more := connection.recv(length - len(found))):
+        found += more
+    return found
+
+
+def begin(server: Server) -> tuple[socket.socket, bytes]:
+    """The control connection of a new test, and its cookie."""
+    control, cookie = server.connect(), next(COOKIES)
+    control.sendall(cookie)
+    assert control.recv(1) == b"\x09"
+    return control, cookie
+
+
+def test_a_duplicate_hides_no_loss(server: Server) -> None:
+    """Datagrams 1, 2, 4, 4, 3 late, 7: of seven, 5 and 6 are lost."""
+    control, _ = begin(server)
+    with control, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stream:
+        control.sendall(parameters("udp", len=100))
+        assert control.recv(1) == b"\x0a"
+        stream.connect(("127.0.0.1", server.port))
+        stream.settimeout(PATIENCE)
+        stream.send(b"9876")
+        assert stream.recv(4) == b"6789"
+        assert received(control, 2) == b"\x01\x02"
+        for number in (1, 2, 4, 4, 3, 7):
+            stream.send(struct.pack(">III", 1, 0, number) + bytes(88))
+        control.sendall(b"\x04")
+        assert control.recv(1) == b"\x0d"
+        results = b'{"streams": [], "cpu_util_total": 0, "cpu_util_user": 0, "cpu_util_system": 0, '
+        results += b'"sender_has_retransmits": 0}'
+        control.sendall(struct.pack(">I", len(results)) + results)
+        (length,) = struct.unpack(">I", received(control, 4))
+        found = json.loads(received(control, length))
+        assert (found["streams"][0]["packets"], found["streams"][0]["errors"]) == (7, 2)
+        assert found["streams"][0]["bytes"] == 600
+        assert control.recv(1) == b"\x0e"
+
+
+@pytest.mark.parametrize(
+    ("given", "number"),
+    [({"transport": "sctp"}, 13), ({"parallel": 1000}, 6), ({"len": 1 << 30}, 7), ({"time": 10**6}, 5)],
+)
+def test_what_cannot_be_served_is_refused_with_iperf3s_number(
+    server: Server, given: dict[str, Any], number: int
+) -> None:
+    control, _ = begin(server)
+    with control:
+        control.sendall(parameters(**given))
+        assert received(control, 9) == b"\xfe" + struct.pack(">ii", number, 0)
+
+
+@given(data=st.binary(max_size=300), stage=st.sampled_from(["cookie", "parameters", "streams", "running"]))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_hostile_bytes_end_in_nothing(server: Server, data: bytes, stage: str) -> None:
+    """At every stage of a test, on both ports; a well-behaved client is served after them."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagram:
+        datagram.sendto(data, ("127.0.0.1", server.port))
+    control, cookie = (server.connect(), b"") if stage == "cookie" else begin(server)
+    with control:
+        if stage in ("streams", "running"):
+            control.sendall(parameters())
+            assert control.recv(1) == b"\x0a"
+        if stage == "running":
+            with server.connect() as stream:
+                stream.sendall(cookie)
+                assert received(control, 2) == b"\x01\x02"
+                stream.sendall(data)
+        control.sendall(data)
+    assert server.process.poll() is None
+
+
+def test_the_silent_and_the_half_open_hinder_nobody(server: Server) -> None:
+    """Fifty callers that say nothing, and one in the middle of each stage, while a client is served."""
+    idle = [server.connect() for _ in range(50)]
+    stuck, _ = begin(server)
+    stuck.sendall(parameters("udp"))
+    found = iperf3_client(server.port, *TIME)
+    assert "error" not in found
+    for caller in [*idle, stuck]:
+        caller.close()
+    until(lambda: server.threads() < 40, "the threads of those who left")
+
+
+def test_a_killed_client_is_no_burden(server: Server) -> None:
+    control, cookie = begin(server)
+    control.sendall(parameters(reverse=True, time=60))
+    assert control.recv(1) == b"\x0a"
+    stream = server.connect()
+    stream.sendall(cookie)
+    assert received(control, 2) == b"\x01\x02"
+    busy = server.threads()
+    control.close()
+    stream.close()
+    until(lambda: server.threads() < busy, "the end of the test of who left")
+
+
+@pytest.mark.parametrize("kind", ["tcp", "udp"])
+@pytest.mark.parametrize("reverse", [(), ("--reverse",)], ids=["to", "from"])
+def test_measure_against_the_real_server(kind: str, reverse: tuple[str, ...]) -> None:
+    with iperf3_server() as port:
+        more = ["--rate", "4 Mbit/s", "--size", "1000 B"]
+        done = nettrial(
+            *["measure", "127.0.0.1", kind, "--iperf3", "--port", str(port), *more, *reverse],
+            *["--repeat", "3", "--time", "500 ms", "--json"],
+        )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    figures = {figure["metric"]: figure for figure in found["metrics"]}
+    assert figures["goodput"]["repeats"] == 3
+    assert math.isclose(figures["goodput"]["mean"], 4, rel_tol=0.2)
+    flow = found["records"][0]["flows"][0]
+    assert flow["transport"] == kind
+    if kind == "udp":
+        assert flow["packets"]["lost_pkts"] == 0
+        assert flow["packets"]["received_pkts"] > 100
+
+
+def test_measure_and_iperf3s_own_client_agree() -> None:
+    """Against one server, in turns: the same goodput, within the intervals of both together.
+
+    TCP at a rate and UDP at a rate: what a machine can do at most depends on who else works on it."""
+    ours: dict[str, list[float]] = {"tcp": [], "udp": []}
+    theirs: dict[str, list[float]] = {"tcp": [], "udp": []}
+    losses = []
+    with iperf3_server() as port:
+        for _ in range(4):
+            for kind, options in (("tcp", ()), ("udp", ("-u",))):
+                found = iperf3_client(port, *options, "-b", "8M", "-l", "1000", *TIME)
+                end = found["end"]["sum_received"]
+                theirs[kind].append(end["bits_per_second"] / 1e6)
+                done = nettrial(
+                    *["measure", "127.0.0.1", kind, "--iperf3", "--port", str(port), "--repeat", "1"],
+                    *["--rate", "8 Mbit/s", "--size", "1000 B", "--time", "1 s", "--json"],
+                )
+                assert done.returncode == 0, done.stderr
+                record = json.loads(done.stdout)["records"][0]["flows"][0]
+                ours[kind].append(record["goodput_bps"] / 1e6)
+                if kind == "udp":
+                    losses.append((record["packets"]["lost_pkts"], end["lost_packets"]))
+    for kind in ("tcp", "udp"):
+        differences = [a - b for a, b in zip(ours[kind], theirs[kind], strict=True)]
+        interval = mean_interval(differences)
+        assert interval is not None
+        assert interval.contains(0) or max(map(abs, differences)) < 0.02 * 8, (kind, differences)
+    assert all(pair == (0, 0) for pair in losses), losses
+
+
+def test_measure_against_our_own_server(server: Server, tmp_path: Path) -> None:
+    done = nettrial(
+        *["measure", "127.0.0.1", "udp", "--iperf3", "--port", str(server.port)],
+        *["--rate", "4 Mbit/s", "--repeat", "2", "--time", "500 ms", "--reverse"],
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Goodput" in done.stdout
+    assert "Jitter (RFC 3550)" in done.stdout
+
+
+def test_no_server_is_exit_3() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+        done = nettrial("measure", "127.0.0.1", "--iperf3", "--port", port, "--time", "1 s")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "Connection refused" in done.stderr
