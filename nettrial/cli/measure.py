@@ -63,12 +63,13 @@ def measure(options: MeasureOptions) -> int:
     seconds = _quantity("--time", DURATION, options.time) / 1e9
     server, version = _server(options)
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
+    warm_up = _flow(options, version, seed)
     repeats = numbers.counted(options.repeat, "repeat")
     say(f"{_in_words(options)}: {repeats} of {options.time} after a warm-up, IPv{version}, seed {seed}")
     records: list[Record] = []
     failures: list[str] = []
     with Measurer(server, options.iperf3, options.token_file) as measurer, Stop(measurer.kill) as stop:
-        measurer.warm_up(_flow(options, version, seed), seconds)
+        measurer.warm_up(warm_up, seconds)
         with Display(0, options.repeat, options.repeat * (seconds + SET_UP_SECONDS)) as display:
             display.begin()
             for number in range(1, options.repeat + 1):
@@ -123,9 +124,9 @@ def _server(options: MeasureOptions) -> tuple[str, int]:
     port = options.port or (IPERF3_PORT if options.iperf3 else PORT)
     try:
         found = socket.getaddrinfo(options.host, port, family, socket.SOCK_STREAM)
-    except (socket.gaierror, UnicodeError) as error:
+    except (socket.gaierror, UnicodeError):
         legal = "a name or an address" + (f" of IPv{options.ip}" if options.ip else "")
-        raise BadInput(READING, "HOST", options.host, legal, str(error)) from None
+        raise BadInput(READING, "HOST", options.host, legal, "no such address was found") from None
     address = ipaddress.ip_address(found[0][4][0])
     return (f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"), address.version
 

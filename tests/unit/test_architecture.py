@@ -68,6 +68,7 @@ def test_only_backends_reach_the_engine(file):
     if part_of(file) == "backends":
         return
     assert "subprocess" not in {name.split(".")[0] for name in imports(file)}
+    assert "os.exec" not in file.read_text()
     texts = {node.value for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Constant)}
     assert not [text for text in texts if isinstance(text, str) and "nettrial-engine" in text]
 
@@ -98,7 +99,15 @@ def test_the_scenario_depends_on_no_crate_of_the_workspace():
 
 
 def test_backends_of_the_engine_know_nothing_of_each_other():
-    apart = {"nettrial-lab", "nettrial-sim", "nettrial-path"}
+    apart = {"nettrial-lab", "nettrial-sim", "nettrial-path", "nettrial-iperf3", "nettrial-remote"}
     assert apart & set(crates())
     for name in apart & set(crates()):
         assert not workspace_dependencies(crates()[name]) & apart
+
+
+def test_the_door_knows_nothing_of_what_is_behind_it():
+    assert workspace_dependencies(crates()["nettrial-door"]) == set()
+
+
+def test_iperf3s_protocol_needs_no_agent():
+    assert workspace_dependencies(crates()["nettrial-iperf3"]) == {"nettrial-scenario", "nettrial-door"}

@@ -16,7 +16,7 @@ from nettrial.topology import TOPOLOGIES
 SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
 
 
-@pytest.mark.parametrize("command", ["", "run", "show", "report", "list", "doctor"])
+@pytest.mark.parametrize("command", ["", "run", "show", "report", "list", "doctor", "serve", "measure"])
 def test_help(nettrial, golden, command):
     done = nettrial(*command.split(), "--help")
     assert (done.returncode, done.stderr) == (0, "")
@@ -136,6 +136,16 @@ BAD_INPUT = {
     "resume-other-file": "run --resume --out other",
     "report-missing": "report missing",
     "report-newer": "report newer",
+    "measure-kind": "measure 127.0.0.1 tpc",
+    "measure-host": "measure no-such-host.invalid",
+    "measure-ip": "measure 127.0.0.1 --ip 5",
+    "measure-time": "measure 127.0.0.1 --time 5",
+    "measure-rate": "measure 127.0.0.1 udp --rate 10M",
+    "measure-size": "measure 127.0.0.1 udp --size 1400 --time 1s",
+    "measure-rr-rate": "measure 127.0.0.1 rr --rate 1Mbit/s",
+    "measure-iperf3-rr": "measure 127.0.0.1 rr --iperf3",
+    "measure-iperf3-token": "measure 127.0.0.1 --iperf3 --token-file x",
+    "serve-iperf3-token": "serve --iperf3 --token-file x",
     "unknown-list": "list metric",
     "unknown-option": "run jumbo-ipv6 --replicate 3",
     "unknown-command": "rnu",

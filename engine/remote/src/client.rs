@@ -93,6 +93,9 @@ impl Client {
                         }
                     }
                     Ok(None) => break "the server closed the session".into(),
+                    Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {
+                        break "the server closed the session".into();
+                    }
                     Err(error) => break error.to_string(),
                 }
             };

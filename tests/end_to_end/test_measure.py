@@ -1,0 +1,253 @@
+"""`nettrial measure` against `nettrial serve`: what is served, and what is not.
+
+Over loopback, whose segments are of 64 KiB: figures are looked at for what they are of, not for how large."""
+
+import contextlib
+import hashlib
+import hmac
+import json
+import re
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.end_to_end.serving import TOKEN, Server, environment, nettrial, serving, until
+
+pytestmark = pytest.mark.end_to_end
+
+SHORT = ("--repeat", "3", "--time", "200 ms")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(tmp_path_factory.mktemp("serve")) as running:
+        yield running
+
+
+def measure(server: Server, *arguments: str, token: str | None = TOKEN) -> subprocess.CompletedProcess[str]:
+    host, *rest = arguments if arguments and not arguments[0].startswith("-") else ("127.0.0.1", *arguments)
+    return nettrial("measure", host, *rest, "--port", str(server.port), token=token)
+
+
+@pytest.mark.parametrize("reverse", [(), ("--reverse",)], ids=["to", "from"])
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+@pytest.mark.parametrize(("kind", "title"), [("tcp", "Goodput"), ("rr", "Round-trip time")])
+def test_figures_come_with_intervals(
+    server: Server, host: str, kind: str, title: str, reverse: tuple[str, ...]
+) -> None:
+    done = measure(server, host, kind, *SHORT, *reverse)
+    assert done.returncode == 0, done.stderr
+    row = re.search(rf"^{title} +([\d.]+) ± [\d.]+ +[\d.]+ +\S+ +3$", done.stdout, re.MULTILINE)
+    assert row is not None, done.stdout
+    assert float(row[1]) > 0
+    assert "both are this machine (3 repeats); no network is measured" in done.stdout
+    assert "3/3 trials" in done.stderr
+
+
+def test_json_has_the_records(server: Server) -> None:
+    done = measure(server, "127.0.0.1", "tcp", *SHORT, "--reverse", "--json", "--seed", "5")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["seed"] == 5
+    assert [record["backend"] for record in found["records"]] == ["remote"] * 3
+    record = found["records"][0]
+    assert [check["name"] for check in record["checks"]] == ["path_mtu", "path_mtu", "clock_offset"]
+    assert all(check["passed"] for check in record["checks"])
+    ahead, error = re.findall(r"[-+\d.]+", record["checks"][2]["found"])
+    assert abs(float(ahead)) <= float(error)  # one machine has one clock
+    goodput = next(figure for figure in found["metrics"] if figure["metric"] == "goodput")
+    values = [record["flows"][0]["goodput_bps"] / 1e6 for record in found["records"]]
+    assert goodput["repeats"] == 3
+    assert goodput["mean"] == pytest.approx(sum(values) / 3)
+    assert goodput["interval"][0] <= goodput["mean"] <= goodput["interval"][1]
+
+
+def test_a_token_is_made_and_printed_once(tmp_path: Path) -> None:
+    with serving(tmp_path, token=None) as server:
+        token = server.await_line(r"token: (\S{32})\n")[1]
+        file = tmp_path / "token"
+        file.write_text(f"{token}\n")
+        assert measure(server, *SHORT, "--token-file", str(file), token=None).returncode == 0
+        assert server.said.count(token) == 1
+        # Nothing shows it: neither the command line nor what a client says.
+        assert token not in Path(f"/proc/{server.process.pid}/cmdline").read_text()
+
+
+def test_another_token_is_exit_3_and_logged(server: Server) -> None:
+    done = measure(server, *SHORT, token="another-token-than-the-servers")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "its token is another one" in done.stderr
+    assert re.search(r"^127\.0\.0\.1:\d+: refused: wrong token$", server.said, re.MULTILINE)
+
+
+@pytest.mark.parametrize("token", [None, "", "short"])
+def test_no_token_is_exit_2(server: Server, token: str | None) -> None:
+    done = measure(server, *SHORT, token=token)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "token" in done.stderr
+
+
+class Visitor:
+    """Speaks the protocol by itself, from its description."""
+
+    def __init__(self, server: Server) -> None:
+        self.socket = server.connect()
+        self.lines = self.socket.makefile("rb")
+        self.number = 0
+        theirs = bytes.fromhex(self.lines.readline().decode().removeprefix("nettrial 1 "))
+        ours = secrets.token_bytes(32)
+
+        def proof(purpose: bytes) -> bytes:
+            text = b"nettrial 1 " + purpose + b"\0" + theirs + ours
+            return hmac.digest(TOKEN.encode(), text, hashlib.sha256)
+
+        self.socket.sendall(f"{ours.hex()} {proof(b'client').hex()}\n".encode())
+        assert self.lines.readline().decode().strip() == proof(b"server").hex()
+        self.key = proof(b"lines of the client")
+        self.welcome = self.read()["welcome"]
+
+    def say(self, document: object) -> None:
+        text = json.dumps(document).encode()
+        code = hmac.new(self.key, self.number.to_bytes(8) + text, hashlib.sha256).hexdigest()
+        self.number += 1
+        self.socket.sendall(code.encode() + b" " + text + b"\n")
+
+    def read(self) -> dict[str, dict[str, object]]:
+        found = json.loads(self.lines.readline()[65:])
+        assert isinstance(found, dict)
+        return found
+
+    def close(self) -> None:
+        self.lines.close()
+        self.socket.close()
+
+
+@pytest.fixture
+def visitor(server: Server) -> Iterator[Visitor]:
+    visiting = Visitor(server)
+    yield visiting
+    visiting.close()
+
+
+def order(traffic: dict[str, object], **more: object) -> dict[str, object]:
+    flow = {"name": "x", "from": "server", "to": "client", "transport": "tcp", "ip": 4, "traffic": traffic}
+    side = {
+        "flow": flow,
+        "cookie": [0] * 16,
+        "address": "127.0.0.1",
+        "congestion_control": "cubic",
+        "one_clock": False,
+        **more,
+    }
+    return {"order": {"number": 1, "command": {"listen": side}}}
+
+
+def test_who_has_the_token_gets_traffic_and_no_more(server: Server, visitor: Visitor, tmp_path: Path) -> None:
+    """Commands and files of the server's are out of reach."""
+    witness = tmp_path / "witness"
+    visitor.say("new_agent")
+    for traffic in (
+        {"kind": "tool", "tool": "exec", "arguments": ["touch", str(witness)]},
+        {"kind": "file_transfer", "file": "/etc/hostname"},
+    ):
+        visitor.say(order(traffic))
+        reply = visitor.read()["report"]["reply"]
+        assert "the server refuses: traffic of the kind" in reply["failed"]["message"]  # type: ignore[index]
+    visitor.say(order({"kind": "transfer", "duration": "1 s"}, address="127.0.0.2"))
+    assert "failed" in visitor.read()["report"]["reply"]  # type: ignore[operator]
+    assert not witness.exists()
+    assert "refused 127.0.0.1: traffic of the kind tool" in server.said
+    visitor.say("time")
+    assert set(visitor.read()["time"]) == {"heard_ns", "answered_ns"}
+
+
+@pytest.mark.parametrize("tamper", ["change", "repeat", "leave out"])
+def test_a_line_that_was_tampered_with_ends_the_session(visitor: Visitor, tamper: str) -> None:
+    visitor.say("time")
+    visitor.read()
+    if tamper == "change":
+        visitor.key = bytes(32)
+    visitor.number += {"change": 0, "repeat": -1, "leave out": 1}[tamper]
+    visitor.say("time")
+    assert visitor.lines.readline() == b""
+
+
+def test_a_session_takes_its_agent_with_it(server: Server) -> None:
+    visitor = Visitor(server)
+    visitor.say("new_agent")
+    until(server.children, "an agent")
+    visitor.close()
+    until(lambda: not server.children(), "the agent's end")
+
+
+@given(data=st.binary(max_size=400), before=st.sampled_from(["handshake", "session"]))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_hostile_bytes_end_in_nothing(server: Server, data: bytes, before: str) -> None:
+    if before == "handshake":
+        with server.connect() as caller:
+            caller.sendall(data + b"\n")
+    else:
+        visitor = Visitor(server)
+        visitor.socket.sendall(data + b"\n")
+        assert visitor.lines.readline() == b""
+        visitor.close()
+    assert server.process.poll() is None
+
+
+def test_the_silent_and_the_half_open_hinder_nobody(tmp_path: Path) -> None:
+    """Callers that say nothing, or half a line, while another is served; those beyond a bound are closed.
+
+    A caller of another address has room: the bound of one address is below that of all."""
+    with serving(tmp_path) as server, contextlib.ExitStack() as idle:
+        for number in range(30):
+            caller = idle.enter_context(server.connect())
+            if number % 2:
+                caller.sendall(b"00")
+        done = measure(server, "::1", "tcp", *SHORT)
+        assert done.returncode == 0, done.stderr
+        assert "too many connections wait to be heard" in server.said
+        assert server.threads() < 30
+
+
+def test_a_killed_client_frees_the_server(server: Server) -> None:
+    """kill -9 in the middle of a measurement: no agent is left there, none here, and others are served."""
+    until(lambda: not server.children(), "the end of the sessions before")
+    command = [sys.executable, "-m", "nettrial.cli", "measure", "127.0.0.1", "--port", str(server.port)]
+    with subprocess.Popen(
+        [*command, "--time", "30 s"], env=environment(NETTRIAL_TOKEN=TOKEN), stderr=subprocess.DEVNULL
+    ) as client:
+        until(server.children, "the session's agent")
+        client.send_signal(signal.SIGKILL)
+    until(lambda: not server.children(), "the agent's end")
+    assert measure(server, *SHORT).returncode == 0
+
+
+def test_a_killed_server_fails_the_repeat_at_once(tmp_path: Path) -> None:
+    with serving(tmp_path) as server:
+        command = [sys.executable, "-m", "nettrial.cli", "measure", "127.0.0.1", "--port", str(server.port)]
+        with subprocess.Popen(
+            [*command, "--time", "30 s"],
+            env=environment(NETTRIAL_TOKEN=TOKEN),
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as client:
+            until(server.children, "the session's agent")
+            agents = server.children()
+            server.process.kill()
+            _, errors = client.communicate(timeout=20)
+        assert client.returncode == 3
+        assert "the server closed the session" in errors
+        until(lambda: not any(Path(f"/proc/{agent}").exists() for agent in agents), "the agents' end")
+
+
+def test_a_taken_port_is_exit_3(server: Server) -> None:
+    done = nettrial("serve", "--port", str(server.port))
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "Address already in use" in done.stderr
