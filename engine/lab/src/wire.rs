@@ -22,8 +22,6 @@ const MINIMUM_BYTES: u64 = 84;
 const ETHERNET_HEADER_BYTES: u64 = 14;
 /// Bytes of a TCP header without options (RFC 9293 section 3.1).
 pub const TCP_HEADER_BYTES: u64 = 20;
-/// Bytes of a UDP header (RFC 768).
-const UDP_HEADER_BYTES: u64 = 8;
 /// Bytes the timestamps option takes, padding included (RFC 7323 appendix A).
 const TIMESTAMPS_BYTES: u64 = 12;
 /// The largest bundle the kernel makes by default (GSO_LEGACY_MAX_SIZE), with its Ethernet header.
@@ -149,11 +147,14 @@ pub fn segment_headers(scenario: &Scenario, flow: &Flow) -> Option<u64> {
     Some(flow.ip.header_bytes() + TCP_HEADER_BYTES + options)
 }
 
-/// The header bytes of each packet of a bundle of `flow`, as [`segment_headers`] has them.
+/// The header bytes of each packet of a bundle of `flow`, if all but the last are as large as the MTU
+/// allows and their headers are of one size.
 fn bundle_headers(scenario: &Scenario, flow: &Flow) -> Option<u64> {
     match flow.transport {
-        Transport::Udp => Some(flow.ip.header_bytes() + UDP_HEADER_BYTES),
-        _ => segment_headers(scenario, flow),
+        Transport::Tcp if flow.socket.mss.is_some() => None,
+        Transport::Tcp => segment_headers(scenario, flow),
+        // The sender chooses the size of UDP's; the options of MPTCP's differ.
+        _ => None,
     }
 }
 
@@ -199,6 +200,47 @@ mod tests {
 
     fn charged(table: &SizeTable, length: u64) -> u64 {
         u64::from(table.sizes[usize::try_from(length >> table.cell_log).unwrap()]) << table.size_log
+    }
+
+    fn flow(settings: serde_json::Value) -> Flow {
+        let mut flow = serde_json::json!({
+            "name": "a", "from": "x", "to": "y", "transport": "tcp", "ip": 6,
+            "traffic": {"kind": "transfer", "size": "1 MB"},
+        });
+        flow.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+        serde_json::from_value(flow).unwrap()
+    }
+
+    fn headers(flows: &[serde_json::Value]) -> Option<u64> {
+        let node =
+            serde_json::from_str(r#"{"name": "r", "kind": "router"}"#).expect("a router without settings");
+        let scenario = Scenario {
+            format: 1,
+            nodes: Vec::new(),
+            links: Vec::new(),
+            routing: nettrial_scenario::RoutingPolicy::ShortestPath,
+            workload: flows.iter().cloned().map(flow).collect(),
+            measurement: serde_json::from_str(r#"{"interval": "10 ms", "queue_drops": "allowed"}"#).unwrap(),
+        };
+        common_headers(&scenario, &node)
+    }
+
+    #[test]
+    fn headers_are_known_where_all_bundles_have_the_same() {
+        use serde_json::json;
+        let (tcp, udp) = (json!({}), json!({"transport": "udp"}));
+        let icmp = json!({"transport": "icmp"});
+        assert_eq!(headers(std::slice::from_ref(&tcp)), Some(14 + 40 + 20));
+        assert_eq!(headers(&[tcp.clone(), udp.clone(), icmp.clone()]), Some(14 + 40 + 20));
+        assert_eq!(headers(&[udp, icmp]), None);
+        for other in [
+            json!({"ip": 4}),
+            json!({"transport": "mptcp"}),
+            json!({"socket": {"mss": "600 B"}}),
+            json!({"transport": "udp", "socket": {"udp_gso": true}}),
+        ] {
+            assert_eq!(headers(&[tcp.clone(), other.clone()]), None, "{other}");
+        }
     }
 
     #[test]

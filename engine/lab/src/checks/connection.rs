@@ -82,8 +82,8 @@ fn expected_options(scenario: &Scenario, flow: &Flow) -> Vec<&'static str> {
 }
 
 /// The payload of a full segment that the MTU the sender knows of, the one the receiver announces, the two
-/// stacks (RFC 9293 section 3.7.1) and the flow's own limit imply; `None` for MPTCP, whose options take up more or less of it. Options are taken
-/// off either (RFC 6691).
+/// stacks (RFC 9293 section 3.7.1) and the flow's own limit imply, the options taken off either (RFC 6691);
+/// `None` for MPTCP, whose options take up more or less of it.
 fn expected_mss(scenario: &Scenario, flow: &Flow, destination: IpAddr) -> Option<u64> {
     let paths = Paths::new(scenario);
     let back = paths.path(&flow.to, address(scenario, &flow.from, flow.ip).ok()?)?;
