@@ -12,6 +12,15 @@ const ETHTOOL_SGRO: u32 = 0x2c;
 const ETHTOOL_GTSO: u32 = 0x1e;
 const ETHTOOL_GGSO: u32 = 0x23;
 const ETHTOOL_GGRO: u32 = 0x2b;
+const ETHTOOL_GSTRINGS: u32 = 0x1b;
+const ETHTOOL_GSSET_INFO: u32 = 0x37;
+const ETHTOOL_SFEATURES: u32 = 0x3b;
+/// The names of an interface's features, by bit.
+const ETH_SS_FEATURES: u32 = 4;
+/// Bytes of a name.
+const NAME_BYTES: usize = 32;
+/// Cutting UDP bundles (UDP_SEGMENT), which the command for segmentation offload leaves as it is.
+const UDP_SEGMENTATION: &str = "tx-udp-segmentation";
 const ETHTOOL_GLINKSETTINGS: u32 = 0x4c;
 /// Megabits per second that stand for "not known".
 const SPEED_UNKNOWN: u32 = u32::MAX;
@@ -59,7 +68,33 @@ impl Ethtool {
             self.call(interface, command, u32::from(on))
                 .with_context(|| format!("setting {name} of {interface} to {on}"))?;
         }
-        Ok(())
+        self.set_feature(interface, UDP_SEGMENTATION, offloads.gso)
+            .with_context(|| format!("setting {UDP_SEGMENTATION} of {interface} to {}", offloads.gso))
+    }
+
+    /// Sets a feature that has no command of its own. A kernel without it has nothing to set.
+    fn set_feature(&self, interface: &str, name: &str, on: bool) -> Result<()> {
+        // struct ethtool_sset_info: command, reserved, mask of sets (64 bits), length of the set.
+        let mut info = [ETHTOOL_GSSET_INFO, 0, 1 << ETH_SS_FEATURES, 0, 0];
+        self.request(interface, &mut info)?;
+        let count = info[4] as usize;
+        // struct ethtool_gstrings: command, set, length, names.
+        let mut names = vec![0; 3 + count * NAME_BYTES / 4];
+        names[..3].copy_from_slice(&[ETHTOOL_GSTRINGS, ETH_SS_FEATURES, info[4]]);
+        self.request(interface, names.as_mut_slice())?;
+        let bytes: Vec<u8> = names[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let is_named = |entry: &[u8]| {
+            let end = entry.iter().position(|byte| *byte == 0).unwrap_or(entry.len());
+            &entry[..end] == name.as_bytes()
+        };
+        let Some(bit) = bytes.chunks(NAME_BYTES).position(is_named) else { return Ok(()) };
+        // struct ethtool_sfeatures: command, blocks, and for each 32 features those to set and their values.
+        let mut features = vec![0; 2 + count.div_ceil(32) * 2];
+        features[0] = ETHTOOL_SFEATURES;
+        features[1] = u32::try_from(count.div_ceil(32))?;
+        features[2 + bit / 32 * 2] = 1 << (bit % 32);
+        features[3 + bit / 32 * 2] = u32::from(on) << (bit % 32);
+        self.request(interface, features.as_mut_slice())
     }
 
     /// The offloads in force on `interface`.
@@ -98,7 +133,7 @@ impl Ethtool {
     }
 
     /// Hands the kernel `data`, which begins with a command that reads or writes a value of its type.
-    fn request<T>(&self, interface: &str, data: &mut T) -> Result<()> {
+    fn request<T: ?Sized>(&self, interface: &str, data: &mut T) -> Result<()> {
         // SAFETY: an all-zero `ifreq` is a valid value of that plain structure.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
         for (slot, byte) in request.ifr_name.iter_mut().zip(interface.bytes().take(libc::IFNAMSIZ - 1)) {
@@ -106,9 +141,10 @@ impl Ethtool {
         }
         request.ifr_ifru.ifru_data = (&raw mut *data).cast();
         // SAFETY: the descriptor is open, and `request` and the `data` it points to outlive the call;
-        // each command used here reads or writes one value of the type of `data`.
+        // every caller gives the whole structure of its command, with room for what is written.
         let status = unsafe { libc::ioctl(self.0.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
-        if status != 0 {
+        // SFEATURES answers with a positive number where another feature stands against the wish.
+        if status < 0 {
             return Err(std::io::Error::last_os_error().into());
         }
         Ok(())

@@ -14,6 +14,8 @@ const SPIN_SHARE: u64 = 5;
 const SPIN_CREDIT_NS: u64 = 1_000_000;
 /// The least time between two wakings where departures are dense.
 const REST_NS: u64 = 50_000;
+/// Departures are dense where so many fall into a rest.
+const DENSE: u64 = 5;
 
 /// Waits for the departures of one thread. Moments are of the monotonic clock.
 pub struct Pacer {
@@ -31,24 +33,37 @@ impl Pacer {
         Self { begin_ns: now_ns, spun_ns: 0, woken_ns: now_ns }
     }
 
-    /// Waits until `due_ns` or a little longer.
-    pub fn wait(&mut self, due_ns: u64) {
-        let mut now_ns = clock::now_ns();
-        if self.spun_ns <= SPIN_CREDIT_NS + (now_ns - self.begin_ns) / SPIN_SHARE {
-            if due_ns > now_ns + SPIN_NS {
-                clock::sleep_until(due_ns - SPIN_NS);
-                now_ns = clock::now_ns();
-            }
-            let spin_ns = now_ns;
-            while now_ns < due_ns {
-                std::hint::spin_loop();
-                now_ns = clock::now_ns();
-            }
-            self.spun_ns += now_ns - spin_ns;
-        } else {
+    /// Waits until `due_ns` or a little longer, after `departed` packets of the flow.
+    pub fn wait(&mut self, due_ns: u64, departed: u64) {
+        let now_ns = clock::now_ns();
+        let elapsed_ns = now_ns - self.begin_ns;
+        if departed / DENSE > elapsed_ns / REST_NS || self.spun_ns > SPIN_CREDIT_NS + elapsed_ns / SPIN_SHARE
+        {
+            self.rest(due_ns);
+        } else if due_ns > now_ns {
+            self.spin(due_ns, now_ns);
+        }
+    }
+
+    /// Sleeps as long as a rest, unless the departure is one that fell due since the last one began.
+    fn rest(&mut self, due_ns: u64) {
+        if due_ns > self.woken_ns {
             clock::sleep_until(due_ns.max(self.woken_ns + REST_NS));
+            self.woken_ns = clock::now_ns();
+        }
+    }
+
+    fn spin(&mut self, due_ns: u64, mut now_ns: u64) {
+        if due_ns > now_ns + SPIN_NS {
+            clock::sleep_until(due_ns - SPIN_NS);
             now_ns = clock::now_ns();
         }
+        let spin_ns = now_ns;
+        while now_ns < due_ns {
+            std::hint::spin_loop();
+            now_ns = clock::now_ns();
+        }
+        self.spun_ns += now_ns - spin_ns;
         self.woken_ns = now_ns;
     }
 }

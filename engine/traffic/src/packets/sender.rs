@@ -73,8 +73,9 @@ pub fn send(
     let (mut bytes, mut refused, mut weight) = (0, 0, Weight::default());
     let (mut first_departure_ns, mut last_departure_ns) = (None, begin_ns);
     while let Some(due_ns) = schedule.due(clock::now_ns() - begin_ns) {
-        if begin_ns.saturating_add(due_ns) > clock::now_ns() {
-            pacer.wait(begin_ns.saturating_add(due_ns));
+        let due_ns = begin_ns.saturating_add(due_ns);
+        if paced || due_ns > clock::now_ns() {
+            pacer.wait(due_ns, batch.sent());
         }
         let now_ns = clock::now_ns();
         batch.clear();
@@ -87,6 +88,9 @@ pub fn send(
             if paced {
                 lateness.record(now_ns - begin_ns - due_ns);
             }
+        }
+        if batch.packets().is_empty() {
+            continue; // a signal ended the wait early
         }
         batch.depart(now_ns);
         refused += carrier.hand_over(batch)?;
