@@ -1,0 +1,185 @@
+"""Every kind of traffic on every transport, and what it weighs on the wire."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nettrial.scenario import Flow, FlowRecord, Record, Scenario
+
+OVERHEAD_BYTES = 38
+"""What Ethernet adds to an IP packet: header 14, frame check sequence 4, preamble 8, gap 12."""
+STREAMS = ["tcp", "mptcp"]
+ALL = ["tcp", "mptcp", "udp"]
+
+Prepare = Callable[..., Scenario]
+
+
+@pytest.fixture
+def prepare(resolve: Callable[..., Scenario]) -> Prepare:
+    """A scenario of two hosts with these flows, each its traffic and what differs from a TCP flow."""
+
+    def make(*flows: dict[str, Any], ip: int = 4, rate: str = "1 Gbit/s", mtu: str = "1500") -> Scenario:
+        scenario = resolve(mtu=mtu, network__topology="pair", network__ip=str(ip), network__rate=rate)
+        scenario.workload = [
+            Flow.model_validate(
+                {"name": f"flow{number}", "from": "sender", "to": "receiver", "transport": "tcp", "ip": ip}
+                | flow
+            )
+            for number, flow in enumerate(flows)
+        ]
+        scenario.measurement.cpu = []
+        return scenario
+
+    return make
+
+
+def requests(**settings: Any) -> dict[str, Any]:
+    return {"kind": "request_response", "request": "64 B", "response": "64 B"} | settings
+
+
+def sweep(**settings: Any) -> dict[str, Any]:
+    sizes = {"first": "1000 B", "last": "61000 B", "step": "20000 B", "repeats": 3, "bytes": "200 kB"}
+    return {"kind": "sweep", "answer": "acknowledgment"} | sizes | settings
+
+
+def one(record: Record) -> FlowRecord:
+    """The record of the only flow of a trial of which nothing needed a warning but the machine's load."""
+    noise = {"processor_saturated", "steal_time", "other_work"}
+    assert {warning.code for warning in record.warnings} <= noise, record.warnings
+    assert all(check.passed for check in record.checks), record.checks
+    return record.flows[0]
+
+
+@pytest.mark.parametrize("ip", [4, 6])
+@pytest.mark.parametrize("transport", STREAMS)
+def test_transfers_and_files(
+    transport: str, ip: int, tmp_path: Path, prepare: Prepare, run: Callable[[Scenario], Record]
+) -> None:
+    flow = {"transport": transport, "traffic": {"kind": "transfer", "size": "2 MB"}}
+    record = one(run(prepare(flow, ip=ip)))
+    assert (record.bytes, record.connections) == (2_000_000, 1)
+
+    file = tmp_path / "file"
+    file.write_bytes(os.urandom(3_000_001))
+    scenario = prepare(
+        {"transport": transport, "traffic": {"kind": "file_transfer", "file": str(file)}}, ip=ip
+    )
+    whole = run(scenario)
+    assert one(whole).bytes == 3_000_001
+    assert (one(whole).goodput_bps or 0) > 0
+    if transport == "mptcp":
+        assert [subflow.bytes >= 3_000_001 for subflow in one(whole).subflows or []] == [True]
+
+
+@pytest.mark.parametrize("ip", [4, 6])
+@pytest.mark.parametrize("transport", ALL)
+def test_requests(transport: str, ip: int, prepare: Prepare, run: Callable[[Scenario], Record]) -> None:
+    record = one(run(prepare({"transport": transport, "traffic": requests(count=300)}, ip=ip)))
+    assert record.rtt_us is not None
+    assert record.rtt_us.count == 300
+    assert record.rtt_histogram is not None
+    assert record.transactions_per_second == pytest.approx(300 / (record.active_ns / 1e9))
+    if transport == "udp":
+        assert record.packets is not None
+        assert (record.packets.sent_pkts, record.packets.received_pkts) == (300, 300)
+
+
+@pytest.mark.parametrize("transport", STREAMS)
+def test_a_connection_for_each_request(
+    transport: str, prepare: Prepare, run: Callable[[Scenario], Record]
+) -> None:
+    traffic = requests(count=200, connecting="each_request")
+    each = one(run(prepare({"transport": transport, "traffic": traffic})))
+    once = one(run(prepare({"transport": transport, "traffic": requests(count=200)})))
+    assert (each.connections, once.connections) == (200, 1)
+    assert each.rtt_us is not None
+    assert once.rtt_us is not None
+    # Connecting takes a round trip of its own.
+    assert each.rtt_us.p50 > once.rtt_us.p50
+
+
+@pytest.mark.parametrize("transport", ALL)
+def test_several_in_flight_give_more_transactions(
+    transport: str, prepare: Prepare, run: Callable[[Scenario], Record]
+) -> None:
+    rates = {
+        in_flight: one(
+            run(
+                prepare({"transport": transport, "traffic": requests(duration="500 ms", in_flight=in_flight)})
+            )
+        ).transactions_per_second
+        or 0.0
+        for in_flight in (1, 16)
+    }
+    assert rates[16] > rates[1], rates
+
+
+@pytest.mark.parametrize("ip", [4, 6])
+@pytest.mark.parametrize("transport", ALL)
+@pytest.mark.parametrize("answer", ["acknowledgment", "echo"])
+def test_sweeps(
+    answer: str, transport: str, ip: int, prepare: Prepare, run: Callable[[Scenario], Record]
+) -> None:
+    flow = {"transport": transport, "traffic": sweep(answer=answer)}
+    record = one(run(prepare(flow, ip=ip, rate="100 Mbit/s")))
+    sizes = record.sizes or []
+    assert [size.size_bytes for size in sizes] == [1000, 21_000, 41_000, 61_000]
+    assert all(len(size.rtt_us) == len(size.total_us) == 3 for size in sizes)
+    # A byte takes 80 ns there, headers aside, and those of an echo go twice. What a shaper lets through at
+    # once (a few frames, if it was idle before) is the rest.
+    grows_us = min(sizes[3].rtt_minimum_us) - min(sizes[1].rtt_minimum_us)
+    ways = 2 if answer == "echo" else 1
+    assert 0.85 < grows_us / (ways * 40_000 * 0.080) < 1.2
+
+
+def test_latency_under_load(prepare: Prepare, run: Callable[[Scenario], Record]) -> None:
+    probe = {"traffic": requests(duration="800 ms", interval="5 ms")}
+    load = {"traffic": {"kind": "transfer", "duration": "1 s"}}
+    alone = one(run(prepare(probe, rate="100 Mbit/s"))).rtt_us
+    loaded = run(prepare({**probe, "start": "200 ms"}, load, rate="100 Mbit/s")).flows[0].rtt_us
+    assert alone is not None
+    assert loaded is not None
+    # The transfer keeps many segments waiting for the wire, each 123 us long.
+    assert loaded.p50 > alone.p50 + 500
+
+
+@pytest.mark.parametrize(("ip", "mtu"), [(4, 1500), (6, 1500), (4, 9000)])
+@pytest.mark.parametrize("transport", STREAMS)
+def test_goodput_ip_rate_and_wire_rate(
+    transport: str, ip: int, mtu: int, prepare: Prepare, run: Callable[[Scenario], Record]
+) -> None:
+    traffic = {"kind": "transfer", "size": "20 MB"}
+    whole = run(prepare({"transport": transport, "traffic": traffic}, ip=ip, mtu=str(mtu)))
+    record = one(whole)
+    assert record.ip_bytes is not None
+    assert record.wire_bytes is not None
+    headers = {4: 20, 6: 40}[ip] + 20 + 12 + (24 if transport == "mptcp" else 0)
+    sent = record.bytes + record.retransmissions_pkts * record.mss_bytes
+    assert record.ip_bytes == pytest.approx(sent * mtu / (mtu - headers), rel=0.005)
+    assert record.wire_bytes == pytest.approx(sent * (mtu + OVERHEAD_BYTES) / (mtu - headers), rel=0.005)
+    link = next(end for end in whole.ends if end.node == "sender")
+    assert record.wire_bytes == pytest.approx(link.wire_bytes, rel=0.01)
+
+
+@pytest.mark.parametrize("transport", ALL)
+def test_requests_weigh_what_the_link_counts(
+    transport: str, prepare: Prepare, run: Callable[[Scenario], Record]
+) -> None:
+    traffic = requests(count=2000, request="3000 B")
+    whole = run(prepare({"transport": transport, "traffic": traffic}))
+    record, link = one(whole), next(end for end in whole.ends if end.node == "sender")
+    assert record.wire_bytes == pytest.approx(link.wire_bytes, rel=0.01)
+
+
+def test_a_segment_size_is_in_force(prepare: Prepare, run: Callable[[Scenario], Record]) -> None:
+    flow = {"traffic": {"kind": "transfer", "size": "1 MB"}, "socket": {"mss": "700 B"}}
+    assert one(run(prepare(flow))).mss_bytes == 700 - 12
+
+
+def test_a_copy_in_spite_of_zerocopy_is_told(prepare: Prepare, run: Callable[[Scenario], Record]) -> None:
+    flow = {"traffic": {"kind": "transfer", "size": "20 MB"}, "socket": {"zerocopy": True}}
+    record = run(prepare(flow))
+    assert "zerocopy_copied" in {warning.code for warning in record.warnings}
