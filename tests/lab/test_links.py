@@ -115,11 +115,13 @@ def test_datagrams_that_fit_make_none(
     assert 200 <= sizes_of(end_of(record, "sender"))[1400 + 8 + 40] <= 220
 
 
+@pytest.mark.parametrize("ip", ["4", "6"])
 def test_mptcp_uses_both_of_two_links(
-    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+    ip: str, resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
 ) -> None:
     scenario = resolve(
         mtu="1500",
+        network__ip=ip,
         network__topology="parallel",
         network__rate="50 Mbit/s",
         workload__transfer__traffic__duration="2 s",

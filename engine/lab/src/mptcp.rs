@@ -10,11 +10,11 @@ use crate::netlink::attribute;
 use crate::network::Network;
 use crate::settings;
 use anyhow::{Context, Result};
-use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_GENERIC};
+use netlink_sys::{Socket, protocols::NETLINK_GENERIC};
 use nettrial_routing::address_of;
 use nettrial_scenario::{Flow, IpVersion, Scenario, Transport};
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// The setting that every kernel with MPTCP has.
 const ENABLED: &str = "net.mptcp.enabled";
@@ -69,6 +69,37 @@ pub fn prepare(home: &Home, network: &Network, scenario: &Scenario) -> Result<()
     Ok(())
 }
 
+/// Lets subflows of `flow` reach the further addresses of the host that accepts, at the flow's own `port`:
+/// the agent listens at its first address only. (Announcing a port of their own does not fit beside
+/// timestamps in an IPv6 segment.) The kernel takes subflows by their connection's token and hands them to
+/// no listener, so what else connects here is never served. Open as long as the sockets are held.
+pub fn accept_subflows(
+    home: &Home,
+    network: &Network,
+    scenario: &Scenario,
+    flow: &Flow,
+    port: u16,
+) -> Result<Vec<socket2::Socket>> {
+    if flow.transport != Transport::Mptcp {
+        return Ok(Vec::new());
+    }
+    let listen = |address: IpAddr| -> Result<socket2::Socket> {
+        let address = SocketAddr::new(address, port);
+        let open = || -> io::Result<socket2::Socket> {
+            let kind = socket2::Type::STREAM;
+            let protocol = socket2::Protocol::from(libc::IPPROTO_MPTCP);
+            let socket = socket2::Socket::new(socket2::Domain::for_address(address), kind, Some(protocol))?;
+            socket.bind(&address.into())?;
+            socket.listen(1)?;
+            Ok(socket)
+        };
+        open().with_context(|| format!("listening for MPTCP subflows at {address} on {}", flow.to))
+    };
+    home.visit(&network.node(&flow.to)?.namespace, || {
+        further_addresses(scenario, &flow.to, flow.ip).map(listen).collect()
+    })
+}
+
 /// The addresses of `host` beside the one that its flows are opened to.
 fn further_addresses(scenario: &Scenario, host: &str, version: IpVersion) -> impl Iterator<Item = IpAddr> {
     let first = address_of(scenario, host, version);
@@ -87,7 +118,7 @@ impl PathManager {
     fn open() -> Result<Self> {
         let mut socket = Socket::new(NETLINK_GENERIC).context("opening a generic netlink socket")?;
         socket.bind_auto().context("binding a generic netlink socket")?;
-        socket.connect(&SocketAddr::new(0, 0)).context("connecting a generic netlink socket")?;
+        socket.connect(&netlink_sys::SocketAddr::new(0, 0)).context("connecting a generic netlink socket")?;
         let mut manager = Self { socket, family: GENL_ID_CTRL };
         let name = attribute(CTRL_ATTR_FAMILY_NAME, FAMILY);
         let answer = manager.request(CTRL_CMD_GETFAMILY, &name).context("looking for the family mptcp_pm")?;

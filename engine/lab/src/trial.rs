@@ -4,6 +4,7 @@ use crate::agents::{Agents, Pending};
 use crate::bystanders::Census;
 use crate::checks::{Findings, address};
 use crate::ends::Observation;
+use crate::mptcp;
 use crate::namespace::Home;
 use crate::network::Network;
 use crate::processors::{self, Placement, Reading, Use};
@@ -13,6 +14,7 @@ use nettrial_scenario::{
 };
 use nettrial_traffic::{Command, Cookie, Reply, Side};
 use nix::time::{ClockId, clock_gettime};
+use socket2::Socket;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -44,7 +46,7 @@ pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
     let mut agents = Agents::start(&network, scenario, placement.as_ref().ok())?;
     findings.offloads(&network, scenario)?;
     findings.path_mtus(&mut agents, scenario, cookie)?;
-    let ready = prepare(&mut agents, scenario, cookie, &mut findings)?;
+    let (ready, subflow_listeners) = prepare(home, &network, &mut agents, scenario, cookie, &mut findings)?;
     let (refused, counted) = (network.refused()?, network.host_counters(home, scenario)?);
     let observation = Observation::start(home, &mut network, scenario, placement.as_ref().ok())?;
     phases.checks_ns = lap();
@@ -74,6 +76,7 @@ pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
     }
     let (hosts, mut absent) = hosts(scenario, &placement, &use_of.into_iter().collect(), &flows);
     absent.extend(unobserved);
+    drop(subflow_listeners);
     drop(agents);
     drop(network);
     phases.tear_down_ns = lap();
@@ -93,14 +96,17 @@ pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
     })
 }
 
-/// Opens every flow's receiver and looks at a connection of each.
+/// Opens every flow's receiver and looks at a connection of each; the sockets are to be held while traffic
+/// goes.
 fn prepare<'a>(
+    home: &Home,
+    network: &Network,
     agents: &mut Agents,
     scenario: &'a Scenario,
     cookie: Cookie,
     findings: &mut Findings,
-) -> Result<Vec<Ready<'a>>> {
-    let mut ready = Vec::new();
+) -> Result<(Vec<Ready<'a>>, Vec<Socket>)> {
+    let (mut ready, mut listeners) = (Vec::new(), Vec::new());
     for flow in &scenario.workload {
         let side = |host: &str| -> Result<Side> {
             let stack = scenario.stack(host).with_context(|| format!("{host} has no stack"))?;
@@ -122,9 +128,10 @@ fn prepare<'a>(
         if has_connection(flow) {
             findings.connection(agents, scenario, flow, &sender, destination)?;
         }
+        listeners.extend(mptcp::accept_subflows(home, network, scenario, flow, port)?);
         ready.push(Ready { flow, side: sender, destination });
     }
-    Ok(ready)
+    Ok((ready, listeners))
 }
 
 /// Whether the agents open TCP connections of `flow` that can be looked at before the traffic.
