@@ -114,7 +114,16 @@ fn path(client: &mut Client, cookie: Cookie) -> Result<PathFindings> {
         (Host::Client, Host::Server, interface::mtu(client.here.ip())),
         (Host::Server, Host::Client, client.welcome.interface_mtu),
     ] {
-        let Some(expected) = mtu.map(|mtu| mtu.min(LARGEST_PACKET)) else { continue };
+        let direction = format!("{} to {}", from.name(), to.name());
+        let Some(expected) = mtu.map(|mtu| mtu.min(LARGEST_PACKET)) else {
+            found.warnings.push(Warning {
+                code: "path_mtu".into(),
+                object: direction,
+                message: format!("the MTU of the interface of {} is not known", from.name()),
+                consequence: "whether the path carries as large packets was not looked at".into(),
+            });
+            continue;
+        };
         let own = |client: &Client, host| match host {
             Host::Client => client.here.ip(),
             Host::Server => client.welcome.address,
@@ -129,7 +138,7 @@ fn path(client: &mut Client, cookie: Cookie) -> Result<PathFindings> {
         let Reply::PathMtu(passes) = client.ask(from, probe, QUICK)? else {
             bail!("the agent of {} gave no path MTU", from.name());
         };
-        found.add(&format!("{} to {}", from.name(), to.name()), expected, passes.largest);
+        found.add(&direction, expected, passes.largest);
     }
     client.path = Some(found.clone());
     Ok(found)
