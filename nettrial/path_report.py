@@ -180,7 +180,7 @@ class Jumbo(RootModel[Literal["clean", "not_clean", "cannot_tell"]]):
 
 class Limit(BaseModel):
     """
-    Where packets above the path MTU end: behind one hop and before another.
+    Where the path gets narrower: behind one hop and before another.
     """
 
     model_config = ConfigDict(
@@ -202,9 +202,13 @@ class Limit(BaseModel):
     """
     The first hop that answers and that they did not come to. Hops between the two are silent.
     """
+    below_bytes: Annotated[int, Field(ge=0)]
+    """
+    The smallest that is known not to; sizes between the two were not tried there.
+    """
     mtu_bytes: Annotated[int, Field(ge=0)]
     """
-    The largest packet that passes.
+    The largest packet that is known to pass.
     """
 
 
@@ -565,9 +569,9 @@ class PathRecord(BaseModel):
     """
     The largest packet that was tried.
     """
-    limit: Limit | None = None
+    limits: list[Limit]
     """
-    Where packets above the path MTU end, towards the far host.
+    Where large packets end, towards the far host: each place where the path gets narrower, in order.
     """
     local_address: str
     """
@@ -687,7 +691,7 @@ class PathAnswer(RootModel[ReportAnswer | BadRequestAnswer | CannotAnswer]):
 
 class PathProtocol(BaseModel):
     """
-    The roots of what crosses the standard input and output of `nettrial-engine path`.
+    The roots of what crosses the standard input and output of the engine that examines a path.
     """
 
     answer: PathAnswer

@@ -2,6 +2,7 @@
 """Speaks the engine's protocol without a network, for tests that need no rights.
 
 Environment variables make it misbehave; trials are named by their numbers:
+FAKE_PATH how an examination of a path ends: `refused`, `cannot`, else with the report in vectors/path.json;
 FAKE_SECONDS how long a trial takes; FAKE_MISSING the machine lacks two things; FAKE_WARN, FAKE_FAIL,
 FAKE_DIE, FAKE_HANG, FAKE_GARBAGE, FAKE_OTHER trials that warn, fail, end the engine, never end, are
 answered with no event, or with another trial's; FAKE_STUCK=1 ignores the end of its input."""
@@ -11,6 +12,7 @@ import os
 import random
 import sys
 import time
+from pathlib import Path
 
 
 def trials(variable):
@@ -150,7 +152,23 @@ def run(trial, scenario):
     return {"event": "record", "trial": trial, "record": record(trial, scenario)}
 
 
+def path(request):
+    how = os.environ.get("FAKE_PATH")
+    if how == "refused":
+        problem = {"setting": "host", "object": "the path", "value": request["host"]}
+        problem |= {"legal": "a host's name or address", "hint": "it has no IPv6 address"}
+        return {"answer": "bad_request", "problem": problem}
+    if how == "cannot":
+        lack = {"what": "IPv4 to 10.0.3.2", "why": "Network is unreachable", "remedy": "look at the routes"}
+        return {"answer": "cannot", "missing": [lack]}
+    report = json.loads((Path(__file__).parent / "vectors" / "path.json").read_text())
+    return {"answer": "report", "report": report}
+
+
 def main():
+    if sys.argv[1:] == ["path"]:
+        print(json.dumps(path(json.loads(sys.stdin.readline()))), flush=True)
+        return
     if sys.argv[1:] != ["lab"]:
         sys.exit(f"no such backend: {sys.argv[1:]}")
     for line in sys.stdin:

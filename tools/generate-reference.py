@@ -19,12 +19,16 @@ ENGINE = os.environ.get("NETTRIAL_ENGINE", ROOT / "target" / "release" / "nettri
 
 def main() -> int:
     """Writes or checks the pages; gives the exit status."""
-    schema = json.loads(subprocess.run([ENGINE, "schema"], stdout=subprocess.PIPE, check=True).stdout)
+    schema, path_schema = (
+        json.loads(subprocess.run([ENGINE, "schema", *options], stdout=subprocess.PIPE, check=True).stdout)
+        for options in ([], ["--path"])
+    )
     pages = {
         **command_line.pages(),
         **study_file.pages(schema),
         **registries.pages(),
         **documents.pages(schema),
+        **documents.path_pages(path_schema),
     }
     there = {file.name: file.read_text() for file in REFERENCE.glob("*.md")}
     stale = sorted(name for name in pages.keys() | there.keys() if pages.get(name) != there.get(name))

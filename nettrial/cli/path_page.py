@@ -63,8 +63,8 @@ def _path(host: str, path: PathRecord) -> None:
     print_table(["direction", "path MTU", "how it was measured"], [*rows, _trusting(path.trusting)])
     _title("Hops")
     print_table(["hop", "address", "time", "largest to arrive", "smallest not to", "says"], _hops(path))
-    _title("This host and its connection")
-    print_table(["", ""], _facts(path))
+    print()
+    print_table(["this host and its connection", ""], _facts(path))
     if path.buffers and path.buffers.fixes:
         _title("Settings that would let one connection fill the path (sysctl)")
         print("\n".join(path.buffers.fixes))

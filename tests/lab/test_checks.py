@@ -58,6 +58,45 @@ def test_the_smallest_mtu_on_the_way_is_found(
     assert failed(record) == []
 
 
+@pytest.mark.parametrize("ip", ["4", "6"])
+@pytest.mark.parametrize(("icmp", "mtu"), [("answered", 1500), ("filtered", 9000)])
+def test_a_sender_knows_of_a_smaller_link_only_if_routers_say_so(
+    ip: str, icmp: str, mtu: int, resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    scenario = resolve(
+        mtu="9000",
+        network__topology="dumbbell",
+        network__middle_mtu="1500",
+        network__icmp=icmp,
+        network__ip=ip,
+        workload__probe__traffic__duration=SHORT,
+    )
+    # A transfer into a black hole would not end.
+    del scenario.workload[0]
+    record = run(scenario)
+    assert set(found(record, "path_mtu")) == {"1500 B"}
+    assert set(found(record, "mss")) == {f"{mtu - (40 if ip == '4' else 60) - 12} B"}
+    assert failed(record) == []
+
+
+def test_a_transfer_that_probes_gets_out_of_a_black_hole(
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    scenario = resolve(
+        mtu="9000",
+        sender="linux-cubic-probing",
+        network__topology="dumbbell",
+        network__middle_mtu="1500",
+        network__icmp="filtered",
+        workload__transfer__traffic__duration="5 s",
+    )
+    del scenario.workload[1]
+    scenario.workload[0].traffic.root.size = None
+    record = run(scenario)
+    assert record.flows[0].bytes > 10**6
+    assert record.flows[0].mss_bytes <= 1500 - 60 - 12
+
+
 def test_a_path_that_is_not_what_the_scenario_says_is_warned_of(
     resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
 ) -> None:

@@ -67,7 +67,7 @@ def test_a_router_with_a_small_mtu_in_the_middle_is_found() -> None:
             assert path["verdict"]["black_hole"] is False
             assert ends(path, "forward") == (PLAIN, True)
             assert path["trusting"]["messages"] == [{"by": router, "mtu_bytes": PLAIN, "size_bytes": JUMBO}]
-            limit = path["limit"]
+            (limit,) = path["limits"]
             assert (limit["mtu_bytes"], limit["after_hop"], limit["before_hop"]) == (PLAIN, 1, 2)
             assert limit["announced_by"] == router
             assert path["verdict"]["at_fault"] == limit["at_fault"]
@@ -84,7 +84,7 @@ def test_a_black_hole_and_the_silent_hop_at_fault_are_found() -> None:
             assert ends(path, "forward") == (PLAIN, True)
             assert path["trusting"] == {"mtu_bytes": JUMBO, "arrives": False, "messages": []}
             assert "address" not in path["hops"][1]
-            assert (path["limit"]["after_hop"], path["limit"]["before_hop"]) == (1, 3)
+            assert [(limit["after_hop"], limit["before_hop"]) for limit in path["limits"]] == [(1, 3)]
             assert "hop 2, which is silent" in path["verdict"]["at_fault"]
 
 
@@ -118,7 +118,7 @@ def test_a_user_without_rights_measures_the_way_there_and_is_told_what_lacks() -
         for path in examined(chain, prefix=POWERLESS).values():
             assert path["answers"] == ["udp"]
             assert ends(path, "forward") == (PLAIN, True)
-            assert (path["limit"]["after_hop"], path["limit"]["before_hop"]) == (1, 2)
+            assert [(limit["after_hop"], limit["before_hop"]) for limit in path["limits"]] == [(1, 2)]
             assert path["verdict"]["jumbo"] == "not_clean"
             assert "reverse" not in path
             reason = next(absent["reason"] for absent in path["absent"] if absent["metric"] == "reverse")

@@ -1,5 +1,6 @@
 """What the commands print, on which stream, with which exit status."""
 
+import json
 import sqlite3
 import sys
 from pathlib import Path
@@ -13,10 +14,13 @@ from nettrial.stacks import STACKS
 from nettrial.store import Run
 from nettrial.topology import TOPOLOGIES
 
+VECTOR = Path(__file__).parents[1] / "vectors" / "path.json"
 SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
 
 
-@pytest.mark.parametrize("command", ["", "run", "show", "report", "list", "doctor", "serve", "measure"])
+@pytest.mark.parametrize(
+    "command", ["", "run", "show", "report", "list", "doctor", "path", "serve", "measure"]
+)
 def test_help(nettrial, golden, command):
     done = nettrial(*command.split(), "--help")
     assert (done.returncode, done.stderr) == (0, "")
@@ -87,6 +91,24 @@ def test_doctor_on_a_machine_that_cannot(nettrial, golden):
     golden("doctor-missing", done.stdout)
 
 
+def test_a_path_is_a_page_or_a_document(nettrial, golden):
+    done = nettrial("path", "far.example", "--rate", "100 Gbit/s")
+    assert (done.returncode, done.stderr) == (0, "")
+    golden("path", done.stdout)
+    done = nettrial("path", "far.example", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == json.loads(VECTOR.read_text())
+
+
+def test_a_path_that_cannot_be_examined_is_told(nettrial, golden):
+    done = nettrial("path", "far.example", FAKE_PATH="refused")
+    assert (done.returncode, done.stdout) == (2, "")
+    golden("error-path-host", done.stderr)
+    done = nettrial("path", "far.example", FAKE_PATH="cannot")
+    assert (done.returncode, done.stdout) == (3, "")
+    golden("error-path-cannot", done.stderr)
+
+
 def test_version(nettrial):
     assert nettrial("--version").stdout == "nettrial 0.1.0\n"
 
@@ -146,6 +168,10 @@ BAD_INPUT = {
     "measure-iperf3-rr": "measure 127.0.0.1 rr --iperf3",
     "measure-iperf3-token": "measure 127.0.0.1 --iperf3 --token-file x",
     "serve-iperf3-token": "serve --iperf3 --token-file x",
+    "path-ip": "path host --ip 5",
+    "path-mtu": "path host --max-mtu 9000x",
+    "path-rate": "path host --rate fast",
+    "path-port": "path host --port 70000",
     "unknown-list": "list metric",
     "unknown-option": "run jumbo-ipv6 --replicate 3",
     "unknown-command": "rnu",

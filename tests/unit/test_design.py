@@ -88,6 +88,32 @@ def test_levels_of_other_settings_reach_the_scenario():
     assert scenario.links[0].ends[0].addresses[0].root == "10.0.0.1/24"
 
 
+def test_a_smaller_link_in_the_middle_and_silent_routers_reach_the_scenario():
+    levels = {"mtu": "9000 B", "middle": "1500 B", "icmp": "filtered"}
+    scenario = scenario_of(load("jumbo-path"), levels)
+    mtus = {frozenset((end.node, end.mtu.root) for end in link.ends) for link in scenario.links}
+    assert mtus == {
+        frozenset({("sender", "9000 B"), ("left", "9000 B")}),
+        frozenset({("left", "1500 B"), ("right", "1500 B")}),
+        frozenset({("right", "9000 B"), ("receiver", "9000 B")}),
+    }
+    assert {node.name for node in scenario.nodes if node.filters_icmp} == {"left", "right"}
+    clean = scenario_of(load("jumbo-path").with_overrides({"icmp": "answered"}), {})
+    assert not any(node.filters_icmp for node in clean.nodes)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        ({"network.middle_mtu": "1500"}, r"network\.middle_mtu=1500: 1500 B"),
+        ({"network.topology": "pair", "network.icmp": "filtered"}, r"network\.icmp=filtered: filtered"),
+    ],
+)
+def test_settings_of_routers_that_are_not_there_are_refused(overrides, told):
+    with pytest.raises(BadInput, match=told):
+        STUDY.with_overrides(overrides)
+
+
 def test_levels_that_do_not_fit_together_name_the_treatment():
     study = STUDY.with_overrides({"network.topology": "routed,switched"})
     study.hosts["third"] = study.hosts["sender"]

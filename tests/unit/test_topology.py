@@ -52,6 +52,12 @@ def test_a_router_separates_networks():
     assert found["sender", "router"] != found["receiver", "router"]
 
 
+def test_a_dumbbell_has_half_of_its_hosts_on_either_side():
+    graph = TOPOLOGIES["dumbbell"].join(["a", "b", "c", "d", "e"])
+    assert set(graph["left"]) == {"a", "b", "c", "right"}
+    assert set(graph["right"]) == {"d", "e", "left"}
+
+
 def test_a_switch_does_not():
     found = networks(TOPOLOGIES["switched"].join(hosts_of("switched")), 4)
     assert len(found) == 5

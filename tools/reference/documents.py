@@ -12,6 +12,7 @@ from reference.markdown import one_line, page, table
 Schema = dict[str, Any]
 
 SECTIONS = {"Scenario": ["Scenario"], "Record": ["Record"], "Requests and events": ["Request", "Event"]}
+PATH_SECTIONS = {"PathReport": ["PathReport"], "Request and answer": ["PathRequest", "PathAnswer"]}
 """Each section's roots. A type is described where it is needed first."""
 
 
@@ -25,19 +26,32 @@ def types(schema: Schema) -> Schema:
 
 def pages(schema: Schema) -> dict[str, str]:
     """The page by its file's name."""
-    parts = [
+    intro = (
         "What crosses the engine's standard input and output, one JSON document a line. "
         "`nettrial-engine schema` prints the same as JSON Schema. Unknown fields are errors."
-    ]
+    )
+    return {"documents.md": page("Scenario and record", intro, *_sections(schema, SECTIONS))}
+
+
+def path_pages(schema: Schema) -> dict[str, str]:
+    """The same for the examination of a path."""
+    intro = (
+        "What `nettrial path --json` prints is a PathReport. `nettrial-engine path` reads a request and "
+        "gives an answer, one JSON document a line; `nettrial-engine schema --path` prints their JSON Schema."
+    )
+    return {"path-report.md": page("Path report", intro, *_sections(schema, PATH_SECTIONS))}
+
+
+def _sections(schema: Schema, sections: dict[str, list[str]]) -> Iterator[str]:
     described: set[str] = set()
-    for section, roots in SECTIONS.items():
-        parts.append(f"## {section}")
+    for section, roots in sections.items():
+        yield f"## {section}"
         for name in _reachable(schema["$defs"], roots):
             if name not in described:
-                parts += [f"### {name}"] if name != section else []
-                parts += _type(schema["$defs"][name])
+                if name != section:
+                    yield f"### {name}"
+                yield from _type(schema["$defs"][name])
         described.update(_reachable(schema["$defs"], roots))
-    return {"documents.md": page("Scenario and record", *parts)}
 
 
 def _reachable(definitions: Schema, roots: list[str]) -> list[str]:

@@ -28,7 +28,7 @@ struct Probed {
     trusting: Option<Trusting>,
     hops: Vec<Hop>,
     refused_by: Option<IpAddr>,
-    limit: Option<Limit>,
+    limits: Vec<Limit>,
 }
 
 /// Examines the path to `target`.
@@ -97,7 +97,7 @@ pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> 
         forward,
         reverse,
         trusting: found.trusting.as_ref(),
-        limit: found.limit.as_ref(),
+        limits: &found.limits,
         hops: &found.hops,
         refused_by: found.refused_by,
         steady: found.directions.steady,
@@ -115,7 +115,7 @@ pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> 
         reverse: found.directions.reverse,
         trusting: found.trusting,
         hops: found.hops,
-        limit: found.limit,
+        limits: found.limits,
         mss,
         buffers,
         theory,
@@ -191,11 +191,9 @@ fn probe(probers: &mut Probers, target: IpAddr, largest: u64, interface: &str) -
     let reaches = hops.last().is_some_and(|hop| hop.address == Some(target.to_string()));
     hops::measure(prober, &mut hops, &sizes, forward.filter(|_| reaches))?;
     hops::hear(&mut hops, messages);
-    let limit = forward
-        .filter(|forward| forward.mtu_bytes < largest)
-        .and_then(|forward| hops::locate(&hops, forward.mtu_bytes, interface, messages));
-    settle(&mut directions, trusting.as_mut(), limit.is_some());
-    Ok(Probed { answers, rtt: times.into_iter().next(), directions, trusting, hops, refused_by, limit })
+    let limits = hops::limits(&hops, largest, interface, messages);
+    settle(&mut directions, trusting.as_mut(), !limits.is_empty());
+    Ok(Probed { answers, rtt: times.into_iter().next(), directions, trusting, hops, refused_by, limits })
 }
 
 /// Lets what was found later correct what was found first.

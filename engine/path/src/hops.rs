@@ -153,10 +153,30 @@ pub fn hear(hops: &mut [Hop], messages: &[TooBig]) {
     }
 }
 
-/// Where packets above `mtu` end, on a path whose last hop is the far host.
-pub fn locate(hops: &[Hop], mtu: u64, interface: &str, messages: &[TooBig]) -> Option<Limit> {
-    let before = hops.iter().find(|hop| hop.not_reached_bytes.is_some_and(|size| size <= mtu + 1))?;
-    let passed = |hop: &&Hop| hop.number < before.number && hop.reached_bytes.is_some_and(|size| size > mtu);
+/// Where packets of `largest` bytes and less end on the way, from this host on: each place where the path
+/// gets narrower.
+pub fn limits(hops: &[Hop], largest: u64, interface: &str, messages: &[TooBig]) -> Vec<Limit> {
+    let mut limits = Vec::new();
+    let mut size = largest;
+    while let Some(before) = hops.iter().find(|hop| hop.not_reached_bytes.is_some_and(|below| below <= size))
+        && let (Some(mtu), Some(below)) = (before.reached_bytes, before.not_reached_bytes)
+    {
+        limits.push(limit(hops, before, (mtu, below), interface, messages));
+        size = mtu;
+    }
+    limits
+}
+
+/// The limit before hop `before`: packets of the first size pass it, of the second they don't.
+fn limit(
+    hops: &[Hop],
+    before: &Hop,
+    (mtu, below): (u64, u64),
+    interface: &str,
+    messages: &[TooBig],
+) -> Limit {
+    let passed =
+        |hop: &&Hop| hop.number < before.number && hop.reached_bytes.is_some_and(|size| size >= below);
     let after = hops.iter().rev().find(passed);
     let after_hop = after.map_or(0, |hop| hop.number);
     let announced_by =
@@ -176,7 +196,8 @@ pub fn locate(hops: &[Hop], mtu: u64, interface: &str, messages: &[TooBig]) -> O
             format!("one of hops {first} to {last}, which are silent, or the link to them from {here}")
         }
     };
-    Some(Limit { mtu_bytes: mtu, after_hop, before_hop: before.number, announced_by, at_fault })
+    let before_hop = before.number;
+    Limit { mtu_bytes: mtu, below_bytes: below, after_hop, before_hop, announced_by, at_fault }
 }
 
 fn describe(hop: &Hop) -> String {

@@ -116,7 +116,7 @@ fn is_one_host(address: IpAddr) -> bool {
     !(address.is_multicast() || address.is_unspecified() || broadcast)
 }
 
-/// The roots of what crosses the standard input and output of `nettrial-engine path`.
+/// The roots of what crosses the standard input and output of the engine that examines a path.
 #[derive(JsonSchema)]
 #[allow(dead_code)]
 struct PathProtocol {

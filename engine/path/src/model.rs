@@ -136,20 +136,24 @@ proptest! {
         prop_assert_eq!(reverse.mtu_bytes, path.back.min(path.forward()));
         prop_assert_eq!(reverse.limited, path.back < path.forward());
         prop_assert_eq!(hops.len(), path.routers.len() + 1);
-        let limit = hops::locate(&hops, forward.mtu_bytes, "eth0", &[]);
-        // The first router with a link below what comes to it from all before, down to the path MTU.
-        let fault = path.routers.iter().position(|router| router.mtu == path.forward());
-        match fault.filter(|_| path.forward() < largest) {
-            None => prop_assert_eq!(limit, None),
-            Some(at) => {
-                let limit = limit.unwrap();
-                prop_assert_eq!(limit.mtu_bytes, path.forward());
-                let fault = u8::try_from(at + 1).unwrap();
-                prop_assert!(limit.after_hop <= fault && fault < limit.before_hop, "{:?}", limit);
-                if path.routers.iter().all(|router| router.speaks) {
-                    prop_assert_eq!((limit.after_hop, limit.before_hop), (fault, fault + 1));
-                }
+        let limits = hops::limits(&hops, largest, "eth0", &[]);
+        // Each router whose link is narrower than all before it.
+        let (mut narrowest, mut steps) = (largest, Vec::new());
+        for (number, router) in (1..).zip(&path.routers) {
+            if router.mtu < narrowest {
+                narrowest = router.mtu;
+                steps.push((number, router.mtu));
             }
+        }
+        prop_assert_eq!(limits.is_empty(), steps.is_empty());
+        if let (Some(limit), Some(&(fault, mtu))) = (limits.last(), steps.last()) {
+            prop_assert_eq!((limit.mtu_bytes, limit.below_bytes), (mtu, mtu + 1));
+            prop_assert!(limit.after_hop <= fault && fault < limit.before_hop, "{:?}", limit);
+        }
+        if path.routers.iter().all(|router| router.speaks) {
+            let found: Vec<_> = limits.iter().map(|limit| (limit.after_hop, limit.mtu_bytes)).collect();
+            prop_assert_eq!(found, steps);
+            prop_assert!(limits.iter().all(|limit| limit.before_hop == limit.after_hop + 1));
         }
     }
 

@@ -55,9 +55,8 @@ pub struct PathRecord {
     pub trusting: Option<Trusting>,
     /// The routers on the way, and last the far host.
     pub hops: Vec<Hop>,
-    /// Where packets above the path MTU end, towards the far host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<Limit>,
+    /// Where large packets end, towards the far host: each place where the path gets narrower, in order.
+    pub limits: Vec<Limit>,
     /// The segment size of a TCP connection to the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mss: Option<Mss>,
@@ -176,12 +175,14 @@ pub struct Hop {
     pub lie: Option<String>,
 }
 
-/// Where packets above the path MTU end: behind one hop and before another.
+/// Where the path gets narrower: behind one hop and before another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
-    /// The largest packet that passes.
+    /// The largest packet that is known to pass.
     pub mtu_bytes: u64,
+    /// The smallest that is known not to; sizes between the two were not tried there.
+    pub below_bytes: u64,
     /// The last hop that larger packets came to; 0 is this host.
     pub after_hop: u8,
     /// The first hop that answers and that they did not come to. Hops between the two are silent.

@@ -21,7 +21,7 @@ pub struct Known<'a> {
     /// As a sender sees it that relies on ICMP.
     pub trusting: Option<&'a Trusting>,
     /// Where large packets end.
-    pub limit: Option<&'a Limit>,
+    pub limits: &'a [Limit],
     /// The hops.
     pub hops: &'a [Hop],
     /// Who said that the host can't be reached.
@@ -100,13 +100,14 @@ fn judge(known: Known, reasons: &mut Vec<String>) -> (Jumbo, Option<String>) {
             (Jumbo::Clean, None)
         }
         [Some(false), _] => {
-            let limit = known.limit.map(|limit| limit.at_fault.clone());
-            if limit.is_none() {
+            let narrow = known.limits.iter().filter(|limit| limit.mtu_bytes < JUMBO_BYTES);
+            let at_fault: Vec<&str> = narrow.map(|limit| limit.at_fault.as_str()).collect();
+            if at_fault.is_empty() {
                 reasons.push(
                     "which hop is at fault can't be told: none answers packets that expire there".into(),
                 );
             }
-            (Jumbo::NotClean, limit)
+            (Jumbo::NotClean, (!at_fault.is_empty()).then(|| at_fault.join("; and ")))
         }
         [_, Some(false)] => (Jumbo::NotClean, Some("a hop on the way back".into())),
         [forward_way, reverse_way] => {
@@ -125,5 +126,90 @@ fn judge(known: Known, reasons: &mut Vec<String>) -> (Jumbo, Option<String>) {
             }
             (Jumbo::CannotTell, None)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn direction(mtu_bytes: u64, limited: bool) -> Direction {
+        Direction { mtu_bytes, limited, how: String::new() }
+    }
+
+    fn trusting(mtu_bytes: u64, arrives: bool) -> Trusting {
+        Trusting { mtu_bytes, arrives, messages: Vec::new() }
+    }
+
+    /// The verdict on a path with these path MTUs, from an interface with `mtu`.
+    fn verdict(
+        mtu: u64,
+        ways: [Option<Direction>; 2],
+        trusting: Option<Trusting>,
+        change: impl FnOnce(&mut Known),
+    ) -> Verdict {
+        let interface = Interface { name: "eth0".into(), mtu_bytes: mtu, offloads: None, speed_bps: None };
+        let mut known = Known {
+            interface: &interface,
+            largest_tried: mtu,
+            forward: ways[0].as_ref(),
+            reverse: ways[1].as_ref(),
+            trusting: trusting.as_ref(),
+            limits: &[],
+            hops: &[],
+            refused_by: None,
+            steady: true,
+        };
+        change(&mut known);
+        weigh(known)
+    }
+
+    #[test]
+    fn a_path_is_clean_if_both_ways_are_known_to_carry_9000_bytes() {
+        let clean = [Some(direction(9000, false)), Some(direction(9000, true))];
+        assert_eq!(verdict(9216, clean, None, |_| {}).jumbo, Jumbo::Clean);
+        for (ways, at_fault) in [
+            ([direction(8999, true), direction(8999, false)], None),
+            ([direction(9000, false), direction(8999, true)], Some("a hop on the way back")),
+        ] {
+            let found = verdict(9000, ways.map(Some), None, |_| {});
+            assert_eq!(found.jumbo, Jumbo::NotClean);
+            assert_eq!(found.at_fault.as_deref(), at_fault);
+        }
+    }
+
+    #[test]
+    fn what_is_not_measured_is_not_judged() {
+        let half = [Some(direction(9000, false)), None];
+        assert_eq!(verdict(9000, half, None, |_| {}).jumbo, Jumbo::CannotTell);
+        assert_eq!(verdict(9000, [None, None], None, |_| {}).jumbo, Jumbo::CannotTell);
+        let short = [Some(direction(4000, false)), Some(direction(4000, false))];
+        let found = verdict(9000, short, None, |known| known.largest_tried = 4000);
+        assert_eq!(found.jumbo, Jumbo::CannotTell);
+        assert_eq!(found.reasons, ["no packet above 4000 bytes was tried"]);
+        let echo_alone = [Some(direction(1500, false)), Some(direction(1500, false))];
+        let found = verdict(9000, echo_alone, None, |_| {});
+        assert_eq!(found.jumbo, Jumbo::CannotTell);
+        assert!(found.reasons[0].contains("in which direction"), "{found:?}");
+        let both = [Some(direction(9000, false)), Some(direction(9000, false))];
+        assert_eq!(verdict(9000, both, None, |known| known.steady = false).jumbo, Jumbo::CannotTell);
+    }
+
+    #[test]
+    fn an_interface_below_9000_bytes_is_at_fault() {
+        let found = verdict(1500, [Some(direction(1500, false)), None], None, |_| {});
+        assert_eq!(found.jumbo, Jumbo::NotClean);
+        assert_eq!(found.at_fault.as_deref(), Some("this host's eth0"));
+    }
+
+    #[test]
+    fn a_black_hole_is_where_trust_in_icmp_ends_with_more_than_passes() {
+        let limited = || [Some(direction(1500, true)), Some(direction(1500, false))];
+        assert_eq!(verdict(9000, limited(), Some(trusting(9000, false)), |_| {}).black_hole, Some(true));
+        assert_eq!(verdict(9000, limited(), Some(trusting(1500, true)), |_| {}).black_hole, Some(false));
+        assert_eq!(verdict(9000, limited(), None, |_| {}).black_hole, None);
+        let smaller = verdict(9000, limited(), Some(trusting(1400, true)), |_| {});
+        assert_eq!(smaller.black_hole, Some(false));
+        assert!(smaller.reasons[0].contains("uses 1400 bytes, though 1500 pass"), "{smaller:?}");
     }
 }

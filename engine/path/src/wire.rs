@@ -242,6 +242,7 @@ fn echo_numbers(message: &[u8], types: [u8; 2]) -> Option<(u16, u16)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_request_carries_a_checksum_that_adds_up() {
@@ -253,6 +254,15 @@ mod tests {
             assert_eq!(echo_numbers(&packet, ECHO_REPLY), None);
         }
         assert_eq!(checksum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]), !0xddf2);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_an_echo_or_none(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            let found = echo_numbers(&bytes, ECHO_REPLY);
+            let is_reply = bytes.len() >= 8 && [0, 129].contains(&bytes[0]) && bytes[1] == 0;
+            prop_assert_eq!(found.is_some(), is_reply);
+        }
     }
 
     #[test]

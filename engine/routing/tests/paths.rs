@@ -74,6 +74,25 @@ fn switches_are_crossed_to_the_router_behind_them() {
 }
 
 #[test]
+fn a_sender_learns_of_a_smaller_link_only_from_a_router_that_says_so() {
+    let mut scenario = scenario(
+        vec![node("a", "host"), node("l", "router"), node("r", "router"), node("b", "host")],
+        vec![
+            [end("a", "e0", 9000, &["10.0.1.1/24"]), end("l", "e0", 9000, &["10.0.1.2/24"])],
+            [end("l", "e1", 1500, &["10.0.2.1/24"]), end("r", "e0", 1500, &["10.0.2.2/24"])],
+            [end("r", "e1", 9000, &["10.0.3.1/24"]), end("b", "e0", 9000, &["10.0.3.2/24"])],
+        ],
+    );
+    let far = address("10.0.3.2");
+    assert_eq!(Paths::new(&scenario).known_mtu("a", far), Some(1500));
+    scenario.nodes[1].filters_icmp = true;
+    assert_eq!(Paths::new(&scenario).path_mtu("a", far), Some(1500));
+    assert_eq!(Paths::new(&scenario).known_mtu("a", far), Some(9000));
+    // The way back is another router's to speak of.
+    assert_eq!(Paths::new(&scenario).known_mtu("b", address("10.0.1.1")), Some(1500));
+}
+
+#[test]
 fn hosts_do_not_forward() {
     let scenario = scenario(
         vec![node("a", "host"), node("middle", "host"), node("b", "host")],

@@ -84,6 +84,7 @@ fn what_makes_no_sense_is_a_problem() {
         ("/links/0/ends/0/interface", json!("a name with spaces"), "interface"),
         ("/links/0/ends/0/addresses/0", json!("fd00::2/64"), "address"),
         ("/nodes/0/kind", json!("router"), "stack"),
+        ("/nodes/0/filters_icmp", json!(true), "filters_icmp"),
         ("/nodes/0/name", json!("b"), "name"),
         ("/nodes/0/stack/receive_buffer/initial", json!("1 GiB"), "receive_buffer"),
         ("/workload", json!([]), "workload"),
@@ -99,7 +100,11 @@ fn what_makes_no_sense_is_a_problem() {
         ("/format", json!(2), "format"),
     ] {
         let mut document = sample();
-        *document.pointer_mut(place).expect(place) = value.clone();
+        let (parent, field) = place.rsplit_once('/').expect(place);
+        match document.pointer_mut(parent).expect(place) {
+            Value::Object(fields) => _ = fields.insert(field.into(), value.clone()),
+            _ => *document.pointer_mut(place).expect(place) = value.clone(),
+        }
         let problems = check(&read(&document).expect(place));
         assert!(problems.iter().any(|problem| problem.setting == setting), "{place} = {value}: {problems:?}");
     }
