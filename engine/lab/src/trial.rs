@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use nettrial_scenario::{
     Absence, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, Record, Scenario, Traffic, Transport,
 };
-use nettrial_traffic::{Command, Cookie, Reply, Side};
+use nettrial_traffic::{ClockOffset, Command, Cookie, Reply, Side};
 use nix::time::{ClockId, clock_gettime};
 use socket2::Socket;
 use std::collections::HashMap;
@@ -115,7 +115,7 @@ fn prepare<'a>(
                 cookie,
                 address: address(scenario, host, flow.ip)?,
                 congestion_control: stack.congestion_control.clone(),
-                one_clock: true,
+                clock_offset: Some(ClockOffset::ONE_CLOCK),
             })
         };
         let receiver = side(&flow.to)?;

@@ -58,9 +58,6 @@ impl Between {
         if !congestion_controls.contains(&side.congestion_control) {
             return Some(format!("congestion control {:?} is not loaded here", side.congestion_control));
         }
-        if side.one_clock {
-            return Some("the two machines do not have one clock".into());
-        }
         let bytes = match &flow.traffic {
             Traffic::Transfer(transfer) => transfer.size.map_or(0, |size| size.0),
             Traffic::RequestResponse(_) | Traffic::Packets(_) | Traffic::Sweep(_) => 0,
@@ -100,7 +97,7 @@ mod tests {
 
     fn side(flow: Flow) -> Side {
         let address = HERE.parse().unwrap();
-        Side { flow, cookie: Cookie([0; 16]), address, congestion_control: "cubic".into(), one_clock: false }
+        Side { flow, cookie: Cookie([0; 16]), address, congestion_control: "cubic".into(), clock_offset: None }
     }
 
     fn refusal(command: &Command) -> Option<String> {

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use nettrial_scenario::{
     Absence, Check, FORMAT, Flow, FlowRecord, HostRecord, Measure, Phases, Record, Warning,
 };
-use nettrial_traffic::{Command, Cookie, Reply, Side};
+use nettrial_traffic::{ClockOffset, Command, Cookie, Reply, Side};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -41,18 +41,18 @@ pub fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
     let clock = client.clock_offset()?;
     let flow = &measure.flow;
     let (from, to) = (Host::of(&flow.from), Host::of(&flow.to));
-    let Reply::Listening { port } = client.ask(to, Command::Listen(side(client, to, flow, cookie)), QUICK)?
+    let Reply::Listening { port } = client.ask(to, Command::Listen(side(client, to, flow, cookie, clock)), QUICK)?
     else {
         bail!("the agent of {} opened no port", to.name());
     };
     let destination = SocketAddr::new(reached(client, to), port);
-    let sender = side(client, from, flow, cookie);
+    let sender = side(client, from, flow, cookie, clock);
     let before = (Reading::now().ok(), client.processors()?);
     phases.checks_ns = lap();
 
     let start = Command::Start { side: sender, destination, sample_ns: measure.interval.0 };
     let time = flow.traffic.duration().map_or(UNTIMED, nettrial_scenario::Duration::as_std);
-    let Reply::Finished(record, cautions) = client.ask(from, start, flow.start.as_std() + time + GRACE)?
+    let Reply::Finished(mut record, cautions) = client.ask(from, start, flow.start.as_std() + time + GRACE)?
     else {
         bail!("the flow ended without a record");
     };
@@ -66,9 +66,12 @@ pub fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
             warnings.extend(saturated(host.name(), &before, &after));
         }
     }
-    // Where the flow's one-way delays are to be given: they are by two clocks, this far apart.
-    let offset = clock.zip(client.clock_offset()?).map(|(before, after)| Offset::between(before, after));
-    checks.extend(offset.map(clock_check));
+    if let Some((before, after)) = clock.zip(client.clock_offset()?) {
+        // One-way delays are by the offset before the flow: what the clocks drifted apart since is error.
+        let drifted_ns = (after.offset_ns - before.offset_ns).unsigned_abs();
+        record.owd_error_us = record.owd_error_us.map(|error| error + drifted_ns as f64 / 1e3);
+        checks.push(clock_check(Offset::between(before, after)));
+    }
     warnings.extend(cautions);
     warnings.extend(losses(&record));
     warnings.extend(surroundings(client));
@@ -96,12 +99,17 @@ fn reached(client: &Client, host: Host) -> IpAddr {
     }
 }
 
-fn side(client: &Client, host: Host, flow: &Flow, cookie: Cookie) -> Side {
+/// The flow as `host` sees it. The server's clock is ahead of the client's by `clock`.
+fn side(client: &Client, host: Host, flow: &Flow, cookie: Cookie, clock: Option<Offset>) -> Side {
+    let clock_offset = clock.map(|clock| ClockOffset {
+        ahead_ns: if Host::of(&flow.to) == Host::Server { clock.offset_ns } else { -clock.offset_ns },
+        error_ns: clock.error_ns.unsigned_abs(),
+    });
     let (address, congestion_control) = match host {
         Host::Client => (client.here.ip(), interface::congestion_control()),
         Host::Server => (client.welcome.address, client.welcome.congestion_control.clone()),
     };
-    Side { flow: flow.clone(), cookie, address, congestion_control, one_clock: false }
+    Side { flow: flow.clone(), cookie, address, congestion_control, clock_offset }
 }
 
 /// What passes in each direction, against what the sender's interface would let out.

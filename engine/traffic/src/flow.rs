@@ -18,8 +18,7 @@ pub fn run(
     let origin = Instant::now();
     std::thread::sleep(side.flow.start.as_std());
     if let Traffic::Packets(settings) = &side.flow.traffic {
-        let record = packets::send(side, settings, destination, origin, sample_period)?;
-        return Ok((record, Vec::new()));
+        return packets::send(side, settings, destination, origin, sample_period);
     }
     if let Some(settings) = tool::of(&side.flow) {
         return Ok((tool::run(side, settings, destination, sample_period)?, Vec::new()));

@@ -42,7 +42,7 @@ mod tests;
 
 pub use agent::run as run_agent;
 pub use cookie::Cookie;
-pub use protocol::{Command, Connection, Order, PathMtu, Reply, Report, Side};
+pub use protocol::{ClockOffset, Command, Connection, Order, PathMtu, Reply, Report, Side};
 
 use nettrial_scenario::{Flow, Problem, Traffic};
 

@@ -26,7 +26,7 @@ use crate::variate::largest;
 use anyhow::{Context, Result};
 use arrivals::Received;
 use batch::Batch;
-use nettrial_scenario::{FlowRecord, Packets, Transport};
+use nettrial_scenario::{FlowRecord, Packets, Transport, Warning};
 use schedule::Schedule;
 use sender::{Sampling, Sent};
 use std::net::{SocketAddr, TcpStream};
@@ -36,14 +36,15 @@ use std::time::{Duration, Instant};
 /// Messages written with one call at most.
 const MESSAGES_TOGETHER: usize = 64;
 
-/// Sends the flow's packets and gives its record. Intervals of `period` count from `origin`.
+/// Sends the flow's packets; gives its record, and why its figures may not be what they seem. Intervals of
+/// `period` count from `origin`.
 pub fn send(
     side: &Side,
     packets: &Packets,
     destination: SocketAddr,
     origin: Instant,
     period: Duration,
-) -> Result<FlowRecord> {
+) -> Result<(FlowRecord, Vec<Warning>)> {
     let mut schedule = Schedule::new(packets)?;
     let largest = largest_packet(packets)?;
     if side.flow.transport == Transport::Udp {
@@ -57,12 +58,11 @@ pub fn send(
         record.packets = Some(received.packets);
         record.ip_bytes = Some(sent.weight.ip_bytes);
         record.wire_bytes = Some(sent.weight.wire_bytes);
-        return Ok(record);
+        return Ok((record, Vec::new()));
     }
     let sampler = Sampler::start(&side.flow, origin, period);
     let mut figures = Figures::default();
     let (stream, connect_time) = tcp::connect(side, destination, Purpose::Traffic)?;
-    stream.set_nodelay(true).context("setting TCP_NODELAY")?;
     let stream = Arc::new(stream);
     sampler.opened(Arc::clone(&stream))?;
     figures.opened(&stream, connect_time)?;
@@ -73,7 +73,9 @@ pub fn send(
     let received = stream::finish(&stream)?;
     stream::verify(sent.packets, &received)?;
     sampler.closing()?;
-    Ok(record(side, figures, sampler.finish(), &sent, &received))
+    let samples = sampler.finish();
+    let warnings = figures.warnings(&side.flow, &samples);
+    Ok((record(side, figures, samples, &sent, &received), warnings))
 }
 
 /// Receives the packets of a connection that was admitted.
@@ -99,13 +101,15 @@ fn record(
     sent: &Sent,
     received: &Received,
 ) -> FlowRecord {
-    let active_ns = received.active_ns(sent.first_departure_ns, side.one_clock);
+    let clock_offset = side.clock_offset.filter(|_| received.owd_us.is_some());
+    let active_ns = received.active_ns(sent.first_departure_ns, side.ahead_ns());
     figures.bytes = received.bytes;
     figures.active = Duration::from_nanos(active_ns);
     FlowRecord {
         goodput_bps: (active_ns > 0).then(|| received.bytes as f64 * 8e9 / active_ns as f64),
         owd_us: received.owd_us,
         owd_histogram: received.owd_histogram.clone(),
+        owd_error_us: clock_offset.filter(|offset| offset.error_ns > 0).map(|offset| offset.error_ns as f64 / 1e3),
         delay_variation_us: received.delay_variation_us,
         jitter_rfc3550_us: received.jitter_rfc3550_us,
         delay_difference_mean_us: received.delay_difference_mean_us,

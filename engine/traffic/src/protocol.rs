@@ -39,8 +39,30 @@ pub struct Side {
     pub address: IpAddr,
     /// This host's congestion control.
     pub congestion_control: String,
-    /// Whether both hosts read the same monotonic clock, so that one-way delays mean something.
-    pub one_clock: bool,
+    /// How the two hosts' clocks stand to each other, if that is known: one-way delays mean something then.
+    pub clock_offset: Option<ClockOffset>,
+}
+
+impl Side {
+    /// By how much the clock of the flow's second host is ahead, if that is known.
+    pub fn ahead_ns(&self) -> Option<i64> {
+        self.clock_offset.map(|offset| offset.ahead_ns)
+    }
+}
+
+/// By how much the monotonic clock of a flow's second host is ahead of its first host's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClockOffset {
+    /// Nanoseconds to take off the second host's times.
+    pub ahead_ns: i64,
+    /// By how much that may be wrong, nanoseconds.
+    pub error_ns: u64,
+}
+
+impl ClockOffset {
+    /// Both hosts read the same clock.
+    pub const ONE_CLOCK: Self = Self { ahead_ns: 0, error_ns: 0 };
 }
 
 /// What an agent can be told to do.

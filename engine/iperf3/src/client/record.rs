@@ -62,11 +62,13 @@ fn flow_record(
     }
     if is_udp {
         if asked.direction == Direction::Send {
-            for metric in ["reordering", "duplicates"] {
+            for metric in ["reordering", "duplication"] {
                 absent(metric, "an iperf3 server does not tell them; both lower the losses that it counts");
             }
         }
-        absent("loss_burst", "iperf3's results have no runs of losses");
+        for metric in ["loss_burst_mean", "loss_burst_longest"] {
+            absent(metric, "iperf3's results have no runs of losses");
+        }
         absent("retransmissions", "UDP sends nothing again");
     }
     FlowRecord {

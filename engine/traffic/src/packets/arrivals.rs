@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 /// Gathers the arrivals of a flow's packets.
 #[derive(Default)]
 pub struct Arrivals {
-    one_clock: bool,
+    /// By how much the receiver's clock is ahead of the sender's, if that is known.
+    ahead_ns: Option<i64>,
     sequence: Sequence,
     bytes: u64,
     last_ns: u64,
@@ -30,7 +31,7 @@ pub struct Received {
     pub smallest_transit_ns: Option<i64>,
     /// What became of the packets.
     pub packets: PacketCounts,
-    /// One-way delay, where the clocks are one.
+    /// One-way delay, where the clocks' offset is known.
     pub owd_us: Option<Distribution>,
     /// The same in full.
     pub owd_histogram: Option<Histogram>,
@@ -43,9 +44,9 @@ pub struct Received {
 }
 
 impl Arrivals {
-    /// Where departures and arrivals are by one clock, or not.
-    pub fn new(one_clock: bool) -> Self {
-        Self { one_clock, ..Self::default() }
+    /// Arrivals by a clock that is so far ahead of that of the departures, if that is known.
+    pub fn new(ahead_ns: Option<i64>) -> Self {
+        Self { ahead_ns, ..Self::default() }
     }
 
     /// Notes the arrival of a packet with `header`. What arrives again is only counted.
@@ -54,9 +55,10 @@ impl Arrivals {
             return;
         }
         let transit_ns = arrival_ns.wrapping_sub(header.departure_ns).cast_signed();
-        if self.one_clock {
-            // Departure is read before the packet is handed over: below zero is the stamps' rounding.
-            self.delay.record(u64::try_from(transit_ns).unwrap_or(0));
+        if let Some(ahead_ns) = self.ahead_ns {
+            // Departure is read before the packet is handed over: below zero is the stamps' rounding, or
+            // the error of an offset that was estimated.
+            self.delay.record(u64::try_from(transit_ns.wrapping_sub(ahead_ns)).unwrap_or(0));
         }
         self.variation.record(transit_ns);
         self.jitter.record(transit_ns);
@@ -86,11 +88,11 @@ impl Arrivals {
 }
 
 impl Received {
-    /// From the first departure to the last arrival, nanoseconds. Where the clocks are not one, the
+    /// From the first departure to the last arrival, nanoseconds. Where the clocks' offset is not known, the
     /// smallest delay is left out of it: nobody can tell it from the clocks' difference.
-    pub fn active_ns(&self, first_departure_ns: u64, one_clock: bool) -> u64 {
+    pub fn active_ns(&self, first_departure_ns: u64, ahead_ns: Option<i64>) -> u64 {
         let Some(smallest_ns) = self.smallest_transit_ns else { return 0 };
-        let offset_ns = if one_clock { 0 } else { smallest_ns };
+        let offset_ns = ahead_ns.unwrap_or(smallest_ns);
         let active = self.last_arrival_ns.wrapping_sub(first_departure_ns).cast_signed();
         u64::try_from(active.wrapping_sub(offset_ns)).unwrap_or(0)
     }
@@ -100,8 +102,8 @@ impl Received {
 mod tests {
     use super::*;
 
-    fn arrivals(one_clock: bool, offset_ns: u64) -> Arrivals {
-        let mut arrivals = Arrivals::new(one_clock);
+    fn arrivals(ahead_ns: Option<i64>, offset_ns: u64) -> Arrivals {
+        let mut arrivals = Arrivals::new(ahead_ns);
         for (number, departure_ns, delay_ns) in
             [(0, 1000, 500), (2, 3000, 800), (1, 2000, 2000), (2, 3000, 2500)]
         {
@@ -113,7 +115,7 @@ mod tests {
 
     #[test]
     fn what_arrives_again_counts_as_that_only() {
-        let figures = arrivals(true, 0).figures(5, 1);
+        let figures = arrivals(Some(0), 0).figures(5, 1);
         assert_eq!(figures.bytes, 300);
         assert_eq!(figures.owd_us.unwrap().count, 3);
         assert_eq!(figures.owd_us.unwrap().maximum, 2.0);
@@ -125,22 +127,28 @@ mod tests {
         );
         // D is 300 ns, then 1200 ns.
         assert_eq!(figures.delay_difference_mean_us, Some(0.75));
-        assert_eq!(figures.active_ns(1000, true), 3000);
+        assert_eq!(figures.active_ns(1000, Some(0)), 3000);
     }
 
     #[test]
-    fn without_one_clock_there_is_variation_but_no_delay() {
-        let (here, there) = (arrivals(true, 0).figures(5, 0), arrivals(false, u64::MAX / 3).figures(5, 0));
+    fn without_an_offset_there_is_variation_but_no_delay() {
+        let (here, there) = (arrivals(Some(0), 0).figures(5, 0), arrivals(None, u64::MAX / 3).figures(5, 0));
         assert_eq!((&there.owd_us, &there.owd_histogram), (&None, &None));
         assert_eq!(there.delay_variation_us, here.delay_variation_us);
         assert_eq!(there.jitter_rfc3550_us, here.jitter_rfc3550_us);
-        assert_eq!(there.active_ns(1000, false), 3000 - 500);
+        assert_eq!(there.active_ns(1000, None), 3000 - 500);
+    }
+
+    #[test]
+    fn an_offset_that_is_known_is_taken_off() {
+        let (here, there) = (arrivals(Some(0), 0).figures(5, 0), arrivals(Some(7_000), 7_000).figures(5, 0));
+        assert_eq!((there.owd_us, there.active_ns(1000, Some(7_000))), (here.owd_us, 3000));
     }
 
     #[test]
     fn of_nothing_there_are_no_figures() {
-        let figures = Arrivals::new(true).figures(3, 0);
-        assert_eq!((figures.packets.lost_pkts, figures.owd_us, figures.active_ns(7, true)), (3, None, 0));
+        let figures = Arrivals::new(Some(0)).figures(3, 0);
+        assert_eq!((figures.packets.lost_pkts, figures.owd_us, figures.active_ns(7, Some(0))), (3, None, 0));
         let line = serde_json::to_string(&figures).unwrap();
         assert_eq!(serde_json::from_str::<Received>(&line).unwrap(), figures);
     }

@@ -145,7 +145,7 @@ pub fn receive(control: &TcpStream, side: &Side, largest: usize) -> Result<()> {
             end.get_or_init(|| told);
         });
         let mut inbox = Inbox::new(largest, options.udp_gro, busy_poll.unwrap_or_default());
-        let gathered = gather(&socket, &mut inbox, tag(&side.cookie), side.one_clock, &end);
+        let gathered = gather(&socket, &mut inbox, tag(&side.cookie), side.ahead_ns(), &end);
         match gathered {
             Ok(Some(figures)) => {
                 let line = serde_json::to_string(&figures)?;
@@ -185,10 +185,10 @@ fn gather(
     socket: &UdpSocket,
     inbox: &mut Inbox,
     tag: Tag,
-    one_clock: bool,
+    ahead_ns: Option<i64>,
     end: &OnceLock<Option<(u64, u64)>>,
 ) -> Result<Option<Received>> {
-    let mut arrivals = Arrivals::new(one_clock);
+    let mut arrivals = Arrivals::new(ahead_ns);
     let mut busy = Instant::now();
     loop {
         // Looked at first: what came before the end is then in the inbox or in the figures.

@@ -35,7 +35,7 @@ pub fn finish(mut stream: &TcpStream) -> Result<Received> {
 /// Receives the messages of a connection that was admitted, of up to `largest` bytes, to its end.
 pub fn receive(mut stream: &TcpStream, side: &Side, largest: usize) -> Result<()> {
     let mut parser = Parser::new(tag(&side.cookie), largest);
-    let mut arrivals = Arrivals::new(side.one_clock);
+    let mut arrivals = Arrivals::new(side.ahead_ns());
     let mut bytes = vec![0; READ_BYTES];
     // The sender may be silent for as long as its gaps are.
     stream.set_read_timeout(None)?;

@@ -32,7 +32,7 @@ fn side(transport: Transport, address: &str, packets: Packets) -> Side {
         cookie: Cookie([7; 16]),
         address,
         congestion_control: "reno".into(),
-        one_clock: true,
+        clock_offset: Some(crate::ClockOffset::ONE_CLOCK),
     }
 }
 
@@ -114,7 +114,7 @@ fn messages_over_tcp_all_arrive() {
 #[test]
 fn where_clocks_differ_there_is_no_one_way_delay() {
     let mut side = side(Transport::Udp, "127.0.0.1", paced(constant(100)));
-    side.one_clock = false;
+    side.clock_offset = None;
     let record = run(&side);
     assert_eq!((record.owd_us, record.owd_histogram), (None, None));
     assert!(record.delay_variation_us.is_some() && record.goodput_bps.is_some());
