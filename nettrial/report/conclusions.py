@@ -96,7 +96,7 @@ def limits(report: Report) -> list[str]:
     for place in report.placements:
         if place.shared_with != "nothing":
             found.append(
-                f"In {numbers.counted(place.trials, 'trial')} the forwarding of {place.shared_with} ran on "
+                f"In {numbers.counted(place.trials, 'trial')} the work of {place.shared_with} ran on "
                 f"{place.host}'s processor: that host's CPU figures include it."
             )
     blocks = len({trial.planned.block for trial in report.trials})

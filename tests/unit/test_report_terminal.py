@@ -65,7 +65,7 @@ def test_it_says_how_to_run_it_again_and_what_it_cannot_say(run: Run) -> None:
     assert "60 of 60 trials (12 treatments × 5 blocks), seed 7" in shown
     assert "windows-server-2012-r2 as Sender and Receiver" in shown
     assert "All hosts of the lab share one kernel" in shown
-    assert "In 60 trials the forwarding of router ran on sender's processor" in shown
+    assert "In 60 trials the work of router ran on sender's processor" in shown
 
 
 def test_warnings_are_marked_and_explained(run: Run) -> None:
