@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 KILLS = 10
+KILLS_WITH_DELAY = 3
 MARK = "NETTRIAL_KILL_TEST"
 """An environment variable that marks every process of a run."""
 ROOT = Path(__file__).parents[2]
@@ -122,7 +123,7 @@ def test_a_killed_run_leaves_nothing_and_resumes(
 ) -> None:
     prefix = request.getfixturevalue("as_user") if who == "user" else []
     directory, chance = tmp_path / "run", random.Random(f"{victim} {who} {delay}")
-    for _ in range(KILLS):
+    for _ in range(KILLS if delay == "0 ns" else KILLS_WITH_DELAY):
         runner = start(directory, nothing_left, prefix, delay)
         if victim == "runner":
             time.sleep(chance.uniform(0.2, 4.0))

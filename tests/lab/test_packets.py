@@ -117,7 +117,8 @@ def test_silence_and_sending_take_turns(resolve: Resolve, run: Run) -> None:
     assert record.pacing is not None
     assert record.pacing.asked_bps == pytest.approx(10e6 / 4)
     silent = [interval for interval in record.intervals if interval.bytes == 0]
-    assert len(silent) >= 3
+    # Of the three intervals of a silence the first may hold a packet that left late.
+    assert len(silent) >= 2
 
 
 def test_many_send_to_one(resolve: Resolve, run: Run) -> None:

@@ -98,7 +98,8 @@ def test_a_connection_for_each_request(
     assert each.rtt_us is not None
     assert once.rtt_us is not None
     # Connecting takes a round trip of its own.
-    assert each.rtt_us.p50 > once.rtt_us.p50
+    # The least is the work alone; a median depends on where the scheduler put the two processes.
+    assert each.rtt_us.minimum > once.rtt_us.minimum
 
 
 @pytest.mark.parametrize("transport", ALL)
