@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
 
-from nettrial.backends import find
-from nettrial.backends.engine import Engine, EngineLost
+from nettrial.backends.engine import EngineLost
+from nettrial.backends.keeper import Keeper
 from nettrial.errors import CannotRun, Lack
 from nettrial.registry import Registry
 from nettrial.scenario import (
@@ -35,36 +34,13 @@ class TrialFailed(Exception):
     """A trial gave no record; the text says why."""
 
 
-class Backend:
+class Backend(Keeper):
     """Runs trials in engine processes: one after the other, a new process after one was lost."""
 
     def __init__(self, name: str) -> None:
-        """`name` is the engine's subcommand. No process is started yet; raises CannotRun if there is no
-        engine."""
+        """`name` is the engine's subcommand."""
+        super().__init__(name)
         self.name = name
-        self._binary = find.engine()
-        self._engine: Engine | None = None
-
-    def __enter__(self) -> Backend:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if error is not None:
-            self.kill()
-        self.close()
-
-    def close(self) -> None:
-        """Ends the engine, if one runs."""
-        if self._engine:
-            self._engine.close()
-            self._engine = None
-
-    def kill(self) -> None:
-        """Ends the engine at once; a trial that runs is lost. May be called in a signal handler."""
-        if self._engine:
-            self._engine.kill()
 
     def preflight(self) -> Preflight:
         """What this machine can run; raises CannotRun if not even that can be found out."""
@@ -81,7 +57,7 @@ class Backend:
     def run(self, trial: str, scenario: Scenario, timeout: float) -> Record:
         """Runs a trial of that name; raises TrialFailed, also when it takes more than `timeout` seconds."""
         try:
-            event = self._event(Request(RunRequest(trial=trial, scenario=scenario)), timeout).root
+            event = self.event(Request(RunRequest(trial=trial, scenario=scenario)), timeout).root
         except EngineLost as lost:
             raise TrialFailed(str(lost)) from None
         if isinstance(event, RecordEvent) and event.trial == trial:
@@ -92,17 +68,11 @@ class Backend:
         why = event.message if isinstance(event, RefusedEvent) else "it answered something else"
         raise TrialFailed(f"the engine did not run the trial: {why}")
 
-    def _event(self, request: Request, timeout: float) -> Event:
-        if self._engine is None or not self._engine.alive:
-            self.close()
-            self._engine = Engine(self._binary, self.name)
-        return self._engine.ask(request, timeout)
-
     def _ask(self, request: Request, doing: str) -> Event:
         """The answer to a request that is no trial; one that does not fit raises CannotRun."""
         expected = {"preflight": "preflight", "check": "checked"}[request.root.request]
         try:
-            event = self._event(request, ANSWER_SECONDS)
+            event = self.event(request, ANSWER_SECONDS)
         except EngineLost as lost:
             why = str(lost)
         else:

@@ -6,12 +6,12 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import NoReturn
 
 from nettrial.backends import find
 from nettrial.backends.backend import TrialFailed
-from nettrial.backends.engine import Engine, EngineLost
+from nettrial.backends.engine import EngineLost
+from nettrial.backends.keeper import Keeper
 from nettrial.errors import BadInput, CannotRun, Fault, Lack
 from nettrial.scenario import CheckedEvent, FailedEvent, Flow, Measure, Record, RecordEvent
 
@@ -31,44 +31,20 @@ def serve(arguments: Sequence[str]) -> NoReturn:
     os.execv(binary, [str(binary), "serve", *arguments])
 
 
-class Measurer:
+class Measurer(Keeper):
     """Measures between this machine and one that serves: one session, opened anew after a failure."""
 
     def __init__(self, server: str, iperf3: bool, token_file: Path | None) -> None:
-        """`server` is an address and a port. No process is started yet; raises CannotRun if there is no
-        engine."""
+        """`server` is an address and a port."""
+        options = ["--iperf3"] if iperf3 else []
+        options += ["--token-file", str(token_file)] if token_file else []
+        super().__init__("measure", server, *options)
         self._server = server
-        self._arguments = ["measure", server]
-        self._arguments += ["--iperf3"] if iperf3 else []
-        self._arguments += ["--token-file", str(token_file)] if token_file else []
-        self._binary = find.engine()
         self._remedy = (
             "start `iperf3 -s` there, or `nettrial serve --iperf3`"
             if iperf3
             else "start `nettrial serve` there, with the same token and version, and let the port through"
         )
-        self._engine: Engine | None = None
-
-    def __enter__(self) -> Measurer:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if error is not None:
-            self.kill()
-        self.close()
-
-    def close(self) -> None:
-        """Ends the session, if there is one."""
-        if self._engine:
-            self._engine.close()
-            self._engine = None
-
-    def kill(self) -> None:
-        """Ends it at once; a measurement that runs is lost. May be called in a signal handler."""
-        if self._engine:
-            self._engine.kill()
 
     def warm_up(self, flow: Flow, seconds: float) -> None:
         """Measures once, and forgets what came of it; raises BadInput and CannotRun."""
@@ -87,10 +63,7 @@ class Measurer:
         TrialFailed."""
         measure = Measure(trial=trial, flow=flow, interval=INTERVAL)
         try:
-            if self._engine is None or not self._engine.alive:
-                self.close()
-                self._engine = Engine(self._binary, *self._arguments)
-            event = self._engine.ask(measure, seconds + GRACE_SECONDS).root
+            event = self.event(measure, seconds + GRACE_SECONDS).root
         except EngineLost as lost:
             why = lost.said.removeprefix("error: ")
             if lost.status == BadInput.exit_code:

@@ -1,0 +1,51 @@
+"""Keeping an engine: started when something is first asked of it, anew after one was lost."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from pydantic import BaseModel
+
+from nettrial.backends import find
+from nettrial.backends.engine import Engine
+from nettrial.scenario import Event
+
+
+class Keeper:
+    """Keeps one engine process at a time."""
+
+    def __init__(self, *arguments: str) -> None:
+        """`arguments` are the engine's: its subcommand first. No process is started yet; raises CannotRun
+        if there is no engine."""
+        self._arguments = arguments
+        self._binary = find.engine()
+        self._engine: Engine | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.kill()
+        self.close()
+
+    def close(self) -> None:
+        """Ends the engine, if one runs."""
+        if self._engine:
+            self._engine.close()
+            self._engine = None
+
+    def kill(self) -> None:
+        """Ends the engine at once; what it does is lost. May be called in a signal handler."""
+        if self._engine:
+            self._engine.kill()
+
+    def event(self, request: BaseModel, timeout: float) -> Event:
+        """The engine's answer within `timeout` seconds; raises EngineLost."""
+        if self._engine is None or not self._engine.alive:
+            self.close()
+            self._engine = Engine(self._binary, *self._arguments)
+        return self._engine.ask(request, timeout)
