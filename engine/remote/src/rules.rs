@@ -97,7 +97,13 @@ mod tests {
 
     fn side(flow: Flow) -> Side {
         let address = HERE.parse().unwrap();
-        Side { flow, cookie: Cookie([0; 16]), address, congestion_control: "cubic".into(), clock_offset: None }
+        Side {
+            flow,
+            cookie: Cookie([0; 16]),
+            address,
+            congestion_control: "cubic".into(),
+            clock_offset: None,
+        }
     }
 
     fn refusal(command: &Command) -> Option<String> {

@@ -41,7 +41,8 @@ pub fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
     let clock = client.clock_offset()?;
     let flow = &measure.flow;
     let (from, to) = (Host::of(&flow.from), Host::of(&flow.to));
-    let Reply::Listening { port } = client.ask(to, Command::Listen(side(client, to, flow, cookie, clock)), QUICK)?
+    let Reply::Listening { port } =
+        client.ask(to, Command::Listen(side(client, to, flow, cookie, clock)), QUICK)?
     else {
         bail!("the agent of {} opened no port", to.name());
     };
@@ -52,7 +53,8 @@ pub fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
 
     let start = Command::Start { side: sender, destination, sample_ns: measure.interval.0 };
     let time = flow.traffic.duration().map_or(UNTIMED, nettrial_scenario::Duration::as_std);
-    let Reply::Finished(mut record, cautions) = client.ask(from, start, flow.start.as_std() + time + GRACE)?
+    let Reply::Finished(mut record, cautions) =
+        client.ask(from, start, flow.start.as_std() + time + GRACE)?
     else {
         bail!("the flow ended without a record");
     };

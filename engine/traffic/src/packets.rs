@@ -109,7 +109,9 @@ fn record(
         goodput_bps: (active_ns > 0).then(|| received.bytes as f64 * 8e9 / active_ns as f64),
         owd_us: received.owd_us,
         owd_histogram: received.owd_histogram.clone(),
-        owd_error_us: clock_offset.filter(|offset| offset.error_ns > 0).map(|offset| offset.error_ns as f64 / 1e3),
+        owd_error_us: clock_offset
+            .filter(|offset| offset.error_ns > 0)
+            .map(|offset| offset.error_ns as f64 / 1e3),
         delay_variation_us: received.delay_variation_us,
         jitter_rfc3550_us: received.jitter_rfc3550_us,
         delay_difference_mean_us: received.delay_difference_mean_us,

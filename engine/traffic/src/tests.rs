@@ -33,7 +33,13 @@ fn side(transport: Transport, ip: IpVersion, traffic: Traffic, socket: SocketOpt
     };
     let (from, to, start) = ("one".to_owned(), "other".to_owned(), Duration(0));
     let flow = Flow { name: "flow".into(), from, to, transport, ip, start, socket, traffic };
-    Side { flow, cookie: COOKIE, address, congestion_control: "reno".into(), clock_offset: Some(crate::ClockOffset::ONE_CLOCK) }
+    Side {
+        flow,
+        cookie: COOKIE,
+        address,
+        congestion_control: "reno".into(),
+        clock_offset: Some(crate::ClockOffset::ONE_CLOCK),
+    }
 }
 
 fn listen(side: &Side) -> SocketAddr {
