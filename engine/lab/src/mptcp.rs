@@ -196,8 +196,8 @@ mod tests {
 
     #[test]
     fn an_attribute_is_found_behind_others_and_broken_ones_end_the_search() {
-        let both = [attribute(2, b"abc"), attribute(1, &7u16.to_ne_bytes())].concat();
-        assert_eq!(find(&both, 1), Some(7u16.to_ne_bytes().as_slice()));
+        let both = [attribute(2, b"abc"), attribute(1, &7u32.to_ne_bytes())].concat();
+        assert_eq!(find(&both, 1), Some(7u32.to_ne_bytes().as_slice()));
         assert_eq!(find(&both, 2), Some(b"abc".as_slice()));
         assert_eq!(find(&both, 3), None);
         for length in 0..both.len() {
