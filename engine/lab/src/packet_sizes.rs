@@ -5,8 +5,8 @@
 //! the kernel lets one byte of each packet through; its length is beside it. (A counter of nftables would
 //! sit before the queue, or behind the far end's own bundling.)
 //!
-//! Cost, of the engine's processor: see [`Tap::drain`]. Of the sender's: a clone of the packet's
-//! descriptor and a slot written, about 0.2 us a packet.
+//! Cost: a transfer that sent 1.14 million packets a second over a link without a rate sent 0.74 million
+//! when they were counted, so about half a microsecond a packet, on the sender's processor for the most.
 
 use crate::namespace::Home;
 use crate::network::Network;
@@ -93,7 +93,7 @@ impl PacketCounter {
 }
 
 impl Tap {
-    /// Counts what has been sent; about 20 ns a packet.
+    /// Counts what has been sent.
     fn drain(&mut self) {
         while let Some(slot) = self.ring.peek() {
             let size = (slot.length as usize).saturating_sub(ETHERNET_HEADER_BYTES);
