@@ -16,16 +16,12 @@ def sizes_of(end: EndRecord) -> dict[int, int]:
     return {size.size_bytes: size.packets for size in end.packet_sizes}
 
 
-@pytest.mark.parametrize("rate", ["1 Gbit/s", None])
 def test_packets_are_counted_by_the_size_they_have_on_the_wire(
-    rate: str | None, resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
 ) -> None:
     scenario = resolve(mtu="1500", workload__transfer__traffic__duration="300 ms")
     scenario.workload = scenario.workload[:1]
     scenario.workload[0].traffic.root.size = None
-    if rate is None:
-        for link in scenario.links:
-            link.rate = link.queue = None
     scenario.measurement.packet_sizes = True
     record = run(scenario)
     assert {absence.metric for absence in record.absent} <= {"cpu", "service_demand"}
@@ -39,6 +35,28 @@ def test_packets_are_counted_by_the_size_they_have_on_the_wire(
     # The router sends on what came.
     assert sizes_of(end_of(record, "router", "eth1"))[1500] == sent[1500]
     assert sum(sent.values()) == pytest.approx(end_of(record, "sender").frames_pkts, abs=20)
+
+
+def test_packets_of_a_link_without_a_rate_are_counted_too(
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    scenario = resolve(mtu="1500", workload__probe__traffic__duration="300 ms")
+    scenario.workload = scenario.workload[1:]
+    for link in scenario.links:
+        link.rate = link.queue = None
+    scenario.measurement.packet_sizes = True
+    record = run(scenario)
+    assert [(end.node, end.interface) for end in record.ends] == [
+        ("sender", "eth0"),
+        ("receiver", "eth0"),
+        ("router", "eth0"),
+        ("router", "eth1"),
+    ]
+    sender = end_of(record, "sender")
+    assert sum(sizes_of(sender).values()) == sender.frames_pkts
+    # Requests of 64 bytes behind IPv6, TCP and timestamps, and as many answers.
+    requests = sizes_of(sender)[64 + 72]
+    assert requests == sizes_of(end_of(record, "receiver"))[64 + 72] > 10
 
 
 def test_the_queue_is_long_before_the_bottleneck_and_empty_elsewhere(
