@@ -105,7 +105,8 @@ fn messages_over_tcp_all_arrive() {
         let paced = packets.rate.is_some();
         let record = run(&side(Transport::Tcp, "127.0.0.1", packets));
         assert_eq!(record.owd_us.unwrap().count, count);
-        assert_eq!((record.packets, record.ip_bytes, record.connections), (None, None, 1));
+        assert_eq!((record.packets, record.connections), (None, 1));
+        assert!(record.ip_bytes.is_some_and(|bytes| bytes > record.bytes));
         assert_eq!(record.pacing.is_some(), paced);
         assert!(record.bytes >= count * 24 && record.goodput_bps.unwrap() > 0.0);
     }
