@@ -60,8 +60,11 @@ class Server:
 
     def children(self) -> list[str]:
         """The processes that it has started: its sessions' agents."""
-        path = Path(f"/proc/{self.process.pid}/task")
-        return [child for task in path.iterdir() for child in (task / "children").read_text().split()]
+        found = []
+        for task in Path(f"/proc/{self.process.pid}/task").iterdir():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
+                found += (task / "children").read_text().split()
+        return found
 
     def threads(self) -> int:
         return len(list(Path(f"/proc/{self.process.pid}/task").iterdir()))

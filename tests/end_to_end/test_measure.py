@@ -143,7 +143,7 @@ def order(traffic: dict[str, object], **more: object) -> dict[str, object]:
         "cookie": [0] * 16,
         "address": "127.0.0.1",
         "congestion_control": "cubic",
-        "one_clock": False,
+        "clock_offset": None,
         **more,
     }
     return {"order": {"number": 1, "command": {"listen": side}}}

@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Rounds of questions that a clock's offset is estimated from.
 const ROUNDS: usize = 16;
+/// How long the last lines of a server that is gone may take.
+const LAST_LINES: Duration = Duration::from_secs(1);
 
 /// One of the two hosts of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,8 +191,8 @@ impl Client {
 
     fn say(&mut self, line: &ToServer) -> Result<()> {
         if let Err(error) = self.output.send(line) {
-            // Why it ended is better told by its last lines.
-            while let Ok(event) = self.events.try_recv() {
+            // Why it ended is better told by its last lines, which may still be on their way.
+            while let Ok(event) = self.events.recv_timeout(LAST_LINES) {
                 if let Event::Over(why) = event {
                     bail!("{why}");
                 }
