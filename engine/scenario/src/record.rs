@@ -1,6 +1,6 @@
 //! What a trial measured.
 
-use crate::{IpVersion, Transport};
+use crate::{Flow, IpVersion, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -139,6 +139,45 @@ pub struct FlowRecord {
     pub tool: Option<ToolRecord>,
     /// The transport's state over time.
     pub intervals: Vec<Interval>,
+}
+
+impl FlowRecord {
+    /// A record of `flow` with every figure absent, zero or empty.
+    pub fn blank(flow: &Flow) -> Self {
+        Self {
+            name: flow.name.clone(),
+            transport: flow.transport,
+            ip: flow.ip,
+            congestion_control: String::new(),
+            mss_bytes: 0,
+            connections: 0,
+            bytes: 0,
+            active_ns: 0,
+            ip_bytes: None,
+            wire_bytes: None,
+            goodput_bps: None,
+            connect_us: Distribution::default(),
+            completion_us: None,
+            retransmissions_pkts: 0,
+            srtt_us: Distribution::default(),
+            min_rtt_us: 0,
+            rtt_us: None,
+            rtt_histogram: None,
+            transactions_per_second: None,
+            owd_us: None,
+            owd_histogram: None,
+            owd_error_us: None,
+            delay_variation_us: None,
+            jitter_rfc3550_us: None,
+            delay_difference_mean_us: None,
+            packets: None,
+            pacing: None,
+            subflows: Vec::new(),
+            sizes: Vec::new(),
+            tool: None,
+            intervals: Vec::new(),
+        }
+    }
 }
 
 /// All values of a figure: an HDR histogram with three significant digits, in nanoseconds, in the

@@ -72,9 +72,6 @@ fn flow_record(
         absent("retransmissions", "UDP sends nothing again");
     }
     FlowRecord {
-        name: flow.name.clone(),
-        transport: flow.transport,
-        ip: flow.ip,
         congestion_control: match asked.direction {
             Direction::Send => tested.ours.congestion.clone(),
             Direction::Receive => tested.theirs.congestion_used.clone(),
@@ -84,29 +81,12 @@ fn flow_record(
         connections: 1,
         bytes: receiver.bytes,
         active_ns: nanoseconds(Duration::from_secs_f64(seconds.clamp(0.0, 1e6))),
-        ip_bytes: None,
-        wire_bytes: None,
         goodput_bps: (seconds > 0.0).then(|| receiver.bytes as f64 * 8.0 / seconds),
         connect_us: if is_udp { Distribution::default() } else { once(tested.connect) },
-        completion_us: None,
         retransmissions_pkts: u64::try_from(sender.retransmits).unwrap_or(0),
-        srtt_us: Distribution::default(),
-        min_rtt_us: 0,
-        rtt_us: None,
-        rtt_histogram: None,
-        transactions_per_second: None,
-        owd_us: None,
-        owd_histogram: None,
-        owd_error_us: None,
-        delay_variation_us: None,
         jitter_rfc3550_us: is_udp.then_some(receiver.jitter * 1e6),
-        delay_difference_mean_us: None,
         packets: is_udp.then(|| packets(sender, receiver, tested, asked)),
-        pacing: None,
-        subflows: Vec::new(),
-        sizes: Vec::new(),
-        tool: None,
-        intervals: Vec::new(),
+        ..FlowRecord::blank(flow)
     }
 }
 

@@ -4,7 +4,7 @@
 //! descriptor in /proc: both run on one machine, and nothing is left when the agent ends.
 
 use super::process::{Finished, run};
-use super::record::{blank, default_congestion_control, nanoseconds};
+use super::record::{default_congestion_control, nanoseconds};
 use super::text::{between, number, plain, whole};
 use super::{Job, Program, words};
 use crate::statistics::Durations;
@@ -135,7 +135,7 @@ fn read(flow: &Flow, summary: &str, packets: &str) -> Result<FlowRecord> {
     let count = |name: &str| figure(name).and_then(whole);
     let arrived = count("Total packets").context("ITGDec gave no number of packets")?;
     ensure!(arrived > 0, "no packet arrived");
-    let mut record = blank(flow);
+    let mut record = FlowRecord::blank(flow);
     record.bytes = count("Bytes received").context("ITGDec gave no number of bytes")?;
     record.active_ns = nanoseconds(figure("Total time").context("ITGDec gave no time")?);
     record.goodput_bps = figure("Average bitrate").map(|rate| rate * 1e3);

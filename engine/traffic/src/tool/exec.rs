@@ -2,7 +2,6 @@
 //! fields are figures of the record, by their names there.
 
 use super::process::Finished;
-use super::record::blank;
 use super::text::whole;
 use super::{Job, Program};
 use crate::statistics::Durations;
@@ -102,7 +101,7 @@ fn read(flow: &Flow, printed: &str) -> Result<FlowRecord> {
     } else {
         Figures::default()
     };
-    let mut record = blank(flow);
+    let mut record = FlowRecord::blank(flow);
     record.goodput_bps = figures.goodput_bps;
     record.bytes = figures.bytes.unwrap_or(0);
     record.active_ns = figures.active_ns.unwrap_or(0);

@@ -2,7 +2,7 @@
 //! intervals, over UDP loss, order and jitter.
 
 use super::process::{Finished, run};
-use super::record::{blank, nanoseconds};
+use super::record::nanoseconds;
 use super::text::whole;
 use super::{Job, Program, QUICK, seconds, whole_seconds, words};
 use crate::statistics::Durations;
@@ -95,7 +95,7 @@ fn read(flow: &Flow, document: &Value) -> Result<FlowRecord> {
     let number = |pointer: &str| document.pointer(pointer).and_then(Value::as_f64);
     let count = |pointer: &str| number(pointer).and_then(whole);
     let received = "iperf3 does not say what the receiver got";
-    let mut record = blank(flow);
+    let mut record = FlowRecord::blank(flow);
     record.bytes = count("/end/sum_received/bytes").context(received)?;
     record.active_ns = nanoseconds(number("/end/sum_received/seconds").context(received)?);
     record.goodput_bps = number("/end/sum_received/bits_per_second");

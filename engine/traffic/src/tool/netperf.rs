@@ -2,7 +2,7 @@
 //! are asked for by name.
 
 use super::process::Finished;
-use super::record::{blank, nanoseconds};
+use super::record::nanoseconds;
 use super::text::{between, number, whole};
 use super::{Job, Program, seconds, whole_seconds, words};
 use anyhow::{Context, Result};
@@ -81,7 +81,7 @@ fn read(flow: &Flow, tool: &Tool, printed: &str) -> Result<FlowRecord> {
     // netperf writes -1 for what it doesn't know.
     let figure = |name: &str| number(printed, &format!("{name}="), "").filter(|value| *value >= 0.0);
     let count = |name: &str| figure(name).and_then(whole);
-    let mut record = blank(flow);
+    let mut record = FlowRecord::blank(flow);
     record.active_ns = nanoseconds(figure("ELAPSED_TIME").context("netperf gave no ELAPSED_TIME")?);
     if flow.transport == Transport::Tcp {
         record.connections = 1;

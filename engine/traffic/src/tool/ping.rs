@@ -1,7 +1,6 @@
 //! ping (iputils, tested with 20221126): the round-trip time of every ICMP echo reply, and loss.
 
 use super::process::Finished;
-use super::record::blank;
 use super::text::{between, number};
 use super::{Job, Program, whole_seconds, words};
 use crate::statistics::Durations;
@@ -96,7 +95,7 @@ fn read(flow: &Flow, printed: &str) -> Result<FlowRecord> {
     }
     let received = seen.len() as u64;
     let (loss_bursts, longest) = runs(&seen, sent);
-    let mut record = blank(flow);
+    let mut record = FlowRecord::blank(flow);
     record.rtt_us = Some(rtt.distribution_us()).filter(|rtt| rtt.count > 0);
     record.packets = Some(PacketCounts {
         sent_pkts: sent,

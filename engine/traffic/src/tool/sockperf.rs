@@ -1,7 +1,7 @@
 //! sockperf's ping-pong test (tested with 3.7): round-trip time.
 
 use super::process::{Finished, run};
-use super::record::{blank, default_congestion_control, nanoseconds};
+use super::record::{default_congestion_control, nanoseconds};
 use super::text::{number, plain, whole};
 use super::{Job, Program, QUICK, seconds, whole_seconds, words};
 use anyhow::{Context, Result};
@@ -110,7 +110,7 @@ fn read(flow: &Flow, tool: &Tool, printed: &str) -> Result<FlowRecord> {
             maximum: number(printed, "<MAX> observation =", "")?,
         })
     };
-    let mut record = blank(flow);
+    let mut record = FlowRecord::blank(flow);
     record.rtt_us = distribution();
     if flow.transport == Transport::Tcp {
         record.congestion_control = default_congestion_control();
