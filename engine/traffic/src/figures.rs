@@ -1,6 +1,8 @@
 //! What a flow's sender gathers, and the flow's record made of it.
 
-use crate::sampler::Samples;
+use crate::cookie::Purpose;
+use crate::protocol::Side;
+use crate::sampler::{Sampler, Samples};
 use crate::statistics::{Durations, Jitter};
 use crate::tcp;
 use crate::wire::Weight;
@@ -9,7 +11,8 @@ use anyhow::Result;
 use nettrial_scenario::{
     Connecting, Flow, FlowRecord, PacketCounts, SizeRecord, SubflowRecord, Traffic, Transport, Warning,
 };
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a flow's sender gathers.
@@ -39,6 +42,20 @@ pub struct Figures {
 }
 
 impl Figures {
+    /// Opens a connection of the flow of `side`; from now on the flow is on it.
+    pub fn connect(
+        &mut self,
+        side: &Side,
+        destination: SocketAddr,
+        sampler: &Sampler,
+    ) -> Result<Arc<TcpStream>> {
+        let (stream, connect_time) = tcp::connect(side, destination, Purpose::Traffic)?;
+        let stream = Arc::new(stream);
+        sampler.opened(Arc::clone(&stream))?;
+        self.opened(&stream, connect_time)?;
+        Ok(stream)
+    }
+
     /// Counts a connection that was opened in `connect_time`.
     pub fn opened(&mut self, stream: &TcpStream, connect_time: Duration) -> Result<()> {
         self.connections += 1;

@@ -17,11 +17,9 @@ mod sender;
 mod stream;
 
 use crate::clock;
-use crate::cookie::Purpose;
 use crate::figures::Figures;
 use crate::protocol::Side;
 use crate::sampler::{Sampler, Samples};
-use crate::tcp;
 use crate::variate::largest;
 use anyhow::{Context, Result};
 use arrivals::Received;
@@ -30,7 +28,6 @@ use nettrial_scenario::{FlowRecord, Packets, Transport, Warning};
 use schedule::Schedule;
 use sender::{Sampling, Sent};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Messages written with one call at most.
@@ -62,10 +59,7 @@ pub fn send(
     }
     let sampler = Sampler::start(&side.flow, origin, period);
     let mut figures = Figures::default();
-    let (stream, connect_time) = tcp::connect(side, destination, Purpose::Traffic)?;
-    let stream = Arc::new(stream);
-    sampler.opened(Arc::clone(&stream))?;
-    figures.opened(&stream, connect_time)?;
+    let stream = figures.connect(side, destination, &sampler)?;
     let mut batch = Batch::new(MESSAGES_TOGETHER, largest, header::tag(&side.cookie));
     // The sampler gives the intervals: what was acknowledged, not what was written.
     let unsampled = Sampling { origin_ns: 0, period_ns: u64::MAX };

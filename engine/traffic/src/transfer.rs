@@ -1,10 +1,8 @@
 //! Bulk transfers over TCP and MPTCP.
 
-use crate::cookie::Purpose;
 use crate::figures::Figures;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
-use crate::tcp;
 use crate::waiting::Reader;
 use crate::zerocopy::ZeroCopy;
 use anyhow::{Context, Result, ensure};
@@ -61,10 +59,7 @@ impl Sender {
         sampler: &Sampler,
         figures: &mut Figures,
     ) -> Result<Self> {
-        let (stream, connect_time) = tcp::connect(side, destination, Purpose::Traffic)?;
-        let stream = Arc::new(stream);
-        sampler.opened(Arc::clone(&stream))?;
-        figures.opened(&stream, connect_time)?;
+        let stream = figures.connect(side, destination, sampler)?;
         if side.flow.socket.zerocopy {
             ZeroCopy::allow(&stream)?;
         }

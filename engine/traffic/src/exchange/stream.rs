@@ -30,7 +30,7 @@ pub fn one_by_one(
     sampler: &Sampler,
 ) -> Result<Figures> {
     let mut tally = Tally::new();
-    let stream = open(side, destination, sampler, &mut tally)?;
+    let stream = tally.figures.connect(side, destination, sampler)?;
     let reader = Reader::new(&*stream, &side.flow.socket);
     let (mut request, mut response) = (message(exchange.request)?, message(exchange.response)?);
     let mut schedule = Schedule::start(exchange);
@@ -56,7 +56,7 @@ pub fn several(
     sampler: &Sampler,
 ) -> Result<Figures> {
     let mut tally = Tally::new();
-    let stream = open(side, destination, sampler, &mut tally)?;
+    let stream = tally.figures.connect(side, destination, sampler)?;
     let reader = Reader::new(&*stream, &side.flow.socket);
     let mut request = message(exchange.request)?;
     let response_bytes = usize::try_from(exchange.response.0)?;
@@ -194,19 +194,6 @@ pub fn respond(mut stream: &TcpStream, side: &Side, exchange: &RequestResponse) 
         incoming.copy_within(complete..filled, 0);
         filled -= complete;
     }
-}
-
-fn open(
-    side: &Side,
-    destination: SocketAddr,
-    sampler: &Sampler,
-    tally: &mut Tally,
-) -> Result<Arc<TcpStream>> {
-    let (stream, connect_time) = tcp::connect(side, destination, Purpose::Traffic)?;
-    let stream = Arc::new(stream);
-    sampler.opened(Arc::clone(&stream))?;
-    tally.figures.opened(&stream, connect_time)?;
-    Ok(stream)
 }
 
 /// A message of `size`, all zeros.

@@ -1,6 +1,8 @@
 //! Flows over loopback, through the listener as in a trial, and what strangers may do to them.
 
 use super::*;
+use crate::cookie::Purpose;
+use crate::tcp;
 use crate::{Cookie, flow, listener};
 use nettrial_scenario::{Flow, Rate, Share, Size, SocketOptions, Traffic, Variate};
 use std::io::{Read, Write};

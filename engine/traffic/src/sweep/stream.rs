@@ -1,12 +1,10 @@
 //! A sweep over TCP or MPTCP.
 
 use super::{Asked, Line};
-use crate::cookie::Purpose;
 use crate::figures::Figures;
 use crate::message::{HEADER_BYTES, Header};
 use crate::protocol::Side;
 use crate::sampler::Sampler;
-use crate::tcp;
 use crate::waiting::Reader;
 use anyhow::{Context, Result, ensure};
 use nettrial_scenario::{Answer, SocketOptions, Sweep};
@@ -32,10 +30,7 @@ impl Connected {
         sampler: &Sampler,
         figures: &mut Figures,
     ) -> Result<Self> {
-        let (stream, connect_time) = tcp::connect(side, destination, Purpose::Traffic)?;
-        let stream = Arc::new(stream);
-        sampler.opened(Arc::clone(&stream))?;
-        figures.opened(&stream, connect_time)?;
+        let stream = figures.connect(side, destination, sampler)?;
         let largest = usize::try_from(sweep.last.0)?;
         Ok(Self { stream, options: side.flow.socket, message: vec![0; largest], answer: vec![0; largest] })
     }
