@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from statistics import median
 from typing import Any
 
@@ -28,15 +29,23 @@ Figure = Callable[[Record], float]
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """A figure of nettrial's traffic and the same of a peer's."""
+class Row:
+    """A figure that is compared, and what the ratio should be."""
 
     title: str
     unit: str
-    ours: dict[str, Any]
-    theirs: dict[str, Any]
     figure: Figure
     wanted: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """nettrial's traffic and the same of a peer's, and what is compared of their records."""
+
+    title: str
+    rows: tuple[Row, ...]
+    ours: dict[str, Any]
+    theirs: dict[str, Any]
     offloads: bool = True
     loss: bool = False
 
@@ -73,8 +82,17 @@ def rtt(record: Record) -> float:
     return found.p50
 
 
-def _transfer() -> dict[str, Any]:
-    return {"transport": "tcp", "traffic": {"kind": "transfer", "duration": SECONDS}}
+def _transfer(polling: bool) -> dict[str, Any]:
+    return {
+        "transport": "tcp",
+        "socket": _socket(polling),
+        "traffic": {"kind": "transfer", "duration": SECONDS},
+    }
+
+
+def _socket(polling: bool) -> dict[str, Any]:
+    """With `polling` a reader tries for so long before it sleeps: most of the time here goes into waking."""
+    return {"busy_poll": "1 ms"} if polling else {}
 
 
 def _tool(transport: str, **settings: Any) -> dict[str, Any]:
@@ -90,61 +108,38 @@ def _datagrams(size: int, gso: bool) -> dict[str, Any]:
     return {"transport": "udp", "socket": {"udp_gso": gso, "udp_gro": gso}, "traffic": traffic}
 
 
-def _requests(transport: str) -> dict[str, Any]:
+def _requests(transport: str, polling: bool) -> dict[str, Any]:
     traffic = {
         "kind": "request_response",
         "request": "64 B",
         "response": "64 B",
         "duration": SECONDS,
     }
-    return {"transport": transport, "traffic": traffic}
+    return {"transport": transport, "socket": _socket(polling), "traffic": traffic}
 
 
 def comparisons() -> list[Comparison]:
     """What is compared."""
     found = []
-    for offloads in (True, False):
-        state = "offloads " + ("on" if offloads else "off")
-        for title, unit, figure, wanted in (
-            ("TCP goodput", "Gbit/s", goodput, ">= 1"),
-            ("TCP processor time", "us/kB", processor_time, "<= 1"),
-        ):
-            found.append(
-                Comparison(
-                    f"{title}, {state}, iperf3",
-                    unit,
-                    _transfer(),
-                    _tool("tcp", tool="iperf3"),
-                    figure,
-                    wanted,
-                    offloads,
-                )
-            )
-    for size in (64, 1400):
-        for gso in (False, True):
-            calls = "UDP GSO" if gso else "no GSO"
-            found.append(
-                Comparison(
-                    f"UDP {size} B, {calls}, iperf3",
-                    "kpkt/s",
-                    _datagrams(size, gso),
-                    _tool("udp", tool="iperf3", size=f"{size} B"),
-                    arrivals,
-                    ">= 3",
-                    loss=True,
-                )
-            )
-    for transport in ("tcp", "udp"):
-        found.append(
-            Comparison(
-                f"RTT median {transport.upper()}, sockperf",
-                "us",
-                _requests(transport),
-                _tool(transport, tool="sockperf", size="64 B"),
-                rtt,
-                "<= 1",
-            )
-        )
+    transfer = (
+        Row("TCP goodput", "Gbit/s", goodput, ">= 1"),
+        Row("TCP processor time", "us/kB", processor_time, "<= 1"),
+    )
+    for offloads, polling in product((True, False), (False, True)):
+        title = f"offloads {'on' if offloads else 'off'}{', polling' if polling else ''}, iperf3"
+        theirs = _tool("tcp", tool="iperf3")
+        found.append(Comparison(title, transfer, _transfer(polling), theirs, offloads))
+    for size, gso in product((64, 1400), (False, True)):
+        title = f"{size} B, {'UDP GSO' if gso else 'no GSO'}, iperf3"
+        packets = (Row("UDP", "kpkt/s", arrivals, ">= 3"),)
+        theirs = _tool("udp", tool="iperf3", size=f"{size} B")
+        found.append(Comparison(title, packets, _datagrams(size, gso), theirs, loss=True))
+    for transport, polling in product(("tcp", "udp"), (False, True)):
+        title = f"{transport.upper()}{', both polling' if polling else ''}, sockperf"
+        options = ["--nonblocked"] if polling else []
+        theirs = _tool(transport, tool="sockperf", size="64 B", arguments=options, server_arguments=options)
+        median_rtt = (Row("RTT median", "us", rtt, "<= 1"),)
+        found.append(Comparison(title, median_rtt, _requests(transport, polling), theirs))
     return found
 
 
@@ -172,27 +167,24 @@ def scenario(comparison: Comparison, flow: dict[str, Any]) -> Scenario:
 
 
 def main() -> None:
-    """Runs all comparisons and prints a row each."""
+    """Runs all comparisons and prints their rows."""
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 10
-    print(f"{'comparison':44} {'unit':>7} {'nettrial':>9} {'peer':>9} {'ratio':>6}  wanted  loss % (both)")
+    print(f"{'comparison':46} {'unit':>7} {'nettrial':>9} {'peer':>9} {'ratio':>6}  wanted  loss % (both)")
     with Backend("lab") as lab:
         for comparison in comparisons():
-            values: tuple[list[float], list[float]] = ([], [])
-            losses: tuple[list[float], list[float]] = ([], [])
+            records: tuple[list[Record], list[Record]] = ([], [])
             trials = [scenario(comparison, comparison.ours), scenario(comparison, comparison.theirs)]
             for _ in range(pairs):
                 for kind, trial in enumerate(trials):
-                    record = lab.run("bench", trial, traffic_seconds(trial) + 60)
-                    values[kind].append(comparison.figure(record))
-                    if comparison.loss:
-                        losses[kind].append(loss(record))
-            ours, theirs = (median(column) for column in values)
-            lost = "".join(f"{median(column):8.2f}" for column in losses if column)
-            print(
-                f"{comparison.title:44} {comparison.unit:>7} {ours:9.3f} {theirs:9.3f} {ours / theirs:6.3f}"
-                f"  {comparison.wanted:6} {lost}",
-                flush=True,
-            )
+                    records[kind].append(lab.run("bench", trial, traffic_seconds(trial) + 60))
+            lost = "".join(f"{median(map(loss, side)):8.2f}" for side in records if comparison.loss)
+            for row in comparison.rows:
+                ours, theirs = (median(map(row.figure, side)) for side in records)
+                print(
+                    f"{row.title + ', ' + comparison.title:46} {row.unit:>7} {ours:9.3f} {theirs:9.3f}"
+                    f" {ours / theirs:6.3f}  {row.wanted:6} {lost}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":
