@@ -72,7 +72,9 @@ pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
     }
     let use_of = usage(&idle, &busy);
     for (processor, spent) in &use_of {
-        findings.processor(&processor_object(scenario, placement.as_ref().ok(), *processor), *spent);
+        let placement = placement.as_ref().ok();
+        let object = processor_object(scenario, placement, *processor);
+        findings.processor(&object, *spent, polls(scenario, placement, *processor));
     }
     let (hosts, mut absent) = hosts(scenario, &placement, &use_of.into_iter().collect(), &flows);
     absent.extend(unobserved);
@@ -193,6 +195,13 @@ fn processor_object(scenario: &Scenario, placement: Option<&Placement>, processo
     } else {
         format!("processor {processor} ({})", nodes.join(", "))
     }
+}
+
+/// Whether a flow's reads poll on this processor, as far as is known.
+fn polls(scenario: &Scenario, placement: Option<&Placement>, processor: usize) -> bool {
+    let here = |host: &str| placement.is_none_or(|placement| placement.of(host) == Some(processor));
+    let polling = scenario.workload.iter().filter(|flow| flow.socket.busy_poll.is_some());
+    polling.flat_map(|flow| [&flow.from, &flow.to]).any(|host| here(host))
 }
 
 fn hosts(

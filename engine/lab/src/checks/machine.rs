@@ -14,9 +14,10 @@ const BYSTANDER_PERCENT: f64 = 5.0;
 const CLOCK_STEP_NS: i64 = 1_000_000;
 
 impl Findings {
-    /// Warns of a processor that was in use all the time, or taken by the hypervisor.
-    pub fn processor(&mut self, object: &str, spent: Use) {
-        if spent.busy_percent > SATURATED_PERCENT {
+    /// Warns of a processor that was in use all the time, or taken by the hypervisor. One on which a flow
+    /// `polls` is in use whether or not it has work, so its use tells nothing.
+    pub fn processor(&mut self, object: &str, spent: Use, polls: bool) {
+        if spent.busy_percent > SATURATED_PERCENT && !polls {
             self.warn(
                 "processor_saturated",
                 object,
@@ -80,10 +81,13 @@ mod tests {
     #[test]
     fn a_processor_that_is_always_in_use_or_taken_away_is_warned_of() {
         let mut findings = Findings::default();
-        findings.processor("processor 0", Use { busy_ns: 0, busy_percent: 94.0, steal_percent: 1.0 });
+        findings.processor("processor 0", Use { busy_ns: 0, busy_percent: 94.0, steal_percent: 1.0 }, false);
         assert!(findings.warnings.is_empty());
-        findings.processor("processor 0", Use { busy_ns: 0, busy_percent: 99.0, steal_percent: 5.0 });
+        findings.processor("processor 0", Use { busy_ns: 0, busy_percent: 99.0, steal_percent: 5.0 }, false);
         assert_eq!(codes(&findings), ["processor_saturated", "steal_time"]);
+        let mut polling = Findings::default();
+        polling.processor("processor 0", Use { busy_ns: 0, busy_percent: 99.0, steal_percent: 5.0 }, true);
+        assert_eq!(codes(&polling), ["steal_time"]);
     }
 
     #[test]
