@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
-KILLS = 10
-KILLS_WITH_DELAY = 3
+KILLS = {"0 ns": 10, "2 ms": 3}
+"""How often a run is killed, by the links' delay."""
+REPLICATES = {"0 ns": 3, "2 ms": 1}
+"""Of the run; with a delay a trial takes longer."""
 MARK = "NETTRIAL_KILL_TEST"
 """An environment variable that marks every process of a run."""
 ROOT = Path(__file__).parents[2]
@@ -23,10 +25,9 @@ STUDY = [
     "jumbo-ipv6",
     "--set=workload.transfer.traffic.duration=150 ms",
     "--set=workload.probe.traffic.duration=150 ms",
-    "--replicates=5",
     "--seed=1",
 ]
-TRIALS = 12 * 5
+TREATMENTS = 12
 
 
 def processes(mark: str) -> dict[int, str]:
@@ -71,7 +72,15 @@ def mounts() -> list[str]:
 
 def start(directory: Path, mark: str, prefix: list[str], delay: str) -> subprocess.Popen[bytes]:
     """Starts the run, or goes on with it if it was started before."""
-    what = ["--resume"] if directory.exists() else [*STUDY, f"--set=network.delay={delay}"]
+    what = (
+        ["--resume"]
+        if directory.exists()
+        else [
+            *STUDY,
+            f"--set=network.delay={delay}",
+            f"--replicates={REPLICATES[delay]}",
+        ]
+    )
     command = [*prefix, sys.executable, "-m", "nettrial.cli", "run", *what, f"--out={directory}"]
     environment = {**os.environ, MARK: mark, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
@@ -123,7 +132,7 @@ def test_a_killed_run_leaves_nothing_and_resumes(
 ) -> None:
     prefix = request.getfixturevalue("as_user") if who == "user" else []
     directory, chance = tmp_path / "run", random.Random(f"{victim} {who} {delay}")
-    for _ in range(KILLS if delay == "0 ns" else KILLS_WITH_DELAY):
+    for _ in range(KILLS[delay]):
         runner = start(directory, nothing_left, prefix, delay)
         if victim == "runner":
             time.sleep(chance.uniform(0.2, 4.0))
@@ -139,7 +148,7 @@ def test_a_killed_run_leaves_nothing_and_resumes(
     runner = start(directory, nothing_left, prefix, delay)
     _, errors = runner.communicate(timeout=300)
     assert runner.returncode == 0, errors.decode()
-    assert finished(directory) == Counter(range(1, TRIALS + 1))
+    assert finished(directory) == Counter(range(1, TREATMENTS * REPLICATES[delay] + 1))
     assert (directory / "report.html").stat().st_size > 10_000
     assert list(tmp_path.iterdir()) == [directory]
 
