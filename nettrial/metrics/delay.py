@@ -48,8 +48,7 @@ add(
     "size_rtt",
     "ms",
     "Round-trip time of a size",
-    "mean time from sending a request of this size to reading its answer; `of` is FLOW.BYTES, such as "
-    "sweep.11000",
+    "mean time from sending a request of this size to reading its answer",
     "RFC 2681, at the application",
     "lower",
     "mean",
