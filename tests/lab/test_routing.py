@@ -185,6 +185,20 @@ def test_subflows_join_the_addresses_pair_by_pair(ip: int, count: int, run: Run)
 
 
 @both_versions
+@pytest.mark.parametrize(("own", "other"), [(1, 3), (3, 1), (2, 3)])
+def test_the_accepting_host_has_a_subflow_for_each_of_its_addresses(
+    ip: int, own: int, other: int, run: Run
+) -> None:
+    network = Network(ip, ["a", "b"], routers="r")
+    for ends in ["ar"] * own + ["rb"] * other:
+        network.link(*ends)
+    record = run(network.scenario({"policy": "shortest_path"}, transport="mptcp"))
+    sources = [address(subflow.local) for subflow in subflows(record)]
+    assert len(sources) == other
+    assert len(set(sources)) == min(own, other)
+
+
+@both_versions
 def test_switches_in_a_ring_do_not_loop_frames(ip: int, run: Run) -> None:
     network = Network(ip, ["a", "b"], switches="stu")
     for ends in ("as", "st", "su", "tu", "bu"):
