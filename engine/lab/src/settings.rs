@@ -2,8 +2,11 @@
 
 use anyhow::{Context, Result};
 use nettrial_scenario::{Buffer, Node, NodeKind, Stack};
+use nix::fcntl::{OFlag, openat};
+use nix::sys::stat::Mode;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 
 /// Settings that bear on results and are left as a fresh namespace has them; recorded with a run.
 const RECORDED: &[&str] = &[
@@ -30,7 +33,33 @@ const RECORDED: &[&str] = &[
 
 /// Writes one setting of the calling thread's namespace.
 pub fn write(name: &str, value: &str) -> Result<()> {
-    fs::write(path(name), value).with_context(|| format!("setting {name} to {value:?}"))
+    Settings::open()?.write(name, value)
+}
+
+/// The settings of one namespace.
+///
+/// The kernel keeps the directory of every namespace under one name and compares them one by one, so that it
+/// is opened once for all that is written in a namespace.
+struct Settings(File);
+
+impl Settings {
+    /// Those of the calling thread's namespace.
+    fn open() -> Result<Self> {
+        File::open("/proc/sys/net").map(Self).context("opening /proc/sys/net")
+    }
+
+    fn write(&self, name: &str, value: &str) -> Result<()> {
+        let write = || -> std::io::Result<()> {
+            let path = name.strip_prefix("net.").unwrap_or(name).replace('.', "/");
+            let file = openat(&self.0, path.as_str(), OFlag::O_WRONLY | OFlag::O_CLOEXEC, Mode::empty())?;
+            File::from(file).write_all(value.as_bytes())
+        };
+        write().with_context(|| format!("setting {name} to {value:?}"))
+    }
+
+    fn has(&self, directory: &str) -> bool {
+        openat(&self.0, directory, OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty()).is_ok()
+    }
 }
 
 fn path(name: &str) -> String {
@@ -48,33 +77,34 @@ pub fn recorded() -> BTreeMap<String, String> {
 
 /// Prepares the calling thread's namespace, before it has links, for `node`.
 pub fn apply(node: &Node) -> Result<()> {
+    let settings = Settings::open()?;
     let forwarding = if node.kind == NodeKind::Router { "1" } else { "0" };
-    write("net.ipv4.ip_forward", forwarding)?;
+    settings.write("net.ipv4.ip_forward", forwarding)?;
     // A fresh namespace may inherit the machine's; replies may come back another way.
-    write("net.ipv4.conf.all.rp_filter", "0")?;
-    write("net.ipv4.conf.default.rp_filter", "0")?;
-    if fs::exists("/proc/sys/net/ipv6").unwrap_or(false) {
-        write("net.ipv6.conf.all.forwarding", forwarding)?;
+    settings.write("net.ipv4.conf.all.rp_filter", "0")?;
+    settings.write("net.ipv4.conf.default.rp_filter", "0")?;
+    if settings.has("ipv6") {
+        settings.write("net.ipv6.conf.all.forwarding", forwarding)?;
         for scope in ["all", "default"] {
             // Addresses are used at once: nobody else is on the link to have them.
-            write(&format!("net.ipv6.conf.{scope}.accept_dad"), "0")?;
-            write(&format!("net.ipv6.conf.{scope}.accept_ra"), "0")?;
-            write(&format!("net.ipv6.conf.{scope}.disable_ipv6"), "0")?;
+            settings.write(&format!("net.ipv6.conf.{scope}.accept_dad"), "0")?;
+            settings.write(&format!("net.ipv6.conf.{scope}.accept_ra"), "0")?;
+            settings.write(&format!("net.ipv6.conf.{scope}.disable_ipv6"), "0")?;
         }
     }
-    node.stack.as_ref().map_or(Ok(()), apply_stack)
+    node.stack.as_ref().map_or(Ok(()), |stack| apply_stack(&settings, stack))
 }
 
-fn apply_stack(stack: &Stack) -> Result<()> {
+fn apply_stack(settings: &Settings, stack: &Stack) -> Result<()> {
     let switch = |on: bool| if on { "1" } else { "0" };
     let triple = |buffer: &Buffer| format!("{} {} {}", buffer.minimum.0, buffer.initial.0, buffer.maximum.0);
     // For programs that choose none themselves. A namespace may only have one that is listed in
     // net.ipv4.tcp_allowed_congestion_control; where it is not, a check says so of a tool's flow.
-    let _ = write("net.ipv4.tcp_congestion_control", &stack.congestion_control);
-    write("net.ipv4.tcp_window_scaling", switch(stack.window_scaling))?;
-    write("net.ipv4.tcp_sack", switch(stack.sack))?;
-    write("net.ipv4.tcp_timestamps", switch(stack.timestamps))?;
-    write("net.ipv4.tcp_mtu_probing", switch(stack.mtu_probing))?;
-    write("net.ipv4.tcp_rmem", &triple(&stack.receive_buffer))?;
-    write("net.ipv4.tcp_wmem", &triple(&stack.send_buffer))
+    let _ = settings.write("net.ipv4.tcp_congestion_control", &stack.congestion_control);
+    settings.write("net.ipv4.tcp_window_scaling", switch(stack.window_scaling))?;
+    settings.write("net.ipv4.tcp_sack", switch(stack.sack))?;
+    settings.write("net.ipv4.tcp_timestamps", switch(stack.timestamps))?;
+    settings.write("net.ipv4.tcp_mtu_probing", switch(stack.mtu_probing))?;
+    settings.write("net.ipv4.tcp_rmem", &triple(&stack.receive_buffer))?;
+    settings.write("net.ipv4.tcp_wmem", &triple(&stack.send_buffer))
 }
