@@ -35,6 +35,8 @@ from typing import Any
 import networkx as nx
 
 from nettrial.backends.find import engine
+from nettrial.design import scenario_of
+from nettrial.study import load
 
 REPEATS = 5
 DEGREE = 4
@@ -42,15 +44,6 @@ SEED = 1
 SIZES = (33, 67, 133, 267, 533, 1000)
 """Switches, for 100 to 3000 links."""
 RATE, QUEUE, MTU = "1 Gbit/s", "100 packets", "1500 B"
-STACK = {
-    "name": "linux-cubic",
-    "congestion_control": "cubic",
-    "receive_buffer": {"minimum": "4 KiB", "initial": "128 KiB", "maximum": "6 MiB"},
-    "send_buffer": {"minimum": "4 KiB", "initial": "16 KiB", "maximum": "4 MiB"},
-    "window_scaling": True,
-    "sack": True,
-    "timestamps": True,
-}
 MININET = Path(__file__).with_name("fabric_mininet.py")
 LIMIT = Path("/proc/sys/user/max_net_namespaces")
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
@@ -94,16 +87,18 @@ def scenario(switches: int, flows: list[tuple[int, int]]) -> dict[str, Any]:
         ends = {"from": f"host-{source}", "to": f"host-{target}"}
         return {"name": f"ping-{source}", **ends, "transport": "icmp", "ip": 4, "traffic": traffic}
 
+    # Stack, routing and measurement of a study of two hosts.
+    study = load("jumbo-ipv6")
+    small = scenario_of(study, {name: factor.levels[0] for name, factor in study.factors.items()})
+    document: dict[str, Any] = json.loads(small.model_dump_json(by_alias=True, exclude_none=True))
+    host = next(node for node in document["nodes"] if node["kind"] == "host")
     numbers = range(1, switches + 1)
-    return {
-        "format": 1,
-        "nodes": [{"name": f"host-{number}", "kind": "host", "stack": STACK} for number in numbers]
-        + [{"name": f"switch-{number}", "kind": "router"} for number in numbers],
-        "links": [link(number, nodes) for number, nodes in enumerate(links(switches))],
-        "routing": "shortest_path",
-        "workload": [flow(*hosts) for hosts in flows],
-        "measurement": {"interval": "100 ms", "queue_drops": "unexpected"},
-    }
+    document["nodes"] = [{**host, "name": f"host-{number}"} for number in numbers]
+    document["nodes"] += [{"name": f"switch-{number}", "kind": "router"} for number in numbers]
+    document["links"] = [link(number, nodes) for number, nodes in enumerate(links(switches))]
+    document["workload"] = [flow(*pair) for pair in flows]
+    document["measurement"]["cpu"] = []
+    return document
 
 
 class Lab:
@@ -232,7 +227,9 @@ def slope() -> None:
     for title, column in zip(("build", "gone"), columns, strict=True):
         line = linear_regression(counts, column)
         growth = linear_regression([log(count) for count in counts], [log(seconds) for seconds in column])
-        print(f"{title}: {line.slope * 1e6:.0f} us a link, growing with links to the power of {growth.slope:.2f}")
+        print(
+            f"{title}: {line.slope * 1e6:.0f} us a link, growing with links to the power of {growth.slope:.2f}"
+        )
 
 
 def middle(times: list[Times], name: str) -> float:
