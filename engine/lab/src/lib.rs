@@ -25,6 +25,7 @@ mod packet_sizes;
 mod packet_socket;
 mod preflight;
 mod processors;
+mod procfs;
 mod queue;
 mod queue_length;
 mod settings;

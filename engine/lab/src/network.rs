@@ -14,6 +14,7 @@ use crate::layout::Layout;
 use crate::namespace::Home;
 use crate::netlink::Netlink;
 use crate::processors::Placement;
+use crate::procfs::Procfs;
 use crate::queue::Shaping;
 use crate::wire::Wire;
 use crate::{delay_line, icmp_filter, mptcp};
@@ -21,8 +22,8 @@ use anyhow::{Context, Result};
 pub use counters::{EndCounters, Refused};
 use lines::Lines;
 use messages::SINGLE_QUEUES;
-use messages::{new_address, new_route};
 pub use messages::veth;
+use messages::{new_address, new_route};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_routing::Route;
@@ -49,8 +50,9 @@ impl Network {
     /// if there is one.
     pub fn build(home: &Home, layout: &Layout, placement: Option<&Placement>) -> Result<Self> {
         let scenario = layout.scenario;
-        let nodes =
-            scenario.nodes.iter().map(|node| BuiltNode::create(home, node)).collect::<Result<Vec<_>>>()?;
+        let mut procfs = Procfs::open()?;
+        let create = |node| BuiltNode::create(home, &mut procfs, node);
+        let nodes = scenario.nodes.iter().map(create).collect::<Result<Vec<_>>>()?;
         let by_name = scenario.nodes.iter().map(|node| node.name.clone()).zip(0..).collect();
         let mut network = Self { nodes, by_name, lines: Lines::create(home, scenario)? };
         let bundles = AllBundles::new(layout);

@@ -38,17 +38,18 @@ pub fn write(name: &str, value: &str) -> Result<()> {
 
 /// A directory of settings of one namespace, such as `net.ipv4`.
 ///
-/// The kernel has the directories of all namespaces under one name, and looks at one after the other for the
-/// right one (fs/proc/proc_sysctl.c, proc_sys_compare): so each is opened once for all that is written there.
+/// Opened once for all that is written there: see `procfs`.
 struct Settings {
     name: &'static str,
     directory: File,
 }
 
 impl Settings {
-    /// That of the calling thread's namespace.
-    fn open(name: &'static str) -> io::Result<Self> {
-        Ok(Self { name, directory: File::open(path(name))? })
+    /// That of the calling thread's namespace, in the procfs with this root.
+    fn open(procfs: &File, name: &'static str) -> io::Result<Self> {
+        let place = format!("sys/{}", name.replace('.', "/"));
+        let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC;
+        Ok(Self { name, directory: openat(procfs, place.as_str(), flags, Mode::empty())?.into() })
     }
 
     fn write(&self, name: &str, value: &str) -> Result<()> {
@@ -74,15 +75,15 @@ pub fn recorded() -> BTreeMap<String, String> {
     RECORDED.iter().filter_map(read).collect()
 }
 
-/// Prepares the calling thread's namespace, before it has links, for `node`.
-pub fn apply(node: &Node) -> Result<()> {
-    let ipv4 = Settings::open("net.ipv4").context("opening the settings net.ipv4")?;
+/// Prepares the calling thread's namespace, before it has links, for `node`; through the procfs with this root.
+pub fn apply(procfs: &File, node: &Node) -> Result<()> {
+    let ipv4 = Settings::open(procfs, "net.ipv4").context("opening the settings net.ipv4")?;
     let forwarding = if node.kind == NodeKind::Router { "1" } else { "0" };
     ipv4.write("ip_forward", forwarding)?;
     // A fresh namespace may inherit the machine's; replies may come back another way.
     ipv4.write("conf.all.rp_filter", "0")?;
     ipv4.write("conf.default.rp_filter", "0")?;
-    match Settings::open("net.ipv6") {
+    match Settings::open(procfs, "net.ipv6") {
         Ok(ipv6) => apply_ipv6(&ipv6, forwarding)?,
         // A kernel without it.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}

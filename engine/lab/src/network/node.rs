@@ -3,6 +3,7 @@
 use super::messages::{new_bridge, state_of, up, without_ipv6_address};
 use crate::namespace::{Home, Namespace};
 use crate::netlink::Netlink;
+use crate::procfs::Procfs;
 use crate::settings;
 use anyhow::{Context, Result, ensure};
 use netlink_packet_route::RouteNetlinkMessage;
@@ -30,9 +31,10 @@ pub struct BuiltNode {
 
 impl BuiltNode {
     /// Makes the namespace of `node`, with the node's settings and without interfaces.
-    pub(super) fn create(home: &Home, node: &Node) -> Result<Self> {
+    pub(super) fn create(home: &Home, procfs: &mut Procfs, node: &Node) -> Result<Self> {
+        let procfs = procfs.next()?;
         let inside = || {
-            settings::apply(node)?;
+            settings::apply(procfs, node)?;
             Netlink::open()
         };
         let (namespace, netlink) =
