@@ -1,6 +1,7 @@
 """Killed at any moment, a run leaves nothing behind and goes on where it stopped."""
 
 import contextlib
+import json
 import os
 import random
 import signal
@@ -14,6 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from benches import fabric
+from nettrial.backends.find import engine
+
+FABRIC_KILLS = 8
+FABRIC_SECONDS = 5.0
+"""Within these the fabric is built, and its traffic goes."""
 KILLS = {"0 ns": 10, "2 ms": 3}
 """How often a run is killed, by the links' delay."""
 REPLICATES = {"0 ns": 3, "2 ms": 1}
@@ -164,3 +171,34 @@ def kill_engine(mark: str, runner: subprocess.Popen[bytes], chance: random.Rando
     for pid in engines():
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("who", ["root", "user"])
+def test_a_killed_engine_takes_a_fabric_of_90_with_it(
+    who: str, nothing_left: str, request: pytest.FixtureRequest
+) -> None:
+    prefix = request.getfixturevalue("as_user") if who == "user" else []
+    trial = fabric.scenario(90, [(host, 1) for host in range(2, 91)])
+    for flow in trial["workload"]:
+        flow.update(transport="tcp", traffic={"kind": "transfer", "duration": "9 s"})
+    line = json.dumps({"request": "run", "trial": "killed", "scenario": trial}) + "\n"
+    before, chance, seen = namespaces(), random.Random(who), []
+    for kill in range(FABRIC_KILLS):
+        with subprocess.Popen(
+            [*prefix, str(engine()), "lab"],
+            env={**os.environ, MARK: nothing_left},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+        ) as process:
+            assert process.stdin is not None
+            process.stdin.write(line)
+            process.stdin.flush()
+            # From before the first namespace to the middle of the traffic.
+            time.sleep((kill + chance.random()) * FABRIC_SECONDS / FABRIC_KILLS)
+            seen.append((len(namespaces() - before), len(processes(nothing_left))))
+            process.kill()
+        assert wait_for(lambda: not processes(nothing_left), 10), processes(nothing_left)
+        assert wait_for(lambda: namespaces() <= before, 10), namespaces() - before
+    # Some kills met all nodes and their agents.
+    assert any(nodes > 180 and agents > 90 for nodes, agents in seen), seen

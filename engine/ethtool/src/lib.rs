@@ -3,12 +3,10 @@
 use anyhow::{Context, Result};
 use nettrial_scenario::Offloads;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+use std::cell::OnceCell;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 const SIOCETHTOOL: libc::c_ulong = 0x8946;
-const ETHTOOL_STSO: u32 = 0x1f;
-const ETHTOOL_SGSO: u32 = 0x24;
-const ETHTOOL_SGRO: u32 = 0x2c;
 const ETHTOOL_GTSO: u32 = 0x1e;
 const ETHTOOL_GGSO: u32 = 0x23;
 const ETHTOOL_GGRO: u32 = 0x2b;
@@ -19,8 +17,16 @@ const ETHTOOL_SFEATURES: u32 = 0x3b;
 const ETH_SS_FEATURES: u32 = 4;
 /// Bytes of a name.
 const NAME_BYTES: usize = 32;
-/// Cutting UDP bundles (UDP_SEGMENT), which the command for segmentation offload leaves as it is.
-const UDP_SEGMENTATION: &str = "tx-udp-segmentation";
+/// The features that each offload stands for (net/ethtool/common.c, netdev_features_strings).
+const TSO: &[&str] = &[
+    "tx-tcp-segmentation",
+    "tx-tcp-ecn-segmentation",
+    "tx-tcp-mangleid-segmentation",
+    "tx-tcp6-segmentation",
+];
+/// Cutting UDP bundles (UDP_SEGMENT) among them.
+const GSO: &[&str] = &["tx-generic-segmentation", "tx-udp-segmentation"];
+const GRO: &[&str] = &["rx-gro"];
 const ETHTOOL_GLINKSETTINGS: u32 = 0x4c;
 /// Megabits per second that stand for "not known".
 const SPEED_UNKNOWN: u32 = u32::MAX;
@@ -48,53 +54,55 @@ struct LinkSettings {
 }
 
 /// Sets and reads offloads in the namespace it was opened in.
-pub struct Ethtool(OwnedFd);
+pub struct Ethtool {
+    socket: OwnedFd,
+    feature_names: OnceCell<Vec<String>>,
+}
 
 impl Ethtool {
     /// Opens a socket in the calling thread's namespace.
     pub fn open() -> Result<Self> {
         let socket = socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None);
-        socket.map(Self).context("opening a socket for ethtool")
+        let socket = socket.context("opening a socket for ethtool")?;
+        Ok(Self { socket, feature_names: OnceCell::new() })
     }
 
-    /// Sets the offloads of `interface`.
+    /// Sets the offloads of `interface`, all by one request: each has the kernel go through its features and
+    /// tell of them. What a kernel does not have is not set.
     pub fn set(&self, interface: &str, offloads: Offloads) -> Result<()> {
-        // In this order: the kernel keeps TSO off while GSO is.
-        for (command, name, on) in [
-            (ETHTOOL_SGSO, "gso", offloads.gso),
-            (ETHTOOL_STSO, "tso", offloads.tso),
-            (ETHTOOL_SGRO, "gro", offloads.gro),
-        ] {
-            self.call(interface, command, u32::from(on))
-                .with_context(|| format!("setting {name} of {interface} to {on}"))?;
+        let names = self.feature_names(interface).context("reading the names of offloads")?;
+        // struct ethtool_sfeatures: command, blocks, and for each 32 features those to set and their values.
+        let blocks = names.len().div_ceil(32);
+        let mut features = vec![0; 2 + blocks * 2];
+        features[..2].copy_from_slice(&[ETHTOOL_SFEATURES, u32::try_from(blocks)?]);
+        for (wanted, on) in [(TSO, offloads.tso), (GSO, offloads.gso), (GRO, offloads.gro)] {
+            for bit in wanted.iter().filter_map(|wanted| names.iter().position(|name| name == wanted)) {
+                features[2 + bit / 32 * 2] |= 1 << (bit % 32);
+                features[3 + bit / 32 * 2] |= u32::from(on) << (bit % 32);
+            }
         }
-        self.set_feature(interface, UDP_SEGMENTATION, offloads.gso)
-            .with_context(|| format!("setting {UDP_SEGMENTATION} of {interface} to {}", offloads.gso))
+        self.request(interface, features.as_mut_slice())
+            .with_context(|| format!("setting the offloads of {interface} to {offloads:?}"))
     }
 
-    /// Sets a feature that has no command of its own. A kernel without it has nothing to set.
-    fn set_feature(&self, interface: &str, name: &str, on: bool) -> Result<()> {
+    /// The names of features by bit: the same for every interface, so that the first is asked.
+    fn feature_names(&self, interface: &str) -> Result<&[String]> {
+        if let Some(known) = self.feature_names.get() {
+            return Ok(known);
+        }
         // struct ethtool_sset_info: command, reserved, mask of sets (64 bits), length of the set.
         let mut info = [ETHTOOL_GSSET_INFO, 0, 1 << ETH_SS_FEATURES, 0, 0];
         self.request(interface, &mut info)?;
-        let count = info[4] as usize;
         // struct ethtool_gstrings: command, set, length, names.
-        let mut names = vec![0; 3 + count * NAME_BYTES / 4];
+        let mut names = vec![0; 3 + info[4] as usize * NAME_BYTES / 4];
         names[..3].copy_from_slice(&[ETHTOOL_GSTRINGS, ETH_SS_FEATURES, info[4]]);
         self.request(interface, names.as_mut_slice())?;
         let bytes: Vec<u8> = names[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let is_named = |entry: &[u8]| {
+        let name = |entry: &[u8]| {
             let end = entry.iter().position(|byte| *byte == 0).unwrap_or(entry.len());
-            &entry[..end] == name.as_bytes()
+            String::from_utf8_lossy(&entry[..end]).into_owned()
         };
-        let Some(bit) = bytes.chunks(NAME_BYTES).position(is_named) else { return Ok(()) };
-        // struct ethtool_sfeatures: command, blocks, and for each 32 features those to set and their values.
-        let mut features = vec![0; 2 + count.div_ceil(32) * 2];
-        features[0] = ETHTOOL_SFEATURES;
-        features[1] = u32::try_from(count.div_ceil(32))?;
-        features[2 + bit / 32 * 2] = 1 << (bit % 32);
-        features[3 + bit / 32 * 2] = u32::from(on) << (bit % 32);
-        self.request(interface, features.as_mut_slice())
+        Ok(self.feature_names.get_or_init(|| bytes.chunks(NAME_BYTES).map(name).collect()))
     }
 
     /// The offloads in force on `interface`.
@@ -142,7 +150,7 @@ impl Ethtool {
         request.ifr_ifru.ifru_data = (&raw mut *data).cast();
         // SAFETY: the descriptor is open, and `request` and the `data` it points to outlive the call;
         // every caller gives the whole structure of its command, with room for what is written.
-        let status = unsafe { libc::ioctl(self.0.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
+        let status = unsafe { libc::ioctl(self.socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
         // SFEATURES answers with a positive number where another feature stands against the wish.
         if status < 0 {
             return Err(std::io::Error::last_os_error().into());

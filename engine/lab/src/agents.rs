@@ -3,13 +3,13 @@
 use crate::network::Network;
 use crate::processors::Placement;
 use anyhow::{Context, Result, bail};
-use nettrial_scenario::{NodeKind, Scenario};
+use nettrial_scenario::Scenario;
 use nettrial_traffic::{Command as AgentCommand, Order, Reply, Report};
 use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, setns};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getpid, getppid};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io::{BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
@@ -17,6 +17,9 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
+/// Orders that are under way at once before the traffic. More would hardly be done sooner, and what they send
+/// must fit the queues of the network, all into one interface too.
+const AT_ONCE: usize = 8;
 /// How long an order other than a flow may take to be answered.
 const QUICK: Duration = Duration::from_secs(60);
 
@@ -24,7 +27,8 @@ const QUICK: Duration = Duration::from_secs(60);
 pub struct Agents {
     by_host: HashMap<String, Agent>,
     reports: Receiver<(String, Option<Report>)>,
-    early: Vec<(String, Report)>,
+    /// Answers that came before they were asked for, by the order's number.
+    early: HashMap<u64, Reply>,
     number: u64,
 }
 
@@ -40,15 +44,16 @@ pub struct Pending {
 }
 
 impl Agents {
-    /// Starts an agent in every host of `network`.
+    /// Starts an agent in every host of `network` that has traffic.
     pub fn start(network: &Network, scenario: &Scenario, placement: Option<&Placement>) -> Result<Self> {
         let (sender, reports) = channel();
-        let mut agents = Self { by_host: HashMap::new(), reports, early: Vec::new(), number: 0 };
-        for host in scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host) {
-            let processor = placement.and_then(|placement| placement.of(&host.name));
-            let agent = spawn(network, &host.name, processor, sender.clone())
-                .with_context(|| format!("starting the agent of {}", host.name))?;
-            agents.by_host.insert(host.name.clone(), agent);
+        let mut agents = Self { by_host: HashMap::new(), reports, early: HashMap::new(), number: 0 };
+        let ends = scenario.workload.iter().flat_map(|flow| [&flow.from, &flow.to]);
+        for host in ends.collect::<BTreeSet<_>>() {
+            let processor = placement.and_then(|placement| placement.of(host));
+            let agent = spawn(network, host, processor, sender.clone())
+                .with_context(|| format!("starting the agent of {host}"))?;
+            agents.by_host.insert(host.clone(), agent);
         }
         Ok(agents)
     }
@@ -70,12 +75,8 @@ impl Agents {
     /// Waits for an order's answer: without end for a flow, which watches over itself, else [`QUICK`].
     pub fn collect(&mut self, pending: &Pending, is_flow: bool) -> Result<Reply> {
         loop {
-            let known = self
-                .early
-                .iter()
-                .position(|(host, report)| *host == pending.host && report.number == pending.number);
-            if let Some(position) = known {
-                return match self.early.swap_remove(position).1.reply {
+            if let Some(reply) = self.early.remove(&pending.number) {
+                return match reply {
                     Reply::Failed { message } => bail!("{}: {message}", pending.host),
                     reply => Ok(reply),
                 };
@@ -86,7 +87,7 @@ impl Agents {
                 self.reports.recv_timeout(QUICK)
             };
             match received {
-                Ok((host, Some(report))) => self.early.push((host, report)),
+                Ok((_, Some(report))) => drop(self.early.insert(report.number, report.reply)),
                 Ok((host, None)) => bail!("the agent of {host} ended in the middle of the trial"),
                 Err(RecvTimeoutError::Timeout) => bail!("the agent of {} does not answer", pending.host),
                 Err(RecvTimeoutError::Disconnected) => bail!("all agents ended in the middle of the trial"),
@@ -94,10 +95,21 @@ impl Agents {
         }
     }
 
-    /// Gives an order and waits for its answer.
-    pub fn ask(&mut self, host: &str, command: AgentCommand) -> Result<Reply> {
-        let pending = self.order(host, command)?;
-        self.collect(&pending, false)
+    /// Gives many orders, a host and a command each, and waits for the answers, in the same order.
+    pub fn ask_all(&mut self, orders: Vec<(&str, AgentCommand)>) -> Result<Vec<Reply>> {
+        let (mut waiting, mut replies) = (VecDeque::new(), Vec::with_capacity(orders.len()));
+        for (host, command) in orders {
+            if waiting.len() == AT_ONCE
+                && let Some(pending) = waiting.pop_front()
+            {
+                replies.push(self.collect(&pending, false)?);
+            }
+            waiting.push_back(self.order(host, command)?);
+        }
+        for pending in waiting {
+            replies.push(self.collect(&pending, false)?);
+        }
+        Ok(replies)
     }
 }
 

@@ -8,7 +8,6 @@ mod path;
 
 pub use counters::HostCounters;
 use nettrial_scenario::{Check, Warning};
-pub use path::address;
 
 /// Checks made, and warnings that follow.
 #[derive(Default)]

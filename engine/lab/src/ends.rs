@@ -7,6 +7,7 @@ use crate::processors::Placement;
 use crate::queue_length::{Lengths, QueueSampler};
 use anyhow::Result;
 use nettrial_scenario::{Absence, EndRecord, PacketSize, Scenario};
+use std::collections::HashMap;
 
 /// Bytes a packet occupies on the wire beyond its own: header 14, preamble 8, check sequence 4, gap 12.
 const FRAME_OVERHEAD_BYTES: u64 = 38;
@@ -52,8 +53,14 @@ impl Observation {
             }
             None => Vec::new(),
         };
-        let mut ends: Vec<EndRecord> =
-            after.into_iter().map(|end| shaped(end.since(&self.before), &lengths)).collect();
+        let lengths: HashMap<(&str, &str), &Lengths> = lengths
+            .iter()
+            .map(|length| ((length.node.as_str(), length.interface.as_str()), length))
+            .collect();
+        let counted = EndCounters::difference(&self.before, after);
+        let mut ends: Vec<EndRecord> = counted.into_iter().map(|end| shaped(end, &lengths)).collect();
+        let key = |end: &EndRecord| (end.node.clone(), end.interface.clone());
+        let places: HashMap<(String, String), usize> = ends.iter().map(key).zip(0..).collect();
         for Sent { node, interface, sizes } in sent {
             let sizes = match sizes {
                 Ok(sizes) => sizes,
@@ -62,8 +69,8 @@ impl Observation {
                     continue;
                 }
             };
-            match ends.iter_mut().find(|end| end.node == node && end.interface == interface) {
-                Some(end) => end.packet_sizes = Some(sizes),
+            match places.get(&(node.clone(), interface.clone())) {
+                Some(&place) => ends[place].packet_sizes = Some(sizes),
                 None => ends.push(unshaped(node, interface, sizes)),
             }
         }
@@ -71,8 +78,8 @@ impl Observation {
     }
 }
 
-fn shaped(end: EndCounters, lengths: &[Lengths]) -> EndRecord {
-    let length = lengths.iter().find(|other| other.node == end.node && other.interface == end.interface);
+fn shaped(end: EndCounters, lengths: &HashMap<(&str, &str), &Lengths>) -> EndRecord {
+    let length = lengths.get(&(end.node.as_str(), end.interface.as_str()));
     EndRecord {
         wire_bytes: end.counters.wire_bytes,
         frames_pkts: end.counters.packets,

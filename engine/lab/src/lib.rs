@@ -9,12 +9,14 @@
 //! whatever kills the engine takes the whole network away.
 
 mod agents;
+mod bundles;
 mod bystanders;
 mod checks;
 mod delay_line;
 mod ends;
 mod environment;
 mod icmp_filter;
+mod layout;
 mod mptcp;
 mod namespace;
 mod netlink;
@@ -23,13 +25,14 @@ mod packet_sizes;
 mod packet_socket;
 mod preflight;
 mod processors;
+mod procfs;
 mod queue;
 mod queue_length;
 mod settings;
 mod trial;
 mod wire;
 
-use nettrial_routing::Paths;
+use layout::Layout;
 use nettrial_scenario::{Preflight, Problem, Record, Scenario};
 
 /// The lab backend, inside namespaces of its own.
@@ -87,10 +90,9 @@ impl Lab {
 }
 
 fn unreachable_flows(scenario: &Scenario) -> Vec<Problem> {
-    let paths = Paths::new(scenario);
+    let layout = Layout::new(scenario);
     let reaches = |from: &str, to: &str, version| {
-        nettrial_routing::address_of(scenario, to, version)
-            .is_some_and(|address| paths.path(from, address).is_some())
+        layout.address(to, version).is_ok_and(|address| layout.paths.path(from, address).is_some())
     };
     let lost = scenario
         .workload

@@ -4,8 +4,13 @@ use anyhow::{Context, Result};
 use nettrial_scenario::Shortfall;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::fs::{self, File};
 use std::os::fd::AsFd;
+
+/// Open files that a process of the lab may have: two for each node of a fabric, two for each agent, and in an
+/// agent a few for each of its flows.
+const DESCRIPTORS: u64 = 1 << 16;
 
 /// The engine's own namespaces, in which all others are made.
 pub struct Home {
@@ -84,6 +89,7 @@ impl Home {
             let flags = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
             mount(None::<&str>, "/sys", None::<&str>, flags, None::<&str>).context("making /sys private")?;
         }
+        raise_descriptor_limit().context("raising the limit of open files")?;
         Ok(Self { network: Namespace::current()?, is_root })
     }
 
@@ -104,6 +110,16 @@ impl Home {
             .context("returning to the engine's namespace")?;
         result
     }
+}
+
+/// Lets this process, and those it starts, have as many files open as a fabric of thousands of nodes takes.
+fn raise_descriptor_limit() -> Result<()> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    let wanted = soft.max(DESCRIPTORS);
+    // Only root may raise the hard limit.
+    setrlimit(Resource::RLIMIT_NOFILE, wanted, hard.max(wanted))
+        .or_else(|_| setrlimit(Resource::RLIMIT_NOFILE, wanted.min(hard), hard))?;
+    Ok(())
 }
 
 /// Whether this process is in the machine's first user namespace (user_namespaces(7): its map is whole).

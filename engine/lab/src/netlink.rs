@@ -1,4 +1,4 @@
-//! Route netlink in batches: many requests in one message to the kernel, all answers read after it.
+//! Route netlink in batches: many requests in one message to the kernel, one answer for all of them.
 
 use anyhow::{Context, Result, bail};
 use netlink_packet_core::{
@@ -10,25 +10,34 @@ use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 /// Bytes of requests sent at once; the kernel refuses a message larger than its socket's send buffer
 /// (212,992 bytes by default).
 const BATCH_BYTES: usize = 64 << 10;
+/// Requests sent at once: a refusal takes up to 1280 bytes of the socket's receive buffer (212,992 bytes by
+/// default), and every request of a batch may be refused.
+const BATCH_REQUESTS: usize = 128;
 /// Bytes one answer of the kernel may have.
 const ANSWER_BYTES: usize = 64 << 10;
+/// Where the flags of a request are (`struct nlmsghdr`).
+const FLAGS: std::ops::Range<usize> = 6..8;
 
 /// A socket to the namespace it was opened in.
 pub struct Netlink {
     socket: Socket,
     sequence: u32,
     pending: Vec<u8>,
-    /// What each pending request was to do, with its number.
-    purposes: Vec<(u32, String)>,
+    /// Where the latest pending request begins.
+    latest: usize,
+    /// What each pending request was to do; the last one has the number `sequence`.
+    purposes: Vec<String>,
 }
 
 impl Netlink {
     /// Opens a socket to the calling thread's namespace.
     pub fn open() -> Result<Self> {
         let mut socket = Socket::new(NETLINK_ROUTE).context("opening a netlink socket")?;
+        // A refusal repeats no more of its request than the header (netlink(7)).
+        socket.set_cap_ack(true).context("shortening a netlink socket's answers")?;
         socket.bind_auto().context("binding a netlink socket")?;
         socket.connect(&SocketAddr::new(0, 0)).context("connecting a netlink socket")?;
-        Ok(Self { socket, sequence: 0, pending: Vec::new(), purposes: Vec::new() })
+        Ok(Self { socket, sequence: 0, pending: Vec::new(), latest: 0, purposes: Vec::new() })
     }
 
     fn encode(&mut self, request: RouteNetlinkMessage, flags: u16) -> usize {
@@ -37,10 +46,10 @@ impl Netlink {
         message.header.flags = NLM_F_REQUEST | flags;
         message.header.sequence_number = self.sequence;
         message.finalize();
-        let start = self.pending.len();
+        self.latest = self.pending.len();
         // Messages of a batch begin at multiples of four bytes.
-        self.pending.resize(start + message.buffer_len().next_multiple_of(4), 0);
-        message.serialize(&mut self.pending[start..]);
+        self.pending.resize(self.latest + message.buffer_len().next_multiple_of(4), 0);
+        message.serialize(&mut self.pending[self.latest..]);
         self.pending.len()
     }
 
@@ -55,12 +64,15 @@ impl Netlink {
     }
 
     fn queue(&mut self, request: RouteNetlinkMessage, flags: u16, purpose: impl Into<String>) -> Result<()> {
-        let length = self.encode(request, NLM_F_ACK | flags);
-        self.purposes.push((self.sequence, purpose.into()));
-        if length >= BATCH_BYTES { self.flush() } else { Ok(()) }
+        let length = self.encode(request, flags);
+        self.purposes.push(purpose.into());
+        if length >= BATCH_BYTES || self.purposes.len() >= BATCH_REQUESTS { self.flush() } else { Ok(()) }
     }
 
     /// Sends what is queued and waits until the kernel has done all of it.
+    ///
+    /// The kernel does the requests in order and tells of each that it refuses. Of the last one it is also
+    /// asked to tell that it is done.
     ///
     /// # Errors
     /// Fails with the first request that the kernel refused.
@@ -68,19 +80,19 @@ impl Netlink {
         if self.pending.is_empty() {
             return Ok(());
         }
-        let mut waiting = std::mem::take(&mut self.purposes);
-        self.socket.send(&self.pending, 0).context("sending to the kernel")?;
-        self.pending.clear();
-        let mut failure = None;
-        while !waiting.is_empty() {
+        let header = &mut self.pending[self.latest..];
+        let flags = u16::from_ne_bytes([header[FLAGS.start], header[FLAGS.start + 1]]) | NLM_F_ACK;
+        header[FLAGS].copy_from_slice(&flags.to_ne_bytes());
+        self.send()?;
+        let purposes = std::mem::take(&mut self.purposes);
+        let (mut failure, mut done) = (None, false);
+        while !done {
             self.receive(|message| {
-                let number = message.header.sequence_number;
-                let Some(at) = waiting.iter().position(|(sequence, _)| *sequence == number) else {
-                    return true;
-                };
-                let (_, purpose) = waiting.swap_remove(at);
+                let left = self.sequence.wrapping_sub(message.header.sequence_number) as usize;
+                done |= left == 0;
                 if let NetlinkPayload::Error(error) = message.payload
                     && error.code.is_some()
+                    && let Some(purpose) = purposes.iter().rev().nth(left)
                 {
                     failure.get_or_insert_with(|| format!("{purpose}: {}", error.to_io()));
                 }
@@ -93,12 +105,28 @@ impl Netlink {
         }
     }
 
+    /// Asks for one object and gives the answer.
+    pub fn get(&mut self, request: RouteNetlinkMessage) -> Result<RouteNetlinkMessage> {
+        self.flush()?;
+        self.encode(request, 0);
+        self.send()?;
+        let mut answer = None;
+        self.receive(|message| {
+            answer = match message.payload {
+                NetlinkPayload::InnerMessage(inner) => Some(Ok(inner)),
+                NetlinkPayload::Error(error) => Some(Err(error.to_io())),
+                _ => None,
+            };
+            false
+        })?;
+        answer.context("the kernel gave no answer")?.context("asking for one of the kernel's objects")
+    }
+
     /// Asks for every object of a kind and gives the answers.
     pub fn dump(&mut self, request: RouteNetlinkMessage) -> Result<Vec<RouteNetlinkMessage>> {
         self.flush()?;
         self.encode(request, NLM_F_DUMP);
-        self.socket.send(&self.pending, 0).context("sending to the kernel")?;
-        self.pending.clear();
+        self.send()?;
         let (mut answers, mut refused, mut done) = (Vec::new(), None, false);
         while !done {
             self.receive(|message| {
@@ -118,6 +146,12 @@ impl Netlink {
             Some(error) => Err(error).context("listing the kernel's objects"),
             None => Ok(answers),
         }
+    }
+
+    fn send(&mut self) -> Result<()> {
+        let sent = self.socket.send(&self.pending, 0).context("sending to the kernel");
+        self.pending.clear();
+        sent.map(|_| ())
     }
 
     /// Reads one datagram and hands its messages to `take` until that says to stop.
@@ -147,4 +181,45 @@ pub fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes.extend(value);
     bytes.resize(bytes.len().next_multiple_of(4), 0);
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+
+    fn link(index: u32) -> LinkMessage {
+        let mut message = LinkMessage::default();
+        message.header.index = index;
+        message
+    }
+
+    /// Nobody may change it, or there is no such interface.
+    fn refused(index: u32) -> RouteNetlinkMessage {
+        let mut message = link(1_000_000 + index);
+        message.attributes = vec![LinkAttribute::Mtu(1500)];
+        RouteNetlinkMessage::SetLink(message)
+    }
+
+    #[test]
+    fn the_first_refusal_is_told_however_many_there_are() {
+        let mut netlink = Netlink::open().unwrap();
+        for first in [0, 1000] {
+            let mut queue =
+                (first..).map(|number| netlink.change(refused(number), format!("change {number}")));
+            let told = queue.by_ref().take(2 * BATCH_REQUESTS).find_map(Result::err);
+            assert!(told.unwrap().to_string().starts_with(&format!("change {first}: ")));
+        }
+        assert!(netlink.flush().is_ok());
+    }
+
+    #[test]
+    fn what_was_refused_does_not_answer_what_is_asked_later() {
+        let mut netlink = Netlink::open().unwrap();
+        netlink.change(refused(0), "a change").unwrap();
+        netlink.flush().unwrap_err();
+        let loopback = netlink.get(RouteNetlinkMessage::GetLink(link(1))).unwrap();
+        assert!(matches!(loopback, RouteNetlinkMessage::NewLink(found) if found.header.index == 1));
+        assert!(netlink.get(RouteNetlinkMessage::GetLink(link(1_000_000))).is_err());
+    }
 }

@@ -6,8 +6,9 @@ use crate::namespace::Home;
 use crate::netlink::Netlink;
 use crate::network::veth;
 use crate::packet_socket::{Intake, Outlet, Ring};
+use crate::queue::Shaping;
 use crate::wire::Wire;
-use crate::{delay_line, environment, mptcp, processors, queue, settings};
+use crate::{delay_line, environment, mptcp, processors, settings};
 use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
@@ -98,7 +99,7 @@ fn try_bridge() -> Result<()> {
 fn try_shaping() -> Result<()> {
     let mut netlink = Netlink::open()?;
     let (rate, limit) = (Rate(1_000_000_000), QueueLimit::Packets(100));
-    queue::shape(&mut netlink, (INTERFACE_INDEX, INTERFACE), rate, limit, &Wire::plain(1500))?;
+    Shaping::new(rate, limit, &Wire::plain(1500))?.apply(&mut netlink, (INTERFACE_INDEX, INTERFACE))?;
     netlink.flush()
 }
 

@@ -49,13 +49,16 @@ pub struct Counters {
     pub drops: u64,
 }
 
-fn message(interface: i32, parent: TcHandle, handle: TcHandle, kind: &str, options: Vec<u8>) -> TcMessage {
+fn message(interface: i32, parent: TcHandle, handle: TcHandle, attributes: &[TcAttribute]) -> TcMessage {
     let mut message = TcMessage::with_index(interface);
     message.header.parent = parent;
     message.header.handle = handle;
-    message.attributes =
-        vec![TcAttribute::Kind(kind.to_owned()), TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, options))];
+    message.attributes = attributes.to_vec();
     message
+}
+
+fn attributes(kind: &str, options: Vec<u8>) -> Vec<TcAttribute> {
+    vec![TcAttribute::Kind(kind.to_owned()), TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, options))]
 }
 
 /// `struct tc_htb_glob`: version 3, rate to quantum 10, default class 1.
@@ -102,31 +105,49 @@ fn size_table_options(table: &SizeTable) -> Vec<u8> {
     [attribute(TCA_STAB_BASE, &base), attribute(TCA_STAB_DATA, &sizes)].concat()
 }
 
-/// Queues the requests that shape what `interface` (called `object` in errors) sends.
-pub fn shape(
-    netlink: &mut Netlink,
-    (interface, object): (i32, &str),
+/// How an interface is shaped, ready to be asked for: interfaces that are shaped alike share it.
+pub struct Shaping {
     rate: Rate,
     limit: QueueLimit,
-    wire: &Wire,
-) -> Result<()> {
-    let mut shaper = message(interface, TcHandle::ROOT, SHAPER, "htb", shaper_options());
-    let table = size_table_options(&wire.size_table());
-    shaper.attributes.push(TcAttribute::Other(DefaultNla::new(TCA_STAB, table)));
-    netlink
-        .create(RouteNetlinkMessage::NewQueueDiscipline(shaper), format!("giving {object} a shaper (HTB)"))?;
-    let class = message(interface, SHAPER, CLASS, "htb", class_options(rate, wire));
-    netlink
-        .create(RouteNetlinkMessage::NewTrafficClass(class), format!("giving {object} the rate {rate}"))?;
-    let (kind, amount) = match limit {
-        QueueLimit::Packets(packets) => ("pfifo", packets),
-        QueueLimit::Bytes(size) => ("bfifo", u32::try_from(size.0)?),
-    };
-    let fifo = message(interface, CLASS, FIFO, kind, amount.to_ne_bytes().to_vec());
-    netlink.create(
-        RouteNetlinkMessage::NewQueueDiscipline(fifo),
-        format!("giving {object} a queue of {limit} ({kind})"),
-    )
+    shaper: Vec<TcAttribute>,
+    class: Vec<TcAttribute>,
+    fifo: Vec<TcAttribute>,
+}
+
+impl Shaping {
+    /// To `rate`, with a queue that holds `limit`.
+    pub fn new(rate: Rate, limit: QueueLimit, wire: &Wire) -> Result<Self> {
+        let mut shaper = attributes("htb", shaper_options());
+        let table = size_table_options(&wire.size_table());
+        shaper.push(TcAttribute::Other(DefaultNla::new(TCA_STAB, table)));
+        let class = attributes("htb", class_options(rate, wire));
+        let (kind, amount) = match limit {
+            QueueLimit::Packets(packets) => ("pfifo", packets),
+            QueueLimit::Bytes(size) => ("bfifo", u32::try_from(size.0)?),
+        };
+        let fifo = attributes(kind, amount.to_ne_bytes().to_vec());
+        Ok(Self { rate, limit, shaper, class, fifo })
+    }
+
+    /// Queues the requests that shape what `interface` (called `object` in errors) sends. Where the interface
+    /// is not up yet the kernel need not wait until nobody uses its old queue.
+    pub fn apply(&self, netlink: &mut Netlink, (interface, object): (i32, &str)) -> Result<()> {
+        let shaper = message(interface, TcHandle::ROOT, SHAPER, &self.shaper);
+        netlink.create(
+            RouteNetlinkMessage::NewQueueDiscipline(shaper),
+            format!("giving {object} a shaper (HTB)"),
+        )?;
+        let class = message(interface, SHAPER, CLASS, &self.class);
+        netlink.create(
+            RouteNetlinkMessage::NewTrafficClass(class),
+            format!("giving {object} the rate {}", self.rate),
+        )?;
+        let fifo = message(interface, CLASS, FIFO, &self.fifo);
+        netlink.create(
+            RouteNetlinkMessage::NewQueueDiscipline(fifo),
+            format!("giving {object} a queue of {}", self.limit),
+        )
+    }
 }
 
 /// The counters of every shaped interface of the namespace, by interface index.

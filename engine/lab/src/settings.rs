@@ -2,8 +2,11 @@
 
 use anyhow::{Context, Result};
 use nettrial_scenario::{Buffer, Node, NodeKind, Stack};
+use nix::fcntl::{OFlag, openat};
+use nix::sys::stat::Mode;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Write};
 
 /// Settings that bear on results and are left as a fresh namespace has them; recorded with a run.
 const RECORDED: &[&str] = &[
@@ -38,6 +41,32 @@ pub fn is_there(name: &str) -> bool {
     fs::exists(path(name)).unwrap_or(false)
 }
 
+/// A directory of settings of one namespace, such as `net.ipv4`.
+///
+/// Opened once for all that is written there: see `procfs`.
+struct Settings {
+    name: &'static str,
+    directory: File,
+}
+
+impl Settings {
+    /// That of the calling thread's namespace, in the procfs with this root.
+    fn open(procfs: &File, name: &'static str) -> io::Result<Self> {
+        let place = format!("sys/{}", name.replace('.', "/"));
+        let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC;
+        Ok(Self { name, directory: openat(procfs, place.as_str(), flags, Mode::empty())?.into() })
+    }
+
+    fn write(&self, name: &str, value: &str) -> Result<()> {
+        let place = name.replace('.', "/");
+        let flags = OFlag::O_WRONLY | OFlag::O_CLOEXEC;
+        openat(&self.directory, place.as_str(), flags, Mode::empty())
+            .map_err(io::Error::from)
+            .and_then(|file| File::from(file).write_all(value.as_bytes()))
+            .with_context(|| format!("setting {}.{name} to {value:?}", self.name))
+    }
+}
+
 fn path(name: &str) -> String {
     format!("/proc/sys/{}", name.replace('.', "/"))
 }
@@ -51,35 +80,44 @@ pub fn recorded() -> BTreeMap<String, String> {
     RECORDED.iter().filter_map(read).collect()
 }
 
-/// Prepares the calling thread's namespace, before it has links, for `node`.
-pub fn apply(node: &Node) -> Result<()> {
+/// Prepares the calling thread's namespace, before it has links, for `node`; through the procfs with this root.
+pub fn apply(procfs: &File, node: &Node) -> Result<()> {
+    let ipv4 = Settings::open(procfs, "net.ipv4").context("opening the settings net.ipv4")?;
     let forwarding = if node.kind == NodeKind::Router { "1" } else { "0" };
-    write("net.ipv4.ip_forward", forwarding)?;
+    ipv4.write("ip_forward", forwarding)?;
     // A fresh namespace may inherit the machine's; replies may come back another way.
-    write("net.ipv4.conf.all.rp_filter", "0")?;
-    write("net.ipv4.conf.default.rp_filter", "0")?;
-    if fs::exists("/proc/sys/net/ipv6").unwrap_or(false) {
-        write("net.ipv6.conf.all.forwarding", forwarding)?;
-        for scope in ["all", "default"] {
-            // Addresses are used at once: nobody else is on the link to have them.
-            write(&format!("net.ipv6.conf.{scope}.accept_dad"), "0")?;
-            write(&format!("net.ipv6.conf.{scope}.accept_ra"), "0")?;
-            write(&format!("net.ipv6.conf.{scope}.disable_ipv6"), "0")?;
-        }
+    ipv4.write("conf.all.rp_filter", "0")?;
+    ipv4.write("conf.default.rp_filter", "0")?;
+    match Settings::open(procfs, "net.ipv6") {
+        Ok(ipv6) => apply_ipv6(&ipv6, forwarding)?,
+        // A kernel without it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error).context("opening the settings net.ipv6"),
     }
-    node.stack.as_ref().map_or(Ok(()), apply_stack)
+    node.stack.as_ref().map_or(Ok(()), |stack| apply_stack(&ipv4, stack))
 }
 
-fn apply_stack(stack: &Stack) -> Result<()> {
+fn apply_ipv6(ipv6: &Settings, forwarding: &str) -> Result<()> {
+    ipv6.write("conf.all.forwarding", forwarding)?;
+    for scope in ["all", "default"] {
+        // Addresses are used at once: nobody else is on the link to have them.
+        ipv6.write(&format!("conf.{scope}.accept_dad"), "0")?;
+        ipv6.write(&format!("conf.{scope}.accept_ra"), "0")?;
+        ipv6.write(&format!("conf.{scope}.disable_ipv6"), "0")?;
+    }
+    Ok(())
+}
+
+fn apply_stack(ipv4: &Settings, stack: &Stack) -> Result<()> {
     let switch = |on: bool| if on { "1" } else { "0" };
     let triple = |buffer: &Buffer| format!("{} {} {}", buffer.minimum.0, buffer.initial.0, buffer.maximum.0);
     // For programs that choose none themselves. A namespace may only have one that is listed in
     // net.ipv4.tcp_allowed_congestion_control; where it is not, a check says so of a tool's flow.
-    let _ = write("net.ipv4.tcp_congestion_control", &stack.congestion_control);
-    write("net.ipv4.tcp_window_scaling", switch(stack.window_scaling))?;
-    write("net.ipv4.tcp_sack", switch(stack.sack))?;
-    write("net.ipv4.tcp_timestamps", switch(stack.timestamps))?;
-    write("net.ipv4.tcp_mtu_probing", switch(stack.mtu_probing))?;
-    write("net.ipv4.tcp_rmem", &triple(&stack.receive_buffer))?;
-    write("net.ipv4.tcp_wmem", &triple(&stack.send_buffer))
+    let _ = ipv4.write("tcp_congestion_control", &stack.congestion_control);
+    ipv4.write("tcp_window_scaling", switch(stack.window_scaling))?;
+    ipv4.write("tcp_sack", switch(stack.sack))?;
+    ipv4.write("tcp_timestamps", switch(stack.timestamps))?;
+    ipv4.write("tcp_mtu_probing", switch(stack.mtu_probing))?;
+    ipv4.write("tcp_rmem", &triple(&stack.receive_buffer))?;
+    ipv4.write("tcp_wmem", &triple(&stack.send_buffer))
 }

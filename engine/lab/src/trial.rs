@@ -2,8 +2,9 @@
 
 use crate::agents::{Agents, Pending};
 use crate::bystanders::Census;
-use crate::checks::{Findings, address};
+use crate::checks::Findings;
 use crate::ends::Observation;
+use crate::layout::Layout;
 use crate::mptcp;
 use crate::namespace::Home;
 use crate::network::Network;
@@ -38,15 +39,16 @@ pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
     } else {
         Placement::plan(scenario, home)
     };
-    let mut network = Network::build(home, scenario, placement.as_ref().ok())?;
+    let layout = Layout::new(scenario);
+    let mut network = Network::build(home, &layout, placement.as_ref().ok())?;
     phases.network_ns = lap();
 
     let mut findings = Findings::default();
     let cookie = Cookie(rand::random());
     let mut agents = Agents::start(&network, scenario, placement.as_ref().ok())?;
-    findings.offloads(&network, scenario)?;
-    findings.path_mtus(&mut agents, scenario, cookie)?;
-    let (ready, subflow_listeners) = prepare(home, &network, &mut agents, scenario, cookie, &mut findings)?;
+    findings.offloads(home, &network, scenario)?;
+    findings.path_mtus(&mut agents, &layout, cookie)?;
+    let (ready, subflow_listeners) = prepare(home, &network, &mut agents, &layout, cookie, &mut findings)?;
     let (refused, counted) = (network.refused()?, network.host_counters(home, scenario)?);
     let observation = Observation::start(home, &mut network, scenario, placement.as_ref().ok())?;
     phases.checks_ns = lap();
@@ -58,7 +60,7 @@ pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
     let idle = processors::read()?;
     let flows = drive(&mut agents, scenario, &ready, &mut findings)?;
     let busy = processors::read()?;
-    findings.tools(scenario, &flows);
+    findings.tools(&layout, &flows);
     findings.bystanders(bystanders.percent_until(&Census::take(&part_of_trial)));
     findings.clock(clock_offset_ns()? - clock);
     phases.traffic_ns = lap();
@@ -66,7 +68,7 @@ pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
     let (ends, unobserved) = observation.finish(&mut network)?;
     findings.drops(scenario, &ends);
     findings.refused(&refused, &network.refused()?);
-    findings.host_counters(scenario, &counted, &network.host_counters(home, scenario)?);
+    findings.host_counters(&layout, &counted, &network.host_counters(home, scenario)?);
     for (link, carried) in network.carried()? {
         findings.delay_line(link, carried);
     }
@@ -104,34 +106,46 @@ fn prepare<'a>(
     home: &Home,
     network: &Network,
     agents: &mut Agents,
-    scenario: &'a Scenario,
+    layout: &Layout<'a>,
     cookie: Cookie,
     findings: &mut Findings,
 ) -> Result<(Vec<Ready<'a>>, Vec<Socket>)> {
-    let (mut ready, mut listeners) = (Vec::new(), Vec::new());
-    for flow in &scenario.workload {
-        let side = |host: &str| -> Result<Side> {
-            let stack = scenario.stack(host).with_context(|| format!("{host} has no stack"))?;
-            Ok(Side {
-                flow: flow.clone(),
-                cookie,
-                address: address(scenario, host, flow.ip)?,
-                congestion_control: stack.congestion_control.clone(),
-                clock_offset: Some(ClockOffset::ONE_CLOCK),
-            })
-        };
-        let receiver = side(&flow.to)?;
-        let target = receiver.address;
-        let Reply::Listening { port } = agents.ask(&flow.to, Command::Listen(receiver))? else {
+    let flows = &layout.scenario.workload;
+    let side = |flow: &Flow, host: &str| -> Result<Side> {
+        let stack = layout.directory.stack(host).with_context(|| format!("{host} has no stack"))?;
+        Ok(Side {
+            flow: flow.clone(),
+            cookie,
+            address: layout.address(host, flow.ip)?,
+            congestion_control: stack.congestion_control.clone(),
+            clock_offset: Some(ClockOffset::ONE_CLOCK),
+        })
+    };
+    let listen = |flow: &'a Flow| Ok((flow.to.as_str(), Command::Listen(side(flow, &flow.to)?)));
+    let ports = agents.ask_all(flows.iter().map(listen).collect::<Result<_>>()?)?;
+    let mut ready = Vec::new();
+    for (flow, reply) in flows.iter().zip(ports) {
+        let Reply::Listening { port } = reply else {
             bail!("the agent of {} opened no port for flow {:?}", flow.to, flow.name);
         };
-        let destination = SocketAddr::new(target, port);
-        let sender = side(&flow.from)?;
-        if has_connection(flow) {
-            findings.connection(agents, scenario, flow, &sender, destination)?;
-        }
-        listeners.extend(mptcp::accept_subflows(home, network, scenario, flow, port)?);
-        ready.push(Ready { flow, side: sender, destination });
+        let destination = SocketAddr::new(layout.address(&flow.to, flow.ip)?, port);
+        ready.push(Ready { flow, side: side(flow, &flow.from)?, destination });
+    }
+    let inspected: Vec<&Ready> = ready.iter().filter(|ready| has_connection(ready.flow)).collect();
+    let inspect = |ready: &&Ready<'a>| {
+        let command = Command::Inspect { side: ready.side.clone(), destination: ready.destination };
+        (ready.flow.from.as_str(), command)
+    };
+    let connections = agents.ask_all(inspected.iter().map(inspect).collect())?;
+    for (ready, reply) in inspected.into_iter().zip(connections) {
+        let Reply::Inspected(found) = reply else {
+            bail!("the agent of {} did not say how the connection was set up", ready.flow.from);
+        };
+        findings.connection(layout, &ready.side, ready.destination, found);
+    }
+    let mut listeners = Vec::new();
+    for Ready { flow, destination, .. } in &ready {
+        listeners.extend(mptcp::accept_subflows(home, network, layout.scenario, flow, destination.port())?);
     }
     Ok((ready, listeners))
 }
@@ -222,7 +236,7 @@ fn hosts(
         let placement = placement.as_ref().ok();
         let processor = placement.and_then(|placement| placement.of(&name));
         let spent = processor.filter(|_| measured).and_then(|processor| use_of.get(&processor).copied());
-        let kilobytes = transferred(scenario, &name, flows) as f64 / 1000.0;
+        let kilobytes = || transferred(scenario, &name, flows) as f64 / 1000.0;
         HostRecord {
             processor: processor.and_then(|processor| u32::try_from(processor).ok()),
             processor_shared_with: placement
@@ -230,8 +244,9 @@ fn hosts(
             cpu_percent: spent.map(|spent| spent.busy_percent),
             cpu_busy_ns: spent.map(|spent| spent.busy_ns),
             service_demand_us_per_kb: spent
-                .filter(|_| kilobytes > 0.0)
-                .map(|spent| spent.busy_ns as f64 / 1000.0 / kilobytes),
+                .map(|spent| (spent, kilobytes()))
+                .filter(|(_, kilobytes)| *kilobytes > 0.0)
+                .map(|(spent, kilobytes)| spent.busy_ns as f64 / 1000.0 / kilobytes),
             name,
         }
     });

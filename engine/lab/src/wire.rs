@@ -11,8 +11,8 @@
 //! interface's. Where the flows of a node differ in either (IPv4 beside IPv6, timestamps beside none, a
 //! smaller link on one's way), bundles are kept to one segment.
 
-use nettrial_routing::{Paths, address_of};
-use nettrial_scenario::{Flow, Node, NodeKind, Offloads, Rate, Scenario, Transport};
+use crate::bundles::Bundles;
+use nettrial_scenario::{Node, NodeKind, Offloads, Rate};
 
 /// Preamble 8, frame check sequence 4, inter-frame gap 12.
 const OVERHEAD_BYTES: u64 = 24;
@@ -20,10 +20,6 @@ const OVERHEAD_BYTES: u64 = 24;
 const MINIMUM_BYTES: u64 = 84;
 /// Bytes an Ethernet header adds to an IP packet.
 const ETHERNET_HEADER_BYTES: u64 = 14;
-/// Bytes of a TCP header without options (RFC 9293 section 3.1).
-pub const TCP_HEADER_BYTES: u64 = 20;
-/// Bytes the timestamps option takes, padding included (RFC 7323 appendix A).
-const TIMESTAMPS_BYTES: u64 = 12;
 /// The largest bundle the kernel makes by default (GSO_LEGACY_MAX_SIZE), with its Ethernet header.
 const LARGEST_BUNDLE_BYTES: u64 = 65_536 + ETHERNET_HEADER_BYTES;
 /// How long a bundle may occupy the wire when segmentation offload is off. A shorter one is nearer to
@@ -34,7 +30,7 @@ const BUNDLE_NS: u64 = 150_000;
 const LARGEST_TABLE: u64 = 30_000;
 
 /// An interface's view of its wire.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Wire {
     mtu: u64,
     /// The packet that a full segment makes: as large as the path MTU.
@@ -58,12 +54,12 @@ pub struct SizeTable {
 }
 
 impl Wire {
-    /// The wire of an interface of `node` with `mtu` bytes, on a link of `rate`.
-    pub fn new(scenario: &Scenario, node: &Node, mtu: u64, rate: Option<Rate>) -> Self {
+    /// The wire of an interface of `node` with `mtu` bytes, on a link of `rate`; `bundles` pass the node.
+    pub fn new(node: &Node, bundles: Bundles, mtu: u64, rate: Option<Rate>) -> Self {
         let forwards = node.kind != NodeKind::Host;
-        let path_mtu = if forwards { Some(mtu) } else { common_path_mtu(scenario, node) };
+        let path_mtu = if forwards { Some(mtu) } else { bundles.path_mtu() };
         let segment_mtu = path_mtu.map_or(mtu, |path_mtu| path_mtu.min(mtu));
-        let headers = path_mtu.and_then(|_| common_headers(scenario, node));
+        let headers = path_mtu.and_then(|_| bundles.headers()).map(|headers| ETHERNET_HEADER_BYTES + headers);
         let Offloads { tso, gso, gro } = node.offloads;
         let as_it_likes = if forwards { gro } else { tso || gso || rate.is_none() };
         let one_at_a_time = forwards || headers.is_none();
@@ -135,60 +131,6 @@ impl Wire {
     }
 }
 
-/// Bytes of the IP and TCP headers of a full segment of `flow`, options included; `None` where they are
-/// not always as many: with MPTCP, whose options differ from segment to segment (RFC 8684 section 3.3).
-pub fn segment_headers(scenario: &Scenario, flow: &Flow) -> Option<u64> {
-    if flow.transport != Transport::Tcp {
-        return None;
-    }
-    let timestamps =
-        [&flow.from, &flow.to].iter().all(|host| scenario.stack(host).is_some_and(|stack| stack.timestamps));
-    let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
-    Some(flow.ip.header_bytes() + TCP_HEADER_BYTES + options)
-}
-
-/// The header bytes of each packet of a bundle of `flow`, if all but the last are as large as the MTU
-/// allows and their headers are of one size.
-fn bundle_headers(scenario: &Scenario, flow: &Flow) -> Option<u64> {
-    match flow.transport {
-        Transport::Tcp if flow.socket.mss.is_some() => None,
-        Transport::Tcp => segment_headers(scenario, flow),
-        // The sender chooses the size of UDP's; the options of MPTCP's differ.
-        _ => None,
-    }
-}
-
-/// Whether the kernel bundles packets of `flow`: of TCP always, of UDP if the flow asks for it.
-fn makes_bundles(flow: &Flow) -> bool {
-    match flow.transport {
-        Transport::Tcp | Transport::Mptcp => true,
-        Transport::Udp => flow.socket.udp_gso,
-        Transport::Icmp => false,
-    }
-}
-
-/// The header bytes of every bundle's packets that may pass `node`, Ethernet's included, if they are all
-/// the same.
-fn common_headers(scenario: &Scenario, node: &Node) -> Option<u64> {
-    let passes = |flow: &&Flow| node.kind != NodeKind::Host || flow.from == node.name || flow.to == node.name;
-    let flows = scenario.workload.iter().filter(passes).filter(|flow| makes_bundles(flow));
-    let mut sizes = flows.map(|flow| bundle_headers(scenario, flow));
-    let first = sizes.next()??;
-    sizes.all(|size| size == Some(first)).then_some(ETHERNET_HEADER_BYTES + first)
-}
-
-/// The path MTU of every flow of the host `node`, towards its other end, if they are all the same.
-fn common_path_mtu(scenario: &Scenario, node: &Node) -> Option<u64> {
-    let paths = Paths::new(scenario);
-    let mut mtus = scenario.workload.iter().filter_map(|flow| {
-        let far = if flow.from == node.name { &flow.to } else { &flow.from };
-        let is_end = flow.from == node.name || flow.to == node.name;
-        is_end.then(|| paths.path_mtu(&node.name, address_of(scenario, far, flow.ip)?)).flatten()
-    });
-    let first = mtus.next()?;
-    mtus.all(|mtu| mtu == first).then_some(first)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,47 +142,6 @@ mod tests {
 
     fn charged(table: &SizeTable, length: u64) -> u64 {
         u64::from(table.sizes[usize::try_from(length >> table.cell_log).unwrap()]) << table.size_log
-    }
-
-    fn flow(settings: serde_json::Value) -> Flow {
-        let mut flow = serde_json::json!({
-            "name": "a", "from": "x", "to": "y", "transport": "tcp", "ip": 6,
-            "traffic": {"kind": "transfer", "size": "1 MB"},
-        });
-        flow.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
-        serde_json::from_value(flow).unwrap()
-    }
-
-    fn headers(flows: &[serde_json::Value]) -> Option<u64> {
-        let node =
-            serde_json::from_str(r#"{"name": "r", "kind": "router"}"#).expect("a router without settings");
-        let scenario = Scenario {
-            format: 1,
-            nodes: Vec::new(),
-            links: Vec::new(),
-            routing: nettrial_scenario::RoutingPolicy::ShortestPath {},
-            workload: flows.iter().cloned().map(flow).collect(),
-            measurement: serde_json::from_str(r#"{"interval": "10 ms", "queue_drops": "allowed"}"#).unwrap(),
-        };
-        common_headers(&scenario, &node)
-    }
-
-    #[test]
-    fn headers_are_known_where_all_bundles_have_the_same() {
-        use serde_json::json;
-        let (tcp, udp) = (json!({}), json!({"transport": "udp"}));
-        let icmp = json!({"transport": "icmp"});
-        assert_eq!(headers(std::slice::from_ref(&tcp)), Some(14 + 40 + 20));
-        assert_eq!(headers(&[tcp.clone(), udp.clone(), icmp.clone()]), Some(14 + 40 + 20));
-        assert_eq!(headers(&[udp, icmp]), None);
-        for other in [
-            json!({"ip": 4}),
-            json!({"transport": "mptcp"}),
-            json!({"socket": {"mss": "600 B"}}),
-            json!({"transport": "udp", "socket": {"udp_gso": true}}),
-        ] {
-            assert_eq!(headers(&[tcp.clone(), other.clone()]), None, "{other}");
-        }
     }
 
     #[test]

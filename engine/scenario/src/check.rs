@@ -3,7 +3,7 @@
 mod links;
 mod workload;
 
-use crate::{Duration, FORMAT, Measure, NodeKind, RoutingPolicy, Scenario, Stack};
+use crate::{Directory, Duration, FORMAT, Measure, NodeKind, RoutingPolicy, Scenario, Stack};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -55,14 +55,15 @@ pub fn check(scenario: &Scenario) -> Vec<Problem> {
             "it was written for another version of nettrial",
         ));
     }
+    let directory = Directory::new(scenario);
     check_nodes(scenario, &mut problems);
-    links::check(scenario, &mut problems);
+    links::check(&directory, &mut problems);
     if let RoutingPolicy::KShortestPaths { paths: 0 } = scenario.routing {
         let hint = "a pair of addresses needs a path";
         problems.push(Problem::new("paths", "the routing", 0, "1 or more", hint));
     }
-    workload::check(scenario, &mut problems);
-    check_measurement(scenario, &mut problems);
+    workload::check(&directory, &mut problems);
+    check_measurement(&directory, &mut problems);
     problems
 }
 
@@ -174,10 +175,11 @@ fn check_interval(interval: Duration, problems: &mut Vec<Problem>) {
     }
 }
 
-fn check_measurement(scenario: &Scenario, problems: &mut Vec<Problem>) {
+fn check_measurement(directory: &Directory, problems: &mut Vec<Problem>) {
+    let scenario = directory.scenario;
     check_interval(scenario.measurement.interval, problems);
     for name in &scenario.measurement.cpu {
-        if scenario.node(name).is_none_or(|node| node.kind != NodeKind::Host) {
+        if directory.node(name).is_none_or(|node| node.kind != NodeKind::Host) {
             problems.push(Problem::new(
                 "cpu",
                 "the measurement",

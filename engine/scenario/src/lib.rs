@@ -13,6 +13,7 @@
 
 mod address;
 mod check;
+mod directory;
 mod measurement;
 mod network;
 mod protocol;
@@ -25,6 +26,7 @@ mod workload;
 
 pub use address::{InterfaceAddress, IpVersion};
 pub use check::{Problem, check};
+pub use directory::Directory;
 pub use measurement::{Measurement, QueueDrops};
 pub use network::{End, Impairment, Link, Node, NodeKind, RoutingPolicy};
 pub use protocol::{Environment, Event, Measure, Preflight, Request, Shortfall};

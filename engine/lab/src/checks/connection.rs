@@ -1,28 +1,16 @@
 //! Whether a connection is as the kernel should have set it up.
 
-use super::{Findings, address};
-use crate::agents::Agents;
-use crate::wire::{TCP_HEADER_BYTES, segment_headers};
-use anyhow::{Result, bail};
-use nettrial_routing::Paths;
-use nettrial_scenario::{Flow, FlowRecord, Scenario};
-use nettrial_traffic::{Command, Reply, Side};
+use super::Findings;
+use crate::bundles::{TCP_HEADER_BYTES, segment_headers};
+use crate::layout::Layout;
+use nettrial_scenario::{Directory, Flow, FlowRecord};
+use nettrial_traffic::{Connection, Side};
 use std::net::{IpAddr, SocketAddr};
 
 impl Findings {
-    /// Verifies a connection of `flow` as the kernel set it up.
-    pub fn connection(
-        &mut self,
-        agents: &mut Agents,
-        scenario: &Scenario,
-        flow: &Flow,
-        side: &Side,
-        destination: SocketAddr,
-    ) -> Result<()> {
-        let command = Command::Inspect { side: side.clone(), destination };
-        let Reply::Inspected(found) = agents.ask(&flow.from, command)? else {
-            bail!("the agent of {} did not say how the connection was set up", flow.from);
-        };
+    /// Verifies a connection of `flow` to `destination` as the kernel set it up.
+    pub fn connection(&mut self, layout: &Layout, side: &Side, destination: SocketAddr, found: Connection) {
+        let flow = &side.flow;
         let object = format!("flow {}", flow.name);
         self.compare(
             "congestion_control",
@@ -34,11 +22,11 @@ impl Findings {
         self.compare(
             "tcp_options",
             &object,
-            expected_options(scenario, flow).join(", "),
+            expected_options(&layout.directory, flow).join(", "),
             found.options.join(", "),
             "the two stacks do not work together as their settings say",
         );
-        if let Some(expected) = expected_mss(scenario, flow, destination.ip()) {
+        if let Some(expected) = expected_mss(layout, flow, destination.ip()) {
             self.compare(
                 "mss",
                 &object,
@@ -47,13 +35,12 @@ impl Findings {
                 "segments are not of the size that the MTU implies",
             );
         }
-        Ok(())
     }
 
     /// Verifies the congestion control of the flows that other programs made, as far as it is known.
-    pub fn tools(&mut self, scenario: &Scenario, flows: &[FlowRecord]) {
-        for (flow, record) in scenario.workload.iter().zip(flows) {
-            let Some(stack) = scenario.stack(&flow.from) else { continue };
+    pub fn tools(&mut self, layout: &Layout, flows: &[FlowRecord]) {
+        for (flow, record) in layout.scenario.workload.iter().zip(flows) {
+            let Some(stack) = layout.directory.stack(&flow.from) else { continue };
             if record.tool.is_some() && !record.congestion_control.is_empty() {
                 self.compare(
                     "congestion_control",
@@ -69,8 +56,8 @@ impl Findings {
 }
 
 /// The TCP options that both hosts of `flow` offer.
-fn expected_options(scenario: &Scenario, flow: &Flow) -> Vec<&'static str> {
-    let (Some(from), Some(to)) = (scenario.stack(&flow.from), scenario.stack(&flow.to)) else {
+fn expected_options(directory: &Directory, flow: &Flow) -> Vec<&'static str> {
+    let (Some(from), Some(to)) = (directory.stack(&flow.from), directory.stack(&flow.to)) else {
         return Vec::new();
     };
     let options = [
@@ -84,11 +71,10 @@ fn expected_options(scenario: &Scenario, flow: &Flow) -> Vec<&'static str> {
 /// The payload of a full segment that the MTU the sender knows of, the one the receiver announces, the two
 /// stacks (RFC 9293 section 3.7.1) and the flow's own limit imply, the options taken off either (RFC 6691);
 /// `None` for MPTCP, whose options take up more or less of it.
-fn expected_mss(scenario: &Scenario, flow: &Flow, destination: IpAddr) -> Option<u64> {
-    let paths = Paths::new(scenario);
-    let back = paths.path(&flow.to, address(scenario, &flow.from, flow.ip).ok()?)?;
-    let mtu = paths.known_mtu(&flow.from, destination)?.min(back.first()?.mtu.0);
-    let headers = segment_headers(scenario, flow)?;
+fn expected_mss(layout: &Layout, flow: &Flow, destination: IpAddr) -> Option<u64> {
+    let headers = segment_headers(&layout.directory, flow)?;
+    let back = layout.paths.path(&flow.to, layout.address(&flow.from, flow.ip).ok()?)?;
+    let mtu = layout.paths.known_mtu(&flow.from, destination)?.min(back.first()?.mtu.0);
     let options = headers.checked_sub(flow.ip.header_bytes() + TCP_HEADER_BYTES)?;
     let implied = mtu.checked_sub(headers)?;
     Some(flow.socket.mss.map_or(implied, |limit| limit.0.saturating_sub(options).min(implied)))

@@ -1,9 +1,9 @@
 //! What the nodes' own kernels counted: fragments, and datagrams that a full socket refused.
 
 use super::Findings;
+use crate::layout::Layout;
 use anyhow::{Context, Result};
-use nettrial_routing::{Paths, address_of};
-use nettrial_scenario::{Check, Flow, Scenario, Size, ToolName, Traffic, Transport, Variate};
+use nettrial_scenario::{Check, Flow, Size, ToolName, Traffic, Transport, Variate};
 use std::fs;
 
 /// Bytes of a UDP header (RFC 768), and of an ICMP echo's (RFC 792, RFC 4443).
@@ -74,11 +74,11 @@ impl Findings {
     /// refused datagrams, by what each node counted before and after.
     pub fn host_counters(
         &mut self,
-        scenario: &Scenario,
+        layout: &Layout,
         before: &[(String, HostCounters)],
         after: &[(String, HostCounters)],
     ) {
-        let wanted = scenario.workload.iter().any(|flow| asks_for_fragments(scenario, flow));
+        let wanted = layout.scenario.workload.iter().any(|flow| asks_for_fragments(layout, flow));
         for ((node, earlier), (_, later)) in before.iter().zip(after) {
             let counted = later.since(*earlier);
             self.fragments(node, counted, wanted);
@@ -124,14 +124,12 @@ impl Findings {
 }
 
 /// Whether `flow` may send datagrams that its path carries in fragments only.
-fn asks_for_fragments(scenario: &Scenario, flow: &Flow) -> bool {
+fn asks_for_fragments(layout: &Layout, flow: &Flow) -> bool {
     let Some(largest) = largest_datagram(flow) else { return false };
     let packet = largest.saturating_add(flow.ip.header_bytes() + DATAGRAM_HEADER_BYTES);
-    let paths = Paths::new(scenario);
-    [(&flow.from, &flow.to), (&flow.to, &flow.from)].into_iter().any(|(from, to)| {
-        let mtu = address_of(scenario, to, flow.ip).and_then(|address| paths.path_mtu(from, address));
-        mtu.is_some_and(|mtu| packet > mtu)
-    })
+    [(&flow.from, &flow.to), (&flow.to, &flow.from)]
+        .into_iter()
+        .any(|(from, to)| layout.path_mtu(from, to, flow.ip).is_some_and(|mtu| packet > mtu))
 }
 
 /// The most payload bytes that a datagram of `flow` may have, as far as its description says; `None` for

@@ -2,89 +2,144 @@
 
 use super::Findings;
 use crate::agents::Agents;
+use crate::layout::Layout;
+use crate::namespace::Home;
 use crate::network::Network;
 use anyhow::{Result, bail};
-use nettrial_routing::{Paths, address_of};
-use nettrial_scenario::{IpVersion, Scenario};
+use nettrial_scenario::{IpVersion, Offloads, Scenario};
 use nettrial_traffic::{Command, Cookie, PathMtu, Reply};
-use std::collections::HashSet;
-use std::net::{IpAddr, SocketAddr};
+use std::collections::{HashMap, HashSet};
+use std::net::SocketAddr;
+
+/// The offloads that are verified, by name.
+const OFFLOADS: [(&str, fn(Offloads) -> bool); 3] =
+    [("tso", |offloads| offloads.tso), ("gso", |offloads| offloads.gso), ("gro", |offloads| offloads.gro)];
+
+/// A direction between two hosts of a flow: from, to, and which of their addresses.
+type Direction<'a> = (&'a str, &'a str, IpVersion);
 
 impl Findings {
-    /// Verifies the offloads of every interface.
-    pub fn offloads(&mut self, network: &Network, scenario: &Scenario) -> Result<()> {
-        let text = |on: bool| if on { "on" } else { "off" };
-        for (node, interface, found) in network.offloads()? {
-            let Some(wanted) = scenario.node(&node) else { continue };
-            for (name, wanted, found) in [
-                ("tso", wanted.offloads.tso, found.tso),
-                ("gso", wanted.offloads.gso, found.gso),
-                ("gro", wanted.offloads.gro, found.gro),
-            ] {
-                self.compare(
-                    &format!("offload_{name}"),
-                    &format!("{interface} of {node}"),
-                    text(wanted).into(),
-                    text(found).into(),
-                    "packets on the link are not of the size that the MTU says",
-                );
-            }
+    /// Verifies the offloads of every interface: a check for each node, and for each interface that differs.
+    pub fn offloads(&mut self, home: &Home, network: &Network, scenario: &Scenario) -> Result<()> {
+        for (built, node) in network.nodes().zip(&scenario.nodes) {
+            self.node_offloads(&node.name, node.offloads, &built.offloads(home)?);
         }
         Ok(())
+    }
+
+    fn node_offloads(&mut self, node: &str, wanted: Offloads, found: &[(&str, Offloads)]) {
+        let text = |on: bool| if on { "on" } else { "off" };
+        let mut compare = |name: &str, object: &str, wanted, found| {
+            self.compare(
+                &format!("offload_{name}"),
+                object,
+                text(wanted).into(),
+                text(found).into(),
+                "packets on the link are not of the size that the MTU says",
+            );
+        };
+        for (name, is_on) in OFFLOADS {
+            let wanted = is_on(wanted);
+            let mut differing = found.iter().filter(|(_, found)| is_on(*found) != wanted).peekable();
+            if differing.peek().is_none() {
+                compare(name, node, wanted, wanted);
+            }
+            for (interface, found) in differing {
+                compare(name, &format!("{interface} of {node}"), wanted, is_on(*found));
+            }
+        }
     }
 
     /// Verifies the path MTU of every pair of hosts with a flow, in both directions.
-    pub fn path_mtus(&mut self, agents: &mut Agents, scenario: &Scenario, cookie: Cookie) -> Result<()> {
-        let paths = Paths::new(scenario);
-        let mut seen = HashSet::new();
-        for flow in &scenario.workload {
-            for (from, to) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {
-                if !seen.insert((from, to, flow.ip)) {
-                    continue;
-                }
-                let (source, target) = (address(scenario, from, flow.ip)?, address(scenario, to, flow.ip)?);
-                let expected = paths.path_mtu(from, target).unwrap_or(0);
-                let found = probe(agents, (from, source), (to, target), cookie, expected)?;
-                let found = match found {
-                    PathMtu { largest: 0, .. } => "nothing passes".to_owned(),
-                    PathMtu { largest, exceeded: true } => format!("above {largest} B"),
-                    PathMtu { largest, exceeded: false } => format!("{largest} B"),
-                };
-                self.compare(
-                    "path_mtu",
-                    &format!("{from} to {to}, IPv{}", u8::from(flow.ip)),
-                    format!("{expected} B"),
-                    found,
-                    "the trial does not measure the MTU it is named after",
-                );
-            }
+    pub fn path_mtus(&mut self, agents: &mut Agents, layout: &Layout, cookie: Cookie) -> Result<()> {
+        let directions = directions(layout.scenario);
+        let responders = respond(agents, layout, &directions, cookie)?;
+        let mut orders = Vec::new();
+        let mut expected = Vec::new();
+        for &(from, to, version) in &directions {
+            let mtu = layout.path_mtu(from, to, version).unwrap_or(0);
+            let (address, destination) = (layout.address(from, version)?, responders[&(to, version)]);
+            orders.push((from, Command::ProbePathMtu { cookie, address, destination, expected: mtu }));
+            expected.push(mtu);
+        }
+        let replies = agents.ask_all(orders)?;
+        for (((from, to, version), expected), reply) in directions.into_iter().zip(expected).zip(replies) {
+            let found = match reply {
+                Reply::PathMtu(PathMtu { largest: 0, .. }) => "nothing passes".to_owned(),
+                Reply::PathMtu(PathMtu { largest, exceeded: true }) => format!("above {largest} B"),
+                Reply::PathMtu(PathMtu { largest, exceeded: false }) => format!("{largest} B"),
+                other => bail!("the agent of {from} answered a path MTU probe with {other:?}"),
+            };
+            self.compare(
+                "path_mtu",
+                &format!("{from} to {to}, IPv{}", u8::from(version)),
+                format!("{expected} B"),
+                found,
+                "the trial does not measure the MTU it is named after",
+            );
         }
         Ok(())
     }
 }
 
-/// The address that `host` uses for IP version `version`.
-pub fn address(scenario: &Scenario, host: &str, version: IpVersion) -> Result<IpAddr> {
-    match address_of(scenario, host, version) {
-        Some(address) => Ok(address),
-        None => bail!("{host} has no IPv{} address", u8::from(version)),
+/// Both directions of every flow, each once.
+fn directions(scenario: &Scenario) -> Vec<Direction<'_>> {
+    let mut seen = HashSet::new();
+    let mut directions = Vec::new();
+    for flow in &scenario.workload {
+        for (from, to) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {
+            let direction = (from.as_str(), to.as_str(), flow.ip);
+            if seen.insert(direction) {
+                directions.push(direction);
+            }
+        }
     }
+    directions
 }
 
-fn probe(
+/// Has every host that a direction leads to answer probes; where it does, by host and IP version.
+fn respond<'a>(
     agents: &mut Agents,
-    (from, source): (&str, IpAddr),
-    (to, target): (&str, IpAddr),
+    layout: &Layout,
+    directions: &[Direction<'a>],
     cookie: Cookie,
-    expected: u64,
-) -> Result<PathMtu> {
-    let Reply::Listening { port } = agents.ask(to, Command::Respond { cookie, address: target })? else {
-        bail!("the agent of {to} opened no port for path MTU probes");
+) -> Result<HashMap<(&'a str, IpVersion), SocketAddr>> {
+    let mut seen = HashSet::new();
+    let mut orders = Vec::new();
+    let mut places = Vec::new();
+    for &(_, to, version) in directions {
+        if seen.insert((to, version)) {
+            let address = layout.address(to, version)?;
+            orders.push((to, Command::Respond { cookie, address }));
+            places.push(((to, version), address));
+        }
+    }
+    let port = |((key, address), reply): (((&'a str, IpVersion), _), Reply)| match reply {
+        Reply::Listening { port } => Ok((key, SocketAddr::new(address, port))),
+        _ => bail!("the agent of {} opened no port for path MTU probes", key.0),
     };
-    let destination = SocketAddr::new(target, port);
-    let command = Command::ProbePathMtu { cookie, address: source, destination, expected };
-    match agents.ask(from, command)? {
-        Reply::PathMtu(found) => Ok(found),
-        other => bail!("the agent of {from} answered a path MTU probe with {other:?}"),
+    places.into_iter().zip(agents.ask_all(orders)?).map(port).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offloads_are_a_check_for_a_node_and_one_for_each_interface_that_differs() {
+        let (on, off) =
+            (Offloads { tso: true, gso: false, gro: true }, Offloads { tso: false, gso: false, gro: true });
+        let mut findings = Findings::default();
+        findings.node_offloads("a", on, &[("eth0", on), ("eth1", off)]);
+        let found: Vec<_> = findings
+            .checks
+            .iter()
+            .map(|check| (check.name.as_str(), check.object.as_str(), check.passed))
+            .collect();
+        assert_eq!(
+            found,
+            [("offload_tso", "eth1 of a", false), ("offload_gso", "a", true), ("offload_gro", "a", true)]
+        );
+        assert_eq!(findings.warnings[0].message, "offload_tso should be on and is off");
     }
 }

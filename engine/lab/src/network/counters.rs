@@ -1,10 +1,14 @@
-//! What a network's interfaces have counted.
+//! What a network's interfaces and nodes have counted.
 
 use super::Network;
+use crate::checks::HostCounters;
+use crate::namespace::Home;
 use crate::queue;
 use anyhow::Result;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+use nettrial_scenario::{NodeKind, Scenario};
+use std::collections::HashMap;
 
 /// What one interface's queue has passed and dropped.
 pub struct EndCounters {
@@ -14,19 +18,24 @@ pub struct EndCounters {
     pub interface: String,
     /// Since the interface was made.
     pub counters: queue::Counters,
+    /// The interface's index, which no other of the network has.
+    index: i32,
 }
 
 impl EndCounters {
-    /// What was counted since `before`.
-    pub fn since(mut self, before: &[Self]) -> Self {
-        let same = |other: &&Self| other.node == self.node && other.interface == self.interface;
-        if let Some(earlier) = before.iter().find(same) {
-            let (now, then) = (&mut self.counters, &earlier.counters);
-            now.wire_bytes = now.wire_bytes.saturating_sub(then.wire_bytes);
-            now.packets = now.packets.saturating_sub(then.packets);
-            now.drops = now.drops.saturating_sub(then.drops);
+    /// What each of `after` has counted since `before`.
+    pub fn difference(before: &[Self], mut after: Vec<Self>) -> Vec<Self> {
+        let earlier: HashMap<i32, queue::Counters> =
+            before.iter().map(|end| (end.index, end.counters)).collect();
+        for end in &mut after {
+            if let Some(then) = earlier.get(&end.index) {
+                let now = &mut end.counters;
+                now.wire_bytes = now.wire_bytes.saturating_sub(then.wire_bytes);
+                now.packets = now.packets.saturating_sub(then.packets);
+                now.drops = now.drops.saturating_sub(then.drops);
+            }
         }
-        self
+        after
     }
 }
 
@@ -48,7 +57,8 @@ impl Network {
         for node in &mut self.nodes {
             for (index, counters) in queue::counters(&mut node.netlink)? {
                 if let Some((interface, _)) = node.interfaces.iter().find(|(_, known)| *known == index) {
-                    all.push(EndCounters { node: node.name.clone(), interface: interface.clone(), counters });
+                    let (node, interface) = (node.name.clone(), interface.clone());
+                    all.push(EndCounters { node, interface, counters, index });
                 }
             }
         }
@@ -76,5 +86,13 @@ impl Network {
             }
         }
         Ok(all)
+    }
+
+    /// What each host's and router's kernel has counted, by the node's name.
+    pub fn host_counters(&self, home: &Home, scenario: &Scenario) -> Result<Vec<(String, HostCounters)>> {
+        let nodes = self.nodes.iter().zip(&scenario.nodes).filter(|(_, node)| node.kind != NodeKind::Switch);
+        nodes
+            .map(|(built, _)| Ok((built.name.clone(), home.visit(&built.namespace, HostCounters::read)?)))
+            .collect()
     }
 }

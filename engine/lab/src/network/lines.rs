@@ -1,7 +1,8 @@
 //! The delay lines of a network, in a namespace of their own.
 
-use super::messages::up;
+use super::messages::{SINGLE_QUEUES, up};
 use crate::delay_line::{self, Carried, DelayLine};
+use crate::layout::Layout;
 use crate::namespace::{Home, Namespace};
 use crate::netlink::Netlink;
 use crate::processors::{self, Placement};
@@ -67,6 +68,7 @@ impl Lines {
             LinkAttribute::NetNsFd(self.namespace.file().as_raw_fd()),
             LinkAttribute::Mtu(LARGEST_MTU),
         ];
+        message.attributes.extend(SINGLE_QUEUES);
         message
     }
 
@@ -83,7 +85,7 @@ impl Lines {
 
     /// Starts moving frames. Each line keeps to one processor, the engine's in `placement` if there is one:
     /// frames that reach the kernel's receive queues of several may overtake each other there.
-    pub fn start(&mut self, home: &Home, scenario: &Scenario, placement: Option<&Placement>) -> Result<()> {
+    pub fn start(&mut self, home: &Home, layout: &Layout, placement: Option<&Placement>) -> Result<()> {
         let usable = processors::usable();
         let processor_of = |number: usize| {
             let chosen = usable.get(number % usable.len().max(1)).copied().unwrap_or(0);
@@ -97,8 +99,8 @@ impl Lines {
         }
         self.lines = home.visit(&self.namespace, || {
             let start = |(number, indexes): &(usize, [i32; 2])| {
-                let link = &scenario.links[*number];
-                let largest = largest_frame(scenario, link);
+                let link = &layout.scenario.links[*number];
+                let largest = largest_frame(layout, link);
                 DelayLine::start(link, *number, *indexes, largest, processor_of(*number))
             };
             self.links.iter().map(start).collect()
@@ -123,10 +125,10 @@ fn name(index: i32) -> String {
 
 /// Bytes of the largest frame that either end of `link` may hand over: a bundle of segments where
 /// something may leave bundles uncut.
-fn largest_frame(scenario: &Scenario, link: &Link) -> usize {
-    let offloads = link.ends.iter().filter_map(|end| Some(scenario.node(&end.node)?.offloads));
+fn largest_frame(layout: &Layout, link: &Link) -> usize {
+    let offloads = link.ends.iter().filter_map(|end| Some(layout.directory.node(&end.node)?.offloads));
     let bundles = offloads.into_iter().any(|offloads| offloads.tso || offloads.gso || offloads.gro)
-        || scenario.workload.iter().any(|flow| flow.socket.udp_gso);
+        || layout.scenario.workload.iter().any(|flow| flow.socket.udp_gso);
     let mtu = link.ends.iter().map(|end| end.mtu.0).max().unwrap_or(0) + ETHERNET_HEADER_BYTES;
     usize::try_from(if bundles { mtu.max(LARGEST_BUNDLE_BYTES) } else { mtu }).unwrap_or(usize::MAX)
 }

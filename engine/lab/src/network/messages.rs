@@ -5,7 +5,7 @@ use netlink_packet_core::DefaultNla;
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{
-    InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
+    InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkExtentMask, LinkFlags, LinkInfo, LinkMessage,
 };
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteNextHop, RouteProtocol, RouteScope,
@@ -18,6 +18,10 @@ use std::net::IpAddr;
 
 /// IFLA_AF_SPEC (include/uapi/linux/if_link.h).
 const IFLA_AF_SPEC: u16 = 26;
+
+/// One queue each way. Without asking a veth gets one for each processor, all but one of which are taken away
+/// again, and the kernel waits until nobody uses them (drivers/net/veth.c, veth_init_queues).
+pub const SINGLE_QUEUES: [LinkAttribute; 2] = [LinkAttribute::NumTxQueues(1), LinkAttribute::NumRxQueues(1)];
 
 /// A veth pair, each end created straight into its namespace.
 pub fn veth([mut near, far]: [LinkMessage; 2]) -> LinkMessage {
@@ -48,6 +52,14 @@ pub fn up(index: i32) -> LinkMessage {
     message.header.index = index.unsigned_abs();
     message.header.flags = LinkFlags::Up;
     message.header.change_mask = LinkFlags::Up;
+    message
+}
+
+/// A request for the state of the interface with this index, without its counters.
+pub fn state_of(index: i32) -> LinkMessage {
+    let mut message = LinkMessage::default();
+    message.header.index = index.unsigned_abs();
+    message.attributes = vec![LinkAttribute::ExtMask(vec![LinkExtentMask::SkipStats])];
     message
 }
 

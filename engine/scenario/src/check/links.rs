@@ -1,7 +1,7 @@
 //! What makes links and interfaces impossible.
 
 use super::{Problem, is_name, names};
-use crate::{End, IpVersion, Link, NodeKind, QueueLimit, Scenario, Size};
+use crate::{Directory, End, IpVersion, Link, NodeKind, QueueLimit, Scenario, Size};
 use std::collections::HashSet;
 use std::net::IpAddr;
 
@@ -10,12 +10,12 @@ const LARGEST_MTU: u64 = 65_535;
 /// The kernel's IFNAMSIZ less the closing zero.
 const INTERFACE_NAME_BYTES: usize = 15;
 
-/// Adds everything that is wrong with the links and interfaces of `scenario`.
-pub fn check(scenario: &Scenario, problems: &mut Vec<Problem>) {
-    for link in &scenario.links {
-        check_link(scenario, link, problems);
+/// Adds everything that is wrong with the links and interfaces of a scenario.
+pub fn check(directory: &Directory, problems: &mut Vec<Problem>) {
+    for link in &directory.scenario.links {
+        check_link(directory, link, problems);
     }
-    check_interfaces(scenario, problems);
+    check_interfaces(directory.scenario, problems);
 }
 
 /// A link in words: its two nodes.
@@ -23,7 +23,7 @@ fn describe(link: &Link) -> String {
     format!("link {} - {}", link.ends[0].node, link.ends[1].node)
 }
 
-fn check_link(scenario: &Scenario, link: &Link, problems: &mut Vec<Problem>) {
+fn check_link(directory: &Directory, link: &Link, problems: &mut Vec<Problem>) {
     let object = describe(link);
     if link.ends[0].node == link.ends[1].node {
         problems.push(Problem::new(
@@ -80,11 +80,11 @@ fn check_link(scenario: &Scenario, link: &Link, problems: &mut Vec<Problem>) {
         _ => {}
     }
     for end in &link.ends {
-        check_end(scenario, &object, end, problems);
+        check_end(directory, &object, end, problems);
     }
 }
 
-fn check_end(scenario: &Scenario, link: &str, end: &End, problems: &mut Vec<Problem>) {
+fn check_end(directory: &Directory, link: &str, end: &End, problems: &mut Vec<Problem>) {
     let object = format!("interface {} of {}", end.interface, end.node);
     if !is_name(&end.interface) || end.interface.len() > INTERFACE_NAME_BYTES || end.interface == "lo" {
         problems.push(Problem::new(
@@ -110,12 +110,12 @@ fn check_end(scenario: &Scenario, link: &str, end: &End, problems: &mut Vec<Prob
             format!("{smallest} is {why}"),
         ));
     }
-    match scenario.node(&end.node).map(|node| node.kind) {
+    match directory.node(&end.node).map(|node| node.kind) {
         None => problems.push(Problem::new(
             "node",
             link,
             &end.node,
-            names(scenario),
+            names(directory.scenario),
             "the link names a node that is not there",
         )),
         Some(NodeKind::Switch) if !end.addresses.is_empty() => problems.push(Problem::new(

@@ -6,12 +6,13 @@ mod traffic;
 mod variate;
 
 use super::{Problem, hosts, is_name};
-use crate::{Flow, IpVersion, NodeKind, Scenario};
+use crate::{Directory, Flow, NodeKind};
 use std::collections::HashSet;
 
-/// Adds everything that is wrong with the flows of `scenario`.
-pub fn check(scenario: &Scenario, problems: &mut Vec<Problem>) {
-    if scenario.workload.is_empty() {
+/// Adds everything that is wrong with the flows of a scenario.
+pub fn check(directory: &Directory, problems: &mut Vec<Problem>) {
+    let workload = &directory.scenario.workload;
+    if workload.is_empty() {
         problems.push(Problem::new(
             "workload",
             "the scenario",
@@ -21,7 +22,7 @@ pub fn check(scenario: &Scenario, problems: &mut Vec<Problem>) {
         ));
     }
     let mut seen = HashSet::new();
-    for flow in &scenario.workload {
+    for flow in workload {
         let object = format!("flow {:?}", flow.name);
         if !is_name(&flow.name) || !seen.insert(&flow.name) {
             problems.push(Problem::new(
@@ -32,7 +33,7 @@ pub fn check(scenario: &Scenario, problems: &mut Vec<Problem>) {
                 "rename the flow",
             ));
         }
-        check_flow(scenario, flow, &object, problems);
+        check_flow(directory, flow, &object, problems);
     }
 }
 
@@ -47,17 +48,17 @@ pub fn check_alone(flow: &Flow, problems: &mut Vec<Problem>) {
     socket::check(flow, &object, problems);
 }
 
-fn check_flow(scenario: &Scenario, flow: &Flow, object: &str, problems: &mut Vec<Problem>) {
+fn check_flow(directory: &Directory, flow: &Flow, object: &str, problems: &mut Vec<Problem>) {
     for (setting, name) in [("from", &flow.from), ("to", &flow.to)] {
-        if scenario.node(name).is_none_or(|node| node.kind != NodeKind::Host) {
+        if directory.node(name).is_none_or(|node| node.kind != NodeKind::Host) {
             problems.push(Problem::new(
                 setting,
                 object,
                 name,
-                hosts(scenario),
+                hosts(directory.scenario),
                 "a flow runs between two hosts",
             ));
-        } else if !has_address(scenario, name, flow.ip) {
+        } else if directory.addresses(name, flow.ip).next().is_none() {
             let version = u8::from(flow.ip);
             problems.push(Problem::new(
                 "ip",
@@ -73,9 +74,4 @@ fn check_flow(scenario: &Scenario, flow: &Flow, object: &str, problems: &mut Vec
     }
     traffic::check(flow, object, problems);
     socket::check(flow, object, problems);
-}
-
-fn has_address(scenario: &Scenario, node: &str, version: IpVersion) -> bool {
-    let ends = scenario.links.iter().flat_map(|link| &link.ends).filter(|end| end.node == node);
-    ends.flat_map(|end| &end.addresses).any(|address| IpVersion::of(address.address()) == version)
 }

@@ -1,0 +1,255 @@
+"""How fast a fabric is built and gone: beside Mininet, at a thousand switches, and against the number of links.
+
+    python benches/fabric.py [beside] [large] [slope]
+
+As root; all three without a word. A fabric is a random regular graph of routers, each with four links to
+others and one to a host of its own, every link with a rate and a queue: three links a switch.
+
+- `beside`: 90 switches, 90 hosts, 270 links, REPEATS times, each time beside Mininet with the same graph. Mininet
+  makes Linux bridges without a controller (spanning tree on, since the graph has loops), and gives hosts their
+  addresses; it has no routes to make. Once with links that have a rate, once without.
+- `large`: 1000 switches and 1000 hosts, built, and every host pinging the next one.
+- `slope`: the same for 100 to 3000 links, with the time a link takes and the exponent of the growth (1 is linear).
+
+`build` is what the engine reports for the network. `gone` is the time from the end of the traffic until the kernel
+has removed the last network namespace, which it does after the engine has let go of them. To see that the bench
+enters a user namespace of its own, lowers there how many network namespaces may be, and tries to make one more:
+the kernel counts a namespace until the end of its removal (net/core/net_namespace.c, cleanup_net).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from math import log
+from pathlib import Path
+from statistics import linear_regression, median
+from typing import Any
+
+import networkx as nx
+
+from nettrial.backends.find import engine
+from nettrial.design import scenario_of
+from nettrial.study import load
+
+REPEATS = 5
+DEGREE = 4
+SEED = 1
+SIZES = (33, 67, 133, 267, 533, 1000)
+"""Switches, for 100 to 3000 links."""
+RATE, QUEUE, MTU = "1 Gbit/s", "100 packets", "1500 B"
+MININET = Path(__file__).with_name("fabric_mininet.py")
+LIMIT = Path("/proc/sys/user/max_net_namespaces")
+CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds."""
+
+    build: float
+    checks: float
+    gone: float
+    whole: float
+    """From the request to its record."""
+
+
+def links(switches: int) -> list[tuple[str, str]]:
+    """The two nodes of every link."""
+    graph = nx.random_regular_graph(DEGREE, switches, SEED)
+    fabric = [(f"switch-{a + 1}", f"switch-{b + 1}") for a, b in graph.edges()]
+    return fabric + [(f"host-{number}", f"switch-{number}") for number in range(1, switches + 1)]
+
+
+def scenario(switches: int, flows: list[tuple[int, int]]) -> dict[str, Any]:
+    """The fabric as the engine takes it, with a ping between each of these pairs of hosts."""
+    used: dict[str, int] = {}
+
+    def end(node: str, address: int) -> dict[str, Any]:
+        number = used[node] = used.get(node, -1) + 1
+        octets = ".".join(str(address >> shift & 255) for shift in (24, 16, 8, 0))
+        return {"node": node, "interface": f"eth{number}", "mtu": MTU, "addresses": [f"{octets}/31"]}
+
+    def link(number: int, nodes: tuple[str, str]) -> dict[str, Any]:
+        first = (10 << 24) + 2 * number
+        ends = [end(node, first + place) for place, node in enumerate(nodes)]
+        return {"ends": ends, "rate": RATE, "queue": QUEUE}
+
+    def flow(source: int, target: int) -> dict[str, Any]:
+        traffic = {"kind": "tool", "tool": "ping", "duration": "1 s"}
+        ends = {"from": f"host-{source}", "to": f"host-{target}"}
+        return {"name": f"ping-{source}", **ends, "transport": "icmp", "ip": 4, "traffic": traffic}
+
+    # Stack, routing and measurement of a study of two hosts.
+    study = load("jumbo-ipv6")
+    small = scenario_of(study, {name: factor.levels[0] for name, factor in study.factors.items()})
+    document: dict[str, Any] = json.loads(small.model_dump_json(by_alias=True, exclude_none=True))
+    host = next(node for node in document["nodes"] if node["kind"] == "host")
+    numbers = range(1, switches + 1)
+    document["nodes"] = [{**host, "name": f"host-{number}"} for number in numbers]
+    document["nodes"] += [{"name": f"switch-{number}", "kind": "router"} for number in numbers]
+    document["links"] = [link(number, nodes) for number, nodes in enumerate(links(switches))]
+    document["workload"] = [flow(*pair) for pair in flows]
+    document["measurement"]["cpu"] = []
+    return document
+
+
+class Lab:
+    """An engine, in a user namespace that this process enters."""
+
+    def __init__(self) -> None:
+        enter_user_namespace()
+        self._limit = LIMIT.read_text()
+        command = [engine(), "lab"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._ask({"request": "preflight"})
+
+    def _ask(self, request: dict[str, Any]) -> str:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(request) + "\n")
+        self._process.stdin.flush()
+        return self._process.stdout.readline()
+
+    def run(self, document: dict[str, Any]) -> Times:
+        """Runs a trial whose pings must all be answered."""
+        LIMIT.write_text(self._limit)
+        begin = time.perf_counter()
+        said = self._ask({"request": "run", "trial": "bench", "scenario": document})
+        end = time.perf_counter()
+        # The engine's own namespace, and the one that is tried.
+        LIMIT.write_text("2")
+        while not _can_make_a_namespace():
+            time.sleep(0.001)
+        after = time.perf_counter() - end
+        answer = json.loads(said)
+        if answer["event"] != "record":
+            sys.exit(f"no record: {answer}")
+        record = answer["record"]
+        for flow in record["flows"]:
+            if flow["packets"]["received_pkts"] != flow["packets"]["sent_pkts"]:
+                sys.exit(f"{flow['name']} was not answered")
+        seconds = {name: nanoseconds / 1e9 for name, nanoseconds in record["phases"].items()}
+        build, checks, tear_down = (seconds[f"{name}_ns"] for name in ("network", "checks", "tear_down"))
+        return Times(build, checks, tear_down + after, end - begin)
+
+    def close(self) -> None:
+        """Ends it."""
+        self._process.communicate()
+
+
+def _can_make_a_namespace() -> bool:
+    child = os.fork()
+    if child == 0:
+        os._exit(LIBC.unshare(CLONE_NEWNET) != 0)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def enter_user_namespace() -> None:
+    """Makes this process root of a user namespace of its own."""
+    user, group = os.geteuid(), os.getegid()
+    if LIBC.unshare(CLONE_NEWUSER) != 0:
+        sys.exit(f"no user namespace here: {os.strerror(ctypes.get_errno())}")
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"0 {user} 1")
+    Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+
+
+def mininet(switches: int, rate: bool) -> tuple[float, float] | str:
+    """Seconds until Mininet's network is up, and until it is down; or why there are none."""
+    # In namespaces of its own: its bridges lie in the namespace it is started in.
+    script = 'mount -t sysfs sysfs /sys && exec /usr/bin/python3 "$0"'
+    command = ["unshare", "--net", "--mount", "sh", "-c", script, str(MININET)]
+    request = json.dumps({"links": links(switches), "rate": rate})
+    done = subprocess.run(command, input=request, capture_output=True, text=True, check=False)
+    with contextlib.suppress(ValueError):
+        up, down = json.loads(done.stdout.splitlines()[-1])
+        return up, down
+    return done.stderr.strip().splitlines()[-1]
+
+
+def beside() -> None:
+    """90 switches, beside Mininet in turn."""
+    switches = 90
+    peers: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
+    for rate in peers:
+        for _ in range(2):
+            found = mininet(switches, rate)
+            if isinstance(found, str):
+                print(f"Mininet: {found}")
+                break
+            peers[rate].append(found)
+    lab = Lab()
+    times = [lab.run(scenario(switches, [(1, switches)])) for _ in range(REPEATS)]
+    lab.close()
+    print(f"{'90 switches, 90 hosts, 270 links':44} {'build s':>8} {'gone s':>8}  wanted")
+    print(f"{'nettrial':44} {middle(times, 'build'):8.3f} {middle(times, 'gone'):8.3f}  <= 0.6, <= 0.3")
+    for rate, found in peers.items():
+        if found:
+            up, down = (median(column) for column in zip(*found, strict=True))
+            title = "Mininet" if rate else "Mininet, links without a rate"
+            print(f"{title:44} {up:8.3f} {down:8.3f}")
+
+
+def large() -> None:
+    """1000 switches, every host pinging the next."""
+    switches = 1000
+    lab = Lab()
+    pings = [(number, number % switches + 1) for number in range(1, switches + 1)]
+    times = lab.run(scenario(switches, pings))
+    lab.close()
+    print(
+        f"1000 switches, 1000 hosts, {3 * switches} links: built in {times.build:.2f} s, {len(pings)} pings"
+        f" checked and answered by {times.whole:.2f} s (wanted: <= 15), gone in {times.gone:.2f} s"
+    )
+
+
+def slope() -> None:
+    """The time against the number of links."""
+    print(f"{'links':>6} {'build s':>8} {'us/link':>8} {'gone s':>8} {'us/link':>8}")
+    found: list[tuple[int, float, float]] = []
+    lab = Lab()
+    for switches in SIZES:
+        times = [lab.run(scenario(switches, [(1, switches)])) for _ in range(3)]
+        count, build, gone = 3 * switches, middle(times, "build"), middle(times, "gone")
+        found.append((count, build, gone))
+        per_link = [seconds / count * 1e6 for seconds in (build, gone)]
+        print(f"{count:6} {build:8.3f} {per_link[0]:8.0f} {gone:8.3f} {per_link[1]:8.0f}", flush=True)
+    lab.close()
+    counts, *columns = zip(*found, strict=True)
+    for title, column in zip(("build", "gone"), columns, strict=True):
+        line = linear_regression(counts, column)
+        growth = linear_regression([log(count) for count in counts], [log(seconds) for seconds in column])
+        print(
+            f"{title}: {line.slope * 1e6:.0f} us a link, growing with links to the power of {growth.slope:.2f}"
+        )
+
+
+def middle(times: list[Times], name: str) -> float:
+    """The median of a column."""
+    return median(getattr(entry, name) for entry in times)
+
+
+def main() -> None:
+    """Runs the parts that are asked for."""
+    parts = {"beside": beside, "large": large, "slope": slope}
+    for name in sys.argv[1:] or parts:
+        # Each in a process of its own: Mininet must be started outside the user namespace.
+        child = os.fork()
+        if child == 0:
+            parts[name]()
+            sys.stdout.flush()
+            os._exit(0)
+        if os.waitpid(child, 0)[1] != 0:
+            sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

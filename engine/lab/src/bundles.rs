@@ -1,0 +1,199 @@
+//! What the bundles of segments that pass a node have in common.
+//!
+//! What a bundle occupies on the wire follows from its length if all its segments have headers of one known
+//! size and are cut for one path MTU (`wire`). The flows of a node say whether that is so.
+
+use crate::layout::Layout;
+use nettrial_scenario::{Directory, Flow, Node, NodeKind, Transport};
+use std::collections::HashMap;
+
+/// Bytes of a TCP header without options (RFC 9293 section 3.1).
+pub const TCP_HEADER_BYTES: u64 = 20;
+/// Bytes the timestamps option takes, padding included (RFC 7323 appendix A).
+const TIMESTAMPS_BYTES: u64 = 12;
+
+/// What all bundles that pass a node agree on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bundles {
+    headers: Common,
+    path_mtu: Common,
+}
+
+/// A number that several agree on, or not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Common {
+    #[default]
+    Unasked,
+    Agreed(u64),
+    Differing,
+}
+
+impl Common {
+    fn add(&mut self, number: Option<u64>) {
+        *self = match (*self, number) {
+            (Self::Unasked, Some(number)) => Self::Agreed(number),
+            (Self::Agreed(known), Some(number)) if known == number => Self::Agreed(known),
+            _ => Self::Differing,
+        };
+    }
+
+    fn number(self) -> Option<u64> {
+        if let Self::Agreed(number) = self { Some(number) } else { None }
+    }
+}
+
+impl Bundles {
+    /// Bytes of the IP and TCP headers of each packet of a bundle, if they are known and always as many.
+    pub fn headers(self) -> Option<u64> {
+        self.headers.number()
+    }
+
+    /// The path MTU of the host's flows, towards their other ends, if they all have the same.
+    pub fn path_mtu(self) -> Option<u64> {
+        self.path_mtu.number()
+    }
+}
+
+/// The bundles of every node.
+pub struct AllBundles<'a> {
+    hosts: HashMap<&'a str, Bundles>,
+    /// Any flow's may pass a router or a switch.
+    forwarders: Bundles,
+}
+
+impl<'a> AllBundles<'a> {
+    /// Those that the flows of a scenario make.
+    pub fn new(layout: &Layout<'a>) -> Self {
+        let mut all = Self { hosts: HashMap::new(), forwarders: Bundles::default() };
+        for flow in &layout.scenario.workload {
+            let headers = makes_bundles(flow).then(|| bundle_headers(&layout.directory, flow));
+            for (host, far) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {
+                let bundles = all.hosts.entry(host).or_default();
+                if let Some(headers) = headers {
+                    bundles.headers.add(headers);
+                }
+                if let Some(mtu) = layout.path_mtu(host, far, flow.ip) {
+                    bundles.path_mtu.add(Some(mtu));
+                }
+            }
+            if let Some(headers) = headers {
+                all.forwarders.headers.add(headers);
+            }
+        }
+        all
+    }
+
+    /// Those that pass `node`.
+    pub fn of(&self, node: &Node) -> Bundles {
+        match node.kind {
+            NodeKind::Host => self.hosts.get(node.name.as_str()).copied().unwrap_or_default(),
+            NodeKind::Router | NodeKind::Switch => self.forwarders,
+        }
+    }
+}
+
+/// Bytes of the IP and TCP headers of a full segment of `flow`, options included; `None` where they are
+/// not always as many: with MPTCP, whose options differ from segment to segment (RFC 8684 section 3.3).
+pub fn segment_headers(directory: &Directory, flow: &Flow) -> Option<u64> {
+    if flow.transport != Transport::Tcp {
+        return None;
+    }
+    let timestamps =
+        [&flow.from, &flow.to].iter().all(|host| directory.stack(host).is_some_and(|stack| stack.timestamps));
+    let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
+    Some(flow.ip.header_bytes() + TCP_HEADER_BYTES + options)
+}
+
+/// The header bytes of each packet of a bundle of `flow`, if all but the last are as large as the MTU
+/// allows and their headers are of one size.
+fn bundle_headers(directory: &Directory, flow: &Flow) -> Option<u64> {
+    match flow.transport {
+        Transport::Tcp if flow.socket.mss.is_some() => None,
+        Transport::Tcp => segment_headers(directory, flow),
+        // The sender chooses the size of UDP's; the options of MPTCP's differ.
+        _ => None,
+    }
+}
+
+/// Whether the kernel bundles packets of `flow`: of TCP always, of UDP if the flow asks for it.
+fn makes_bundles(flow: &Flow) -> bool {
+    match flow.transport {
+        Transport::Tcp | Transport::Mptcp => true,
+        Transport::Udp => flow.socket.udp_gso,
+        Transport::Icmp => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nettrial_scenario::Scenario;
+    use serde_json::{Value, json};
+
+    fn scenario(flows: &[Value], links: Value) -> Scenario {
+        let flow = |settings: &Value| {
+            let mut flow = json!({
+                "name": "a", "from": "x", "to": "y", "transport": "tcp", "ip": 6,
+                "traffic": {"kind": "transfer", "size": "1 MB"},
+            });
+            flow.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+            flow
+        };
+        let node = |name: &str| json!({"name": name, "kind": if name == "r" { "router" } else { "host" }});
+        let nodes = ["x", "y", "z", "r"].map(node);
+        serde_json::from_value(json!({
+            "format": 1,
+            "nodes": nodes,
+            "links": links,
+            "routing": {"policy": "shortest_path"},
+            "workload": flows.iter().map(flow).collect::<Vec<_>>(),
+            "measurement": {"interval": "10 ms", "queue_drops": "allowed"},
+        }))
+        .unwrap()
+    }
+
+    fn of(scenario: &Scenario, node: &str) -> Bundles {
+        let layout = Layout::new(scenario);
+        AllBundles::new(&layout).of(layout.directory.node(node).unwrap())
+    }
+
+    #[test]
+    fn headers_are_known_where_all_bundles_have_the_same() {
+        let headers = |flows: &[Value], node| of(&scenario(flows, json!([])), node).headers();
+        let (tcp, udp, icmp) = (json!({}), json!({"transport": "udp"}), json!({"transport": "icmp"}));
+        for node in ["r", "x", "y"] {
+            assert_eq!(headers(std::slice::from_ref(&tcp), node), Some(40 + 20));
+            assert_eq!(headers(&[tcp.clone(), udp.clone(), icmp.clone()], node), Some(40 + 20));
+            assert_eq!(headers(&[udp.clone(), icmp.clone()], node), None);
+            for other in [
+                json!({"ip": 4}),
+                json!({"transport": "mptcp"}),
+                json!({"socket": {"mss": "600 B"}}),
+                json!({"transport": "udp", "socket": {"udp_gso": true}}),
+            ] {
+                assert_eq!(headers(&[tcp.clone(), other.clone()], node), None, "{other}");
+                assert_eq!(headers(&[other.clone(), tcp.clone()], node), None, "{other}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_host_is_concerned_with_its_own_flows_alone() {
+        let scenario = scenario(&[json!({}), json!({"from": "z", "ip": 4})], json!([]));
+        let headers = ["x", "z", "y", "r"].map(|node| of(&scenario, node).headers());
+        assert_eq!(headers, [Some(60), Some(40), None, None]);
+    }
+
+    #[test]
+    fn a_path_mtu_is_known_where_all_flows_of_a_host_have_the_same() {
+        let end = |node: &str, interface: &str, mtu: &str, address: &str| json!({"node": node, "interface": interface, "mtu": mtu, "addresses": [address]});
+        let links = json!([
+            {"ends": [end("x", "eth0", "9000 B", "fd00::1/64"), end("r", "eth0", "9000 B", "fd00::2/64")]},
+            {"ends": [end("y", "eth0", "9000 B", "fd00:1::1/64"), end("r", "eth1", "9000 B", "fd00:1::2/64")]},
+            {"ends": [end("z", "eth0", "1500 B", "fd00:2::1/64"), end("r", "eth2", "1500 B", "fd00:2::2/64")]},
+        ]);
+        let scenario = scenario(&[json!({}), json!({"from": "z"})], links);
+        let found = ["x", "z", "y"].map(|node| of(&scenario, node).path_mtu());
+        assert_eq!(found, [Some(9000), Some(1500), None]);
+    }
+}

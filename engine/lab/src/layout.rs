@@ -1,0 +1,36 @@
+//! A scenario with what every part of a trial looks up in it.
+
+use anyhow::{Context, Result};
+use nettrial_routing::Paths;
+use nettrial_scenario::{Directory, IpVersion, Scenario};
+use std::net::IpAddr;
+
+/// A scenario, its nodes by name and its paths: made once, since making them takes as long as the scenario is
+/// large.
+pub struct Layout<'a> {
+    /// The scenario, which has passed its check.
+    pub scenario: &'a Scenario,
+    /// Its nodes by name.
+    pub directory: Directory<'a>,
+    /// Its paths.
+    pub paths: Paths<'a>,
+}
+
+impl<'a> Layout<'a> {
+    /// That of `scenario`, which has passed [`nettrial_scenario::check`].
+    pub fn new(scenario: &'a Scenario) -> Self {
+        Self { scenario, directory: Directory::new(scenario), paths: Paths::new(scenario) }
+    }
+
+    /// The first address of IP version `version` that `host` has: the one its flows use.
+    pub fn address(&self, host: &str, version: IpVersion) -> Result<IpAddr> {
+        let address = self.directory.addresses(host, version).next();
+        address.with_context(|| format!("{host} has no IPv{} address", u8::from(version)))
+    }
+
+    /// The MTU of the path that packets of a flow take `from` one host `to` another, bytes; `None` where there
+    /// is no path.
+    pub fn path_mtu(&self, from: &str, to: &str, version: IpVersion) -> Option<u64> {
+        self.paths.path_mtu(from, self.address(to, version).ok()?)
+    }
+}

@@ -1,0 +1,141 @@
+//! A node that has been built.
+
+use super::messages::{new_bridge, state_of, up, without_ipv6_address};
+use crate::namespace::{Home, Namespace};
+use crate::netlink::Netlink;
+use crate::procfs::Procfs;
+use crate::settings;
+use anyhow::{Context, Result, ensure};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkAttribute, LinkMessage, State};
+use nettrial_ethtool::Ethtool;
+use nettrial_scenario::{Node, NodeKind, Offloads};
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+/// How long the links of a node may take to have their carrier.
+const CARRIER_PATIENCE: Duration = Duration::from_secs(5);
+/// The index and name of a switch's bridge.
+const BRIDGE_INDEX: i32 = super::FIRST_INTERFACE - 1;
+const BRIDGE_NAME: &str = "bridge";
+const LOOPBACK_INDEX: i32 = 1;
+
+/// A node's namespace and a socket into it.
+pub struct BuiltNode {
+    /// The node's name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: Namespace,
+    pub(super) netlink: Netlink,
+    pub(super) interfaces: Vec<(String, i32)>,
+}
+
+impl BuiltNode {
+    /// Makes the namespace of `node`, with the node's settings and without interfaces.
+    pub(super) fn create(home: &Home, procfs: &mut Procfs, node: &Node) -> Result<Self> {
+        let procfs = procfs.next()?;
+        let inside = || {
+            settings::apply(procfs, node)?;
+            Netlink::open()
+        };
+        let (namespace, netlink) =
+            home.create(inside).with_context(|| format!("making node {:?}", node.name))?;
+        Ok(Self { name: node.name.clone(), namespace, netlink, interfaces: Vec::new() })
+    }
+
+    /// Name and index of each of its interfaces.
+    pub fn interfaces(&self) -> &[(String, i32)] {
+        &self.interfaces
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &String> {
+        self.interfaces.iter().map(|(name, _)| name)
+    }
+
+    pub(super) fn index_of(&self, interface: &str) -> Result<i32> {
+        let found = self.interfaces.iter().find(|(name, _)| name == interface);
+        Ok(found.with_context(|| format!("{} has no interface {interface}", self.name))?.1)
+    }
+
+    /// Sets the offloads of every interface.
+    pub(super) fn set_offloads(&self, home: &Home, offloads: Offloads) -> Result<()> {
+        home.visit(&self.namespace, || {
+            let ethtool = Ethtool::open()?;
+            self.names().try_for_each(|interface| ethtool.set(interface, offloads))
+        })
+    }
+
+    /// The offloads in force on every interface, by its name.
+    pub fn offloads(&self, home: &Home) -> Result<Vec<(&str, Offloads)>> {
+        home.visit(&self.namespace, || {
+            let ethtool = Ethtool::open()?;
+            self.names().map(|interface| Ok((interface.as_str(), ethtool.get(interface)?))).collect()
+        })
+    }
+
+    /// Joins the interfaces by a bridge, but for those with an index in `blocked`: these take part in nothing,
+    /// as ports that a spanning tree blocks.
+    pub(super) fn create_bridge(&mut self, blocked: &HashSet<u32>) -> Result<()> {
+        let Self { name, netlink, interfaces, .. } = self;
+        let message = new_bridge(BRIDGE_INDEX, BRIDGE_NAME);
+        netlink.create(RouteNetlinkMessage::NewLink(message), format!("making the bridge of {name}"))?;
+        for (interface, index) in interfaces {
+            let mut port = LinkMessage::default();
+            port.header.index = index.unsigned_abs();
+            if blocked.contains(&port.header.index) {
+                continue;
+            }
+            port.attributes = vec![LinkAttribute::Controller(BRIDGE_INDEX.unsigned_abs())];
+            netlink.change(
+                RouteNetlinkMessage::SetLink(port),
+                format!("joining {interface} to the bridge of {name}"),
+            )?;
+        }
+        netlink.change(
+            RouteNetlinkMessage::SetLink(up(BRIDGE_INDEX)),
+            format!("starting the bridge of {name}"),
+        )?;
+        netlink.flush()
+    }
+
+    /// Starts every interface. A switch's speak no IP of their own.
+    pub(super) fn bring_up(&mut self, kind: NodeKind) -> Result<()> {
+        let Self { name, netlink, interfaces, .. } = self;
+        netlink.change(
+            RouteNetlinkMessage::SetLink(up(LOOPBACK_INDEX)),
+            format!("starting the loopback interface of {name}"),
+        )?;
+        for (interface, index) in interfaces {
+            let mut message = up(*index);
+            if kind == NodeKind::Switch {
+                message.attributes.push(without_ipv6_address());
+            }
+            let purpose = format!("starting {interface} of {name}");
+            netlink.change(RouteNetlinkMessage::SetLink(message), purpose)?;
+        }
+        netlink.flush()
+    }
+
+    /// Waits until every interface is in the operational state "up" (RFC 2863): until then the kernel drops
+    /// what is sent over it.
+    ///
+    /// Each is asked for by itself. Since Linux 6.9 that makes the kernel do at once what it has put off about
+    /// its carrier, up to a second where many links come up together (net/core/link_watch.c,
+    /// linkwatch_sync_dev).
+    pub(super) fn await_carrier(&mut self) -> Result<()> {
+        let deadline = Instant::now() + CARRIER_PATIENCE;
+        for (interface, index) in &self.interfaces {
+            loop {
+                let answer = self.netlink.get(RouteNetlinkMessage::GetLink(state_of(*index)))?;
+                if let RouteNetlinkMessage::NewLink(message) = answer
+                    && message.attributes.contains(&LinkAttribute::OperState(State::Up))
+                {
+                    break;
+                }
+                ensure!(Instant::now() < deadline, "{interface} of {} has no carrier", self.name);
+                std::thread::sleep(Duration::from_micros(200));
+            }
+        }
+        Ok(())
+    }
+}
