@@ -119,7 +119,7 @@ def _source(study: Study, name: str, object: str) -> str:
     """Where a scenario's setting of that name comes from: a factor, the flow that is the object, or else a
     setting of the network or the measurement."""
     for factor, entry in study.factors.items():
-        if entry.sets.split(".")[-1] == name:
+        if name in [path.split(".")[-1] for path in entry.paths]:
             return study.where("factors", factor, "levels")
     steps = name.split(".")
     places: list[tuple[tuple[str | int, ...], Strict]] = [

@@ -73,7 +73,7 @@ def draw(study: Study, scenario: Scenario) -> Drawing:
     else:
         places = _spread(graph)
         width, height = _WIDTH, _HEIGHT
-    sets = {factor.sets for factor in study.factors.values()}
+    sets = {path for factor in study.factors.values() for path in factor.paths}
     texts = [_link(link, sets) for link in scenario.links]
     links = []
     drawn: Counter[frozenset[str]] = Counter()

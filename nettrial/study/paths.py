@@ -14,6 +14,7 @@ class NoSuchSetting(LookupError):
     def __init__(self, path: str, names: Sequence[str]) -> None:
         """`names` are those that could stand where the path goes wrong."""
         super().__init__(path)
+        self.path = path
         self.names = list(names)
 
 

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from nettrial.stacks import STACKS
 from nettrial.study.fields import Name, Strict, name_in, wrong
-from nettrial.study.flows import OTHERS, Member, members
+from nettrial.study.flows import EVERY, NEXT, OTHERS, WORDS, Member, members
 from nettrial.study.traffic import (
     Count,
     FileTransferSettings,
@@ -113,15 +113,17 @@ class FlowSettings(Strict):
     """The flow's name, unique in the study. The flows of a group are called NAME-1, NAME-2, … (`count`),
     NAME-HOST (several hosts in `from`), NAME-forward and NAME-reverse (`both_directions`)."""
     from_: Annotated[str | list[str], Field(alias="from")]
-    """The host that opens the connection and sends; a list of hosts; or `others`: every host but `to`."""
+    """The host that opens the connection and sends; a list of hosts; `others`: every host but `to`; or
+    `every`: every host, where `to` is `next`."""
     to: str
-    """The host that accepts it."""
+    """The host that accepts it; or `next`: of several hosts in `from` each sends to the one after it, the
+    last one to the first."""
     transport: Literal["tcp", "udp", "mptcp", "icmp"]
     """The protocol; only the tool `ping` speaks `icmp`."""
     start: Duration = "0 ns"
     """When the flow starts, after all are ready."""
-    count: Count = 1
-    """How many such flows from each host."""
+    count: Annotated[int, Field(ge=0)] = 1
+    """How many such flows from each host; with 0 there is none."""
     stagger: Duration = "0 ns"
     """From the start of one flow of the group to the start of the next."""
     both_directions: bool = False
@@ -205,21 +207,26 @@ class Settings(Strict):
     @model_validator(mode="after")
     def _flows_fit(self) -> Settings:
         names, hosts = ", ".join(self.hosts), "the hosts are under `hosts`"
-        if OTHERS in self.hosts:
-            raise wrong(("hosts", OTHERS), OTHERS, "another name", "in a flow's `from` it means the others")
+        for word in WORDS:
+            if word in self.hosts:
+                raise wrong(("hosts", word), word, "another name", "in a flow it stands for other hosts")
         taken: list[str] = []
         for number, flow in enumerate(self.workload):
             at = ("workload", number)
             if flow.flow in [other.flow for other in self.workload[:number]]:
                 raise wrong((*at, "flow"), flow.flow, "a name no other flow has")
             senders = [flow.from_] if isinstance(flow.from_, str) else flow.from_
+            word = EVERY if flow.to == NEXT else OTHERS
             for end, host in [*(("from", host) for host in senders), ("to", flow.to)]:
-                if host not in self.hosts and (end, host) != ("from", OTHERS):
-                    raise wrong((*at, end), host, names, hosts)
+                if host not in self.hosts and (end, host) not in (("from", word), ("to", NEXT)):
+                    hint = f"where `to` is {flow.to}, `from` may be {word}" if host in WORDS else hosts
+                    raise wrong((*at, end), host, names, hint)
+            if flow.to == NEXT and len(senders) < 2 and senders != [EVERY]:
+                raise wrong((*at, "to"), NEXT, names, "it takes several hosts in `from`, or every")
             if not senders or len(set(senders)) < len(senders):
                 raise wrong((*at, "from"), ", ".join(senders) or "none", "one host or more, each once")
             made = [member.name for member in members(flow, list(self.hosts))]
-            if not made:
+            if not made and flow.count:
                 raise wrong((*at, "from"), OTHERS, names, "there is no other host")
             for name in made:
                 if name in taken:
