@@ -160,6 +160,7 @@ INLINE void grow(struct tcp_sock *tp, u64 *fraction, s64 increase, u32 acked)
 struct walk {
     struct tcp_sock *own;
     struct sock *connection;
+    u64 head;
     struct list_head *next;
 };
 
@@ -168,13 +169,16 @@ struct walk {
 
 INLINE struct walk walk_from(struct tcp_sock *tp)
 {
-    struct walk walk = {tp, 0, 0};
+    struct walk walk = {tp, 0, 0, 0};
 
     if (tp->is_mptcp) {
         u64 context = (u64)inet_csk(tp)->icsk_ulp_data;
+        struct mptcp_sock *connection;
 
         walk.connection = KERNEL_CAST(struct mptcp_subflow_context, context)->conn;
-        walk.next = KERNEL_CAST(struct mptcp_sock, walk.connection)->conn_list.next;
+        connection = KERNEL_CAST(struct mptcp_sock, walk.connection);
+        walk.head = (u64)&connection->conn_list;
+        walk.next = connection->conn_list.next;
     }
     return walk;
 }
@@ -188,7 +192,7 @@ INLINE int walk_step(struct walk *walk, struct tcp_sock **tp)
     struct tcp_sock *found;
 
     *tp = 0;
-    if (!walk->next)
+    if (!walk->next || (u64)walk->next == walk->head)
         return 0;
     context = KERNEL_CAST(struct mptcp_subflow_context,
                           (u64)walk->next - __builtin_preserve_field_info(context->node, 0));
@@ -205,31 +209,39 @@ INLINE int walk_step(struct walk *walk, struct tcp_sock **tp)
     return 1;
 }
 
-INLINE void add_subflow(struct connection *connection, const struct tcp_sock *tp)
+/* Reads OLIA's run, bytes, from the private state of a socket that the same algorithm runs on. */
+typedef u64 (*run_of)(const struct tcp_sock *tp);
+
+INLINE void add_subflow(struct connection *connection, const struct tcp_sock *tp, u64 run_bytes)
 {
     u32 place = connection->count;
 
     if (place < SUBFLOWS_MAX && tp->snd_cwnd) {
         connection->subflows[place].window = tp->snd_cwnd;
         connection->subflows[place].rtt = tp->srtt_us;
+        connection->subflows[place].run_bytes = run_bytes;
         connection->count = place + 1;
     }
 }
 
 /* Fills a connection, all zeroes, with the socket's subflow first and its established siblings, and sets the
- * shares. Returns whether there are two subflows or more; the algorithms are Reno (Vegas) where there are not. */
-INLINE int gather(struct connection *connection, struct tcp_sock *tp)
+ * shares. `run` may be 0. Returns whether there are two subflows or more; where there are not, the algorithms are
+ * Reno (Vegas). */
+INLINE int gather(struct connection *connection, struct tcp_sock *tp, run_of run)
 {
     struct walk walk = walk_from(tp);
 
-    add_subflow(connection, tp);
+    add_subflow(connection, tp, run ? run(tp) : 0);
     for (int i = 0; i < WALK_MAX; i++) {
         struct tcp_sock *sibling;
 
         if (!walk_step(&walk, &sibling))
             break;
-        if (sibling)
-            add_subflow(connection, sibling);
+        if (sibling) {
+            int alike = (u64)inet_csk(sibling)->icsk_ca_ops == (u64)inet_csk(tp)->icsk_ca_ops;
+
+            add_subflow(connection, sibling, run && alike ? run(sibling) : 0);
+        }
     }
     if (connection->count < 2)
         return 0;

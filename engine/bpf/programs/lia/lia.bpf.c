@@ -19,7 +19,7 @@ PROGRAM(lia_cong_avoid) void lia_cong_avoid(u64 *arguments)
     struct connection connection = {};
 
     COUNT(cong_avoid);
-    if (!gather(&connection, tp)) {
+    if (!gather(&connection, tp, 0)) {
         tcp_reno_cong_avoid(sk, ack, acked);
         return;
     }
