@@ -110,7 +110,7 @@ struct window {
  * packets either way). No more is counted than the window holds, and the result is within `least` and `most`. */
 INLINE struct window grown(struct window window, s64 increase, u32 acked, u32 least, u32 most)
 {
-    s64 fraction = window.fraction + increase * (s64)smaller(acked, bounded_window(window.packets));
+    s64 fraction = (s64)window.fraction + increase * (s64)smaller(acked, bounded_window(window.packets));
     s64 packets = (s64)window.packets + (fraction >> INCREASE_BITS);
 
     window.fraction = fraction & (ONE_PACKET - 1);

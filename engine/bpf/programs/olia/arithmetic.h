@@ -2,17 +2,20 @@
 #pragma once
 #include "../coupling.h"
 
-/* Longer runs count as this one: a terabyte. */
-#define RUN_MAX ((1ull << 40) - 1)
-#define RATIO_BITS 24
-
-/* l / rtt^2 in units in which only a comparison means something: l * (shortest / rtt)^2, Q24 bytes. */
-INLINE u64 olia_quality(const struct subflow *subflow, u32 shortest)
+/* Whether l / rtt^2 is larger than the other's (1), the same (0), or smaller (-1), by multiplying crosswise into 96
+ * bits: exact. The runs fit 32 bits. */
+INLINE int olia_compare(u64 run, u64 rtt, u64 other_run, u64 other_rtt)
 {
-    u64 ratio = ((u64)shortest << RATIO_BITS) / larger(subflow->rtt, RTT_MIN);
-    u64 run = smaller(subflow->run_bytes, RUN_MAX);
+    u64 square = other_rtt * other_rtt, other_square = rtt * rtt;
+    u64 low = run * (u32)square, other_low = other_run * (u32)other_square;
+    u64 high = run * (square >> 32) + (low >> 32);
+    u64 other_high = other_run * (other_square >> 32) + (other_low >> 32);
 
-    return ((run * ratio) >> RATIO_BITS) * ratio;
+    if (high != other_high)
+        return high > other_high ? 1 : -1;
+    if ((u32)low != (u32)other_low)
+        return (u32)low > (u32)other_low ? 1 : -1;
+    return 0;
 }
 
 /* u^2 / w + alpha / w of the first subflow, with the sets
@@ -26,35 +29,43 @@ INLINE s64 olia_increase(const struct connection *connection)
     const struct subflow *own = &connection->subflows[0];
     u64 window = bounded_window(own->window);
     s64 increase = squared_share_per_packet(own->share, window);
-    u32 shortest = ~0u, widest = 0, at_widest = 0, best_below = 0;
-    u64 best = 0;
+    u64 widest = 0, at_widest = 0, best_below = 0;
+    u64 longest = 0, best_run = 0, best_rtt = ~0u;
+    int own_is_best = 0;
+    u32 excess;
 
     for (int i = 0; i < SUBFLOWS_MAX; i++) {
+        widest = larger(widest, connection->subflows[i].window);
+        longest = larger(longest, connection->subflows[i].run_bytes);
+    }
+    excess = excess_bits(longest);
+    for (int i = 0; i < SUBFLOWS_MAX; i++) {
         const struct subflow *subflow = &connection->subflows[i];
+        u64 run = subflow->run_bytes >> excess;
 
-        if (subflow->window) {
-            shortest = smaller(shortest, larger(subflow->rtt, RTT_MIN));
-            widest = larger(widest, subflow->window);
+        if (subflow->window && olia_compare(run, subflow->rtt, best_run, best_rtt) > 0) {
+            best_run = run;
+            best_rtt = subflow->rtt;
         }
     }
-    for (int i = 0; i < SUBFLOWS_MAX; i++)
-        if (connection->subflows[i].window)
-            best = larger(best, olia_quality(&connection->subflows[i], shortest));
     for (int i = 0; i < SUBFLOWS_MAX; i++) {
         const struct subflow *subflow = &connection->subflows[i];
 
         if (!subflow->window)
             continue;
-        if (subflow->window == widest)
+        if (subflow->window == widest) {
             at_widest++;
-        else if (olia_quality(subflow, shortest) == best)
+        } else if (!olia_compare(subflow->run_bytes >> excess, subflow->rtt, best_run, best_rtt)) {
             best_below++;
+            if (i == 0)
+                own_is_best = 1;
+        }
     }
     if (!best_below)
         return increase;
     if (own->window == widest)
         return increase - (s64)(ONE_PACKET / (window * connection->count * at_widest));
-    if (olia_quality(own, shortest) == best)
+    if (own_is_best)
         return increase + (s64)(ONE_PACKET / (window * connection->count * best_below));
     return increase;
 }
