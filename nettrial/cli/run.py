@@ -15,12 +15,12 @@ from nettrial.cli.session import run_trials
 from nettrial.design import Treatment, plan, scenario_of, treatments
 from nettrial.design.plan import in_words
 from nettrial.errors import BadInput, CannotRun, Fault, TrialsFailed
+from nettrial.fields import Strict
 from nettrial.registry import UnknownName
 from nettrial.scenario import Environment, Scenario
 from nettrial.store import Run
 from nettrial.store.directory import refuse_existing
 from nettrial.study import Study
-from nettrial.study.fields import Strict
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 and SIGINT's number, as shells have it."""

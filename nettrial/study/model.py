@@ -10,11 +10,11 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from nettrial.fields import Name, Strict, Wrong, as_text, as_value, in_short, name_in, wrong
 from nettrial.metrics import METRICS
 from nettrial.registry import near
 from nettrial.study.document import READING as READING_STUDY
 from nettrial.study.document import Document, read
-from nettrial.study.fields import Name, Strict, Wrong, as_text, as_value, name_in, wrong
 from nettrial.study.overrides import READING, apply
 from nettrial.study.paths import NoSuchSetting, setting, substitute
 from nettrial.study.settings import Settings
@@ -219,7 +219,7 @@ class Study(Settings):
             raise wrong(sets, path, ", ".join(error.names), near(path.split(".")[-1], error.names)) from None
         except ValidationError as error:
             found = Wrong.of(error)[0]
-            if found.unknown_field:
+            if found.unknown_field and found.place[-1] == path.split(".")[-1]:
                 raise wrong(sets, path, found.legal, found.hint) from None
             raise wrong(at, level, found.legal, found.hint) from None
         return as_text(setting(settings.model_dump(by_alias=True), path))
@@ -229,7 +229,7 @@ class Study(Settings):
         flows = [flow.flow for flow in self.workload]
         made = [member.name for flow in flows for member in self.members(flow)]
         named = list(dict.fromkeys([*flows, *made]))
-        legal = {"flow": named, "size": named, "host": list(self.hosts), "link": self.ends()}
+        legal = {"flow": named, "size": named, "host": self.host_names(), "link": self.ends()}
         for number, response in enumerate(self.responses):
             metric, at = METRICS[response.metric], ("responses", number)
             if response.name in [other.name for other in self.responses[:number]]:
@@ -241,7 +241,7 @@ class Study(Settings):
                     raise wrong((*at, "of"), response.of, "FLOW.BYTES", "such as sweep.11000")
             if of not in legal[metric.of]:
                 hint = f"{metric.name} is of a {kind}"
-                raise wrong((*at, "of"), response.of, ", ".join(legal[metric.of]), hint)
+                raise wrong((*at, "of"), response.of, in_short(legal[metric.of]), hint)
             if response.unit != metric.unit:
                 raise wrong((*at, "unit"), response.unit, metric.unit, f"the unit of {metric.name}")
         return self

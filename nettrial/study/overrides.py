@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nettrial.errors import BadInput
+from nettrial.fields import as_text, as_value
 from nettrial.registry import near
 from nettrial.study.document import Document
-from nettrial.study.fields import as_text, as_value
 from nettrial.study.paths import NoSuchSetting, substitute
 from nettrial.study.settings import Settings
 

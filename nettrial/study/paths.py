@@ -25,6 +25,8 @@ def substitute(settings: dict[str, Any], path: str, value: Any) -> tuple[str | i
     place: list[str | int] = []
     for step in steps:
         key = _key(parent, step, path)
+        if parent[key] is None:  # an absent part: the setting makes it
+            parent[key] = {}
         parent = parent[key]
         place.append(key)
     if not isinstance(parent, dict) or not steps:

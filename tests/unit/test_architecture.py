@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "nettrial"
 
-BASE = {"errors", "registry", "units", "scenario", "path_report"}
+BASE = {"errors", "registry", "fields", "units", "scenario", "path_report"}
 """Modules that every part may use. They use each other at most."""
 ALLOWED = {
     "stacks": BASE,

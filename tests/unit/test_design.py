@@ -105,7 +105,7 @@ def test_a_smaller_link_in_the_middle_and_silent_routers_reach_the_scenario():
 @pytest.mark.parametrize(
     ("overrides", "told"),
     [
-        ({"network.middle_mtu": "1500"}, r"network\.middle_mtu=1500: 1500 B"),
+        ({"network.links.fabric.mtu": "1500"}, r"network\.links\.fabric\.mtu=1500: 1500 B"),
         ({"network.topology": "pair", "network.icmp": "filtered"}, r"network\.icmp=filtered: filtered"),
     ],
 )
