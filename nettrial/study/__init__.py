@@ -3,7 +3,7 @@
 from nettrial.fields import Wrong
 from nettrial.study.catalogue import load, shipped
 from nettrial.study.model import Factor, Layout, Published, Response, Source, Study
-from nettrial.study.network import ImpairmentSettings, NetworkSettings
+from nettrial.study.network import ImpairmentSettings, NetworkSettings, RoutingSettings
 from nettrial.study.settings import FlowSettings, HostSettings, MeasurementSettings, Settings
 from nettrial.study.variates import imix
 
@@ -17,6 +17,7 @@ __all__ = [
     "NetworkSettings",
     "Published",
     "Response",
+    "RoutingSettings",
     "Settings",
     "Source",
     "Study",

@@ -61,6 +61,7 @@ impl Lab {
         problems.extend(preflight::scenario_problems(scenario));
         if problems.is_empty() {
             problems.extend(unreachable_flows(scenario));
+            problems.extend(preflight::routing::problems(scenario));
         }
         problems
     }

@@ -3,6 +3,7 @@
 mod counters;
 mod lines;
 mod messages;
+mod routes;
 
 use crate::checks::HostCounters;
 use crate::delay_line::Carried;
@@ -14,13 +15,14 @@ use crate::{delay_line, icmp_filter, mptcp, queue, settings};
 use anyhow::{Context, Result, ensure};
 pub use counters::{EndCounters, Refused};
 use lines::Lines;
-use messages::{new_address, new_bridge, new_route, without_ipv6_address};
+use messages::{new_address, new_bridge, without_ipv6_address};
 pub use messages::{up, veth};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage, State};
 use nettrial_ethtool::Ethtool;
-use nettrial_routing::{Paths, Route};
+use nettrial_routing::Paths;
 use nettrial_scenario::{End, Link, Node, NodeKind, Offloads, Scenario};
+pub use routes::{HASH_POLICIES, HASH_SEED};
 use std::collections::HashSet;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
@@ -91,14 +93,15 @@ impl Network {
     pub fn build(home: &Home, scenario: &Scenario, placement: Option<&Placement>) -> Result<Self> {
         let nodes = scenario.nodes.iter().map(|node| create_node(home, node)).collect::<Result<Vec<_>>>()?;
         let mut network = Self { nodes, lines: Lines::create(home, scenario)? };
-        network.create_links(scenario)?;
+        let paths = Paths::new(scenario);
+        network.create_links(scenario, &paths)?;
         network.bring_up(scenario)?;
         network.await_carrier()?;
         if let Some(lines) = &mut network.lines {
             lines.start(home, scenario, placement)?;
         }
         network.address(scenario)?;
-        network.route(&Paths::new(scenario).routes())?;
+        network.route(home, scenario, &paths.routes())?;
         for node in scenario.nodes.iter().filter(|node| node.filters_icmp) {
             icmp_filter::apply(&mut network.node_mut(&node.name)?.netlink, &node.name)?;
         }
@@ -126,14 +129,18 @@ impl Network {
         self.nodes.iter_mut().find(|node| node.name == name).with_context(|| format!("no node {name:?}"))
     }
 
-    fn create_links(&mut self, scenario: &Scenario) -> Result<()> {
+    fn create_links(&mut self, scenario: &Scenario, paths: &Paths) -> Result<()> {
         let mut netlink = Netlink::open()?;
         let mut indexes = FIRST_INTERFACE..;
         let mut next = || indexes.next().context("too many interfaces");
+        let mut blocked = HashSet::new();
         for (number, link) in scenario.links.iter().enumerate() {
             let [near, far] = &link.ends;
             let ends =
                 [self.new_end(scenario, link, near, next()?)?, self.new_end(scenario, link, far, next()?)?];
+            if paths.is_blocked(number) {
+                blocked.extend(ends.iter().map(|end| end.header.index));
+            }
             let object = format!("making link {} - {}", near.node, far.node);
             let pairs = match &mut self.lines {
                 Some(lines) if delay_line::is_needed(link) => {
@@ -152,7 +159,7 @@ impl Network {
             node.names().try_for_each(|interface| node.ethtool.set(interface, offloads))?;
         }
         for node in scenario.nodes.iter().filter(|node| node.kind == NodeKind::Switch) {
-            self.create_bridge(&node.name)?;
+            self.create_bridge(&node.name, &blocked)?;
         }
         Ok(())
     }
@@ -173,13 +180,18 @@ impl Network {
         Ok(message)
     }
 
-    fn create_bridge(&mut self, name: &str) -> Result<()> {
+    /// Joins the interfaces of the switch `name`, but for those with an index in `blocked`: these take part in
+    /// nothing, as ports that a spanning tree blocks.
+    fn create_bridge(&mut self, name: &str, blocked: &HashSet<u32>) -> Result<()> {
         let node = self.node_mut(name)?;
         let message = new_bridge(BRIDGE_INDEX, BRIDGE_NAME);
         node.netlink.create(RouteNetlinkMessage::NewLink(message), format!("making the bridge of {name}"))?;
         for (interface, index) in node.interfaces.clone() {
             let mut port = LinkMessage::default();
             port.header.index = u32::try_from(index)?;
+            if blocked.contains(&port.header.index) {
+                continue;
+            }
             port.attributes = vec![LinkAttribute::Controller(u32::try_from(BRIDGE_INDEX)?)];
             node.netlink.change(
                 RouteNetlinkMessage::SetLink(port),
@@ -232,17 +244,6 @@ impl Network {
                 node.netlink
                     .create(RouteNetlinkMessage::NewAddress(new_address(index, *address)?), purpose)?;
             }
-        }
-        self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
-    }
-
-    fn route(&mut self, routes: &[Route]) -> Result<()> {
-        for route in routes {
-            let node = self.node_mut(&route.node)?;
-            let message = new_route(node.index_of(&route.interface)?, route)?;
-            let purpose =
-                format!("giving {} a route to {} via {}", route.node, route.destination, route.gateway);
-            node.netlink.create(RouteNetlinkMessage::NewRoute(message), purpose)?;
         }
         self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
     }

@@ -33,6 +33,11 @@ pub fn write(name: &str, value: &str) -> Result<()> {
     fs::write(path(name), value).with_context(|| format!("setting {name} to {value:?}"))
 }
 
+/// Whether this kernel has the setting, in the calling thread's namespace.
+pub fn is_there(name: &str) -> bool {
+    fs::exists(path(name)).unwrap_or(false)
+}
+
 fn path(name: &str) -> String {
     format!("/proc/sys/{}", name.replace('.', "/"))
 }

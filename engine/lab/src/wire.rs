@@ -218,7 +218,7 @@ mod tests {
             format: 1,
             nodes: Vec::new(),
             links: Vec::new(),
-            routing: nettrial_scenario::RoutingPolicy::ShortestPath,
+            routing: nettrial_scenario::RoutingPolicy::ShortestPath {},
             workload: flows.iter().cloned().map(flow).collect(),
             measurement: serde_json::from_str(r#"{"interval": "10 ms", "queue_drops": "allowed"}"#).unwrap(),
         };

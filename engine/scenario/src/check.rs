@@ -3,7 +3,7 @@
 mod links;
 mod workload;
 
-use crate::{Duration, FORMAT, Measure, NodeKind, Scenario, Stack};
+use crate::{Duration, FORMAT, Measure, NodeKind, RoutingPolicy, Scenario, Stack};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -57,6 +57,10 @@ pub fn check(scenario: &Scenario) -> Vec<Problem> {
     }
     check_nodes(scenario, &mut problems);
     links::check(scenario, &mut problems);
+    if let RoutingPolicy::KShortestPaths { paths: 0 } = scenario.routing {
+        let hint = "a pair of addresses needs a path";
+        problems.push(Problem::new("paths", "the routing", 0, "1 or more", hint));
+    }
     workload::check(scenario, &mut problems);
     check_measurement(scenario, &mut problems);
     problems
