@@ -3,7 +3,9 @@
 use crate::name;
 use crate::program::{PROGRAMS, Program};
 use anyhow::{Context, Result, bail, ensure};
-use libbpf_rs::{ErrorKind, Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, PrintLevel, set_print};
+use libbpf_rs::{
+    ErrorKind, Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, PrintLevel, set_print,
+};
 use nettrial_scenario::Callbacks;
 use std::sync::Mutex;
 
@@ -61,7 +63,8 @@ impl Registered {
             map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY)?.context("the kernel has none")
         };
         let bytes = read().with_context(|| format!("reading the counters of {}", self.algorithm))?;
-        counters(&bytes).with_context(|| format!("the counters of {} are {} bytes", self.algorithm, bytes.len()))
+        counters(&bytes)
+            .with_context(|| format!("the counters of {} are {} bytes", self.algorithm, bytes.len()))
     }
 }
 
@@ -109,7 +112,8 @@ fn rename(object: &mut OpenObject, name: &str, kernel_name: &str) -> Result<()> 
     let value = map.initial_value_mut().with_context(|| format!("the map {name} has no value"))?;
     let old = padded(name)?;
     let at = value.windows(old.len()).position(|bytes| bytes == old);
-    let at = at.with_context(|| format!("the program of {name} has another name in its tcp_congestion_ops"))?;
+    let at =
+        at.with_context(|| format!("the program of {name} has another name in its tcp_congestion_ops"))?;
     value[at..at + old.len()].copy_from_slice(&padded(kernel_name)?);
     Ok(())
 }

@@ -48,7 +48,7 @@ pub fn missing(is_root: bool, jit_is_off: bool) -> Vec<Shortfall> {
             )
         }),
         (!is_there(MPTCP)).then(|| {
-            lacks("MPTCP", "this kernel does not have it", "a kernel with CONFIG_MPTCP, 6.2 or later")
+            lacks("MPTCP", "this kernel does not have it", "a kernel with CONFIG_MPTCP, Linux 6.4 or later")
         }),
     ]
     .into_iter()
