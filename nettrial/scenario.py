@@ -38,6 +38,45 @@ class Answer(RootModel[Literal["acknowledgment", "echo"]]):
     """
 
 
+class Callbacks(BaseModel):
+    """
+    How often the kernel called each function of a congestion control (struct tcp_congestion_ops,
+    include/net/tcp.h).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    cong_avoid: Annotated[int, Field(ge=0)]
+    """
+    For the window's growth by what was acknowledged.
+    """
+    coupled: Annotated[int, Field(ge=0)]
+    """
+    Calls, of those above, that saw two or more subflows of their connection.
+    """
+    init: Annotated[int, Field(ge=0)]
+    """
+    For a new connection or subflow.
+    """
+    pkts_acked: Annotated[int, Field(ge=0)]
+    """
+    With the round-trip time of an acknowledgment; 0 where the algorithm has no use for it.
+    """
+    release: Annotated[int, Field(ge=0)]
+    """
+    For one that ends.
+    """
+    ssthresh: Annotated[int, Field(ge=0)]
+    """
+    For the window after a loss.
+    """
+    undo_cwnd: Annotated[int, Field(ge=0)]
+    """
+    To take back a reduction that was for no loss.
+    """
+
+
 class Check(BaseModel):
     """
     Something verified around the traffic.
@@ -56,7 +95,7 @@ class Check(BaseModel):
     """
     name: str
     """
-    What was checked: `path_mtu`, `mss`, `congestion_control`, `clock`.
+    What was checked: `path_mtu`, `mss`, `congestion_control`, `congestion_control_ran`, `clock`.
     """
     object: str
     """
@@ -65,6 +104,24 @@ class Check(BaseModel):
     passed: bool
     """
     Whether they agree.
+    """
+
+
+class CongestionRecord(BaseModel):
+    """
+    A congestion control of nettrial's own in the kernel, over the traffic's time.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    callbacks: Callbacks
+    """
+    How often the kernel called it, on all hosts together.
+    """
+    name: str
+    """
+    Its name in the scenario.
     """
 
 
@@ -845,10 +902,65 @@ class PreflightRequest(BaseModel):
     request: Literal["preflight"] = "preflight"
 
 
-class RoutingPolicy(RootModel[Literal["shortest_path"]]):
-    root: Literal["shortest_path"] = "shortest_path"
+class ShortestPath(BaseModel):
     """
-    How a path is chosen.
+    The path of the fewest links; among equals, the one over the links named first.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    policy: Literal["shortest_path"] = "shortest_path"
+
+
+class Ecmp(BaseModel):
+    """
+    Each flow takes one of the paths with the fewest links (RFC 2992): every node chooses the next hop by
+    a hash of addresses, protocol and ports.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    policy: Literal["ecmp"] = "ecmp"
+    seed: Annotated[int | None, Field(ge=0)] = 0
+    """
+    What makes the hash of each node another.
+    """
+
+
+class KShortestPaths(BaseModel):
+    """
+    The i-th pair of addresses of two hosts that exchange a flow takes the i-th shortest path without a
+    loop (Yen 1971), there and back; where there are fewer paths, it starts over.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    paths: Annotated[int, Field(ge=0)]
+    """
+    How many paths are used at the most.
+    """
+    policy: Literal["k_shortest_paths"] = "k_shortest_paths"
+
+
+class SpanningTree(BaseModel):
+    """
+    The one path that is left where every router blocks what would close a loop, as switches do (IEEE
+    802.1D): a tree of the shortest paths from the router named first, each link at the same cost.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    policy: Literal["spanning_tree"] = "spanning_tree"
+
+
+class RoutingPolicy(RootModel[ShortestPath | Ecmp | KShortestPaths | SpanningTree]):
+    root: ShortestPath | Ecmp | KShortestPaths | SpanningTree
+    """
+    How a path is chosen. Switches forward frames along one spanning tree whatever the policy (IEEE 802.1D).
     """
 
 
@@ -1960,6 +2072,11 @@ class Record(BaseModel):
     checks: list[Check]
     """
     What was verified before and after the traffic.
+    """
+    congestion: list[CongestionRecord] | None = None
+    """
+    What each congestion control of nettrial's own that the scenario has was called for. Absent where it
+    has none.
     """
     ends: list[EndRecord]
     """
