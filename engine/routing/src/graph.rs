@@ -129,8 +129,7 @@ impl<'a> Graph<'a> {
                 for address in &self.ends[end].addresses {
                     let position = &mut positions[usize::from(address.address().is_ipv6())];
                     let network = address.network();
-                    self.places
-                        .insert(address.address(), Place { end, position: *position, network });
+                    self.places.insert(address.address(), Place { end, position: *position, network });
                     *position += 1;
                     let routers = self.routers.entry(network).or_default();
                     if self.scenario.nodes[node].kind == NodeKind::Router && routers.last() != Some(&node) {

@@ -23,7 +23,6 @@ mod yen;
 
 pub use ecmp::{FiveTuple, choose, node_seed};
 use graph::Graph;
-use ipnet::IpNet;
 use nettrial_scenario::{End, Flow, IpVersion, RoutingPolicy, Scenario};
 pub use routes::{NextHop, Route};
 use std::cell::RefCell;
@@ -83,7 +82,8 @@ impl<'a> Paths<'a> {
     /// itself, so that they vanish.
     pub fn known_mtu(&self, from: &str, address: IpAddr) -> Option<u64> {
         let nodes = &self.graph.scenario.nodes;
-        let is_told = |end: &&&End| end.node == from || !nodes[self.graph.index[end.node.as_str()]].filters_icmp;
+        let is_told =
+            |end: &&&End| end.node == from || !nodes[self.graph.index[end.node.as_str()]].filters_icmp;
         self.walk(from, address, usize::MAX)?.iter().filter(is_told).map(|end| end.mtu.0).min()
     }
 
@@ -100,7 +100,8 @@ impl<'a> Paths<'a> {
         let (destination, version) = (graph.owner[place.end], IpVersion::of(address));
         let sources: Vec<IpAddr> = graph.addresses(start, version).collect();
         let source = sources.get(place.position % sources.len().max(1)).copied();
-        let mut pinned = source.and_then(|source| self.pinned(source, address)).unwrap_or_default().into_iter();
+        let mut pinned =
+            source.and_then(|source| self.pinned(source, address)).unwrap_or_default().into_iter();
         let target = self.towards(place.network);
         let mut ends = Vec::new();
         let mut seen = vec![false; graph.hops.len()];

@@ -116,9 +116,8 @@ impl<'a> Tables<'_, 'a> {
     /// The destination of a host's entry for `target`, by interface `out` alone if one is given: everything,
     /// where all its next hops are interfaces of one router.
     fn covering(&self, host: usize, out: Option<usize>, target: &Target) -> IpNet {
-        let usable = |hop: &&Hop| {
-            hop.gateway(target.version).is_some() && out.is_none_or(|out| hop.out == out)
-        };
+        let usable =
+            |hop: &&Hop| hop.gateway(target.version).is_some() && out.is_none_or(|out| hop.out == out);
         let mut routers = self.paths.graph.hops[host].iter().filter(usable).map(|hop| hop.to);
         let first = routers.next();
         if !routers.all(|router| Some(router) == first) {

@@ -20,16 +20,14 @@ pub fn prune(graph: &mut Graph) {
         let distance = distances(graph, &[root], &vec![false; graph.hops.len()], |_| true);
         for &router in routers.iter().filter(|&&router| distance[router] != UNREACHABLE) {
             reached[router] = true;
-            let closer =
-                |hop: &&Hop| distance[hop.to].checked_add(hop.links) == Some(distance[router]);
+            let closer = |hop: &&Hop| distance[hop.to].checked_add(hop.links) == Some(distance[router]);
             let parent = graph.hops[router].iter().filter(closer).min_by_key(|hop| (hop.to, hop.into));
             parents.extend(parent.map(|hop| (hop.out, hop.into)));
         }
     }
     for router in routers {
-        let kept = |hop: &Hop| {
-            parents.contains(&(hop.out, hop.into)) || parents.contains(&(hop.into, hop.out))
-        };
+        let kept =
+            |hop: &Hop| parents.contains(&(hop.out, hop.into)) || parents.contains(&(hop.into, hop.out));
         graph.hops[router].retain(kept);
     }
 }

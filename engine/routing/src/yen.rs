@@ -118,8 +118,7 @@ fn distances_of(graph: &Graph, search: &Search, barred: &[bool]) -> Vec<u32> {
 fn descend(graph: &Graph, search: &Search, distance: &[u32], mut path: RouterPath) -> RouterPath {
     let mut at = path.hops.last().map_or(path.start, |hop| hop.to);
     let closer = |at: usize, hop: &&Hop| {
-        hop.gateway(search.version).is_some()
-            && distance[hop.to].checked_add(hop.links) == Some(distance[at])
+        hop.gateway(search.version).is_some() && distance[hop.to].checked_add(hop.links) == Some(distance[at])
     };
     while let Some(hop) = graph.hops[at].iter().find(|hop| closer(at, hop)) {
         path.add(*hop);

@@ -148,7 +148,11 @@ fn two_ways(routing: Value, flows: Vec<Value>) -> Scenario {
         [(a, 1), (b, 2)].map(|(node, last)| end(node, name, mtu, &[&format!("10.0.{network}.{last}/24")]))
     };
     scenario(
-        ["a", "b"].map(|name| node(name, "host")).into_iter().chain(["l", "u", "v", "r"].map(|name| node(name, "router"))).collect(),
+        ["a", "b"]
+            .map(|name| node(name, "host"))
+            .into_iter()
+            .chain(["l", "u", "v", "r"].map(|name| node(name, "router")))
+            .collect(),
         vec![
             mtu("a", "l", "al", 0, 9000),
             mtu("l", "u", "lu", 1, 9000),
@@ -203,8 +207,9 @@ fn routers_on_the_way_can_send_errors_back() {
 fn a_host_with_two_interfaces_answers_by_the_one_that_was_asked() {
     // a and b are joined by two separate routers; the second pair must not take the first's.
     let link = |a: &str, b: &str, network: u8| {
-        [(a, 1), (b, 2)]
-            .map(|(node, last)| end(node, &format!("e{network}"), 1500, &[&format!("fd00:{network}::{last}/64")]))
+        [(a, 1), (b, 2)].map(|(node, last)| {
+            end(node, &format!("e{network}"), 1500, &[&format!("fd00:{network}::{last}/64")])
+        })
     };
     let scenario = scenario(
         vec![node("a", "host"), node("b", "host"), node("r", "router"), node("s", "router")],
@@ -232,7 +237,8 @@ fn a_host_with_two_interfaces_answers_by_the_one_that_was_asked() {
 #[test]
 fn two_links_between_two_hosts_carry_a_pair_each() {
     let link = |name: &str, network: u8| {
-        [("a", 1), ("b", 2)].map(|(node, last)| end(node, name, 1500, &[&format!("10.0.{network}.{last}/24")]))
+        [("a", 1), ("b", 2)]
+            .map(|(node, last)| end(node, name, 1500, &[&format!("10.0.{network}.{last}/24")]))
     };
     let scenario = scenario(
         vec![node("a", "host"), node("b", "host")],
@@ -242,7 +248,9 @@ fn two_links_between_two_hosts_carry_a_pair_each() {
     );
     let paths = Paths::new(&scenario);
     let tables = tables(&scenario, &paths);
-    for (interface, (source, destination)) in ["e0", "e1"].into_iter().zip(paths.pairs("a", "b", IpVersion::V4)) {
+    for (interface, (source, destination)) in
+        ["e0", "e1"].into_iter().zip(paths.pairs("a", "b", IpVersion::V4))
+    {
         assert_eq!(tables.ways("a", source, destination), [[(interface, "b")]]);
         assert_eq!(paths.path("a", destination).unwrap()[0].interface, interface);
         let route =

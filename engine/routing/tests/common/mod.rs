@@ -114,22 +114,20 @@ pub fn fabric(edges: &Edges, kind: &str, interfaces: usize, routing: Value) -> S
     let name = |prefix: &str, number: usize| format!("{prefix}{number}");
     let mut nodes: Vec<Value> = (0..edges.nodes).map(|number| node(&name("h", number), "host")).collect();
     nodes.extend((0..edges.nodes).map(|number| node(&name("d", number), kind)));
-    let host_links = (0..edges.nodes).flat_map(|number| {
-        std::iter::repeat_n((name("h", number), name("d", number)), interfaces)
-    });
+    let host_links = (0..edges.nodes)
+        .flat_map(|number| std::iter::repeat_n((name("h", number), name("d", number)), interfaces));
     let others = edges.edges.iter().map(|&(a, b)| (name("d", a), name("d", b)));
     let links = host_links.chain(others).enumerate().map(|(number, ends)| {
         // Switches make one network of it all.
-        let [a, b, network] = if kind == "switch" {
-            [number + 1, 0, 0]
-        } else {
-            [1, 2, number]
-        };
+        let [a, b, network] = if kind == "switch" { [number + 1, 0, 0] } else { [1, 2, number] };
         let ends = [(&ends.0, a), (&ends.1, b)].map(|(name, last)| {
             let (old, new) = if kind == "switch" {
                 (format!("10.0.0.{last}/16"), format!("fd00::{last:x}/64"))
             } else {
-                (format!("10.{}.{}.{last}/24", network / 250, network % 250), format!("fd00:{network:x}::{last}/64"))
+                (
+                    format!("10.{}.{}.{last}/24", network / 250, network % 250),
+                    format!("fd00:{network:x}::{last}/64"),
+                )
             };
             let speaks = kind != "switch" || name.starts_with('h');
             let addresses: Vec<&str> = if speaks { vec![&old, &new] } else { vec![] };
@@ -160,9 +158,9 @@ impl<'a> Tables<'a> {
             let routes = self.routes.iter().filter(own).filter(|route| route.source == wanted);
             routes.max_by_key(|route| route.destination.prefix_len())
         };
-        let connected = self.ends(node).find(|end| {
-            end.addresses.iter().any(|address| address.network().contains(&destination))
-        });
+        let connected = self
+            .ends(node)
+            .find(|end| end.addresses.iter().any(|address| address.network().contains(&destination)));
         let network = |interface: &str| -> Option<IpNet> {
             let end = self.ends(node).find(|end| end.interface == interface)?;
             Some(end.addresses.iter().find(|address| address.0.contains(&destination))?.network())
@@ -211,7 +209,10 @@ impl<'a> Tables<'a> {
             let next = self.next(at, source, destination);
             assert!(!next.is_empty(), "{at} knows no way to {destination} for {source}");
             for (interface, node) in next {
-                assert!(node != from && way.iter().all(|(_, seen)| *seen != node), "a loop at {node}: {way:?}");
+                assert!(
+                    node != from && way.iter().all(|(_, seen)| *seen != node),
+                    "a loop at {node}: {way:?}"
+                );
                 let mut longer = way.clone();
                 longer.push((interface, node));
                 open.push(longer);
