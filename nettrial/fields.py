@@ -55,7 +55,7 @@ class Wrong:
             elif entry["type"] == "union_tag_invalid":
                 value = repr(context["tag"])
             elif not legal:
-                legal = entry["msg"].removeprefix("Input should be ")
+                legal = entry["msg"].removeprefix("Input should be ").partition(", unable")[0]
             place = (*entry["loc"], *context.get("at", ()))
             found.append(cls(place, value, legal, context.get("hint", "")))
         return found

@@ -24,8 +24,9 @@ def _studies() -> tuple[list[str], Rows]:
 
 
 def _topologies() -> tuple[list[str], Rows]:
-    return ["topology", "title", "hosts"], [
-        [name, TOPOLOGIES[name].title, TOPOLOGIES[name].hosts] for name in TOPOLOGIES
+    return ["topology", "title", "hosts", "parameters"], [
+        [name, shape.title, shape.hosts, ", ".join(shape.settable())]
+        for name, shape in ((name, TOPOLOGIES[name]) for name in TOPOLOGIES)
     ]
 
 

@@ -88,7 +88,7 @@ class LinkKinds(Strict):
 
 
 class NetworkSettings(Strict):
-    """The network; rate, delay, queue, impairment and MTU are those of every link, unless `links` says other."""
+    """The network; rate, delay, queue, impairment and MTU are those of every link, unless `links` differs."""
 
     topology: Annotated[str, name_in(TOPOLOGIES)]
     """The shape: a name in `nettrial list topologies`."""
@@ -177,7 +177,8 @@ class NetworkSettings(Strict):
         inside = (self.topology,) if found.place and found.place[0] in own else ()
         legal, hint = found.legal, found.hint
         if found.unknown_field:
-            legal = legal or f"none with the topology {self.topology}"
+            if not TOPOLOGIES[self.topology].settable():
+                legal = f"none with the topology {self.topology}"
             hint = hint or f"it is no parameter of the topology {self.topology}"
         return wrong(("parameters", *inside, *found.place), found.value, legal, hint)
 

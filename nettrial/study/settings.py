@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from nettrial.fields import Name, Strict, in_short, name_in, wrong
 from nettrial.stacks import STACKS
 from nettrial.study.flows import EVERY, NEXT, OTHERS, Member, members
-from nettrial.study.network import LinkSettings, NetworkSettings
+from nettrial.study.network import NetworkSettings
 from nettrial.study.traffic import (
     Count,
     FileTransferSettings,
@@ -106,8 +106,8 @@ class Settings(Strict):
     network: NetworkSettings
     """The network."""
     hosts: Annotated[dict[Name, HostSettings], Field(min_length=1)]
-    """The hosts by name, in the order the topology joins them. Where it makes its hosts: one entry `every` for
-    all of them, beside which single ones may have entries of their own."""
+    """The hosts by name, in the order the topology joins them. Where it makes its hosts: one entry `every`
+    for all of them, beside which single ones may have entries of their own."""
     workload: Annotated[list[FlowSettings], Field(min_length=1)]
     """The flows."""
     measurement: MeasurementSettings

@@ -58,7 +58,5 @@ def build(parameters: FatTree, _: Sequence[str] = ()) -> nx.MultiGraph:
 
 TOPOLOGIES.add(
     "fat-tree",
-    Topology(
-        "Three layers of switches with k ports", build, FatTree, forwarding=("routers", "bridges")
-    ),
+    Topology("Three layers of switches with k ports", build, FatTree, forwarding=("routers", "bridges")),
 )

@@ -21,8 +21,8 @@ class File(WithHosts):
     """The parameters of `file`. Where no node of the graph is a host, each is given some."""
 
     path: str
-    """The file: GraphML, or node-link JSON; relative to the folder of the study file. A node may have a `kind`:
-    host, router or switch."""
+    """The file: GraphML, or node-link JSON; relative to the folder of the study file. A node may have a
+    `kind`: host, router or switch."""
     graph: GraphData | None = None
     """What the file holds: put here when the study is read. A run does not look at the file again."""
 

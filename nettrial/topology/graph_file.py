@@ -87,7 +87,7 @@ def _refuse_traps(data: bytes) -> None:
         nonlocal depth
         depth -= 1
 
-    def entity(*_: object) -> None:
+    def entity(*_: object) -> int:
         raise GraphError("the XML declares entities", "GraphML without a document type of its own")
 
     parser.StartElementHandler = begin
@@ -156,7 +156,9 @@ def _checked(source: str, graph: nx.Graph) -> GraphData:
     ):
         if count > most:
             raise GraphError(f"{count} {what}", f"up to {most} {what}")
-    nodes = tuple((_name(node), _kind(node, data.get("kind", "device"))) for node, data in graph.nodes.items())
+    nodes = tuple(
+        (_name(node), _kind(node, data.get("kind", "device"))) for node, data in graph.nodes.items()
+    )
     if len(nodes) < 2:
         raise GraphError(f"{len(nodes)} nodes", "2 nodes or more")
     for one, other, data in graph.edges(data=True):

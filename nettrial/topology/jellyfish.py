@@ -37,10 +37,14 @@ class Jellyfish(WithHosts):
     def _fits(self) -> Jellyfish:
         initial = self.initial_switches or self.switches
         if initial > self.switches:
-            raise wrong(("initial_switches",), str(initial), f"up to {self.switches}, the switches in the end")
+            raise wrong(
+                ("initial_switches",), str(initial), f"up to {self.switches}, the switches in the end"
+            )
         if self.degree >= min(self.ports, initial):
             legal = f"below {min(self.ports, initial)}"
-            hint = "a switch needs a port for hosts" if self.ports <= initial else "a switch has no more others"
+            hint = (
+                "a switch needs a port for hosts" if self.ports <= initial else "a switch has no more others"
+            )
             raise wrong(("degree",), str(self.degree), legal, hint)
         self.check_hosts(self.switches, self.ports - self.degree)
         return self

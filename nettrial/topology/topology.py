@@ -20,6 +20,9 @@ KINDS: dict[Forwarding, str] = {"routers": "router", "bridges": "switch"}
 DEVICE = "device"
 """The kind of a node that is a router or a switch, whichever is asked for."""
 
+KEPT = "graph"
+"""A parameter that nobody sets: what was read from a file."""
+
 MOST_SWITCHES = 2000
 MOST_HOSTS = 10_000
 MOST_INTERFACES = 8
@@ -70,7 +73,9 @@ class WithHosts(WithInterfaces):
         needed = -(-count // switches) * self.interfaces_per_host
         if needed > ports:
             name = "hosts" if self.hosts is not None else "hosts_per_switch"
-            asked = f"{count} hosts with {self.interfaces_per_host} interfaces on {switches} switches"
+            asked = f"{count} hosts on {switches} switches"
+            if self.interfaces_per_host > 1:
+                asked += f" with {self.interfaces_per_host} interfaces each"
             legal = f"up to {ports} links to hosts on a switch"
             raise wrong((name,), asked, legal, f"they need {needed}: the rest of its ports is taken")
 
@@ -105,6 +110,11 @@ class Topology:
             return "makes them"
         fewest, most = self.joins
         return f"{fewest}" if most == fewest else f"{fewest} or more"
+
+    def settable(self) -> list[str]:
+        """The names of the parameters that a user may set, its own before those of its hosts."""
+        own = [name for name in self.parameters.model_fields if name in self.parameters.__annotations__]
+        return [name for name in dict.fromkeys([*own, *self.parameters.model_fields]) if name != KEPT]
 
     def graph(
         self,

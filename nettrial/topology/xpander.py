@@ -32,7 +32,9 @@ class Xpander(WithHosts):
     @model_validator(mode="after")
     def _fits(self) -> Xpander:
         if self.degree >= self.ports:
-            raise wrong(("degree",), str(self.degree), f"below {self.ports}", "a switch needs a port for hosts")
+            raise wrong(
+                ("degree",), str(self.degree), f"below {self.ports}", "a switch needs a port for hosts"
+            )
         if self.switches % (self.degree + 1):
             below = self.switches - self.switches % (self.degree + 1)
             near = " or ".join(str(count) for count in (below, below + self.degree + 1) if count)

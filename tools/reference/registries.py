@@ -10,6 +10,7 @@ from nettrial.metrics import METRICS
 from nettrial.stacks import STACKS
 from nettrial.topology import TOPOLOGIES
 from reference.markdown import one_line, page, table
+from reference.study_file import rows_of
 
 
 def pages() -> dict[str, str]:
@@ -71,8 +72,33 @@ def _topologies() -> str:
     rows = []
     for name in TOPOLOGIES:
         shape = TOPOLOGIES[name]
-        rows.append((f"`{name}`", shape.title, shape.hosts, ", ".join(shape.devices) or "none"))
-    return page("Topologies", table(["topology", "title", "hosts", "other nodes"], rows))
+        devices = ", ".join(shape.devices) or ("none" if shape.joins else "as many as its parameters say")
+        parts = (
+            f"[`{name}`](#{name})",
+            shape.title,
+            shape.hosts,
+            devices,
+            " or ".join(shape.forwarding) or "none",
+        )
+        rows.append(parts)
+    parts = [
+        "A topology joins the hosts that a study names under `hosts`, in that order, or makes its hosts "
+        "itself: `host-1`, `host-2`, …. Then `hosts` in the study has one entry `every`, and may have others "
+        "for single hosts. Parameters stand under `network.parameters`. `nettrial draw` shows a topology.",
+        table(["topology", "title", "hosts", "other nodes", "forwarding"], rows),
+    ]
+    for name in TOPOLOGIES:
+        shape = TOPOLOGIES[name]
+        if shape.settable():
+            described = {row[0].strip("`"): row for row in rows_of(shape.parameters, {})}
+            parts.append(f"## {name}\n\n{one_line(shape.parameters.__doc__)}")
+            parts.append(
+                table(
+                    ["parameter", "value", "default", "meaning"],
+                    [described[name] for name in shape.settable()],
+                )
+            )
+    return page("Topologies", *parts)
 
 
 def _backends() -> str:
