@@ -13,7 +13,7 @@
 #define PROGRAM(name) SEC("struct_ops/" #name)
 
 /* The kernel lends these programs functions that it gives under the GPL only. */
-char license[] SEC("license") = "Dual MIT/GPL";
+char allowed_by[] SEC("license") = "Dual MIT/GPL";
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

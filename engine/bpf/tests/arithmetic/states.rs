@@ -4,15 +4,12 @@ use proptest::prelude::*;
 
 use crate::library::{Connection, SUBFLOWS_MAX, Subflow};
 
-/// The longest round trip for which the stated rounding holds: 8 s, in eighths of a microsecond.
-pub const RTT_MAX: u32 = 1 << 26;
-
 /// Whole numbers from 1 to 2^`bits` - 1, each magnitude as likely.
 fn magnitudes(bits: u32) -> impl Strategy<Value = u64> {
     (0..bits).prop_flat_map(|bit| (1u64 << bit)..(2u64 << bit))
 }
 
-/// A subflow of any window, round trip up to `RTT_MAX`, and run.
+/// A subflow of any window, round trip up to 8 s, for which the stated rounding holds, and run.
 fn subflow() -> impl Strategy<Value = Subflow> {
     (magnitudes(20), magnitudes(26).prop_map(|rtt| rtt.max(16)), magnitudes(32)).prop_map(
         |(window, rtt, run_bytes)| Subflow { window: window as u32, rtt: rtt as u32, share: 0, run_bytes },
