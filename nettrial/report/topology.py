@@ -160,5 +160,6 @@ def _impairment(impairment: Impairment | None, sets: set[str]) -> list[str]:
 def _detail(node: Node, sets: set[str]) -> str:
     if node.stack is None:
         return "" if node.name == node.kind.root else node.kind.root
-    stack = "factor" if f"hosts.{node.name}.stack" in sets else node.stack.name
+    is_factor = {f"hosts.{node.name}.{setting}" for setting in ("stack", "congestion_control")} & sets
+    stack = "factor" if is_factor else node.stack.name
     return f"{node.kind.root}, stack: {stack}"

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from nettrial.congestion import CONTROLS
 from nettrial.stacks import STACKS
 from nettrial.study.fields import Name, Strict, name_in, wrong
 from nettrial.study.flows import OTHERS, Member, members
@@ -86,6 +87,8 @@ class HostSettings(Strict):
 
     stack: Annotated[str, name_in(STACKS)]
     """The stack profile: a name in `nettrial list stacks`."""
+    congestion_control: Annotated[str, name_in(CONTROLS)] | None = None
+    """Its congestion control, a name in `nettrial list congestion`; the stack's where absent."""
 
 
 class SocketSettings(Strict):

@@ -12,10 +12,11 @@ PACKAGE = ROOT / "nettrial"
 BASE = {"errors", "registry", "units", "scenario", "path_report"}
 """Modules that every part may use. They use each other at most."""
 ALLOWED = {
-    "stacks": BASE,
+    "congestion": BASE,
+    "stacks": BASE | {"congestion"},
     "metrics": BASE,
     "topology": BASE,
-    "study": BASE | {"stacks", "metrics", "topology"},
+    "study": BASE | {"congestion", "stacks", "metrics", "topology"},
     "design": BASE | {"stacks", "topology", "study"},
     "backends": BASE,
     "store": BASE | {"study", "design"},
