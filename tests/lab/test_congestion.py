@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nettrial.backends import Backend
+from nettrial.backends import Backend, find
 from nettrial.congestion import CONTROLS
 from nettrial.design import traffic_seconds
 from nettrial.scenario import Link, Record, Scenario
@@ -224,6 +224,28 @@ def test_two_engines_have_one_each(
         assert isinstance(record, Record), record
         assert checks(record)["congestion_control_ran"]
         assert record.flows[0].congestion_control == "lia"
+
+
+def test_engines_that_have_the_same_process_number_have_one_each(
+    paths: Callable[..., Scenario],
+    start: Callable[[Scenario], Running],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    contained = tmp_path / "engine"  # each is process 1 of a container
+    contained.write_text(
+        f'#!/bin/sh\nexec unshare --pid --fork --kill-child --mount-proc "{find.engine()}" "$@"\n'
+    )
+    contained.chmod(0o755)
+    monkeypatch.setenv(find.VARIABLE, str(contained))
+    before = set(REGISTERED.read_text().split())
+    both = [start(paths("balia", 4, 2)) for _ in range(2)]
+    first, second = f"nt_balia_{base36(1)}", f"nt_balia_{base36(1 + 2**22)}"
+    assert wait_for(lambda: {first, second} <= set(REGISTERED.read_text().split()) - before)
+    for one in both:
+        record = one.end()
+        assert isinstance(record, Record), record
+        assert checks(record)["congestion_control_ran"]
 
 
 @pytest.fixture

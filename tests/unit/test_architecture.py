@@ -112,3 +112,7 @@ def test_the_door_knows_nothing_of_what_is_behind_it():
 
 def test_iperf3s_protocol_needs_no_agent():
     assert workspace_dependencies(crates()["nettrial-iperf3"]) == {"nettrial-scenario", "nettrial-door"}
+
+
+def test_programs_for_the_kernel_need_no_network_of_the_labs():
+    assert workspace_dependencies(crates()["nettrial-bpf"]) == {"nettrial-scenario"}
