@@ -111,7 +111,7 @@ def _report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run
 
 @app.command("list")
 def _list(what: Annotated[str, typer.Argument(metavar="WHAT", help=", ".join(listing.LISTS) + ".")]) -> None:
-    """List what there is: studies, topologies, metrics, stacks or backends."""
+    """List what there is: studies, topologies, metrics, stacks, congestion controls or backends."""
     listing.show(what)
 
 

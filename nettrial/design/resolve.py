@@ -13,7 +13,7 @@ from nettrial.design.workload import workload
 from nettrial.errors import BadInput
 from nettrial.scenario import Scenario
 from nettrial.stacks import STACKS
-from nettrial.study import ImpairmentSettings, RoutingSettings, Settings, Study, Wrong
+from nettrial.study import HostSettings, ImpairmentSettings, RoutingSettings, Settings, Study, Wrong
 from nettrial.topology import Interface, interfaces
 
 FORMAT = 1
@@ -57,11 +57,18 @@ def _node(settings: Settings, name: str, kind: str) -> scenario.Node:
         {
             "name": name,
             "kind": kind,
-            "stack": STACKS[host.stack].stack if host else None,
+            "stack": _stack(host) if host else None,
             "offloads": settings.network.offloads.model_dump(),
             "filters_icmp": kind == "router" and settings.network.icmp == "filtered",
         }
     )
+
+
+def _stack(host: HostSettings) -> scenario.Stack:
+    """The host's stack profile, with its own congestion control where it has one."""
+    profile = STACKS[host.stack].stack
+    chosen = host.congestion_control or profile.congestion_control
+    return profile.model_copy(update={"congestion_control": chosen})
 
 
 def _links(settings: Settings, graph: nx.MultiGraph, block: int) -> list[scenario.Link]:

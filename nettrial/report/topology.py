@@ -79,6 +79,7 @@ def _impairment(impairment: Impairment | None, factors: set[str]) -> list[str]:
 def _detail(node: Node, sets: set[str]) -> str:
     if node.stack is None:
         return "" if node.name == node.kind.root else node.kind.root
-    if {f"hosts.{node.name}.stack", "hosts.every.stack"} & sets:
+    hosts, settings = (node.name, "every"), ("stack", "congestion_control")
+    if {f"hosts.{host}.{setting}" for host in hosts for setting in settings} & sets:
         return "stack: factor"
     return node.stack.name

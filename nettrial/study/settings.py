@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import networkx as nx
 from pydantic import Field, model_validator
 
+from nettrial.congestion import CONTROLS
 from nettrial.fields import Name, Strict, in_short, name_in, wrong
 from nettrial.stacks import STACKS
 from nettrial.study.flows import EVERY, NEXT, OTHERS, Member, members
@@ -29,6 +30,8 @@ class HostSettings(Strict):
 
     stack: Annotated[str, name_in(STACKS)]
     """The stack profile: a name in `nettrial list stacks`."""
+    congestion_control: Annotated[str, name_in(CONTROLS)] | None = None
+    """Its congestion control, a name in `nettrial list congestion`; the stack's where absent."""
 
 
 class SocketSettings(Strict):

@@ -23,6 +23,7 @@ def failed(record: Record) -> list[Check]:
     [
         ("linux-cubic", "linux-cubic", "cubic", 8928, "timestamps, sack, window_scaling"),
         ("linux-bbr", "linux-cubic", "bbr", 8928, "timestamps, sack, window_scaling"),
+        ("linux-reno", "linux-cubic", "reno", 8928, "timestamps, sack, window_scaling"),
         ("classic", "linux-cubic", "reno", 8940, ""),
         ("linux-cubic", "classic", "cubic", 8940, ""),
     ],

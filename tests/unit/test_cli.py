@@ -27,7 +27,7 @@ def test_help(nettrial, golden, command):
     golden(f"help-{command}".removesuffix("-"), done.stdout)
 
 
-@pytest.mark.parametrize("what", ["studies", "topologies", "metrics", "stacks", "backends"])
+@pytest.mark.parametrize("what", ["studies", "topologies", "metrics", "stacks", "congestion", "backends"])
 def test_list(nettrial, golden, what):
     done = nettrial("list", what)
     assert (done.returncode, done.stderr) == (0, "")

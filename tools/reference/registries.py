@@ -6,6 +6,7 @@ from typing import Any
 
 from nettrial import study
 from nettrial.backends import BACKENDS
+from nettrial.congestion import CONTROLS
 from nettrial.metrics import METRICS
 from nettrial.stacks import STACKS
 from nettrial.topology import TOPOLOGIES
@@ -18,6 +19,7 @@ def pages() -> dict[str, str]:
     return {
         "metrics.md": _metrics(),
         "stacks.md": _stacks(),
+        "congestion-controls.md": _congestion(),
         "topologies.md": _topologies(),
         "backends.md": _backends(),
         "studies.md": _studies(),
@@ -58,6 +60,24 @@ def _stacks() -> str:
             table(["setting", "value"], [(f"`{key}`", _value(value)) for key, value in settings.items()])
         )
     return page("Stacks", *parts)
+
+
+def _congestion() -> str:
+    def rows(own: bool) -> list[tuple[str, ...]]:
+        chosen = ((name, CONTROLS[name]) for name in CONTROLS if CONTROLS[name].own == own)
+        return [(f"`{name}`", control.title, control.needs, control.source) for name, control in chosen]
+
+    columns = ["congestion control", "title", "needs", "source"]
+    return page(
+        "Congestion controls",
+        "A host has the one of its stack, or of its `congestion_control`. `nettrial list congestion` says "
+        "which are there on a machine.",
+        "## nettrial's own\n\nProgrammed after their documents, and loaded into the running kernel (BPF) for "
+        "as long as a run needs them. They are for MPTCP, whose subflows they couple; plain TCP has one.",
+        table(columns, rows(own=True)),
+        "## The kernel's",
+        table(columns, rows(own=False)),
+    )
 
 
 def _value(value: Any) -> str:

@@ -92,7 +92,7 @@ fn load(program: &Program, kernel_name: &str) -> Result<Object> {
     take_said();
     // libelf wants its file at an even address.
     let object = program.object.to_vec();
-    let mut open = ObjectBuilder::default().open_memory(&object).map_err(told)?;
+    let mut open = ObjectBuilder::default().name(program.name)?.open_memory(&object).map_err(told)?;
     rename(&mut open, program.name, kernel_name)?;
     open.load().map_err(told).with_context(|| format!("loading the program of {}", program.name))
 }

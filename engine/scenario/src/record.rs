@@ -428,7 +428,7 @@ pub struct Callbacks {
     pub undo_cwnd: u64,
     /// For a new connection or subflow.
     pub init: u64,
-    /// For one that ends.
+    /// For one that ends; most end after the traffic, and are not counted.
     pub release: u64,
     /// Calls, of those above, that saw two or more subflows of their connection.
     pub coupled: u64,
