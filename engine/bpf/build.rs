@@ -23,7 +23,11 @@ fn main() {
         let folder = entry.expect("a folder can be read").path();
         let name = folder.file_name().expect("an entry has a name").to_string_lossy().into_owned();
         if folder.is_dir() {
-            compile(FOR_THE_KERNEL, &folder.join(format!("{name}.bpf.c")), &target.join(format!("{name}.bpf.o")));
+            compile(
+                FOR_THE_KERNEL,
+                &folder.join(format!("{name}.bpf.c")),
+                &target.join(format!("{name}.bpf.o")),
+            );
         }
     }
     println!("cargo::rerun-if-changed=tests/arithmetic.c");
@@ -37,7 +41,9 @@ fn compile(how: &[&str], source: &Path, object: &Path) {
     clang.args(how).args(["-Wall", "-c", "-o"]).arg(object).arg(source);
     match clang.status() {
         Ok(status) if status.success() => {}
-        Ok(status) => fail(&format!("clang could not compile {} ({status}); its messages are above", source.display())),
+        Ok(status) => {
+            fail(&format!("clang could not compile {} ({status}); its messages are above", source.display()))
+        }
         Err(error) => fail(&format!(
             "clang is needed to compile {}, and can't be started: {error}\n\
              install it, on Debian or Ubuntu by `apt-get install clang`; tools/setup.sh does it, too",

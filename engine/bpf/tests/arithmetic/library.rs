@@ -73,7 +73,13 @@ unsafe extern "C" {
     safe fn test_olia_increase(connection: &mut Connection) -> i64;
     safe fn test_balia_increase(connection: &mut Connection) -> u64;
     safe fn test_balia_window_after_loss(connection: &mut Connection) -> u32;
-    safe fn test_wvegas_round(state: &mut Vegas, now: Windows, rtt_us: u32, share: u64, limited: i32) -> Windows;
+    safe fn test_wvegas_round(
+        state: &mut Vegas,
+        now: Windows,
+        rtt_us: u32,
+        share: u64,
+        limited: i32,
+    ) -> Windows;
     safe fn test_grown(window: Window, increase: i64, acked: u32, least: u32, most: u32) -> Window;
 }
 
@@ -104,7 +110,13 @@ pub fn balia_window_after_loss(mut connection: Connection) -> u32 {
 }
 
 /// The state and the windows after a round trip; `share` of 1.
-pub fn wvegas_round(mut state: Vegas, now: Windows, rtt_us: u32, share: f64, limited: bool) -> (Vegas, Windows) {
+pub fn wvegas_round(
+    mut state: Vegas,
+    now: Windows,
+    rtt_us: u32,
+    share: f64,
+    limited: bool,
+) -> (Vegas, Windows) {
     let share = (share * SHARE_ONE as f64) as u64;
     let windows = test_wvegas_round(&mut state, now, rtt_us, share, limited.into());
     (state, windows)

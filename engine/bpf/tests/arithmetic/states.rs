@@ -11,8 +11,9 @@ fn magnitudes(bits: u32) -> impl Strategy<Value = u64> {
 
 /// A subflow of any window, round trip up to 8 s, for which the stated rounding holds, and run.
 fn subflow() -> impl Strategy<Value = Subflow> {
-    (magnitudes(20), magnitudes(26).prop_map(|rtt| rtt.max(16)), magnitudes(32))
-        .prop_map(|(window, rtt, run_bytes)| Subflow { window: window as u32, rtt: rtt as u32, share: 0, run_bytes })
+    (magnitudes(20), magnitudes(26).prop_map(|rtt| rtt.max(16)), magnitudes(32)).prop_map(
+        |(window, rtt, run_bytes)| Subflow { window: window as u32, rtt: rtt as u32, share: 0, run_bytes },
+    )
 }
 
 /// A subflow of few values, so that several of a connection are the same in some respect.
@@ -34,8 +35,12 @@ pub fn connections() -> impl Strategy<Value = Connection> {
 
 /// Connections of any bits, such as a race with the kernel may show.
 pub fn wild_connections() -> impl Strategy<Value = Connection> {
-    let subflow = (any::<u32>(), any::<u32>(), any::<u64>())
-        .prop_map(|(window, rtt, run_bytes)| Subflow { window, rtt, share: 0, run_bytes });
+    let subflow = (any::<u32>(), any::<u32>(), any::<u64>()).prop_map(|(window, rtt, run_bytes)| Subflow {
+        window,
+        rtt,
+        share: 0,
+        run_bytes,
+    });
     (1..=u32::MAX, prop::collection::vec(subflow, 1..=SUBFLOWS_MAX)).prop_map(|(window, mut subflows)| {
         subflows[0].window = window;
         Connection::of(&subflows)

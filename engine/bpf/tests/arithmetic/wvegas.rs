@@ -16,7 +16,8 @@ fn model(state: Vegas, now: Windows, rtt_us: u32, share: f64) -> (Vegas, f64) {
     if diff >= f64::from(state.alpha) {
         next.alpha = (10.0 * share).floor().max(2.0) as u32;
     }
-    window += f64::from((diff < f64::from(next.alpha)) as u8) - f64::from((diff > f64::from(next.alpha)) as u8);
+    window +=
+        f64::from((diff < f64::from(next.alpha)) as u8) - f64::from((diff > f64::from(next.alpha)) as u8);
     let queueing = rtt_us - state.base_rtt_us;
     next.least_queueing_us = match state.least_queueing_us {
         0 => queueing,
