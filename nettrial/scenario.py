@@ -38,6 +38,45 @@ class Answer(RootModel[Literal["acknowledgment", "echo"]]):
     """
 
 
+class Callbacks(BaseModel):
+    """
+    How often the kernel called each function of a congestion control (struct tcp_congestion_ops,
+    include/net/tcp.h).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    cong_avoid: Annotated[int, Field(ge=0)]
+    """
+    For the window's growth by what was acknowledged.
+    """
+    coupled: Annotated[int, Field(ge=0)]
+    """
+    Calls, of those above, that saw two or more subflows of their connection.
+    """
+    init: Annotated[int, Field(ge=0)]
+    """
+    For a new connection or subflow.
+    """
+    pkts_acked: Annotated[int, Field(ge=0)]
+    """
+    With the round-trip time of an acknowledgment; 0 where the algorithm has no use for it.
+    """
+    release: Annotated[int, Field(ge=0)]
+    """
+    For one that ends.
+    """
+    ssthresh: Annotated[int, Field(ge=0)]
+    """
+    For the window after a loss.
+    """
+    undo_cwnd: Annotated[int, Field(ge=0)]
+    """
+    To take back a reduction that was for no loss.
+    """
+
+
 class Check(BaseModel):
     """
     Something verified around the traffic.
@@ -56,7 +95,7 @@ class Check(BaseModel):
     """
     name: str
     """
-    What was checked: `path_mtu`, `mss`, `congestion_control`, `clock`.
+    What was checked: `path_mtu`, `mss`, `congestion_control`, `congestion_control_ran`, `clock`.
     """
     object: str
     """
@@ -65,6 +104,24 @@ class Check(BaseModel):
     passed: bool
     """
     Whether they agree.
+    """
+
+
+class CongestionRecord(BaseModel):
+    """
+    A congestion control of nettrial's own in the kernel, over the traffic's time.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    callbacks: Callbacks
+    """
+    How often the kernel called it, on all hosts together.
+    """
+    name: str
+    """
+    Its name in the scenario.
     """
 
 
@@ -2015,6 +2072,11 @@ class Record(BaseModel):
     checks: list[Check]
     """
     What was verified before and after the traffic.
+    """
+    congestion: list[CongestionRecord] | None = None
+    """
+    What each congestion control of nettrial's own that the scenario has was called for. Absent where it
+    has none.
     """
     ends: list[EndRecord]
     """

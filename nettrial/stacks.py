@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from nettrial.congestion import CONTROLS
 from nettrial.registry import Registry
 from nettrial.scenario import Buffer, Size, Stack
 
@@ -67,6 +68,24 @@ STACKS.add(
         stack=_linux("linux-bbr", "bbr"),
     ),
 )
+STACKS.add(
+    "linux-reno",
+    Profile(
+        title="Linux's defaults, with Reno",
+        source=f"{SYSCTL}: tcp_rmem (6 MiB at most, as before 6.16), tcp_wmem; RFC 5681",
+        stack=_linux("linux-reno", "reno"),
+    ),
+)
+for _coupled in ("lia", "olia", "balia", "wvegas"):
+    _control = CONTROLS[_coupled]
+    STACKS.add(
+        f"linux-{_coupled}",
+        Profile(
+            title=f"Linux's defaults, with {_control.title}",
+            source=f"{SYSCTL}: tcp_rmem (6 MiB at most, as before 6.16), tcp_wmem; {_control.source}",
+            stack=_linux(f"linux-{_coupled}", _coupled),
+        ),
+    )
 STACKS.add(
     "classic",
     Profile(

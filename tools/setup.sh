@@ -30,7 +30,7 @@ if ! command -v apt-get >/dev/null; then
 fi
 
 missing=()
-for package in ca-certificates clang gcc libc6-dev make iproute2 util-linux; do
+for package in ca-certificates clang gcc libc6-dev libelf-dev make iproute2 pkg-config util-linux zlib1g-dev; do
   dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
 done
 [ "${#missing[@]}" = 0 ] || install "${missing[@]}"

@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 import nettrial
-from nettrial.cli import doctor, listing, path, run, serve, show
+from nettrial.cli import doctor, draw, listing, path, run, serve, show
 from nettrial.cli.design import DesignOptions
 
 app = typer.Typer(
@@ -111,8 +111,34 @@ def _report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run
 
 @app.command("list")
 def _list(what: Annotated[str, typer.Argument(metavar="WHAT", help=", ".join(listing.LISTS) + ".")]) -> None:
-    """List what there is: studies, topologies, metrics, stacks or backends."""
+    """List what there is: studies, topologies, metrics, stacks, congestion controls or backends."""
     listing.show(what)
+
+
+@app.command("draw")
+def _draw(
+    topology: Annotated[
+        str, typer.Argument(metavar="TOPOLOGY", help="A name in `nettrial list topologies`.")
+    ],
+    set: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A parameter of the topology. May be given more than once."
+        ),
+    ] = None,
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="FILE", help="A picture (.svg, .png), or a page with picture and facts (.html)."
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the facts as one JSON document.")] = False,
+) -> None:
+    """Draw a topology and say what it is like: path lengths, diameter, bisection, spectral gap.
+
+    A topology that joins a study's hosts is drawn with four, or as many as it takes.
+    """
+    draw.draw(topology, set or (), out, json)
 
 
 @app.command("doctor")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from nettrial import study
 from nettrial.backends import BACKENDS
 from nettrial.cli.console import print_table
+from nettrial.congestion import CONTROLS, Control
 from nettrial.errors import BadInput
 from nettrial.metrics import METRICS
 from nettrial.registry import Registry, UnknownName
@@ -24,8 +25,9 @@ def _studies() -> tuple[list[str], Rows]:
 
 
 def _topologies() -> tuple[list[str], Rows]:
-    return ["topology", "title", "hosts"], [
-        [name, TOPOLOGIES[name].title, TOPOLOGIES[name].hosts] for name in TOPOLOGIES
+    return ["topology", "title", "hosts", "parameters"], [
+        [name, shape.title, shape.hosts, ", ".join(shape.settable())]
+        for name, shape in ((name, TOPOLOGIES[name]) for name in TOPOLOGIES)
     ]
 
 
@@ -40,6 +42,25 @@ def _stacks() -> tuple[list[str], Rows]:
     return ["stack", "title", "source"], [[name, STACKS[name].title, STACKS[name].source] for name in STACKS]
 
 
+def _congestion() -> tuple[list[str], Rows]:
+    with BACKENDS["lab"].start() as backend:
+        here = backend.preflight().environment.congestion_controls
+
+    def is_here(name: str, control: Control) -> str:
+        return "yes" if name in here else "no" if control.own else "not loaded"
+
+    return ["congestion control", "title", "needs", "here", "source"], [
+        [
+            name,
+            CONTROLS[name].title,
+            CONTROLS[name].needs,
+            is_here(name, CONTROLS[name]),
+            CONTROLS[name].source,
+        ]
+        for name in CONTROLS
+    ]
+
+
 def _backends() -> tuple[list[str], Rows]:
     return ["backend", "title"], [[name, BACKENDS[name].title] for name in BACKENDS]
 
@@ -51,11 +72,12 @@ LISTS.add("studies", _studies)
 LISTS.add("topologies", _topologies)
 LISTS.add("metrics", _metrics)
 LISTS.add("stacks", _stacks)
+LISTS.add("congestion", _congestion)
 LISTS.add("backends", _backends)
 
 
 def show(what: str) -> None:
-    """Prints the list of that name; raises BadInput."""
+    """Prints the list of that name; raises BadInput, and CannotRun where no engine can be asked."""
     try:
         columns, rows = LISTS[what]()
     except UnknownName as unknown:

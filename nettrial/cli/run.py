@@ -15,12 +15,12 @@ from nettrial.cli.session import run_trials
 from nettrial.design import Treatment, plan, scenario_of, treatments
 from nettrial.design.plan import in_words
 from nettrial.errors import BadInput, CannotRun, Fault, TrialsFailed
+from nettrial.fields import Strict
 from nettrial.registry import UnknownName
 from nettrial.scenario import Environment, Scenario
 from nettrial.store import Run
 from nettrial.store.directory import refuse_existing
 from nettrial.study import Study
-from nettrial.study.fields import Strict
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 and SIGINT's number, as shells have it."""
@@ -119,7 +119,7 @@ def _source(study: Study, name: str, object: str) -> str:
     """Where a scenario's setting of that name comes from: a factor, the flow that is the object, or else a
     setting of the network or the measurement."""
     for factor, entry in study.factors.items():
-        if entry.sets.split(".")[-1] == name:
+        if name in [path.split(".")[-1] for path in entry.paths]:
             return study.where("factors", factor, "levels")
     steps = name.split(".")
     places: list[tuple[tuple[str | int, ...], Strict]] = [

@@ -29,7 +29,7 @@ def show(name: str, options: DesignOptions) -> None:
     print_table(
         ["factor", "sets", "levels", "baseline"],
         [
-            [factor_name, factor.sets, ", ".join(factor.levels), factor.baseline or ""]
+            [factor_name, ", ".join(factor.paths), ", ".join(factor.levels), factor.baseline or ""]
             for factor_name, factor in study.factors.items()
         ],
     )

@@ -13,8 +13,8 @@ from nettrial.design.workload import workload
 from nettrial.errors import BadInput
 from nettrial.scenario import Scenario
 from nettrial.stacks import STACKS
-from nettrial.study import ImpairmentSettings, RoutingSettings, Settings, Study, Wrong
-from nettrial.topology import TOPOLOGIES, Interface, interfaces
+from nettrial.study import HostSettings, ImpairmentSettings, RoutingSettings, Settings, Study, Wrong
+from nettrial.topology import Interface, interfaces
 
 FORMAT = 1
 """The version of the scenario document: the engine's `FORMAT`."""
@@ -31,7 +31,7 @@ def scenario_of(study: Study, treatment: Mapping[str, str], block: int = 1) -> S
         place = ".".join(map(str, found.place))
         object = f"{study.study}, treatment {in_words(treatment)}: {place}"
         raise BadInput("planning the trials", object, found.value, found.legal, found.hint) from None
-    graph = TOPOLOGIES[settings.network.topology].join(list(settings.hosts))
+    graph = settings.graph(block)
     return Scenario(
         format=FORMAT,
         nodes=[_node(settings, name, kind) for name, kind in graph.nodes(data="kind")],
@@ -52,46 +52,57 @@ def _routing(routing: RoutingSettings, block: int) -> scenario.RoutingPolicy:
 
 
 def _node(settings: Settings, name: str, kind: str) -> scenario.Node:
-    host = settings.hosts.get(name)
+    host = settings.host(name) if kind == "host" else None
     return scenario.Node.model_validate(
         {
             "name": name,
             "kind": kind,
-            "stack": STACKS[host.stack].stack if host else None,
+            "stack": _stack(host) if host else None,
             "offloads": settings.network.offloads.model_dump(),
             "filters_icmp": kind == "router" and settings.network.icmp == "filtered",
         }
     )
 
 
-def _links(settings: Settings, graph: nx.Graph, block: int) -> list[scenario.Link]:
+def _stack(host: HostSettings) -> scenario.Stack:
+    """The host's stack profile, with its own congestion control where it has one."""
+    profile = STACKS[host.stack].stack
+    chosen = host.congestion_control or profile.congestion_control
+    return profile.model_copy(update={"congestion_control": chosen})
+
+
+def _links(settings: Settings, graph: nx.MultiGraph, block: int) -> list[scenario.Link]:
     network = settings.network
-    impairment = scenario.Impairment.model_validate(network.impairment.model_dump())
+    hosts = {node for node, kind in graph.nodes(data="kind") if kind == "host"}
+    of_hosts, of_fabric = network.link("host"), network.link("fabric")
     pairs = interfaces(graph, network.ip)
-
-    def end(interface: Interface, mtu: str) -> scenario.End:
-        return scenario.End(
-            node=interface.node,
-            interface=interface.name,
-            mtu=scenario.Size(mtu),
-            addresses=[scenario.InterfaceAddress(interface.address)] if interface.address else [],
-        )
-
-    def mtu(pair: tuple[Interface, Interface]) -> str:
-        is_middle = not any(interface.node in settings.hosts for interface in pair)
-        return network.middle_mtu or network.mtu if is_middle else network.mtu
-
-    return [
-        scenario.Link(
-            ends=[end(interface, mtu(pair)) for interface in pair],
-            rate=scenario.Rate(network.rate) if network.rate else None,
-            delay=scenario.Duration(network.delay),
-            queue=scenario.QueueLimit(network.queue) if network.queue else None,
-            impairment=impairment.model_copy(
-                update={"seed": network.impairment.seed + (block - 1) * len(pairs) + number}
+    made = []
+    for number, pair in enumerate(pairs):
+        own = of_hosts if any(interface.node in hosts for interface in pair) else of_fabric
+        made.append(
+            scenario.Link(
+                ends=[_end(interface, own.mtu or network.mtu) for interface in pair],
+                rate=scenario.Rate(own.rate) if own.rate else None,
+                delay=scenario.Duration(own.delay or network.delay),
+                queue=scenario.QueueLimit(own.queue) if own.queue else None,
+                impairment=_impairment(own.impairment, (block - 1) * len(pairs) + number),
             )
-            if network.impairment != ImpairmentSettings(seed=network.impairment.seed)
-            else None,
         )
-        for number, pair in enumerate(pairs)
-    ]
+    return made
+
+
+def _end(interface: Interface, mtu: str) -> scenario.End:
+    return scenario.End(
+        node=interface.node,
+        interface=interface.name,
+        mtu=scenario.Size(mtu),
+        addresses=[scenario.InterfaceAddress(interface.address)] if interface.address else [],
+    )
+
+
+def _impairment(settings: ImpairmentSettings | None, draw: int) -> scenario.Impairment | None:
+    """What a link does to frames, if anything; `draw` tells its random numbers from those of other links and
+    blocks."""
+    if settings is None or settings == ImpairmentSettings(seed=settings.seed):
+        return None
+    return scenario.Impairment.model_validate({**settings.model_dump(), "seed": settings.seed + draw})

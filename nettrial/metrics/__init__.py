@@ -3,7 +3,7 @@ definition and source. A metric that could not be measured is absent, with the r
 number."""
 
 from nettrial.metrics import rates  # isort: skip  # the order of these is that of the lists
-from nettrial.metrics import delay, loss, transport, hosts, links  # isort: skip
+from nettrial.metrics import groups, delay, loss, transport, hosts, links  # isort: skip
 from nettrial.metrics.metric import METRICS, Metric
 
-__all__ = ["METRICS", "Metric", "delay", "hosts", "links", "loss", "rates", "transport"]
+__all__ = ["METRICS", "Metric", "delay", "groups", "hosts", "links", "loss", "rates", "transport"]

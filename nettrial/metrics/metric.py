@@ -12,8 +12,8 @@ from nettrial.registry import Registry
 from nettrial.scenario import Distribution, EndRecord, FlowRecord, HostRecord, Record, SizeRecord
 
 Better = Literal["higher", "lower"]
-Kind = Literal["flow", "size", "host", "link"]
-"""What a metric is of; a size is one of a sweep's, FLOW.BYTES."""
+Kind = Literal["flow", "group", "size", "host", "link"]
+"""What a metric is of; a group is of flows, a size is one of a sweep's, FLOW.BYTES."""
 Combination = Literal["sum", "mean", "maximum", "minimum", "none"]
 COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
     "sum": sum,
@@ -26,7 +26,7 @@ COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of one flow, host or link end in one trial."""
+    """A figure of one flow, group of flows, host or link end in one trial."""
 
     name: str
     unit: str
@@ -38,15 +38,22 @@ class Metric:
     group: Combination
     """How the figures of several flows combine; `none` where they don't, as with percentiles."""
     read: Callable[[Record, str], float | str]
-    """The figure of the flow, host or link end of that name, in `unit`; or why it is absent."""
+    """The figure of the flow, host or link end of that name, in `unit`; or why it is absent. Of a metric of
+    a group: what its index takes of one of the flows."""
+    index: Callable[[Sequence[float]], float | str] | None = None
+    """Of a metric of a group: its figure from those of the flows, or why there is none."""
 
     def combined(self, record: Record, names: Sequence[str]) -> float | str:
         """The figure of several flows in one, or why it is absent; of one flow its own. All of them must
         have it: part of a group says nothing of the whole."""
         found = [self.read(record, name) for name in names]
         values = [value for value in found if not isinstance(value, str)]
-        if len(found) == 1 or len(values) < len(found):
-            return next((why for why in found if isinstance(why, str)), found[0])
+        if len(values) < len(found):
+            return next(why for why in found if isinstance(why, str))
+        if self.index is not None:
+            return self.index(values)
+        if len(values) == 1:
+            return values[0]
         if self.group == "none":
             one = f"look at one of them, such as {names[0]}"
             return f"the {self.title.lower()} of {len(names)} flows is no combination of theirs: {one}"
@@ -75,9 +82,11 @@ def add(
     size: Callable[[SizeRecord], float] | None = None,
     host: Callable[[HostRecord], float | None] | None = None,
     link: Callable[[EndRecord], float | None] | None = None,
+    index: Callable[[Sequence[float]], float | str] | None = None,
 ) -> None:
     """Registers a metric that `flow`, `size`, `host` or `link` (one of them) takes from a record of its
-    kind; a text from it is why there is none."""
+    kind; a text from it is why there is none. With `index` it is of a group: the index of what `flow` takes
+    from each of its flows."""
 
     def read(record: Record, of: str) -> float | str:
         value: float | str | None = None
@@ -95,8 +104,8 @@ def add(
             return reason(record, name, of, f"the record has no {title.lower()} of {of}")
         return value
 
-    kind: Kind = "flow" if flow else "size" if size else "host" if host else "link"
-    METRICS.add(name, Metric(name, unit, title, definition, source, better, kind, group, read))
+    kind: Kind = "group" if index else "flow" if flow else "size" if size else "host" if host else "link"
+    METRICS.add(name, Metric(name, unit, title, definition, source, better, kind, group, read, index))
 
 
 def _sizes(record: Record, of: str) -> list[SizeRecord]:

@@ -1,16 +1,10 @@
 """The report as one page that needs nothing but itself: no script, no font, no request."""
 
-import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from nettrial import __version__
 from nettrial.analysis import baseline
-from nettrial.errors import BadInput
-from nettrial.report import charts, conclusions, numbers, percentiles, sweep_charts, sweeps, tables, topology
+from nettrial.report import charts, conclusions, pages, percentiles, sweep_charts, sweeps, tables, topology
 from nettrial.report.content import Report, Section, gather
 from nettrial.store import Run
 
@@ -23,63 +17,39 @@ def write(run: Run) -> Path:
 
     It appears whole or not at all. Raises BadInput where the directory can't be written.
     """
-    page = _page(gather(run))
     target = run.directory / NAME
-    try:
-        with tempfile.NamedTemporaryFile(dir=run.directory, prefix=f".{NAME}.", delete=False) as file:
-            temporary = Path(file.name)
-            try:
-                file.write(page.encode())
-                file.flush()
-                temporary.chmod(0o644)
-                temporary.replace(target)
-            except BaseException:
-                temporary.unlink(missing_ok=True)
-                raise
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise BadInput("writing the report", str(target), reason, "a directory to write to") from None
+    pages.write(target, _page(gather(run)).encode(), "writing the report")
     return target
 
 
 def _page(report: Report) -> str:
-    """The page's text. Whatever comes from users is escaped; charts are our own mark-up."""
-    loader = PackageLoader("nettrial.report")
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["minus"] = _minus
-    environment.filters["counted"] = numbers.counted
-    environment.filters["numbered"] = numbers.numbered
+    """The page's text. Charts are our own mark-up."""
     study = report.run.study
     trials = report.trials
-    return environment.get_template("report.html.j2").render(
-        report=report,
-        run=report.run,
-        study=study,
-        version=__version__,
-        style=loader.get_source(environment, "report.css")[0],
-        answer=conclusions.answer(report),
-        limits=conclusions.limits(report),
-        level=conclusions.extreme_level(report),
-        baseline=baseline(study),
-        rows_title=study.factors[study.layout.rows].title,
-        columns_title=tables.column_title(study),
-        counterparts=tables.counterparts(study, report.published),
-        glance=_glance(report),
-        legend=_legend(report),
-        drawing=topology.draw(study, trials[0].scenario) if trials else None,
-        sweeps=sweeps,
-        sweep_charts=sweep_charts.draw(study, report.sweeps) if report.sweeps else [],
-        levels=_levels(report),
-        percentiles=percentiles.draw(report),
-        charts={section.name: _charts(report, section) for section in report.sections},
+    return (
+        pages.environment()
+        .get_template("report.html.j2")
+        .render(
+            report=report,
+            run=report.run,
+            study=study,
+            answer=conclusions.answer(report),
+            limits=conclusions.limits(report),
+            level=conclusions.extreme_level(report),
+            baseline=baseline(study),
+            rows_title=study.factors[study.layout.rows].title,
+            columns_title=tables.column_title(study),
+            counterparts=tables.counterparts(study, report.published),
+            glance=_glance(report),
+            legend=_legend(report),
+            drawing=topology.draw(study, trials[0].scenario) if trials else None,
+            sweeps=sweeps,
+            sweep_charts=sweep_charts.draw(study, report.sweeps) if report.sweeps else [],
+            levels=_levels(report),
+            percentiles=percentiles.draw(report),
+            charts={section.name: _charts(report, section) for section in report.sections},
+        )
     )
-
-
-def _minus(text: str) -> str:
-    """Hyphens before numbers as minus signs; those inside names stay."""
-    return re.sub(r"(?<!\w)-(?=\d)", "\N{MINUS SIGN}", text)
 
 
 def _charts(report: Report, section: Section) -> list[str]:

@@ -1,17 +1,10 @@
 """Study files: what is compared, checked in full when read."""
 
+from nettrial.fields import Wrong
 from nettrial.study.catalogue import load, shipped
-from nettrial.study.fields import Wrong
 from nettrial.study.model import Factor, Layout, Published, Response, Source, Study
-from nettrial.study.settings import (
-    FlowSettings,
-    HostSettings,
-    ImpairmentSettings,
-    MeasurementSettings,
-    NetworkSettings,
-    RoutingSettings,
-    Settings,
-)
+from nettrial.study.network import ImpairmentSettings, NetworkSettings, RoutingSettings
+from nettrial.study.settings import FlowSettings, HostSettings, MeasurementSettings, Settings
 from nettrial.study.variates import imix
 
 __all__ = [

@@ -13,7 +13,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from nettrial.errors import BadInput, Fault
-from nettrial.study.fields import Wrong
+from nettrial.fields import Wrong
 
 READING = "reading the study"
 

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 OTHERS = "others"
 """As `from`: every host but the one the flow goes to."""
+EVERY = "every"
+"""As `from`: every host. Among the hosts, where the topology makes them: each that has no entry of its own."""
+NEXT = "next"
+"""As `to`: the sender after this one, of the last one the first."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +35,13 @@ class Member:
 def members(flow: FlowSettings, hosts: Sequence[str]) -> list[Member]:
     """The flows that an entry stands for: from each of its hosts, so many at a time, there or there and
     back. Each pair starts by the stagger later than the one before."""
-    several = isinstance(flow.from_, list) or flow.from_ == OTHERS
-    senders = [flow.from_] if isinstance(flow.from_, str) else flow.from_
-    if flow.from_ == OTHERS:
+    several = isinstance(flow.from_, list) or flow.from_ in (OTHERS, EVERY)
+    senders = flow.from_ if isinstance(flow.from_, list) else [flow.from_]
+    if flow.from_ in (OTHERS, EVERY):
         senders = [host for host in hosts if host != flow.to]
     found = []
     for place, sender in enumerate(senders):
+        to = senders[(place + 1) % len(senders)] if flow.to == NEXT else flow.to
         for number in range(flow.count):
             name = "-".join(
                 [flow.flow, *([sender] if several else []), *([str(number + 1)] if flow.count > 1 else [])]
@@ -45,8 +50,8 @@ def members(flow: FlowSettings, hosts: Sequence[str]) -> list[Member]:
             start = units.DURATION.parse(flow.start) + order * units.DURATION.parse(flow.stagger)
             at = units.DURATION.print(start)
             if flow.both_directions:
-                found.append(Member(f"{name}-forward", sender, flow.to, at))
-                found.append(Member(f"{name}-reverse", flow.to, sender, at))
+                found.append(Member(f"{name}-forward", sender, to, at))
+                found.append(Member(f"{name}-reverse", to, sender, at))
             else:
-                found.append(Member(name, sender, flow.to, at))
+                found.append(Member(name, sender, to, at))
     return found

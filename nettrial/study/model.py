@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
+from nettrial.fields import Name, Strict, Wrong, as_text, as_value, in_short, name_in, wrong
 from nettrial.metrics import METRICS
 from nettrial.registry import near
 from nettrial.study.document import READING as READING_STUDY
 from nettrial.study.document import Document, read
-from nettrial.study.fields import Name, Strict, Wrong, as_text, as_value, name_in, wrong
 from nettrial.study.overrides import READING, apply
 from nettrial.study.paths import NoSuchSetting, setting, substitute
 from nettrial.study.settings import Settings
@@ -25,13 +26,26 @@ class Factor(Strict):
 
     title: str
     """Its heading in tables and charts."""
-    sets: str
+    sets: str | dict[str, dict[str, Any]]
     """The setting: a dotted path from `network`, `hosts`, `workload` (then a flow's name) or
-    `measurement`."""
+    `measurement`. Where a level sets several, or another one than the others do: by level, each of its
+    settings with its value."""
     levels: Annotated[list[Annotated[str, BeforeValidator(as_text)]], Field(min_length=1)]
-    """In the study: each in its setting's one printed form, such as "1500 B"."""
+    """In the study: each in its setting's one printed form, such as "1500 B". Names under `sets`, where
+    that says what each of them sets."""
     baseline: Annotated[str, BeforeValidator(as_text)] | None = None
     """The level others are compared with; in a study never None: the first level by default."""
+
+    @property
+    def paths(self) -> list[str]:
+        """Every setting that one of its levels sets."""
+        if isinstance(self.sets, str):
+            return [self.sets]
+        return list(dict.fromkeys(path for settings in self.sets.values() for path in settings))
+
+    def settings(self, level: str) -> dict[str, Any]:
+        """What a level sets: values by dotted path. Raises KeyError where `sets` does not know the level."""
+        return {self.sets: as_value(level)} if isinstance(self.sets, str) else deepcopy(self.sets[level])
 
 
 class Response(Strict):
@@ -156,7 +170,8 @@ class Study(Settings):
         ValidationError if they don't fit together."""
         data = self.model_dump(by_alias=True, include=set(Settings.model_fields))
         for factor, level in levels.items():
-            substitute(data, self.factors[factor].sets, as_value(level))
+            for path, value in self.factors[factor].settings(level).items():
+                substitute(data, path, value)
         return Settings.model_validate(data)
 
     def with_overrides(self, overrides: Mapping[str, str]) -> Study:
@@ -194,8 +209,9 @@ class Study(Settings):
             for other, before in self.factors.items():
                 if other == name:
                     break
-                if before.sets == factor.sets:
-                    raise wrong((*at, "sets"), factor.sets, "another setting", f"the factor {other} sets it")
+                for path in factor.paths:
+                    if path in before.paths:
+                        raise wrong((*at, "sets"), path, "another setting", f"the factor {other} sets it")
             levels: list[str] = []
             for number, level in enumerate(factor.levels):
                 text = self._level(name, level, (*at, "levels", number))
@@ -211,25 +227,32 @@ class Study(Settings):
         return self
 
     def _level(self, factor: str, level: str, at: tuple[str | int, ...]) -> str:
-        path = self.factors[factor].sets
-        sets = ("factors", factor, "sets")
+        sets = self.factors[factor].sets
+        place: tuple[str | int, ...] = ("factors", factor, "sets")
+        if not isinstance(sets, str) and level not in sets:
+            raise wrong(at, level, ", ".join(sets), near(level, sets))
         try:
             settings = self.settings({factor: level})
         except NoSuchSetting as error:
-            raise wrong(sets, path, ", ".join(error.names), near(path.split(".")[-1], error.names)) from None
+            names = ", ".join(error.names)
+            raise wrong(place, error.path, names, near(error.path.split(".")[-1], error.names)) from None
         except ValidationError as error:
             found = Wrong.of(error)[0]
-            if found.unknown_field:
-                raise wrong(sets, path, found.legal, found.hint) from None
+            if not isinstance(sets, str):
+                said = f"{found.value} ({'.'.join(map(str, found.place))})"
+                raise wrong((*place, level), said, found.legal, found.hint) from None
+            if found.unknown_field and found.place[-1] == sets.split(".")[-1]:
+                raise wrong(place, sets, found.legal, found.hint) from None
             raise wrong(at, level, found.legal, found.hint) from None
-        return as_text(setting(settings.model_dump(by_alias=True), path))
+        return as_text(setting(settings.model_dump(by_alias=True), sets)) if isinstance(sets, str) else level
 
     @model_validator(mode="after")
     def _responses_fit(self) -> Study:
         flows = [flow.flow for flow in self.workload]
         made = [member.name for flow in flows for member in self.members(flow)]
         named = list(dict.fromkeys([*flows, *made]))
-        legal = {"flow": named, "size": named, "host": list(self.hosts), "link": self.ends()}
+        legal = {"flow": named, "group": named, "size": named}
+        legal |= {"host": self.host_names(), "link": self.ends()}
         for number, response in enumerate(self.responses):
             metric, at = METRICS[response.metric], ("responses", number)
             if response.name in [other.name for other in self.responses[:number]]:
@@ -241,7 +264,7 @@ class Study(Settings):
                     raise wrong((*at, "of"), response.of, "FLOW.BYTES", "such as sweep.11000")
             if of not in legal[metric.of]:
                 hint = f"{metric.name} is of a {kind}"
-                raise wrong((*at, "of"), response.of, ", ".join(legal[metric.of]), hint)
+                raise wrong((*at, "of"), response.of, in_short(legal[metric.of]), hint)
             if response.unit != metric.unit:
                 raise wrong((*at, "unit"), response.unit, metric.unit, f"the unit of {metric.name}")
         return self

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nettrial.errors import BadInput
+from nettrial.fields import as_text, as_value
 from nettrial.registry import near
 from nettrial.study.document import Document
-from nettrial.study.fields import as_text, as_value
 from nettrial.study.paths import NoSuchSetting, substitute
 from nettrial.study.settings import Settings
 
@@ -30,6 +30,10 @@ def apply(study: Study, overrides: Mapping[str, str], doing: str, places: Mappin
         if "" in values:
             raise BadInput(doing, option, "a value is empty", "one value or more, with commas between")
         factor = next((key for key, entry in study.factors.items() if name in (key, entry.sets)), None)
+        setter = next((key for key, entry in study.factors.items() if name in entry.paths), None)
+        if factor is None and setter is not None:
+            legal = f"another setting, or the factor's levels: {', '.join(study.factors[setter].levels)}"
+            raise BadInput(doing, option, f"the factor {setter} sets it", legal)
         if factor is not None:
             entry = data["factors"][factor]
             entry["levels"] = values

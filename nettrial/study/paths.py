@@ -14,6 +14,7 @@ class NoSuchSetting(LookupError):
     def __init__(self, path: str, names: Sequence[str]) -> None:
         """`names` are those that could stand where the path goes wrong."""
         super().__init__(path)
+        self.path = path
         self.names = list(names)
 
 
@@ -25,6 +26,8 @@ def substitute(settings: dict[str, Any], path: str, value: Any) -> tuple[str | i
     place: list[str | int] = []
     for step in steps:
         key = _key(parent, step, path)
+        if parent[key] is None:  # an absent part: the setting makes it
+            parent[key] = {}
         parent = parent[key]
         place.append(key)
     if not isinstance(parent, dict) or not steps:

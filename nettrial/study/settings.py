@@ -4,97 +4,25 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import networkx as nx
 from pydantic import Field, model_validator
 
+from nettrial.congestion import CONTROLS
+from nettrial.fields import Name, Strict, in_short, name_in, wrong
 from nettrial.stacks import STACKS
-from nettrial.study.fields import Name, Strict, name_in, wrong
-from nettrial.study.flows import OTHERS, Member, members
+from nettrial.study.flows import EVERY, NEXT, OTHERS, Member, members
+from nettrial.study.network import NetworkSettings
 from nettrial.study.traffic import (
     Count,
     FileTransferSettings,
     PacketsSettings,
     RequestResponseSettings,
-    Seed,
     SweepSettings,
     ToolSettings,
     TransferSettings,
 )
 from nettrial.topology import TOPOLOGIES, interfaces
-from nettrial.units import Duration, Queue, Rate, Size
-
-Probability = Annotated[float, Field(ge=0, le=1)]
-"""How likely something is, from 0 to 1."""
-
-
-class OffloadSettings(Strict):
-    """Which work every interface does in larger pieces than a packet; none unless asked for."""
-
-    tso: bool = False
-    """TCP segmentation offload: the interface cuts segments."""
-    gso: bool = False
-    """Generic segmentation offload: the kernel cuts them just before the interface."""
-    gro: bool = False
-    """Generic receive offload: segments are joined before the stack sees them."""
-
-
-class ImpairmentSettings(Strict):
-    """What a link does to frames beside carrying them: in each direction, each frame by itself, after the
-    queue."""
-
-    loss: Probability = 0.0
-    """The probability that a frame is lost."""
-    duplication: Probability = 0.0
-    """The probability that a frame arrives twice."""
-    reordering: Probability = 0.0
-    """The probability that a frame is held back by `reordering_delay`, so that later ones overtake it."""
-    reordering_delay: Duration = "0 ns"
-    """How long such a frame is held back."""
-    jitter: Duration = "0 ns"
-    """Each frame's delay is drawn evenly from the link's delay to this much more; the order is kept."""
-    seed: Seed = 0
-    """Where the random numbers start in the first block; each further block has others, the same for all
-    of its treatments."""
-
-
-class RoutingSettings(Strict):
-    """How paths are chosen where there are several. Switches forward along one spanning tree in any case."""
-
-    policy: Literal["shortest_path", "ecmp", "k_shortest_paths", "spanning_tree"] = "shortest_path"
-    """`shortest_path`: the fewest links; `ecmp`: each flow takes one of the paths with the fewest links, by a
-    hash of addresses and ports; `k_shortest_paths`: the i-th pair of addresses of two hosts takes the i-th
-    shortest path; `spanning_tree`: the paths that are left where routers block every loop, as switches do."""
-    seed: Seed = 0
-    """What `ecmp`'s hash depends on in the first block; each further block has another, the same for all of
-    its treatments."""
-    paths: Annotated[int, Field(ge=1, le=1000)] = 8
-    """How many paths `k_shortest_paths` uses at the most."""
-
-
-class NetworkSettings(Strict):
-    """The network; rate, delay, queue, impairment and MTU are those of every link."""
-
-    topology: Annotated[str, name_in(TOPOLOGIES)]
-    """The shape: a name in `nettrial list topologies`."""
-    ip: Literal[4, 6]
-    """The IP version of every address and flow."""
-    mtu: Size
-    """The largest IP packet."""
-    middle_mtu: Size | None = None
-    """The MTU of the link between routers, if it is not that of the others."""
-    icmp: Literal["answered", "filtered"] = "answered"
-    """Whether routers say by ICMP why they drop a packet."""
-    rate: Rate | None = None
-    """The line rate on the wire, preamble and gap counted; links are not shaped where absent."""
-    delay: Duration = "0 ns"
-    """Propagation delay, one way."""
-    queue: Queue | None = None
-    """What each transmit queue holds before it drops; absent only where the rate is."""
-    impairment: ImpairmentSettings = ImpairmentSettings()
-    """What every link does to frames."""
-    routing: RoutingSettings = RoutingSettings()
-    """How paths are chosen."""
-    offloads: OffloadSettings = OffloadSettings()
-    """Of every interface."""
+from nettrial.units import Duration, Size
 
 
 class HostSettings(Strict):
@@ -102,6 +30,8 @@ class HostSettings(Strict):
 
     stack: Annotated[str, name_in(STACKS)]
     """The stack profile: a name in `nettrial list stacks`."""
+    congestion_control: Annotated[str, name_in(CONTROLS)] | None = None
+    """Its congestion control, a name in `nettrial list congestion`; the stack's where absent."""
 
 
 class SocketSettings(Strict):
@@ -129,15 +59,17 @@ class FlowSettings(Strict):
     """The flow's name, unique in the study. The flows of a group are called NAME-1, NAME-2, … (`count`),
     NAME-HOST (several hosts in `from`), NAME-forward and NAME-reverse (`both_directions`)."""
     from_: Annotated[str | list[str], Field(alias="from")]
-    """The host that opens the connection and sends; a list of hosts; or `others`: every host but `to`."""
+    """The host that opens the connection and sends; a list of hosts; `others`: every host but `to`; or
+    `every`: every host, where `to` is `next`."""
     to: str
-    """The host that accepts it."""
+    """The host that accepts it; or `next`: of several hosts in `from` each sends to the one after it, the
+    last one to the first."""
     transport: Literal["tcp", "udp", "mptcp", "icmp"]
     """The protocol; only the tool `ping` speaks `icmp`."""
     start: Duration = "0 ns"
     """When the flow starts, after all are ready."""
-    count: Count = 1
-    """How many such flows from each host."""
+    count: Annotated[int, Field(ge=0)] = 1
+    """How many such flows from each host; with 0 there is none."""
     stagger: Duration = "0 ns"
     """From the start of one flow of the group to the start of the next."""
     both_directions: bool = False
@@ -177,7 +109,8 @@ class Settings(Strict):
     network: NetworkSettings
     """The network."""
     hosts: Annotated[dict[Name, HostSettings], Field(min_length=1)]
-    """The hosts by name, in the order the topology joins them."""
+    """The hosts by name, in the order the topology joins them. Where it makes its hosts: one entry `every`
+    for all of them, beside which single ones may have entries of their own."""
     workload: Annotated[list[FlowSettings], Field(min_length=1)]
     """The flows."""
     measurement: MeasurementSettings
@@ -185,63 +118,99 @@ class Settings(Strict):
 
     @model_validator(mode="after")
     def _hosts_fit(self) -> Settings:
-        topology = TOPOLOGIES[self.network.topology]
-        if not topology.fewest_hosts <= len(self.hosts) <= (topology.most_hosts or len(self.hosts)):
-            legal = f"{topology.hosts} hosts with the topology {self.network.topology}"
+        shape = self.network.topology
+        topology = TOPOLOGIES[shape]
+        for word in (OTHERS, NEXT):
+            if word in self.hosts:
+                raise wrong(("hosts", word), word, "another name", "in a flow it stands for other hosts")
+        if topology.joins is None:
+            names = self.host_names()
+            for name in self.hosts:
+                if name not in (EVERY, *names):
+                    legal = f"{EVERY}, {in_short(names)}"
+                    raise wrong(("hosts", name), name, legal, f"the topology {shape} makes its hosts")
+            if EVERY not in self.hosts and len(self.hosts) < len(names):
+                legal = f"an entry `{EVERY}`: the topology {shape} makes its hosts"
+                raise wrong(("hosts",), in_short(self.hosts), legal)
+            return self
+        fewest, most = topology.joins
+        if EVERY in self.hosts:
+            legal = f"names of hosts: the topology {shape} joins those that are named here"
+            raise wrong(("hosts", EVERY), EVERY, legal)
+        if not fewest <= len(self.hosts) <= (most or len(self.hosts)):
+            legal = f"{topology.hosts} hosts with the topology {shape}"
             raise wrong(("hosts",), ", ".join(self.hosts), legal)
         for name in self.hosts:
             if name in topology.devices:
                 raise wrong(("hosts", name), name, "another name", f"the topology has a {name} of its own")
         return self
 
+    def graph(self, block: int = 1) -> nx.MultiGraph:
+        """The network's graph in a block, from 1."""
+        return self.network.graph(self.hosts, block)
+
+    def host_names(self) -> list[str]:
+        """The names of all hosts, in order."""
+        return [node for node, kind in self.graph().nodes(data="kind") if kind == "host"]
+
+    def host(self, name: str) -> HostSettings:
+        """The settings of one host."""
+        return self.hosts[name if name in self.hosts else EVERY]
+
     def members(self, flow: str) -> list[Member]:
         """The flows that the workload's entry of that name stands for; none if there is no such entry."""
-        return next((members(entry, list(self.hosts)) for entry in self.workload if entry.flow == flow), [])
+        entry = next((entry for entry in self.workload if entry.flow == flow), None)
+        return members(entry, self.host_names()) if entry else []
 
     def ends(self) -> list[str]:
         """Names of the link ends: NODE.INTERFACE, and the node's where it has one interface."""
-        graph = TOPOLOGIES[self.network.topology].join(list(self.hosts))
+        graph = self.graph()
         made = [end for pair in interfaces(graph, self.network.ip) for end in pair]
         single = [end.node for end in made if graph.degree[end.node] == 1]
         return [*single, *(f"{end.node}.{end.name}" for end in made)]
 
     @model_validator(mode="after")
-    def _routers_fit(self) -> Settings:
-        network, devices = self.network, TOPOLOGIES[self.network.topology].devices
+    def _devices_fit(self) -> Settings:
+        network, kinds = self.network, dict(self.graph().nodes(data="kind"))
         legal = "left out with the topology " + network.topology
-        if network.middle_mtu and len(devices) < 2:
-            raise wrong(
-                ("network", "middle_mtu"), network.middle_mtu, legal, "it has no link between routers"
-            )
-        graph = TOPOLOGIES[network.topology].join(list(self.hosts))
-        if network.icmp == "filtered" and "router" not in dict(graph.nodes(data="kind")).values():
+        if network.icmp == "filtered" and "router" not in kinds.values():
             raise wrong(("network", "icmp"), network.icmp, legal, "it has no router")
+        given = network.links.fabric.model_dump(exclude_none=True)
+        if given and all("host" in (kinds[one], kinds[other]) for one, other in self.graph().edges()):
+            name, value = next(iter(given.items()))
+            hint = "it has no link between routers or switches"
+            raise wrong(("network", "links", "fabric", name), str(value), legal, hint)
         return self
 
     @model_validator(mode="after")
     def _flows_fit(self) -> Settings:
-        names, hosts = ", ".join(self.hosts), "the hosts are under `hosts`"
-        if OTHERS in self.hosts:
-            raise wrong(("hosts", OTHERS), OTHERS, "another name", "in a flow's `from` it means the others")
-        taken: list[str] = []
+        there = self.host_names()
+        names, hosts, known = in_short(there), "the hosts are under `hosts`", set(there)
+        if TOPOLOGIES[self.network.topology].joins is None:
+            hosts = f"the topology {self.network.topology} makes its hosts"
+        taken: set[str] = set()
         for number, flow in enumerate(self.workload):
             at = ("workload", number)
             if flow.flow in [other.flow for other in self.workload[:number]]:
                 raise wrong((*at, "flow"), flow.flow, "a name no other flow has")
             senders = [flow.from_] if isinstance(flow.from_, str) else flow.from_
+            word = EVERY if flow.to == NEXT else OTHERS
             for end, host in [*(("from", host) for host in senders), ("to", flow.to)]:
-                if host not in self.hosts and (end, host) != ("from", OTHERS):
-                    raise wrong((*at, end), host, names, hosts)
+                if host not in known and (end, host) not in (("from", word), ("to", NEXT)):
+                    hint = f"where `to` is {flow.to}, `from` may be {word}" if host in (EVERY, OTHERS) else hosts
+                    raise wrong((*at, end), host, names, hint)
+            if flow.to == NEXT and len(senders) < 2 and senders != [EVERY]:
+                raise wrong((*at, "to"), NEXT, names, "it takes several hosts in `from`, or every")
             if not senders or len(set(senders)) < len(senders):
                 raise wrong((*at, "from"), ", ".join(senders) or "none", "one host or more, each once")
-            made = [member.name for member in members(flow, list(self.hosts))]
-            if not made:
+            made = [member.name for member in members(flow, there)]
+            if not made and flow.count:
                 raise wrong((*at, "from"), OTHERS, names, "there is no other host")
             for name in made:
                 if name in taken:
                     raise wrong((*at, "flow"), name, "a name no other flow has", "a group makes such names")
-            taken += made
+            taken.update(made)
         for number, host in enumerate(self.measurement.cpu):
-            if host not in self.hosts:
+            if host not in known:
                 raise wrong(("measurement", "cpu", number), host, names, hosts)
         return self

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from nettrial.study.fields import Strict, wrong
+from nettrial.fields import Strict, wrong
 from nettrial.study.variates import DurationVariate, SizeVariate
 from nettrial.units import Duration, Rate, Size
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo
 
 from nettrial import units
+from nettrial.fields import Strict, wrong
 from nettrial.registry import near
-from nettrial.study.fields import Strict, wrong
 from nettrial.units import Duration, Quantity, Size, UnitError
 
 Value = TypeVar("Value")

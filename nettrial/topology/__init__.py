@@ -1,6 +1,23 @@
 """Networks by name: which nodes there are, how they are joined, and the addresses they get."""
 
+# Each of these modules adds its topologies to the registry, in this order.
+from nettrial.topology import shapes  # noqa: I001
+from nettrial.topology import parking_lot, leaf_spine, fat_tree, jellyfish, xpander, file
 from nettrial.topology.addresses import Interface, interfaces
-from nettrial.topology.shapes import TOPOLOGIES, Topology
+from nettrial.topology.topology import TOPOLOGIES, Forwarding, Parameters, Topology
 
-__all__ = ["TOPOLOGIES", "Interface", "Topology", "interfaces"]
+__all__ = [
+    "TOPOLOGIES",
+    "Forwarding",
+    "Interface",
+    "Parameters",
+    "Topology",
+    "fat_tree",
+    "file",
+    "interfaces",
+    "jellyfish",
+    "leaf_spine",
+    "parking_lot",
+    "shapes",
+    "xpander",
+]

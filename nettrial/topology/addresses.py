@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import ipaddress
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import networkx as nx
 
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-
-BASE: dict[int, Network] = {
-    4: ipaddress.ip_network("10.0.0.0/8"),
-    6: ipaddress.ip_network("fd00::/48"),
-}
-"""What segments are cut from: private use (RFC 1918 section 3), unique local (RFC 4193 section 3)."""
-PREFIX = {4: 24, 6: 64}
-"""A segment's prefix length: 64 is what RFC 4291 section 2.5.1 asks for."""
-LARGE_PREFIX_4 = 16
-"""An IPv4 segment's prefix length where 24 would hold too few interfaces."""
+BASE = {4: int(ipaddress.ip_address("10.0.0.0")), 6: int(ipaddress.ip_address("fd00::"))}
+"""Where segments begin: private use (RFC 1918 section 3), unique local (RFC 4193 section 3)."""
+BITS = {4: 32, 6: 128}
+HOST_BITS = {4: 8, 6: 64}
+"""Of a segment, at least: 64 is what RFC 4291 section 2.5.1 asks for. 10.0.0.0/8 holds 65,536 segments of
+the smallest size."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Interface:
     """One end of a link."""
 
@@ -33,12 +28,12 @@ class Interface:
     """With the prefix length; None on a switch."""
 
 
-def interfaces(graph: nx.Graph, ip: int) -> list[tuple[Interface, Interface]]:
+def interfaces(graph: nx.MultiGraph, ip: int) -> list[tuple[Interface, Interface]]:
     """The two interfaces of every link of `graph`, in the links' order, with addresses of IP version
     `ip` (4 or 6)."""
     links = list(graph.edges())
     used: dict[str, int] = dict.fromkeys(graph.nodes, 0)
-    addresses = _addresses(graph, links, ip)
+    addresses = dict(_addresses(graph, links, ip))
     ends: list[tuple[Interface, Interface]] = []
     for number, link in enumerate(links):
         pair = []
@@ -49,24 +44,30 @@ def interfaces(graph: nx.Graph, ip: int) -> list[tuple[Interface, Interface]]:
     return ends
 
 
-def _addresses(graph: nx.Graph, links: list[tuple[str, str]], ip: int) -> dict[tuple[int, str], str]:
+def _addresses(
+    graph: nx.MultiGraph, links: list[tuple[str, str]], ip: int
+) -> Iterator[tuple[tuple[int, str], str]]:
     """An address for each link's end that is not on a switch, by the link's number and the node."""
-    segments = nx.Graph()
-    segments.add_nodes_from(range(len(links)))
     switches = {node for node, kind in graph.nodes(data="kind") if kind == "switch"}
-    for switch in switches:
-        attached = [number for number, link in enumerate(links) if switch in link]
-        segments.add_edges_from(pairwise(attached))
-    members = [
-        [(number, node) for number in sorted(segment) for node in links[number] if node not in switches]
-        for segment in sorted(nx.connected_components(segments), key=min)
-    ]
-    prefix = PREFIX[ip]
-    if ip == 4 and max(map(len, members), default=0) > 2 ** (32 - prefix) - 2:
-        prefix = LARGE_PREFIX_4
-    networks: Iterator[Network] = BASE[ip].subnets(new_prefix=prefix)
-    return {
-        end: f"{address}/{prefix}"
-        for network, ends in zip(networks, members, strict=False)
-        for address, end in zip(network.hosts(), ends, strict=False)
-    }
+    begin, make = BASE[ip], ipaddress.IPv4Address if ip == 4 else ipaddress.IPv6Address
+    for segment in _segments(links, switches):
+        ends = [(number, node) for number in segment for node in links[number] if node not in switches]
+        # All ones and all zeros are no addresses of interfaces.
+        bits = max(HOST_BITS[ip], (len(ends) + 1).bit_length())
+        begin = -(-begin >> bits) << bits
+        for offset, end in enumerate(ends, start=1):
+            yield end, f"{make(begin + offset)}/{BITS[ip] - bits}"
+        begin += 1 << bits
+
+
+def _segments(links: list[tuple[str, str]], switches: set[str]) -> list[list[int]]:
+    """Links by number, those together that switches join; in the order of each one's first link."""
+    joined = nx.utils.UnionFind(switches)
+    for one, other in links:
+        if one in switches and other in switches:
+            joined.union(one, other)
+    segments: dict[object, list[int]] = defaultdict(list)
+    for number, link in enumerate(links):
+        switch = next((node for node in link if node in switches), None)
+        segments[number if switch is None else joined[switch]].append(number)
+    return list(segments.values())

@@ -1,88 +1,98 @@
-"""The shapes of networks: graphs of named nodes, each a host, a router or a switch."""
+"""The small shapes, which join hosts that a study names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import Annotated
 
 import networkx as nx
+from pydantic import Field
 
-from nettrial.registry import Registry
+from nettrial.topology.topology import DEVICE, TOPOLOGIES, Parameters, Topology, WithInterfaces
 
-
-@dataclass(frozen=True)
-class Topology:
-    """A shape that joins the hosts a study names, in the order it names them."""
-
-    title: str
-    fewest_hosts: int
-    most_hosts: int | None
-    """None: any number."""
-    devices: tuple[str, ...]
-    """Names of the nodes that are no hosts; no host may have one of them."""
-    join: Callable[[Sequence[str]], nx.Graph]
-    """The graph for these hosts; a multigraph where several links join the same two nodes."""
-
-    @property
-    def hosts(self) -> str:
-        """How many hosts it joins, in words."""
-        if self.most_hosts == self.fewest_hosts:
-            return f"{self.fewest_hosts}"
-        return f"{self.fewest_hosts} or more"
+MOST_LINKS = 64
 
 
-TOPOLOGIES: Registry[Topology] = Registry("topology")
-"""Every topology by name."""
+class Parallel(Parameters):
+    """The parameters of `parallel`."""
+
+    links: Annotated[int, Field(ge=1, le=MOST_LINKS)] = 2
+    """How many links join the two hosts, each with addresses of its own."""
 
 
-def _graph(hosts: Sequence[str], devices: dict[str, str]) -> nx.Graph:
-    graph = nx.Graph()
+def _graph(hosts: Sequence[str], *devices: str) -> nx.MultiGraph:
+    graph = nx.MultiGraph()
     graph.add_nodes_from(hosts, kind="host")
-    for name, kind in devices.items():
-        graph.add_node(name, kind=kind)
+    graph.add_nodes_from(devices, kind=DEVICE)
     return graph
 
 
-def _pair(hosts: Sequence[str]) -> nx.Graph:
-    graph = _graph(hosts, {})
-    graph.add_edge(hosts[0], hosts[1])
+def _pair(_: Parameters, hosts: Sequence[str]) -> nx.MultiGraph:
+    return _parallel(Parallel(links=1), hosts)
+
+
+def _parallel(parameters: Parallel, hosts: Sequence[str]) -> nx.MultiGraph:
+    graph = _graph(hosts)
+    graph.add_edges_from([(hosts[0], hosts[1])] * parameters.links)
     return graph
 
 
-def _parallel(hosts: Sequence[str]) -> nx.Graph:
-    graph = nx.MultiGraph(_graph(hosts, {}))
-    graph.add_edges_from([(hosts[0], hosts[1])] * 2)
-    return graph
+def _around(device: str) -> Callable[[Parameters, Sequence[str]], nx.MultiGraph]:
+    """Every host with its links to the one device."""
 
-
-def _around(device: str) -> Callable[[Sequence[str]], nx.Graph]:
-    """Every host with one link to the one device, which is named after its kind."""
-
-    def join(hosts: Sequence[str]) -> nx.Graph:
-        graph = _graph(hosts, {device: device})
-        graph.add_edges_from((host, device) for host in hosts)
+    def build(parameters: Parameters, hosts: Sequence[str]) -> nx.MultiGraph:
+        graph = _graph(hosts, device)
+        graph.add_edges_from((host, device) for host in hosts for _ in _interfaces(parameters))
         return graph
 
-    return join
+    return build
 
 
-def _dumbbell(hosts: Sequence[str]) -> nx.Graph:
+def _dumbbell(parameters: WithInterfaces, hosts: Sequence[str]) -> nx.MultiGraph:
     """The first half of the hosts on the left router, the others on the right one."""
-    graph = _graph(hosts, {"left": "router", "right": "router"})
+    graph = _graph(hosts, "left", "right")
     half = (len(hosts) + 1) // 2
-    graph.add_edges_from((host, "left") for host in hosts[:half])
+    sides = {host: "left" if number < half else "right" for number, host in enumerate(hosts)}
+    graph.add_edges_from((host, side) for host, side in sides.items() for _ in _interfaces(parameters))
     graph.add_edge("left", "right")
-    graph.add_edges_from(("right", host) for host in hosts[half:])
     return graph
 
 
-TOPOLOGIES.add("pair", Topology("Two hosts, one link", 2, 2, (), _pair))
-TOPOLOGIES.add("parallel", Topology("Two hosts, two links", 2, 2, (), _parallel))
+def _interfaces(parameters: Parameters) -> range:
+    return range(parameters.interfaces_per_host if isinstance(parameters, WithInterfaces) else 1)
+
+
+TOPOLOGIES.add("pair", Topology("Two hosts, one link", _pair, joins=(2, 2)))
+TOPOLOGIES.add("parallel", Topology("Two hosts, several links", _parallel, Parallel, joins=(2, 2)))
 TOPOLOGIES.add(
-    "routed", Topology("Two hosts with a router between them", 2, 2, ("router",), _around("router"))
+    "routed",
+    Topology(
+        "Two hosts with a router between them",
+        _around("router"),
+        WithInterfaces,
+        joins=(2, 2),
+        devices=("router",),
+        forwarding=("routers",),
+    ),
 )
-TOPOLOGIES.add("switched", Topology("Hosts on one switch", 2, None, ("switch",), _around("switch")))
+TOPOLOGIES.add(
+    "switched",
+    Topology(
+        "Hosts on one switch",
+        _around("switch"),
+        joins=(2, None),
+        devices=("switch",),
+        forwarding=("bridges",),
+    ),
+)
 TOPOLOGIES.add(
     "dumbbell",
-    Topology("Hosts on two routers with a link between them", 2, None, ("left", "right"), _dumbbell),
+    Topology(
+        "Hosts on two routers with a link between them",
+        _dumbbell,
+        WithInterfaces,
+        joins=(2, None),
+        devices=("left", "right"),
+        forwarding=("routers",),
+    ),
 )

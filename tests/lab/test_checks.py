@@ -23,6 +23,7 @@ def failed(record: Record) -> list[Check]:
     [
         ("linux-cubic", "linux-cubic", "cubic", 8928, "timestamps, sack, window_scaling"),
         ("linux-bbr", "linux-cubic", "bbr", 8928, "timestamps, sack, window_scaling"),
+        ("linux-reno", "linux-cubic", "reno", 8928, "timestamps, sack, window_scaling"),
         ("classic", "linux-cubic", "reno", 8940, ""),
         ("linux-cubic", "classic", "cubic", 8940, ""),
     ],
@@ -66,7 +67,7 @@ def test_a_sender_knows_of_a_smaller_link_only_if_routers_say_so(
     scenario = resolve(
         mtu="9000",
         network__topology="dumbbell",
-        network__middle_mtu="1500",
+        network__links__fabric__mtu="1500",
         network__icmp=icmp,
         network__ip=ip,
         workload__probe__traffic__duration=SHORT,
@@ -86,7 +87,7 @@ def test_a_transfer_that_probes_gets_out_of_a_black_hole(
         mtu="9000",
         sender="linux-cubic-probing",
         network__topology="dumbbell",
-        network__middle_mtu="1500",
+        network__links__fabric__mtu="1500",
         network__icmp="filtered",
         workload__transfer__traffic__duration="5 s",
     )

@@ -9,13 +9,14 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "nettrial"
 
-BASE = {"errors", "registry", "units", "scenario", "path_report"}
+BASE = {"errors", "registry", "fields", "units", "scenario", "path_report"}
 """Modules that every part may use. They use each other at most."""
 ALLOWED = {
-    "stacks": BASE,
+    "congestion": BASE,
+    "stacks": BASE | {"congestion"},
     "metrics": BASE,
     "topology": BASE,
-    "study": BASE | {"stacks", "metrics", "topology"},
+    "study": BASE | {"congestion", "stacks", "metrics", "topology"},
     "design": BASE | {"stacks", "topology", "study"},
     "backends": BASE,
     "store": BASE | {"study", "design"},
@@ -111,3 +112,7 @@ def test_the_door_knows_nothing_of_what_is_behind_it():
 
 def test_iperf3s_protocol_needs_no_agent():
     assert workspace_dependencies(crates()["nettrial-iperf3"]) == {"nettrial-scenario", "nettrial-door"}
+
+
+def test_programs_for_the_kernel_need_no_network_of_the_labs():
+    assert workspace_dependencies(crates()["nettrial-bpf"]) == {"nettrial-scenario"}

@@ -19,7 +19,7 @@ SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
 
 
 @pytest.mark.parametrize(
-    "command", ["", "run", "show", "report", "list", "doctor", "path", "serve", "measure"]
+    "command", ["", "run", "show", "report", "list", "draw", "doctor", "path", "serve", "measure"]
 )
 def test_help(nettrial, golden, command):
     done = nettrial(*command.split(), "--help")
@@ -27,7 +27,7 @@ def test_help(nettrial, golden, command):
     golden(f"help-{command}".removesuffix("-"), done.stdout)
 
 
-@pytest.mark.parametrize("what", ["studies", "topologies", "metrics", "stacks", "backends"])
+@pytest.mark.parametrize("what", ["studies", "topologies", "metrics", "stacks", "congestion", "backends"])
 def test_list(nettrial, golden, what):
     done = nettrial("list", what)
     assert (done.returncode, done.stderr) == (0, "")
@@ -172,6 +172,17 @@ BAD_INPUT = {
     "path-mtu": "path host --max-mtu 9000x",
     "path-rate": "path host --rate fast",
     "path-port": "path host --port 70000",
+    "draw-topology": "draw jellyfysh",
+    "draw-parameter": "draw jellyfish --set switchs=45",
+    "draw-value": "draw jellyfish --set switches=many",
+    "draw-odd": "draw xpander --set switches=46 --set degree=4",
+    "draw-ports": "draw jellyfish --set hosts_per_switch=4",
+    "draw-none": "draw pair --set links=2",
+    "draw-twice": "draw fat-tree --set k=4 --set k=6",
+    "draw-file": "draw file --set path=missing.graphml",
+    "draw-no-file": "draw file",
+    "draw-out": "draw fat-tree --out tree.gif",
+    "draw-folder": "draw fat-tree --out missing/tree.svg",
     "unknown-list": "list metric",
     "unknown-option": "run jumbo-ipv6 --replicate 3",
     "unknown-command": "rnu",

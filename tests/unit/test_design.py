@@ -88,6 +88,15 @@ def test_levels_of_other_settings_reach_the_scenario():
     assert scenario.links[0].ends[0].addresses[0].root == "10.0.0.1/24"
 
 
+def test_a_hosts_own_congestion_control_goes_before_its_stacks():
+    study = STUDY.with_overrides({"hosts.sender.congestion_control": "reno,lia"})
+    scenario = scenario_of(study, {"hosts.sender.congestion_control": "lia"})
+    stacks = {node.name: node.stack for node in scenario.nodes if node.stack}
+    assert stacks["sender"].congestion_control == "lia"
+    assert stacks["receiver"].congestion_control == "cubic"
+    assert stacks["sender"].name == stacks["receiver"].name == "linux-cubic"
+
+
 def test_a_smaller_link_in_the_middle_and_silent_routers_reach_the_scenario():
     levels = {"mtu": "9000 B", "middle": "1500 B", "icmp": "filtered"}
     scenario = scenario_of(load("jumbo-path"), levels)
@@ -105,7 +114,7 @@ def test_a_smaller_link_in_the_middle_and_silent_routers_reach_the_scenario():
 @pytest.mark.parametrize(
     ("overrides", "told"),
     [
-        ({"network.middle_mtu": "1500"}, r"network\.middle_mtu=1500: 1500 B"),
+        ({"network.links.fabric.mtu": "1500"}, r"network\.links\.fabric\.mtu=1500: 1500 B"),
         ({"network.topology": "pair", "network.icmp": "filtered"}, r"network\.icmp=filtered: filtered"),
     ],
 )

@@ -1,12 +1,15 @@
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nettrial.metrics import METRICS
+from nettrial.metrics.groups import jain
 from nettrial.scenario import Absence, Distribution
 from tests.records import full_record, record
 
-OF = {"flow": "transfer", "size": "transfer.11000", "host": "sender", "link": "sender"}
+OF = {"flow": "transfer", "group": "transfer", "size": "transfer.11000", "host": "sender", "link": "sender"}
 
 
 @pytest.mark.parametrize("name", list(METRICS))
@@ -158,6 +161,39 @@ def several():
 )
 def test_a_group_of_flows_has_one_figure(name, value):
     assert METRICS[name].combined(*several()) == pytest.approx(value)
+
+
+def test_a_group_has_its_mean_goodput_and_its_fairness():
+    found, names = several()
+    assert METRICS["goodput_per_flow"].combined(found, names) == pytest.approx(200)
+    assert METRICS["fairness"].combined(found, names) == pytest.approx(6**2 / (3 * 14))
+    assert METRICS["fairness"].combined(found, names[:1]) == 1
+    for flow in found.flows:
+        flow.goodput_bps = 0.0
+    assert METRICS["fairness"].combined(found, names) == "no flow of the group moved a byte"
+    found.flows[1].goodput_bps = None
+    assert METRICS["fairness"].combined(found, names) == "the record has no jain's fairness index of transfer-2"
+
+
+SHARES = st.lists(st.just(0.0) | st.floats(1e-6, 1e12), min_size=1, max_size=50).filter(any)
+
+
+@given(SHARES)
+def test_fairness_lies_between_one_share_of_n_and_one(shares):
+    assert 1 / len(shares) * (1 - 1e-9) <= jain(shares) <= 1 + 1e-9
+
+
+@given(SHARES, st.randoms(use_true_random=False), st.floats(1e-3, 1e3))
+def test_fairness_depends_on_neither_the_order_nor_the_unit(shares, generator, unit):
+    others = [share * unit for share in shares]
+    generator.shuffle(others)
+    assert jain(others) == pytest.approx(jain(shares))
+
+
+@given(st.integers(1, 50), st.integers(0, 50), st.floats(1e-3, 1e9))
+def test_fairness_of_equal_shares_is_the_part_of_the_flows_that_have_one(served, starved, share):
+    """What the index is called after: if k of n share evenly and the others have none, it is k/n."""
+    assert jain([share] * served + [0.0] * starved) == pytest.approx(served / (served + starved))
 
 
 def test_percentiles_of_flows_do_not_combine():

@@ -84,7 +84,7 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
         (
             "  delay: 0 ms",
             "  dellay: 0 ms",
-            "mine/study.yaml:LINE: network.dellay: unknown field\n  legal: topology, ip",
+            "mine/study.yaml:LINE: network.dellay: unknown field\n  legal: topology, parameters",
         ),
         ("  delay: 0 ms", "  dellay: 0 ms", "hint: did you mean 'delay'?"),
         (
@@ -170,7 +170,7 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
         (
             "sets: network.mtu",
             "sets: network.mtv",
-            "factors.mtu.sets: network.mtv\n  legal: topology, ip, mtu",
+            "factors.mtu.sets: network.mtv\n  legal: topology, parameters",
         ),
         ("sets: network.mtu", "sets: network.mtv", "hint: did you mean 'mtu'?"),
         (

@@ -256,11 +256,28 @@ def test_both_directions_start_together(study):
     assert made.group({}, "data-reverse") == ["data-reverse"]
 
 
+def test_every_host_sends_to_the_next_one(study):
+    ring = [("one", "two"), ("two", "three"), ("three", "one")]
+    made = study(PACKETS, ("from: one\n    to: two", "from: every\n    to: next\n    stagger: 1 s"))
+    assert flows(made) == [
+        (f"data-{sender}", sender, to, f"{second} s" if second else "0 ns")
+        for second, (sender, to) in enumerate(ring)
+    ]
+    some = study(PACKETS, ("from: one\n    to: two", "from: [three, one]\n    to: next"))
+    assert [flow[1:3] for flow in flows(some)] == [("three", "one"), ("one", "three")]
+
+
 def test_the_number_of_flows_can_be_a_factor(study):
     made = study().with_overrides({"workload.data.count": "1,3"})
     name = "workload.data.count"
     assert made.group({name: "1"}, "data") == ["data"]
     assert made.group({name: "3"}, "data") == ["data-1", "data-2", "data-3"]
+
+
+def test_a_group_can_be_absent(study):
+    second = "  - {flow: more, from: one, to: three, transport: udp, traffic: " + PACKETS + "}\nmeasurement"
+    made = study(PACKETS, ("measurement", second)).with_overrides({"workload.more.count": "0,1"})
+    assert [len(flows(made, {"workload.more.count": count})) for count in "01"] == [1, 2]
 
 
 @given(
@@ -297,7 +314,10 @@ def test_a_group_has_every_flow_once(count, stagger, senders, both):
             "workload.data.from: one, one\n  legal: one host or more, each once",
         ),
         (("from: one", "from: []"), "workload.data.from: none\n  legal: one host or more"),
-        (("from: one", "from: one\n    count: 0"), "workload.data.count: 0"),
+        (("from: one", "from: one\n    count: -1"), "workload.data.count: -1"),
+        (("from: one", "from: every"), "workload.data.from: every\n  legal: one, two, three\n  hint: where `to` is two"),
+        (("to: two", "to: next"), "workload.data.to: next\n  legal: one, two, three\n  hint: it takes several"),
+        (("three: {", "next: {"), "hosts.next: next\n  legal: another name"),
         (("three: {", "others: {"), "hosts.others: others\n  legal: another name"),
         (("of: data,", "of: data-9,"), "responses.goodput.of: data-9\n  legal: data"),
         (
@@ -370,3 +390,78 @@ def test_a_sweep_is_expected_to_take_a_while_for_each_request(study):
     made = study("{kind: sweep, first: 1 kB, last: 2 kB, step: 1 kB, repeats: 3, bytes: 8 kB, answer: echo}")
     # (8 + 4) requests of 40 us and 16 kB at 8 Gbit/s, three times.
     assert traffic_seconds(scenario_of(made, {})) == pytest.approx(3 * (12 * 40e-6 + 16e3 * 8 / 8e9))
+
+
+CONTROL = """factors:
+  mtu: {title: MTU, sets: network.mtu, levels: [1500 B, 9000 B]}
+  control:
+    title: Control
+    sets:
+      tcp: {workload.data.transport: tcp, workload.data.traffic: {kind: transfer, duration: 1 s}}
+      slow: {workload.data.traffic.gap: 10 ms}
+      udp: {}
+    levels: [tcp, udp]
+"""
+FACTORS = "factors: {mtu: {title: MTU, sets: network.mtu, levels: [1500 B, 9000 B]}}\n"
+SEVERAL = [(FACTORS, CONTROL), ("layout: {rows: mtu}", "layout: {rows: mtu, columns: [control]}")]
+
+
+def test_a_level_can_set_several_settings(study):
+    made = study(PACKETS, *SEVERAL)
+    assert made.factors["control"].levels == ["tcp", "udp"]
+    assert made.factors["control"].baseline == "tcp"
+    (tcp,) = scenario_of(made, {"mtu": "1500 B", "control": "tcp"}).workload
+    assert (tcp.transport.root, tcp.traffic.root.kind) == ("tcp", "transfer")
+    (udp,) = scenario_of(made, {"mtu": "1500 B", "control": "udp"}).workload
+    assert (udp.transport.root, udp.traffic.root.kind) == ("udp", "packets")
+    again = Study.model_validate_json(made.model_dump_json(by_alias=True, exclude_none=True))
+    assert again.model_dump() == made.model_dump()
+
+
+def test_such_levels_are_chosen_by_name(study):
+    made = study(PACKETS, *SEVERAL).with_overrides({"control": "slow,tcp"})
+    assert made.factors["control"].levels == ["slow", "tcp"]
+    assert traffic_of(made, {"control": "slow"})["gap"] == {"distribution": "constant", "value": "10 ms"}
+
+
+def test_a_later_factor_changes_what_a_level_has_set_and_not_the_level_itself(study):
+    made = study(PACKETS, *SEVERAL).with_overrides({"workload.data.traffic.duration": "2 s,3 s"})
+    levels = {"control": "tcp", "workload.data.traffic.duration": "3 s"}
+    assert traffic_of(made, levels)["duration"] == "3 s"
+    assert traffic_of(made, {"control": "tcp"})["duration"] == "1 s"
+
+
+@pytest.mark.parametrize(
+    ("replacement", "message"),
+    [
+        (
+            ("levels: [tcp, udp]", "levels: [tcp, upd]"),
+            "study.yaml:24: factors.control.levels.1: upd\n  legal: tcp, slow, udp\n  hint: did you mean 'udp'?",
+        ),
+        (
+            ("workload.data.transport: tcp", "workload.data.transport: xtp"),
+            "factors.control.sets.tcp: 'xtp' (workload.0.transport)\n  legal: 'tcp', 'udp'",
+        ),
+        (
+            ("workload.data.transport: tcp", "workload.dada.transport: tcp"),
+            "factors.control.sets: workload.dada.transport\n  legal: data\n  hint: ",
+        ),
+        (
+            ("workload.data.transport: tcp", "network.mtu: 4000 B"),
+            "factors.control.sets: network.mtu\n  legal: another setting\n  hint: the factor mtu sets it",
+        ),
+        (("udp: {}", "udp: 1"), "factors.control.sets"),
+    ],
+)
+def test_what_is_wrong_with_such_levels_is_told(study, replacement, message):
+    text = CONTROL.replace(*replacement)
+    with pytest.raises(BadInput) as caught:
+        study(PACKETS, (FACTORS, text), SEVERAL[1])
+    assert message in str(caught.value)
+
+
+def test_a_setting_that_levels_set_is_no_option_of_its_own(study):
+    with pytest.raises(BadInput) as caught:
+        study(PACKETS, *SEVERAL).with_overrides({"workload.data.transport": "tcp"})
+    assert "--set workload.data.transport=tcp: the factor control sets it" in str(caught.value)
+    assert "the factor's levels: tcp, udp" in str(caught.value)

@@ -6,10 +6,12 @@ from typing import Any
 
 from nettrial import study
 from nettrial.backends import BACKENDS
+from nettrial.congestion import CONTROLS
 from nettrial.metrics import METRICS
 from nettrial.stacks import STACKS
 from nettrial.topology import TOPOLOGIES
 from reference.markdown import one_line, page, table
+from reference.study_file import rows_of
 
 
 def pages() -> dict[str, str]:
@@ -17,6 +19,7 @@ def pages() -> dict[str, str]:
     return {
         "metrics.md": _metrics(),
         "stacks.md": _stacks(),
+        "congestion-controls.md": _congestion(),
         "topologies.md": _topologies(),
         "backends.md": _backends(),
         "studies.md": _studies(),
@@ -26,7 +29,7 @@ def pages() -> dict[str, str]:
 def _metrics() -> str:
     return page(
         "Metrics",
-        "A metric is a figure of one flow, host or link end in one trial. One that could not be measured is "
+        "A metric is a figure of one flow, group of flows, host or link end in one trial. One that could not be measured is "
         "absent and says why; it is never a number. Of a group of flows it is the sum, mean, maximum or "
         "minimum of their figures, as the table says, or none. A response names the metric's object under "
         "`of`: a flow or group, a host, a link end as NODE.INTERFACE, a size of a sweep as FLOW.BYTES: "
@@ -61,6 +64,24 @@ def _stacks() -> str:
     return page("Stacks", *parts)
 
 
+def _congestion() -> str:
+    def rows(own: bool) -> list[tuple[str, ...]]:
+        chosen = ((name, CONTROLS[name]) for name in CONTROLS if CONTROLS[name].own == own)
+        return [(f"`{name}`", control.title, control.needs, control.source) for name, control in chosen]
+
+    columns = ["congestion control", "title", "needs", "source"]
+    return page(
+        "Congestion controls",
+        "A host has the one of its stack, or of its `congestion_control`. `nettrial list congestion` says "
+        "which are there on a machine.",
+        "## nettrial's own\n\nProgrammed after their documents, and loaded into the running kernel (BPF) for "
+        "as long as a run needs them. They are for MPTCP, whose subflows they couple; plain TCP has one.",
+        table(columns, rows(own=True)),
+        "## The kernel's",
+        table(columns, rows(own=False)),
+    )
+
+
 def _value(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {part}" for key, part in value.items())
@@ -73,8 +94,33 @@ def _topologies() -> str:
     rows = []
     for name in TOPOLOGIES:
         shape = TOPOLOGIES[name]
-        rows.append((f"`{name}`", shape.title, shape.hosts, ", ".join(shape.devices) or "none"))
-    return page("Topologies", table(["topology", "title", "hosts", "other nodes"], rows))
+        devices = ", ".join(shape.devices) or ("none" if shape.joins else "as many as its parameters say")
+        parts = (
+            f"[`{name}`](#{name})",
+            shape.title,
+            shape.hosts,
+            devices,
+            " or ".join(shape.forwarding) or "none",
+        )
+        rows.append(parts)
+    parts = [
+        "A topology joins the hosts that a study names under `hosts`, in that order, or makes its hosts "
+        "itself: `host-1`, `host-2`, …. Then `hosts` in the study has one entry `every`, and may have others "
+        "for single hosts. Parameters stand under `network.parameters`. `nettrial draw` shows a topology.",
+        table(["topology", "title", "hosts", "other nodes", "forwarding"], rows),
+    ]
+    for name in TOPOLOGIES:
+        shape = TOPOLOGIES[name]
+        if shape.settable():
+            described = {row[0].strip("`"): row for row in rows_of(shape.parameters, {})}
+            parts.append(f"## {name}\n\n{one_line(shape.parameters.__doc__)}")
+            parts.append(
+                table(
+                    ["parameter", "value", "default", "meaning"],
+                    [described[name] for name in shape.settable()],
+                )
+            )
+    return page("Topologies", *parts)
 
 
 def _backends() -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from annotated_types import Ge
+from annotated_types import Ge, Le
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
@@ -48,7 +48,7 @@ def pages(schema: Schema) -> dict[str, str]:
         if model is Constant:
             parts.append("## Random quantities\n\n" + RANDOM)
         parts.append(f"## {_title(model)}\n\n{one_line(model.__doc__)}")
-        parts.append(table(["field", "value", "default", "meaning"], _rows(model, schema)))
+        parts.append(table(["field", "value", "default", "meaning"], rows_of(model, schema)))
     parts.append("## Quantities\n\nA value that is not a whole number of base units is an error.")
     parts.append(table(["quantity", "legal"], [(name, legal) for name, (_, legal) in QUANTITIES.items()]))
     return {"study-file.md": page("Study file", *parts)}
@@ -92,7 +92,8 @@ def _is_model(kind: Any) -> bool:
     return inspect.isclass(kind) and issubclass(kind, BaseModel)
 
 
-def _rows(model: type[BaseModel], schema: Schema) -> Iterator[tuple[str, ...]]:
+def rows_of(model: type[BaseModel], schema: Schema) -> Iterator[tuple[str, ...]]:
+    """A row for each field of a model: its name, what it takes, its default and its meaning."""
     said = _docstrings(model)
     engine = [types(schema)[name]["properties"] for name in THE_SAME_IN_A_SCENARIO.get(model.__name__, ())]
     for name, field in model.model_fields.items():
@@ -149,10 +150,20 @@ def _kind(annotation: Any) -> str:
     if bare is float:
         return "number"
     if bare is int:
-        return "whole number" + "".join(
-            f", {limit.ge} or more" for limit in metadata if isinstance(limit, Ge)
-        )
+        return "whole number" + _bounds(metadata)
+    if bare is Any:
+        return "as the topology says"
     return _legal(annotation) or "text"
+
+
+def _bounds(metadata: list[Any]) -> str:
+    """Between which numbers a number must be, in words."""
+    limits = [part for found in metadata for part in getattr(found, "metadata", [found])]
+    least = next((limit.ge for limit in limits if isinstance(limit, Ge)), None)
+    most = next((limit.le for limit in limits if isinstance(limit, Le)), None)
+    if least is None:
+        return ""
+    return f", {least} to {most}" if most is not None and most < 2**63 - 1 else f", {least} or more"
 
 
 def _legal(annotation: Any) -> str:

@@ -24,10 +24,11 @@ pub fn describe(privileges: &str) -> Environment {
     }
 }
 
-/// The congestion controls that the kernel has loaded.
+/// The congestion controls that the kernel has loaded, without those of engines.
 pub fn congestion_controls() -> Vec<String> {
     let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
-    let mut names: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+    let kept = text.split_whitespace().filter(|name| !nettrial_bpf::is_of_an_engine(name));
+    let mut names: Vec<String> = kept.map(str::to_owned).collect();
     names.sort();
     names
 }

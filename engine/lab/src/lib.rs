@@ -12,6 +12,7 @@ mod agents;
 mod bundles;
 mod bystanders;
 mod checks;
+mod congestion;
 mod delay_line;
 mod ends;
 mod environment;
@@ -38,6 +39,7 @@ use nettrial_scenario::{Preflight, Problem, Record, Scenario};
 /// The lab backend, inside namespaces of its own.
 pub struct Lab {
     home: namespace::Home,
+    own: congestion::Own,
 }
 
 impl Lab {
@@ -47,21 +49,27 @@ impl Lab {
     /// # Errors
     /// Fails with everything that was tried and what came of it.
     pub fn enter() -> Result<Self, Box<Preflight>> {
-        namespace::Home::enter().map(|home| Self { home }).map_err(|missing| {
+        // The engine's own namespace does not show it.
+        let jit_is_off = nettrial_bpf::jit_is_off();
+        let entered = namespace::Home::enter().map(|home| {
+            let own = congestion::Own::new(home.is_root, jit_is_off);
+            Self { home, own }
+        });
+        entered.map_err(|missing| {
             Box::new(Preflight { missing, limits: Vec::new(), environment: environment::describe("none") })
         })
     }
 
     /// What this machine can run, found by trying it.
     pub fn preflight(&self) -> Preflight {
-        preflight::examine(&self.home)
+        preflight::examine(&self.home, &self.own)
     }
 
     /// Everything that keeps `scenario` from running here; empty if nothing does.
     pub fn check(&self, scenario: &Scenario) -> Vec<Problem> {
         let mut problems = nettrial_scenario::check(scenario);
         problems.extend(scenario.workload.iter().flat_map(nettrial_traffic::problems));
-        problems.extend(preflight::scenario_problems(scenario));
+        problems.extend(preflight::scenario_problems(scenario, &self.own));
         if problems.is_empty() {
             problems.extend(unreachable_flows(scenario));
             problems.extend(preflight::routing::problems(scenario));
@@ -85,7 +93,9 @@ impl Lab {
                 problem.hint
             );
         }
-        trial::run(&self.home, scenario)
+        let mut record = trial::run(&self.home, &self.own.in_kernel(scenario)?, &self.own)?;
+        self.own.out_of_kernel(&mut record);
+        Ok(record)
     }
 }
 

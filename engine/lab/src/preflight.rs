@@ -2,6 +2,7 @@
 
 pub mod routing;
 
+use crate::congestion::Own;
 use crate::namespace::Home;
 use crate::netlink::Netlink;
 use crate::network::veth;
@@ -15,13 +16,14 @@ use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage}
 use nettrial_ethtool::Ethtool;
 use nettrial_scenario::{Offloads, Preflight, Problem, QueueLimit, Rate, Scenario, Shortfall, Transport};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
+use std::collections::HashSet;
 use std::ffi::OsString;
 
 const INTERFACE: &str = "try0";
 const INTERFACE_INDEX: i32 = 100;
 
 /// Tries everything a trial needs.
-pub fn examine(home: &Home) -> Preflight {
+pub fn examine(home: &Home, own: &Own) -> Preflight {
     let privileges = if home.is_root { "root" } else { "user_namespace" };
     let mut missing = Vec::new();
     let mut environment = environment::describe(privileges);
@@ -33,7 +35,10 @@ pub fn examine(home: &Home) -> Preflight {
     if let Err(error) = tried {
         missing.push(shortfall("a network namespace", &error, "allow this user to make network namespaces"));
     }
-    Preflight { missing, limits: limits(home), environment }
+    let (taken, refused) = own.examine();
+    environment.congestion_controls.extend(taken.into_iter().map(str::to_owned));
+    environment.congestion_controls.sort();
+    Preflight { missing, limits: [limits(home), refused].concat(), environment }
 }
 
 fn shortfall(what: &str, error: &anyhow::Error, remedy: &str) -> Shortfall {
@@ -166,7 +171,7 @@ fn try_congestion_control(name: &str) -> Result<()> {
 }
 
 /// What of `scenario` this backend, or this kernel, cannot do.
-pub fn scenario_problems(scenario: &Scenario) -> Vec<Problem> {
+pub fn scenario_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
     let mut problems = Vec::new();
     if let Some(link) = scenario.links.iter().find(|link| delay_line::is_needed(link))
         && let Err(error) = try_delay_line()
@@ -195,21 +200,32 @@ pub fn scenario_problems(scenario: &Scenario) -> Vec<Problem> {
             "a link's shaper is given whole bundles and cannot tell how many frames they make",
         ));
     }
-    for node in &scenario.nodes {
-        if let Some(stack) = &node.stack
-            && try_congestion_control(&stack.congestion_control).is_err()
-        {
-            problems.push(Problem::new(
-                "congestion_control",
-                format!("stack {} of {}", stack.name, node.name),
-                &stack.congestion_control,
-                environment::congestion_controls().join(", "),
-                format!(
-                    "this kernel does not have it; if it is a module: modprobe tcp_{}",
-                    stack.congestion_control
-                ),
-            ));
-        }
-    }
+    problems.extend(congestion_problems(scenario, own));
     problems
+}
+
+/// A problem for each congestion control that hosts ask for and can't have, of the first such host.
+fn congestion_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
+    let stacks = scenario.nodes.iter().filter_map(|node| Some((&node.name, node.stack.as_ref()?)));
+    let mut asked = HashSet::new();
+    let refused = stacks.filter_map(|(host, stack)| {
+        let name = &stack.congestion_control;
+        let hint = match asked.insert(name).then(|| own.get(name))? {
+            Some(found) => format!("{name} can't be loaded into the kernel: {}", found.err()?),
+            None => {
+                try_congestion_control(name).err()?;
+                format!("this kernel does not have it; if it is a module: modprobe tcp_{name}")
+            }
+        };
+        let object = format!("stack {} of {host}", stack.name);
+        Some(Problem::new("congestion_control", object, name, there_are(own).join(", "), hint))
+    });
+    refused.collect()
+}
+
+/// The congestion controls that hosts can have.
+fn there_are(own: &Own) -> Vec<String> {
+    let mut names = environment::congestion_controls();
+    names.extend(own.examine().0.into_iter().map(str::to_owned));
+    names
 }

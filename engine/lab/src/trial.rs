@@ -3,6 +3,7 @@
 use crate::agents::{Agents, Pending};
 use crate::bystanders::Census;
 use crate::checks::Findings;
+use crate::congestion::Own;
 use crate::ends::Observation;
 use crate::layout::Layout;
 use crate::mptcp;
@@ -27,8 +28,9 @@ struct Ready<'a> {
     destination: SocketAddr,
 }
 
-/// Runs `scenario`, which has passed the lab's check.
-pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
+/// Runs `scenario`, which has passed the lab's check and has the kernel's names of the congestion controls in
+/// `own`.
+pub fn run(home: &Home, scenario: &Scenario, own: &Own) -> Result<Record> {
     let started_unix_ns = nanoseconds(SystemTime::now().duration_since(UNIX_EPOCH)?);
     let mut phases = Phases::default();
     let mut begin = Instant::now();
@@ -57,9 +59,12 @@ pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
     let bystanders = Census::take(&part_of_trial);
     let clock = clock_offset_ns()?;
     network.arm()?;
+    let calls = own.callbacks()?;
     let idle = processors::read()?;
     let flows = drive(&mut agents, scenario, &ready, &mut findings)?;
     let busy = processors::read()?;
+    let congestion = own.since(&calls, scenario)?;
+    findings.congestion(scenario, &congestion, &flows);
     findings.tools(&layout, &flows);
     findings.bystanders(bystanders.percent_until(&Census::take(&part_of_trial)));
     findings.clock(clock_offset_ns()? - clock);
@@ -94,6 +99,7 @@ pub fn run(home: &Home, scenario: &Scenario) -> Result<Record> {
         flows,
         hosts,
         ends,
+        congestion,
         checks: findings.checks,
         warnings: findings.warnings,
         absent,

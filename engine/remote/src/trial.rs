@@ -87,6 +87,7 @@ pub fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
         flows: vec![*record],
         hosts: [Host::Client, Host::Server].map(host_record).into(),
         ends: Vec::new(),
+        congestion: Vec::new(),
         checks,
         warnings,
         absent: [Host::Client, Host::Server].iter().flat_map(|host| absences(*host)).collect(),

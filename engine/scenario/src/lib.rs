@@ -32,8 +32,9 @@ pub use network::{End, Impairment, Link, Node, NodeKind, RoutingPolicy};
 pub use protocol::{Environment, Event, Measure, Preflight, Request, Shortfall};
 pub use queue_limit::QueueLimit;
 pub use record::{
-    Absence, Check, Distribution, EndRecord, FlowRecord, Histogram, HostRecord, Interval, Pacing,
-    PacketCounts, PacketSize, Phases, Record, SizeRecord, SubflowRecord, ToolRecord, Warning,
+    Absence, Callbacks, Check, CongestionRecord, Distribution, EndRecord, FlowRecord, Histogram, HostRecord,
+    Interval, Pacing, PacketCounts, PacketSize, Phases, Record, SizeRecord, SubflowRecord, ToolRecord,
+    Warning,
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Stack};

@@ -24,6 +24,10 @@ pub struct Record {
     pub hosts: Vec<HostRecord>,
     /// One per link end whose queue or packets were counted.
     pub ends: Vec<EndRecord>,
+    /// What each congestion control of nettrial's own that the scenario has was called for. Absent where it
+    /// has none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub congestion: Vec<CongestionRecord>,
     /// What was verified before and after the traffic.
     pub checks: Vec<Check>,
     /// Why the trial's figures may not be what they seem.
@@ -399,11 +403,57 @@ pub struct PacketSize {
     pub packets: u64,
 }
 
+/// A congestion control of nettrial's own in the kernel, over the traffic's time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CongestionRecord {
+    /// Its name in the scenario.
+    pub name: String,
+    /// How often the kernel called it, on all hosts together.
+    pub callbacks: Callbacks,
+}
+
+/// How often the kernel called each function of a congestion control (struct tcp_congestion_ops,
+/// include/net/tcp.h).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Callbacks {
+    /// For the window after a loss.
+    pub ssthresh: u64,
+    /// For the window's growth by what was acknowledged.
+    pub cong_avoid: u64,
+    /// With the round-trip time of an acknowledgment; 0 where the algorithm has no use for it.
+    pub pkts_acked: u64,
+    /// To take back a reduction that was for no loss.
+    pub undo_cwnd: u64,
+    /// For a new connection or subflow.
+    pub init: u64,
+    /// For one that ends; most end after the traffic, and are not counted.
+    pub release: u64,
+    /// Calls, of those above, that saw two or more subflows of their connection.
+    pub coupled: u64,
+}
+
+impl Callbacks {
+    /// The calls since `earlier`.
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            ssthresh: self.ssthresh - earlier.ssthresh,
+            cong_avoid: self.cong_avoid - earlier.cong_avoid,
+            pkts_acked: self.pkts_acked - earlier.pkts_acked,
+            undo_cwnd: self.undo_cwnd - earlier.undo_cwnd,
+            init: self.init - earlier.init,
+            release: self.release - earlier.release,
+            coupled: self.coupled - earlier.coupled,
+        }
+    }
+}
+
 /// Something verified around the traffic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
-    /// What was checked: `path_mtu`, `mss`, `congestion_control`, `clock`.
+    /// What was checked: `path_mtu`, `mss`, `congestion_control`, `congestion_control_ran`, `clock`.
     pub name: String,
     /// On what: a flow, a host, a direction.
     pub object: String,

@@ -1,9 +1,9 @@
-"""What every part of a study file has in common: no unknown fields, and errors that say what is legal."""
+"""What everything that users write has in common: no unknown fields, and errors that say what is legal."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -55,7 +55,7 @@ class Wrong:
             elif entry["type"] == "union_tag_invalid":
                 value = repr(context["tag"])
             elif not legal:
-                legal = entry["msg"].removeprefix("Input should be ")
+                legal = entry["msg"].removeprefix("Input should be ").partition(", unable")[0]
             place = (*entry["loc"], *context.get("at", ()))
             found.append(cls(place, value, legal, context.get("hint", "")))
         return found
@@ -68,7 +68,7 @@ def _shown(value: Any) -> str:
 
 
 class Strict(BaseModel):
-    """A part of a study file. Unknown fields are errors that name the known ones."""
+    """A part of what a user wrote. Unknown fields are errors that name the known ones."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -87,6 +87,18 @@ def _name(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_-]+", value):
         raise wrong(legal="letters, digits, - and _")
     return value
+
+
+MOST_NAMES_SHOWN = 12
+"""Of more, an error shows the ends."""
+
+
+def in_short(names: Iterable[str]) -> str:
+    """Names with commas between; of many, the first two and the last."""
+    listed = list(names)
+    if len(listed) > MOST_NAMES_SHOWN:
+        return f"{listed[0]}, {listed[1]}, … {listed[-1]} ({len(listed)})"
+    return ", ".join(listed)
 
 
 Name = Annotated[str, AfterValidator(_name)]

@@ -1,0 +1,277 @@
+"""Whether the congestion controls of MPTCP do what RFC 6356 section 2 asks of them, in the lab.
+
+    python benches/rfc6356.py [REPEATS] [SECONDS]
+
+REPEATS (default 10) trials of SECONDS (default 15) for each of the three goals, on networks of a few nodes whose
+bottlenecks are at routers. Within a trial every congestion control has a network of its own, side by side: what
+disturbs one disturbs all. Figures are means over trials with 95% intervals (Student's t). It exits with 1 where
+a goal is missed by the mean.
+
+1. Improve throughput: two disjoint paths with nothing else on them.
+2. Do no harm: two subflows and one TCP flow through one bottleneck. The TCP flow has the congestion control that
+   the coupled one is with a single subflow: Reno, and for wVegas Vegas. wVegas beside Reno is shown, too: Vegas
+   gives way to what fills queues, whether it is coupled or not (Mo et al., INFOCOM 1999).
+3. Balance congestion: two paths of the same rate, one TCP flow on the first and two on the second.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any
+
+from nettrial.analysis import mean_interval
+from nettrial.backends import Backend
+from nettrial.design import traffic_seconds
+from nettrial.scenario import FlowRecord, Record, Scenario
+from nettrial.stacks import STACKS
+
+CONTROLS = ("lia", "olia", "balia", "wvegas", "reno")
+"""Of MPTCP; `reno` is the uncoupled one."""
+ACCESS = "200 Mbit/s"
+"""Of links that are no bottleneck."""
+FAST, SLOW = "20 Mbit/s", "10 Mbit/s"
+"""Of bottlenecks."""
+QUEUE = "60 packets"
+"""Of every link: 36 ms at the fast bottleneck."""
+
+Figures = dict[str, list[float]]
+"""What each network gave in every trial, by its name."""
+
+
+@dataclass
+class Network:
+    """Small networks without a link between them, in one scenario."""
+
+    nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    links: list[dict[str, Any]] = field(default_factory=list)
+    flows: list[dict[str, Any]] = field(default_factory=list)
+
+    def host(self, name: str, control: str) -> str:
+        """Adds a host with Linux's defaults and this congestion control."""
+        stack = STACKS["linux-cubic"].stack.model_copy(update={"name": control, "congestion_control": control})
+        self.nodes[name] = {"name": name, "kind": "host", "stack": stack.model_dump(exclude_none=True)}
+        return name
+
+    def link(self, one: str, other: str, rate: str = ACCESS) -> None:
+        """Joins two nodes by a network of its own; one that is not there yet is a router."""
+        number = len(self.links)
+        ends = []
+        for place, node in enumerate((one, other), start=1):
+            self.nodes.setdefault(node, {"name": node, "kind": "router"})
+            interface = sum(node == end["node"] for link in self.links for end in link["ends"])
+            address = f"10.{number // 256}.{number % 256}.{place}/24"
+            ends.append(
+                {"node": node, "interface": f"eth{interface}", "mtu": "1500 B", "addresses": [address]}
+            )
+        self.links.append({"ends": ends, "rate": rate, "queue": QUEUE})
+
+    def flow(self, name: str, sender: str, receiver: str, transport: str, seconds: float) -> None:
+        """Adds a transfer that starts with all the others."""
+        traffic = {"kind": "transfer", "duration": f"{round(seconds * 1000)} ms"}
+        self.flows.append(
+            {"name": name, "from": sender, "to": receiver, "ip": 4, "transport": transport, "traffic": traffic}
+        )
+
+    def scenario(self) -> Scenario:
+        """All of it as a scenario."""
+        return Scenario.model_validate(
+            {
+                "format": 1,
+                "nodes": list(self.nodes.values()),
+                "links": self.links,
+                "routing": {"policy": "shortest_path"},
+                "workload": self.flows,
+                "measurement": {"interval": "100 ms", "queue_drops": "allowed"},
+            }
+        )
+
+
+def pair(network: Network, name: str, control: str) -> tuple[str, str]:
+    """Two hosts of one congestion control."""
+    return network.host(f"{name}-from", control), network.host(f"{name}-to", control)
+
+
+def disjoint(seconds: float) -> Scenario:
+    """Goal 1: for each control two hosts with two disjoint paths; beside them one TCP flow on the faster."""
+    network = Network()
+    for name in (*CONTROLS, "tcp"):
+        sender, receiver = pair(network, name, "reno" if name == "tcp" else name)
+        for router, rate in ((f"{name}-fast", FAST), (f"{name}-slow", SLOW)):
+            network.link(sender, router)
+            network.link(router, receiver, rate)
+        network.flow(name, sender, receiver, "tcp" if name == "tcp" else "mptcp", seconds)
+    return network.scenario()
+
+
+def shared(seconds: float) -> Scenario:
+    """Goal 2: for each control two hosts with two interfaces each, and another two with a TCP flow, on the two
+    sides of one bottleneck."""
+    network = Network()
+    beside = [(name, "wvegas" if name == "wvegas" else "reno") for name in CONTROLS]
+    for name, tcp in [*beside, ("wvegas-reno", "reno")]:
+        near, far = f"{name}-near", f"{name}-far"
+        sender, receiver = pair(network, name, name.removesuffix("-reno"))
+        other, sink = pair(network, f"{name}-tcp", tcp)
+        for _ in range(2):
+            network.link(sender, near)
+            network.link(far, receiver)
+        network.link(other, near)
+        network.link(near, far, FAST)
+        network.link(far, sink)
+        network.flow(name, sender, receiver, "mptcp", seconds)
+        network.flow(f"{name}-tcp", other, sink, "tcp", seconds)
+    return network.scenario()
+
+
+def unequal(seconds: float) -> Scenario:
+    """Goal 3: for each control two hosts with two paths of one rate; one TCP flow on the first path and two on
+    the second."""
+    network = Network()
+    for name in CONTROLS:
+        sender, receiver = pair(network, name, name)
+        for path, others in (("light", 1), ("heavy", 2)):
+            near, far = f"{name}-{path}-near", f"{name}-{path}-far"
+            network.link(sender, near)
+            network.link(near, far, FAST)
+            network.link(far, receiver)
+            for number in range(others):
+                tcp = f"{name}-{path}-{number + 1}"
+                other, sink = pair(network, tcp, "reno")
+                network.link(other, near)
+                network.link(far, sink)
+                network.flow(tcp, other, sink, "tcp", seconds)
+        network.flow(name, sender, receiver, "mptcp", seconds)
+    return network.scenario()
+
+
+def goodputs(record: Record) -> dict[str, float]:
+    """Of every flow, Mbit/s."""
+    return {flow.name: (flow.goodput_bps or 0.0) / 1e6 for flow in record.flows}
+
+
+def of_the_best(record: Record) -> dict[str, float]:
+    """Goodput over that of TCP on the best path."""
+    found = goodputs(record)
+    return {name: found[name] / found["tcp"] for name in CONTROLS}
+
+
+def of_the_sum(record: Record) -> dict[str, float]:
+    """Goodput over what TCP would have on all paths: its goodput on the best one, in proportion to the rates."""
+    fast, slow = (float(rate.split()[0]) for rate in (FAST, SLOW))
+    return {name: ratio * fast / (fast + slow) for name, ratio in of_the_best(record).items()}
+
+
+def of_the_tcp_beside(record: Record) -> dict[str, float]:
+    """Goodput over that of the TCP flow through the same bottleneck."""
+    found = goodputs(record)
+    return {name: found[name] / found[f"{name}-tcp"] for name in found if f"{name}-tcp" in found}
+
+
+def on_the_congested_path(record: Record) -> dict[str, float]:
+    """The share of a connection's bytes that went over the path with more TCP flows, the second one."""
+    return {flow.name: _second_share(flow) for flow in record.flows if flow.name in CONTROLS}
+
+
+def _second_share(flow: FlowRecord) -> float:
+    carried: Counter[str] = Counter()
+    for subflow in flow.subflows or []:
+        carried[subflow.local.rpartition(":")[0]] += subflow.bytes
+    first, second = sorted(carried, key=lambda address: [int(part) for part in address.split(".")])
+    return carried[second] / (carried[first] + carried[second])
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A goal, and the figures that show whether it is met."""
+
+    title: str
+    scenario: Callable[[float], Scenario]
+    figures: dict[str, Callable[[Record], dict[str, float]]]
+    missed: Callable[[dict[str, dict[str, float]]], list[str]]
+    """What of it is missed, in words, by the means of each figure and network."""
+
+
+def _improves(means: dict[str, dict[str, float]]) -> list[str]:
+    best, total = means["of the best path"], means["of all paths"]
+    return [f"{name} gives less than the best path" for name in CONTROLS if best[name] < 1] + [
+        f"{name} gives 90% of the paths' sum or less" for name in CONTROLS if total[name] <= 0.9
+    ]
+
+
+def _does_no_harm(means: dict[str, dict[str, float]]) -> list[str]:
+    ratio = means["of the TCP flow beside it"]
+    coupled = [name for name in CONTROLS if name != "reno" and not 0.8 <= ratio[name] <= 1.25]
+    said = [f"{name} does not take 0.8 to 1.25 of a TCP flow's share" for name in coupled]
+    return said + (["reno does not take about twice a TCP flow's share"] if ratio["reno"] < 1.6 else [])
+
+
+def _balances(means: dict[str, dict[str, float]]) -> list[str]:
+    share = means["on the congested path"]
+    said = [f"{name} is not below LIA" for name in ("olia", "balia") if share[name] >= share["lia"]]
+    others = max(share[name] for name in CONTROLS if name != "reno")
+    return said + (["uncoupled is not the largest"] if share["reno"] <= others else [])
+
+
+GOALS = (
+    Goal(
+        "1. Improve throughput",
+        disjoint,
+        {"of the best path": of_the_best, "of all paths": of_the_sum},
+        _improves,
+    ),
+    Goal("2. Do no harm", shared, {"of the TCP flow beside it": of_the_tcp_beside}, _does_no_harm),
+    Goal("3. Balance congestion", unequal, {"on the congested path": on_the_congested_path}, _balances),
+)
+
+
+def measure(lab: Backend, goal: Goal, repeats: int, seconds: float) -> dict[str, Figures]:
+    """The figures of each trial."""
+    scenario = goal.scenario(seconds)
+    found: dict[str, Figures] = {title: defaultdict(list) for title in goal.figures}
+    for _ in range(repeats):
+        record = lab.run("bench", scenario, traffic_seconds(scenario) + 60)
+        for title, figure in goal.figures.items():
+            for name, value in figure(record).items():
+                found[title][name].append(value)
+    return found
+
+
+def means(found: dict[str, Figures]) -> dict[str, dict[str, float]]:
+    """The means over trials."""
+    return {
+        title: {name: fmean(values) for name, values in figures.items()} for title, figures in found.items()
+    }
+
+
+def rows(found: dict[str, Figures]) -> Iterator[str]:
+    """The means with their intervals, as text."""
+    for title, figures in found.items():
+        yield f"  {title}"
+        for name, values in figures.items():
+            interval = mean_interval(values)
+            bounds = f"  [{interval.low:.3f}, {interval.high:.3f}]" if interval else ""
+            yield f"    {name:<12} {fmean(values):6.3f}{bounds}"
+
+
+def main() -> None:
+    """Measures all goals and prints them."""
+    repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 10
+    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 15.0
+    missed = []
+    with Backend("lab") as lab:
+        for goal in GOALS:
+            print(f"{goal.title} ({repeats} trials of {seconds:g} s)", flush=True)
+            found = measure(lab, goal, repeats, seconds)
+            print("\n".join(rows(found)), flush=True)
+            missed += goal.missed(means(found))
+    for words in missed:
+        print(f"missed: {words}")
+    sys.exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()

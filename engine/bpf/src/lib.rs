@@ -1,0 +1,20 @@
+//! Congestion controls that this kernel does not have: BPF programs which its TCP calls (`struct_ops` of
+//! `tcp_congestion_ops`), and what loads them.
+//!
+//! ```text
+//! missing ── nothing ──> Registered::new ── its name ──> connections that ask for it
+//!                            └─ dropped, or its process gone in any way: nothing stays registered
+//! ```
+//!
+//! Each program is a folder of `programs`, compiled by the build script and part of this crate. CO-RE: libbpf
+//! fits it to the running kernel by the kernel's own description of its types (BTF).
+
+mod name;
+mod program;
+mod registered;
+mod requirements;
+
+pub use name::is_of_an_engine;
+pub use program::algorithms;
+pub use registered::{Registered, verify};
+pub use requirements::{jit_is_off, missing};

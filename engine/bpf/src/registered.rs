@@ -1,0 +1,165 @@
+//! Loading a program, and the kernel's list of congestion controls.
+
+use crate::name;
+use crate::program::{PROGRAMS, Program};
+use anyhow::{Context, Result, bail, ensure};
+use libbpf_rs::{
+    ErrorKind, Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, PrintLevel, set_print,
+};
+use nettrial_scenario::Callbacks;
+use std::sync::Mutex;
+
+/// What libbpf said since it was last asked.
+static SAID: Mutex<String> = Mutex::new(String::new());
+/// How many of its last lines are told.
+const LINES_TOLD: usize = 6;
+
+/// A congestion control in the kernel's list: connections can have it for as long as this value, and as its
+/// process.
+#[derive(Debug)]
+pub struct Registered {
+    /// The algorithm.
+    pub algorithm: &'static str,
+    /// Its name in the kernel.
+    pub kernel_name: String,
+    // Taken off the kernel's list by the end of its descriptor, whatever ends this process.
+    _link: Link,
+    object: Object,
+}
+
+impl Registered {
+    /// Loads the program of `algorithm` and registers it, under a name that no other process has.
+    ///
+    /// # Errors
+    /// Fails if there is no such algorithm, and with what the kernel and libbpf say.
+    pub fn new(algorithm: &str) -> Result<Self> {
+        let program = find(algorithm)?;
+        for attempt in 0..name::ATTEMPTS {
+            let kernel_name = name::of(algorithm, std::process::id(), attempt);
+            let mut object = load(program, &kernel_name)?;
+            let mut map = object
+                .maps_mut()
+                .find(|map| map.name() == program.name)
+                .with_context(|| format!("the program of {algorithm} has no map of that name"))?;
+            match map.attach_struct_ops() {
+                Ok(link) => return Ok(Self { algorithm: program.name, kernel_name, _link: link, object }),
+                // A process with this one's number in another PID namespace.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(told(error)).with_context(|| format!("registering {kernel_name}")),
+            }
+        }
+        bail!("registering {algorithm}: every name that this process may give it is taken")
+    }
+
+    /// How often the kernel has called it since it was registered, over all connections of the machine.
+    ///
+    /// # Errors
+    /// Fails if the counters can't be read.
+    pub fn callbacks(&self) -> Result<Callbacks> {
+        let is_counters = |name: &str| name.ends_with(".bss");
+        let read = || -> Result<Vec<u8>> {
+            let map = self.object.maps().find(|map| map.name().to_str().is_some_and(is_counters));
+            let map = map.context("its program has none")?;
+            map.lookup(&0u32.to_ne_bytes(), MapFlags::ANY)?.context("the kernel has none")
+        };
+        let bytes = read().with_context(|| format!("reading the counters of {}", self.algorithm))?;
+        counters(&bytes)
+            .with_context(|| format!("the counters of {} are {} bytes", self.algorithm, bytes.len()))
+    }
+}
+
+/// Whether the kernel takes the program of `algorithm`: loads it, and lets go of it unregistered.
+///
+/// # Errors
+/// Fails if there is no such algorithm, and with what the kernel and libbpf say.
+pub fn verify(algorithm: &str) -> Result<()> {
+    load(find(algorithm)?, algorithm).map(|_| ())
+}
+
+fn find(algorithm: &str) -> Result<&'static Program> {
+    PROGRAMS
+        .iter()
+        .find(|program| program.name == algorithm)
+        .with_context(|| format!("there is no program for a congestion control {algorithm:?}"))
+}
+
+fn load(program: &Program, kernel_name: &str) -> Result<Object> {
+    set_print(Some((PrintLevel::Warn, |_, text| {
+        if let Ok(mut said) = SAID.lock() {
+            said.push_str(&text);
+        }
+    })));
+    take_said();
+    // libelf wants its file at an even address.
+    let object = program.object.to_vec();
+    let mut open = ObjectBuilder::default().name(program.name)?.open_memory(&object).map_err(told)?;
+    rename(&mut open, program.name, kernel_name)?;
+    open.load().map_err(told).with_context(|| format!("loading the program of {}", program.name))
+}
+
+/// Gives the program's `tcp_congestion_ops` another name.
+fn rename(object: &mut OpenObject, name: &str, kernel_name: &str) -> Result<()> {
+    let padded = |name: &str| -> Result<[u8; name::TAKES_BYTES]> {
+        let mut bytes = [0; name::TAKES_BYTES];
+        ensure!(name.len() < bytes.len(), "the name {name} is longer than the kernel's may be");
+        bytes[..name.len()].copy_from_slice(name.as_bytes());
+        Ok(bytes)
+    };
+    let mut map = object
+        .maps_mut()
+        .find(|map| map.name() == name)
+        .with_context(|| format!("the program of {name} has no map of that name"))?;
+    let value = map.initial_value_mut().with_context(|| format!("the map {name} has no value"))?;
+    let old = padded(name)?;
+    let at = value.windows(old.len()).position(|bytes| bytes == old);
+    let at =
+        at.with_context(|| format!("the program of {name} has another name in its tcp_congestion_ops"))?;
+    value[at..at + old.len()].copy_from_slice(&padded(kernel_name)?);
+    Ok(())
+}
+
+/// The counters in the order of `struct callbacks` of programs/common.bpf.h, which are all of a program's
+/// global variables.
+fn counters(bytes: &[u8]) -> Option<Callbacks> {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let words: Vec<u64> = words.iter().map(|word| u64::from_ne_bytes(*word)).collect();
+    let &[ssthresh, cong_avoid, pkts_acked, undo_cwnd, init, release, coupled] = words.as_slice() else {
+        return None;
+    };
+    let callbacks = Callbacks { ssthresh, cong_avoid, pkts_acked, undo_cwnd, init, release, coupled };
+    rest.is_empty().then_some(callbacks)
+}
+
+/// The error, with the last lines of what libbpf said of it.
+fn told(error: libbpf_rs::Error) -> anyhow::Error {
+    let said = take_said();
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = &lines[lines.len().saturating_sub(LINES_TOLD)..];
+    let error = anyhow::Error::from(error);
+    if last.is_empty() { error } else { error.context(last.join("; ")) }
+}
+
+fn take_said() -> String {
+    SAID.lock().map(|mut said| std::mem::take(&mut *said)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_read_in_their_order_and_no_others() {
+        let bytes: Vec<u8> = (1..=7u64).flat_map(u64::to_ne_bytes).collect();
+        let read = counters(&bytes).unwrap();
+        assert_eq!((read.ssthresh, read.cong_avoid, read.coupled), (1, 2, 7));
+        for length in (0..bytes.len()).chain([bytes.len() + 1]) {
+            let other: Vec<u8> = bytes.iter().copied().chain([0]).take(length).collect();
+            assert!(counters(&other).is_none(), "{length}");
+        }
+    }
+
+    #[test]
+    fn an_algorithm_that_there_is_not_is_named() {
+        assert!(verify("lya").unwrap_err().to_string().contains("\"lya\""));
+    }
+}

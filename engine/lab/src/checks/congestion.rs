@@ -1,0 +1,70 @@
+//! Whether the engine's own congestion controls did their work.
+
+use super::Findings;
+use nettrial_scenario::{Check, CongestionRecord, Flow, FlowRecord, Scenario, Transport};
+
+impl Findings {
+    /// Verifies that the kernel called each of `counted` for the flows whose senders have it, and that it saw
+    /// the other subflows of connections that have several.
+    pub fn congestion(&mut self, scenario: &Scenario, counted: &[CongestionRecord], flows: &[FlowRecord]) {
+        for control in counted {
+            let has_it = |flow: &Flow| {
+                let stack = scenario.stack(&flow.from);
+                stack.is_some_and(|stack| stack.congestion_control == control.name)
+                    && matches!(flow.transport, Transport::Tcp | Transport::Mptcp)
+            };
+            let sent = scenario.workload.iter().zip(flows).filter(|(flow, _)| has_it(flow));
+            if let Some(most) = sent.map(|(_, record)| record.subflows.len()).max() {
+                self.calls(control, most);
+            }
+        }
+    }
+
+    /// Verifies the calls of `control`, which has a sender with a connection of `subflows`.
+    fn calls(&mut self, control: &CongestionRecord, subflows: usize) {
+        let callbacks = control.callbacks;
+        self.called("congestion_control_ran", control, callbacks.cong_avoid, "no window grew as it says");
+        if subflows > 1 {
+            let consequence = "each subflow's window grew as if it were alone";
+            self.called("congestion_control_coupled", control, callbacks.coupled, consequence);
+        }
+    }
+
+    fn called(&mut self, check: &str, control: &CongestionRecord, calls: u64, consequence: &str) {
+        let passed = calls > 0;
+        if !passed {
+            self.warn(check, &control.name, "the kernel made no such call of it".into(), consequence);
+        }
+        self.checks.push(Check {
+            name: check.into(),
+            object: control.name.clone(),
+            expected: "called".into(),
+            found: format!("called {calls} times"),
+            passed,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nettrial_scenario::Callbacks;
+
+    #[test]
+    fn one_that_was_not_called_or_saw_no_sibling_is_warned_of() {
+        let control = |cong_avoid, coupled| CongestionRecord {
+            name: "lia".into(),
+            callbacks: Callbacks { cong_avoid, coupled, ..Callbacks::default() },
+        };
+        let warned = |control: &CongestionRecord, subflows| -> Vec<String> {
+            let mut findings = Findings::default();
+            findings.calls(control, subflows);
+            assert_eq!(findings.checks.len(), if subflows > 1 { 2 } else { 1 });
+            findings.warnings.into_iter().map(|warning| warning.code).collect()
+        };
+        assert!(warned(&control(9, 3), 2).is_empty());
+        assert!(warned(&control(9, 0), 1).is_empty());
+        assert_eq!(warned(&control(9, 0), 2), ["congestion_control_coupled"]);
+        assert_eq!(warned(&control(0, 0), 0), ["congestion_control_ran"]);
+    }
+}

@@ -1,0 +1,132 @@
+//! Congestion controls that the engine brings itself. Loaded into the kernel when a scenario first asks for
+//! one, and kept as long as this engine: the kernel's list of them is the machine's, not a namespace's, so
+//! each engine's have names of their own there.
+
+use anyhow::{Result, anyhow};
+use nettrial_bpf::Registered;
+use nettrial_scenario::{Callbacks, CongestionRecord, Node, Record, Scenario, Shortfall};
+use std::cell::OnceCell;
+
+/// The engine's own congestion controls.
+pub struct Own {
+    missing: Vec<Shortfall>,
+    controls: Vec<Control>,
+}
+
+struct Control {
+    algorithm: &'static str,
+    /// Once it was asked for: in the kernel, or why not.
+    registered: OnceCell<Result<Registered, String>>,
+}
+
+impl Own {
+    /// Nothing is loaded yet.
+    pub fn new(is_root: bool, jit_is_off: bool) -> Self {
+        let controls = nettrial_bpf::algorithms()
+            .map(|algorithm| Control { algorithm, registered: OnceCell::new() })
+            .collect();
+        Self { missing: nettrial_bpf::missing(is_root, jit_is_off), controls }
+    }
+
+    /// Those that the kernel takes, and what keeps the others from being loaded: what the machine lacks, or else
+    /// what the kernel says of each. Nothing stays loaded.
+    pub fn examine(&self) -> (Vec<&'static str>, Vec<Shortfall>) {
+        let algorithms: Vec<&str> = self.controls.iter().map(|control| control.algorithm).collect();
+        if !self.missing.is_empty() {
+            let lacks = self.missing.iter().map(|missing| Shortfall {
+                what: format!("congestion controls {}: {}", algorithms.join(", "), missing.what),
+                ..missing.clone()
+            });
+            return (Vec::new(), lacks.collect());
+        }
+        let (mut taken, mut refused) = (Vec::new(), Vec::new());
+        for algorithm in algorithms {
+            match nettrial_bpf::verify(algorithm) {
+                Ok(()) => taken.push(algorithm),
+                Err(error) => refused.push(Shortfall {
+                    what: format!("congestion control {algorithm}"),
+                    why: format!("{error:#}"),
+                    remedy: "another kernel: Linux 6.18 takes it".into(),
+                }),
+            }
+        }
+        (taken, refused)
+    }
+
+    /// The one of this name, in the kernel, or why it can't be there; `None` if the engine has none of that
+    /// name.
+    pub fn get(&self, name: &str) -> Option<Result<&Registered, &str>> {
+        let control = self.controls.iter().find(|control| control.algorithm == name)?;
+        let registered = control.registered.get_or_init(|| {
+            if self.missing.is_empty() {
+                return Registered::new(control.algorithm).map_err(|error| format!("{error:#}"));
+            }
+            let reasons: Vec<String> =
+                self.missing.iter().map(|missing| format!("{}: {}", missing.what, missing.why)).collect();
+            Err(reasons.join("; "))
+        });
+        Some(registered.as_ref().map_err(String::as_str))
+    }
+
+    /// `scenario` with the kernel's names of them in its hosts' stacks.
+    pub fn in_kernel(&self, scenario: &Scenario) -> Result<Scenario> {
+        let mut scenario = scenario.clone();
+        for stack in scenario.nodes.iter_mut().filter_map(|node| node.stack.as_mut()) {
+            if let Some(found) = self.get(&stack.congestion_control) {
+                let registered = found.map_err(|why| anyhow!("{}: {why}", stack.congestion_control))?;
+                stack.congestion_control.clone_from(&registered.kernel_name);
+            }
+        }
+        Ok(scenario)
+    }
+
+    /// How often each that is loaded was called so far.
+    pub fn callbacks(&self) -> Result<Vec<(&Registered, Callbacks)>> {
+        self.loaded().map(|registered| Ok((registered, registered.callbacks()?))).collect()
+    }
+
+    /// What those that hosts of `scenario`, in the kernel's names, have were called for since `before`.
+    pub fn since(
+        &self,
+        before: &[(&Registered, Callbacks)],
+        scenario: &Scenario,
+    ) -> Result<Vec<CongestionRecord>> {
+        let is_used = |registered: &Registered| {
+            let stack = |node: &Node| Some(node.stack.as_ref()?.congestion_control == registered.kernel_name);
+            scenario.nodes.iter().filter_map(stack).any(|is_it| is_it)
+        };
+        let used = before.iter().filter(|(registered, _)| is_used(registered));
+        used.map(|(registered, earlier)| {
+            let callbacks = registered.callbacks()?.since(*earlier);
+            Ok(CongestionRecord { name: registered.kernel_name.clone(), callbacks })
+        })
+        .collect()
+    }
+
+    /// Gives them their own names in `record`, in place of the kernel's. What a tool was called with, and what
+    /// it said, stays.
+    pub fn out_of_kernel(&self, record: &mut Record) {
+        for Registered { algorithm, kernel_name, .. } in self.loaded() {
+            let restore = |text: &mut String| {
+                if text.contains(kernel_name) {
+                    *text = text.replace(kernel_name, algorithm);
+                }
+            };
+            record.congestion.iter_mut().for_each(|control| restore(&mut control.name));
+            for flow in &mut record.flows {
+                restore(&mut flow.congestion_control);
+                flow.subflows.iter_mut().for_each(|subflow| restore(&mut subflow.congestion_control));
+            }
+            for check in &mut record.checks {
+                [&mut check.object, &mut check.expected, &mut check.found].into_iter().for_each(restore);
+            }
+            for warning in &mut record.warnings {
+                [&mut warning.object, &mut warning.message].into_iter().for_each(restore);
+            }
+        }
+    }
+
+    fn loaded(&self) -> impl Iterator<Item = &Registered> {
+        self.controls.iter().filter_map(|control| control.registered.get()?.as_ref().ok())
+    }
+}

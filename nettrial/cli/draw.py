@@ -1,0 +1,148 @@
+"""`nettrial draw`: a topology as a picture, and what can be said of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from nettrial.cli.console import print_table, say
+from nettrial.errors import BadInput, Fault
+from nettrial.fields import Wrong, as_value
+from nettrial.registry import UnknownName
+from nettrial.topology import TOPOLOGIES, Parameters, Topology
+
+if TYPE_CHECKING:  # slow to load
+    from nettrial.topology.facts import Bisection, Facts, Paths
+
+READING = "reading the options"
+SUFFIXES = (".svg", ".png", ".html")
+HOSTS_DRAWN = 4
+"""By a topology that joins any number of hosts that a study names."""
+
+
+def draw(name: str, sets: Sequence[str], out: Path | None, as_json: bool) -> None:
+    """Prints the facts of a topology and writes its picture; raises BadInput."""
+    if out is not None and out.suffix not in SUFFIXES:
+        raise BadInput(READING, "--out", str(out), f"a name that ends in {', '.join(SUFFIXES)}")
+    topology = _topology(name)
+    parameters = _parameters(name, topology, sets)
+    graph = topology.graph(parameters, _hosts(topology))
+
+    # Loaded when they are needed: they take libraries that are slow to load.
+    from nettrial.topology.facts import facts_of
+
+    facts = facts_of(graph)
+    rows = in_words(facts)
+    if out is not None:
+        from nettrial.report import network_page, pages
+
+        if out.suffix == ".html":
+            asked = ", ".join(sets)
+            title = f"{topology.title}: {asked}" if asked else topology.title
+            data = network_page.as_page(name, title, graph, facts, rows).encode()
+        else:
+            data = network_page.as_png(graph) if out.suffix == ".png" else network_page.as_svg(graph).encode()
+        pages.write(out, data, "writing the picture")
+        say(f"picture: {out}")
+    if as_json:
+        given = parameters.model_dump(include=set(topology.settable()), exclude_none=True)
+        print(json.dumps({"topology": name, "parameters": given, **_plain(facts)}, indent=2))
+    else:
+        print_table(["fact", "value"], rows)
+
+
+def _topology(name: str) -> Topology:
+    try:
+        return TOPOLOGIES[name]
+    except UnknownName as unknown:
+        raise BadInput(READING, "TOPOLOGY", str(unknown), unknown.legal, unknown.hint) from None
+
+
+def _hosts(topology: Topology) -> list[str]:
+    if topology.joins is None:
+        return []
+    return [f"host-{number + 1}" for number in range(topology.joins[1] or HOSTS_DRAWN)]
+
+
+def _parameters(name: str, topology: Topology, sets: Sequence[str]) -> Parameters:
+    """The parameters that `--set` gives; raises BadInput."""
+    given: dict[str, Any] = {}
+    for text in sets:
+        parameter, equals, value = text.partition("=")
+        if not equals or not parameter or not value:
+            raise BadInput(READING, "--set", text, "NAME=VALUE", "such as --set switches=45")
+        if parameter in given:
+            raise BadInput(READING, "--set", f"{parameter} is set twice", "each name once")
+        given[parameter] = as_value(value)
+    try:
+        return topology.parameters.model_validate(given, context={"folder": Path.cwd()})
+    except ValidationError as error:
+        faults = [_fault(name, topology, given, wrong) for wrong in Wrong.of(error)]
+        raise BadInput.listing(READING, faults) from None
+
+
+def _fault(name: str, topology: Topology, given: dict[str, Any], wrong: Wrong) -> Fault:
+    parameter = str(wrong.place[0]) if wrong.place else ""
+    if wrong.unknown_field:
+        legal = ", ".join(topology.settable()) or "none"
+        what = f"no parameter of the topology {name}"
+        return Fault(f"--set {parameter}={given[parameter]}", what, legal, wrong.hint)
+    if parameter not in given:
+        legal = wrong.legal or f"--set {parameter}=…: the topology {name} needs it"
+        return Fault(f"--set {parameter}", wrong.value, legal, wrong.hint)
+    return Fault(f"--set {parameter}={given[parameter]}", wrong.value, wrong.legal, wrong.hint)
+
+
+def _plain(facts: Facts) -> dict[str, Any]:
+    """The facts as a JSON document has them."""
+    made = asdict(facts)
+    for between in ("between_hosts", "between_switches"):
+        paths: Paths | None = getattr(facts, between)
+        if paths:
+            made[between] |= {"mean": paths.mean, "diameter": paths.diameter}
+    return made
+
+
+def in_words(facts: Facts) -> list[tuple[str, str]]:
+    """The facts, each with its name."""
+    rows = [
+        ("hosts", str(facts.hosts)),
+        ("switches", str(facts.switches)),
+        ("links of hosts", str(facts.host_links)),
+        ("links between switches", str(facts.fabric_links)),
+    ]
+    if facts.fabric_links:
+        fewest, most = facts.fewest_links, facts.most_links
+        rows.append(("of a switch to others", f"{fewest}" if fewest == most else f"{fewest} to {most}"))
+    for what, paths in (("hosts", facts.between_hosts), ("switches", facts.between_switches)):
+        if paths:
+            rows.append((f"path between {what}, mean", f"{paths.mean:.2f} links"))
+            rows.append((f"path between {what}, longest (diameter)", _links(paths.diameter)))
+            rows.append((f"path between {what}, pairs by links", _shares(paths)))
+    if facts.bisection:
+        rows.append(("bisection", _bisection(facts.bisection)))
+    if facts.spectrum:
+        spectrum = facts.spectrum
+        second = f"second eigenvalue {spectrum.second:.2f}; 2√(d − 1) is {spectrum.bound:.2f}"
+        rows.append(("spectral gap", f"{spectrum.gap:.2f} ({second})"))
+    return rows
+
+
+def _links(count: int) -> str:
+    return f"{count} link{'' if count == 1 else 's'}"
+
+
+def _shares(paths: Paths) -> str:
+    total = sum(paths.pairs.values())
+    return ", ".join(f"{length}: {100 * count / total:.3g}%" for length, count in paths.pairs.items())
+
+
+def _bisection(bisection: Bisection) -> str:
+    least, most = bisection.at_least, bisection.at_most
+    between = _links(most) if least == most else f"{least} to {most} links"
+    return f"{between}; at most {bisection.per_host:.2f} for each host of a half"

@@ -1,0 +1,68 @@
+"""Congestion controls by their names: those of the Linux kernel, and those that nettrial loads into it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nettrial.registry import Registry
+
+
+@dataclass(frozen=True)
+class Control:
+    """A congestion control, where it is described, and what a machine needs to have it."""
+
+    title: str
+    source: str
+    needs: str
+    own: bool = False
+    """Whether it is nettrial's own, which the lab loads into the kernel."""
+
+
+CONTROLS: Registry[Control] = Registry("congestion control")
+"""Every congestion control by its name."""
+
+
+def _kernel(name: str, title: str, source: str) -> None:
+    """Adds one that is a module of the kernel, or built into it."""
+    CONTROLS.add(name, Control(title, source, f"the kernel's tcp_{name} (modprobe tcp_{name})"))
+
+
+def _own(name: str, title: str, source: str) -> None:
+    """Adds one of nettrial's own: a program of engine/bpf."""
+    needs = "root; a kernel with MPTCP, BTF and the BPF compiler (JIT)"
+    CONTROLS.add(name, Control(title, source, needs, own=True))
+
+
+CONTROLS.add("reno", Control("Reno; of MPTCP, each subflow by itself", "RFC 5681", "nothing"))
+_kernel("cubic", "CUBIC, the kernel's default", "RFC 9438")
+_kernel("bbr", "BBR version 1", "draft-cardwell-iccrg-bbr-congestion-control-00")
+_kernel("dctcp", "DCTCP, for networks that mark (ECN)", "RFC 8257")
+_kernel("vegas", "Vegas, by delay", "Brakmo and Peterson 1995")
+_kernel("nv", "New Vegas, by delay, for data centres", "Brakmo 2010")
+_kernel("westwood", "Westwood+, by the estimated rate", "Grieco and Mascolo 2004")
+_kernel("veno", "Veno, between Vegas and Reno, for wireless paths", "Fu and Liew 2003")
+_kernel("bic", "BIC, which CUBIC replaced", "Xu, Harfoush and Rhee 2004")
+_kernel("htcp", "H-TCP, by the time since a loss", "Leith and Shorten 2004")
+_kernel("highspeed", "HighSpeed TCP, for large windows", "RFC 3649")
+_kernel("scalable", "Scalable TCP, for large windows", "Kelly 2003")
+_kernel("illinois", "Illinois, by loss and delay", "Liu, Başar and Srikant 2006")
+_kernel("yeah", "YeAH, by loss and delay", "Baiocchi, Castellani and Vacirca 2007")
+_kernel("hybla", "Hybla, for long round trips", "Caini and Firrincieli 2004")
+_kernel("cdg", "CDG, by the gradient of delay", "Hayes and Armitage 2011")
+_kernel("lp", "TCP-LP, which gives way to others", "Kuzmanovic and Knightly 2003")
+_own("lia", "LIA, coupled over a connection's subflows; Reno with one", "RFC 6356")
+_own(
+    "olia",
+    "OLIA, coupled, moves off congested paths further than LIA; Reno with one subflow",
+    "Khalili et al. 2012; draft-khalili-mptcp-congestion-control",
+)
+_own(
+    "balia",
+    "BALIA, coupled, between LIA and OLIA; Reno with one subflow",
+    "Peng et al. 2016; draft-walid-mptcp-congestion-control-04",
+)
+_own(
+    "wvegas",
+    "Weighted Vegas, coupled, by delay; Vegas with one subflow",
+    "Cao, Xu and Fu 2012; draft-xu-mptcp-congestion-control",
+)

@@ -1,0 +1,47 @@
+"""What a group of flows has together, and how evenly its flows share it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean
+
+from nettrial.metrics.metric import add, scaled
+from nettrial.scenario import FlowRecord
+
+
+def jain(shares: Sequence[float]) -> float | str:
+    """Jain's fairness index (Σx)²/(n·Σx²) of shares of 0 or more: 1 where all are equal, 1/n where one has
+    everything; why there is none where nobody has anything."""
+    largest = max(shares)
+    if largest == 0:
+        return "no flow of the group moved a byte"
+    parts = [share / largest for share in shares]  # so that no square is too large or too small
+    return math.fsum(parts) ** 2 / (len(parts) * math.fsum(part * part for part in parts))
+
+
+def _goodput(flow: FlowRecord) -> float | None:
+    """Mbit/s."""
+    return scaled(flow.goodput_bps, 1e6)
+
+
+add(
+    "goodput_per_flow",
+    "Mbit/s",
+    "Goodput per flow",
+    "mean of the goodputs of a group's flows, each over the flow's own time",
+    "RFC 2647 section 3.17",
+    "higher",
+    flow=_goodput,
+    index=fmean,
+)
+add(
+    "fairness",
+    "index",
+    "Jain's fairness index",
+    "(Σx)²/(n·Σx²) of the goodputs x of a group's n flows: 1 where all are equal, 1/n where one has all",
+    "Jain, Chiu, Hawe: A Quantitative Measure of Fairness and Discrimination, DEC TR-301, 1984",
+    "higher",
+    flow=_goodput,
+    index=jain,
+)

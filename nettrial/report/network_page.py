@@ -1,0 +1,62 @@
+"""A network as a picture and as a page of facts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import networkx as nx
+import vl_convert
+
+from nettrial.report.charts import COLOURS, INK, svg
+from nettrial.report.pages import environment
+from nettrial.report.picture import picture
+from nettrial.topology.facts import Facts, Paths
+
+DOTS_PER_INCH = 300
+"""Of a PNG, whose picture is 10 inches wide."""
+
+
+def as_svg(graph: nx.MultiGraph) -> str:
+    """The picture alone, black on nothing."""
+    return environment().get_template("picture.svg.j2").render(drawing=picture(graph))
+
+
+def as_png(graph: nx.MultiGraph) -> bytes:
+    """The same picture in pixels, on white."""
+    text = as_svg(graph).replace("<title>", '<rect width="100%" height="100%" fill="#fff"/><title>', 1)
+    made: bytes = vl_convert.svg_to_png(text, ppi=DOTS_PER_INCH)
+    return made
+
+
+def as_page(name: str, title: str, graph: nx.MultiGraph, facts: Facts, rows: list[tuple[str, str]]) -> str:
+    """A page with the picture, the facts in `rows`, and charts of the paths' lengths."""
+    charts = [
+        _lengths(paths, what)
+        for paths, what in ((facts.between_hosts, "hosts"), (facts.between_switches, "switches"))
+        if paths
+    ]
+    return (
+        environment()
+        .get_template("network.html.j2")
+        .render(name=name, title=title, drawing=picture(graph), facts=facts, rows=rows, charts=charts)
+    )
+
+
+def _lengths(paths: Paths, what: str) -> str:
+    """How many pairs of hosts or switches are how far apart."""
+    total = sum(paths.pairs.values())
+    rows: list[dict[str, Any]] = [
+        {"links": str(length), "share": 100 * count / total} for length, count in paths.pairs.items()
+    ]
+    bars = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_bar(color=COLOURS[0], size=28)
+        .encode(
+            x=alt.X("links:O", sort=None, axis=alt.Axis(title="links", labelAngle=0, grid=False)),
+            y=alt.Y("share:Q", axis=alt.Axis(title=None, tickCount=5, domain=False, ticks=False)),
+        )
+    )
+    labels = bars.mark_text(dy=-7, color=INK).encode(text=alt.Text("share:Q", format=".3~g"))
+    title = f"Path length between {what}, % of pairs"
+    return svg(alt.layer(bars, labels), title, f"{title}: mean {paths.mean:.2f}, at most {paths.diameter}.")

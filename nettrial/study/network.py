@@ -1,0 +1,195 @@
+"""The network's settings as a study file writes them: its shape, its links, how it forwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
+
+import networkx as nx
+from pydantic import Field, ValidationError, ValidationInfo, model_validator
+from pydantic_core import PydanticCustomError
+
+from nettrial.fields import UNKNOWN_FIELD, Strict, Wrong, name_in, wrong
+from nettrial.registry import near
+from nettrial.study.traffic import Seed
+from nettrial.topology import TOPOLOGIES, Forwarding, Parameters
+from nettrial.units import Duration, Queue, Rate, Size
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+"""How likely something is, from 0 to 1."""
+
+
+class OffloadSettings(Strict):
+    """Which work every interface does in larger pieces than a packet; none unless asked for."""
+
+    tso: bool = False
+    """TCP segmentation offload: the interface cuts segments."""
+    gso: bool = False
+    """Generic segmentation offload: the kernel cuts them just before the interface."""
+    gro: bool = False
+    """Generic receive offload: segments are joined before the stack sees them."""
+
+
+class ImpairmentSettings(Strict):
+    """What a link does to frames beside carrying them: in each direction, each frame by itself, after the
+    queue."""
+
+    loss: Probability = 0.0
+    """The probability that a frame is lost."""
+    duplication: Probability = 0.0
+    """The probability that a frame arrives twice."""
+    reordering: Probability = 0.0
+    """The probability that a frame is held back by `reordering_delay`, so that later ones overtake it."""
+    reordering_delay: Duration = "0 ns"
+    """How long such a frame is held back."""
+    jitter: Duration = "0 ns"
+    """Each frame's delay is drawn evenly from the link's delay to this much more; the order is kept."""
+    seed: Seed = 0
+    """Where the random numbers start in the first block; each further block has others, the same for all
+    of its treatments."""
+
+
+class RoutingSettings(Strict):
+    """How paths are chosen where there are several. Switches forward along one spanning tree whatever it says."""
+
+    policy: Literal["shortest_path", "ecmp", "k_shortest_paths", "spanning_tree"] = "shortest_path"
+    """`shortest_path`: the fewest links; `ecmp`: each flow takes one of the paths with the fewest links, by a
+    hash of addresses and ports; `k_shortest_paths`: the i-th pair of addresses of two hosts takes the i-th
+    shortest path; `spanning_tree`: the paths that are left where routers block every loop, as switches do."""
+    seed: Seed = 0
+    """What `ecmp`'s hash depends on in the first block; each further block has another, the same for all of
+    its treatments."""
+    paths: Annotated[int, Field(ge=1, le=1000)] = 8
+    """How many paths `k_shortest_paths` uses at the most."""
+
+
+class LinkSettings(Strict):
+    """What the links of one kind have; where absent, what the network says."""
+
+    rate: Rate | None = None
+    """The line rate on the wire, preamble and gap counted."""
+    delay: Duration | None = None
+    """Propagation delay, one way."""
+    queue: Queue | None = None
+    """What each transmit queue holds before it drops."""
+    mtu: Size | None = None
+    """The largest IP packet."""
+    impairment: ImpairmentSettings | None = None
+    """What these links do to frames, instead of what the network says, all of it."""
+
+
+class LinkKinds(Strict):
+    """The kinds of links."""
+
+    host: LinkSettings = LinkSettings()
+    """Links with a host at one end."""
+    fabric: LinkSettings = LinkSettings()
+    """Links between routers or switches."""
+
+
+class NetworkSettings(Strict):
+    """The network; rate, delay, queue, impairment and MTU are those of every link, unless `links` differs."""
+
+    topology: Annotated[str, name_in(TOPOLOGIES)]
+    """The shape: a name in `nettrial list topologies`."""
+    parameters: dict[str, Any] = {}
+    """The topology's parameters, by name. Where the topology is a factor, those of one topology alone stand
+    under its name."""
+    forwarding: Forwarding | None = None
+    """Whether the devices of a topology that can have either are `routers`, the default, or `bridges`."""
+    ip: Literal[4, 6]
+    """The IP version of every address and flow."""
+    mtu: Size
+    """The largest IP packet."""
+    icmp: Literal["answered", "filtered"] = "answered"
+    """Whether routers say by ICMP why they drop a packet."""
+    rate: Rate | None = None
+    """The line rate on the wire, preamble and gap counted; links are not shaped where absent."""
+    delay: Duration = "0 ns"
+    """Propagation delay, one way."""
+    queue: Queue | None = None
+    """What each transmit queue holds before it drops; absent only where the rate is."""
+    impairment: ImpairmentSettings = ImpairmentSettings()
+    """What every link does to frames."""
+    routing: RoutingSettings = RoutingSettings()
+    """How paths are chosen."""
+    offloads: OffloadSettings = OffloadSettings()
+    """Of every interface."""
+    links: LinkKinds = LinkKinds()
+    """What links of one kind have other than the rest."""
+
+    def link(self, kind: Literal["host", "fabric"]) -> LinkSettings:
+        """What the links of a kind have: its own, or else the network's."""
+        own = self.links.host if kind == "host" else self.links.fabric
+        return LinkSettings(
+            rate=own.rate or self.rate,
+            delay=own.delay or self.delay,
+            queue=own.queue or self.queue,
+            mtu=own.mtu or self.mtu,
+            impairment=own.impairment or self.impairment,
+        )
+
+    def shape(self, block: int = 1) -> Parameters:
+        """The topology's parameters in a block, from 1: each has a seed of its own."""
+        parameters = TOPOLOGIES[self.topology].parameters.model_validate(self._given())
+        seed = getattr(parameters, "seed", None)
+        return parameters if seed is None else parameters.model_copy(update={"seed": seed + block - 1})
+
+    def graph(self, hosts: Iterable[str], block: int = 1) -> nx.MultiGraph:
+        """The network's graph in a block; `hosts` are those that the study names."""
+        topology = TOPOLOGIES[self.topology]
+        return topology.graph(self.shape(block), hosts if topology.joins else (), self.forwarding)
+
+    def _given(self) -> dict[str, Any]:
+        """The parameters that the study gives to its topology."""
+        common = {name: value for name, value in self.parameters.items() if name not in TOPOLOGIES}
+        return {**common, **self.parameters.get(self.topology, {})}
+
+    @model_validator(mode="after")
+    def _parameters_fit(self, info: ValidationInfo) -> NetworkSettings:
+        """Brings parameters to their one form."""
+        for name in [name for name in self.parameters if name in TOPOLOGIES]:
+            own, known = self.parameters[name], TOPOLOGIES[name].parameters.model_fields
+            if not isinstance(own, Mapping):
+                raise wrong(("parameters", name), str(own), f"the parameters of the topology {name}")
+            for unknown in [field for field in own if field not in known]:
+                at = ("parameters", name, unknown)
+                raise wrong(at, UNKNOWN_FIELD, ", ".join(known) or "none", near(unknown, known))
+            for twice in [field for field in own if field in self.parameters]:
+                at, hint = ("parameters", name, twice), "it is said for every topology, too"
+                raise wrong(at, str(own[twice]), "each parameter in one place", hint)
+        own = self.parameters.get(self.topology, {})
+        try:
+            made = TOPOLOGIES[self.topology].parameters.model_validate(self._given(), context=info.context)
+        except ValidationError as error:
+            raise self._wrong(Wrong.of(error)[0]) from None
+        values = made.model_dump(exclude_unset=True)
+        if own:
+            apart = {name: value for name, value in values.items() if name not in self.parameters}
+            self.parameters[self.topology] = apart
+            values = {name: value for name, value in values.items() if name not in apart}
+        self.parameters.update(values)
+        return self
+
+    def _wrong(self, found: Wrong) -> PydanticCustomError:
+        """What is wrong with a parameter, at its place."""
+        own = self.parameters.get(self.topology, {})
+        inside = (self.topology,) if found.place and found.place[0] in own else ()
+        legal, hint = found.legal, found.hint
+        if found.unknown_field:
+            if not TOPOLOGIES[self.topology].settable():
+                legal = f"none with the topology {self.topology}"
+            hint = hint or f"it is no parameter of the topology {self.topology}"
+        return wrong(("parameters", *inside, *found.place), found.value, legal, hint)
+
+    @model_validator(mode="after")
+    def _forwarding_fits(self) -> NetworkSettings:
+        legal = TOPOLOGIES[self.topology].forwarding
+        if self.forwarding and self.forwarding not in legal:
+            said = " or ".join(legal) or f"left out with the topology {self.topology}"
+            raise wrong(("forwarding",), self.forwarding, said)
+        interfaces = self._given().get("interfaces_per_host", 1)
+        if self.forwarding == "bridges" and interfaces > 1:
+            hint = "a host's interfaces would be in one network"
+            raise wrong(("parameters", "interfaces_per_host"), str(interfaces), "1 with bridges", hint)
+        return self

@@ -1,0 +1,75 @@
+"""Any graph from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+from pydantic import ValidationInfo, model_validator
+
+from nettrial.fields import wrong
+from nettrial.topology.graph_file import GraphData, GraphError, read
+from nettrial.topology.topology import TOPOLOGIES, Topology, WithHosts
+
+ANY = 10**6
+"""More links to hosts than a node can be asked for."""
+
+
+class File(WithHosts):
+    """The parameters of `file`. Where no node of the graph is a host, each is given some."""
+
+    path: str
+    """The file: GraphML, or node-link JSON; relative to the folder of the study file. A node may have a
+    `kind`: host, router or switch."""
+    graph: GraphData | None = None
+    """What the file holds: put here when the study is read. A run does not look at the file again."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, data: Any, info: ValidationInfo) -> Any:
+        """Reads the file where the folder is known, which it is when a study is read."""
+        if not isinstance(data, Mapping) or not isinstance(data.get("path"), str):
+            return data
+        name, graph, folder = data["path"], data.get("graph"), (info.context or {}).get("folder")
+        if folder is not None:
+            try:
+                return {**data, "graph": read(Path(folder), name)}
+            except GraphError as error:
+                raise wrong(("path",), str(error), error.legal) from None
+        source = graph.get("source") if isinstance(graph, Mapping) else getattr(graph, "source", None)
+        if source != name:
+            raise wrong(("path",), name, "a file that is no level of a factor", "it is read with the study")
+        return data
+
+    @model_validator(mode="after")
+    def _fits(self) -> File:
+        if self.graph is None:
+            return self
+        devices = [node for node, kind in self.graph.nodes if kind != "host"]
+        if len(devices) == len(self.graph.nodes):
+            self.check_hosts(len(devices), ANY)
+            return self
+        for name in ("hosts_per_switch", "hosts", "interfaces_per_host"):
+            if name in self.model_fields_set:
+                raise wrong((name,), str(getattr(self, name)), "left out: the graph has hosts of its own")
+        return self
+
+
+def build(parameters: File, _: Sequence[str] = ()) -> nx.MultiGraph:
+    """The file's graph, with hosts if it has none."""
+    assert parameters.graph is not None
+    kinds = dict(parameters.graph.nodes)
+    graph = nx.MultiGraph()
+    if "host" not in kinds.values():
+        parameters.attach(graph, list(kinds))
+    for wanted in (True, False):  # hosts first
+        graph.add_nodes_from(
+            (node, {"kind": kind}) for node, kind in kinds.items() if (kind == "host") == wanted
+        )
+    graph.add_edges_from(parameters.graph.links)
+    return graph
+
+
+TOPOLOGIES.add("file", Topology("A graph from a file", build, File, forwarding=("routers", "bridges")))

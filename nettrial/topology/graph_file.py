@@ -1,0 +1,204 @@
+"""Graphs out of files that anyone may have written: GraphML, and the node-link JSON of networkx and d3. What
+is no plain network is an error; nothing in a file is carried out, fetched or expanded."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+from xml.parsers import expat
+
+import networkx as nx
+
+from nettrial.fields import Strict
+
+MOST_BYTES = 16 * 2**20
+MOST_NODES = 4000
+MOST_LINKS = 20_000
+MOST_DEPTH = 32
+"""Elements within elements; GraphML without nested graphs has five."""
+LINK_SETTINGS = ("rate", "delay", "queue", "mtu", "impairment")
+"""Attributes that a file could be thought to set and does not."""
+
+Kind = Literal["host", "router", "switch", "device"]
+"""What a node is; `device` where the file doesn't say: what the study's `forwarding` says."""
+
+
+class GraphError(ValueError):
+    """A file that holds no network; the text says what is wrong, `legal` what would be right."""
+
+    def __init__(self, found: str, legal: str) -> None:
+        super().__init__(found)
+        self.legal = legal
+
+
+class GraphData(Strict):
+    """What a file holds, kept with the study so that a run does not depend on the file."""
+
+    source: str
+    """The file, as the study names it."""
+    nodes: tuple[tuple[str, Kind], ...]
+    """Each node's name and kind."""
+    links: tuple[tuple[str, str], ...]
+    """The two nodes of each link; a pair may come more than once."""
+
+
+def read(folder: Path, name: str) -> GraphData:
+    """The graph in a file, whose name is relative to the folder; raises GraphError."""
+    try:
+        with (folder / name).open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise GraphError(f"{name}: {why}", "a file that can be read") from None
+    if len(data) > MOST_BYTES:
+        raise GraphError(f"{name}: more than {MOST_BYTES} bytes", f"up to {MOST_BYTES} bytes")
+    try:
+        graph = _json(data) if data.lstrip()[:1] == b"{" else _graphml(data)
+        return _checked(name, graph)
+    except GraphError as error:
+        raise GraphError(f"{name}: {error}", error.legal) from None
+
+
+def _graphml(data: bytes) -> nx.Graph:
+    _refuse_traps(data)
+    try:
+        return nx.parse_graphml(data)
+    except Exception as error:  # a reader of others, of hostile input: whatever it raises
+        raise GraphError(f"no GraphML: {_line(error)}", "GraphML, or node-link JSON") from None
+
+
+def _refuse_traps(data: bytes) -> None:
+    """Raises GraphError where the XML has entities of its own, which could grow without bound or name other
+    files, is nested deeply, or is no XML."""
+    parser = expat.ParserCreate()
+    depth = 0
+
+    def begin(name: str, attributes: Mapping[str, str]) -> None:
+        nonlocal depth
+        depth += 1
+        if depth > MOST_DEPTH:
+            raise GraphError("elements nested too deeply", f"up to {MOST_DEPTH} levels")
+
+    def end(name: str) -> None:
+        nonlocal depth
+        depth -= 1
+
+    def entity(*_: object) -> int:
+        raise GraphError("the XML declares entities", "GraphML without a document type of its own")
+
+    parser.StartElementHandler = begin
+    parser.EndElementHandler = end
+    parser.EntityDeclHandler = entity
+    parser.ExternalEntityRefHandler = entity
+    try:
+        parser.Parse(data, True)
+    except (expat.ExpatError, ValueError) as error:
+        if isinstance(error, GraphError):
+            raise
+        raise GraphError(f"neither JSON nor XML: {_line(error)}", "GraphML, or node-link JSON") from None
+
+
+def _json(data: bytes) -> nx.Graph:
+    """A node-link document: `nodes` with an `id` each, `links` (or `edges`) with `source` and `target`."""
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise GraphError(f"no JSON: {_line(error)}", "node-link JSON, or GraphML") from None
+    if document.get("directed"):
+        return nx.DiGraph()
+    nodes, links = _entries(document, "nodes"), _entries(document, "links", "edges")
+    graph = nx.MultiGraph()
+    for node in nodes:
+        name = _name(node.get("id"))
+        if name in graph:
+            raise GraphError(f"node {name} comes twice", "each node once")
+        graph.add_node(name, **_plain(node))
+    for link in links:
+        ends = _name(link.get("source")), _name(link.get("target"))
+        for end in ends:
+            if end not in graph:
+                raise GraphError(f"a link names the node {end}, which is not there", "a node's id")
+        graph.add_edge(*ends, None, **_plain(link))
+    return graph
+
+
+def _entries(document: Mapping[str, Any], *names: str) -> list[Mapping[str, Any]]:
+    found = next((document[name] for name in names if name in document), None)
+    if not isinstance(found, list) or not all(isinstance(entry, Mapping) for entry in found):
+        raise GraphError(f"no list of {names[0]}", "node-link JSON: nodes with an id, links with ends")
+    return found
+
+
+def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes that are looked at."""
+    return {name: value for name, value in entry.items() if name in ("kind", *LINK_SETTINGS)}
+
+
+def _name(value: object) -> str:
+    """A node's name; raises GraphError where it can't be one."""
+    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", text):
+        raise GraphError(f"the node {_short(value)}", "names of letters, digits, - and _, up to 64")
+    return text
+
+
+def _checked(source: str, graph: nx.Graph) -> GraphData:
+    """The graph as data; raises GraphError where it is no network."""
+    if graph.is_directed():
+        raise GraphError("the graph is directed", "an undirected graph: links carry both ways")
+    for count, most, what in (
+        (graph.number_of_nodes(), MOST_NODES, "nodes"),
+        (graph.number_of_edges(), MOST_LINKS, "links"),
+    ):
+        if count > most:
+            raise GraphError(f"{count} {what}", f"up to {most} {what}")
+    nodes = tuple(
+        (_name(node), _kind(node, data.get("kind", "device"))) for node, data in graph.nodes.items()
+    )
+    if len(nodes) < 2:
+        raise GraphError(f"{len(nodes)} nodes", "2 nodes or more")
+    for one, other, data in graph.edges(data=True):
+        if one == other:
+            raise GraphError(f"a link joins {one} with itself", "links between two nodes")
+        if ignored := _named(data, LINK_SETTINGS):
+            raise GraphError(
+                f"the link {one} - {other} has a {ignored}",
+                "links without one: the study's network.links says it",
+            )
+    if not nx.is_connected(graph):
+        raise GraphError("no way between some of the nodes", "a connected graph")
+    _check_hosts(dict(nodes))
+    return GraphData(source=source, nodes=nodes, links=tuple((one, other) for one, other in graph.edges()))
+
+
+def _check_hosts(kinds: Mapping[str, str]) -> None:
+    count = Counter(kinds.values())["host"]
+    if count == 1:
+        raise GraphError("1 host", "2 hosts or more, or none: then each other node is given some")
+    made = [node for node in kinds if re.fullmatch(r"host-[0-9]+", node)]
+    if not count and made:
+        raise GraphError(f"the node {made[0]} is no host", "kind host, or another name")
+
+
+def _kind(node: object, kind: object) -> Any:
+    if kind not in ("host", "router", "switch", "device"):
+        raise GraphError(f"the node {_short(node)} is a {_short(kind)}", "a kind of host, router or switch")
+    return kind
+
+
+def _named(data: Mapping[str, Any], names: Iterable[str]) -> str:
+    return next((name for name in names if name in data), "")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def _line(error: BaseException) -> str:
+    """What an error says, on one line, not too long."""
+    return " ".join(str(error).split())[:80] or type(error).__name__

@@ -1,0 +1,81 @@
+"""Jellyfish: switches joined at random, of Singla, Hong, Popa and Godfrey, Jellyfish: Networking Data Centers
+Randomly, NSDI 2012."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Annotated
+
+import networkx as nx
+from pydantic import Field, model_validator
+
+from nettrial.fields import wrong
+from nettrial.topology.random_links import RandomLinks
+from nettrial.topology.topology import DEVICE, MOST_SWITCHES, TOPOLOGIES, Topology, WithHosts
+
+Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
+"""Where a topology's random numbers start."""
+
+
+class Jellyfish(WithHosts):
+    """The parameters of `jellyfish`: a random graph in which each switch has `degree` links to others. Where
+    switches × degree is odd, one port of one switch stays free."""
+
+    switches: Annotated[int, Field(ge=3, le=MOST_SWITCHES)] = 20
+    """How many switches there are."""
+    ports: Annotated[int, Field(ge=3, le=1024)] = 6
+    """Of each switch; what `degree` leaves is for hosts."""
+    degree: Annotated[int, Field(ge=2, le=1023)] = 4
+    """Ports of each switch for links to other switches."""
+    initial_switches: Annotated[int, Field(ge=3, le=MOST_SWITCHES)] | None = None
+    """How many switches it was built with, before it grew by one at a time; all where absent."""
+    seed: Seed = 1
+    """Where the random numbers start in the first block; each further block has a graph of its own."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Jellyfish:
+        initial = self.initial_switches or self.switches
+        if initial > self.switches:
+            raise wrong(
+                ("initial_switches",), str(initial), f"up to {self.switches}, the switches in the end"
+            )
+        if self.degree >= min(self.ports, initial):
+            legal = f"below {min(self.ports, initial)}"
+            hint = (
+                "a switch needs a port for hosts" if self.ports <= initial else "a switch has no more others"
+            )
+            raise wrong(("degree",), str(self.degree), legal, hint)
+        self.check_hosts(self.switches, self.ports - self.degree)
+        return self
+
+
+def build(parameters: Jellyfish, _: Sequence[str] = ()) -> nx.MultiGraph:
+    """`switch-1`, … joined at random: regular but for at most one free port, and connected."""
+    switches = [f"switch-{number + 1}" for number in range(parameters.switches)]
+    graph = nx.MultiGraph()
+    parameters.attach(graph, switches)
+    graph.add_nodes_from(switches, kind=DEVICE)
+    graph.add_edges_from((switches[a], switches[b]) for a, b in _links(parameters))
+    return graph
+
+
+def _links(parameters: Jellyfish) -> list[tuple[int, int]]:
+    """Pairs of switches by number. A graph that isn't connected, or has ports left that could be used, is
+    thrown away: with few switches or degree 2 that happens, else hardly ever."""
+    generator = random.Random(parameters.seed)
+    initial = parameters.initial_switches or parameters.switches
+    while True:
+        network = RandomLinks(initial, parameters.degree, generator)
+        network.join_random_pairs()
+        network.use_free_ports()
+        for _ in range(parameters.switches - initial):
+            network.add_switch()
+        if len(network.free_ports()) <= 1 and network.is_connected():
+            return sorted(network.links)
+
+
+TOPOLOGIES.add(
+    "jellyfish",
+    Topology("Switches joined at random", build, Jellyfish, forwarding=("routers", "bridges")),
+)

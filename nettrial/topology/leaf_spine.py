@@ -1,0 +1,51 @@
+"""Leaf-spine: two layers, each leaf linked to each spine (a folded Clos network)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import networkx as nx
+from pydantic import Field, model_validator
+
+from nettrial.topology.topology import DEVICE, TOPOLOGIES, Topology, WithHosts
+
+MOST_PER_LAYER = 256
+
+
+class LeafSpine(WithHosts):
+    """The parameters of `leaf-spine`. The leaves take the hosts."""
+
+    leaves: Annotated[int, Field(ge=1, le=MOST_PER_LAYER)] = 4
+    """How many leaves there are."""
+    spines: Annotated[int, Field(ge=1, le=MOST_PER_LAYER)] = 2
+    """How many spines there are."""
+    ports: Annotated[int, Field(ge=2, le=1024)] = 64
+    """Of a leaf: as many links to spines and hosts together."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> LeafSpine:
+        self.check_hosts(self.leaves, self.ports - self.spines)
+        return self
+
+
+def build(parameters: LeafSpine, _: Sequence[str] = ()) -> nx.MultiGraph:
+    """`leaf-1`, …, each with a link to each of `spine-1`, …."""
+    leaves = [f"leaf-{number + 1}" for number in range(parameters.leaves)]
+    spines = [f"spine-{number + 1}" for number in range(parameters.spines)]
+    graph = nx.MultiGraph()
+    parameters.attach(graph, leaves)
+    graph.add_nodes_from([*leaves, *spines], kind=DEVICE)
+    graph.add_edges_from((leaf, spine) for leaf in leaves for spine in spines)
+    return graph
+
+
+TOPOLOGIES.add(
+    "leaf-spine",
+    Topology(
+        "Two layers of switches, each leaf linked to each spine",
+        build,
+        LeafSpine,
+        forwarding=("routers", "bridges"),
+    ),
+)

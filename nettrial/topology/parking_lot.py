@@ -1,0 +1,43 @@
+"""The parking lot: switches in a row, so that a flow along all of them meets others on each link."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Annotated
+
+import networkx as nx
+from pydantic import Field, model_validator
+
+from nettrial.topology.topology import DEVICE, MOST_SWITCHES, TOPOLOGIES, Topology, WithHosts
+
+ANY = 10**6
+"""More links to hosts than a switch can be asked for."""
+
+
+class ParkingLot(WithHosts):
+    """The parameters of `parking-lot`."""
+
+    switches: Annotated[int, Field(ge=2, le=MOST_SWITCHES)] = 4
+    """How many stand in the row."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> ParkingLot:
+        self.check_hosts(self.switches, ANY)
+        return self
+
+
+def build(parameters: ParkingLot, _: Sequence[str] = ()) -> nx.MultiGraph:
+    """`switch-1` to the last in a row."""
+    switches = [f"switch-{number + 1}" for number in range(parameters.switches)]
+    graph = nx.MultiGraph()
+    parameters.attach(graph, switches)
+    graph.add_nodes_from(switches, kind=DEVICE)
+    graph.add_edges_from(pairwise(switches))
+    return graph
+
+
+TOPOLOGIES.add(
+    "parking-lot",
+    Topology("Switches in a row, each with hosts", build, ParkingLot, forwarding=("routers", "bridges")),
+)

@@ -1,0 +1,77 @@
+"""Xpander: an expander made by a random lift, of Valadarsky, Shahaf, Dinitz and Schapira, Xpander: Towards
+Optimal-Performance Datacenters, CoNEXT 2016."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Annotated
+
+import networkx as nx
+from pydantic import Field, model_validator
+
+from nettrial.fields import wrong
+from nettrial.topology.jellyfish import Seed
+from nettrial.topology.topology import DEVICE, MOST_SWITCHES, TOPOLOGIES, Topology, WithHosts
+
+
+class Xpander(WithHosts):
+    """The parameters of `xpander`: degree + 1 groups of switches; each two groups are joined by a random
+    one-to-one matching, so that each switch has one link into each other group."""
+
+    switches: Annotated[int, Field(ge=4, le=MOST_SWITCHES)] = 20
+    """How many switches there are: a multiple of degree + 1."""
+    ports: Annotated[int, Field(ge=4, le=1024)] = 6
+    """Of each switch; what `degree` leaves is for hosts."""
+    degree: Annotated[int, Field(ge=3, le=1023)] = 4
+    """Ports of each switch for links to other switches."""
+    seed: Seed = 1
+    """Where the random numbers start in the first block; each further block has a graph of its own."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Xpander:
+        if self.degree >= self.ports:
+            raise wrong(
+                ("degree",), str(self.degree), f"below {self.ports}", "a switch needs a port for hosts"
+            )
+        if self.switches % (self.degree + 1):
+            below = self.switches - self.switches % (self.degree + 1)
+            near = " or ".join(str(count) for count in (below, below + self.degree + 1) if count)
+            legal = f"a multiple of {self.degree + 1} (degree + 1), such as {near}"
+            raise wrong(("switches",), str(self.switches), legal)
+        self.check_hosts(self.switches, self.ports - self.degree)
+        return self
+
+
+def build(parameters: Xpander, _: Sequence[str] = ()) -> nx.MultiGraph:
+    """`switch-1`, … group by group: a random lift of the complete graph of degree + 1 nodes, drawn again
+    until it is connected."""
+    generator = random.Random(parameters.seed)
+    groups = parameters.degree + 1
+    size = parameters.switches // groups
+    while True:
+        links = nx.Graph()
+        links.add_nodes_from(range(parameters.switches))
+        for one, other in combinations(range(groups), 2):
+            matched = generator.sample(range(size), size)
+            links.add_edges_from((one * size + a, other * size + b) for a, b in enumerate(matched))
+        if nx.is_connected(links):
+            break
+    switches = [f"switch-{number + 1}" for number in range(parameters.switches)]
+    graph = nx.MultiGraph()
+    parameters.attach(graph, switches)
+    graph.add_nodes_from(switches, kind=DEVICE)
+    graph.add_edges_from((switches[a], switches[b]) for a, b in links.edges)
+    return graph
+
+
+TOPOLOGIES.add(
+    "xpander",
+    Topology(
+        "Groups of switches, each two groups joined by a random matching",
+        build,
+        Xpander,
+        forwarding=("routers", "bridges"),
+    ),
+)

@@ -1,0 +1,285 @@
+"""Congestion controls of nettrial's own: in the kernel while a run needs them, and gone with the engine."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from nettrial.backends import Backend, find
+from nettrial.congestion import CONTROLS
+from nettrial.design import traffic_seconds
+from nettrial.scenario import Link, Record, Scenario
+
+ROOT = Path(__file__).parents[2]
+OWN = [name for name in CONTROLS if CONTROLS[name].own]
+REGISTERED = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+TOTAL_BPS = 40e6
+"""What all paths together carry on the wire."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _machine(lab: Backend) -> None:
+    """Skips where the machine lacks what the kernel needs to take them; in CI that is a failure."""
+    lacks = [limit for limit in lab.preflight().limits if "lia" in limit.what]
+    if lacks:
+        why = "; ".join(f"{lack.what}: {lack.why}" for lack in lacks)
+        if os.environ.get("CI"):
+            pytest.fail(why)
+        pytest.skip(why)
+
+
+@pytest.fixture
+def paths(resolve: Callable[..., Scenario]) -> Callable[..., Scenario]:
+    """Makes a scenario of a transfer from sender to receiver over so many paths through a router. What limits
+    each is the router's link to the receiver: a sender that its own interface holds back sees no loss."""
+
+    def make(control: str, ip: int, number: int, transport: str = "mptcp", seconds: str = "2 s") -> Scenario:
+        scenario = resolve(mtu="1500", network__ip=str(ip), workload__transfer__traffic__duration=seconds)
+        for node in scenario.nodes:
+            if node.stack:
+                node.stack.congestion_control = control
+        scenario.workload = scenario.workload[:1]
+        scenario.workload[0].traffic.root.size = None
+        scenario.workload[0].transport.root = transport  # type: ignore[assignment]
+        scenario.links = []
+        for path in range(number):
+            scenario.links += [
+                link(("sender", f"eth{path}"), ("router", f"in{path}"), f"{path}", ip, 4 * TOTAL_BPS),
+                link(
+                    ("router", f"out{path}"), ("receiver", f"eth{path}"), f"1{path}", ip, TOTAL_BPS / number
+                ),
+            ]
+        return scenario
+
+    return make
+
+
+def link(left: tuple[str, str], right: tuple[str, str], network: str, ip: int, rate: float) -> Link:
+    """A link in a network of its own."""
+
+    def end(node: str, interface: str, host: int) -> dict[str, object]:
+        address = f"10.0.{network}.{host}/24" if ip == 4 else f"fd00:{network}::{host}/64"
+        return {"node": node, "interface": interface, "mtu": "1500 B", "addresses": [address]}
+
+    return Link.model_validate(
+        {
+            "ends": [end(*left, 1), end(*right, 2)],
+            "rate": f"{rate:.0f} bit/s",
+            "delay": "0 ns",
+            "queue": "50 packets",
+        }
+    )
+
+
+def checks(record: Record) -> dict[str, bool]:
+    """Whether the checks of each name passed, all of them."""
+    return {
+        check.name: all(other.passed for other in record.checks if other.name == check.name)
+        for check in record.checks
+    }
+
+
+def test_the_registry_has_what_the_engine_has(lab: Backend) -> None:
+    there = lab.preflight().environment.congestion_controls
+    assert set(OWN) <= set(there)
+    assert not [name for name in there if name.startswith("nt_")]
+
+
+@pytest.mark.parametrize("number", [2, 8])
+@pytest.mark.parametrize("ip", [4, 6])
+@pytest.mark.parametrize("control", OWN)
+def test_it_runs_on_every_subflow_and_sees_the_others(
+    control: str, ip: int, number: int, paths: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    record = run(paths(control, ip, number))
+    flow = record.flows[0]
+    assert flow.congestion_control == control
+    assert [subflow.congestion_control for subflow in flow.subflows or []] == [control] * number
+    assert [counted.name for counted in record.congestion or []] == [control]
+    calls = record.congestion[0].callbacks  # type: ignore[index]
+    assert calls.init >= number
+    assert calls.cong_avoid > 100
+    assert calls.coupled > 0
+    assert calls.ssthresh > 0 or control == "wvegas"  # by delay: it need not lose any
+    found = checks(record)
+    assert found["congestion_control"] and found["congestion_control_ran"]  # noqa: PT018
+    assert found["congestion_control_coupled"]
+    assert (flow.goodput_bps or 0) > 0.5 * TOTAL_BPS
+
+
+@pytest.mark.parametrize("ip", [4, 6])
+@pytest.mark.parametrize("control", OWN)
+def test_it_runs_on_plain_tcp_and_couples_nothing(
+    control: str, ip: int, paths: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    record = run(paths(control, ip, 1, "tcp"))
+    assert record.flows[0].congestion_control == control
+    calls = record.congestion[0].callbacks  # type: ignore[index]
+    assert calls.cong_avoid > 100
+    assert calls.coupled == 0
+    found = checks(record)
+    assert found["congestion_control_ran"]
+    assert "congestion_control_coupled" not in found
+    assert (record.flows[0].goodput_bps or 0) > 0.5 * TOTAL_BPS
+
+
+def test_a_scenario_without_one_says_nothing_of_them(
+    paths: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    record = run(paths("reno", 4, 2, seconds="300 ms"))
+    assert not record.congestion
+    assert "congestion_control_ran" not in checks(record)
+
+
+class Running:
+    """An engine of its own that runs a scenario in the background."""
+
+    def __init__(self, backend: Backend, scenario: Scenario) -> None:
+        self._backend = backend
+        self.result: Record | Exception | None = None
+        self._thread = threading.Thread(target=self._run, args=[scenario])
+        self._thread.start()
+
+    def _run(self, scenario: Scenario) -> None:
+        try:
+            self.result = self._backend.run("one", scenario, traffic_seconds(scenario) + 60)
+        except Exception as error:
+            self.result = error
+
+    @property
+    def process(self) -> int:
+        """The engine's process; 0 while there is none."""
+        engine = self._backend._engine
+        return engine._process.pid if engine else 0
+
+    def registered(self) -> set[str]:
+        """The names that this engine has in the kernel."""
+        return {name for name in REGISTERED.read_text().split() if name.endswith(f"_{base36(self.process)}")}
+
+    def end(self) -> Record | Exception | None:
+        """What came of it, once it is over."""
+        self._thread.join(120)
+        return self.result
+
+
+def base36(number: int) -> str:
+    digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+    return (base36(number // 36) if number >= 36 else "") + digits[number % 36]
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 20) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[[Scenario], Running]]:
+    """Runs a scenario in an engine of its own, which is closed at the end."""
+    with contextlib.ExitStack() as stack:
+
+        def begin(scenario: Scenario) -> Running:
+            return Running(stack.enter_context(Backend("lab")), scenario)
+
+        yield begin
+
+
+@pytest.mark.parametrize("how", ["closed", "killed"])
+def test_nothing_stays_registered(
+    how: str, paths: Callable[..., Scenario], start: Callable[[Scenario], Running]
+) -> None:
+    running = start(paths("olia", 4, 2, seconds="600 ms" if how == "closed" else "20 s"))
+    assert wait_for(lambda: running.process and running.registered())
+    registered = running.registered()
+    assert [name.split("_")[1] for name in registered] == ["olia"]
+    if how == "killed":
+        time.sleep(1.0)  # amid the traffic, or just before
+        os.kill(running.process, signal.SIGKILL)
+        assert isinstance(running.end(), Exception)
+    else:
+        assert isinstance(running.end(), Record)
+        assert running.registered() == registered  # for the next trial
+        running._backend.close()
+    assert wait_for(lambda: not registered & set(REGISTERED.read_text().split()))
+
+
+def test_two_engines_have_one_each(
+    paths: Callable[..., Scenario], start: Callable[[Scenario], Running]
+) -> None:
+    both = [start(paths("lia", 6, 2)) for _ in range(2)]
+    assert wait_for(lambda: all(one.process and one.registered() for one in both))
+    assert not both[0].registered() & both[1].registered()
+    for one in both:
+        record = one.end()
+        assert isinstance(record, Record), record
+        assert checks(record)["congestion_control_ran"]
+        assert record.flows[0].congestion_control == "lia"
+
+
+def test_engines_that_have_the_same_process_number_have_one_each(
+    paths: Callable[..., Scenario],
+    start: Callable[[Scenario], Running],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    contained = tmp_path / "engine"  # each is process 1 of a container
+    contained.write_text(
+        f'#!/bin/sh\nexec unshare --pid --fork --kill-child --mount-proc "{find.engine()}" "$@"\n'
+    )
+    contained.chmod(0o755)
+    monkeypatch.setenv(find.VARIABLE, str(contained))
+    before = set(REGISTERED.read_text().split())
+    both = [start(paths("balia", 4, 2)) for _ in range(2)]
+    first, second = f"nt_balia_{base36(1)}", f"nt_balia_{base36(1 + 2**22)}"
+    assert wait_for(lambda: {first, second} <= set(REGISTERED.read_text().split()) - before)
+    for one in both:
+        record = one.end()
+        assert isinstance(record, Record), record
+        assert checks(record)["congestion_control_ran"]
+
+
+@pytest.fixture
+def nettrial(tmp_path: Path, as_user: list[str]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs nettrial as a user without rights over the machine."""
+
+    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*as_user, sys.executable, "-m", "nettrial.cli", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return call
+
+
+def test_without_rights_the_reason_is_told_and_nothing_is_written(
+    nettrial: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    refused = nettrial("run", "jumbo-ipv6", "--set=sender=linux-wvegas", "--out=mine")
+    assert refused.returncode == 2, refused.stderr
+    told = " ".join(refused.stderr.split())
+    assert "wvegas can't be loaded into the kernel" in told
+    assert "CAP_BPF" in told
+    assert "Traceback" not in told
+    assert list(tmp_path.iterdir()) == []
+
+    doctor = nettrial("doctor")
+    assert doctor.returncode == 0
+    assert "does without: congestion controls lia, olia, balia, wvegas: rights" in doctor.stdout
+    rows = {line.split()[0]: line for line in nettrial("list", "congestion").stdout.splitlines()[1:]}
+    assert all(" no " in rows[name] for name in OWN)
+    assert " yes " in rows["reno"]

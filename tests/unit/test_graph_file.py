@@ -1,0 +1,191 @@
+"""Graphs from files, hostile ones too: each gives a network or says what is wrong with it."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import networkx as nx
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nettrial.topology.graph_file import GraphData, GraphError, read
+
+RING = nx.cycle_graph(["a", "b", "c", "d"])
+
+
+def graph_of(tmp_path, text):
+    data = text if isinstance(text, bytes) else text.encode()
+    (tmp_path / "graph").write_bytes(data)
+    return read(tmp_path, "graph")
+
+
+def graphml(graph):
+    return "\n".join(nx.generate_graphml(graph))
+
+
+def test_graphml_and_json_are_the_same_network(tmp_path):
+    from_xml = graph_of(tmp_path, graphml(RING))
+    from_json = graph_of(tmp_path, json.dumps(nx.node_link_data(RING, edges="links")))
+    assert from_xml == from_json
+    assert from_xml.nodes == (("a", "device"), ("b", "device"), ("c", "device"), ("d", "device"))
+    assert {frozenset(link) for link in from_xml.links} == {frozenset(link) for link in RING.edges}
+
+
+def test_the_newer_name_of_links_is_read_too(tmp_path):
+    text = json.dumps(nx.node_link_data(RING, edges="edges"))
+    assert len(graph_of(tmp_path, text).links) == 4
+
+
+def test_kinds_and_parallel_links_are_kept(tmp_path):
+    graph = nx.MultiGraph()
+    graph.add_nodes_from([("one", {"kind": "host"}), ("two", {"kind": "host"}), ("s", {"kind": "switch"})])
+    graph.add_edges_from([("one", "s"), ("one", "s"), ("two", "s")])
+    for text in (graphml(graph), json.dumps(nx.node_link_data(graph, edges="links"))):
+        found = graph_of(tmp_path, text)
+        assert dict(found.nodes) == {"one": "host", "two": "host", "s": "switch"}
+        assert len(found.links) == 3
+
+
+def bomb():
+    entities = ['<!ENTITY a0 "x">']
+    entities += [f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 12)]
+    return f"<!DOCTYPE g [{''.join(entities)}]><graphml><graph><node id='&a11;'/></graph></graphml>"
+
+
+TWO = '"nodes": [{"id": "a"}, {"id": "b"}]'
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "neither JSON nor XML"),
+        ("nodes", "neither JSON nor XML"),
+        (b"\xff\xfe\x00", "neither JSON nor XML"),
+        ("{", "no JSON"),
+        ("[" * 100_000, "neither JSON nor XML"),
+        ('{"nodes": ' + "[" * 100_000, "no JSON"),
+        ("{}", "no list of nodes"),
+        ('{"nodes": 1, "links": []}', "no list of nodes"),
+        ('{"nodes": ["a"], "links": []}', "no list of nodes"),
+        (f"{{{TWO}}}", "no list of links"),
+        ('{"nodes": [{"name": "a"}], "links": []}', "the node None"),
+        ('{"nodes": [{"id": true}], "links": []}', "the node True"),
+        ('{"nodes": [{"id": "a b"}], "links": []}', "the node 'a b'"),
+        ('{"nodes": [{"id": "../../etc"}], "links": []}', "the node '../../etc'"),
+        ('{"nodes": [{"id": "a"}, {"id": "a"}], "links": []}', "node a comes twice"),
+        (f'{{{TWO}, "links": [{{"source": "a", "target": "c"}}]}}', "the node c, which is not there"),
+        (f'{{{TWO}, "links": [{{"source": "a", "target": "a"}}]}}', "joins a with itself"),
+        (f'{{{TWO}, "links": []}}', "no way between"),
+        (f'{{"directed": true, {TWO}, "links": []}}', "the graph is directed"),
+        (f'{{{TWO}, "links": [{{"source": "a", "target": "b", "rate": "1 Gbit/s"}}]}}', "has a rate"),
+        ('{"nodes": [{"id": "a", "kind": "hub"}], "links": []}', "is a 'hub'"),
+        ('{"nodes": [{"id": "a", "kind": ["host"]}], "links": []}', "is a ['host']"),
+        ('{"nodes": [{"id": "a"}], "links": []}', "1 nodes"),
+        ('{"nodes": [{"id": ' + "9" * 5000 + '}], "links": []}', "no JSON"),
+        (json.dumps({"nodes": [{"id": n} for n in range(4001)], "links": []}), "4001 nodes"),
+        (
+            '{"nodes": [{"id": "a", "kind": "host"}, {"id": 1}], "links": [{"source": "a", "target": 1}]}',
+            "1 host",
+        ),
+        (
+            '{"nodes": [{"id": "host-1"}, {"id": "b"}], "links": [{"source": "host-1", "target": "b"}]}',
+            "the node host-1 is no host",
+        ),
+        (bomb(), "the XML declares entities"),
+        (
+            '<!DOCTYPE g [<!ENTITY x SYSTEM "file:///etc/passwd">]><graphml><a>&x;</a></graphml>',
+            "the XML declares entities",
+        ),
+        ("<a>" * 100_000, "nested too deeply"),
+        ("<html/>", "no GraphML"),
+        (graphml(RING)[:-20], "neither JSON nor XML"),
+        (graphml(nx.DiGraph([("a", "b")])), "the graph is directed"),
+        (graphml(nx.Graph([("a", "b b")])), "the node 'b b'"),
+        (graphml(nx.Graph([("a", "b", {"delay": 1})])), "has a delay"),
+    ],
+    ids=range(35),
+)
+def test_what_is_no_network_is_refused(tmp_path, text, told):
+    with pytest.raises(GraphError) as caught:
+        graph_of(tmp_path, text)
+    assert told in str(caught.value)
+    assert str(caught.value).startswith("graph: ")
+    assert len(str(caught.value)) < 200
+    assert caught.value.legal
+
+
+def test_a_file_that_is_not_there_or_too_large_is_refused(tmp_path):
+    with pytest.raises(GraphError, match="No such file"):
+        read(tmp_path, "missing")
+    with pytest.raises(GraphError):
+        read(tmp_path, ".")
+    with pytest.raises(GraphError):
+        read(tmp_path, "a\0b")
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(2**30)
+    with pytest.raises(GraphError, match="more than 16777216 bytes"):
+        read(tmp_path, "large")
+
+
+def outcome(data):
+    """What comes of a file of these bytes: a network, or the one error there is."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "graph").write_bytes(data)
+        try:
+            found = read(Path(folder), "graph")
+        except GraphError as error:
+            return error
+    assert isinstance(found, GraphData)
+    graph = nx.MultiGraph(found.links)
+    assert len(graph) == len(found.nodes) >= 2
+    assert nx.is_connected(graph)
+    return found
+
+
+@given(data=st.binary(max_size=300))
+@settings(max_examples=300, deadline=None)
+def test_any_bytes_have_an_outcome(data):
+    outcome(data)
+
+
+SAMPLES = [
+    graphml(RING).encode(),
+    graphml(nx.MultiGraph([("a", "b"), ("a", "b"), ("b", "c")])).encode(),
+    json.dumps(nx.node_link_data(RING, edges="links")).encode(),
+]
+PIECES = [
+    b"<", b">", b'"', b"{", b"}", b"[", b"]", b"null", b"1e999", b"-1", b"<node id='x'/>", b"<port/>",
+    b"<hyperedge/>", b"<graph>", b"</graph>", b"directed", b"<data key='d9'>x</data>", b"\0", b"\xff",
+    b'<key id="d0" for="node" attr.name="kind" attr.type="int"/>', b"<!DOCTYPE x>", b"&amp;", b"&x;",
+]  # fmt: skip
+
+
+@given(st.data())
+@settings(max_examples=500, deadline=None)
+def test_damaged_files_have_an_outcome(data):
+    text = bytearray(data.draw(st.sampled_from(SAMPLES)))
+    for _ in range(data.draw(st.integers(1, 6))):
+        place = data.draw(st.integers(0, len(text)))
+        length = data.draw(st.integers(0, 30))
+        text[place : place + length] = data.draw(st.sampled_from(PIECES))
+    outcome(bytes(text))
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.floats(),
+        lambda inner: (
+            st.lists(inner, max_size=4)
+            | st.dictionaries(
+                st.sampled_from(["nodes", "links", "edges", "id", "source", "target", "kind", "directed"]),
+                inner,
+                max_size=4,
+            )
+        ),
+        max_leaves=20,
+    )
+)
+@settings(max_examples=300, deadline=None)
+def test_any_json_has_an_outcome(document):
+    outcome(json.dumps(document).encode())
