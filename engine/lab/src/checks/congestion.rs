@@ -1,19 +1,23 @@
 //! Whether the engine's own congestion controls did their work.
 
 use super::Findings;
-use nettrial_scenario::{Check, CongestionRecord, Flow, FlowRecord, Scenario, Transport};
+use nettrial_scenario::{Check, CongestionRecord, FlowRecord, Node, Scenario, Transport};
+use std::collections::HashSet;
 
 impl Findings {
     /// Verifies that the kernel called each of `counted` for the flows whose senders have it, and that it saw
     /// the other subflows of connections that have several.
     pub fn congestion(&mut self, scenario: &Scenario, counted: &[CongestionRecord], flows: &[FlowRecord]) {
         for control in counted {
-            let has_it = |flow: &Flow| {
-                let stack = scenario.stack(&flow.from);
-                stack.is_some_and(|stack| stack.congestion_control == control.name)
-                    && matches!(flow.transport, Transport::Tcp | Transport::Mptcp)
+            let has_it = |node: &&Node| {
+                node.stack.as_ref().is_some_and(|stack| stack.congestion_control == control.name)
             };
-            let sent = scenario.workload.iter().zip(flows).filter(|(flow, _)| has_it(flow));
+            let hosts: HashSet<&str> =
+                scenario.nodes.iter().filter(has_it).map(|node| node.name.as_str()).collect();
+            let sent = scenario.workload.iter().zip(flows).filter(|(flow, _)| {
+                hosts.contains(flow.from.as_str())
+                    && matches!(flow.transport, Transport::Tcp | Transport::Mptcp)
+            });
             if let Some(most) = sent.map(|(_, record)| record.subflows.len()).max() {
                 self.calls(control, most);
             }
