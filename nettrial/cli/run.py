@@ -15,7 +15,7 @@ from nettrial.cli.session import run_trials
 from nettrial.design import Treatment, plan, scenario_of, treatments
 from nettrial.design.plan import in_words
 from nettrial.errors import BadInput, CannotRun, Fault, TrialsFailed
-from nettrial.fields import Strict
+from nettrial.fields import Strict, in_short
 from nettrial.registry import UnknownName
 from nettrial.scenario import Environment, Scenario
 from nettrial.store import Run
@@ -109,7 +109,7 @@ def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, 
         which = "every treatment" if len(of) == len(scenarios) else f"treatment {in_words(of[0].levels)}"
         if 1 < len(of) < len(scenarios):
             which += f" and {len(of) - 1} more"
-        where = f"{_source(study, setting, objects[0])}: {setting} of {', '.join(objects)}, {which}"
+        where = f"{_source(study, setting, objects[0])}: {setting} of {in_short(objects)}, {which}"
         faults.append(Fault(where, value, legal, hint))
     if faults:
         raise BadInput.listing("checking the trials", faults)
