@@ -130,6 +130,8 @@ def _placed(nodes: Sequence[DrawnNode], places: Places) -> list[DrawnNode]:
 
 
 def _several(kind: str, count: int) -> str:
+    if kind == "host":
+        return "hosts (squares)"
     return kind if count == 1 else "switches" if kind == "switch" else f"{kind}s"
 
 

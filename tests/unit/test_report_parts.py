@@ -74,7 +74,7 @@ def test_a_fabric_is_marks_with_a_caption(tmp_path: Path) -> None:
     assert {node.name for node in drawing.nodes} == {""}
     assert (len(drawing.nodes), len(drawing.links)) == (180, 270)
     assert drawing.captions == [
-        "90 hosts, 90 routers",
+        "90 hosts (squares), 90 routers",
         "90 × 1 Gbit/s, MTU 1500 B",
         "180 × 1 Gbit/s, MTU: factor",
         "The network of one trial; others have other ones.",
