@@ -65,7 +65,7 @@ class Callbacks(BaseModel):
     """
     release: Annotated[int, Field(ge=0)]
     """
-    For one that ends.
+    For one that ends; most end after the traffic, and are not counted.
     """
     ssthresh: Annotated[int, Field(ge=0)]
     """
