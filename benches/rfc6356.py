@@ -2,15 +2,15 @@
 
     python benches/rfc6356.py [REPEATS] [SECONDS]
 
-REPEATS (default 10) trials of SECONDS (default 15) for each of the three goals, on networks of a few nodes whose
-bottlenecks are at routers. Within a trial every congestion control has a network of its own, side by side: what
-disturbs one disturbs all. Figures are means over trials with 95% intervals (Student's t). It exits with 1 where
-a goal is missed by the mean.
+REPEATS (default 10) trials of SECONDS (default 15) for each of the three goals, on networks of a few nodes
+whose bottlenecks are at routers. Within a trial every congestion control has a network of its own, side by
+side: what disturbs one disturbs all. Figures are means over trials with 95% intervals (Student's t). It exits
+with 1 where a goal is missed by the mean.
 
 1. Improve throughput: two disjoint paths with nothing else on them.
-2. Do no harm: two subflows and one TCP flow through one bottleneck. The TCP flow has the congestion control that
-   the coupled one is with a single subflow: Reno, and for wVegas Vegas. wVegas beside Reno is shown, too: Vegas
-   gives way to what fills queues, whether it is coupled or not (Mo et al., INFOCOM 1999).
+2. Do no harm: two subflows and one TCP flow through one bottleneck. The TCP flow has the congestion control
+   that the coupled one is with a single subflow: Reno, and for wVegas Vegas. wVegas beside Reno is shown, too:
+   Vegas gives way to what fills queues, coupled or not (Mo et al., INFOCOM 1999).
 3. Balance congestion: two paths of the same rate, one TCP flow on the first and two on the second.
 """
 
@@ -52,7 +52,9 @@ class Network:
 
     def host(self, name: str, control: str) -> str:
         """Adds a host with Linux's defaults and this congestion control."""
-        stack = STACKS["linux-cubic"].stack.model_copy(update={"name": control, "congestion_control": control})
+        stack = STACKS["linux-cubic"].stack.model_copy(
+            update={"name": control, "congestion_control": control}
+        )
         self.nodes[name] = {"name": name, "kind": "host", "stack": stack.model_dump(exclude_none=True)}
         return name
 
@@ -73,7 +75,14 @@ class Network:
         """Adds a transfer that starts with all the others."""
         traffic = {"kind": "transfer", "duration": f"{round(seconds * 1000)} ms"}
         self.flows.append(
-            {"name": name, "from": sender, "to": receiver, "ip": 4, "transport": transport, "traffic": traffic}
+            {
+                "name": name,
+                "from": sender,
+                "to": receiver,
+                "ip": 4,
+                "transport": transport,
+                "traffic": traffic,
+            }
         )
 
     def scenario(self) -> Scenario:
@@ -108,8 +117,8 @@ def disjoint(seconds: float) -> Scenario:
 
 
 def shared(seconds: float) -> Scenario:
-    """Goal 2: for each control two hosts with two interfaces each, and another two with a TCP flow, on the two
-    sides of one bottleneck."""
+    """Goal 2: for each control two hosts with two interfaces each, and another two with a TCP flow, on the
+    two sides of one bottleneck."""
     network = Network()
     beside = [(name, "wvegas" if name == "wvegas" else "reno") for name in CONTROLS]
     for name, tcp in [*beside, ("wvegas-reno", "reno")]:
@@ -128,8 +137,8 @@ def shared(seconds: float) -> Scenario:
 
 
 def unequal(seconds: float) -> Scenario:
-    """Goal 3: for each control two hosts with two paths of one rate; one TCP flow on the first path and two on
-    the second."""
+    """Goal 3: for each control two hosts with two paths of one rate; one TCP flow on the first path and two
+    on the second."""
     network = Network()
     for name in CONTROLS:
         sender, receiver = pair(network, name, name)
@@ -160,7 +169,7 @@ def of_the_best(record: Record) -> dict[str, float]:
 
 
 def of_the_sum(record: Record) -> dict[str, float]:
-    """Goodput over what TCP would have on all paths: its goodput on the best one, in proportion to the rates."""
+    """Goodput over what TCP would have on all paths: that on the best one, in proportion to the rates."""
     fast, slow = (float(rate.split()[0]) for rate in (FAST, SLOW))
     return {name: ratio * fast / (fast + slow) for name, ratio in of_the_best(record).items()}
 

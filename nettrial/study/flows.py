@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 OTHERS = "others"
 """As `from`: every host but the one the flow goes to."""
 EVERY = "every"
-"""As `from`: every host. Among the hosts, where the topology makes them: each that has no entry of its own."""
+"""As `from`: every host. Among the hosts, where the topology makes them: each without an entry of its own."""
 NEXT = "next"
 """As `to`: the sender after this one, of the last one the first."""
 

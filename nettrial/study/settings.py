@@ -13,7 +13,6 @@ from nettrial.stacks import STACKS
 from nettrial.study.flows import EVERY, NEXT, OTHERS, Member, members
 from nettrial.study.network import NetworkSettings
 from nettrial.study.traffic import (
-    Count,
     FileTransferSettings,
     PacketsSettings,
     RequestResponseSettings,
@@ -197,7 +196,9 @@ class Settings(Strict):
             word = EVERY if flow.to == NEXT else OTHERS
             for end, host in [*(("from", host) for host in senders), ("to", flow.to)]:
                 if host not in known and (end, host) not in (("from", word), ("to", NEXT)):
-                    hint = f"where `to` is {flow.to}, `from` may be {word}" if host in (EVERY, OTHERS) else hosts
+                    hint = (
+                        f"where `to` is {flow.to}, `from` may be {word}" if host in (EVERY, OTHERS) else hosts
+                    )
                     raise wrong((*at, end), host, names, hint)
             if flow.to == NEXT and len(senders) < 2 and senders != [EVERY]:
                 raise wrong((*at, "to"), NEXT, names, "it takes several hosts in `from`, or every")

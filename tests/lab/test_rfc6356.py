@@ -49,7 +49,9 @@ def test_disjoint_paths_give_more_than_the_best_and_almost_their_sum(
     run: Callable[[Scenario], Record],
 ) -> None:
     found = records(run, disjoint(SECONDS))
-    assert all(len(flow.subflows or []) == 2 for record in found for flow in record.flows if flow.name != "tcp")
+    assert all(
+        len(flow.subflows or []) == 2 for record in found for flow in record.flows if flow.name != "tcp"
+    )
     assert min(mean(found, of_the_best).values()) >= 1
     assert min(mean(found, of_the_sum).values()) > 0.85
 

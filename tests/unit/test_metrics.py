@@ -172,7 +172,9 @@ def test_a_group_has_its_mean_goodput_and_its_fairness():
         flow.goodput_bps = 0.0
     assert METRICS["fairness"].combined(found, names) == "no flow of the group moved a byte"
     found.flows[1].goodput_bps = None
-    assert METRICS["fairness"].combined(found, names) == "the record has no jain's fairness index of transfer-2"
+    assert (
+        METRICS["fairness"].combined(found, names) == "the record has no jain's fairness index of transfer-2"
+    )
 
 
 SHARES = st.lists(st.just(0.0) | st.floats(1e-6, 1e12), min_size=1, max_size=50).filter(any)
