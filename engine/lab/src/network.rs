@@ -23,10 +23,10 @@ use anyhow::{Context, Result};
 pub use counters::{EndCounters, Refused};
 use lines::Lines;
 use messages::SINGLE_QUEUES;
+use messages::new_address;
 #[cfg(test)]
 pub use messages::up;
 pub use messages::veth;
-use messages::new_address;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_scenario::{End, Link, NodeKind, QueueLimit, Rate, Scenario};

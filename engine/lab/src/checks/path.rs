@@ -11,8 +11,10 @@ use nettrial_traffic::{Command, Cookie, PathMtu, Reply};
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 
+/// Whether an offload is on.
+type IsOn = fn(Offloads) -> bool;
 /// The offloads that are verified, by name.
-const OFFLOADS: [(&str, fn(Offloads) -> bool); 3] =
+const OFFLOADS: [(&str, IsOn); 3] =
     [("tso", |offloads| offloads.tso), ("gso", |offloads| offloads.gso), ("gro", |offloads| offloads.gro)];
 
 /// A direction between two hosts of a flow: from, to, and which of their addresses.
