@@ -9,8 +9,8 @@ with 1 where a goal is missed by the mean.
 
 1. Improve throughput: two disjoint paths with nothing else on them.
 2. Do no harm: two subflows and one TCP flow through one bottleneck. The TCP flow has the congestion control
-   that the coupled one is with a single subflow: Reno, and for wVegas Vegas. wVegas beside Reno is shown, too:
-   Vegas gives way to what fills queues, coupled or not (Mo et al., INFOCOM 1999).
+   that the coupled one is with a single subflow: Reno, and for wVegas Vegas. wVegas beside Reno is shown,
+   too: Vegas gives way to what fills queues, coupled or not (Mo et al., INFOCOM 1999).
 3. Balance congestion: two paths of the same rate, one TCP flow on the first and two on the second.
 """
 
