@@ -118,7 +118,7 @@ def in_words(facts: Facts) -> list[tuple[str, str]]:
     ]
     if facts.fabric_links:
         fewest, most = facts.fewest_links, facts.most_links
-        rows.append(("of a switch to others", f"{fewest}" if fewest == most else f"{fewest} to {most}"))
+        rows.append(("links of a switch to others", f"{fewest}" if fewest == most else f"{fewest} to {most}"))
     for what, paths in (("hosts", facts.between_hosts), ("switches", facts.between_switches)):
         if paths:
             rows.append((f"path between {what}, mean", f"{paths.mean:.2f} links"))

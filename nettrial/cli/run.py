@@ -15,7 +15,7 @@ from nettrial.cli.session import run_trials
 from nettrial.design import Treatment, plan, scenario_of, treatments
 from nettrial.design.plan import in_words
 from nettrial.errors import BadInput, CannotRun, Fault, TrialsFailed
-from nettrial.fields import Strict
+from nettrial.fields import Strict, in_short
 from nettrial.registry import UnknownName
 from nettrial.scenario import Environment, Scenario
 from nettrial.store import Run
@@ -109,15 +109,18 @@ def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, 
         which = "every treatment" if len(of) == len(scenarios) else f"treatment {in_words(of[0].levels)}"
         if 1 < len(of) < len(scenarios):
             which += f" and {len(of) - 1} more"
-        where = f"{_source(study, setting, objects[0])}: {setting} of {', '.join(objects)}, {which}"
+        where = f"{_source(study, setting, objects[0], value)}: {setting} of {in_short(objects)}, {which}"
         faults.append(Fault(where, value, legal, hint))
     if faults:
         raise BadInput.listing("checking the trials", faults)
 
 
-def _source(study: Study, name: str, object: str) -> str:
-    """Where a scenario's setting of that name comes from: a factor, the flow that is the object, or else a
-    setting of the network or the measurement."""
+def _source(study: Study, name: str, object: str, value: str) -> str:
+    """Where a scenario's setting of that name comes from: a kind of links that has this value, a factor, the
+    flow that is the object, or else a setting of the network or the measurement."""
+    for kind, links in study.network.links:
+        if getattr(links, name, None) == value:
+            return study.where("network", "links", kind, name)
     for factor, entry in study.factors.items():
         if name in [path.split(".")[-1] for path in entry.paths]:
             return study.where("factors", factor, "levels")

@@ -10,13 +10,17 @@ from itertools import combinations
 
 import networkx as nx
 
-from nettrial.topology.layout import layout
+from nettrial.topology.layout import Layout, layout
 
-WIDTH = 720
+WIDTH = 720.0
 MARGIN = 80
 BOX_WIDTH, BOX_HEIGHT = 120, 56
 LETTER = 7.2
 """The width of a letter, at most as a rule."""
+SMALL_LETTER, LINE_HEIGHT = 6.2, 14
+"""Of names beside marks."""
+MARK_MARGIN = 32
+"""Around marks, their names included."""
 BETWEEN_BOXES = 160
 """In a line, where links are written on."""
 APART = 44
@@ -92,39 +96,43 @@ def picture(graph: nx.MultiGraph, start: str | None = None, words: Words | None 
     line = _line(graph, start)
     if line:
         step = BETWEEN_BOXES + max(box.width for box in boxes)
-        height = 56.0 + APART * max(joined.values(), default=1)
-        places = {name: (step * (0.5 + number), height / 2) for number, name in enumerate(line)}
-        width = step * len(line)
-    else:
-        where = layout(graph)
-        width, height = float(WIDTH), WIDTH * where.height
-        places = {
-            name: (MARGIN + (width - 2 * MARGIN) * x, MARGIN / 2 + (height - MARGIN) * y)
-            for name, (x, y) in where.places.items()
-        }
-    boxes = [replace(box, x=places[box.name][0], y=places[box.name][1]) for box in boxes]
-    small = not line and _overlap(boxes)
+        size = (step * len(line), 56.0 + APART * max(joined.values()))
+        places = {name: (step * (0.5 + number), size[1] / 2) for number, name in enumerate(line)}
+        return Drawing(*size, _placed(boxes, places), _links(links, places, words, APART), [])
+    where = layout(graph)
+    size = (WIDTH, WIDTH * where.height)
+    texts = Counter(filter(None, (", ".join(filter(None, text)) for text in words.links)))
+    captions = [f"{count} × {text}" for text, count in texts.items()]
+    unwritten = Words({}, [("", "")] * len(links))
+    places = _within(where, size, MARGIN, BOX_HEIGHT / 2 + 8)
+    placed = _placed(boxes, places)
+    if not _overlap(placed):
+        return Drawing(*size, placed, _links(links, places, unwritten, APART), captions)
     kinds = Counter(kind for _, kind in graph.nodes(data="kind"))
-    texts = Counter(filter(None, map(_together, words.links)))
-    counted = [f"{count} × {text}" for text, count in texts.items()] if not line else []
-    if small:
-        counted.insert(0, ", ".join(f"{count} {_several(kind, count)}" for kind, count in kinds.items()))
-    return Drawing(
-        width,
-        height,
-        [_mark(box, len(boxes)) for box in boxes] if small else boxes,
-        _links(links, joined, places, words, bool(line), 4.0 if small else APART),
-        counted,
-        small,
-    )
+    captions.insert(0, ", ".join(f"{count} {_several(kind, count)}" for kind, count in kinds.items()))
+    places = _within(where, size, MARK_MARGIN, MARK_MARGIN)
+    marks = _placed([_mark(box, len(boxes)) for box in boxes], places)
+    named = [node for of_hosts in (True, False) for node in _named(marks, of_hosts)]
+    return Drawing(*size, named, _links(links, places, unwritten, 4), captions, small=True)
+
+
+Places = dict[str, tuple[float, float]]
+"""In pixels, by name."""
+
+
+def _within(where: Layout, size: tuple[float, float], margin_x: float, margin_y: float) -> Places:
+    width, height = size[0] - 2 * margin_x, size[1] - 2 * margin_y
+    return {name: (margin_x + width * x, margin_y + height * y) for name, (x, y) in where.places.items()}
+
+
+def _placed(nodes: Sequence[DrawnNode], places: Places) -> list[DrawnNode]:
+    return [replace(node, x=places[node.name][0], y=places[node.name][1]) for node in nodes]
 
 
 def _several(kind: str, count: int) -> str:
+    if kind == "host":
+        return "hosts (squares)"
     return kind if count == 1 else "switches" if kind == "switch" else f"{kind}s"
-
-
-def _together(text: tuple[str, str]) -> str:
-    return ", ".join(filter(None, text))
 
 
 def _box(name: str, kind: str, words: Words) -> DrawnNode:
@@ -139,7 +147,18 @@ def _mark(box: DrawnNode, count: int) -> DrawnNode:
     size = max(3.0, min(14.0, 700 / count))
     if box.kind == "host":
         size *= 0.75
-    return replace(box, width=size, height=size, name=box.name if count <= MOST_NAMED else "", detail="")
+    return replace(box, width=size, height=size, detail="")
+
+
+def _named(marks: Sequence[DrawnNode], of_hosts: bool) -> list[DrawnNode]:
+    """The hosts, or the others: with their names if these have room."""
+    found = [mark for mark in marks if (mark.kind == "host") == of_hosts]
+    crowded = len(marks) > MOST_NAMED or any(
+        abs(one.x - other.x) < SMALL_LETTER * (len(one.name) + len(other.name)) / 2
+        and abs(one.y - other.y) < LINE_HEIGHT + one.height
+        for one, other in combinations(found, 2)
+    )
+    return [replace(mark, name="") for mark in found] if crowded else found
 
 
 def _overlap(boxes: Sequence[DrawnNode]) -> bool:
@@ -151,23 +170,16 @@ def _overlap(boxes: Sequence[DrawnNode]) -> bool:
     ) or any(not box.width / 2 <= box.x <= WIDTH - box.width / 2 for box in boxes)
 
 
-def _links(
-    links: Sequence[tuple[str, str]],
-    joined: Mapping[frozenset[str], int],
-    places: Mapping[str, tuple[float, float]],
-    words: Words,
-    written: bool,
-    apart: float,
-) -> list[DrawnLink]:
+def _links(links: Sequence[tuple[str, str]], places: Places, words: Words, apart: float) -> list[DrawnLink]:
     """The links, those that join the same two nodes side by side."""
-    drawn: Counter[frozenset[str]] = Counter()
+    joined, drawn = Counter(map(frozenset, links)), Counter[frozenset[str]]()
     made = []
-    for link, (above, below) in zip(links, words.links, strict=True):
+    for link, text in zip(links, words.links, strict=True):
         pair = frozenset(link)
         distance = apart * (drawn[pair] - (joined[pair] - 1) / 2)
         drawn[pair] += 1
         first, second = _aside(places[link[0]], places[link[1]], distance)
-        made.append(DrawnLink(*first, *second, above if written else "", below if written else ""))
+        made.append(DrawnLink(*first, *second, *text))
     return made
 
 

@@ -94,8 +94,8 @@ class NetworkSettings(Strict):
     topology: Annotated[str, name_in(TOPOLOGIES)]
     """The shape: a name in `nettrial list topologies`."""
     parameters: dict[str, Any] = {}
-    """The topology's parameters, by name. Where the topology is a factor, those of one topology alone stand
-    under its name."""
+    """The topology's parameters, by name, as the page on topologies says. Where the topology is a factor,
+    those of one topology alone stand under its name."""
     forwarding: Forwarding | None = None
     """Whether the devices of a topology that can have either are `routers`, the default, or `bridges`."""
     ip: Literal[4, 6]

@@ -14,7 +14,7 @@ from nettrial.topology.topology import DEVICE, TOPOLOGIES, Topology, WithHosts
 
 
 class FatTree(WithHosts):
-    """The parameters of `fat-tree`: k pods of k/2 edge and k/2 aggregation switches, and (k/2)² core
+    """k pods of k/2 edge and k/2 aggregation switches, and (k/2)² core
     switches. The edge switches take the hosts: as many as their ports allow, unless fewer are asked for."""
 
     k: Annotated[int, Field(ge=2, le=34)] = 4

@@ -18,7 +18,7 @@ ANY = 10**6
 
 
 class File(WithHosts):
-    """The parameters of `file`. Where no node of the graph is a host, each is given some."""
+    """A graph out of a file. Where no node of the graph is a host, each is given some."""
 
     path: str
     """The file: GraphML, or node-link JSON; relative to the folder of the study file. A node may have a

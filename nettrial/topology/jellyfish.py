@@ -19,7 +19,7 @@ Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
 class Jellyfish(WithHosts):
-    """The parameters of `jellyfish`: a random graph in which each switch has `degree` links to others. Where
+    """A random graph in which each switch has `degree` links to others. Where
     switches × degree is odd, one port of one switch stays free."""
 
     switches: Annotated[int, Field(ge=3, le=MOST_SWITCHES)] = 20

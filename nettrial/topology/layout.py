@@ -33,11 +33,22 @@ def layout(graph: nx.Graph) -> Layout:
     """The places of the nodes, each of which has a `kind`."""
     kinds = dict(graph.nodes(data="kind"))
     devices = [node for node, kind in kinds.items() if kind != "host"]
-    if rows := _layers(graph, kinds):
+    if rows := _row(graph, devices) or _layers(graph, kinds):
         return Layout(_in_rows(graph, rows), 0.61)
     if len(devices) > MOST_SPREAD or (len(devices) >= FEWEST_ON_CIRCLE and _is_even(graph, devices)):
         return Layout(_on_circle(graph, devices), 1.0)
     return Layout(_spread(graph, devices or list(graph)), 0.61)
+
+
+def _row(graph: nx.Graph, devices: list[str]) -> list[list[str]]:
+    """The hosts, and the devices in their order, if these are linked one after the other; else nothing."""
+    inner = nx.Graph(graph.subgraph(devices))
+    ends = [node for node, degree in inner.degree() if degree == 1]
+    if len(ends) != 2 or not nx.is_tree(inner) or len(devices) == len(graph):
+        return []
+    if any(not any(node in inner for node in graph[host]) for host in graph if host not in inner):
+        return []
+    return [[node for node in graph if node not in inner], list(nx.dfs_preorder_nodes(inner, ends[0]))]
 
 
 def _layers(graph: nx.Graph, kinds: dict[str, str]) -> list[list[str]]:
@@ -63,7 +74,7 @@ def _layers(graph: nx.Graph, kinds: dict[str, str]) -> list[list[str]]:
 def _in_rows(graph: nx.Graph, rows: list[list[str]]) -> dict[str, Place]:
     """Hosts at the bottom, each near its device."""
     order = {node: place for place, node in enumerate(rows[1])} if len(rows) > 1 else {}
-    hosts = sorted(rows[0], key=lambda host: min(order[device] for device in graph[host]))
+    hosts = sorted(rows[0], key=lambda host: min(order[node] for node in graph[host] if node in order))
     return {
         node: ((place + 0.5) / len(row), 1 - (number + 0.5) / len(rows))
         for number, row in enumerate([hosts, *rows[1:]])

@@ -14,7 +14,7 @@ MOST_PER_LAYER = 256
 
 
 class LeafSpine(WithHosts):
-    """The parameters of `leaf-spine`. The leaves take the hosts."""
+    """Each leaf has a link to each spine. The leaves take the hosts."""
 
     leaves: Annotated[int, Field(ge=1, le=MOST_PER_LAYER)] = 4
     """How many leaves there are."""

@@ -16,7 +16,7 @@ ANY = 10**6
 
 
 class ParkingLot(WithHosts):
-    """The parameters of `parking-lot`."""
+    """Switches in a row, each with hosts: a flow along all of them meets others on each link."""
 
     switches: Annotated[int, Field(ge=2, le=MOST_SWITCHES)] = 4
     """How many stand in the row."""

@@ -14,7 +14,7 @@ MOST_LINKS = 64
 
 
 class Parallel(Parameters):
-    """The parameters of `parallel`."""
+    """Two hosts with links between them, and nothing else."""
 
     links: Annotated[int, Field(ge=1, le=MOST_LINKS)] = 2
     """How many links join the two hosts, each with addresses of its own."""

@@ -33,19 +33,19 @@ Interfaces = Annotated[int, Field(ge=1, le=MOST_INTERFACES)]
 
 
 class Parameters(Strict):
-    """The parameters of a topology that has none."""
+    """A topology that has no parameters."""
 
 
 class WithInterfaces(Parameters):
-    """The parameters of a topology whose hosts may have several links."""
+    """Its hosts may have several links."""
 
     interfaces_per_host: Interfaces = 1
     """How many links join a host to its switch or router, each with an address of its own."""
 
 
 class WithHosts(WithInterfaces):
-    """The parameters of a topology that makes its hosts: `host-1`, `host-2`, … in turn on the switches that
-    take hosts, the first on the first."""
+    """It makes its hosts: `host-1`, `host-2`, … in turn on the switches that take hosts, the first on the
+    first."""
 
     hosts_per_switch: Annotated[int, Field(ge=1, le=MOST_HOSTS)] | None = None
     """Hosts on each switch that takes hosts; 1 where absent and `hosts` is, too."""

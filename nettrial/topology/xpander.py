@@ -17,7 +17,7 @@ from nettrial.topology.topology import DEVICE, MOST_SWITCHES, TOPOLOGIES, Topolo
 
 
 class Xpander(WithHosts):
-    """The parameters of `xpander`: degree + 1 groups of switches; each two groups are joined by a random
+    """A random expander: degree + 1 groups of switches; each two groups are joined by a random
     one-to-one matching, so that each switch has one link into each other group."""
 
     switches: Annotated[int, Field(ge=4, le=MOST_SWITCHES)] = 20

@@ -147,6 +147,7 @@ BAD_INPUT = {
     "set-without-value": "run jumbo-ipv6 --set mtu",
     "small-mtu": "run jumbo-ipv6 --set mtu=500",
     "small-mtu-among-others": "run jumbo-ipv6 --set mtu=500,1500",
+    "small-mtu-of-links": "run jumbo-path --set network.links.host.mtu=500",
     "no-replicates": "run jumbo-ipv6 --replicates 0",
     "full-and-replicates": "run jumbo-ipv6 --full --replicates 3",
     "existing-directory": "run jumbo-ipv6 --out exists",

@@ -139,8 +139,8 @@ def test_a_fabric_is_drawn_as_marks_without_names():
     drawing = picture(made("jellyfish", switches=90))
     assert drawing.small
     assert {node.name for node in drawing.nodes} == {""}
-    assert drawing.captions == ["90 hosts, 90 routers"]
-    assert drawing.said == "The network: 90 hosts, 90 routers"
+    assert drawing.captions == ["90 hosts (squares), 90 routers"]
+    assert drawing.said == "The network: 90 hosts (squares), 90 routers"
 
 
 def test_a_picture_is_well_formed_and_without_requests():

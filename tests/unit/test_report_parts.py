@@ -1,5 +1,7 @@
 """Numbers as text, and the picture of a network."""
 
+from pathlib import Path
+
 import pytest
 
 from nettrial.analysis import Change, Interval
@@ -7,6 +9,7 @@ from nettrial.design import scenario_of, treatments
 from nettrial.report import numbers, topology
 from nettrial.scenario import End, Flow, Link, Node, Scenario
 from nettrial.study import load
+from tests.unit.test_fabric_study import STUDY
 
 
 @pytest.mark.parametrize(
@@ -59,6 +62,33 @@ def test_links_that_join_the_same_hosts_are_drawn_apart() -> None:
     assert abs(first.y1 - second.y1) == abs(first.y2 - second.y2) > 40
     assert {node.y for node in drawing.nodes} == {(first.y1 + second.y1) / 2}
     assert all(0 < link.y1 < drawing.height for link in drawing.links)
+
+
+def test_a_fabric_is_marks_with_a_caption(tmp_path: Path) -> None:
+    text = STUDY.replace("switches: 8", "switches: 45").replace("[8, 12]", "[45, 90]")
+    (tmp_path / "study.yaml").write_text(text)
+    study = load(str(tmp_path)).with_overrides({"network.links.fabric.mtu": "4000,9000"})
+    levels = {"switches": "90", "network.links.fabric.mtu": "4000 B"}
+    drawing = topology.draw(study, scenario_of(study, levels))
+    assert drawing.small
+    assert {node.name for node in drawing.nodes} == {""}
+    assert (len(drawing.nodes), len(drawing.links)) == (180, 270)
+    assert drawing.captions == [
+        "90 hosts (squares), 90 routers",
+        "90 × 1 Gbit/s, MTU 1500 B",
+        "180 × 1 Gbit/s, MTU: factor",
+        "The network of one trial; others have other ones.",
+    ]
+
+
+def test_a_box_is_as_wide_as_what_is_written_in_it() -> None:
+    study = load("jumbo-path")
+    drawing = topology.draw(study, scenario_of(study, treatments(study)[0].levels))
+    assert [node.detail for node in drawing.nodes][:2] == ["linux-cubic-probing", "linux-cubic"]
+    sender = next(node for node in drawing.nodes if node.name == "sender")
+    assert sender.width > 7 * len("linux-cubic-probing")
+    left, right = sorted(drawing.nodes, key=lambda node: node.x)[:2]
+    assert right.x - right.width / 2 - (left.x + left.width / 2) > 140, "no room for what the link is"
 
 
 def test_a_star_is_spread_out_and_its_links_are_counted() -> None:

@@ -94,7 +94,7 @@ def _topologies() -> str:
         shape = TOPOLOGIES[name]
         devices = ", ".join(shape.devices) or ("none" if shape.joins else "as many as its parameters say")
         parts = (
-            f"[`{name}`](#{name})",
+            f"[`{name}`](#{name})" if shape.settable() else f"`{name}`",
             shape.title,
             shape.hosts,
             devices,
