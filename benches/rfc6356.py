@@ -9,8 +9,8 @@ with 1 where a goal is missed by the mean.
 
 1. Improve throughput: two disjoint paths with nothing else on them.
 2. Do no harm: two subflows and one TCP flow through one bottleneck. The TCP flow has the congestion control
-   that the coupled one is with a single subflow: Reno, and for wVegas Vegas. wVegas beside Reno is shown, too:
-   Vegas gives way to what fills queues, coupled or not (Mo et al., INFOCOM 1999).
+   that the coupled one is with a single subflow: Reno, and for wVegas Vegas. wVegas beside Reno is shown,
+   too: Vegas gives way to what fills queues, coupled or not (Mo et al., INFOCOM 1999).
 3. Balance congestion: two paths of the same rate, one TCP flow on the first and two on the second.
 """
 
@@ -38,6 +38,10 @@ FAST, SLOW = "20 Mbit/s", "10 Mbit/s"
 QUEUE = "60 packets"
 """Of every link: 36 ms at the fast bottleneck."""
 
+BUFFER = {"minimum": "4096 B", "initial": "8 MB", "maximum": "8 MB"}
+"""Of every socket, both ways: with the kernel's defaults a connection waits for its slower subflow before it
+may send on the faster one, and a path lies idle, whatever the congestion control."""
+
 Figures = dict[str, list[float]]
 """What each network gave in every trial, by its name."""
 
@@ -51,11 +55,11 @@ class Network:
     flows: list[dict[str, Any]] = field(default_factory=list)
 
     def host(self, name: str, control: str) -> str:
-        """Adds a host with Linux's defaults and this congestion control."""
-        stack = STACKS["linux-cubic"].stack.model_copy(
-            update={"name": control, "congestion_control": control}
-        )
-        self.nodes[name] = {"name": name, "kind": "host", "stack": stack.model_dump(exclude_none=True)}
+        """Adds a host with this congestion control, large buffers, and else Linux's defaults."""
+        stack = STACKS["linux-cubic"].stack.model_dump(exclude_none=True)
+        stack |= {"name": control, "congestion_control": control}
+        stack |= {"receive_buffer": BUFFER, "send_buffer": BUFFER}
+        self.nodes[name] = {"name": name, "kind": "host", "stack": stack}
         return name
 
     def link(self, one: str, other: str, rate: str = ACCESS) -> None:

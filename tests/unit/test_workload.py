@@ -442,7 +442,7 @@ def test_a_later_factor_changes_what_a_level_has_set_and_not_the_level_itself(st
     [
         (
             ("levels: [tcp, udp]", "levels: [tcp, upd]"),
-            "study.yaml:26: factors.control.levels.1: upd\n  legal: tcp, slow, udp\n  hint: did you mean",
+            "study.yaml:26: factors.control.levels.1: upd\n  legal: tcp, slow, udp",
         ),
         (
             ("workload.data.transport: tcp", "workload.data.transport: xtp"),

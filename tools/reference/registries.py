@@ -29,11 +29,11 @@ def pages() -> dict[str, str]:
 def _metrics() -> str:
     return page(
         "Metrics",
-        "A metric is a figure of one flow, group of flows, host or link end in one trial. One that could not be "
-        "measured is absent and says why; it is never a number. Of a group of flows it is the sum, mean, maximum or "
-        "minimum of their figures, as the table says, or none. A response names the metric's object under "
-        "`of`: a flow or group, a host, a link end as NODE.INTERFACE, a size of a sweep as FLOW.BYTES: "
-        "sweep.11000.",
+        "A metric is a figure of one flow, group of flows, host or link end in one trial. One that could not "
+        "be measured is absent and says why; it is never a number. Of a group of flows it is the sum, mean, "
+        "maximum or minimum of their figures, as the table says, or none. A response names the metric's "
+        "object under `of`: a flow or group, a host, a link end as NODE.INTERFACE, a size of a sweep as "
+        "FLOW.BYTES: sweep.11000.",
         table(
             ["metric", "unit", "of a", "better", "of a group", "definition", "source"],
             [
