@@ -845,10 +845,65 @@ class PreflightRequest(BaseModel):
     request: Literal["preflight"] = "preflight"
 
 
-class RoutingPolicy(RootModel[Literal["shortest_path"]]):
-    root: Literal["shortest_path"] = "shortest_path"
+class ShortestPath(BaseModel):
     """
-    How a path is chosen.
+    The path of the fewest links; among equals, the one over the links named first.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    policy: Literal["shortest_path"] = "shortest_path"
+
+
+class Ecmp(BaseModel):
+    """
+    Each flow takes one of the paths with the fewest links (RFC 2992): every node chooses the next hop by
+    a hash of addresses, protocol and ports.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    policy: Literal["ecmp"] = "ecmp"
+    seed: Annotated[int | None, Field(ge=0)] = 0
+    """
+    What makes the hash of each node another.
+    """
+
+
+class KShortestPaths(BaseModel):
+    """
+    The i-th pair of addresses of two hosts that exchange a flow takes the i-th shortest path without a
+    loop (Yen 1971), there and back; where there are fewer paths, it starts over.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    paths: Annotated[int, Field(ge=0)]
+    """
+    How many paths are used at the most.
+    """
+    policy: Literal["k_shortest_paths"] = "k_shortest_paths"
+
+
+class SpanningTree(BaseModel):
+    """
+    The one path that is left where every router blocks what would close a loop, as switches do (IEEE
+    802.1D): a tree of the shortest paths from the router named first, each link at the same cost.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    policy: Literal["spanning_tree"] = "spanning_tree"
+
+
+class RoutingPolicy(RootModel[ShortestPath | Ecmp | KShortestPaths | SpanningTree]):
+    root: ShortestPath | Ecmp | KShortestPaths | SpanningTree
+    """
+    How a path is chosen. Switches forward frames along one spanning tree whatever the policy (IEEE 802.1D).
     """
 
 

@@ -13,7 +13,7 @@ from nettrial.design.workload import workload
 from nettrial.errors import BadInput
 from nettrial.scenario import Scenario
 from nettrial.stacks import STACKS
-from nettrial.study import ImpairmentSettings, Settings, Study, Wrong
+from nettrial.study import ImpairmentSettings, RoutingSettings, Settings, Study, Wrong
 from nettrial.topology import TOPOLOGIES, Interface, interfaces
 
 FORMAT = 1
@@ -36,10 +36,19 @@ def scenario_of(study: Study, treatment: Mapping[str, str], block: int = 1) -> S
         format=FORMAT,
         nodes=[_node(settings, name, kind) for name, kind in graph.nodes(data="kind")],
         links=_links(settings, graph, block),
-        routing=scenario.RoutingPolicy("shortest_path"),
+        routing=_routing(settings.network.routing, block),
         workload=workload(settings, block),
         measurement=scenario.Measurement.model_validate(settings.measurement.model_dump()),
     )
+
+
+def _routing(routing: RoutingSettings, block: int) -> scenario.RoutingPolicy:
+    chosen: dict[str, str | int] = {"policy": routing.policy}
+    if routing.policy == "ecmp":
+        chosen["seed"] = routing.seed + block - 1
+    elif routing.policy == "k_shortest_paths":
+        chosen["paths"] = routing.paths
+    return scenario.RoutingPolicy.model_validate(chosen)
 
 
 def _node(settings: Settings, name: str, kind: str) -> scenario.Node:

@@ -9,6 +9,7 @@ from nettrial.study.settings import (
     ImpairmentSettings,
     MeasurementSettings,
     NetworkSettings,
+    RoutingSettings,
     Settings,
 )
 from nettrial.study.variates import imix
@@ -23,6 +24,7 @@ __all__ = [
     "NetworkSettings",
     "Published",
     "Response",
+    "RoutingSettings",
     "Settings",
     "Source",
     "Study",

@@ -56,6 +56,20 @@ class ImpairmentSettings(Strict):
     of its treatments."""
 
 
+class RoutingSettings(Strict):
+    """How paths are chosen where there are several. Switches forward along one spanning tree whatever it says."""
+
+    policy: Literal["shortest_path", "ecmp", "k_shortest_paths", "spanning_tree"] = "shortest_path"
+    """`shortest_path`: the fewest links; `ecmp`: each flow takes one of the paths with the fewest links, by a
+    hash of addresses and ports; `k_shortest_paths`: the i-th pair of addresses of two hosts takes the i-th
+    shortest path; `spanning_tree`: the paths that are left where routers block every loop, as switches do."""
+    seed: Seed = 0
+    """What `ecmp`'s hash depends on in the first block; each further block has another, the same for all of
+    its treatments."""
+    paths: Annotated[int, Field(ge=1, le=1000)] = 8
+    """How many paths `k_shortest_paths` uses at the most."""
+
+
 class NetworkSettings(Strict):
     """The network; rate, delay, queue, impairment and MTU are those of every link."""
 
@@ -77,6 +91,8 @@ class NetworkSettings(Strict):
     """What each transmit queue holds before it drops; absent only where the rate is."""
     impairment: ImpairmentSettings = ImpairmentSettings()
     """What every link does to frames."""
+    routing: RoutingSettings = RoutingSettings()
+    """How paths are chosen."""
     offloads: OffloadSettings = OffloadSettings()
     """Of every interface."""
 

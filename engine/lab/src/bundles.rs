@@ -144,7 +144,7 @@ mod tests {
             "format": 1,
             "nodes": ["x", "y", "z", "r"].map(node),
             "links": links,
-            "routing": nettrial_scenario::RoutingPolicy::ShortestPath,
+            "routing": nettrial_scenario::RoutingPolicy::ShortestPath {},
             "workload": flows.iter().map(flow).collect::<Vec<_>>(),
             "measurement": {"interval": "10 ms", "queue_drops": "allowed"},
         }))

@@ -25,6 +25,7 @@ mod packet_sizes;
 mod packet_socket;
 mod preflight;
 mod processors;
+mod procfs;
 mod queue;
 mod queue_length;
 mod settings;
@@ -63,6 +64,7 @@ impl Lab {
         problems.extend(preflight::scenario_problems(scenario));
         if problems.is_empty() {
             problems.extend(unreachable_flows(scenario));
+            problems.extend(preflight::routing::problems(scenario));
         }
         problems
     }

@@ -2,8 +2,9 @@
 //! generic netlink family `mptcp_pm`, the kernel's include/uapi/linux/mptcp_pm.h).
 //!
 //! The host that accepts announces every further address it has; the host that connects opens a subflow
-//! to each that it hears of, from the address that its routes choose. Two hosts joined by several links
-//! so get a subflow on each.
+//! to each that it hears of, from the address that its routes prefer: the one that it pairs with that of the
+//! other host (`nettrial_routing::Paths::pairs`). Two hosts with several addresses each so get a subflow from
+//! the first to the first, from the second to the second, and so on.
 
 use crate::namespace::Home;
 use crate::netlink::attribute;
@@ -46,7 +47,7 @@ const FLAG_SIGNAL: u32 = 1;
 
 /// Whether this kernel has MPTCP.
 pub fn is_there() -> bool {
-    std::fs::exists(format!("/proc/sys/{}", ENABLED.replace('.', "/"))).unwrap_or(false)
+    settings::is_there(ENABLED)
 }
 
 /// Prepares both hosts of every MPTCP flow.

@@ -7,6 +7,7 @@ mod counters;
 mod lines;
 mod messages;
 mod node;
+mod routes;
 
 use crate::bundles::AllBundles;
 use crate::delay_line::Carried;
@@ -14,6 +15,7 @@ use crate::layout::Layout;
 use crate::namespace::Home;
 use crate::netlink::Netlink;
 use crate::processors::Placement;
+use crate::procfs::Procfs;
 use crate::queue::Shaping;
 use crate::wire::Wire;
 use crate::{delay_line, icmp_filter, mptcp};
@@ -21,15 +23,15 @@ use anyhow::{Context, Result};
 pub use counters::{EndCounters, Refused};
 use lines::Lines;
 use messages::SINGLE_QUEUES;
-use messages::{new_address, new_route};
+use messages::new_address;
 pub use messages::veth;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
-use nettrial_routing::Route;
 use nettrial_scenario::{End, Link, NodeKind, QueueLimit, Rate, Scenario};
 pub use node::BuiltNode;
-use std::collections::HashMap;
+pub use routes::{HASH_POLICIES, HASH_SEED};
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::os::fd::AsRawFd;
 
 /// The index of the network's first interface. Below it lie those a kernel may put into every namespace.
@@ -49,12 +51,13 @@ impl Network {
     /// if there is one.
     pub fn build(home: &Home, layout: &Layout, placement: Option<&Placement>) -> Result<Self> {
         let scenario = layout.scenario;
-        let nodes =
-            scenario.nodes.iter().map(|node| BuiltNode::create(home, node)).collect::<Result<Vec<_>>>()?;
+        let mut procfs = Procfs::open()?;
+        let create = |node| BuiltNode::create(home, &mut procfs, node);
+        let nodes = scenario.nodes.iter().map(create).collect::<Result<Vec<_>>>()?;
         let by_name = scenario.nodes.iter().map(|node| node.name.clone()).zip(0..).collect();
         let mut network = Self { nodes, by_name, lines: Lines::create(home, scenario)? };
         let bundles = AllBundles::new(layout);
-        network.create_links(home, scenario, &bundles)?;
+        network.create_links(home, layout, &bundles)?;
         network.shape(scenario, &bundles)?;
         network.bring_up(scenario)?;
         network.nodes.iter_mut().try_for_each(BuiltNode::await_carrier)?;
@@ -62,7 +65,7 @@ impl Network {
             lines.start(home, layout, placement)?;
         }
         network.address(scenario)?;
-        network.route(&layout.paths.routes())?;
+        network.route(home, scenario, &layout.paths.routes())?;
         for node in scenario.nodes.iter().filter(|node| node.filters_icmp) {
             icmp_filter::apply(&mut network.node_mut(&node.name)?.netlink, &node.name)?;
         }
@@ -94,16 +97,21 @@ impl Network {
         Ok(&mut self.nodes[place])
     }
 
-    fn create_links(&mut self, home: &Home, scenario: &Scenario, bundles: &AllBundles) -> Result<()> {
+    fn create_links(&mut self, home: &Home, layout: &Layout, bundles: &AllBundles) -> Result<()> {
+        let Layout { scenario, paths, .. } = layout;
         let mut netlink = Netlink::open()?;
         let mut indexes = FIRST_INTERFACE..;
         let mut next = || indexes.next().context("too many interfaces");
+        let mut blocked = HashSet::new();
         for (number, link) in scenario.links.iter().enumerate() {
             let [near, far] = &link.ends;
             let ends = [
                 self.new_end(scenario, bundles, link, near, next()?)?,
                 self.new_end(scenario, bundles, link, far, next()?)?,
             ];
+            if paths.is_blocked(number) {
+                blocked.extend(ends.iter().map(|end| end.header.index));
+            }
             let object = format!("making link {} - {}", near.node, far.node);
             let pairs = match &mut self.lines {
                 Some(lines) if delay_line::is_needed(link) => {
@@ -119,7 +127,7 @@ impl Network {
         for (built, node) in self.nodes.iter_mut().zip(&scenario.nodes) {
             built.set_offloads(home, node.offloads)?;
             if node.kind == NodeKind::Switch {
-                built.create_bridge()?;
+                built.create_bridge(&blocked)?;
             }
         }
         Ok(())
@@ -186,17 +194,6 @@ impl Network {
                 node.netlink
                     .create(RouteNetlinkMessage::NewAddress(new_address(index, *address)?), purpose)?;
             }
-        }
-        self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
-    }
-
-    fn route(&mut self, routes: &[Route]) -> Result<()> {
-        for route in routes {
-            let node = self.node_mut(&route.node)?;
-            let message = new_route(node.index_of(&route.interface)?, route)?;
-            let purpose =
-                format!("giving {} a route to {} via {}", route.node, route.destination, route.gateway);
-            node.netlink.create(RouteNetlinkMessage::NewRoute(message), purpose)?;
         }
         self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
     }

@@ -1,5 +1,7 @@
 //! What this machine can run, found by trying each thing in a namespace that is thrown away.
 
+pub mod routing;
+
 use crate::namespace::Home;
 use crate::netlink::Netlink;
 use crate::network::veth;
@@ -138,6 +140,7 @@ fn limits(home: &Home) -> Vec<Shortfall> {
             remedy: "a kernel with CONFIG_MPTCP; studies that use it cannot run without".into(),
         });
     }
+    limits.extend(routing::limits());
     if let Err(error) = try_delay_line() {
         limits.push(shortfall(
             "delay, loss and the rest on a link",

@@ -6,7 +6,7 @@ use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::Mode;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 
 /// Settings that bear on results and are left as a fresh namespace has them; recorded with a run.
 const RECORDED: &[&str] = &[
@@ -33,33 +33,38 @@ const RECORDED: &[&str] = &[
 
 /// Writes one setting of the calling thread's namespace.
 pub fn write(name: &str, value: &str) -> Result<()> {
-    Settings::open()?.write(name, value)
+    fs::write(path(name), value).with_context(|| format!("setting {name} to {value:?}"))
 }
 
-/// The settings of one namespace.
+/// A directory of settings of one namespace, such as `net.ipv4`.
 ///
-/// The kernel keeps the directory of every namespace under one name and compares them one by one, so that it
-/// is opened once for all that is written in a namespace.
-struct Settings(File);
+/// Opened once for all that is written there: see `procfs`.
+struct Settings {
+    name: &'static str,
+    directory: File,
+}
 
 impl Settings {
-    /// Those of the calling thread's namespace.
-    fn open() -> Result<Self> {
-        File::open("/proc/sys/net").map(Self).context("opening /proc/sys/net")
+    /// That of the calling thread's namespace, in the procfs with this root.
+    fn open(procfs: &File, name: &'static str) -> io::Result<Self> {
+        let place = format!("sys/{}", name.replace('.', "/"));
+        let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC;
+        Ok(Self { name, directory: openat(procfs, place.as_str(), flags, Mode::empty())?.into() })
     }
 
     fn write(&self, name: &str, value: &str) -> Result<()> {
-        let write = || -> std::io::Result<()> {
-            let path = name.strip_prefix("net.").unwrap_or(name).replace('.', "/");
-            let file = openat(&self.0, path.as_str(), OFlag::O_WRONLY | OFlag::O_CLOEXEC, Mode::empty())?;
-            File::from(file).write_all(value.as_bytes())
-        };
-        write().with_context(|| format!("setting {name} to {value:?}"))
+        let place = name.replace('.', "/");
+        let flags = OFlag::O_WRONLY | OFlag::O_CLOEXEC;
+        openat(&self.directory, place.as_str(), flags, Mode::empty())
+            .map_err(io::Error::from)
+            .and_then(|file| File::from(file).write_all(value.as_bytes()))
+            .with_context(|| format!("setting {}.{name} to {value:?}", self.name))
     }
+}
 
-    fn has(&self, directory: &str) -> bool {
-        openat(&self.0, directory, OFlag::O_PATH | OFlag::O_CLOEXEC, Mode::empty()).is_ok()
-    }
+/// Whether this kernel has the setting, in the calling thread's namespace.
+pub fn is_there(name: &str) -> bool {
+    fs::exists(path(name)).unwrap_or(false)
 }
 
 fn path(name: &str) -> String {
@@ -75,36 +80,44 @@ pub fn recorded() -> BTreeMap<String, String> {
     RECORDED.iter().filter_map(read).collect()
 }
 
-/// Prepares the calling thread's namespace, before it has links, for `node`.
-pub fn apply(node: &Node) -> Result<()> {
-    let settings = Settings::open()?;
+/// Prepares the calling thread's namespace, before it has links, for `node`; through the procfs with this root.
+pub fn apply(procfs: &File, node: &Node) -> Result<()> {
+    let ipv4 = Settings::open(procfs, "net.ipv4").context("opening the settings net.ipv4")?;
     let forwarding = if node.kind == NodeKind::Router { "1" } else { "0" };
-    settings.write("net.ipv4.ip_forward", forwarding)?;
+    ipv4.write("ip_forward", forwarding)?;
     // A fresh namespace may inherit the machine's; replies may come back another way.
-    settings.write("net.ipv4.conf.all.rp_filter", "0")?;
-    settings.write("net.ipv4.conf.default.rp_filter", "0")?;
-    if settings.has("ipv6") {
-        settings.write("net.ipv6.conf.all.forwarding", forwarding)?;
-        for scope in ["all", "default"] {
-            // Addresses are used at once: nobody else is on the link to have them.
-            settings.write(&format!("net.ipv6.conf.{scope}.accept_dad"), "0")?;
-            settings.write(&format!("net.ipv6.conf.{scope}.accept_ra"), "0")?;
-            settings.write(&format!("net.ipv6.conf.{scope}.disable_ipv6"), "0")?;
-        }
+    ipv4.write("conf.all.rp_filter", "0")?;
+    ipv4.write("conf.default.rp_filter", "0")?;
+    match Settings::open(procfs, "net.ipv6") {
+        Ok(ipv6) => apply_ipv6(&ipv6, forwarding)?,
+        // A kernel without it.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(error).context("opening the settings net.ipv6"),
     }
-    node.stack.as_ref().map_or(Ok(()), |stack| apply_stack(&settings, stack))
+    node.stack.as_ref().map_or(Ok(()), |stack| apply_stack(&ipv4, stack))
 }
 
-fn apply_stack(settings: &Settings, stack: &Stack) -> Result<()> {
+fn apply_ipv6(ipv6: &Settings, forwarding: &str) -> Result<()> {
+    ipv6.write("conf.all.forwarding", forwarding)?;
+    for scope in ["all", "default"] {
+        // Addresses are used at once: nobody else is on the link to have them.
+        ipv6.write(&format!("conf.{scope}.accept_dad"), "0")?;
+        ipv6.write(&format!("conf.{scope}.accept_ra"), "0")?;
+        ipv6.write(&format!("conf.{scope}.disable_ipv6"), "0")?;
+    }
+    Ok(())
+}
+
+fn apply_stack(ipv4: &Settings, stack: &Stack) -> Result<()> {
     let switch = |on: bool| if on { "1" } else { "0" };
     let triple = |buffer: &Buffer| format!("{} {} {}", buffer.minimum.0, buffer.initial.0, buffer.maximum.0);
     // For programs that choose none themselves. A namespace may only have one that is listed in
     // net.ipv4.tcp_allowed_congestion_control; where it is not, a check says so of a tool's flow.
-    let _ = settings.write("net.ipv4.tcp_congestion_control", &stack.congestion_control);
-    settings.write("net.ipv4.tcp_window_scaling", switch(stack.window_scaling))?;
-    settings.write("net.ipv4.tcp_sack", switch(stack.sack))?;
-    settings.write("net.ipv4.tcp_timestamps", switch(stack.timestamps))?;
-    settings.write("net.ipv4.tcp_mtu_probing", switch(stack.mtu_probing))?;
-    settings.write("net.ipv4.tcp_rmem", &triple(&stack.receive_buffer))?;
-    settings.write("net.ipv4.tcp_wmem", &triple(&stack.send_buffer))
+    let _ = ipv4.write("tcp_congestion_control", &stack.congestion_control);
+    ipv4.write("tcp_window_scaling", switch(stack.window_scaling))?;
+    ipv4.write("tcp_sack", switch(stack.sack))?;
+    ipv4.write("tcp_timestamps", switch(stack.timestamps))?;
+    ipv4.write("tcp_mtu_probing", switch(stack.mtu_probing))?;
+    ipv4.write("tcp_rmem", &triple(&stack.receive_buffer))?;
+    ipv4.write("tcp_wmem", &triple(&stack.send_buffer))
 }

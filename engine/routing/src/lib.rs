@@ -1,207 +1,147 @@
 //! Paths over a scenario's graph, for every backend alike.
 //!
-//! A network is the set of interfaces that share a prefix. Each node reaches a network it is not
-//! attached to through the neighbour from which the fewest links remain; among equals, over the link
-//! named first in the scenario. Hosts do not forward. Switches forward frames, so a next hop is the
-//! first router behind them.
+//! A network is the set of interfaces that share a prefix. A host or router reaches a network it is not
+//! attached to through a router next to it, the one the scenario's policy names: by default the one from
+//! which the fewest links remain, among equals over the link named first. Hosts do not forward. Switches
+//! forward frames along a spanning tree, so a next hop is a router behind them.
+//!
+//! A host with addresses on several interfaces sends by the interface that has the packet's source address,
+//! if a router there knows a way. Two such hosts use their addresses in pairs: the first with the first, the
+//! second with the second ([`Paths::pairs`]).
 
 #![forbid(unsafe_code)]
 
-use ipnet::IpNet;
-use nettrial_scenario::{End, NodeKind, Scenario};
-use std::collections::{BTreeSet, HashMap, VecDeque};
+mod distance;
+mod ecmp;
+mod graph;
+mod layer2;
+mod pins;
+mod routes;
+mod step;
+mod tree;
+mod yen;
+
+pub use ecmp::{FiveTuple, choose, node_seed};
+use graph::Graph;
+use nettrial_scenario::{End, Flow, IpVersion, RoutingPolicy, Scenario};
+pub use routes::{NextHop, Route};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
+use std::rc::Rc;
+use step::Step;
+use yen::{RouterPath, Search};
 
-/// An entry of a node's forwarding table: packets to `destination` go to `gateway` over `interface`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Route {
-    /// The node that has the entry.
-    pub node: String,
-    /// The network it is for.
-    pub destination: IpNet,
-    /// The next node's address.
-    pub gateway: IpAddr,
-    /// The node's interface towards it.
-    pub interface: String,
-}
-
-/// A link from one of its ends: leave by `out`, arrive at `into`.
-#[derive(Clone, Copy)]
-struct Hop<'a> {
-    out: &'a End,
-    into: &'a End,
-    to: usize,
-}
-
-/// The scenario's graph, ready to answer.
+/// The scenario's graph, ready to answer. What it has computed it keeps.
 pub struct Paths<'a> {
-    scenario: &'a Scenario,
-    index: HashMap<&'a str, usize>,
-    hops: Vec<Vec<Hop<'a>>>,
+    graph: Graph<'a>,
+    /// See [`exchanging`].
+    exchanging: HashSet<(usize, usize, IpVersion)>,
+    /// How far each router is from the nearest of these.
+    distances: RefCell<HashMap<(IpVersion, Vec<usize>), Rc<[u32]>>>,
+    /// The shortest paths found, as many as were asked for.
+    shortest: RefCell<HashMap<(Search, usize), Rc<[RouterPath]>>>,
 }
 
 impl<'a> Paths<'a> {
     /// The graph of `scenario`, which has passed [`nettrial_scenario::check`].
     pub fn new(scenario: &'a Scenario) -> Self {
-        let index: HashMap<&str, usize> =
-            scenario.nodes.iter().enumerate().map(|(number, node)| (node.name.as_str(), number)).collect();
-        let mut hops = vec![Vec::new(); scenario.nodes.len()];
-        for link in &scenario.links {
-            let [a, b] = &link.ends;
-            let (from, to) = (index[a.node.as_str()], index[b.node.as_str()]);
-            hops[from].push(Hop { out: a, into: b, to });
-            hops[to].push(Hop { out: b, into: a, to: from });
+        let mut graph = Graph::new(scenario);
+        if scenario.routing == (RoutingPolicy::SpanningTree {}) {
+            tree::prune(&mut graph);
         }
-        Self { scenario, index, hops }
+        let exchanging = exchanging(&graph);
+        Self { graph, exchanging, distances: RefCell::default(), shortest: RefCell::default() }
     }
 
-    fn kind(&self, node: usize) -> NodeKind {
-        self.scenario.nodes[node].kind
+    /// Whether the scenario's link of this number carries nothing, because switches block it.
+    pub fn is_blocked(&self, link: usize) -> bool {
+        self.graph.blocked[link]
     }
 
-    fn attached(&self, node: usize, network: IpNet) -> bool {
-        self.hops[node].iter().any(|hop| has_network(hop.out, network))
+    /// The pairs of addresses that `from` and `to` use with each other over IP version `version`, those of
+    /// `from` first. Each address of `to` is in one; where `from` has fewer, its addresses start over.
+    pub fn pairs(&self, from: &str, to: &str, version: IpVersion) -> Vec<(IpAddr, IpAddr)> {
+        let addresses = |name: &str| -> Vec<IpAddr> {
+            let node = self.graph.index.get(name);
+            node.map_or_else(Vec::new, |&node| self.graph.addresses(node, version).collect())
+        };
+        let near = addresses(from);
+        near.iter().cycle().copied().zip(addresses(to)).collect()
     }
 
-    /// All networks of the scenario, in order.
-    pub fn networks(&self) -> BTreeSet<IpNet> {
-        let ends = self.scenario.links.iter().flat_map(|link| &link.ends);
-        ends.flat_map(|end| &end.addresses).map(|address| address.network()).collect()
-    }
-
-    /// Links left from each node until one attached to `network`; `None` where there is no way.
-    fn distances(&self, network: IpNet) -> Vec<Option<u32>> {
-        let attached: Vec<usize> =
-            (0..self.hops.len()).filter(|&node| self.attached(node, network)).collect();
-        self.spread(&attached, |node| self.kind(node) != NodeKind::Host)
-    }
-
-    /// Breadth-first distances from `sources` through nodes that pass `forwards`.
-    fn spread(&self, sources: &[usize], forwards: impl Fn(usize) -> bool) -> Vec<Option<u32>> {
-        let mut distance = vec![None; self.hops.len()];
-        let mut queue = VecDeque::new();
-        for &source in sources {
-            distance[source] = Some(0);
-            queue.push_back(source);
-        }
-        while let Some(node) = queue.pop_front() {
-            if !forwards(node) {
-                continue;
-            }
-            let next = distance[node].map(|links| links + 1);
-            for hop in &self.hops[node] {
-                if distance[hop.to].is_none() {
-                    distance[hop.to] = next;
-                    queue.push_back(hop.to);
-                }
-            }
-        }
-        distance
-    }
-
-    /// The links from `node` down the distances until a node that is no switch.
-    fn descend(&self, node: usize, distance: &[Option<u32>]) -> Option<Vec<Hop<'a>>> {
-        let mut hops: Vec<Hop<'a>> = Vec::new();
-        let mut at = node;
-        loop {
-            let here = distance[at]?;
-            let hop = self.hops[at].iter().find(|hop| {
-                distance[hop.to].is_some_and(|there| there + 1 == here) && self.kind(hop.to) != NodeKind::Host
-            })?;
-            hops.push(*hop);
-            at = hop.to;
-            if self.kind(at) != NodeKind::Switch {
-                return Some(hops);
-            }
-        }
-    }
-
-    /// Every entry that hosts and routers need beyond the networks they are attached to.
-    pub fn routes(&self) -> Vec<Route> {
-        let mut routes = Vec::new();
-        for network in self.networks() {
-            let distance = self.distances(network);
-            for node in 0..self.hops.len() {
-                if self.kind(node) == NodeKind::Switch || self.attached(node, network) {
-                    continue;
-                }
-                let Some(hops) = self.descend(node, &distance) else { continue };
-                let (first, last) = (hops[0], hops[hops.len() - 1]);
-                let gateway = last.into.addresses.iter().find(|address| {
-                    address.address().is_ipv4() == network.addr().is_ipv4()
-                        && has_network(first.out, address.network())
-                });
-                if let Some(gateway) = gateway {
-                    routes.push(Route {
-                        node: self.scenario.nodes[node].name.clone(),
-                        destination: network,
-                        gateway: gateway.address(),
-                        interface: first.out.interface.clone(),
-                    });
-                }
-            }
-        }
-        routes
-    }
-
-    /// The interfaces by which a packet from node `from` to `address` leaves each node on its way, or
-    /// `None` if there is no way.
+    /// The interfaces by which a packet from node `from` to `address` leaves each node on its way, or `None`
+    /// if there is no way. Where there are several equal ways, the one over the links named first. Its source
+    /// is the address that `from` pairs with `address`.
     pub fn path(&self, from: &str, address: IpAddr) -> Option<Vec<&'a End>> {
-        let owner = self
-            .scenario
-            .links
-            .iter()
-            .flat_map(|link| &link.ends)
-            .find(|end| end.addresses.iter().any(|candidate| candidate.address() == address))?;
-        let network = owner.addresses.iter().find(|candidate| candidate.address() == address)?.network();
-        let distance = self.distances(network);
-        let mut at = *self.index.get(from)?;
-        let target = self.index[owner.node.as_str()];
-        let mut ends = Vec::new();
-        while !self.attached(at, network) {
-            for hop in self.descend(at, &distance)? {
-                ends.push(hop.out);
-                at = hop.to;
-            }
-        }
-        // In the last network only switches lie between.
-        let inside = self.spread(&[target], |node| node == target || self.kind(node) == NodeKind::Switch);
-        while at != target {
-            let here = inside[at]?;
-            let hop =
-                self.hops[at].iter().find(|hop| inside[hop.to].is_some_and(|there| there + 1 == here))?;
-            ends.push(hop.out);
-            at = hop.to;
-        }
-        Some(ends)
+        self.walk(from, address, 1)
     }
 
     /// The packet size, in bytes, that `from` holds for the path MTU to `address` if it learns of it by ICMP
     /// alone (RFC 1191): above [`Paths::path_mtu`] where a router drops larger packets and keeps it to
     /// itself, so that they vanish.
     pub fn known_mtu(&self, from: &str, address: IpAddr) -> Option<u64> {
-        let path = self.path(from, address)?;
-        let learned = |known: Option<u64>, end: &&End| match known {
-            Some(known) if self.scenario.node(&end.node).is_some_and(|node| node.filters_icmp) => Some(known),
-            _ => Some(known.map_or(end.mtu.0, |known| known.min(end.mtu.0))),
-        };
-        path.iter().fold(None, learned)
+        let nodes = &self.graph.scenario.nodes;
+        let is_told =
+            |end: &&&End| end.node == from || !nodes[self.graph.index[end.node.as_str()]].filters_icmp;
+        self.walk(from, address, usize::MAX)?.iter().filter(is_told).map(|end| end.mtu.0).min()
     }
 
-    /// The smallest MTU, in bytes, of the interfaces a packet from `from` to `address` passes.
+    /// The smallest MTU, in bytes, of the interfaces a packet from `from` to `address` passes, whichever of
+    /// several equal ways it takes.
     pub fn path_mtu(&self, from: &str, address: IpAddr) -> Option<u64> {
-        self.path(from, address)?.iter().map(|end| end.mtu.0).min()
+        self.walk(from, address, usize::MAX)?.iter().map(|end| end.mtu.0).min()
     }
-}
 
-fn has_network(end: &End, network: IpNet) -> bool {
-    end.addresses.iter().any(|address| address.network() == network)
+    /// [`Paths::path`], along as many of the equal next hops of each node as `ways` says.
+    fn walk(&self, from: &str, address: IpAddr, ways: usize) -> Option<Vec<&'a End>> {
+        let graph = &self.graph;
+        let (start, place) = (*graph.index.get(from)?, *graph.places.get(&address)?);
+        let (destination, version) = (graph.owner[place.end], IpVersion::of(address));
+        let sources: Vec<IpAddr> = graph.addresses(start, version).collect();
+        let source = sources.get(place.position % sources.len().max(1)).copied();
+        let mut pinned =
+            source.and_then(|source| self.pinned(source, address)).unwrap_or_default().into_iter();
+        let target = self.towards(place.network);
+        let mut ends = Vec::new();
+        let mut seen = vec![false; graph.hops.len()];
+        let mut waiting = vec![start];
+        while let Some(node) = waiting.pop() {
+            if node == destination || std::mem::replace(&mut seen[node], true) {
+                continue;
+            }
+            let by = source.filter(|_| node == start).map(|source| graph.places[&source].end);
+            let step = match pinned.next() {
+                Some(hop) => Step::Forward(vec![hop]),
+                None => self.step(node, by, &target)?,
+            };
+            match step {
+                Step::Deliver(out) => ends.extend(layer2::between(graph, out, place.end)?),
+                Step::Forward(hops) => {
+                    for hop in hops.iter().take(ways) {
+                        ends.extend(layer2::between(graph, hop.out, hop.into)?);
+                        waiting.push(hop.to);
+                    }
+                }
+            }
+        }
+        Some(ends.into_iter().map(|end| graph.ends[end]).collect())
+    }
 }
 
 /// The first address of IP version `version` that `node` has, in the order of the links.
-pub fn address_of(scenario: &Scenario, node: &str, version: nettrial_scenario::IpVersion) -> Option<IpAddr> {
+pub fn address_of(scenario: &Scenario, node: &str, version: IpVersion) -> Option<IpAddr> {
     let ends = scenario.links.iter().flat_map(|link| &link.ends).filter(|end| end.node == node);
     ends.flat_map(|end| &end.addresses)
         .map(nettrial_scenario::InterfaceAddress::address)
-        .find(|&address| nettrial_scenario::IpVersion::of(address) == version)
+        .find(|&address| IpVersion::of(address) == version)
+}
+
+/// The pairs of hosts with a flow of each IP version between them, by number, the smaller first.
+fn exchanging(graph: &Graph) -> HashSet<(usize, usize, IpVersion)> {
+    let numbers = |flow: &Flow| {
+        let (from, to) = (*graph.index.get(flow.from.as_str())?, *graph.index.get(flow.to.as_str())?);
+        Some((from.min(to), from.max(to), flow.ip))
+    };
+    graph.scenario.workload.iter().filter_map(numbers).collect()
 }

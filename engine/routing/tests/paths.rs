@@ -1,39 +1,14 @@
 //! Routes and paths on small graphs, and on random ones.
 
-use nettrial_routing::Paths;
-use nettrial_scenario::Scenario;
+mod common;
+
+use common::{address, end, flow, node, scenario};
+use nettrial_routing::{NextHop, Paths};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::net::IpAddr;
 
-fn stack() -> Value {
-    let buffer = json!({"minimum": "4 KiB", "initial": "16 KiB", "maximum": "4 MiB"});
-    json!({"name": "s", "congestion_control": "reno", "receive_buffer": buffer, "send_buffer": buffer,
-           "window_scaling": true, "sack": true, "timestamps": true})
-}
-
-fn node(name: &str, kind: &str) -> Value {
-    match kind {
-        "host" => json!({"name": name, "kind": kind, "stack": stack()}),
-        _ => json!({"name": name, "kind": kind}),
-    }
-}
-
-fn end(node: &str, interface: &str, mtu: u32, addresses: &[&str]) -> Value {
-    json!({"node": node, "interface": interface, "mtu": format!("{mtu} B"), "addresses": addresses})
-}
-
-fn scenario(nodes: Vec<Value>, links: Vec<[Value; 2]>) -> Scenario {
-    let links: Vec<Value> = links.into_iter().map(|ends| json!({"ends": ends})).collect();
-    serde_json::from_value(json!({
-        "format": 1, "nodes": nodes, "links": links, "routing": "shortest_path", "workload": [],
-        "measurement": {"interval": "100 ms", "cpu": [], "queue_drops": "allowed"},
-    }))
-    .unwrap()
-}
-
-fn address(text: &str) -> IpAddr {
-    text.parse().unwrap()
+fn shortest() -> Value {
+    json!({"policy": "shortest_path"})
 }
 
 #[test]
@@ -44,12 +19,18 @@ fn a_router_between_two_hosts() {
             [end("a", "e0", 9000, &["fd00:1::1/64"]), end("r", "e0", 9000, &["fd00:1::2/64"])],
             [end("r", "e1", 4000, &["fd00:2::1/64"]), end("b", "e0", 9000, &["fd00:2::2/64"])],
         ],
+        shortest(),
+        vec![flow("a", "b", 6)],
     );
     let paths = Paths::new(&scenario);
     let routes = paths.routes();
     assert_eq!(routes.len(), 2, "{routes:?}");
-    assert!(routes.iter().any(|route| route.node == "a" && route.gateway == address("fd00:1::2")));
-    assert!(routes.iter().any(|route| route.node == "b" && route.gateway == address("fd00:2::1")));
+    for (route, node, gateway) in [(&routes[0], "a", "fd00:1::2"), (&routes[1], "b", "fd00:2::1")] {
+        let next_hops = vec![NextHop { gateway: Some(address(gateway)), interface: "e0" }];
+        assert_eq!((route.node, &route.next_hops), (node, &next_hops));
+        // One router is all there is.
+        assert_eq!(route.destination.to_string(), "::/0");
+    }
     assert_eq!(paths.path_mtu("a", address("fd00:2::2")), Some(4000));
     assert_eq!(paths.path_mtu("b", address("fd00:1::1")), Some(9000));
     assert_eq!(paths.path("a", address("fd00:9::1")), None);
@@ -64,10 +45,12 @@ fn switches_are_crossed_to_the_router_behind_them() {
             [end("s", "p1", 1400, &[]), end("r", "e0", 1500, &["10.0.1.9/24"])],
             [end("r", "e1", 1500, &["10.0.2.9/24"]), end("b", "e0", 1500, &["10.0.2.1/24"])],
         ],
+        shortest(),
+        vec![flow("a", "b", 4)],
     );
     let paths = Paths::new(&scenario);
     let route = paths.routes().into_iter().find(|route| route.node == "a").unwrap();
-    assert_eq!((route.gateway, route.interface.as_str()), (address("10.0.1.9"), "e0"));
+    assert_eq!(route.next_hops, [NextHop { gateway: Some(address("10.0.1.9")), interface: "e0" }]);
     assert_eq!(paths.path("a", address("10.0.2.1")).unwrap().len(), 3);
     assert_eq!(paths.path_mtu("a", address("10.0.2.1")), Some(1400));
     assert_eq!(paths.path_mtu("a", address("10.0.1.9")), Some(1400));
@@ -82,6 +65,8 @@ fn a_sender_learns_of_a_smaller_link_only_from_a_router_that_says_so() {
             [end("l", "e1", 1500, &["10.0.2.1/24"]), end("r", "e0", 1500, &["10.0.2.2/24"])],
             [end("r", "e1", 9000, &["10.0.3.1/24"]), end("b", "e0", 9000, &["10.0.3.2/24"])],
         ],
+        shortest(),
+        vec![flow("a", "b", 4)],
     );
     let far = address("10.0.3.2");
     assert_eq!(Paths::new(&scenario).known_mtu("a", far), Some(1500));
@@ -100,6 +85,8 @@ fn hosts_do_not_forward() {
             [end("a", "e0", 1500, &["10.0.1.1/24"]), end("middle", "e0", 1500, &["10.0.1.2/24"])],
             [end("middle", "e1", 1500, &["10.0.2.2/24"]), end("b", "e0", 1500, &["10.0.2.1/24"])],
         ],
+        shortest(),
+        vec![flow("a", "b", 4)],
     );
     let paths = Paths::new(&scenario);
     assert!(paths.routes().is_empty());
@@ -122,7 +109,7 @@ proptest! {
             [end(&format!("r{a}"), &format!("l{number}"), 1500, &[&format!("{network}.1/24")]),
              end(&format!("r{b}"), &format!("l{number}"), 1500, &[&format!("{network}.2/24")])]
         }).collect();
-        let scenario = scenario(nodes, links);
+        let scenario = scenario(nodes, links, shortest(), vec![]);
         let paths = Paths::new(&scenario);
         for link in &scenario.links {
             for target in &link.ends {

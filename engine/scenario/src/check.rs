@@ -3,7 +3,7 @@
 mod links;
 mod workload;
 
-use crate::{Directory, Duration, FORMAT, Measure, NodeKind, Scenario, Stack};
+use crate::{Directory, Duration, FORMAT, Measure, NodeKind, RoutingPolicy, Scenario, Stack};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -58,6 +58,10 @@ pub fn check(scenario: &Scenario) -> Vec<Problem> {
     let directory = Directory::new(scenario);
     check_nodes(scenario, &mut problems);
     links::check(&directory, &mut problems);
+    if let RoutingPolicy::KShortestPaths { paths: 0 } = scenario.routing {
+        let hint = "a pair of addresses needs a path";
+        problems.push(Problem::new("paths", "the routing", 0, "1 or more", hint));
+    }
     workload::check(&directory, &mut problems);
     check_measurement(&directory, &mut problems);
     problems

@@ -102,10 +102,30 @@ impl Impairment {
     }
 }
 
-/// How a path is chosen.
+/// How a path is chosen. Switches forward frames along one spanning tree whatever the policy (IEEE 802.1D).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[serde(tag = "policy", rename_all = "snake_case", deny_unknown_fields)]
 pub enum RoutingPolicy {
     /// The path of the fewest links; among equals, the one over the links named first.
-    ShortestPath,
+    #[schemars(title = "ShortestPath")]
+    ShortestPath {},
+    /// Each flow takes one of the paths with the fewest links (RFC 2992): every node chooses the next hop by
+    /// a hash of addresses, protocol and ports.
+    #[schemars(title = "Ecmp")]
+    Ecmp {
+        /// What makes the hash of each node another.
+        #[serde(default)]
+        seed: u64,
+    },
+    /// The i-th pair of addresses of two hosts that exchange a flow takes the i-th shortest path without a
+    /// loop (Yen 1971), there and back; where there are fewer paths, it starts over.
+    #[schemars(title = "KShortestPaths")]
+    KShortestPaths {
+        /// How many paths are used at the most.
+        paths: u32,
+    },
+    /// The one path that is left where every router blocks what would close a loop, as switches do (IEEE
+    /// 802.1D): a tree of the shortest paths from the router named first, each link at the same cost.
+    #[schemars(title = "SpanningTree")]
+    SpanningTree {},
 }

@@ -16,7 +16,7 @@ fn sample() -> Value {
         "format": 1,
         "nodes": [host("a"), host("b")],
         "links": [{"ends": [end("a", "fd00::1/64"), end("b", "fd00::2/64")], "rate": "1 Gbit/s", "delay": "0 ns", "queue": "1000 packets"}],
-        "routing": "shortest_path",
+        "routing": {"policy": "shortest_path"},
         "workload": [
             flow("transfer", json!({"kind": "transfer", "size": "5 MB", "duration": "2 s"})),
             flow("probe", json!({"kind": "request_response", "request": "64 B", "response": "64 B", "duration": "2 s", "interval": "5 ms"})),
@@ -97,6 +97,7 @@ fn what_makes_no_sense_is_a_problem() {
         ("/workload/1/traffic/interval", json!("0 ms"), "interval"),
         ("/measurement/interval", json!("1 us"), "interval"),
         ("/measurement/cpu/0", json!("c"), "cpu"),
+        ("/routing", json!({"policy": "k_shortest_paths", "paths": 0}), "paths"),
         ("/format", json!(2), "format"),
     ] {
         let mut document = sample();

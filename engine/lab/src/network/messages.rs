@@ -8,8 +8,10 @@ use netlink_packet_route::link::{
     InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkExtentMask, LinkFlags, LinkInfo, LinkMessage,
 };
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteProtocol, RouteScope, RouteType,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteNextHop, RouteProtocol, RouteScope,
+    RouteType,
 };
+use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use nettrial_routing::Route;
 use nettrial_scenario::InterfaceAddress;
 use std::net::IpAddr;
@@ -85,30 +87,58 @@ pub fn new_address(index: i32, address: InterfaceAddress) -> Result<AddressMessa
     Ok(message)
 }
 
-/// A request for an entry of a forwarding table, over the interface with this index.
-pub fn new_route(index: i32, route: &Route) -> Result<RouteMessage> {
-    let address = |address: IpAddr| match address {
-        IpAddr::V4(address) => RouteAddress::Inet(address),
-        IpAddr::V6(address) => RouteAddress::Inet6(address),
-    };
+/// A request for an entry of the forwarding table `table`, by these interfaces' indexes and to these
+/// gateways.
+pub fn new_route(route: &Route, table: u32, next_hops: &[(u32, Option<IpAddr>)]) -> RouteMessage {
     let mut message = RouteMessage::default();
+    let is_on_link = next_hops.iter().all(|(_, gateway)| gateway.is_none());
     message.header = RouteHeader {
-        address_family: family(route.gateway),
+        address_family: family(route.destination.addr()),
         destination_prefix_length: route.destination.prefix_len(),
-        table: RouteHeader::RT_TABLE_MAIN,
         protocol: RouteProtocol::Static,
-        scope: RouteScope::Universe,
+        scope: if is_on_link { RouteScope::Link } else { RouteScope::Universe },
         kind: RouteType::Unicast,
         ..RouteHeader::default()
     };
     message.attributes = vec![
-        RouteAttribute::Destination(address(route.destination.addr())),
-        RouteAttribute::Gateway(address(route.gateway)),
-        RouteAttribute::Oif(u32::try_from(index)?),
+        RouteAttribute::Table(table),
+        RouteAttribute::Destination(route_address(route.destination.addr())),
     ];
-    Ok(message)
+    let preferred = route.preferred_source.map(|source| RouteAttribute::PrefSource(route_address(source)));
+    message.attributes.extend(preferred);
+    let gateway = |gateway: Option<IpAddr>| gateway.map(|to| RouteAttribute::Gateway(route_address(to)));
+    if let [(index, to)] = *next_hops {
+        message.attributes.push(RouteAttribute::Oif(index));
+        message.attributes.extend(gateway(to));
+    } else {
+        let next_hop = |&(index, to): &(u32, Option<IpAddr>)| {
+            let mut next_hop = RouteNextHop::default();
+            next_hop.interface_index = index;
+            next_hop.attributes.extend(gateway(to));
+            next_hop
+        };
+        message.attributes.push(RouteAttribute::MultiPath(next_hops.iter().map(next_hop).collect()));
+    }
+    message
 }
 
+/// A request for a rule that packets from `source` are routed by table `table`, if it has an entry for them.
+pub fn source_rule(source: IpAddr, table: u32) -> RuleMessage {
+    let mut rule = RuleMessage::default();
+    rule.header.family = family(source);
+    rule.header.src_len = if source.is_ipv4() { 32 } else { 128 };
+    rule.header.action = RuleAction::ToTable;
+    rule.attributes =
+        vec![RuleAttribute::Source(source), RuleAttribute::Table(table), RuleAttribute::Priority(table)];
+    rule
+}
+
+fn route_address(address: IpAddr) -> RouteAddress {
+    match address {
+        IpAddr::V4(address) => RouteAddress::Inet(address),
+        IpAddr::V6(address) => RouteAddress::Inet6(address),
+    }
+}
 fn family(address: IpAddr) -> AddressFamily {
     if address.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 }
 }

@@ -3,12 +3,14 @@
 use super::messages::{new_bridge, state_of, up, without_ipv6_address};
 use crate::namespace::{Home, Namespace};
 use crate::netlink::Netlink;
+use crate::procfs::Procfs;
 use crate::settings;
 use anyhow::{Context, Result, ensure};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage, State};
 use nettrial_ethtool::Ethtool;
 use nettrial_scenario::{Node, NodeKind, Offloads};
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 /// How long the links of a node may take to have their carrier.
@@ -30,9 +32,10 @@ pub struct BuiltNode {
 
 impl BuiltNode {
     /// Makes the namespace of `node`, with the node's settings and without interfaces.
-    pub(super) fn create(home: &Home, node: &Node) -> Result<Self> {
+    pub(super) fn create(home: &Home, procfs: &mut Procfs, node: &Node) -> Result<Self> {
+        let procfs = procfs.next()?;
         let inside = || {
-            settings::apply(node)?;
+            settings::apply(procfs, node)?;
             Netlink::open()
         };
         let (namespace, netlink) =
@@ -70,14 +73,18 @@ impl BuiltNode {
         })
     }
 
-    /// Joins all interfaces by a bridge.
-    pub(super) fn create_bridge(&mut self) -> Result<()> {
+    /// Joins the interfaces by a bridge, but for those with an index in `blocked`: these take part in nothing, as
+    /// ports that a spanning tree blocks.
+    pub(super) fn create_bridge(&mut self, blocked: &HashSet<u32>) -> Result<()> {
         let Self { name, netlink, interfaces, .. } = self;
         let message = new_bridge(BRIDGE_INDEX, BRIDGE_NAME);
         netlink.create(RouteNetlinkMessage::NewLink(message), format!("making the bridge of {name}"))?;
         for (interface, index) in interfaces {
             let mut port = LinkMessage::default();
             port.header.index = index.unsigned_abs();
+            if blocked.contains(&port.header.index) {
+                continue;
+            }
             port.attributes = vec![LinkAttribute::Controller(BRIDGE_INDEX.unsigned_abs())];
             netlink.change(
                 RouteNetlinkMessage::SetLink(port),

@@ -1,0 +1,87 @@
+//! Forwarding tables, and the rules that choose among them by where a packet comes from.
+
+use super::Network;
+use super::messages::{new_route, source_rule};
+use crate::namespace::Home;
+use crate::settings;
+use anyhow::{Context, Result};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::route::RouteHeader;
+use nettrial_routing::{NextHop, Route, node_seed};
+use nettrial_scenario::{NodeKind, RoutingPolicy, Scenario};
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+
+/// The first table of a node for packets from one address. The kernel's own lie below (rt_tables(5)).
+const FIRST_TABLE: u32 = 1000;
+/// The seed of the kernel's hash, where it can be set (Linux 6.11 and later).
+pub const HASH_SEED: &str = "net.ipv4.fib_multipath_hash_seed";
+/// What of a packet each version's hash is made of (CONFIG_IP_ROUTE_MULTIPATH).
+pub const HASH_POLICIES: [&str; 2] =
+    ["net.ipv4.fib_multipath_hash_policy", "net.ipv6.fib_multipath_hash_policy"];
+/// Addresses, protocol and ports.
+const FIVE_TUPLE: &str = "1";
+/// Whether an interface answers ARP for the node's other addresses; 1: it does not.
+const ARP_IGNORE: &str = "net.ipv4.conf.all.arp_ignore";
+
+impl Network {
+    /// Gives the nodes these entries.
+    pub(super) fn route(&mut self, home: &Home, scenario: &Scenario, routes: &[Route]) -> Result<()> {
+        let mut tables: HashMap<&str, HashMap<IpAddr, u32>> = HashMap::new();
+        for route in routes {
+            let Route { node: name, source, destination, .. } = route;
+            let node = self.node_mut(name)?;
+            let table = match source {
+                None => u32::from(RouteHeader::RT_TABLE_MAIN),
+                Some(source) => {
+                    let known = tables.entry(name).or_default();
+                    let next = FIRST_TABLE + u32::try_from(known.len())?;
+                    let table = *known.entry(*source).or_insert(next);
+                    if table == next {
+                        let purpose = format!("giving {name} a table for packets from {source}");
+                        let rule = source_rule(*source, table);
+                        node.netlink.create(RouteNetlinkMessage::NewRule(rule), purpose)?;
+                    }
+                    table
+                }
+            };
+            let index = |hop: &NextHop| Ok((u32::try_from(node.index_of(hop.interface)?)?, hop.gateway));
+            let next_hops = route.next_hops.iter().map(index).collect::<Result<Vec<_>>>()?;
+            let message = new_route(route, table, &next_hops);
+            let purpose = format!("giving {name} a route to {destination}");
+            node.netlink.create(RouteNetlinkMessage::NewRoute(message), purpose)?;
+        }
+        self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())?;
+        let several = routes.iter().filter(|route| route.next_hops.len() > 1).map(|route| route.node);
+        let several: HashSet<&str> = several.collect();
+        for (number, node) in scenario.nodes.iter().enumerate() {
+            let hashes = several.contains(node.name.as_str());
+            let answers_by_source = node.kind == NodeKind::Host && tables.contains_key(node.name.as_str());
+            if hashes || answers_by_source {
+                home.visit(&self.node(&node.name)?.namespace, || {
+                    if hashes {
+                        hash_flows(scenario.routing, number)?;
+                    }
+                    if answers_by_source { settings::write(ARP_IGNORE, "1") } else { Ok(()) }
+                })
+                .with_context(|| format!("choosing paths on {}", node.name))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Lets the node in whose namespace the thread is choose among equal next hops by a hash of its own.
+fn hash_flows(routing: RoutingPolicy, node: usize) -> Result<()> {
+    for policy in HASH_POLICIES {
+        if settings::is_there(policy) {
+            settings::write(policy, FIVE_TUPLE)?;
+        }
+    }
+    match routing {
+        RoutingPolicy::Ecmp { seed } if settings::is_there(HASH_SEED) => {
+            settings::write(HASH_SEED, &node_seed(seed, node).to_string())
+        }
+        _ => Ok(()),
+    }
+}

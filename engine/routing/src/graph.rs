@@ -1,0 +1,170 @@
+//! The scenario's graph as arrays: nodes, interfaces and next hops by number.
+
+use crate::layer2;
+use ipnet::IpNet;
+use nettrial_scenario::{End, IpVersion, NodeKind, Scenario};
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// From an interface of a host or router to that of a router in the same segment, switches between them
+/// included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hop {
+    /// The interface it leaves by.
+    pub out: usize,
+    /// The router's interface.
+    pub into: usize,
+    /// The router.
+    pub to: usize,
+    /// Links on the way: one, and one for each switch.
+    pub links: u32,
+    gateways: [Option<IpAddr>; 2],
+}
+
+impl Hop {
+    /// The router's address on the way, if the two interfaces share a network of that version.
+    pub fn gateway(&self, version: IpVersion) -> Option<IpAddr> {
+        match version {
+            IpVersion::V4 => self.gateways[0],
+            IpVersion::V6 => self.gateways[1],
+        }
+    }
+}
+
+/// Where an address is.
+#[derive(Debug, Clone, Copy)]
+pub struct Place {
+    /// The interface that has it.
+    pub end: usize,
+    /// Its place among its node's addresses of its version, in the order of the links.
+    pub position: usize,
+    /// The network it is in.
+    pub network: IpNet,
+}
+
+/// The graph. Nodes have the scenario's numbers; link `n` has the ends `2 n` and `2 n + 1`.
+pub struct Graph<'a> {
+    /// What it is of.
+    pub scenario: &'a Scenario,
+    /// Each node's number by its name.
+    pub index: HashMap<&'a str, usize>,
+    /// Every interface.
+    pub ends: Vec<&'a End>,
+    /// The node of each.
+    pub owner: Vec<usize>,
+    /// The interfaces of each node, in the order of the links.
+    pub of_node: Vec<Vec<usize>>,
+    /// The routers that have an interface in each network.
+    pub routers: HashMap<IpNet, Vec<usize>>,
+    /// Where each address is.
+    pub places: HashMap<IpAddr, Place>,
+    /// Whether a link between switches carries nothing, because it would close a loop.
+    pub blocked: Vec<bool>,
+    /// From each host and router, in the order of the links.
+    pub hops: Vec<Vec<Hop>>,
+}
+
+impl<'a> Graph<'a> {
+    /// The graph of `scenario`, which has passed [`nettrial_scenario::check`].
+    pub fn new(scenario: &'a Scenario) -> Self {
+        let index: HashMap<&str, usize> =
+            scenario.nodes.iter().enumerate().map(|(number, node)| (node.name.as_str(), number)).collect();
+        let ends: Vec<&End> = scenario.links.iter().flat_map(|link| &link.ends).collect();
+        let owner: Vec<usize> = ends.iter().map(|end| index[end.node.as_str()]).collect();
+        let mut of_node = vec![Vec::new(); scenario.nodes.len()];
+        for (end, &node) in owner.iter().enumerate() {
+            of_node[node].push(end);
+        }
+        let mut graph = Self {
+            scenario,
+            index,
+            ends,
+            owner,
+            of_node,
+            routers: HashMap::new(),
+            places: HashMap::new(),
+            blocked: Vec::new(),
+            hops: vec![Vec::new(); scenario.nodes.len()],
+        };
+        graph.note_addresses();
+        graph.blocked = layer2::blocked(&graph);
+        graph.note_hops();
+        graph
+    }
+
+    /// What kind of node this is.
+    pub fn kind(&self, node: usize) -> NodeKind {
+        self.scenario.nodes[node].kind
+    }
+
+    /// Whether interface `end` has an address in `network`.
+    pub fn is_in(&self, end: usize, network: IpNet) -> bool {
+        self.ends[end].addresses.iter().any(|address| address.network() == network)
+    }
+
+    /// The first interface of `node` in `network`.
+    pub fn attached(&self, node: usize, network: IpNet) -> Option<usize> {
+        self.of_node[node].iter().copied().find(|&end| self.is_in(end, network))
+    }
+
+    /// The addresses of `node` of IP version `version`, in the order of the links.
+    pub fn addresses(&self, node: usize, version: IpVersion) -> impl Iterator<Item = IpAddr> {
+        let all = self.of_node[node].iter().flat_map(|&end| &self.ends[end].addresses);
+        all.map(|address| address.address()).filter(move |&address| IpVersion::of(address) == version)
+    }
+
+    /// Whether `node` is a host with addresses of IP version `version` on several interfaces.
+    pub fn is_multihomed(&self, node: usize, version: IpVersion) -> bool {
+        let has = |end: &&usize| {
+            let mut addresses = self.ends[**end].addresses.iter();
+            addresses.any(|address| IpVersion::of(address.address()) == version)
+        };
+        self.kind(node) == NodeKind::Host && self.of_node[node].iter().filter(has).count() > 1
+    }
+
+    fn note_addresses(&mut self) {
+        for (node, ends) in self.of_node.iter().enumerate() {
+            let mut positions = [0, 0];
+            for &end in ends {
+                for address in &self.ends[end].addresses {
+                    let position = &mut positions[usize::from(address.address().is_ipv6())];
+                    let network = address.network();
+                    self.places.insert(address.address(), Place { end, position: *position, network });
+                    *position += 1;
+                    let routers = self.routers.entry(network).or_default();
+                    if self.scenario.nodes[node].kind == NodeKind::Router && routers.last() != Some(&node) {
+                        routers.push(node);
+                    }
+                }
+            }
+        }
+    }
+
+    fn note_hops(&mut self) {
+        for into in 0..self.ends.len() {
+            let to = self.owner[into];
+            if self.kind(to) != NodeKind::Router {
+                continue;
+            }
+            for crossing in layer2::across(self, into) {
+                let (out, from) = (crossing.into, self.owner[crossing.into]);
+                let gateways = [IpVersion::V4, IpVersion::V6].map(|version| self.shared(out, into, version));
+                if self.kind(from) != NodeKind::Switch && from != to && gateways != [None, None] {
+                    self.hops[from].push(Hop { out, into, to, links: crossing.links, gateways });
+                }
+            }
+        }
+        for hops in &mut self.hops {
+            hops.sort_unstable_by_key(|hop| (hop.out, hop.into));
+        }
+    }
+
+    /// The first address of `into` of that version whose network `out` is in.
+    fn shared(&self, out: usize, into: usize, version: IpVersion) -> Option<IpAddr> {
+        let mut addresses = self.ends[into].addresses.iter();
+        let found = addresses.find(|address| {
+            IpVersion::of(address.address()) == version && self.is_in(out, address.network())
+        });
+        found.map(|address| address.address())
+    }
+}

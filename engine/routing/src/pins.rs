@@ -1,0 +1,73 @@
+//! Pairs of addresses that keep to a path of their own, there and back.
+
+use crate::Paths;
+use crate::graph::{Hop, Place};
+use crate::yen::{RouterPath, Search, shortest_paths};
+use nettrial_scenario::{IpVersion, NodeKind, RoutingPolicy};
+use std::net::IpAddr;
+use std::rc::Rc;
+
+impl Paths<'_> {
+    /// The next hops that packets from `source` to `destination` are to take: from the host, and from every
+    /// router but the last. `None` where nothing is pinned.
+    pub(crate) fn pinned(&self, source: IpAddr, destination: IpAddr) -> Option<Vec<Hop>> {
+        let RoutingPolicy::KShortestPaths { paths } = self.graph.scenario.routing else { return None };
+        let place = |address| self.graph.places.get(&address).copied();
+        let (near, far) = (place(source)?, place(destination)?);
+        let owners = [near, far].map(|place| self.graph.owner[place.end]);
+        let paths = usize::try_from(paths).unwrap_or(usize::MAX);
+        // Always searched from the host named first, so that the two directions agree.
+        if owners[0] < owners[1] {
+            self.pair_path(near, far, paths).map(|(there, _)| there)
+        } else {
+            self.pair_path(far, near, paths).map(|(_, back)| back)
+        }
+    }
+
+    /// The next hops from `near` to `far`, and from there back.
+    fn pair_path(&self, near: Place, far: Place, paths: usize) -> Option<(Vec<Hop>, Vec<Hop>)> {
+        let graph = &self.graph;
+        let version = IpVersion::of(near.network.addr());
+        let [from, to] = [near, far].map(|place| graph.owner[place.end]);
+        if !self.exchanges(from, to, version) || graph.is_in(near.end, far.network) {
+            return None;
+        }
+        let pairs = [from, to].map(|node| graph.addresses(node, version).count());
+        let number = near.position.max(far.position) % paths;
+        let routers_next_to = |place: Place| -> Vec<Hop> {
+            let next_to = |hop: &&Hop| hop.out == place.end && graph.is_in(hop.into, place.network);
+            graph.hops[graph.owner[place.end]].iter().filter(next_to).copied().collect()
+        };
+        let (first, last) = (routers_next_to(near), routers_next_to(far));
+        let search = Search {
+            starts: first.iter().map(|hop| (hop.to, hop.links)).collect(),
+            targets: last.iter().map(|hop| hop.to).collect(),
+            version,
+        };
+        let found = self.shortest_paths(search, pairs.into_iter().max()?.min(paths));
+        let path = found.get(number % found.len().max(1))?;
+        let end = path.hops.last().map_or(path.start, |hop| hop.to);
+        let mut there = vec![*first.iter().find(|hop| hop.to == path.start)?];
+        let mut back = vec![*last.iter().find(|hop| hop.to == end)?];
+        there.extend(&path.hops);
+        for hop in path.hops.iter().rev() {
+            let mut hops = graph.hops[hop.to].iter();
+            back.push(*hops.find(|other| (other.out, other.into) == (hop.into, hop.out))?);
+        }
+        Some((there, back))
+    }
+
+    fn shortest_paths(&self, search: Search, count: usize) -> Rc<[RouterPath]> {
+        let mut known = self.shortest.borrow_mut();
+        let found = known
+            .entry((search, count))
+            .or_insert_with_key(|(search, count)| shortest_paths(&self.graph, search, *count).into());
+        Rc::clone(found)
+    }
+
+    /// Whether the two nodes are hosts with a flow of that IP version between them.
+    fn exchanges(&self, one: usize, other: usize, version: IpVersion) -> bool {
+        let [one, other] = [one.min(other), one.max(other)];
+        self.graph.kind(one) == NodeKind::Host && self.exchanging.contains(&(one, other, version))
+    }
+}

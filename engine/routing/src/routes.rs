@@ -1,0 +1,204 @@
+//! The forwarding tables.
+
+use crate::Paths;
+use crate::graph::Hop;
+use crate::step::{Step, Target};
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
+use nettrial_scenario::IpVersion;
+use std::collections::HashSet;
+use std::net::IpAddr;
+
+/// An entry of a node's forwarding table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route<'a> {
+    /// The node that has the entry.
+    pub node: &'a str,
+    /// If given, the entry is for packets from this address alone, and goes before those for all.
+    pub source: Option<IpAddr>,
+    /// The network it is for.
+    pub destination: IpNet,
+    /// The address that the node gives a packet without one.
+    pub preferred_source: Option<IpAddr>,
+    /// Where the packets go: one, or several of which each flow takes one.
+    pub next_hops: Vec<NextHop<'a>>,
+}
+
+/// Where an entry sends packets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NextHop<'a> {
+    /// The next router's address; `None` where the destination itself is there.
+    pub gateway: Option<IpAddr>,
+    /// The node's interface towards it.
+    pub interface: &'a str,
+}
+
+/// The entries so far.
+struct Tables<'p, 'a> {
+    paths: &'p Paths<'a>,
+    known: HashSet<(usize, Option<IpAddr>, IpNet)>,
+    routes: Vec<Route<'a>>,
+}
+
+impl<'a> Paths<'a> {
+    /// Every entry beyond a node's own networks that the packets of the workload need, and the ICMP errors
+    /// that routers on their way may send back. There are none for other packets: so a large network needs
+    /// as many as its flows have hops, not one for every router and host.
+    pub fn routes(&self) -> Vec<Route<'a>> {
+        let mut tables = Tables { paths: self, known: HashSet::new(), routes: Vec::new() };
+        let mut seen = HashSet::new();
+        for flow in &self.graph.scenario.workload {
+            for (near, far) in self.pairs(&flow.from, &flow.to, flow.ip) {
+                tables.prefer(near, far);
+                for (source, destination) in [(near, far), (far, near)] {
+                    if seen.insert((source, destination)) {
+                        tables.add_pair(source, destination);
+                    }
+                }
+            }
+        }
+        tables.routes
+    }
+}
+
+impl<'a> Tables<'_, 'a> {
+    /// What packets from `source` to `destination`, both hosts' addresses, need.
+    fn add_pair(&mut self, source: IpAddr, destination: IpAddr) {
+        let graph = &self.paths.graph;
+        let (near, far) = (graph.places[&source], graph.places[&destination]);
+        let host = graph.owner[near.end];
+        let target = self.paths.towards(far.network);
+        self.add_host(host, near.end, source, &target);
+        let first = match self.paths.step(host, Some(near.end), &target) {
+            Some(Step::Forward(hops)) => hops.iter().map(|hop| hop.to).collect(),
+            _ => Vec::new(),
+        };
+        let mut passed = self.add_routers(first, &target);
+        let mut node = host;
+        for hop in self.paths.pinned(source, destination).unwrap_or_default() {
+            let by = (node == host).then_some(near.end);
+            if self.paths.step(node, by, &target) == Some(Step::Forward(vec![hop])) {
+                let routers = if node == host { Vec::new() } else { vec![node] };
+                self.add_routers(routers, &target);
+            } else {
+                self.add(node, Some(source), destination.into(), &[hop], target.version);
+            }
+            node = hop.to;
+            passed.push(node);
+        }
+        self.add_routers(passed, &self.paths.towards(near.network));
+    }
+
+    /// The entries of a host for packets from `source`, an address of its interface `end`, and for packets
+    /// that have no source yet.
+    fn add_host(&mut self, host: usize, end: usize, source: IpAddr, target: &Target) {
+        let graph = &self.paths.graph;
+        if graph.is_multihomed(host, target.version) {
+            let interface = graph.ends[end].interface.as_str();
+            for address in &graph.ends[end].addresses {
+                if IpVersion::of(address.address()) == target.version {
+                    let next_hops = vec![NextHop { gateway: None, interface }];
+                    self.add_entry(host, Some(source), address.network(), None, next_hops);
+                }
+            }
+            if !graph.is_in(end, target.network) {
+                let destination = self.covering(host, Some(end), target);
+                let hops = self.paths.best(host, Some(end), target);
+                self.add(host, Some(source), destination, &hops, target.version);
+            }
+        }
+        if graph.attached(host, target.network).is_none() {
+            let destination = self.covering(host, None, target);
+            let hops = self.paths.best(host, None, target);
+            self.add(host, None, destination, &hops, target.version);
+        }
+    }
+
+    /// The destination of a host's entry for `target`, by interface `out` alone if one is given: everything,
+    /// where all its next hops are interfaces of one router.
+    fn covering(&self, host: usize, out: Option<usize>, target: &Target) -> IpNet {
+        let usable =
+            |hop: &&Hop| hop.gateway(target.version).is_some() && out.is_none_or(|out| hop.out == out);
+        let mut routers = self.paths.graph.hops[host].iter().filter(usable).map(|hop| hop.to);
+        let first = routers.next();
+        if !routers.all(|router| Some(router) == first) {
+            return target.network;
+        }
+        match target.version {
+            IpVersion::V4 => Ipv4Net::default().into(),
+            IpVersion::V6 => Ipv6Net::default().into(),
+        }
+    }
+
+    /// The entries of `routers`, and of those behind them, for `target`; gives all of them.
+    fn add_routers(&mut self, mut routers: Vec<usize>, target: &Target) -> Vec<usize> {
+        let (mut passed, mut seen) = (Vec::new(), HashSet::new());
+        while let Some(router) = routers.pop() {
+            if !seen.insert(router) {
+                continue;
+            }
+            passed.push(router);
+            if let Some(Step::Forward(hops)) = self.paths.step(router, None, target) {
+                self.add(router, None, target.network, &hops, target.version);
+                routers.extend(hops.iter().map(|hop| hop.to));
+            }
+        }
+        passed
+    }
+
+    /// Lets a host with several interfaces give a packet to `far` that has no source yet the source `near`.
+    fn prefer(&mut self, near: IpAddr, far: IpAddr) {
+        let graph = &self.paths.graph;
+        let version = IpVersion::of(near);
+        let (from, to) = (graph.places[&near], graph.places[&far]);
+        let host = graph.owner[from.end];
+        if !graph.is_multihomed(host, version) {
+            return;
+        }
+        let step = match self.paths.pinned(near, far) {
+            Some(hops) => hops.first().map(|hop| Step::Forward(vec![*hop])),
+            None => self.paths.step(host, Some(from.end), &self.paths.towards(to.network)),
+        };
+        let next_hops = match step {
+            Some(Step::Forward(hops)) => self.next_hops(&hops, version),
+            Some(Step::Deliver(end)) => {
+                vec![NextHop { gateway: None, interface: graph.ends[end].interface.as_str() }]
+            }
+            None => return,
+        };
+        self.add_entry(host, None, far.into(), Some(near), next_hops);
+    }
+
+    fn add(
+        &mut self,
+        node: usize,
+        source: Option<IpAddr>,
+        destination: IpNet,
+        hops: &[Hop],
+        version: IpVersion,
+    ) {
+        if !hops.is_empty() {
+            self.add_entry(node, source, destination, None, self.next_hops(hops, version));
+        }
+    }
+
+    fn next_hops(&self, hops: &[Hop], version: IpVersion) -> Vec<NextHop<'a>> {
+        let ends = &self.paths.graph.ends;
+        let next_hop =
+            |hop: &Hop| NextHop { gateway: hop.gateway(version), interface: &ends[hop.out].interface };
+        hops.iter().map(next_hop).collect()
+    }
+
+    fn add_entry(
+        &mut self,
+        node: usize,
+        source: Option<IpAddr>,
+        destination: IpNet,
+        preferred_source: Option<IpAddr>,
+        next_hops: Vec<NextHop<'a>>,
+    ) {
+        if self.known.insert((node, source, destination)) {
+            let node = self.paths.graph.scenario.nodes[node].name.as_str();
+            self.routes.push(Route { node, source, destination, preferred_source, next_hops });
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What a node does with a packet.
+
+use crate::Paths;
+use crate::distance::{UNREACHABLE, distances};
+use crate::graph::Hop;
+use ipnet::IpNet;
+use nettrial_scenario::{IpVersion, NodeKind, RoutingPolicy};
+use std::rc::Rc;
+
+/// A network that packets go to.
+pub struct Target {
+    /// The network.
+    pub network: IpNet,
+    /// Its IP version.
+    pub version: IpVersion,
+    /// Links left from each router to one that is attached to it.
+    pub distance: Rc<[u32]>,
+}
+
+/// Where a packet goes next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// To its destination, by this interface.
+    Deliver(usize),
+    /// By one of these equal ways.
+    Forward(Vec<Hop>),
+}
+
+impl Paths<'_> {
+    /// `network` as a target.
+    pub(crate) fn towards(&self, network: IpNet) -> Target {
+        let version = IpVersion::of(network.addr());
+        let attached = self.graph.routers.get(&network).cloned().unwrap_or_default();
+        let mut known = self.distances.borrow_mut();
+        let distance = known.entry((version, attached)).or_insert_with_key(|(_, attached)| {
+            let usable = |hop: &Hop| hop.gateway(version).is_some();
+            distances(&self.graph, attached, &vec![false; self.graph.hops.len()], usable).into()
+        });
+        Target { network, version, distance: Rc::clone(distance) }
+    }
+
+    /// What `node` does with a packet to `target`, whose source is an address of interface `source` if the
+    /// node is a host with several; `None` if it knows no way.
+    pub(crate) fn step(&self, node: usize, source: Option<usize>, target: &Target) -> Option<Step> {
+        let graph = &self.graph;
+        let forward = |hops: Vec<Hop>| (!hops.is_empty()).then_some(Step::Forward(hops));
+        if graph.kind(node) == NodeKind::Host {
+            if let Some(end) = source.filter(|_| graph.is_multihomed(node, target.version)) {
+                if graph.is_in(end, target.network) {
+                    return Some(Step::Deliver(end));
+                }
+                if let Some(step) = forward(self.best(node, Some(end), target)) {
+                    return Some(step);
+                }
+            }
+        } else if target.distance[node] != 0 {
+            return forward(self.best(node, None, target));
+        }
+        match graph.attached(node, target.network) {
+            Some(end) => Some(Step::Deliver(end)),
+            None => forward(self.best(node, None, target)),
+        }
+    }
+
+    /// The next hops of `node` from which the fewest links remain to `target`, by interface `out` alone if
+    /// one is given: all of them with ECMP, else the one over the link named first.
+    pub(crate) fn best(&self, node: usize, out: Option<usize>, target: &Target) -> Vec<Hop> {
+        let usable = |hop: &&Hop| {
+            out.is_none_or(|out| hop.out == out)
+                && hop.gateway(target.version).is_some()
+                && target.distance[hop.to] != UNREACHABLE
+        };
+        let links = |hop: &Hop| hop.links + target.distance[hop.to];
+        let hops = || self.graph.hops[node].iter().filter(usable);
+        let Some(fewest) = hops().map(links).min() else { return Vec::new() };
+        let equal = hops().filter(|hop| links(hop) == fewest).copied();
+        match self.graph.scenario.routing {
+            RoutingPolicy::Ecmp { .. } => equal.collect(),
+            _ => equal.take(1).collect(),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The spanning tree of routers: what is left where every router blocks what would close a loop.
+
+use crate::distance::{UNREACHABLE, distances};
+use crate::graph::{Graph, Hop};
+use nettrial_scenario::NodeKind;
+use std::collections::HashSet;
+
+/// Removes every next hop between routers that is not in the tree. As [`crate::layer2::blocked`] does for
+/// switches: the root is the router named first; a router keeps its shortest way there, among equals over
+/// the router named first, then over the link named first.
+pub fn prune(graph: &mut Graph) {
+    let routers: Vec<usize> =
+        (0..graph.hops.len()).filter(|&node| graph.kind(node) == NodeKind::Router).collect();
+    let mut parents = HashSet::new();
+    let mut reached = vec![false; graph.hops.len()];
+    for &root in &routers {
+        if reached[root] {
+            continue;
+        }
+        let distance = distances(graph, &[root], &vec![false; graph.hops.len()], |_| true);
+        for &router in routers.iter().filter(|&&router| distance[router] != UNREACHABLE) {
+            reached[router] = true;
+            let closer = |hop: &&Hop| distance[hop.to].checked_add(hop.links) == Some(distance[router]);
+            let parent = graph.hops[router].iter().filter(closer).min_by_key(|hop| (hop.to, hop.into));
+            parents.extend(parent.map(|hop| (hop.out, hop.into)));
+        }
+    }
+    for router in routers {
+        let kept =
+            |hop: &Hop| parents.contains(&(hop.out, hop.into)) || parents.contains(&(hop.into, hop.out));
+        graph.hops[router].retain(kept);
+    }
+}
