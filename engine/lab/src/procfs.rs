@@ -51,9 +51,8 @@ fn instance() -> io::Result<File> {
     let context = file(unsafe { libc::syscall(libc::SYS_fsopen, c"proc".as_ptr(), FSOPEN_CLOEXEC) })?;
     let none = std::ptr::null::<libc::c_char>();
     // SAFETY: the descriptor is open, and this command takes neither key nor value.
-    let created = unsafe {
-        libc::syscall(libc::SYS_fsconfig, context.as_raw_fd(), FSCONFIG_CMD_CREATE, none, none, 0)
-    };
+    let created =
+        unsafe { libc::syscall(libc::SYS_fsconfig, context.as_raw_fd(), FSCONFIG_CMD_CREATE, none, none, 0) };
     if created != 0 {
         return Err(io::Error::last_os_error());
     }
