@@ -57,7 +57,7 @@ class ImpairmentSettings(Strict):
 
 
 class RoutingSettings(Strict):
-    """How paths are chosen where there are several. Switches forward along one spanning tree whatever it says."""
+    """How paths are chosen where there are several. Switches forward along one spanning tree in any case."""
 
     policy: Literal["shortest_path", "ecmp", "k_shortest_paths", "spanning_tree"] = "shortest_path"
     """`shortest_path`: the fewest links; `ecmp`: each flow takes one of the paths with the fewest links, by a

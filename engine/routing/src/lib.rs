@@ -32,15 +32,18 @@ use std::rc::Rc;
 use step::Step;
 use yen::{RouterPath, Search};
 
+/// Answers by what they are to.
+type Known<K, V> = RefCell<HashMap<K, Rc<[V]>>>;
+
 /// The scenario's graph, ready to answer. What it has computed it keeps.
 pub struct Paths<'a> {
     graph: Graph<'a>,
     /// See [`exchanging`].
     exchanging: HashSet<(usize, usize, IpVersion)>,
     /// How far each router is from the nearest of these.
-    distances: RefCell<HashMap<(IpVersion, Vec<usize>), Rc<[u32]>>>,
+    distances: Known<(IpVersion, Vec<usize>), u32>,
     /// The shortest paths found, as many as were asked for.
-    shortest: RefCell<HashMap<(Search, usize), Rc<[RouterPath]>>>,
+    shortest: Known<(Search, usize), RouterPath>,
 }
 
 impl<'a> Paths<'a> {

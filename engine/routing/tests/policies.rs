@@ -270,3 +270,21 @@ fn a_graph_of_one_link_has_one_path_for_all_pairs() {
         assert_eq!(tables.ways("h0", source, destination).len(), 1);
     }
 }
+
+#[test]
+fn where_one_host_has_fewer_addresses_they_start_over() {
+    let edges = Edges { nodes: 2, edges: vec![(0, 1), (0, 1), (0, 1)] };
+    let mut scenario = fabric(&edges, "router", 3, json!({"policy": "k_shortest_paths", "paths": 2}));
+    // h0 keeps one of its three links.
+    scenario.links.drain(..2);
+    let paths = Paths::new(&scenario);
+    let tables = tables(&scenario, &paths);
+    let [near, far] = [paths.pairs("h0", "h1", IpVersion::V4), paths.pairs("h1", "h0", IpVersion::V4)];
+    assert_eq!((near.len(), far.len()), (3, 1));
+    let own = near[0].0;
+    assert!(near.iter().all(|(source, _)| *source == own));
+    let way = |(source, destination)| tables.ways("h0", source, destination)[0][1].0;
+    let taken: Vec<&str> = near.into_iter().map(way).collect();
+    // Of three paths two are used, and then the first again.
+    assert!(taken[0] != taken[1] && taken[0] == taken[2], "{taken:?}");
+}

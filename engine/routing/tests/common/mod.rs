@@ -120,7 +120,7 @@ pub fn fabric(edges: &Edges, kind: &str, interfaces: usize, routing: Value) -> S
     let links = host_links.chain(others).enumerate().map(|(number, ends)| {
         // Switches make one network of it all.
         let [a, b, network] = if kind == "switch" { [number + 1, 0, 0] } else { [1, 2, number] };
-        let ends = [(&ends.0, a), (&ends.1, b)].map(|(name, last)| {
+        [(&ends.0, a), (&ends.1, b)].map(|(name, last)| {
             let (old, new) = if kind == "switch" {
                 (format!("10.0.0.{last}/16"), format!("fd00::{last:x}/64"))
             } else {
@@ -132,8 +132,7 @@ pub fn fabric(edges: &Edges, kind: &str, interfaces: usize, routing: Value) -> S
             let speaks = kind != "switch" || name.starts_with('h');
             let addresses: Vec<&str> = if speaks { vec![&old, &new] } else { vec![] };
             end(name, &format!("l{number}"), 1500, &addresses)
-        });
-        ends
+        })
     });
     let links = links.collect();
     let pairs = (0..edges.nodes).flat_map(|a| (a + 1..edges.nodes).map(move |b| (a, b)));
