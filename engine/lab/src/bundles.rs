@@ -140,9 +140,10 @@ mod tests {
             flow
         };
         let node = |name: &str| json!({"name": name, "kind": if name == "r" { "router" } else { "host" }});
+        let nodes = ["x", "y", "z", "r"].map(node);
         serde_json::from_value(json!({
             "format": 1,
-            "nodes": ["x", "y", "z", "r"].map(node),
+            "nodes": nodes,
             "links": links,
             "routing": nettrial_scenario::RoutingPolicy::ShortestPath {},
             "workload": flows.iter().map(flow).collect::<Vec<_>>(),
