@@ -23,6 +23,8 @@ use anyhow::{Context, Result};
 pub use counters::{EndCounters, Refused};
 use lines::Lines;
 use messages::SINGLE_QUEUES;
+#[cfg(test)]
+pub use messages::up;
 pub use messages::veth;
 use messages::{ethernet_address, new_address, new_neighbour};
 use netlink_packet_route::RouteNetlinkMessage;
