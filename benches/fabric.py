@@ -1,20 +1,22 @@
-"""How fast a fabric is built and gone: beside Mininet, at a thousand switches, and against the number of links.
+"""How fast a fabric is built and gone: beside Mininet, at a thousand switches, and against its links.
 
     python benches/fabric.py [beside] [large] [slope]
 
 As root; all three without a word. A fabric is a random regular graph of routers, each with four links to
-others and one to a host of its own, every link with a rate and a queue: three links a switch.
+others and one to a host of its own, every link with a rate and a queue: three links a switch. Every host
+pings the next one.
 
-- `beside`: 90 switches, 90 hosts, 270 links, REPEATS times, each time beside Mininet with the same graph. Mininet
-  makes Linux bridges without a controller (spanning tree on, since the graph has loops), and gives hosts their
-  addresses; it has no routes to make. Once with links that have a rate, once without.
-- `large`: 1000 switches and 1000 hosts, built, and every host pinging the next one.
-- `slope`: the same for 100 to 3000 links, with the time a link takes and the exponent of the growth (1 is linear).
+- `beside`: 90 switches, 90 hosts, 270 links, and Mininet with the same graph. Mininet makes Linux bridges
+  without a controller (spanning tree on, since the graph has loops) and gives hosts their addresses; it has
+  no routes to make. Once with links that have a rate, once without.
+- `large`: 1000 switches and 1000 hosts.
+- `slope`: the time for 100 to 3000 links, what a link takes, and the exponent of the growth (1 is linear).
 
-`build` is what the engine reports for the network. `gone` is the time from the end of the traffic until the kernel
-has removed the last network namespace, which it does after the engine has let go of them. To see that the bench
-enters a user namespace of its own, lowers there how many network namespaces may be, and tries to make one more:
-the kernel counts a namespace until the end of its removal (net/core/net_namespace.c, cleanup_net).
+`build` is what the engine reports for the network. `gone` is the time from the end of the traffic until the
+kernel has removed the last network namespace, collecting the results included. The kernel does so after the
+engine has let go of them, and counts a namespace until the end of its removal (net/core/net_namespace.c,
+cleanup_net). So the engine runs in a user namespace of the bench's own, in which the bench lowers how many
+network namespaces may be, and tries to make one more.
 """
 
 from __future__ import annotations
@@ -44,9 +46,10 @@ SEED = 1
 SIZES = (33, 67, 133, 267, 533, 1000)
 """Switches, for 100 to 3000 links."""
 RATE, QUEUE, MTU = "1 Gbit/s", "100 packets", "1500 B"
+OWN_NAMESPACES = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"]
 MININET = Path(__file__).with_name("fabric_mininet.py")
 LIMIT = Path("/proc/sys/user/max_net_namespaces")
-CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
+CLONE_NEWNET = 0x40000000
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -68,8 +71,8 @@ def links(switches: int) -> list[tuple[str, str]]:
     return fabric + [(f"host-{number}", f"switch-{number}") for number in range(1, switches + 1)]
 
 
-def scenario(switches: int, flows: list[tuple[int, int]]) -> dict[str, Any]:
-    """The fabric as the engine takes it, with a ping between each of these pairs of hosts."""
+def scenario(switches: int) -> dict[str, Any]:
+    """The fabric as the engine takes it, every host pinging the next one."""
     used: dict[str, int] = {}
 
     def end(node: str, address: int) -> dict[str, Any]:
@@ -96,18 +99,17 @@ def scenario(switches: int, flows: list[tuple[int, int]]) -> dict[str, Any]:
     document["nodes"] = [{**host, "name": f"host-{number}"} for number in numbers]
     document["nodes"] += [{"name": f"switch-{number}", "kind": "router"} for number in numbers]
     document["links"] = [link(number, nodes) for number, nodes in enumerate(links(switches))]
-    document["workload"] = [flow(*pair) for pair in flows]
+    document["workload"] = [flow(number, number % switches + 1) for number in numbers]
     document["measurement"]["cpu"] = []
     return document
 
 
 class Lab:
-    """An engine, in a user namespace that this process enters."""
+    """An engine, in the user namespace of this process."""
 
     def __init__(self) -> None:
-        enter_user_namespace()
         self._limit = LIMIT.read_text()
-        command = [engine(), "lab"]
+        command = [str(engine()), "lab"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self._ask({"request": "preflight"})
 
@@ -152,16 +154,6 @@ def _can_make_a_namespace() -> bool:
     return os.waitpid(child, 0)[1] == 0
 
 
-def enter_user_namespace() -> None:
-    """Makes this process root of a user namespace of its own."""
-    user, group = os.geteuid(), os.getegid()
-    if LIBC.unshare(CLONE_NEWUSER) != 0:
-        sys.exit(f"no user namespace here: {os.strerror(ctypes.get_errno())}")
-    Path("/proc/self/setgroups").write_text("deny")
-    Path("/proc/self/uid_map").write_text(f"0 {user} 1")
-    Path("/proc/self/gid_map").write_text(f"0 {group} 1")
-
-
 def mininet(switches: int, rate: bool) -> tuple[float, float] | str:
     """Seconds until Mininet's network is up, and until it is down; or why there are none."""
     # In namespaces of its own: its bridges lie in the namespace it is started in.
@@ -176,37 +168,30 @@ def mininet(switches: int, rate: bool) -> tuple[float, float] | str:
 
 
 def beside() -> None:
-    """90 switches, beside Mininet in turn."""
-    switches = 90
-    peers: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
-    for rate in peers:
-        for _ in range(2):
-            found = mininet(switches, rate)
-            if isinstance(found, str):
-                print(f"Mininet: {found}")
-                break
-            peers[rate].append(found)
+    """90 switches."""
     lab = Lab()
-    times = [lab.run(scenario(switches, [(1, switches)])) for _ in range(REPEATS)]
+    times = [lab.run(scenario(90)) for _ in range(REPEATS)]
     lab.close()
     print(f"{'90 switches, 90 hosts, 270 links':44} {'build s':>8} {'gone s':>8}  wanted")
     print(f"{'nettrial':44} {middle(times, 'build'):8.3f} {middle(times, 'gone'):8.3f}  <= 0.6, <= 0.3")
-    for rate, found in peers.items():
-        if found:
-            up, down = (median(column) for column in zip(*found, strict=True))
-            title = "Mininet" if rate else "Mininet, links without a rate"
-            print(f"{title:44} {up:8.3f} {down:8.3f}")
+
+
+def peers() -> None:
+    """Mininet's 90 switches."""
+    for title, rate in (("Mininet", True), ("Mininet, links without a rate", False)):
+        found = mininet(90, rate)
+        figures = found if isinstance(found, str) else f"{found[0]:8.3f} {found[1]:8.3f}"
+        print(f"{title:44} {figures}", flush=True)
 
 
 def large() -> None:
     """1000 switches, every host pinging the next."""
     switches = 1000
     lab = Lab()
-    pings = [(number, number % switches + 1) for number in range(1, switches + 1)]
-    times = lab.run(scenario(switches, pings))
+    times = lab.run(scenario(switches))
     lab.close()
     print(
-        f"1000 switches, 1000 hosts, {3 * switches} links: built in {times.build:.2f} s, {len(pings)} pings"
+        f"1000 switches, 1000 hosts, {3 * switches} links: built in {times.build:.2f} s, {switches} pings"
         f" checked and answered by {times.whole:.2f} s (wanted: <= 15), gone in {times.gone:.2f} s"
     )
 
@@ -217,7 +202,7 @@ def slope() -> None:
     found: list[tuple[int, float, float]] = []
     lab = Lab()
     for switches in SIZES:
-        times = [lab.run(scenario(switches, [(1, switches)])) for _ in range(3)]
+        times = [lab.run(scenario(switches)) for _ in range(3)]
         count, build, gone = 3 * switches, middle(times, "build"), middle(times, "gone")
         found.append((count, build, gone))
         per_link = [seconds / count * 1e6 for seconds in (build, gone)]
@@ -227,9 +212,8 @@ def slope() -> None:
     for title, column in zip(("build", "gone"), columns, strict=True):
         line = linear_regression(counts, column)
         growth = linear_regression([log(count) for count in counts], [log(seconds) for seconds in column])
-        print(
-            f"{title}: {line.slope * 1e6:.0f} us a link, growing with links to the power of {growth.slope:.2f}"
-        )
+        slope, power = line.slope * 1e6, growth.slope
+        print(f"{title}: {slope:.0f} us a link, growing with links to the power of {power:.2f}")
 
 
 def middle(times: list[Times], name: str) -> float:
@@ -240,15 +224,13 @@ def middle(times: list[Times], name: str) -> float:
 def main() -> None:
     """Runs the parts that are asked for."""
     parts = {"beside": beside, "large": large, "slope": slope}
+    if sys.argv[1:2] == ["--inside"]:
+        parts[sys.argv[2]]()
+        return
     for name in sys.argv[1:] or parts:
-        # Each in a process of its own: Mininet must be started outside the user namespace.
-        child = os.fork()
-        if child == 0:
-            parts[name]()
-            sys.stdout.flush()
-            os._exit(0)
-        if os.waitpid(child, 0)[1] != 0:
-            sys.exit(1)
+        subprocess.run([*OWN_NAMESPACES, sys.executable, __file__, "--inside", name], check=True)
+        if name == "beside":
+            peers()
 
 
 if __name__ == "__main__":

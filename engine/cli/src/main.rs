@@ -24,7 +24,11 @@ enum Command {
     /// Generate and measure traffic on a host, for a backend
     ///
     /// Reads orders from standard input and answers on standard output. The end of the input ends it.
-    Agent,
+    Agent {
+        /// End at once with the thread that started it, whatever ends that
+        #[arg(long)]
+        dies_with_parent: bool,
+    },
     /// Examine the path to a host
     ///
     /// Reads one request from standard input and answers it on standard output, a JSON document each
@@ -48,7 +52,13 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Lab => serve::lab(),
-        Command::Agent => nettrial_traffic::run_agent(std::io::stdin().lock()),
+        Command::Agent { dies_with_parent } => {
+            if dies_with_parent {
+                // Should that be over already, the input has ended.
+                nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
+            }
+            nettrial_traffic::run_agent(std::io::stdin().lock())
+        }
         Command::Path => path::answer(),
         Command::Serve(options) => remote::serve(options),
         Command::Measure(options) => remote::measure(&options),

@@ -1,17 +1,15 @@
 //! The agents of a trial: a process in each host's namespace, on the host's processor.
 
+use crate::namespace::Home;
 use crate::network::Network;
 use crate::processors::Placement;
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::Scenario;
 use nettrial_traffic::{Command as AgentCommand, Order, Reply, Report};
-use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, setns};
-use nix::sys::prctl;
-use nix::sys::signal::Signal;
-use nix::unistd::{Pid, getpid, getppid};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io::{BufRead, BufReader, Write};
-use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -45,13 +43,20 @@ pub struct Pending {
 
 impl Agents {
     /// Starts an agent in every host of `network` that has traffic.
-    pub fn start(network: &Network, scenario: &Scenario, placement: Option<&Placement>) -> Result<Self> {
+    pub fn start(
+        home: &Home,
+        network: &Network,
+        scenario: &Scenario,
+        placement: Option<&Placement>,
+    ) -> Result<Self> {
         let (sender, reports) = channel();
         let mut agents = Self { by_host: HashMap::new(), reports, early: HashMap::new(), number: 0 };
         let ends = scenario.workload.iter().flat_map(|flow| [&flow.from, &flow.to]);
         for host in ends.collect::<BTreeSet<_>>() {
             let processor = placement.and_then(|placement| placement.of(host));
-            let agent = spawn(network, host, processor, sender.clone())
+            let namespace = &network.node(host)?.namespace;
+            let agent = home
+                .visit(namespace, || spawn(host, processor, sender.clone()))
                 .with_context(|| format!("starting the agent of {host}"))?;
             agents.by_host.insert(host.clone(), agent);
         }
@@ -125,38 +130,25 @@ impl Drop for Agents {
     }
 }
 
-fn spawn(
-    network: &Network,
-    host: &str,
-    processor: Option<usize>,
-    reports: Sender<(String, Option<Report>)>,
-) -> Result<Agent> {
-    let namespace = network.node(host)?.namespace.file().try_clone()?;
-    let affinity = processor.map(|processor| {
-        let mut set = CpuSet::new();
-        set.set(processor).map(|()| set)
-    });
-    let affinity = affinity.transpose()?;
-    let parent = getpid();
+/// Starts an agent in the calling thread's namespace. What an agent inherits of this thread need not be set
+/// between fork and exec, and so the process, which is large with a large network, need not be copied.
+fn spawn(host: &str, processor: Option<usize>, reports: Sender<(String, Option<Report>)>) -> Result<Agent> {
     // This very program, even if another has been put in its place since it was started.
     let mut command = Command::new("/proc/self/exe");
-    command.arg0("nettrial-engine").arg("agent").stdin(Stdio::piped()).stdout(Stdio::piped());
-    // SAFETY: between fork and exec only system calls are made: no allocation, no locks.
-    unsafe {
-        command.pre_exec(move || {
-            // The agent dies with the thread that starts it, which is the engine's main thread.
-            prctl::set_pdeathsig(Signal::SIGKILL)?;
-            if getppid() != parent {
-                return Err(std::io::ErrorKind::BrokenPipe.into());
-            }
-            setns(namespace.as_fd(), CloneFlags::CLONE_NEWNET)?;
-            if let Some(set) = &affinity {
-                sched_setaffinity(Pid::from_raw(0), set)?;
-            }
-            Ok(())
-        });
+    command.arg0("nettrial-engine").args(["agent", "--dies-with-parent"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let this_thread = Pid::from_raw(0);
+    let before = sched_getaffinity(this_thread)?;
+    if let Some(processor) = processor {
+        let mut set = CpuSet::new();
+        set.set(processor)?;
+        sched_setaffinity(this_thread, &set)?;
     }
-    let mut process = command.spawn()?;
+    let spawned = command.spawn();
+    if processor.is_some() {
+        sched_setaffinity(this_thread, &before)?;
+    }
+    let mut process = spawned?;
     let input = process.stdin.take().context("no pipe to the agent")?;
     let output = process.stdout.take().context("no pipe from the agent")?;
     let host = host.to_owned();

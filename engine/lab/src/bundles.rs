@@ -145,7 +145,7 @@ mod tests {
             "format": 1,
             "nodes": nodes,
             "links": links,
-            "routing": {"policy": "shortest_path"},
+            "routing": nettrial_scenario::RoutingPolicy::ShortestPath {},
             "workload": flows.iter().map(flow).collect::<Vec<_>>(),
             "measurement": {"interval": "10 ms", "queue_drops": "allowed"},
         }))

@@ -23,10 +23,10 @@ use anyhow::{Context, Result};
 pub use counters::{EndCounters, Refused};
 use lines::Lines;
 use messages::SINGLE_QUEUES;
-use messages::new_address;
 #[cfg(test)]
 pub use messages::up;
 pub use messages::veth;
+use messages::{ethernet_address, new_address, new_neighbour};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_scenario::{End, Link, NodeKind, QueueLimit, Rate, Scenario};
@@ -67,6 +67,7 @@ impl Network {
             lines.start(home, layout, placement)?;
         }
         network.address(scenario)?;
+        network.introduce(scenario)?;
         network.route(home, scenario, &layout.paths.routes())?;
         for node in scenario.nodes.iter().filter(|node| node.filters_icmp) {
             icmp_filter::apply(&mut network.node_mut(&node.name)?.netlink, &node.name)?;
@@ -100,7 +101,7 @@ impl Network {
     }
 
     fn create_links(&mut self, home: &Home, layout: &Layout, bundles: &AllBundles) -> Result<()> {
-        let scenario = layout.scenario;
+        let Layout { scenario, paths, .. } = layout;
         let mut netlink = Netlink::open()?;
         let mut indexes = FIRST_INTERFACE..;
         let mut next = || indexes.next().context("too many interfaces");
@@ -111,7 +112,7 @@ impl Network {
                 self.new_end(scenario, bundles, link, near, next()?)?,
                 self.new_end(scenario, bundles, link, far, next()?)?,
             ];
-            if layout.paths.is_blocked(number) {
+            if paths.is_blocked(number) {
                 blocked.extend(ends.iter().map(|end| end.header.index));
             }
             let object = format!("making link {} - {}", near.node, far.node);
@@ -151,6 +152,7 @@ impl Network {
         message.header.index = u32::try_from(index)?;
         message.attributes = vec![
             LinkAttribute::IfName(end.interface.clone()),
+            LinkAttribute::Address(ethernet_address(index)),
             LinkAttribute::NetNsFd(built.namespace.file().as_raw_fd()),
             LinkAttribute::Mtu(u32::try_from(end.mtu.0)?),
         ];
@@ -195,6 +197,32 @@ impl Network {
                 let purpose = format!("giving {} of {} the address {}", end.interface, end.node, address.0);
                 node.netlink
                     .create(RouteNetlinkMessage::NewAddress(new_address(index, *address)?), purpose)?;
+            }
+        }
+        self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
+    }
+
+    /// Tells both ends of every link between hosts and routers who is at the other end. Found out by asking,
+    /// neighbours go into one table of the kernel for all namespaces of the machine, which holds 1024
+    /// (net.ipv4.neigh.default.gc_thresh3); what it is told does not count.
+    fn introduce(&mut self, scenario: &Scenario) -> Result<()> {
+        for Link { ends: [near, far], .. } in &scenario.links {
+            let places = [self.place(&near.node)?, self.place(&far.node)?];
+            if places.iter().any(|place| scenario.nodes[*place].kind == NodeKind::Switch) {
+                continue;
+            }
+            let indexes = [
+                self.nodes[places[0]].index_of(&near.interface)?,
+                self.nodes[places[1]].index_of(&far.interface)?,
+            ];
+            for (here, end, there, other) in [(0, near, 1, far), (1, far, 0, near)] {
+                for address in &other.addresses {
+                    let message =
+                        new_neighbour(indexes[here], address.address(), ethernet_address(indexes[there]));
+                    let purpose = format!("telling {} of its neighbour {}", end.node, other.node);
+                    let netlink = &mut self.nodes[places[here]].netlink;
+                    netlink.create(RouteNetlinkMessage::NewNeighbour(message), purpose)?;
+                }
             }
         }
         self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())

@@ -36,11 +36,6 @@ pub fn write(name: &str, value: &str) -> Result<()> {
     fs::write(path(name), value).with_context(|| format!("setting {name} to {value:?}"))
 }
 
-/// Whether this kernel has the setting, in the calling thread's namespace.
-pub fn is_there(name: &str) -> bool {
-    fs::exists(path(name)).unwrap_or(false)
-}
-
 /// A directory of settings of one namespace, such as `net.ipv4`.
 ///
 /// Opened once for all that is written there: see `procfs`.
@@ -65,6 +60,11 @@ impl Settings {
             .and_then(|file| File::from(file).write_all(value.as_bytes()))
             .with_context(|| format!("setting {}.{name} to {value:?}", self.name))
     }
+}
+
+/// Whether this kernel has the setting, in the calling thread's namespace.
+pub fn is_there(name: &str) -> bool {
+    fs::exists(path(name)).unwrap_or(false)
 }
 
 fn path(name: &str) -> String {

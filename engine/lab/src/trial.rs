@@ -47,7 +47,7 @@ pub fn run(home: &Home, scenario: &Scenario, own: &Own) -> Result<Record> {
 
     let mut findings = Findings::default();
     let cookie = Cookie(rand::random());
-    let mut agents = Agents::start(&network, scenario, placement.as_ref().ok())?;
+    let mut agents = Agents::start(home, &network, scenario, placement.as_ref().ok())?;
     findings.offloads(home, &network, scenario)?;
     findings.path_mtus(&mut agents, &layout, cookie)?;
     let (ready, subflow_listeners) = prepare(home, &network, &mut agents, &layout, cookie, &mut findings)?;

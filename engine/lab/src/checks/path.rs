@@ -11,10 +11,11 @@ use nettrial_traffic::{Command, Cookie, PathMtu, Reply};
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
 
-/// Whether an offload is on.
-type IsOn = fn(Offloads) -> bool;
-/// The offloads that are verified, by name.
-const OFFLOADS: [(&str, IsOn); 3] =
+/// An offload's name, and whether it is on.
+type Offload = (&'static str, fn(Offloads) -> bool);
+
+/// The offloads that are verified.
+const OFFLOADS: [Offload; 3] =
     [("tso", |offloads| offloads.tso), ("gso", |offloads| offloads.gso), ("gro", |offloads| offloads.gro)];
 
 /// A direction between two hosts of a flow: from, to, and which of their addresses.

@@ -7,6 +7,7 @@ use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, Addres
 use netlink_packet_route::link::{
     InfoBridge, InfoData, InfoKind, InfoVeth, LinkAttribute, LinkExtentMask, LinkFlags, LinkInfo, LinkMessage,
 };
+use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, NeighbourState};
 use netlink_packet_route::route::{
     RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteNextHop, RouteProtocol, RouteScope,
     RouteType,
@@ -52,6 +53,26 @@ pub fn up(index: i32) -> LinkMessage {
     message.header.index = index.unsigned_abs();
     message.header.flags = LinkFlags::Up;
     message.header.change_mask = LinkFlags::Up;
+    message
+}
+
+/// The Ethernet address of the interface with this index: a local one (IEEE 802 section 8.4).
+pub fn ethernet_address(index: i32) -> Vec<u8> {
+    [[0x02, 0].as_slice(), &index.to_be_bytes()].concat()
+}
+
+/// A request for an entry that says which Ethernet address the neighbour with this address has, over the
+/// interface with this index.
+pub fn new_neighbour(index: i32, address: IpAddr, ethernet_address: Vec<u8>) -> NeighbourMessage {
+    let mut message = NeighbourMessage::default();
+    message.header.family = family(address);
+    message.header.ifindex = index.unsigned_abs();
+    message.header.state = NeighbourState::Permanent;
+    message.header.kind = RouteType::Unicast;
+    message.attributes = vec![
+        NeighbourAttribute::Destination(address.into()),
+        NeighbourAttribute::LinkLayerAddress(ethernet_address),
+    ];
     message
 }
 

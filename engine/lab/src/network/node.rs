@@ -73,8 +73,8 @@ impl BuiltNode {
         })
     }
 
-    /// Joins the interfaces by a bridge, but for those with an index in `blocked`: these take part in nothing,
-    /// as ports that a spanning tree blocks.
+    /// Joins the interfaces by a bridge, but for those with an index in `blocked`: these take part in nothing, as
+    /// ports that a spanning tree blocks.
     pub(super) fn create_bridge(&mut self, blocked: &HashSet<u32>) -> Result<()> {
         let Self { name, netlink, interfaces, .. } = self;
         let message = new_bridge(BRIDGE_INDEX, BRIDGE_NAME);
