@@ -38,7 +38,7 @@ FAST, SLOW = "20 Mbit/s", "10 Mbit/s"
 QUEUE = "60 packets"
 """Of every link: 36 ms at the fast bottleneck."""
 
-BUFFER = {"minimum": "4096 B", "initial": "8 MB", "maximum": "8 MB"}
+BUFFER = {"minimum": "4096 B", "initial": "1 MB", "maximum": "1 MB"}
 """Of every socket, both ways: with the kernel's defaults a connection waits for its slower subflow before it
 may send on the faster one, and a path lies idle, whatever the congestion control."""
 
