@@ -70,6 +70,8 @@ docs: build ## the documentation, as a site in site/
 bench: build ## timings, as ratios or shares
 	$(as_root) $(python) benches/trial_share.py
 	$(as_root) $(python) benches/against_peers.py
+	$(as_root) $(python) benches/fabric.py
+	$(as_root) $(python) benches/rfc6356.py
 
 clean: ## everything that was made here
 	rm -rf target .venv runs report.html
