@@ -65,7 +65,7 @@ def test_the_round_trip_takes_the_delays_of_its_links(
 def test_path_mtu_and_connections_are_checked_before_frames_get_lost(
     mtu: str, resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
 ) -> None:
-    scenario = resolve(mtu=mtu, workload__transfer__traffic__duration="200 ms")
+    scenario = resolve(mtu=mtu, workload__transfer__traffic__duration="1 s")
     scenario.workload = scenario.workload[:1]
     scenario.workload[0].traffic.root.size = None
     delays(scenario, {"loss": 0.2, "seed": 1})

@@ -18,10 +18,10 @@ import pytest
 from benches import fabric
 from nettrial.backends.find import engine
 
-FABRIC_KILLS = 8
+FABRIC_KILLS = 3
 FABRIC_SECONDS = 5.0
 """Within these the fabric is built, and its traffic goes."""
-KILLS = {"0 ns": 10, "2 ms": 3}
+KILLS = {"0 ns": 4, "2 ms": 2}
 """How often a run is killed, by the links' delay."""
 REPLICATES = {"0 ns": 3, "2 ms": 1}
 """Of the run; with a delay a trial takes longer."""
