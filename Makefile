@@ -20,8 +20,9 @@ demo: build ## run the first study and leave report.html
 	cp "$$run/report.html" report.html; \
 	echo "report: $$PWD/report.html" >&2
 
-test: lint engine-test $(stamp)tests ## everything, the lab tests included
-	$(as_root) $(python) -m pytest -q
+test: lint engine-test $(stamp)tests ## everything, the lab tests included; those measure, and run one at a time
+	$(python) -m pytest -q -n 2 tests/unit
+	$(as_root) $(python) -m pytest -q tests/lab tests/end_to_end
 
 setup: $(stamp)packages ## what the system and the virtual environment need
 
@@ -62,7 +63,7 @@ engine-test: setup ## the engine's own tests
 	cargo test --locked --quiet
 
 unit: build ## the tests that need no rights, in seconds
-	$(python) -m pytest -q tests/unit
+	$(python) -m pytest -q -n 2 tests/unit
 
 docs: build ## the documentation, as a site in site/
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
