@@ -5,7 +5,7 @@ Each formula stands with its source in docs/explanation/statistics.md."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from statistics import fmean
@@ -25,6 +25,8 @@ PAIRED_LOGS = "Student's t of the logarithms of the ratios within blocks"
 """The method of the interval of a change within blocks."""
 WELCH_LOGS = "Welch's t of the logarithms"
 """The method of the interval of a change between two runs."""
+NO_RATIO = "a value of 0 or less has no ratio"
+"""Why a change is absent where a value does not allow one."""
 ORDER = "order statistics"
 """The method of the interval of a median."""
 CORRECTION = "Bonferroni"
@@ -153,8 +155,32 @@ def change(pairs: Sequence[tuple[float, float]]) -> Change:
     differences = (data[:, 1] - data[:, 0]).tolist()
     effect = _hedges(data[:, 0], data[:, 1])
     if (data <= 0).any():
-        return _on(differences, None, "a value of 0 or less has no ratio", effect)
+        return _on(differences, None, NO_RATIO, effect)
     return _on(differences, np.log(data[:, 1] / data[:, 0]).tolist(), None, effect)
+
+
+def averaged_change(places: Sequence[Mapping[int, tuple[float, float]]]) -> Change:
+    """The change averaged over `places`, each of which has pairs of (baseline value, value) by block.
+
+    A block counts once, by the mean of what its places show (of logarithms of ratios, and of differences):
+    places of one block are no replicates of each other. Blocks that lack a place are left out, and places
+    without any pair.
+    """
+    kept = [pairs for pairs in places if pairs]
+    blocks = sorted(set.intersection(*(set(pairs) for pairs in kept))) if kept else []
+    if len(kept) == 1:
+        return change([kept[0][block] for block in blocks])
+    if not blocks:
+        absent = "no block is complete: none has a value of every treatment compared"
+        return Change(None, None, 0, absent if kept else change([]).absent)
+    data = np.array([[pairs[block] for pairs in kept] for block in blocks], dtype=float)
+    means = data.mean(axis=1)
+    effect = _hedges(means[:, 0], means[:, 1])
+    differences = (means[:, 1] - means[:, 0]).tolist()
+    if (data <= 0).any():
+        return _on(differences, None, NO_RATIO, effect)
+    logs = np.log(data[:, :, 1] / data[:, :, 0]).mean(axis=1)
+    return _on(differences, logs.tolist(), None, effect)
 
 
 def _on(
@@ -188,7 +214,7 @@ def unpaired_change(base: Sequence[float], values: Sequence[float]) -> Change:
     ratio = min(*base, *values) > 0
     sides = [[math.log(value) for value in side] for side in (base, values)] if ratio else [base, values]
     middle = fmean(sides[1]) - fmean(sides[0])
-    absent = None if ratio else "a value of 0 or less has no ratio"
+    absent = None if ratio else NO_RATIO
     percent = 100 * math.expm1(middle) if ratio else None
     found = Change(percent, None, pairs, absent, difference, paired=False)
     if pairs < 2:
@@ -213,13 +239,27 @@ def corrected(changes: Sequence[Change]) -> list[Change]:
     tested = [found for found in changes if found.p_value is not None]
     if not tested:
         return list(changes)
-    from statsmodels.stats.multitest import multipletests  # here: it takes half a second to import
-
-    p_values = iter(multipletests([found.p_value for found in tested], method="holm")[1])
+    p_values = iter(holm([found.p_value for found in tested if found.p_value is not None]))
     return [
-        found if found.p_value is None else _corrected(found, float(next(p_values)), len(tested))
+        found if found.p_value is None else _corrected(found, next(p_values), len(tested))
         for found in changes
     ]
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values corrected for how many there are by Holm's step-down method (Holm 1979).
+
+    As statsmodels' multipletests has it, which is not used for the whole collection of garbage that it
+    makes at each call: most of a second in a process that holds a run.
+    """
+    if not p_values:
+        return []
+    found = np.asarray(p_values, dtype=float)
+    order = np.argsort(found)
+    steps = np.arange(len(found), 0, -1)
+    adjusted = np.empty_like(found)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(found[order] * steps))
+    return [float(p_value) for p_value in adjusted]
 
 
 def _corrected(found: Change, p_value: float, family: int) -> Change:

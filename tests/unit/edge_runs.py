@@ -98,9 +98,7 @@ def missing_metric(directory: Path) -> Run:
 def missing_treatment(directory: Path) -> Run:
     """One treatment fails in every block."""
     lost = {"mtu": "9000 B", "sender": "classic", "receiver": "classic"}
-    return make_run(
-        directory, maker=lambda trial: "no answer" if trial.treatment == lost else plain(trial)
-    )
+    return make_run(directory, maker=lambda trial: "no answer" if trial.treatment == lost else plain(trial))
 
 
 def missing_baseline(directory: Path) -> Run:
