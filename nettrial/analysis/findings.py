@@ -15,9 +15,9 @@ from nettrial.study import Response, Study
 
 Exceptional: TypeAlias = Literal["", "opposite", "larger", "smaller", "apart", "not shown", "absent"]
 """How a place stands to the others: like them (empty); shown to go the other way than the overall change;
-shown to be further from 0 than the median of all places, or closer to it, by more than the overall interval is
-wide; shown, where overall nothing is; not shown by itself, where overall a change is; or without an interval.
-All by simultaneous intervals. The median, for one odd place must not make exceptions of the rest."""
+shown to be further from 0 than the median of all places, or closer to it, by more than half of the overall
+interval; shown, where overall nothing is; not shown by itself, where overall a change is; or without an
+interval. All by simultaneous intervals. The median, so that one odd place makes no exceptions of the rest."""
 
 
 @dataclass(frozen=True)
