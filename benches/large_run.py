@@ -2,10 +2,11 @@
 
     python benches/large_run.py [TRIALS]
 
-Needs no rights and no engine: TRIALS (10 000 without a word) trials of `jumbo-ipv6` are made up and kept by the real
-store, a transaction each as in a run, at the whole size of what the lab records without time series: two flows, two
-hosts, four link ends, the checks; every figure with noise, so that it does not compress better than a measured one.
-One in twenty has a warning. Then each of these in a process of its own, with its processor time and its peak memory:
+Needs no rights and no engine. TRIALS (10 000 without a word) trials of `jumbo-ipv6` are made up and kept by
+the real store, a transaction each as in a run, at the size of what the lab records without time series: two
+flows, two hosts, four link ends, the checks; every figure with noise, so that it does not compress better
+than a measured one. One in twenty has a warning. Then each of these in a process of its own, with its
+processor time and its peak memory:
 
 - `nettrial report`
 - `nettrial export --to parquet`
@@ -14,8 +15,8 @@ One in twenty has a warning. Then each of these in a process of its own, with it
 
 from __future__ import annotations
 
+import os
 import random
-import resource
 import subprocess
 import sys
 import tempfile
@@ -65,7 +66,11 @@ def checks() -> list[dict[str, Any]]:
     flows = [
         {"name": name, "object": flow, "expected": value, "found": value, "passed": True}
         for flow in ("transfer", "probe")
-        for name, value in (("congestion_control", "cubic"), ("mss", "1428"), ("tcp_options", "sack, timestamps"))
+        for name, value in (
+            ("congestion_control", "cubic"),
+            ("mss", "1428"),
+            ("tcp_options", "sack, timestamps"),
+        )
     ]
     paths = [
         {"name": "path_mtu", "object": way, "expected": "1500 B", "found": "1500 B", "passed": True}
@@ -86,15 +91,13 @@ def maker(trial: PlannedTrial) -> Record:
 def cost(name: str, command: list[str]) -> None:
     """Runs a command; prints its times and its peak memory."""
     began = time.monotonic()
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        sys.exit(f"{' '.join(command)}: {done.stderr}")
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    took = time.monotonic() - began
-    peak = after.ru_maxrss / 1024  # the largest of all children so far: run the smaller ones first
-    print(f"{name:30} {used:6.1f} s of processor time, {took:6.1f} s, at most {peak:5.0f} MiB", flush=True)
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    if status:
+        sys.exit(f"{' '.join(command)} failed: status {status}")
+    took, busy = time.monotonic() - began, used.ru_utime + used.ru_stime
+    peak = used.ru_maxrss / 1024
+    print(f"{name:24} {busy:5.1f} s of processor time, {took:5.1f} s, {peak:5.0f} MiB at most", flush=True)
 
 
 def main() -> None:

@@ -124,7 +124,7 @@ def _export(
 ) -> None:
     """Write a run's trials, flows, hosts, link ends, time series and warnings as files of tables.
 
-    Every column has its unit in its name; docs/reference/export.md describes them.
+    Columns have their units in their names; a row of each table says which trial, block and levels it is of.
     """
     export.export_run(directory, to, out)
 
