@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 import nettrial
-from nettrial.cli import doctor, draw, listing, path, run, serve, show
+from nettrial.cli import doctor, draw, export, listing, path, run, serve, show
 from nettrial.cli.design import DesignOptions
 
 app = typer.Typer(
@@ -107,6 +107,26 @@ def _show(
 def _report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run's directory.")]) -> None:
     """Report a run again, from what it stored."""
     run.report_again(directory)
+
+
+@app.command("export")
+def _export(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run's directory.")],
+    to: Annotated[str, typer.Option("--to", metavar="FORM", help="parquet or csv.")] = "parquet",
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="DIR",
+            help="The directory of the files, which must not exist.",
+            show_default="DIR/export-FORM",
+        ),
+    ] = None,
+) -> None:
+    """Write a run's trials, flows, hosts, link ends, time series and warnings as files of tables.
+
+    Columns have their units in their names; a row of each table says which trial, block and levels it is of.
+    """
+    export.export_run(directory, to, out)
 
 
 @app.command("list")
