@@ -48,11 +48,11 @@ def values(report: Report, section: Section) -> Chart | None:
         means.append({**place, "value": cell.mean, **_ends(cell.interval, cell.mean), "said": said})
     factor = study.factors[study.layout.rows]
     places, width = _places(report, list(factor.levels))
-    behind = layer("point", trials, {"y": y("value"), **places}, size=20, filled=True, opacity=0.45)
+    behind = layer("point", trials, {**places, "y": y("value")}, size=20, filled=True, opacity=0.45)
     title = f"{section.title}, {section.unit}"
     said = f"{title}, by {factor.title}: the mean of each group with its 95% interval, and every trial."
-    note = f"Of the trials {left_out} are not drawn: the rest is spread evenly over their ranks, the smallest "
-    note += "and the largest included."
+    note = f"{left_out} trials are not drawn; the rest is spread evenly over their ranks, the smallest and "
+    note += "the largest included."
     spec = layered([{**behind, "name": TRIALS}, *_estimates(means, None, places)], title, width)
     return Chart(f"{section.name}-values", title, said, spec, note=note if left_out else "")
 
@@ -91,7 +91,7 @@ def changes(report: Report, section: Section) -> Chart | None:
         said += " A bar marks what was published for the counterpart."
         where = {"x": places["x"], "xOffset": places["xOffset"], "y": y("value", {"padding": 6})}
         layers.append(layer("tick", printed, where, thickness=2.5, size=18, color=INK, opacity=1))
-    return Chart(f"{section.name}-changes", title, said, layered(layers, title, width))
+    return Chart(f"{section.name}-changes", title, said, layered(layers, title, width), section.title)
 
 
 def thinned(cell: Cell, most: int) -> list[tuple[int, float]]:

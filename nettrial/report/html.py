@@ -3,7 +3,7 @@ Content-Security-Policy names by its hash."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,9 @@ from nettrial.report import (
     vega,
     views,
 )
-from nettrial.report.content import Report, gather
+from nettrial.report.content import Report, Section, gather
+from nettrial.report.data_tables import data_tables
+from nettrial.report.formats import as_json
 from nettrial.report.vega import Chart
 from nettrial.store import Run
 
@@ -72,8 +74,8 @@ def chosen(report: Report) -> Charts:
     study = report.run.study
     over_time, note = series.draw(report)
     return Charts(
-        responses={each.name: _some(charts.values(report, each), charts.changes(report, each)) for each in report.sections},
-        views={each.name: _some(views.distribution(report, each), views.order(report, each)) for each in report.sections},
+        responses=_of_sections(report, charts.values, charts.changes),
+        views=_of_sections(report, views.distribution, views.order),
         sweeps=sweep_charts.draw(study, report.sweeps) if report.sweeps else [],
         percentiles=percentiles.draw(report),
         series=over_time,
@@ -81,8 +83,12 @@ def chosen(report: Report) -> Charts:
     )
 
 
-def _some(*found: Chart | None) -> list[Chart]:
-    return [chart for chart in found if chart]
+def _of_sections(report: Report, *kinds: Callable[[Report, Section], Chart | None]) -> dict[str, list[Chart]]:
+    """By response the charts of some kinds, as far as there is anything to draw."""
+    return {
+        section.name: [chart for kind in kinds if (chart := kind(report, section))]
+        for section in report.sections
+    }
 
 
 def page(report: Report, live: str = "") -> str:
@@ -116,7 +122,7 @@ def page(report: Report, live: str = "") -> str:
             for each in report.sections
         },
         where=caution.where,
-        copies={},
+        copies=as_json(data_tables(report)),
     )
 
 
@@ -136,5 +142,3 @@ def _glance(report: Report) -> list[dict[str, Any]]:
         ]
         lines.append({"section": section, "entries": list(zip(row, shown, strict=True))})
     return lines
-
-

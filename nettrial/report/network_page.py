@@ -8,7 +8,7 @@ import networkx as nx
 import vl_convert
 
 from nettrial.report.pages import environment, policy
-from nettrial.report.picture import picture
+from nettrial.report.picture import Drawing, picture
 from nettrial.report.vega import COLOURS, INK, Chart, layer, layered, on_page, y
 from nettrial.topology.facts import Facts, Paths
 
@@ -18,12 +18,22 @@ DOTS_PER_INCH = 300
 
 def as_svg(graph: nx.MultiGraph) -> str:
     """The picture alone, black on nothing."""
-    return environment().get_template("picture.svg.j2").render(drawing=picture(graph))
+    return as_drawn(picture(graph))
+
+
+def as_drawn(drawing: Drawing) -> str:
+    """A drawing alone, black on nothing."""
+    return environment().get_template("picture.svg.j2").render(drawing=drawing)
 
 
 def as_png(graph: nx.MultiGraph) -> bytes:
     """The same picture in pixels, on white."""
-    text = as_svg(graph).replace("<title>", '<rect width="100%" height="100%" fill="#fff"/><title>', 1)
+    return in_pixels(as_svg(graph))
+
+
+def in_pixels(svg: str) -> bytes:
+    """A picture in pixels, on white."""
+    text = svg.replace("<title>", '<rect width="100%" height="100%" fill="#fff"/><title>', 1)
     made: bytes = vl_convert.svg_to_png(text, ppi=DOTS_PER_INCH)
     return made
 

@@ -79,8 +79,7 @@ def _charts(trial: Trial) -> list[Chart]:
     rates: dict[str, list[Row]] = {}
     windows: dict[str, list[Row]] = {}
     for flow in trial.record.flows:
-        for name, points in _rates(flow):
-            rates[name] = points
+        rates.update(_rates(flow))
         points = [(each.at_ns / 1e9, float(each.cwnd_pkts)) for each in flow.intervals if each.cwnd_pkts]
         if points:
             windows[flow.name] = _rows(flow.name, points, "segments")

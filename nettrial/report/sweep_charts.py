@@ -46,7 +46,11 @@ def _charts(study: Study, found: Sequence[Curve], group: str, name: str) -> list
         for curve in found
     ]
     totals = [(curve, curve.sizes, curve.total_us / 1000) for curve in found]
-    rtt, smallest, total = "Round-trip time, us", "Smallest round-trip time, us", "Time of all bytes of a size, ms"
+    rtt, smallest, total = (
+        "Round-trip time, us",
+        "Smallest round-trip time, us",
+        "Time of all bytes of a size, ms",
+    )
     charts = [
         _lines(study, rtts, f"{name}-rtt", rtt, f"Round-trip time in microseconds {about}."),
         _lines(study, near, f"{name}-smallest", smallest, f"Its minimum {about}, at the smaller sizes."),
@@ -104,7 +108,11 @@ def _rows(shown: Estimate, level: str, unit: str) -> list[Row]:
     columns = (np.round(part, 4).tolist() for part in (shown.sizes, shown.mean, shown.low, shown.high))
     return [
         {
-            **{"size": size, "value": mean, "low": low, "high": high, "group": level},
+            "size": size,
+            "value": mean,
+            "low": low,
+            "high": high,
+            "group": level,
             "said": f"{level}, {size:.0f} B: {mean:.5g} {unit}".rstrip() + f" [{low:.5g}, {high:.5g}]",
         }
         for size, mean, low, high in zip(*columns, strict=True)

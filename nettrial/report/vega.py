@@ -45,6 +45,8 @@ class Chart:
     """What it shows, in words, for readers who do not see it."""
     spec: Spec
     """The specification without configuration; marks with a `description` say their values when asked."""
+    about: str = ""
+    """What its title leaves out, because it stands below a heading that says it."""
     legend: tuple[str, ...] = ()
     """The groups by their looks, where they are not those of the layout's columns."""
     note: str = ""
@@ -103,7 +105,13 @@ def names_across(field: str, title: str, levels: Sequence[str], marks: int = 1) 
 
 def groups(labels: Sequence[str], title: str) -> Spec:
     """How groups look: a colour and a shape for each, told in a legend where the page has none."""
-    legend = {"title": title or None, "orient": "bottom", "columns": 2, "labelLimit": 300}
+    legend = {
+        "title": title or None,
+        "orient": "bottom",
+        "direction": "vertical",
+        "labelLimit": 340,
+        "symbolOpacity": 1,
+    }
     looks = [look(index) for index in range(len(labels))]
     channels = {}
     for channel, kind in (("color", "colour"), ("shape", "shape")):
@@ -127,11 +135,16 @@ def _config(ink: str, font: str, page: bool) -> Spec:
         "font": font,
         "view": {"stroke": None},
         "axis": {**colours, **quiet, **text},
-        "legend": {"labelColor": ink, "titleColor": ink, "disable": page, **text, "labelFontSize": 11},
+        "legend": {"labelColor": ink, "titleColor": ink, **text, "labelFontSize": 11},
         "header": {"labelColor": ink, "titleColor": ink},
         "title": {
-            **{"color": ink, "subtitleColor": ink, "anchor": "start", "frame": "group"},
-            **{"fontSize": 13, "fontWeight": "normal", "offset": 14},
+            "color": ink,
+            "subtitleColor": ink,
+            "anchor": "start",
+            "frame": "group",
+            "fontSize": 13,
+            "fontWeight": "normal",
+            "offset": 14,
         },
     }
 
@@ -142,7 +155,7 @@ PAPER = _config("#000000", "Helvetica, Arial, 'DejaVu Sans', sans-serif", page=F
 
 def on_page(chart: Chart) -> str:
     """The chart as an SVG element: one picture with words, whose marks keep their values in `data-said`."""
-    made: str = vl_convert.vegalite_to_svg({**chart.spec, "config": PAGE})
+    made: str = vl_convert.vegalite_to_svg({**_without_legends(chart.spec), "config": PAGE})
     head, body = made.split(">", 1)
     box = re.search(r'viewBox="[^"]+"', head)
     assert box is not None
@@ -150,17 +163,28 @@ def on_page(chart: Chart) -> str:
     return start + _lean(body)
 
 
+def _without_legends(part: Any) -> Any:
+    """A specification whose groups the page tells."""
+    if isinstance(part, list):
+        return [_without_legends(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    kept = {name: each if name == "data" else _without_legends(each) for name, each in part.items()}
+    return {**kept, "legend": None} if "legend" in kept else kept
+
+
 def on_paper(chart: Chart) -> Spec:
     """The whole specification, black on white with its legend."""
-    spec = {**chart.spec, "config": PAPER, "padding": 8}
-    return {**spec, "description": chart.said}
+    title = {"text": chart.about, "subtitle": chart.title} if chart.about else chart.title
+    return {**chart.spec, "title": title, "config": PAPER, "padding": 8, "description": chart.said}
 
 
 _TAG = re.compile(r"<[^>]*>")
 _SAYING = re.compile(r'^<(?:path|line|text|rect) aria-label="([^"]*)"')
 _FRAME = re.compile(r'^<path class="(?:background|foreground)"')
 _SPARE = re.compile(
-    r' (?:role|aria-[a-z]+|pointer-events|stroke-miterlimit)="[^"]*"| (?:opacity|fill-opacity|stroke-width)="1"'
+    r' (?:role|aria-[a-z]+|pointer-events|stroke-miterlimit)="[^"]*"'
+    r'| (?:opacity|fill-opacity|stroke-width)="1"'
 )
 _DIGITS = re.compile(r"(\d\.\d\d)\d+")
 

@@ -45,7 +45,7 @@ def distribution(report: Report, section: Section) -> Chart | None:
             boxes.append({**place, "low": low, "high": high})
         ticks += [{**place, "value": value} for _, value in thinned(cell, MOST_MARKS // len(shown))]
     labels = [label(group) for group in combinations(study)]
-    axis = {"title": None, "grid": True, "labelLimit": 190, "domain": False, "ticks": False}
+    axis = {"title": None, "grid": True, "labelLimit": 240, "domain": False, "ticks": False}
     down = {"field": "treatment", "type": "nominal", "sort": None, "axis": axis}
     colour = groups(labels, column_title(study))["color"]
     layers = [
@@ -63,9 +63,11 @@ def distribution(report: Report, section: Section) -> Chart | None:
         notes.append(f"The first {len(shown)} of {len(cells)} treatments.")
     total = sum(cell.n for cell in shown)
     if len(ticks) < total:
-        notes.append(f"{len(ticks)} of {total} trials, evenly by rank, the smallest and the largest included.")
+        notes.append(
+            f"{len(ticks)} of {total} trials, evenly by rank, the smallest and the largest included."
+        )
     spec = layered(layers, title, WIDTH - 60, {"step": ROW_HEIGHT})
-    return Chart(f"{section.name}-distribution", title, said, spec, note=" ".join(notes))
+    return Chart(f"{section.name}-distribution", title, said, spec, section.title, note=" ".join(notes))
 
 
 def order(report: Report, section: Section) -> Chart | None:
@@ -99,12 +101,15 @@ def order(report: Report, section: Section) -> Chart | None:
             layer("point", rows, places, size=22, filled=True, opacity=1, color=INK),
         ]
         each = -(-len(points) // len(rows))
-        note = f"Each mark is the mean of about {each} trials in a row, with a line from the lowest to the highest."
+        note = f"A mark is the mean of about {each} trials in a row; its line goes from the lowest to the "
+        note += "highest."
     else:
         labels = [label(group) for group in combinations(study)]
         rows = [
             {
-                **{"trial": number, "value": percent, "group": place["group"]},
+                "trial": number,
+                "value": percent,
+                "group": place["group"],
                 "said": f"trial {number}, {place['treatment']}: {numbers.signed(percent, 2)}%",
             }
             for number, percent, place in points
@@ -112,7 +117,7 @@ def order(report: Report, section: Section) -> Chart | None:
         channels = groups(labels, column_title(study))
         layers = [zero, layer("point", rows, {**places, **channels}, size=30, filled=True, opacity=0.85)]
         note = ""
-    return Chart(f"{section.name}-order", title, said, layered(layers, title), note=note)
+    return Chart(f"{section.name}-order", title, said, layered(layers, title), section.title, note=note)
 
 
 def _together(points: Sequence[tuple[int, float, Row]]) -> list[Row]:

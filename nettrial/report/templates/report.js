@@ -45,7 +45,7 @@
   const key = cell => {
     const text = (cell?.dataset.value ?? cell?.textContent ?? "").trim().replaceAll("\u2212", "-");
     const number = parseFloat(text.replace(/^[^\d+-]+(?=[\d.])/, ""));
-    return { text, number: /\d/.test(text) ? number : NaN };
+    return { text, number };
   };
   const compare = (a, b) =>
     Number.isNaN(a.number) || Number.isNaN(b.number)
@@ -82,6 +82,7 @@
   }
 
   /* Copying: the texts are in the page, made where the tables were. */
+  const FORMS = { csv: "CSV", markdown: "Markdown", latex: "LaTeX" };
   async function copy(text) {
     try {
       await navigator.clipboard.writeText(text);
@@ -100,10 +101,11 @@
       if (!place) continue;
       place.replaceChildren("Copy as ");
       for (const [form, text] of Object.entries(forms)) {
-        const button = made("button", { type: "button", textContent: form });
+        const label = FORMS[form] ?? form;
+        const button = made("button", { type: "button", textContent: label });
         button.onclick = async () => {
           await copy(text);
-          say(`Copied as ${form}`);
+          say(`Copied as ${label}`);
           button.classList.add("done");
           setTimeout(() => button.classList.remove("done"), 1500);
         };
