@@ -65,7 +65,6 @@ class _Handler(BaseHTTPRequestHandler):
     """Answers two questions: the page, and which revision of the run it shows."""
 
     live: Live
-    protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
         """Answers a request."""
@@ -112,9 +111,12 @@ def _server(port: int) -> ThreadingHTTPServer:
     return server
 
 
-def serve(directory: Path, port: int, ready: Callable[[str], None]) -> None:
-    """Serves a run's page at `port` (0: any) until an exception such as KeyboardInterrupt; `ready` is told
-    its address. Raises BadInput where there is no run, CannotRun where the port can't be opened."""
+def serve(
+    directory: Path, port: int, ready: Callable[[str], None], end: threading.Event | None = None
+) -> None:
+    """Serves a run's page at `port` (0: any) until `end` is set, or an exception such as KeyboardInterrupt;
+    `ready` is told its address. Raises BadInput where there is no run, CannotRun where the port can't be
+    opened."""
     Run.open(directory).close()
     with _server(port) as server:
         live = Live(directory)
@@ -123,8 +125,8 @@ def serve(directory: Path, port: int, ready: Callable[[str], None]) -> None:
         thread.start()
         try:
             ready(f"http://{ADDRESS}:{server.server_port}/")
-            while True:
-                time.sleep(LOOKS_EVERY)
+            end = end or threading.Event()
+            while not end.wait(LOOKS_EVERY):
                 live.look()
         finally:
             server.shutdown()
