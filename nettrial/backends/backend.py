@@ -46,7 +46,9 @@ class Backend(Keeper):
         """What this machine can run, `thorough` with every congestion control that the engine brings; raises
         CannotRun if not even that can be found out.
         """
-        event = self._ask(Request(PreflightRequest(thorough=thorough)), "asking what this machine can run").root
+        event = self._ask(
+            Request(PreflightRequest(thorough=thorough)), "asking what this machine can run"
+        ).root
         assert isinstance(event, PreflightEvent)
         return event.preflight
 
