@@ -109,6 +109,38 @@ def _report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run
     run.report_again(directory)
 
 
+@app.command("compare")
+def _compare(
+    first: Annotated[Path, typer.Argument(metavar="RUN_A", help="The directory of the run before.")],
+    second: Annotated[Path, typer.Argument(metavar="RUN_B", help="The directory of the run after.")],
+    fail_if: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--fail-if",
+            metavar="CONDITION",
+            help='RESPONSE < PERCENT or RESPONSE > PERCENT, such as "throughput < -3%": exit status 1 where '
+            "a change is beyond it and its interval excludes no change. May be given more than once.",
+        ),
+    ] = None,
+    response: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            metavar="NAME",
+            help="Compare by this response alone: fewer comparisons have narrower intervals. May be given "
+            "more than once.",
+            show_default="all",
+        ),
+    ] = None,
+) -> None:
+    """Compare two runs (machines, kernels, versions): what changed, by how much, how sure.
+
+    Exit status: 0 compared, 1 a condition of --fail-if holds, 2 bad input, 4 a condition can't be judged.
+    """
+    from nettrial.cli import compare  # when it is needed: its statistics are slow to load
+
+    raise typer.Exit(compare.show(first, second, fail_if or (), response or ()))
+
+
 @app.command("list")
 def _list(what: Annotated[str, typer.Argument(metavar="WHAT", help=", ".join(listing.LISTS) + ".")]) -> None:
     """List what there is: studies, topologies, metrics, stacks, congestion controls or backends."""

@@ -19,7 +19,8 @@ SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
 
 
 @pytest.mark.parametrize(
-    "command", ["", "run", "show", "report", "list", "draw", "doctor", "path", "serve", "measure"]
+    "command",
+    ["", "run", "show", "report", "compare", "list", "draw", "doctor", "path", "serve", "measure"],
 )
 def test_help(nettrial, golden, command):
     done = nettrial(*command.split(), "--help")
@@ -159,6 +160,7 @@ BAD_INPUT = {
     "resume-other-file": "run --resume --out other",
     "report-missing": "report missing",
     "report-newer": "report newer",
+    "compare-missing": "compare missing missing",
     "measure-kind": "measure 127.0.0.1 tpc",
     "measure-host": "measure no-such-host.invalid",
     "measure-ip": "measure 127.0.0.1 --ip 5",
