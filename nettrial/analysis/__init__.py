@@ -11,6 +11,7 @@ from nettrial.analysis.intervals import CONFIDENCE, Change, Interval, change, me
 from nettrial.analysis.published import PublishedRow, published
 from nettrial.analysis.repeats import Repeated, Seen, absences, repeated, seen
 from nettrial.analysis.steps import Step, Steps, boundaries, steps
+from nettrial.analysis.stopping import Stopping, Width, stopping
 from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline, summarise
 
 __all__ = [
@@ -28,8 +29,10 @@ __all__ = [
     "Seen",
     "Step",
     "Steps",
+    "Stopping",
     "Summary",
     "WarningGroup",
+    "Width",
     "absences",
     "baseline",
     "boundaries",
@@ -44,6 +47,7 @@ __all__ = [
     "repeated",
     "seen",
     "steps",
+    "stopping",
     "summarise",
     "warnings",
 ]

@@ -106,7 +106,7 @@ def compare(first: Run, second: Run, only: Sequence[str] = ()) -> RunComparison:
     names = {response.name for response in common}
     values = _values(first), _values(second)
     pairs = [
-        (response, treatment, *(_of(each, response, treatment) for each in values))
+        (response, treatment, _of(values[0], response, treatment), _of(values[1], response, treatment))
         for response in common
         if not only or response.name in only
         for treatment in ours

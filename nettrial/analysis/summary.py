@@ -1,13 +1,14 @@
 """What each treatment gave, and what it changed."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median, stdev
 
 import polars as pl
 
 from nettrial.analysis.frame import frame
 from nettrial.analysis.intervals import Change, Interval, change, mean_interval
+from nettrial.analysis.sequential import widened, widened_change
 from nettrial.store import Run
 from nettrial.study import Response, Study
 
@@ -71,12 +72,29 @@ def summarise(run: Run) -> Summary:
     table = frame(run)
     order = plan_treatments(run)
     responses = tuple(_response(run.study, response, order, table) for response in run.study.responses)
+    if run.study.until is not None:
+        responses = tuple(_widened(response) for response in responses)
     comparisons = sum(
         cell.change is not None and cell.change.interval is not None
         for response in responses
         for cell in response.cells
     )
     return Summary(responses, comparisons)
+
+
+def _widened(response: ResponseSummary) -> ResponseSummary:
+    """The same with intervals that hold at every number of blocks at once."""
+    return replace(
+        response,
+        cells=tuple(
+            replace(
+                cell,
+                interval=widened(cell.interval, cell.n),
+                change=None if cell.change is None else widened_change(cell.change),
+            )
+            for cell in response.cells
+        ),
+    )
 
 
 def plan_treatments(run: Run) -> list[Levels]:

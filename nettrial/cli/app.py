@@ -42,6 +42,24 @@ Seed = Annotated[
     typer.Option(min=0, max=2**63 - 1, help="What the order of trials follows from.", show_default="random"),
 ]
 
+Until = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(
+        "--until",
+        metavar="PERCENT",
+        help="Add blocks until half of the interval of every response's mean is this much of it or less, "
+        'such as "2%"; of one response alone: "rtt=5%". May be given more than once.',
+    ),
+]
+MinBlocks = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(min=4, help="With --until: the fewest blocks.", show_default="the replicates, at least 5"),
+]
+MaxBlocks = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(min=4, help="With --until: the most blocks.", show_default="50"),
+]
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -68,6 +86,9 @@ def _run(
     set: Set = None,
     replicates: Replicates = None,
     seed: Seed = None,
+    until: Until = None,
+    min_blocks: MinBlocks = None,
+    max_blocks: MaxBlocks = None,
     out: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
@@ -83,7 +104,9 @@ def _run(
 
     Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
     """
-    options = DesignOptions(full, tuple(set or ()), replicates, seed)
+    options = DesignOptions(
+        full, tuple(set or ()), replicates, seed, tuple(until or ()), min_blocks, max_blocks
+    )
     begin = run.resume if resume else run.start
     raise typer.Exit(begin(study, options, out, strict))
 
