@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,10 +9,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
 
-from scipy import stats
-
 from nettrial.analysis.frame import frame
-from nettrial.analysis.intervals import CONFIDENCE, Interval
+from nettrial.analysis.intervals import NO_RATIO, Change, Interval, corrected, unpaired_change
 from nettrial.analysis.summary import Levels, plan_treatments
 from nettrial.store import Run
 from nettrial.study import Response, Settings
@@ -32,17 +29,25 @@ class Difference:
     """In the response's unit; None where no trial gave a value."""
     counts: tuple[int, int]
     """How many trials gave a value."""
-    percent: float | None
-    """The ratio of the geometric means, second run to first, less one, times 100."""
-    interval: Interval | None
-    """Its interval, in percent; all intervals of a comparison hold together at 95%."""
+    change: Change
+    """From the first run to the second, unpaired: `simultaneous` holds together with all others' at 95%."""
     absent: str | None
-    """Why the difference, or only its interval, is absent."""
+    """Why the change in percent, or only its interval, is absent."""
+
+    @property
+    def percent(self) -> float | None:
+        """The ratio of the geometric means, second run to first, less one, times 100."""
+        return self.change.percent
+
+    @property
+    def interval(self) -> Interval | None:
+        """The simultaneous interval of `percent`."""
+        return self.change.simultaneous
 
     @property
     def shown(self) -> bool:
-        """Whether the interval excludes no difference."""
-        return self.interval is not None and not self.interval.contains(0)
+        """Whether an interval, where there is no ratio that of the difference, excludes no change."""
+        return self.change.shown != 0
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class RunComparison:
     differences: tuple[Difference, ...]
     """By response, then by treatment, of those that both runs have."""
     intervals: int
-    """How many differences have an interval: each is at the level 1 - 5%/intervals (Bonferroni)."""
+    """How many differences have an interval: they hold together (Bonferroni)."""
     circumstances: tuple[tuple[str, str, str], ...]
     """What differs beside the results: its name, and what it is in each run."""
     treatments_of_one: tuple[tuple[Levels, ...], tuple[Levels, ...]]
@@ -81,7 +86,7 @@ class Condition:
         beyond = (
             difference.percent < self.percent if self.relation == "<" else difference.percent > self.percent
         )
-        return beyond and difference.shown
+        return beyond and not difference.interval.contains(0)
 
 
 def condition(text: str) -> Condition | None:
@@ -112,11 +117,10 @@ def compare(first: Run, second: Run, only: Sequence[str] = ()) -> RunComparison:
         for treatment in ours
         if treatment in theirs
     ]
-    intervals = sum(_why_not(one, other) is None for _, _, one, other in pairs)
-    level = 1 - (1 - CONFIDENCE) / max(1, intervals)
+    changes = corrected([unpaired_change(one.numbers, other.numbers) for _, _, one, other in pairs])
     return RunComparison(
-        differences=tuple(_difference(*pair, level) for pair in pairs),
-        intervals=intervals,
+        differences=tuple(_difference(*pair, change) for pair, change in zip(pairs, changes, strict=True)),
+        intervals=max((change.family for change in changes), default=0),
         circumstances=tuple(_circumstances(first, second)),
         treatments_of_one=(
             tuple(treatment for treatment in ours if treatment not in theirs),
@@ -167,7 +171,7 @@ def _why_not(one: _Values, other: _Values) -> str | None:
             reasons = "; ".join(Counter(values.absent))
             return f"no value in the {which} run: {reasons or 'no finished trial'}"
     if min(*one.numbers, *other.numbers) <= 0:
-        return "a value of 0 or less has no ratio"
+        return NO_RATIO
     for which, values in (("first", one), ("second", other)):
         if len(values.numbers) < 2:
             return f"one trial in the {which} run gives no interval"
@@ -175,19 +179,8 @@ def _why_not(one: _Values, other: _Values) -> str | None:
 
 
 def _difference(
-    response: Response, treatment: Levels, one: _Values, other: _Values, level: float
+    response: Response, treatment: Levels, one: _Values, other: _Values, change: Change
 ) -> Difference:
-    """Welch's t interval of the difference of the means of logarithms: the runs share no blocks, and their
-    spreads may differ (B. L. Welch, Biometrika 34, 1947)."""
-    absent = _why_not(one, other)
-    percent: float | None = None
-    interval: Interval | None = None
-    if one.numbers and other.numbers and min(*one.numbers, *other.numbers) > 0:
-        before, after = ([math.log(value) for value in values.numbers] for values in (one, other))
-        change = _mean(after) - _mean(before)
-        percent = 100 * math.expm1(change)
-        if absent is None:
-            interval = _interval(before, after, change, level)
     return Difference(
         response=response,
         treatment=treatment,
@@ -196,22 +189,9 @@ def _difference(
             fmean(other.numbers) if other.numbers else None,
         ),
         counts=(len(one.numbers), len(other.numbers)),
-        percent=percent,
-        interval=interval,
-        absent=absent,
+        change=change,
+        absent=_why_not(one, other),
     )
-
-
-def _mean(values: Sequence[float]) -> float:
-    """The mean; of equal values exactly theirs, so that runs that are alike differ by nothing."""
-    return values[0] if min(values) == max(values) else fmean(values)
-
-
-def _interval(before: Sequence[float], after: Sequence[float], change: float, level: float) -> Interval:
-    if min(before) == max(before) and min(after) == max(after):  # no evidence of their spread
-        return Interval(100 * math.expm1(change), 100 * math.expm1(change))
-    low, high = stats.ttest_ind(after, before, equal_var=False).confidence_interval(level)
-    return Interval(100 * math.expm1(low), 100 * math.expm1(high))
 
 
 def _circumstances(first: Run, second: Run) -> Iterable[tuple[str, str, str]]:

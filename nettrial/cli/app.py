@@ -48,7 +48,8 @@ Until = Annotated[
         "--until",
         metavar="PERCENT",
         help="Add blocks until half of the interval of every response's mean is this much of it or less, "
-        'such as "2%"; of one response alone: "rtt=5%". May be given more than once.',
+        'such as "2%"; of one response alone: "rtt=5%"; "declared": as the study\'s responses say by their '
+        "`precision`. May be given more than once.",
     ),
 ]
 MinBlocks = Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from nettrial.analysis.compare import (
@@ -14,7 +15,7 @@ from nettrial.analysis.compare import (
     compare,
     condition,
 )
-from nettrial.analysis.intervals import CONFIDENCE, Change
+from nettrial.analysis.intervals import CONFIDENCE
 from nettrial.cli.console import print_table, say
 from nettrial.cli.design import READING
 from nettrial.design.plan import in_words
@@ -100,8 +101,7 @@ def _corrected(intervals: int, level: float) -> str:
 
 def _rows(differences: Sequence[Difference]) -> list[list[str]]:
     """The lines of one response, with as many decimals as its intervals bear."""
-    changes = [Change(each.percent, each.interval, 0, None) for each in differences]
-    percent = numbers.percent_decimals(changes)
+    percent = numbers.percent_decimals([replace(each.change, interval=each.interval) for each in differences])
     largest = max((abs(mean) for each in differences for mean in each.means if mean), default=1.0)
     decimals = max(0, DIGITS - 1 - math.floor(math.log10(largest)))
     return [
@@ -120,11 +120,11 @@ def _rows(differences: Sequence[Difference]) -> list[list[str]]:
 
 
 def _verdict(difference: Difference) -> str:
-    if difference.interval is None:
+    if difference.interval is None and not difference.shown:
         return difference.absent or ""
     if not difference.shown:
         return "no change shown"
-    higher = difference.interval.low > 0
+    higher = difference.change.shown > 0
     better = METRICS[difference.response.metric].better == ("higher" if higher else "lower")
     return f"{'higher' if higher else 'lower'} ({'better' if better else 'worse'})"
 

@@ -15,6 +15,8 @@ from nettrial.study import Study, Until, load
 
 READING = "reading the options"
 PRECISION = re.compile(r"(?:(\S+?)\s*=\s*)?(\d+(?:\.\d+)?)\s*%")
+DECLARED = "declared"
+PRECISION_LEGAL = f'PERCENT or RESPONSE=PERCENT, such as "2%" or "rtt=5%"; or {DECLARED}'
 FEWEST_BLOCKS = 5
 """Before a stopping rule looks at intervals, unless `--min-blocks` says otherwise."""
 SET_UP_SECONDS = 0.3
@@ -66,7 +68,7 @@ class DesignOptions:
         names = [response.name for response in study.responses]
         percent = dict(study.until.percent) if study.until else {}
         for text in self.until:
-            percent |= _precision(text, names)
+            percent |= _declared(study) if text == DECLARED else _precision(text, names)
         if not percent:
             given = "--min-blocks" if self.minimum is not None else "--max-blocks"
             if self.minimum is not None or self.maximum is not None:
@@ -135,11 +137,20 @@ class Design:
         return sum(each) * blocks + max(each) * self.study.warmup
 
 
+def _declared(study: Study) -> dict[str, float]:
+    """The precision that responses of the study declare, percent; raises BadInput where none does."""
+    found = {response.name: response.precision for response in study.responses if response.precision}
+    if not found:
+        hint = f"no response of {study.study} declares a `precision`"
+        raise BadInput(READING, "--until", DECLARED, PRECISION_LEGAL, hint)
+    return found
+
+
 def _precision(text: str, names: Sequence[str]) -> dict[str, float]:
     """What `--until` says: percent by response, of all where it names none. Raises BadInput."""
     match = PRECISION.fullmatch(text)
     if match is None or float(match[2]) <= 0:
-        raise BadInput(READING, "--until", text, 'PERCENT or RESPONSE=PERCENT, such as "2%" or "rtt=5%"')
+        raise BadInput(READING, "--until", text, PRECISION_LEGAL)
     if match[1] is None:
         return dict.fromkeys(names, float(match[2]))
     if match[1] not in names:

@@ -11,7 +11,7 @@ from nettrial.store import Run
 from nettrial.study import Until
 
 KIND = (
-    "The intervals are of a confidence sequence: they hold at every number of blocks at once, so stopping "
+    "The intervals of means and changes are of a confidence sequence: they hold at every number of blocks at once, so stopping "
     "when they are narrow does not make them too narrow. They are wider than Student's t intervals of as "
     "many blocks."
 )

@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pytest
 from scipy import integrate, stats
 
-from nettrial.analysis import Change, Interval, mean_interval
-from nettrial.analysis.sequential import PRIOR, half_width, widened, widened_change, widening
+from nettrial.analysis import Interval, change, mean_interval
+from nettrial.analysis.sequential import NO_INTERVAL, PRIOR, evidence, family, half_width, widened, widening
 
 Floats = npt.NDArray[np.float64]
 EXPERIMENTS, LEAST, MOST = 10_000, 5, 50
@@ -125,17 +125,55 @@ def test_an_interval_by_students_t_becomes_one_of_the_sequence() -> None:
     assert widened(None, 1) is None
 
 
+def test_the_evidence_is_20_at_the_bound() -> None:
+    for trials in (5, 20, 50):
+        assert evidence(widening(trials, 0.95), trials) == pytest.approx(20)
+        assert evidence(0, trials) < 1
+    assert evidence(1e9, 500) > 1e100
+
+
 def test_a_change_becomes_one_of_the_sequence_by_its_logarithms() -> None:
     logs = [0.08, 0.1, 0.12, 0.09, 0.11]
-    bounds = mean_interval(logs)
-    assert bounds is not None
-    percent = [100 * math.expm1(bound) for bound in (bounds.low, bounds.high)]
-    found = widened_change(Change(100 * math.expm1(0.1), Interval(percent[0], percent[1]), 5, None))
+    single = change([(10.0, 10 * math.exp(log)) for log in logs])
+    (found,) = family([single], sequential=True)
     half = half_width(logs, 0.95)
     assert half is not None
     assert found.interval is not None
+    assert (found.percent, found.interval.method) == (single.percent, "confidence sequence")
     assert math.log1p(found.interval.low / 100) == pytest.approx(0.1 - half)
     assert math.log1p(found.interval.high / 100) == pytest.approx(0.1 + half)
-    few = widened_change(Change(10, Interval(9, 11), 3, None))
-    assert few.interval is None
-    assert few.absent is not None
+    assert family([single], sequential=False)[0].interval == single.interval
+    # the p-value is the level at which the interval begins to hold no change
+    assert found.p_value is not None
+    assert half_width(logs, 1 - found.p_value) == pytest.approx(0.1)
+
+
+def test_several_changes_hold_together_and_too_few_blocks_have_none() -> None:
+    draw = np.random.default_rng(3)
+    pairs = [(10.0, 10 * math.exp(log)) for log in draw.normal(0.1, 0.01, 20)]
+    found = family([change(pairs)] * 4, sequential=True)[0]
+    alone = widening(20, 0.95) / widening(20, 1 - 0.05 / 4)
+    assert found.simultaneous is not None
+    assert found.interval is not None
+    widths = [
+        math.log1p(i.high / 100) - math.log1p(i.low / 100) for i in (found.interval, found.simultaneous)
+    ]
+    assert widths[0] / widths[1] == pytest.approx(alone)
+    assert found.p_value is not None
+    assert found.p_corrected == pytest.approx(4 * found.p_value)
+    assert found.shown == 1
+    for few in (pairs[:3], [(10.0, 11.0)] * 6):
+        (none,) = family([change(few)], sequential=True)
+        assert (none.interval, none.simultaneous, none.shown) == (None, None, 0)
+        assert none.percent is not None
+        assert none.absent == NO_INTERVAL
+
+
+def test_noise_shows_no_change_at_any_number_of_blocks() -> None:
+    """Of 10,000 sequences without an effect, the p-value is ever below 5% in 5% at most."""
+    values = np.random.default_rng(11).normal(0, 1, (EXPERIMENTS, 60))
+    means, deviations = runs(values)
+    counts = np.arange(1, 61)
+    ratios = means[:, 4:] / (deviations[:, 4:] / np.sqrt(counts[4:]))
+    bounds = np.array([widening(int(count), 0.95) for count in counts[4:]])
+    assert (np.abs(ratios) > bounds).any(axis=1).mean() <= 0.05 + SLACK

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from nettrial.analysis import mean_interval, stopping, summarise
+from nettrial.analysis import mean_interval, precisions, stopping, summarise
 from nettrial.analysis.sequential import half_width
 from nettrial.design import next_block, plan
 from nettrial.errors import BadInput
@@ -188,9 +188,21 @@ def test_a_study_may_have_a_rule(tmp_path) -> None:
         assert fault in str(caught.value)
 
 
+def test_it_waits_for_the_precision_that_the_study_declares(nettrial) -> None:
+    precise = "metric: goodput, of: transfer, unit: Mbit/s, precision: 1%"
+    altered_study(nettrial.directory / "s", {"metric: goodput, of: transfer, unit: Mbit/s": precise})
+    done = nettrial("run", "./s", *ONE, "--out", "mine", "--until", "declared", "--until", "rtt=4%")
+    assert done.returncode == 0
+    run = opened(nettrial)
+    assert run.study.until == Until(percent={"throughput": 1, "rtt": 4})
+    assert run.plan == plan(run.study, BLOCKS, 7)
+    assert [found.reached for found in precisions(summarise(run))] == [True]
+
+
 BAD = {
     "percent": ["--until", "2"],
     "zero": ["--until", "0%"],
+    "declared": ["--until", "declared"],
     "response": ["--until", "througput=2%"],
     "replicates": ["--until", "2%", "--replicates", "7"],
     "minimum-alone": ["--min-blocks", "7"],
