@@ -11,9 +11,9 @@ from nettrial.store import Run
 from nettrial.study import Until
 
 KIND = (
-    "The intervals of means and changes are of a confidence sequence: they hold at every number of blocks at once, so stopping "
-    "when they are narrow does not make them too narrow. They are wider than Student's t intervals of as "
-    "many blocks."
+    "The intervals of means and changes are of a confidence sequence: they hold at every number of blocks at "
+    "once, so stopping when they are narrow does not make them too narrow. They are wider than Student's t "
+    "intervals of as many blocks."
 )
 """What reports say of the intervals."""
 

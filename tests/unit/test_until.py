@@ -54,9 +54,9 @@ def test_a_run_ends_as_soon_as_its_intervals_are_narrow(nettrial, golden) -> Non
     assert found is not None
     assert found.wide == []
     report = " ".join(done.stdout.split())
-    assert f" {end(run)} The intervals are of a confidence sequence" in report
+    assert f" {end(run)} The intervals of means and changes are of a confidence sequence" in report
     page = (nettrial.directory / "mine" / "report.html").read_text()
-    assert "The intervals are of a confidence sequence" in page
+    assert "The intervals of means and changes are of a confidence sequence" in page
 
 
 def test_it_ended_as_soon_as_it_could(nettrial) -> None:
