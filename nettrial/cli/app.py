@@ -104,21 +104,50 @@ def _show(
 
 
 @app.command("report")
-def _report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run's directory.")]) -> None:
+def _report(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    figures: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="DIR",
+            help="Also write every chart as SVG, PDF and PNG and every table as CSV, Markdown and LaTeX into "
+            "this directory, which must not exist.",
+        ),
+    ] = None,
+) -> None:
     """Report a run again, from what it stored."""
-    run.report_again(directory)
+    run.report_again(directory, figures)
+
+
+@app.command("watch")
+def _watch(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    port: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=0, max=65535, help="The port.", show_default="any that is free"),
+    ] = None,
+) -> None:
+    """Serve the report of a run that goes on, to browsers on this machine, until Ctrl-C.
+
+    The page follows the run: it is drawn again when trials were added, as long as somebody looks at it.
+    Drawing takes processor time, and trials that run meanwhile may say so. Exit status: 2 bad input, 3 the
+    port can't be opened.
+    """
+    from nettrial.cli import watch  # when it is needed: drawing charts takes libraries that are slow to load
+
+    watch.watch(directory, port)
 
 
 @app.command("export")
 def _export(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run's directory.")],
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
     to: Annotated[str, typer.Option("--to", metavar="FORM", help="parquet or csv.")] = "parquet",
     out: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
             metavar="DIR",
             help="The directory of the files, which must not exist.",
-            show_default="DIR/export-FORM",
+            show_default="RUN/export-FORM",
         ),
     ] = None,
 ) -> None:

@@ -27,7 +27,7 @@ def export(run: Run, form: str, directory: Path) -> list[tuple[str, int]]:
         raise BadInput(EXPORTING, "--to", form, ", ".join(FORMS))
     written = []
     hint = "choose another directory, or remove it"
-    with appearing(directory, EXPORTING, hint) as temporary:
+    with appearing(directory, EXPORTING, hint=hint) as temporary:
         for name, read in frames(run).items():
             table = read()
             FORMS[form](table, temporary / f"{name}.{form}", run)

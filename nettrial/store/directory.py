@@ -44,10 +44,12 @@ def lock(directory: Path) -> Iterator[None]:
 
 
 @contextmanager
-def appearing(directory: Path, doing: str = CREATING, hint: str | None = None) -> Iterator[Path]:
-    """A directory to fill, which takes its name `directory` when the block ends without an error. `doing` and
-    `hint` are what `refuse_existing` says."""
-    refuse_existing(directory, doing, hint)
+def appearing(
+    directory: Path, doing: str = CREATING, option: str = "--out", hint: str | None = None
+) -> Iterator[Path]:
+    """A directory to fill, which takes its name `directory` when the block ends without an error. `doing`,
+    `option` and `hint` are for the error where that can't be."""
+    refuse_existing(directory, doing, option, hint)
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(directory.parent)
@@ -67,13 +69,16 @@ def appearing(directory: Path, doing: str = CREATING, hint: str | None = None) -
         os.close(descriptor)
 
 
-def refuse_existing(directory: Path, doing: str = CREATING, hint: str | None = None) -> None:
-    """Raises BadInput if there is anything of that name. `doing` is what nettrial is at, `hint` what
-    helps; for a run by default."""
+def refuse_existing(
+    directory: Path, doing: str = CREATING, option: str = "--out", hint: str | None = None
+) -> None:
+    """Raises BadInput if there is anything of that name."""
     if os.path.lexists(directory):
-        other = f"`nettrial run --resume --out {directory}` goes on with a run; or choose another directory"
-        legal = "a directory that does not exist"
-        raise BadInput(doing, "--out", f"{directory} exists", legal, hint or other)
+        if hint is None:
+            hint = (
+                f"`nettrial run --resume --out {directory}` goes on with a run; or choose another directory"
+            )
+        raise BadInput(doing, option, f"{directory} exists", "a directory that does not exist", hint)
 
 
 def _remove_abandoned(parent: Path) -> None:

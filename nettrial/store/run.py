@@ -227,6 +227,16 @@ class Run:
         finished = {number for (number,) in self._connection.execute("SELECT number FROM trial")}
         return [trial for trial in self.plan if trial.number not in finished]
 
+    def revision(self) -> str:
+        """A text that is another one as soon as anything was added to the run file."""
+        tables = ("planned", "session", "session_end", "trial", "failure")
+        counts = [self._connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
+        return "-".join(map(str, counts))
+
+    def close(self) -> None:
+        """Closes the run file; the run can't be read any more."""
+        self._connection.close()
+
     def _planned(self) -> dict[int, PlannedTrial]:
         return {trial.number: trial for trial in self.plan}
 

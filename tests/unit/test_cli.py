@@ -19,7 +19,8 @@ SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
 
 
 @pytest.mark.parametrize(
-    "command", ["", "run", "show", "report", "export", "list", "draw", "doctor", "path", "serve", "measure"]
+    "command",
+    ["", "run", "show", "report", "export", "watch", "list", "draw", "doctor", "path", "serve", "measure"],
 )
 def test_help(nettrial, golden, command):
     done = nettrial(*command.split(), "--help")
@@ -159,6 +160,10 @@ BAD_INPUT = {
     "resume-other-file": "run --resume --out other",
     "report-missing": "report missing",
     "report-newer": "report newer",
+    "report-figures": "report missing --figures exists",
+    "watch-missing": "watch missing",
+    "watch-newer": "watch newer",
+    "watch-port": "watch exists --port 70000",
     "measure-kind": "measure 127.0.0.1 tpc",
     "measure-host": "measure no-such-host.invalid",
     "measure-ip": "measure 127.0.0.1 --ip 5",
@@ -313,6 +318,15 @@ def test_resuming_a_finished_run_says_so_and_reports_it_again(nettrial):
     other = nettrial("run", "other-study", "--resume", "--out", "mine")
     assert (other.returncode, other.stdout) == (2, "")
     assert "the run in mine is of this study" in other.stderr
+
+
+def test_figures_are_not_put_where_something_is(nettrial, golden):
+    nettrial(*SHORT)
+    (nettrial.directory / "paper").mkdir()
+    done = nettrial("report", "mine", "--figures", "paper")
+    assert (done.returncode, done.stdout) == (2, "")
+    golden("error-figures-exist", done.stderr)
+    assert list((nettrial.directory / "paper").iterdir()) == []
 
 
 def test_resuming_with_another_plan_is_refused(nettrial, golden):
