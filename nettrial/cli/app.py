@@ -164,14 +164,14 @@ def _watch(
 
 @app.command("export")
 def _export(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run's directory.")],
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
     to: Annotated[str, typer.Option("--to", metavar="FORM", help="parquet or csv.")] = "parquet",
     out: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
             metavar="DIR",
             help="The directory of the files, which must not exist.",
-            show_default="DIR/export-FORM",
+            show_default="RUN/export-FORM",
         ),
     ] = None,
 ) -> None:
