@@ -4,46 +4,90 @@ The unit of replication is the trial: what happens inside one (packets, interval
 summarised in its record, and is never counted as a replicate.
 """
 
+from nettrial.analysis.answers import Answers, answers
 from nettrial.analysis.cautions import FailureGroup, WarningGroup, failures, warnings
 from nettrial.analysis.curves import Curve, Estimate, Ratio, curves, estimate, ratios
+from nettrial.analysis.findings import Finding, LevelEffect, Place, findings
 from nettrial.analysis.frame import frame
-from nettrial.analysis.intervals import CONFIDENCE, Change, Interval, change, mean_interval
-from nettrial.analysis.published import PublishedRow, published
+from nettrial.analysis.intervals import (
+    CONFIDENCE,
+    Change,
+    Interval,
+    averaged_change,
+    change,
+    corrected,
+    mean_interval,
+    median_interval,
+    unpaired_change,
+)
+from nettrial.analysis.noise import Order, noise, order, orders
+from nettrial.analysis.outliers import Outlier, outliers
+from nettrial.analysis.precision import Precision, Shortfall, precision, precisions
+from nettrial.analysis.published import Agreement, PublishedRow, agreement, published
 from nettrial.analysis.repeats import Repeated, Seen, absences, repeated, seen
 from nettrial.analysis.steps import Step, Steps, boundaries, steps
-from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline, summarise
+from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline, cell_of, summarise
+from nettrial.analysis.variation import Interaction, Point, Term, Variation, variation
 
 __all__ = [
     "CONFIDENCE",
+    "Agreement",
+    "Answers",
     "Cell",
     "Change",
     "Curve",
     "Estimate",
     "FailureGroup",
+    "Finding",
+    "Interaction",
     "Interval",
+    "LevelEffect",
+    "Order",
+    "Outlier",
+    "Place",
+    "Point",
+    "Precision",
     "PublishedRow",
     "Ratio",
     "Repeated",
     "ResponseSummary",
     "Seen",
+    "Shortfall",
     "Step",
     "Steps",
     "Summary",
+    "Term",
+    "Variation",
     "WarningGroup",
     "absences",
+    "agreement",
+    "answers",
+    "averaged_change",
     "baseline",
     "boundaries",
+    "cell_of",
     "change",
+    "corrected",
     "curves",
     "estimate",
     "failures",
+    "findings",
     "frame",
     "mean_interval",
+    "median_interval",
+    "noise",
+    "order",
+    "orders",
+    "outliers",
+    "precision",
+    "precisions",
     "published",
     "ratios",
     "repeated",
     "seen",
     "steps",
     "summarise",
+    "unpaired_change",
+    "variation",
     "warnings",
 ]

@@ -1,5 +1,6 @@
 """The responses of every finished trial, as a table."""
 
+import math
 from typing import Any
 
 import polars as pl
@@ -33,6 +34,8 @@ def frame(run: Run) -> pl.DataFrame:
             if response.of not in names:
                 names[response.of] = run.study.group(treatment, response.of)
             found = metrics.METRICS[response.metric].combined(trial.record, names[response.of])
+            if not isinstance(found, str) and not math.isfinite(found):
+                found = f"the record's value is {found}"
             measured = not isinstance(found, str)
             rows.append(
                 {

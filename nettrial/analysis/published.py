@@ -1,10 +1,13 @@
 """The figures that a study's source printed, and which of our treatments they are comparable with."""
 
+from __future__ import annotations
+
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
-from nettrial.analysis.summary import Levels
+from nettrial.analysis.summary import Cell, Levels, Summary, baseline
 from nettrial.errors import BadInput
 from nettrial.store import Run
 from nettrial.study import Study
@@ -95,3 +98,85 @@ def _check_number(text: str, column: str, line: int) -> None:
             "a number, or nothing",
             "figures stand as printed, without a unit",
         ) from None
+
+
+Direction: TypeAlias = Literal["same", "opposite", "not shown"]
+"""Whether a measured change goes the way of the published one; `not shown` where its interval holds 0, or the
+published one is 0."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """A published figure beside what was measured under its counterpart."""
+
+    row: PublishedRow
+    cell: Cell | None
+    """What was measured; None without a counterpart."""
+    ratio: float | None
+    """The measured mean over the published value."""
+    inside: bool | None
+    """Whether the published value lies in the interval of the measured mean."""
+    published_change: float | None
+    """Against the published figure at the baseline, in percent: as printed, or else from both values."""
+    computed: bool
+    """Whether it is not printed but follows from the printed values."""
+    direction: Direction | None
+    """None where either change is absent, or the level is the baseline."""
+    change_inside: bool | None
+    """Whether the published change lies in the interval of the measured one."""
+    absent: str | None
+    """Why nothing can be compared."""
+
+
+def agreement(run: Run, summary: Summary) -> list[Agreement]:
+    """Every published figure of a run's study beside its own, in the order of publication.
+
+    Raises BadInput for published figures that can't be read."""
+    rows = published(run)
+    factor = run.study.layout.rows
+    printed = {(row.table, row.response, tuple(row.levels.items())): row for row in rows}
+    found = []
+    for row in rows:
+        base = None
+        for level in dict.fromkeys(other.levels.get(factor, "") for other in rows):
+            other = printed.get((row.table, row.response, tuple({**row.levels, factor: level}.items())))
+            if other and other.counterpart and other.counterpart[factor] == baseline(run.study):
+                base = other
+        found.append(_agreement(run.study, summary, row, base))
+    return found
+
+
+def _agreement(study: Study, summary: Summary, row: PublishedRow, base: PublishedRow | None) -> Agreement:
+    response = next((r for r in summary.responses if r.response.name == row.response), None)
+    cell = response.cell(row.counterpart) if response and row.counterpart else None
+    theirs, computed = _published_change(row, base)
+    found = Agreement(row, cell, None, None, theirs, computed, None, None, None)
+    if response is None:
+        return replace(found, absent=f"the study has no response {row.response}")
+    if cell is None:
+        return replace(found, absent="no treatment here corresponds to it")
+    if cell.mean is None:
+        return replace(found, absent="; ".join(cell.absent) or "no trial of it has finished")
+    value = float(row.value) if row.value else None
+    if value is not None and row.unit == response.response.unit:
+        inside = cell.interval.contains(value) if cell.interval else None
+        found = replace(found, ratio=cell.mean / value if value else None, inside=inside)
+    elif value is not None:
+        found = replace(found, absent=f"published in {row.unit}, measured in {response.response.unit}")
+    change = cell.change
+    if theirs is None or change is None or change.interval is None:
+        return found
+    shown = not change.interval.contains(0) and theirs != 0
+    same = (change.interval.low > 0) == (theirs > 0)
+    direction: Direction = "not shown" if not shown else "same" if same else "opposite"
+    return replace(found, direction=direction, change_inside=change.interval.contains(theirs))
+
+
+def _published_change(row: PublishedRow, base: PublishedRow | None) -> tuple[float | None, bool]:
+    """The change against the published baseline in percent, and whether it had to be computed."""
+    if row.change_percent:
+        return float(row.change_percent), False
+    if base is None or base is row or not row.value or not base.value or base.unit != row.unit:
+        return None, False
+    theirs = float(base.value)
+    return (100 * (float(row.value) / theirs - 1), True) if theirs > 0 else (None, False)

@@ -6,11 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, median, stdev
 
 from nettrial.analysis.cautions import merge, pattern
-from nettrial.analysis.intervals import mean_interval
-from nettrial.analysis.summary import Cell
+from nettrial.analysis.summary import Cell, cell_of
 from nettrial.metrics import METRICS, Metric
 from nettrial.scenario import Record
 
@@ -48,7 +46,7 @@ def repeated(records: Sequence[Record], flow: str) -> list[Repeated]:
             and not isinstance(value := metric.read(record, flow), str)
         }
         if values:
-            found.append(Repeated(metric, _cell(values)))
+            found.append(Repeated(metric, cell_of({}, values, {number: number for number in values}, {})))
     return found
 
 
@@ -68,17 +66,3 @@ def seen(records: Sequence[Record]) -> list[Seen]:
         Seen(about, merge(messages), consequence, len(messages))
         for (_, about, _, consequence), messages in groups.items()
     ]
-
-
-def _cell(values: dict[int, float]) -> Cell:
-    numbers = list(values.values())
-    return Cell(
-        treatment={},
-        values=values,
-        mean=fmean(numbers),
-        median=median(numbers),
-        deviation=stdev(numbers) if len(numbers) > 1 else None,
-        interval=mean_interval(numbers),
-        change=None,
-        absent={},
-    )

@@ -1,13 +1,23 @@
 """What each treatment gave, and what it changed."""
 
-from collections import Counter
-from dataclasses import dataclass
-from statistics import fmean, median, stdev
+from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 import polars as pl
 
 from nettrial.analysis.frame import frame
-from nettrial.analysis.intervals import Change, Interval, change, mean_interval
+from nettrial.analysis.intervals import (
+    Change,
+    Interval,
+    change,
+    corrected,
+    mean_interval,
+    median_interval,
+)
+from nettrial.analysis.outliers import Outlier, outliers
 from nettrial.store import Run
 from nettrial.study import Response, Study
 
@@ -32,11 +42,24 @@ class Cell:
     """Against the baseline level of the rows' factor, other factors alike; None at the baseline."""
     absent: dict[str, int]
     """Why trials gave no value: reason, and how many."""
+    median_interval: Interval | None = None
+    """95% interval of the median; absent for fewer than six values."""
+    outliers: tuple[Outlier, ...] = ()
+    """Values far from the others. They are part of every figure here."""
+    trials: dict[int, int] = field(default_factory=dict)
+    """The trial's number in the run's order, of each block that has a value."""
 
     @property
     def n(self) -> int:
         """How many trials gave a value."""
         return len(self.values)
+
+    @property
+    def precision(self) -> float | None:
+        """Half of the mean's interval in percent of the mean; None without an interval or of a mean of 0."""
+        if self.interval is None or not self.mean:
+            return None
+        return 100 * self.interval.half_width / abs(self.mean)
 
 
 @dataclass(frozen=True)
@@ -87,39 +110,71 @@ def plan_treatments(run: Run) -> list[Levels]:
     return sorted(treatments, key=lambda t: [ranks[name][t[name]] for name in factors])
 
 
+def cell_of(
+    treatment: Levels, values: Mapping[int, float], trials: Mapping[int, int], absent: Mapping[str, int]
+) -> Cell:
+    """A cell with the figures of its own values, and no change."""
+    numbers = list(values.values())
+    data = np.array(numbers)
+    equal = bool(numbers) and min(numbers) == max(numbers)
+    return Cell(
+        treatment=treatment,
+        values=dict(values),
+        mean=None if not numbers else numbers[0] if equal else float(data.mean()),
+        median=float(np.median(data)) if numbers else None,
+        deviation=None if len(numbers) < 2 else 0.0 if equal else float(data.std(ddof=1)),
+        interval=mean_interval(numbers),
+        change=None,
+        absent=dict(absent),
+        median_interval=median_interval(numbers),
+        outliers=outliers(values, trials),
+        trials=dict(trials),
+    )
+
+
 def _response(
-    study: Study, response: Response, treatments: list[Levels], table: pl.DataFrame
+    study: Study, response: Response, treatments: Sequence[Levels], table: pl.DataFrame
 ) -> ResponseSummary:
     rows = table.filter(pl.col("response") == response.name)
-    values: dict[tuple[str, ...], dict[int, float]] = {}
-    reasons: dict[tuple[str, ...], Counter[str]] = {}
-    for row in rows.iter_rows(named=True):
-        key = tuple(row[name] for name in study.factors)
-        if row["value"] is None:
-            reasons.setdefault(key, Counter())[row["absent"]] += 1
-        else:
-            values.setdefault(key, {})[row["block"]] = row["value"]
-
-    def of(treatment: Levels) -> dict[int, float]:
-        return values.get(tuple(treatment[name] for name in study.factors), {})
-
+    measured = by_treatment(rows.filter(pl.col("value").is_not_null()), study)
+    missing = by_treatment(rows.filter(pl.col("value").is_null()), study)
     cells = []
     for treatment in treatments:
-        here = of(treatment)
-        base = of({**treatment, study.layout.rows: baseline(study)})
-        at_baseline = treatment[study.layout.rows] == baseline(study)
-        pairs = [(base[block], here[block]) for block in sorted(here.keys() & base.keys())]
-        numbers = list(here.values())
-        cells.append(
-            Cell(
-                treatment=treatment,
-                values=here,
-                mean=fmean(numbers) if numbers else None,
-                median=median(numbers) if numbers else None,
-                deviation=stdev(numbers) if len(numbers) > 1 else None,
-                interval=mean_interval(numbers),
-                change=None if at_baseline else change(pairs),
-                absent=dict(reasons.get(tuple(treatment[name] for name in study.factors), {})),
-            )
-        )
-    return ResponseSummary(response, tuple(cells))
+        here = measured.get(tuple(treatment.values()))
+        values, numbers = {}, {}
+        if here is not None:
+            blocks = here["block"].to_list()
+            values = dict(zip(blocks, here["value"].to_list(), strict=True))
+            numbers = dict(zip(blocks, here["number"].to_list(), strict=True))
+        reasons: dict[str, int] = {}
+        lost = missing.get(tuple(treatment.values()))
+        for reason in lost["absent"] if lost is not None else ():
+            reasons[reason] = reasons.get(reason, 0) + 1
+        cells.append(cell_of(treatment, values, numbers, reasons))
+    return ResponseSummary(response, _changed(study, cells))
+
+
+def by_treatment(rows: pl.DataFrame, study: Study) -> dict[tuple[object, ...], pl.DataFrame]:
+    """Rows of a run's table by their treatment's levels, in the order of the study's factors."""
+    return rows.partition_by(list(study.factors), as_dict=True, maintain_order=True) if rows.height else {}
+
+
+def _changed(study: Study, cells: Sequence[Cell]) -> tuple[Cell, ...]:
+    """The cells with their changes against the baseline of the rows' factor, which are one family."""
+    rows, base = study.layout.rows, baseline(study)
+    by_place = {tuple(cell.treatment.items()): cell for cell in cells}
+    changes: list[Change | None] = []
+    for cell in cells:
+        other = by_place.get(tuple({**cell.treatment, rows: base}.items()))
+        at_baseline = cell.treatment[rows] == base
+        changes.append(None if at_baseline else change(pairs(other.values if other else {}, cell.values)))
+    family = iter(corrected([found for found in changes if found is not None]))
+    return tuple(
+        cell if found is None else replace(cell, change=next(family))
+        for cell, found in zip(cells, changes, strict=True)
+    )
+
+
+def pairs(base: Mapping[int, float], values: Mapping[int, float]) -> list[tuple[float, float]]:
+    """The values of the blocks that have both, in the order of blocks."""
+    return [(base[block], values[block]) for block in sorted(base.keys() & values.keys())]

@@ -20,6 +20,9 @@ from nettrial.study.overrides import READING, apply
 from nettrial.study.paths import NoSuchSetting, setting, substitute
 from nettrial.study.settings import Settings
 
+LARGEST_PRECISION = 100.0
+"""Percent: an interval wider than its mean on either side is no precision."""
+
 
 class Factor(Strict):
     """A setting that takes several values."""
@@ -48,6 +51,18 @@ class Factor(Strict):
         return {self.sets: as_value(level)} if isinstance(self.sets, str) else deepcopy(self.sets[level])
 
 
+def _as_percent(value: Any) -> float:
+    """A percentage above 0 as a number: "2%", "0.5 %" or 2."""
+    text = value.strip().removesuffix("%").strip() if isinstance(value, str) else value
+    try:
+        number = float("nan") if isinstance(text, bool) else float(text)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not 0 < number <= LARGEST_PRECISION:
+        raise wrong(legal='a percentage above 0 and up to 100, such as "2%"')
+    return number
+
+
 class Response(Strict):
     """A metric of one flow, host or link end that the study looks at."""
 
@@ -62,6 +77,9 @@ class Response(Strict):
     sweep; a link end as NODE.INTERFACE, or the node alone if it has one interface."""
     unit: str
     """The metric's unit, repeated so that the study file can be read alone."""
+    precision: Annotated[float, BeforeValidator(_as_percent)] | None = None
+    """How tight the study wants each treatment's mean: half of its 95% interval, in percent of the mean, such
+    as "2%". Reports name the treatments that did not get there."""
 
 
 class Layout(Strict):

@@ -1,0 +1,120 @@
+"""What each level of each factor changes against the factor's baseline: over everything, and at each
+combination of the other factors' levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal, TypeAlias
+
+from nettrial.analysis.intervals import Change, averaged_change, change, corrected
+from nettrial.analysis.summary import Levels, ResponseSummary, pairs
+from nettrial.study import Response, Study
+
+Exceptional: TypeAlias = Literal["", "opposite", "larger", "smaller", "apart", "not shown", "absent"]
+"""How a place stands to the overall change: like it (empty); shown to go the other way; shown to be further
+from 0, or closer to it; shown, where overall nothing is; not shown by itself, where overall a change is; or
+without an interval. All by simultaneous intervals."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """The change at one combination of the other factors' levels."""
+
+    others: Levels
+    change: Change
+    """Its family is every place of every level of the factor."""
+    exceptional: Exceptional
+
+    @property
+    def is_exception(self) -> bool:
+        """Whether the data show that the change here is another than overall. A place whose interval is
+        merely too wide is none."""
+        return self.exceptional in ("opposite", "larger", "smaller", "apart")
+
+
+@dataclass(frozen=True)
+class LevelEffect:
+    """One level against the baseline."""
+
+    level: str
+    overall: Change
+    """Averaged over the other factors' levels within each block: over blocks that have all of them. Its
+    family is the factor's levels."""
+    places: tuple[Place, ...]
+    """By the other factors' levels, in their order; one without levels if there is no other factor."""
+
+    @property
+    def exceptions(self) -> tuple[Place, ...]:
+        """The places where the change is shown to be another than overall."""
+        return tuple(place for place in self.places if place.is_exception)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a factor does to a response."""
+
+    response: Response
+    factor: str
+    baseline: str
+    others: tuple[str, ...]
+    """The other factors that have several levels."""
+    effects: tuple[LevelEffect, ...]
+    """One for each level but the baseline, in the factor's order."""
+
+
+def findings(study: Study, summary: ResponseSummary) -> tuple[Finding, ...]:
+    """What each factor that has several levels does to a response; the rows' factor first."""
+    names = [study.layout.rows, *study.layout.columns]
+    return tuple(_finding(study, summary, name) for name in names if len(study.factors[name].levels) > 1)
+
+
+def _finding(study: Study, summary: ResponseSummary, name: str) -> Finding:
+    factor = study.factors[name]
+    base = factor.baseline or factor.levels[0]
+    levels = [level for level in factor.levels if level != base]
+    others = [other for other in study.factors if other != name]
+    combinations = [
+        dict(zip(others, chosen, strict=True))
+        for chosen in product(*(study.factors[other].levels for other in others))
+    ]
+    values = {tuple(sorted(cell.treatment.items())): cell.values for cell in summary.cells}
+
+    def paired(level: str, place: Levels) -> dict[int, tuple[float, float]]:
+        there = values.get(tuple(sorted({**place, name: base}.items())), {})
+        here = values.get(tuple(sorted({**place, name: level}.items())), {})
+        blocks = sorted(there.keys() & here.keys())
+        return dict(zip(blocks, pairs(there, here), strict=True))
+
+    found = [[paired(level, place) for place in combinations] for level in levels]
+    overall = corrected([averaged_change(by_place) for by_place in found])
+    family = iter(corrected([change(list(pair.values())) for by_place in found for pair in by_place]))
+    effects = tuple(
+        LevelEffect(level, whole, tuple(_place(place, next(family), whole) for place in combinations))
+        for level, whole in zip(levels, overall, strict=True)
+    )
+    several = tuple(other for other in others if len(study.factors[other].levels) > 1)
+    return Finding(summary.response, name, base, several, effects)
+
+
+def _place(others: Levels, found: Change, overall: Change) -> Place:
+    return Place(others, found, _exceptional(found, overall))
+
+
+def _exceptional(found: Change, overall: Change) -> Exceptional:
+    """How a change stands to the overall one, both with simultaneous intervals."""
+    here = found.simultaneous or found.simultaneous_difference
+    whole = overall.simultaneous if found.simultaneous else overall.simultaneous_difference
+    if here is None:
+        return "absent"
+    if whole is None:
+        return ""
+    if not overall.shown:
+        return "apart" if found.shown else ""
+    if found.shown == -overall.shown:
+        return "opposite"
+    slack = 1e-9 * max(abs(whole.low), abs(whole.high))  # equal values differ by rounding
+    above, below = here.low > whole.high + slack, here.high < whole.low - slack
+    if above or below:
+        return "larger" if above == (overall.shown > 0) else "smaller"
+    return "" if found.shown else "not shown"

@@ -1,0 +1,48 @@
+"""Values far from the others of their treatment. They are named and kept: none is left out of a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+FEWEST = 10
+"""With fewer values the rule would name too many that are none."""
+LIMIT = 3.5
+"""Of the modified z-score."""
+RULE = "more than 3.5 by the modified z-score (Iglewicz and Hoaglin 1993)"
+"""The rule in words."""
+_NORMAL = 0.6744897501960817
+"""The median absolute deviation of a standard normal distribution."""
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A value far from the others of its treatment."""
+
+    trial: int
+    """The trial's number in the run's order."""
+    block: int
+    value: float
+    """In the response's unit."""
+    score: float
+    """Its modified z-score: 0.6745 times its distance from the median, over the median of these distances."""
+
+
+def outliers(values: Mapping[int, float], trials: Mapping[int, int]) -> tuple[Outlier, ...]:
+    """The outliers among one treatment's `values` by block, whose trials' numbers are `trials`; none of
+    fewer than `FEWEST` values, or where half of them are equal, so that no distance is usual."""
+    if len(values) < FEWEST:
+        return ()
+    data = np.fromiter(values.values(), float, len(values))
+    distances = data - np.median(data)
+    usual = float(np.median(abs(distances)))
+    if usual == 0:
+        return ()
+    scores = _NORMAL * distances / usual
+    return tuple(
+        Outlier(trials.get(block, block), block, value, float(score))
+        for (block, value), score in zip(values.items(), scores, strict=True)
+        if abs(score) > LIMIT
+    )
