@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
 
 from nettrial import metrics
 from nettrial.analysis import (
@@ -90,18 +89,6 @@ class Report:
     """Mean share of a trial's time in which traffic went, from 0 to 1."""
     trial_seconds: float | None
     """Mean length of a trial."""
-
-    def trial_number(self, treatment: Levels, block: int) -> int | None:
-        """The number of the trial of a treatment in a block, if it is planned."""
-        return self._numbers.get((block, *(treatment[name] for name in self.run.study.factors)))
-
-    @cached_property
-    def _numbers(self) -> dict[tuple[int | str, ...], int]:
-        names = list(self.run.study.factors)
-        return {
-            (planned.block, *(planned.treatment[name] for name in names)): planned.number
-            for planned in self.run.plan
-        }
 
     @property
     def general_warnings(self) -> list[int]:
