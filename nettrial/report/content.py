@@ -16,7 +16,6 @@ from nettrial.analysis import (
     summarise,
     warnings,
 )
-from nettrial.analysis.summary import Levels
 from nettrial.report import numbers, sentences, stopping, sweeps, tables, wires
 from nettrial.store import Run, Trial
 
