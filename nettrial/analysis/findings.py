@@ -9,7 +9,8 @@ from itertools import product
 from statistics import median
 from typing import Literal, TypeAlias
 
-from nettrial.analysis.intervals import Change, Interval, averaged_change, change, corrected
+from nettrial.analysis.intervals import Change, Interval, averaged_change, change
+from nettrial.analysis.sequential import family
 from nettrial.analysis.summary import Levels, ResponseSummary, pairs
 from nettrial.study import Response, Study
 
@@ -90,10 +91,12 @@ def _finding(study: Study, summary: ResponseSummary, name: str) -> Finding:
         return dict(zip(blocks, pairs(there, here), strict=True))
 
     found = [[paired(level, place) for place in combinations] for level in levels]
-    overall = corrected([averaged_change(by_place) for by_place in found])
-    family = iter(corrected([change(list(pair.values())) for by_place in found for pair in by_place]))
+    sequential = study.until is not None
+    overall = family([averaged_change(by_place) for by_place in found], sequential)
+    single = [change(list(pair.values())) for by_place in found for pair in by_place]
+    of_family = iter(family(single, sequential))
     effects = tuple(
-        LevelEffect(level, whole, _places(combinations, [next(family) for _ in combinations], whole))
+        LevelEffect(level, whole, _places(combinations, [next(of_family) for _ in combinations], whole))
         for level, whole in zip(levels, overall, strict=True)
     )
     several = tuple(other for other in others if len(study.factors[other].levels) > 1)
