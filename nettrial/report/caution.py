@@ -32,7 +32,8 @@ def cautions(
     return [
         Caution(number, group, where(study, group.treatments))
         for number, group in enumerate(groups, start=1)
-        if not (kind == "host" and group.object in hosts and group.object != response.of)
+        if group.response in (None, response.name)
+        and not (kind == "host" and group.object in hosts and group.object != response.of)
     ]
 
 

@@ -41,7 +41,9 @@ def values(report: Report, section: Section) -> Chart | None:
         kept = thinned(cell, MOST_MARKS // len(shown))
         left_out += cell.n - len(kept)
         for block, value in kept:
-            said = f"{_numbers(report, cell, block)}: {numbers.fixed(value, decimals)} {section.unit}"
+            said = (
+                f"trial {cell.trials[block]}, block {block}: {numbers.fixed(value, decimals)} {section.unit}"
+            )
             trials.append({**place, "value": value, "said": said})
         said = f"{_said(place)}: {numbers.fixed(cell.mean, decimals)} {section.unit}"
         said += _bounds(cell.interval, decimals) + f", {numbers.counted(cell.n, 'trial')}"
@@ -69,6 +71,7 @@ def changes(report: Report, section: Section) -> Chart | None:
             said = f"{_said(place)}: {numbers.signed(change.percent, decimals)}%"
             said += f" {numbers.bounds(change.interval, decimals)}" if change.interval else ", no interval"
             said += f", {numbers.counted(change.pairs, 'pair')}"
+            said += f", effect size {change.effect:.2g}" if change.effect is not None else ""
             ends = _ends(change.interval, change.percent)
             rows.append({**place, "value": change.percent, **ends, "said": said})
     if not rows:
@@ -76,7 +79,14 @@ def changes(report: Report, section: Section) -> Chart | None:
     factor = study.factors[study.layout.rows]
     places, width = _places(report, [level for level in factor.levels if level != base])
     title = f"Change from {factor.title} {base}, %"
+    wider = [
+        {**place, "low": change.simultaneous.low, "high": change.simultaneous.high}
+        for place, change in found
+        if change.simultaneous
+    ]
     layers = [_line_at(0), *_estimates(rows, {"padding": 6}, places)]
+    if wider:
+        layers.insert(1, _intervals(wider, {"padding": 6}, places, strokeWidth=1, opacity=0.55))
     printed = [
         {
             "level": each.row,
@@ -86,7 +96,8 @@ def changes(report: Report, section: Section) -> Chart | None:
         }
         for each in section.comparisons
     ]
-    said = f"Change of {section.title} from {factor.title} {base} in percent, with 95% intervals."
+    said = f"Change of {section.title} from {factor.title} {base} in percent, with 95% intervals; "
+    said += "the thin ends are those that hold for all of them together."
     if printed:
         said += " A bar marks what was published for the counterpart."
         where = {"x": places["x"], "xOffset": places["xOffset"], "y": y("value", {"padding": 6})}
@@ -119,11 +130,6 @@ def _cells(report: Report, response: ResponseSummary) -> list[tuple[Row, Cell]]:
     ]
 
 
-def _numbers(report: Report, cell: Cell, block: int) -> str:
-    number = report.trial_number(cell.treatment, block)
-    return f"trial {number}, block {block}" if number else f"block {block}"
-
-
 def _said(place: Row) -> str:
     return f"{place['level']}, {place['group']}"
 
@@ -154,10 +160,13 @@ def _places(report: Report, levels: list[str]) -> tuple[Spec, int]:
 
 def _estimates(rows: list[Row], scale: Spec | None, places: Spec) -> list[Spec]:
     """Points with their intervals."""
-    unshaped = {name: channel for name, channel in places.items() if name != "shape"}
-    ends = {**unshaped, "y": y("low", scale), "y2": {"field": "high"}}
     points = {**places, "y": y("value", scale)}
     return [
-        layer("rule", silent(rows), ends, strokeWidth=1.5),
+        _intervals(silent(rows), scale, places, strokeWidth=1.8),
         layer("point", rows, points, size=60, filled=True, opacity=1),
     ]
+
+
+def _intervals(rows: list[Row], scale: Spec | None, places: Spec, **mark: float) -> Spec:
+    unshaped = {name: channel for name, channel in places.items() if name != "shape"}
+    return layer("rule", rows, {**unshaped, "y": y("low", scale), "y2": {"field": "high"}}, **mark)

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
 
 from nettrial import metrics
 from nettrial.analysis import (
@@ -17,8 +16,7 @@ from nettrial.analysis import (
     summarise,
     warnings,
 )
-from nettrial.analysis.summary import Levels
-from nettrial.report import numbers, sentences, sweeps, tables, wires
+from nettrial.report import numbers, sentences, stopping, sweeps, tables, wires
 from nettrial.store import Run, Trial
 
 
@@ -80,6 +78,8 @@ class Report:
     placements: list[Placement]
     sweeps: sweeps.Sweeps | None
     """What was found by size, if the study sweeps."""
+    stopping: list[str]
+    """What ended a run that goes on until it is precise, and what kind its intervals are, a sentence each."""
     pacing: list[str]
     """How well senders kept to the departures asked for, a sentence for each flow."""
     packet_sizes: list[wires.Sizes]
@@ -88,18 +88,6 @@ class Report:
     """Mean share of a trial's time in which traffic went, from 0 to 1."""
     trial_seconds: float | None
     """Mean length of a trial."""
-
-    def trial_number(self, treatment: Levels, block: int) -> int | None:
-        """The number of the trial of a treatment in a block, if it is planned."""
-        return self._numbers.get((block, *(treatment[name] for name in self.run.study.factors)))
-
-    @cached_property
-    def _numbers(self) -> dict[tuple[int | str, ...], int]:
-        names = list(self.run.study.factors)
-        return {
-            (planned.block, *(planned.treatment[name] for name in names)): planned.number
-            for planned in self.run.plan
-        }
 
     @property
     def general_warnings(self) -> list[int]:
@@ -143,6 +131,7 @@ def gather(run: Run) -> Report:
         failures=failures(run),
         placements=_placements(trials),
         sweeps=sweeps.gather(run),
+        stopping=stopping.sentences(run),
         pacing=wires.pacing(trials),
         packet_sizes=wires.packet_sizes(run.study, trials),
         traffic_share=sum(traffic / total for traffic, total in spans) / len(spans) if spans else None,

@@ -13,8 +13,10 @@ from nettrial.report import (
     caution,
     charts,
     conclusions,
+    explained,
     pages,
     percentiles,
+    sentences,
     series,
     sweep_charts,
     sweeps,
@@ -43,6 +45,9 @@ class Charts:
     """Of each response its trials: how they are spread, and in run order."""
     sweeps: list[tuple[str, list[Chart]]]
     """Those of each combination of the columns' levels, with its name."""
+    interactions: dict[str, list[Chart]]
+    """Of each response those that its data show."""
+    variation: Chart | None
     percentiles: list[Chart]
     series: list[series.Series]
     series_note: str
@@ -51,7 +56,10 @@ class Charts:
         """All of them, in the page's order."""
         for name, found in self.responses.items():
             yield from found
+            yield from self.interactions[name]
             yield from self.views[name]
+        if self.variation:
+            yield self.variation
         for _, found in self.sweeps:
             yield from found
         yield from self.percentiles
@@ -78,6 +86,8 @@ def chosen(report: Report) -> Charts:
         responses=_of_sections(report, charts.values, charts.changes),
         views=_of_sections(report, views.distribution, views.order),
         sweeps=sweep_charts.draw(study, report.sweeps) if report.sweeps else [],
+        interactions={each.name: explained.interactions(report, each) for each in report.sections},
+        variation=explained.shares(report),
         percentiles=percentiles.draw(report),
         series=over_time,
         series_note=note,
@@ -112,6 +122,9 @@ def page(report: Report, live: str = "") -> str:
         baseline=baseline(study),
         rows_title=study.factors[study.layout.rows].title,
         columns_title=tables.column_title(study),
+        agreement=sentences.agreement(report.answers.agreement),
+        agreement_table=tables.agreement(study, report.answers.agreement),
+        AGREEMENT=tables.AGREEMENT,
         counterparts=tables.counterparts(study, report.published),
         glance=_glance(report),
         legend=[tables.label(group) for group in tables.combinations(study)],

@@ -64,9 +64,7 @@ def _examples(report: Report) -> list[Trial]:
             continue
         middle = chosen.median
         block = min(chosen.values, key=lambda at: abs(chosen.values[at] - middle))
-        number = report.trial_number(chosen.treatment, block)
-        if number in trials:
-            found.append(trials[number])
+        found.append(trials[chosen.trials[block]])
     return found
 
 

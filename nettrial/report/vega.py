@@ -49,6 +49,8 @@ class Chart:
     """What its title leaves out, because it stands below a heading that says it."""
     legend: tuple[str, ...] = ()
     """The groups by their looks, where they are not those of the layout's columns."""
+    colours: tuple[str, ...] = ()
+    """Theirs, where they are not by their numbers."""
     note: str = ""
     """What was left out or put together to draw it; empty where nothing was."""
 

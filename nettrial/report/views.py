@@ -78,9 +78,7 @@ def order(report: Report, section: Section) -> Chart | None:
         if cell.n < 2 or not cell.mean:
             continue
         for block, value in cell.values.items():
-            number = report.trial_number(cell.treatment, block)
-            if number is not None:
-                points.append((number, 100 * (value / cell.mean - 1), _place(report, cell)))
+            points.append((cell.trials[block], 100 * (value / cell.mean - 1), _place(report, cell)))
     if len(points) < 2:
         return None
     points.sort(key=lambda point: point[0])

@@ -167,6 +167,12 @@ class Run:
         rows = self._connection.execute("SELECT number, block, treatment FROM planned ORDER BY number")
         return [PlannedTrial(number, block, json.loads(treatment)) for number, block, treatment in rows]
 
+    def extend(self, recorder: Recorder, trials: Sequence[PlannedTrial]) -> None:
+        """Adds trials to the end of the plan, all or none of them; `recorder` is the session that runs
+        them."""
+        recorder.planned(trials)
+        self.__dict__.pop("plan", None)  # it is read again
+
     @property
     def sessions(self) -> list[Session]:
         """Every start of the runner, the first one first."""

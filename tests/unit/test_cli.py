@@ -20,7 +20,21 @@ SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
 
 @pytest.mark.parametrize(
     "command",
-    ["", "run", "show", "report", "export", "watch", "list", "draw", "doctor", "path", "serve", "measure"],
+    [
+        "",
+        "run",
+        "show",
+        "report",
+        "export",
+        "watch",
+        "compare",
+        "list",
+        "draw",
+        "doctor",
+        "path",
+        "serve",
+        "measure",
+    ],
 )
 def test_help(nettrial, golden, command):
     done = nettrial(*command.split(), "--help")
@@ -164,6 +178,7 @@ BAD_INPUT = {
     "watch-missing": "watch missing",
     "watch-newer": "watch newer",
     "watch-port": "watch exists --port 70000",
+    "compare-missing": "compare missing missing",
     "measure-kind": "measure 127.0.0.1 tpc",
     "measure-host": "measure no-such-host.invalid",
     "measure-ip": "measure 127.0.0.1 --ip 5",
