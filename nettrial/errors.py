@@ -111,7 +111,7 @@ class CannotRun(NettrialError):
 
 
 class TrialsFailed(NettrialError):
-    """The run ended, but some of its trials gave no record (or, if strict, a warning)."""
+    """Some trials gave no record (or, if strict, a warning), or not enough to judge a condition by."""
 
     exit_code = 4
 

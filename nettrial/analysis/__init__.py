@@ -26,6 +26,7 @@ from nettrial.analysis.precision import Precision, Shortfall, precision, precisi
 from nettrial.analysis.published import Agreement, PublishedRow, agreement, published
 from nettrial.analysis.repeats import Repeated, Seen, absences, repeated, seen
 from nettrial.analysis.steps import Step, Steps, boundaries, steps
+from nettrial.analysis.stopping import Stopping, Width, stopping
 from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline, cell_of, summarise
 from nettrial.analysis.variation import Interaction, Point, Term, Variation, variation
 
@@ -55,10 +56,12 @@ __all__ = [
     "Shortfall",
     "Step",
     "Steps",
+    "Stopping",
     "Summary",
     "Term",
     "Variation",
     "WarningGroup",
+    "Width",
     "absences",
     "agreement",
     "answers",
@@ -86,6 +89,7 @@ __all__ = [
     "repeated",
     "seen",
     "steps",
+    "stopping",
     "summarise",
     "unpaired_change",
     "variation",

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal, TypeAlias
 
-from nettrial.analysis.intervals import Change, averaged_change, change, corrected
+from nettrial.analysis.intervals import Change, averaged_change, change
+from nettrial.analysis.sequential import family
 from nettrial.analysis.summary import Levels, ResponseSummary, pairs
 from nettrial.study import Response, Study
 
@@ -87,10 +88,12 @@ def _finding(study: Study, summary: ResponseSummary, name: str) -> Finding:
         return dict(zip(blocks, pairs(there, here), strict=True))
 
     found = [[paired(level, place) for place in combinations] for level in levels]
-    overall = corrected([averaged_change(by_place) for by_place in found])
-    family = iter(corrected([change(list(pair.values())) for by_place in found for pair in by_place]))
+    sequential = study.until is not None
+    overall = family([averaged_change(by_place) for by_place in found], sequential)
+    single = [change(list(pair.values())) for by_place in found for pair in by_place]
+    of_family = iter(family(single, sequential))
     effects = tuple(
-        LevelEffect(level, whole, tuple(_place(place, next(family), whole) for place in combinations))
+        LevelEffect(level, whole, tuple(_place(place, next(of_family), whole) for place in combinations))
         for level, whole in zip(levels, overall, strict=True)
     )
     several = tuple(other for other in others if len(study.factors[other].levels) > 1)

@@ -213,7 +213,7 @@ def unpaired_change(base: Sequence[float], values: Sequence[float]) -> Change:
     difference = fmean(values) - fmean(base)
     ratio = min(*base, *values) > 0
     sides = [[math.log(value) for value in side] for side in (base, values)] if ratio else [base, values]
-    middle = fmean(sides[1]) - fmean(sides[0])
+    middle = _mean(sides[1]) - _mean(sides[0])
     absent = None if ratio else NO_RATIO
     percent = 100 * math.expm1(middle) if ratio else None
     found = Change(percent, None, pairs, absent, difference, paired=False)
@@ -288,6 +288,11 @@ def _corrected(found: Change, p_value: float, family: int) -> Change:
 def _percent(logs: Interval, method: str) -> Interval:
     """An interval of a logarithm of a ratio as one of a change in percent."""
     return Interval(100 * math.expm1(logs.low), 100 * math.expm1(logs.high), method)
+
+
+def _mean(values: Sequence[float]) -> float:
+    """The mean; of equal values exactly theirs, so that sides that are alike differ by nothing."""
+    return values[0] if min(values) == max(values) else fmean(values)
 
 
 def _error(values: Sequence[float]) -> float:

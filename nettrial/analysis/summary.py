@@ -13,11 +13,11 @@ from nettrial.analysis.intervals import (
     Change,
     Interval,
     change,
-    corrected,
     mean_interval,
     median_interval,
 )
 from nettrial.analysis.outliers import Outlier, outliers
+from nettrial.analysis.sequential import family, widened
 from nettrial.store import Run
 from nettrial.study import Response, Study
 
@@ -150,7 +150,8 @@ def _response(
         lost = missing.get(tuple(treatment.values()))
         for reason in lost["absent"] if lost is not None else ():
             reasons[reason] = reasons.get(reason, 0) + 1
-        cells.append(cell_of(treatment, values, numbers, reasons))
+        cell = cell_of(treatment, values, numbers, reasons)
+        cells.append(replace(cell, interval=widened(cell.interval, cell.n)) if study.until else cell)
     return ResponseSummary(response, _changed(study, cells))
 
 
@@ -168,9 +169,10 @@ def _changed(study: Study, cells: Sequence[Cell]) -> tuple[Cell, ...]:
         other = by_place.get(tuple({**cell.treatment, rows: base}.items()))
         at_baseline = cell.treatment[rows] == base
         changes.append(None if at_baseline else change(pairs(other.values if other else {}, cell.values)))
-    family = iter(corrected([found for found in changes if found is not None]))
+    found_changes = [found for found in changes if found is not None]
+    of_family = iter(family(found_changes, sequential=study.until is not None))
     return tuple(
-        cell if found is None else replace(cell, change=next(family))
+        cell if found is None else replace(cell, change=next(of_family))
         for cell, found in zip(cells, changes, strict=True)
     )
 

@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 import nettrial
-from nettrial.cli import doctor, draw, listing, path, run, serve, show
+from nettrial.cli import doctor, draw, export, listing, path, run, serve, show
 from nettrial.cli.design import DesignOptions
 
 app = typer.Typer(
@@ -42,6 +42,25 @@ Seed = Annotated[
     typer.Option(min=0, max=2**63 - 1, help="What the order of trials follows from.", show_default="random"),
 ]
 
+Until = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(
+        "--until",
+        metavar="PERCENT",
+        help="Add blocks until half of the interval of every response's mean is this much of it or less, "
+        'such as "2%"; of one response alone: "rtt=5%"; "declared": as the study\'s responses say by their '
+        "`precision`. May be given more than once.",
+    ),
+]
+MinBlocks = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(min=4, help="With --until: the fewest blocks.", show_default="the replicates, at least 5"),
+]
+MaxBlocks = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(min=4, help="With --until: the most blocks.", show_default="50"),
+]
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -68,6 +87,9 @@ def _run(
     set: Set = None,
     replicates: Replicates = None,
     seed: Seed = None,
+    until: Until = None,
+    min_blocks: MinBlocks = None,
+    max_blocks: MaxBlocks = None,
     out: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
@@ -83,7 +105,9 @@ def _run(
 
     Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
     """
-    options = DesignOptions(full, tuple(set or ()), replicates, seed)
+    options = DesignOptions(
+        full, tuple(set or ()), replicates, seed, tuple(until or ()), min_blocks, max_blocks
+    )
     begin = run.resume if resume else run.start
     raise typer.Exit(begin(study, options, out, strict))
 
@@ -136,6 +160,58 @@ def _watch(
     from nettrial.cli import watch  # when it is needed: drawing charts takes libraries that are slow to load
 
     watch.watch(directory, port)
+
+
+@app.command("export")
+def _export(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    to: Annotated[str, typer.Option("--to", metavar="FORM", help="parquet or csv.")] = "parquet",
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="DIR",
+            help="The directory of the files, which must not exist.",
+            show_default="RUN/export-FORM",
+        ),
+    ] = None,
+) -> None:
+    """Write a run's trials, flows, hosts, link ends, time series and warnings as files of tables.
+
+    Columns have their units in their names; a row of each table says which trial, block and levels it is of.
+    """
+    export.export_run(directory, to, out)
+
+
+@app.command("compare")
+def _compare(
+    first: Annotated[Path, typer.Argument(metavar="RUN_A", help="The directory of the run before.")],
+    second: Annotated[Path, typer.Argument(metavar="RUN_B", help="The directory of the run after.")],
+    fail_if: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--fail-if",
+            metavar="CONDITION",
+            help='RESPONSE < PERCENT or RESPONSE > PERCENT, such as "throughput < -3%": exit status 1 where '
+            "a change is beyond it and its interval excludes no change. May be given more than once.",
+        ),
+    ] = None,
+    response: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            metavar="NAME",
+            help="Compare by this response alone: fewer comparisons have narrower intervals. May be given "
+            "more than once.",
+            show_default="all",
+        ),
+    ] = None,
+) -> None:
+    """Compare two runs (machines, kernels, versions): what changed, by how much, how sure.
+
+    Exit status: 0 compared, 1 a condition of --fail-if holds, 2 bad input, 4 a condition can't be judged.
+    """
+    from nettrial.cli import compare  # when it is needed: its statistics are slow to load
+
+    raise typer.Exit(compare.show(first, second, fail_if or (), response or ()))
 
 
 @app.command("list")

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nettrial.design import Treatment, scenario_of, traffic_seconds, treatments
 from nettrial.errors import BadInput
+from nettrial.registry import near
 from nettrial.scenario import Scenario
-from nettrial.study import Study, load
+from nettrial.study import Study, Until, load
 
 READING = "reading the options"
+PRECISION = re.compile(r"(?:(\S+?)\s*=\s*)?(\d+(?:\.\d+)?)\s*%")
+DECLARED = "declared"
+PRECISION_LEGAL = f'PERCENT or RESPONSE=PERCENT, such as "2%" or "rtt=5%"; or {DECLARED}'
+FEWEST_BLOCKS = 5
+"""Before a stopping rule looks at intervals, unless `--min-blocks` says otherwise."""
 SET_UP_SECONDS = 0.3
 """What a trial takes beside its traffic: the network, the checks, taking it down."""
 
@@ -23,12 +31,16 @@ class DesignOptions:
     sets: tuple[str, ...] = ()
     replicates: int | None = None
     seed: int | None = None
+    until: tuple[str, ...] = ()
+    minimum: int | None = None
+    maximum: int | None = None
 
     def given(self) -> list[str]:
         """Those that were given, as they were."""
         given = ["--full"] if self.full else []
         given += [f"--set {text}" for text in self.sets]
         given += [f"--replicates {self.replicates}"] if self.replicates is not None else []
+        given += [shlex.join(self._stopping())] if self._stopping() else []
         return given + ([f"--seed {self.seed}"] if self.seed is not None else [])
 
     def overrides(self) -> dict[str, str]:
@@ -44,13 +56,41 @@ class DesignOptions:
             overrides[name] = values
         return overrides
 
+    def _stopping(self) -> list[str]:
+        """The options of the stopping rule, as words."""
+        words = [word for text in self.until for word in ("--until", text)]
+        words += ["--min-blocks", str(self.minimum)] if self.minimum is not None else []
+        return words + (["--max-blocks", str(self.maximum)] if self.maximum is not None else [])
+
+    def stopping(self, study: Study, replicates: int) -> Until | None:
+        """The stopping rule, that of the study with what the options say in it; raises BadInput.
+        `replicates` is how many blocks the run would have without a rule."""
+        names = [response.name for response in study.responses]
+        percent = dict(study.until.percent) if study.until else {}
+        for text in self.until:
+            percent |= _declared(study) if text == DECLARED else _precision(text, names)
+        if not percent:
+            given = "--min-blocks" if self.minimum is not None else "--max-blocks"
+            if self.minimum is not None or self.maximum is not None:
+                raise BadInput(READING, given, "no --until", "--until PERCENT beside it")
+            return None
+        if self.replicates is not None:
+            hint = "with a stopping rule, --min-blocks and --max-blocks say how many there may be"
+            raise BadInput(READING, "--replicates", str(self.replicates), "none with --until", hint)
+        before = study.until or Until(percent=percent, minimum=max(replicates, FEWEST_BLOCKS))
+        minimum = self.minimum or before.minimum
+        maximum = self.maximum or max(before.maximum, minimum)
+        if maximum < minimum:
+            raise BadInput(READING, "--max-blocks", str(maximum), f"{minimum} or more, the fewest")
+        return Until(percent=percent, minimum=minimum, maximum=maximum)
+
     def command(self, study: str, seed: int) -> str:
         """The command that makes the same run, with the seed that was drawn."""
         words = ["nettrial", "run", study, *(["--full"] if self.full else [])]
         for text in self.sets:
             words += ["--set", text]
         words += ["--replicates", str(self.replicates)] if self.replicates is not None else []
-        return shlex.join([*words, "--seed", str(seed)])
+        return shlex.join([*words, *self._stopping(), "--seed", str(seed)])
 
 
 @dataclass(frozen=True)
@@ -59,6 +99,7 @@ class Design:
 
     study: Study
     replicates: int
+    """With a stopping rule the fewest."""
     scenarios: list[tuple[Treatment, Scenario]]
     """Of every treatment."""
     changed: dict[str, str]
@@ -74,6 +115,9 @@ class Design:
         changed = read.full if options.full else {}
         study = (read.in_full() if changed else read).with_overrides(options.overrides())
         replicates = options.replicates or (study.full_replicates if options.full else study.replicates)
+        until = options.stopping(study, replicates)
+        if until is not None:
+            study, replicates = study.until_narrow(until), until.minimum
         scenarios = [(treatment, scenario_of(study, treatment.levels)) for treatment in treatments(study)]
         return cls(study, replicates, scenarios, changed)
 
@@ -85,8 +129,33 @@ class Design:
     @property
     def seconds(self) -> float:
         """How long they are expected to take, warm-up included."""
+        return self.seconds_of(self.replicates)
+
+    def seconds_of(self, blocks: int) -> float:
+        """The same of so many blocks."""
         each = [trial_seconds(scenario) for _, scenario in self.scenarios]
-        return sum(each) * self.replicates + max(each) * self.study.warmup
+        return sum(each) * blocks + max(each) * self.study.warmup
+
+
+def _declared(study: Study) -> dict[str, float]:
+    """The precision that responses of the study declare, percent; raises BadInput where none does."""
+    found = {response.name: response.precision for response in study.responses if response.precision}
+    if not found:
+        hint = f"no response of {study.study} declares a `precision`"
+        raise BadInput(READING, "--until", DECLARED, PRECISION_LEGAL, hint)
+    return found
+
+
+def _precision(text: str, names: Sequence[str]) -> dict[str, float]:
+    """What `--until` says: percent by response, of all where it names none. Raises BadInput."""
+    match = PRECISION.fullmatch(text)
+    if match is None or float(match[2]) <= 0:
+        raise BadInput(READING, "--until", text, PRECISION_LEGAL)
+    if match[1] is None:
+        return dict.fromkeys(names, float(match[2]))
+    if match[1] not in names:
+        raise BadInput(READING, "--until", text, ", ".join(names), near(match[1], names))
+    return {match[1]: float(match[2])}
 
 
 def trial_seconds(scenario: Scenario) -> float:

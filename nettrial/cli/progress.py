@@ -58,6 +58,13 @@ class Display:
         self._warnings += warnings
         self._tell()
 
+    def extend(self, trials: int, seconds: float) -> None:
+        """So many trials more, which are expected to take `seconds`."""
+        self._total += trials
+        self._left += seconds
+        if self._bar:
+            self._bar.update(self._task, total=self._total)
+
     def failed(self, message: str) -> None:
         """A trial gave no record."""
         self._failed += 1

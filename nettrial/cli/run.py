@@ -11,7 +11,7 @@ from pathlib import Path
 from nettrial.backends import BACKENDS, Backend, BackendKind
 from nettrial.cli.console import output, say
 from nettrial.cli.design import READING, Design, DesignOptions, as_time
-from nettrial.cli.session import run_trials
+from nettrial.cli.session import run_trials, unfinished
 from nettrial.design import Treatment, plan, scenario_of, treatments
 from nettrial.design.plan import in_words
 from nettrial.errors import BadInput, CannotRun, Fault, TrialsFailed
@@ -43,6 +43,12 @@ def start(name: str | None, options: DesignOptions, out: Path | None, strict: bo
         command = options.command(name, seed)
         run = Run.create(directory, study.document.text, published_text, study, trials, seed, command)
         say(f"{study.title}: {len(trials)} trials, about {as_time(design.seconds)}, seed {seed}")
+        if study.until is not None:
+            most = design.seconds_of(study.until.maximum)
+            from nettrial.report import stopping  # when it is needed: its statistics are slow to load
+
+            more = f"{study.until.maximum} blocks at most, about {as_time(most)} in all"
+            say(f"then more blocks ({more}) until {stopping.rule(study.until)}")
         say(f"results: {directory}")
         return _go_on(run, backend, environment, strict)
 
@@ -61,7 +67,7 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, strict: b
         legal = f"none, or those the run was started with: {run.command}"
         hint = "a run goes on as it was planned; start a new one for another plan"
         raise BadInput(READING, "--resume", " ".join(given), legal, hint)
-    if not run.pending():
+    if not unfinished(run):
         say(f"the run in {out} is finished")
         return _close(run, False, strict)
     with _backend(study).start() as backend:
@@ -157,6 +163,10 @@ def _close(run: Run, stopped: bool, strict: bool) -> int:
     _report(run)
     again = shlex.join(["nettrial", "run", "--resume", "--out", str(run.directory)])
     again += " --strict" if strict else ""
+    if run.study.until is not None:
+        from nettrial.report import stopping  # when it is needed, as the report is
+
+        say(stopping.end(run))
     if stopped:
         say(f"stopped; to go on: {again}")
         return INTERRUPTED

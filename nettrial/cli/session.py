@@ -9,12 +9,14 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from nettrial.backends import Backend, TrialFailed
+from nettrial.cli.console import say
 from nettrial.cli.design import trial_seconds
 from nettrial.cli.progress import Display
-from nettrial.design import PlannedTrial, scenario_of, traffic_seconds
+from nettrial.design import PlannedTrial, next_block, scenario_of, traffic_seconds
 from nettrial.design.plan import in_words
 from nettrial.scenario import Environment, Record, Scenario
 from nettrial.store import Run
+from nettrial.store.recorder import Recorder
 
 GRACE_TIMES, GRACE_SECONDS = 3, 60.0
 """How often the expected time of its traffic, and how much more, a trial may take before its engine is
@@ -61,8 +63,38 @@ class Stop:
             os.write(2, b"\nfinishing the trial that is running; Ctrl-C again abandons it\n")
 
 
+def unfinished(run: Run) -> bool:
+    """Whether trials of the plan have no record, or the run's stopping rule asks for another block."""
+    return bool(run.pending()) or _asks_for_more(run, lambda text: None)
+
+
+def _asks_for_more(run: Run, note: Callable[[str], None]) -> bool:
+    """Whether the run's stopping rule asks for another block, and by `note` why."""
+    if run.study.until is None:
+        return False
+    from nettrial.analysis import stopping  # when it is needed: its statistics are slow to load
+    from nettrial.report.stopping import progress
+
+    found = stopping(run)
+    if found is None or not found.goes_on:
+        return False
+    note(progress(found))
+    return True
+
+
+def _next_block(run: Run, session: Recorder, note: Callable[[str], None]) -> list[PlannedTrial]:
+    """The trials of another block, which is in the plan from here on; none where the run is at its end. A
+    block is added whole and after the one before it: a run that is killed goes on under the same rule."""
+    if not _asks_for_more(run, note):
+        return []
+    trials = next_block(run.study, run.plan, run.seed)
+    run.extend(session, trials)
+    return trials
+
+
 def run_trials(run: Run, backend: Backend, environment: Environment) -> bool:
-    """Runs the trials of `run` that have no record; gives whether the user stopped it."""
+    """Runs the trials of `run` that have no record, and those that its stopping rule adds; gives whether the
+    user stopped it."""
     scenarios: dict[int, Scenario] = {}
 
     def scenario(trial: PlannedTrial) -> Scenario:
@@ -75,7 +107,7 @@ def run_trials(run: Run, backend: Backend, environment: Environment) -> bool:
         return backend.run(name, resolved, GRACE_TIMES * traffic_seconds(resolved) + GRACE_SECONDS)
 
     with run.session(environment) as session, Stop(backend.kill) as stop:
-        pending = run.pending()
+        pending = run.pending() or _next_block(run, session, say)
         expected = sum(trial_seconds(scenario(trial)) for trial in pending)
         with Display(len(run.plan) - len(pending), len(run.plan), expected) as display:
             for trial in pending[: run.study.warmup]:
@@ -87,20 +119,24 @@ def run_trials(run: Run, backend: Backend, environment: Environment) -> bool:
                     if not stop.at_once:
                         display.note(f"warm-up failed: {failed}")
             display.begin()
-            for trial in pending:
-                if stop.wanted:
-                    break
-                try:
-                    record = attempt(str(trial.number), trial)
-                except TrialFailed as failed:
-                    if stop.at_once:
+            while pending and not stop.wanted:
+                for trial in pending:
+                    if stop.wanted:
                         break
-                    session.failed(trial, str(failed))
-                    display.failed(f"trial {trial.number} ({in_words(trial.treatment)}): {failed}")
-                else:
-                    session.finished(trial, scenario(trial), record)
-                    display.finished(len(record.warnings))
-        stopped = stop.wanted and bool(run.pending())
+                    try:
+                        record = attempt(str(trial.number), trial)
+                    except TrialFailed as failed:
+                        if stop.at_once:
+                            break
+                        session.failed(trial, str(failed))
+                        display.failed(f"trial {trial.number} ({in_words(trial.treatment)}): {failed}")
+                    else:
+                        session.finished(trial, scenario(trial), record)
+                        display.finished(len(record.warnings))
+                # A trial that failed is not tried again in this session, and no block comes after it.
+                pending = [] if stop.wanted or run.pending() else _next_block(run, session, display.note)
+                display.extend(len(pending), sum(trial_seconds(scenario(trial)) for trial in pending))
+        stopped = stop.wanted and unfinished(run)
         if stopped:
             session.note = "stopped by a signal"
         return stopped

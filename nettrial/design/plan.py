@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -50,6 +50,12 @@ def plan(study: Study, replicates: int, seed: int) -> list[PlannedTrial]:
         for treatment in order:
             trials.append(PlannedTrial(len(trials) + 1, block, treatment.levels))
     return trials
+
+
+def next_block(study: Study, planned: Sequence[PlannedTrial], seed: int) -> list[PlannedTrial]:
+    """One block more than the plan of this study and seed has: what a longer plan would have held."""
+    blocks = max((trial.block for trial in planned), default=0)
+    return plan(study, blocks + 1, seed)[len(planned) :]
 
 
 def in_words(treatment: Mapping[str, str]) -> str:

@@ -102,7 +102,7 @@ def limits(report: Report) -> list[str]:
     blocks = len({trial.planned.block for trial in report.trials})
     if 0 < blocks < 10:
         found.append(
-            f"A sample of {numbers.counted(blocks, 'block')} is small. Student's t intervals allow for that "
+            f"A sample of {numbers.counted(blocks, 'block')} is small. The intervals allow for that "
             "only where the trials' values (for a change: the logarithms of ratios) are close to normal."
         )
     if report.summary.comparisons > 1:

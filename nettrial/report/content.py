@@ -16,7 +16,7 @@ from nettrial.analysis import (
     summarise,
     warnings,
 )
-from nettrial.report import numbers, sentences, sweeps, tables, wires
+from nettrial.report import numbers, sentences, stopping, sweeps, tables, wires
 from nettrial.store import Run, Trial
 
 
@@ -78,6 +78,8 @@ class Report:
     placements: list[Placement]
     sweeps: sweeps.Sweeps | None
     """What was found by size, if the study sweeps."""
+    stopping: list[str]
+    """What ended a run that goes on until it is precise, and what kind its intervals are, a sentence each."""
     pacing: list[str]
     """How well senders kept to the departures asked for, a sentence for each flow."""
     packet_sizes: list[wires.Sizes]
@@ -129,6 +131,7 @@ def gather(run: Run) -> Report:
         failures=failures(run),
         placements=_placements(trials),
         sweeps=sweeps.gather(run),
+        stopping=stopping.sentences(run),
         pacing=wires.pacing(trials),
         packet_sizes=wires.packet_sizes(run.study, trials),
         traffic_share=sum(traffic / total for traffic, total in spans) / len(spans) if spans else None,

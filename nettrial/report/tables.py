@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nettrial.analysis import Agreement, PublishedRow, ResponseSummary, WarningGroup, baseline
+from nettrial.analysis.sequential import NO_INTERVAL
 from nettrial.analysis.summary import Levels
 from nettrial.report import numbers
 from nettrial.study import Study
@@ -86,7 +87,7 @@ def measured(study: Study, response: ResponseSummary, warnings: Sequence[Warning
         shown = Entry(
             value=numbers.fixed(cell.mean, decimals),
             half_interval=half,
-            note="" if cell.interval else "one trial gives no interval",
+            note="" if cell.interval else "one trial gives no interval" if cell.n < 2 else NO_INTERVAL,
             n=cell.n,
             marks=_marks(treatment, warnings, response),
         )

@@ -59,6 +59,8 @@ def _heading(report: Report, console: Console) -> None:
         f"Tables: {columns}Mean ± half of its 95% interval; change from {factor} {baseline(study)} in % "
         "[its 95% interval], paired by block.",
     )
+    for sentence in report.stopping:
+        _say(console, sentence)
     if report.general_warnings:
         _say(console, f"In every treatment: {numbers.numbered(report.general_warnings, 'warning')}.")
     matches = tables.counterparts(study, report.published)

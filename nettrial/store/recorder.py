@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import zlib
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -27,6 +29,17 @@ class Recorder:
     def finished(self, trial: PlannedTrial, scenario: Scenario, record: Record) -> None:
         """Keeps a trial's record; raises sqlite3.IntegrityError if it has one."""
         self._insert("trial", trial.number, self.number, self._keep(scenario), self._keep(record))
+
+    def planned(self, trials: Sequence[PlannedTrial]) -> None:
+        """Adds trials to the plan, all or none of them."""
+        rows = [(trial.number, trial.block, json.dumps(trial.treatment)) for trial in trials]
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._connection.executemany("INSERT INTO planned VALUES (?, ?, ?)", rows)
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
 
     def failed(self, trial: PlannedTrial, message: str) -> None:
         """Keeps that a trial gave no record."""

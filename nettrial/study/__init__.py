@@ -2,7 +2,7 @@
 
 from nettrial.fields import Wrong
 from nettrial.study.catalogue import load, shipped
-from nettrial.study.model import Factor, Layout, Published, Response, Source, Study
+from nettrial.study.model import Factor, Layout, Published, Response, Source, Study, Until
 from nettrial.study.network import ImpairmentSettings, NetworkSettings, RoutingSettings
 from nettrial.study.settings import FlowSettings, HostSettings, MeasurementSettings, Settings
 from nettrial.study.variates import imix
@@ -21,6 +21,7 @@ __all__ = [
     "Settings",
     "Source",
     "Study",
+    "Until",
     "Wrong",
     "imix",
     "load",

@@ -119,6 +119,19 @@ class Published(Strict):
     """By factor: which of the publication's levels is the same thing as which of the study's."""
 
 
+class Until(Strict):
+    """When a run has blocks enough, if that is not decided beforehand: as soon as every interval is
+    narrow."""
+
+    percent: Annotated[dict[str, Annotated[float, Field(gt=0)]], Field(min_length=1)]
+    """By response: half of the interval of its mean under each treatment, in percent of that mean, at
+    most."""
+    minimum: Annotated[int, Field(ge=4)] = 5
+    """Blocks before the intervals are looked at."""
+    maximum: Annotated[int, Field(ge=4)] = 50
+    """Blocks after which the run ends, however wide its intervals are."""
+
+
 class Study(Settings):
     """A study: settings, the factors that change some of them, and the responses."""
 
@@ -137,6 +150,8 @@ class Study(Settings):
     """The same with `--full`."""
     full: dict[str, Annotated[str, BeforeValidator(as_text)]] = {}
     """What else `--full` changes: levels or settings, as `--set` takes them."""
+    until: Until | None = None
+    """Goes on until intervals are narrow, whatever `replicates` says; `nettrial run --until` sets it."""
     warmup: Annotated[int, Field(ge=0)]
     """Trials at the start of each session that are not counted."""
     factors: Annotated[dict[str, Factor], Field(min_length=1)]
@@ -197,6 +212,10 @@ class Study(Settings):
         path, the values with commas between. One value fixes a setting; several make it a factor."""
         options = {name: f"--set {name}={text}" for name, text in overrides.items()}
         return Study.of(apply(self, overrides, READING, options)) if overrides else self
+
+    def until_narrow(self, until: Until) -> Study:
+        """The study with this stopping rule."""
+        return self.model_copy(update={"until": until})
 
     def in_full(self) -> Study:
         """The study as `--full` runs it, which has no further changes."""
@@ -285,6 +304,19 @@ class Study(Settings):
                 raise wrong((*at, "of"), response.of, in_short(legal[metric.of]), hint)
             if response.unit != metric.unit:
                 raise wrong((*at, "unit"), response.unit, metric.unit, f"the unit of {metric.name}")
+        return self
+
+    @model_validator(mode="after")
+    def _until_fits(self) -> Study:
+        if self.until is None:
+            return self
+        names = [response.name for response in self.responses]
+        for name in self.until.percent:
+            if name not in names:
+                raise wrong(("until", "percent", name), name, ", ".join(names), near(name, names))
+        if self.until.maximum < self.until.minimum:
+            least = str(self.until.minimum)
+            raise wrong(("until", "maximum"), str(self.until.maximum), f"{least} or more, the minimum")
         return self
 
     @model_validator(mode="after")

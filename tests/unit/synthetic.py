@@ -157,6 +157,7 @@ def make_run(
     maker: Maker = plain,
     trials: int | None = None,
     study: Study | None = None,
+    environment: Environment = ENVIRONMENT,
 ) -> Run:
     """A run in a new directory with its first `trials` trials done (all, if None).
 
@@ -167,7 +168,7 @@ def make_run(
     text = study.document.text
     command = f"nettrial run jumbo-ipv6 --replicates {replicates} --seed 7"
     run = Run.create(directory, text, study.published_text(), study, planned, 7, command)
-    with run.session(ENVIRONMENT) as session:
+    with run.session(environment) as session:
         for trial in planned[:trials]:
             made = maker(trial)
             if isinstance(made, str):

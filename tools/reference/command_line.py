@@ -10,7 +10,7 @@ from nettrial.cli.run import INTERRUPTED
 from nettrial.errors import NettrialError
 from reference.markdown import one_line, page, table
 
-COMMANDS = ("", "run", "show", "report", "list", "draw", "doctor", "path")
+COMMANDS = ("", "run", "show", "report", "export", "watch", "compare", "list", "draw", "doctor", "path")
 
 
 def pages() -> dict[str, str]:
@@ -31,7 +31,8 @@ def _commands() -> str:
 def _exit_status() -> str:
     meanings = {
         0: "Done.",
-        1: "nettrial itself failed. Please report it.",
+        1: "`nettrial compare`: a condition of `--fail-if` holds. Any other command: nettrial itself failed; "
+        "please report it.",
         INTERRUPTED: "Stopped by Ctrl-C or SIGTERM. `nettrial run --resume` goes on.",
         **{kind.exit_code: one_line(kind.__doc__) for kind in NettrialError.__subclasses__()},
     }

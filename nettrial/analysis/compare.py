@@ -1,0 +1,247 @@
+"""Two runs beside each other: what changed, by how much, how sure, and what else differs between them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any, Literal
+
+from nettrial.analysis.frame import frame
+from nettrial.analysis.intervals import NO_RATIO, Change, Interval, corrected, unpaired_change
+from nettrial.analysis.summary import Levels, plan_treatments
+from nettrial.store import Run
+from nettrial.study import Response, Settings
+
+CONDITION_LEGAL = 'RESPONSE < PERCENT or RESPONSE > PERCENT, such as "throughput < -3%" or "rtt > 10%"'
+_CONDITION = re.compile(r"\s*(\S+?)\s*([<>])\s*([+-]?\d+(?:\.\d+)?)\s*%\s*")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How one response differs between two runs under one treatment."""
+
+    response: Response
+    treatment: Levels
+    means: tuple[float | None, float | None]
+    """In the response's unit; None where no trial gave a value."""
+    counts: tuple[int, int]
+    """How many trials gave a value."""
+    change: Change
+    """From the first run to the second, unpaired: `simultaneous` holds together with all others' at 95%."""
+    absent: str | None
+    """Why the change in percent, or only its interval, is absent."""
+
+    @property
+    def percent(self) -> float | None:
+        """The ratio of the geometric means, second run to first, less one, times 100."""
+        return self.change.percent
+
+    @property
+    def interval(self) -> Interval | None:
+        """The simultaneous interval of `percent`."""
+        return self.change.simultaneous
+
+    @property
+    def shown(self) -> bool:
+        """Whether an interval, where there is no ratio that of the difference, excludes no change."""
+        return self.change.shown != 0
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """What differs between two runs."""
+
+    differences: tuple[Difference, ...]
+    """By response, then by treatment, of those that both runs have."""
+    intervals: int
+    """How many differences have an interval: they hold together (Bonferroni)."""
+    circumstances: tuple[tuple[str, str, str], ...]
+    """What differs beside the results: its name, and what it is in each run."""
+    treatments_of_one: tuple[tuple[Levels, ...], tuple[Levels, ...]]
+    """The treatments that only the first, and only the second run has."""
+    responses_of_one: tuple[tuple[str, ...], tuple[str, ...]]
+    """The responses, by name, that only the first, and only the second run has; those of one name that
+    measure something else, too."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A change that is not to be: RESPONSE < PERCENT, or > PERCENT."""
+
+    response: str
+    relation: Literal["<", ">"]
+    percent: float
+
+    def __str__(self) -> str:
+        return f"{self.response} {self.relation} {self.percent:+g}%"
+
+    def holds(self, difference: Difference) -> bool | None:
+        """Whether the difference is beyond the percentage and its interval excludes no difference; None
+        where there is no interval to judge by."""
+        if difference.interval is None or difference.percent is None:
+            return None
+        beyond = (
+            difference.percent < self.percent if self.relation == "<" else difference.percent > self.percent
+        )
+        return beyond and not difference.interval.contains(0)
+
+
+def condition(text: str) -> Condition | None:
+    """The condition that a text states, None where it states none. A fall is below 0% or less, a rise above
+    0% or more: anything else would hold of runs that are alike."""
+    match = _CONDITION.fullmatch(text)
+    if match is None:
+        return None
+    response, relation, percent = match[1], match[2], float(match[3])
+    if relation == "<":
+        return Condition(response, "<", percent) if percent <= 0 else None
+    return Condition(response, ">", percent) if percent >= 0 else None
+
+
+def compare(first: Run, second: Run, only: Sequence[str] = ()) -> RunComparison:
+    """Compares two runs by the treatments and responses that both have; with `only`, by the responses of
+    these names."""
+    ours, theirs = plan_treatments(first), plan_treatments(second)
+    of_first = {response.name: response for response in first.study.responses}
+    of_second = {response.name: response for response in second.study.responses}
+    common = [r for name, r in of_first.items() if name in of_second and _alike(r, of_second[name])]
+    names = {response.name for response in common}
+    values = _values(first), _values(second)
+    pairs = [
+        (response, treatment, _of(values[0], response, treatment), _of(values[1], response, treatment))
+        for response in common
+        if not only or response.name in only
+        for treatment in ours
+        if treatment in theirs
+    ]
+    changes = corrected([unpaired_change(one.numbers, other.numbers) for _, _, one, other in pairs])
+    return RunComparison(
+        differences=tuple(_difference(*pair, change) for pair, change in zip(pairs, changes, strict=True)),
+        intervals=max((change.family for change in changes), default=0),
+        circumstances=tuple(_circumstances(first, second)),
+        treatments_of_one=(
+            tuple(treatment for treatment in ours if treatment not in theirs),
+            tuple(treatment for treatment in theirs if treatment not in ours),
+        ),
+        responses_of_one=(
+            tuple(name for name in of_first if name not in names),
+            tuple(name for name in of_second if name not in names),
+        ),
+    )
+
+
+def _alike(one: Response, other: Response) -> bool:
+    return (one.metric, one.of, one.unit) == (other.metric, other.of, other.unit)
+
+
+@dataclass(frozen=True)
+class _Values:
+    """The values of one response under one treatment, and why others are absent."""
+
+    numbers: tuple[float, ...] = ()
+    absent: tuple[str, ...] = ()
+
+
+def _values(run: Run) -> dict[tuple[str, ...], _Values]:
+    """By response and levels."""
+    factors = list(run.study.factors)
+    numbers: dict[tuple[str, ...], list[float]] = {}
+    absent: dict[tuple[str, ...], list[str]] = {}
+    for row in frame(run).iter_rows(named=True):
+        key = (row["response"], *(row[name] for name in sorted(factors)))
+        if row["value"] is None:
+            absent.setdefault(key, []).append(row["absent"])
+        else:
+            numbers.setdefault(key, []).append(row["value"])
+    keys = numbers.keys() | absent.keys()
+    return {key: _Values(tuple(numbers.get(key, ())), tuple(absent.get(key, ()))) for key in keys}
+
+
+def _of(values: Mapping[tuple[str, ...], _Values], response: Response, treatment: Levels) -> _Values:
+    return values.get((response.name, *(treatment[name] for name in sorted(treatment))), _Values())
+
+
+def _why_not(one: _Values, other: _Values) -> str | None:
+    """Why two samples have no interval of their ratio; None if they have one."""
+    for which, values in (("first", one), ("second", other)):
+        if not values.numbers:
+            reasons = "; ".join(Counter(values.absent))
+            return f"no value in the {which} run: {reasons or 'no finished trial'}"
+    if min(*one.numbers, *other.numbers) <= 0:
+        return NO_RATIO
+    for which, values in (("first", one), ("second", other)):
+        if len(values.numbers) < 2:
+            return f"one trial in the {which} run gives no interval"
+    return None
+
+
+def _difference(
+    response: Response, treatment: Levels, one: _Values, other: _Values, change: Change
+) -> Difference:
+    return Difference(
+        response=response,
+        treatment=treatment,
+        means=(
+            fmean(one.numbers) if one.numbers else None,
+            fmean(other.numbers) if other.numbers else None,
+        ),
+        counts=(len(one.numbers), len(other.numbers)),
+        change=change,
+        absent=_why_not(one, other),
+    )
+
+
+def _circumstances(first: Run, second: Run) -> Iterable[tuple[str, str, str]]:
+    """What differs between the runs' machines, versions and studies."""
+    sides = _facts(first), _facts(second)
+    for name in dict.fromkeys([*sides[0], *sides[1]]):
+        one, other = (side.get(name, "–") for side in sides)
+        if one != other:
+            yield name, one, other
+
+
+def _facts(run: Run) -> dict[str, str]:
+    """What a run was made with and on; of several sessions each value once."""
+    study = run.study
+    seen: dict[str, list[str]] = {}
+    for session in run.sessions:
+        machine = session.environment
+        found = {
+            "nettrial version": machine.engine_version,
+            "kernel": machine.kernel,
+            "processor": machine.processor,
+            "processors": str(machine.processors),
+            "privileges": machine.privileges,
+            **machine.sysctls,
+        }
+        for name, value in found.items():
+            seen.setdefault(name, [])
+            if value not in seen[name]:
+                seen[name].append(value)
+    facts = {name: ", then ".join(values) for name, values in seen.items()}
+    trials = run.trials()
+    facts["study"] = study.study
+    facts["backend"] = study.backend
+    facts["trials"] = f"{len(trials)} of {len(run.plan)}"
+    facts["trials with warnings"] = str(sum(bool(trial.record.warnings) for trial in trials))
+    for name, factor in study.factors.items():
+        facts[f"levels of {name}"] = ", ".join(factor.levels)
+    settings = study.model_dump(by_alias=True, include=set(Settings.model_fields), exclude_defaults=True)
+    varied = {path for factor in study.factors.values() for path in factor.paths}
+    return facts | {path: text for path, text in _leaves(settings) if path not in varied}
+
+
+def _leaves(value: Any, path: str = "") -> Iterable[tuple[str, str]]:
+    """Every setting by its dotted path; flows by their names."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _leaves(inner, f"{path}.{name}" if path else str(name))
+    elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+        for number, inner in enumerate(value, start=1):
+            yield from _leaves(inner, f"{path}.{inner.get('flow', number)}")
+    else:
+        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        yield path, text.lower() if isinstance(value, bool) else text

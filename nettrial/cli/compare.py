@@ -1,0 +1,168 @@
+"""`nettrial compare`: what changed from one run to another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from nettrial.analysis.compare import (
+    CONDITION_LEGAL,
+    Condition,
+    Difference,
+    RunComparison,
+    compare,
+    condition,
+)
+from nettrial.analysis.intervals import CONFIDENCE
+from nettrial.cli.console import print_table, say
+from nettrial.cli.design import READING
+from nettrial.design.plan import in_words
+from nettrial.errors import BadInput, TrialsFailed
+from nettrial.metrics import METRICS
+from nettrial.registry import near
+from nettrial.report import numbers
+from nettrial.store import Run
+
+FAILED = 1
+"""Exit status where a condition of `--fail-if` holds."""
+DIGITS = 5
+"""Of the largest mean of a response."""
+
+
+def show(first: Path, second: Path, fail_if: Sequence[str], only: Sequence[str]) -> int:
+    """Compares two runs, prints what changed and gives the exit status; raises BadInput, and TrialsFailed
+    where a condition can't be judged."""
+    runs = Run.open(first), Run.open(second)
+    found = compare(*runs)
+    names = list(dict.fromkeys(difference.response.name for difference in found.differences))
+    if not names:
+        raise _nothing_common(*runs)
+    for name in only:
+        _known("--response", name, name, names)
+    conditions = [_condition(text, only or names) for text in fail_if]
+    if only:
+        found = compare(*runs, only)
+    _print(found, first, second)
+    return _judge(found, conditions)
+
+
+def _nothing_common(first: Run, second: Run) -> BadInput:
+    sides = [
+        f"{name} has {in_words(run.plan[0].treatment)} and the like, and the responses "
+        f"{', '.join(response.name for response in run.study.responses)}"
+        for name, run in (("A", first), ("B", second))
+    ]
+    legal = "two runs with a treatment and a response in common"
+    return BadInput(
+        "comparing the runs", str(second.directory), "nothing to compare", legal, "; ".join(sides)
+    )
+
+
+def _known(option: str, text: str, name: str, names: Sequence[str]) -> None:
+    if name not in names:
+        raise BadInput(READING, option, text, ", ".join(names), near(name, names))
+
+
+def _condition(text: str, names: Sequence[str]) -> Condition:
+    read = condition(text)
+    if read is None:
+        hint = "a fall is below 0% or less, a rise above 0% or more, and RESPONSE one of " + ", ".join(names)
+        raise BadInput(READING, "--fail-if", text, CONDITION_LEGAL, hint)
+    _known("--fail-if", text, read.response, names)
+    return read
+
+
+def _print(found: RunComparison, first: Path, second: Path) -> None:
+    print(f"A: {first}\nB: {second}")
+    if found.circumstances:
+        print("\nWhat differs beside the results")
+        print_table(["", "A", "B"], found.circumstances)
+    level = 100 * CONFIDENCE
+    print(
+        f"\nChange from A to B in %, by Welch's t on logarithms, unpaired. "
+        f"{_corrected(found.intervals, level)}"
+    )
+    rows: list[list[str]] = []
+    for response in dict.fromkeys(difference.response.name for difference in found.differences):
+        rows += _rows([each for each in found.differences if each.response.name == response])
+    print_table(["response", "treatment", "n", "mean A", "mean B", "unit", "change", "interval", ""], rows)
+    _print_alone(found)
+    shown = [difference for difference in found.differences if difference.shown]
+    print(f"\n{len(shown)} of {numbers.counted(found.intervals, 'comparison')} show a change.")
+
+
+def _corrected(intervals: int, level: float) -> str:
+    if intervals < 2:
+        return f"The interval is at {level:g}%."
+    return f"All {intervals} intervals hold together at {level:g}% (Bonferroni)."
+
+
+def _rows(differences: Sequence[Difference]) -> list[list[str]]:
+    """The lines of one response, with as many decimals as its intervals bear."""
+    percent = numbers.percent_decimals([replace(each.change, interval=each.interval) for each in differences])
+    largest = max((abs(mean) for each in differences for mean in each.means if mean), default=1.0)
+    decimals = max(0, DIGITS - 1 - math.floor(math.log10(largest)))
+    return [
+        [
+            each.response.name,
+            in_words(each.treatment),
+            f"{each.counts[0]}, {each.counts[1]}",
+            *("absent" if mean is None else numbers.fixed(mean, decimals) for mean in each.means),
+            each.response.unit,
+            "" if each.percent is None else numbers.signed(each.percent, percent),
+            numbers.bounds(each.interval, percent) if each.interval else "",
+            _verdict(each),
+        ]
+        for each in differences
+    ]
+
+
+def _verdict(difference: Difference) -> str:
+    if difference.interval is None and not difference.shown:
+        return difference.absent or ""
+    if not difference.shown:
+        return "no change shown"
+    higher = difference.change.shown > 0
+    better = METRICS[difference.response.metric].better == ("higher" if higher else "lower")
+    return f"{'higher' if higher else 'lower'} ({'better' if better else 'worse'})"
+
+
+def _print_alone(found: RunComparison) -> None:
+    """What only one of the runs has."""
+    for run, treatments, responses in zip("AB", found.treatments_of_one, found.responses_of_one, strict=True):
+        if treatments:
+            print(f"\nTreatments of {run} alone")
+            for treatment in treatments:
+                print(f"- {in_words(treatment)}")
+        if responses:
+            print(f"\nResponses of {run} alone: {', '.join(responses)}")
+
+
+def _judge(found: RunComparison, conditions: Sequence[Condition]) -> int:
+    """Says which conditions hold; gives the exit status. Raises TrialsFailed where none holds and one can't
+    be judged: what was not measured is no success."""
+    held = False
+    unjudged: list[str] = []
+    for each in conditions:
+        for difference in found.differences:
+            if difference.response.name != each.response:
+                continue
+            where = f"{each} ({in_words(difference.treatment)})"
+            holds = each.holds(difference)
+            if holds is None:
+                unjudged.append(f"{where}: {difference.absent}")
+            elif holds:
+                assert difference.interval is not None
+                assert difference.percent is not None
+                held = True
+                change = numbers.signed(difference.percent, 1)
+                say(f"fails: {where}: {change}% {numbers.bounds(difference.interval, 1)}")
+    for text in unjudged:
+        say(f"can't be judged: {text}")
+    if held:
+        return FAILED
+    if unjudged:
+        raise TrialsFailed(f"{numbers.counted(len(unjudged), 'condition')} can't be judged")
+    return 0

@@ -1,0 +1,227 @@
+"""Two runs beside each other: the figures against known ones, and what the command says and exits with."""
+
+import math
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
+
+from nettrial.analysis import corrected, unpaired_change
+from nettrial.analysis.compare import Condition, compare, condition
+from nettrial.design import PlannedTrial
+from nettrial.scenario import Record
+from nettrial.store import Run
+from tests.unit.synthetic import ENVIRONMENT, Maker, altered_study, make_run, plain, record
+
+TWO = {"mtu": "1500,9000", "sender": "linux-cubic", "receiver": "linux-cubic"}
+BASE = {"mtu": "1500 B", "sender": "linux-cubic", "receiver": "linux-cubic"}
+
+
+def changed(factor: float) -> Maker:
+    """Records with another throughput, and noise of their own."""
+
+    def maker(trial: PlannedTrial) -> Record:
+        made = record(trial)
+        made.flows[0].goodput_bps = (made.flows[0].goodput_bps or 0) * factor * noise(trial)
+        return made
+
+    return maker
+
+
+def noise(trial: PlannedTrial) -> float:
+    return math.exp(random.Random(500 + trial.number).gauss(0, 0.002))
+
+
+def goodputs(run: Run, treatment: dict[str, str]) -> list[float]:
+    trials = [trial for trial in run.trials() if trial.planned.treatment == treatment]
+    return [(trial.record.flows[0].goodput_bps or 0) / 1e6 for trial in trials]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Run]:
+    directory = tmp_path_factory.mktemp("runs")
+    newer = ENVIRONMENT.model_copy(update={"kernel": "Linux 6.18.0 #1 SMP"})
+    first = make_run(directory / "a", overrides=TWO, maker=record)
+    return first, make_run(directory / "b", 4, TWO, changed(0.95), environment=newer)
+
+
+def test_the_interval_is_that_of_a_second_library(runs: tuple[Run, Run]) -> None:
+    found = compare(*runs)
+    difference = next(d for d in found.differences if d.response.name == "throughput" and d.treatment == BASE)
+    logs = [np.log(goodputs(run, BASE)) for run in runs]
+    means = CompareMeans(DescrStatsW(logs[1]), DescrStatsW(logs[0]))
+    low, high = means.tconfint_diff(alpha=0.05 / found.intervals, usevar="unequal")
+    assert found.intervals == 2 * 7
+    assert difference.counts == (5, 4)
+    assert difference.interval is not None
+    assert difference.interval.low == pytest.approx(100 * math.expm1(low))
+    assert difference.interval.high == pytest.approx(100 * math.expm1(high))
+    assert difference.percent == pytest.approx(100 * math.expm1(np.mean(logs[1]) - np.mean(logs[0])))
+    assert difference.shown
+
+
+def test_fewer_comparisons_have_narrower_intervals(runs: tuple[Run, Run]) -> None:
+    every, one = compare(*runs), compare(*runs, ["throughput"])
+    assert one.intervals == 2
+    (wide,) = (d for d in every.differences if d.response.name == "throughput" and d.treatment == BASE)
+    narrow = next(d for d in one.differences if d.treatment == BASE)
+    assert wide.interval is not None
+    assert narrow.interval is not None
+    assert narrow.interval.half_width < wide.interval.half_width
+
+
+def test_intervals_hold_the_truth_together() -> None:
+    """400 comparisons of 8 ratios: all of them hold at once in 95% or more."""
+    generator = np.random.default_rng(7)
+    rounds, number, together = 400, 8, 0
+    for _ in range(rounds):
+        changes = []
+        for _ in range(number):
+            before, after = generator.normal(0, 0.05, 5), generator.normal(math.log(1.1), 0.15, 7)
+            changes.append(unpaired_change(np.exp(before).tolist(), np.exp(after).tolist()))
+        intervals = [change.simultaneous for change in corrected(changes)]
+        together += all(interval is not None and interval.contains(10) for interval in intervals)
+    assert together / rounds > 0.95 - 3 * math.sqrt(0.95 * 0.05 / rounds)
+
+
+def test_what_else_differs_is_named(runs: tuple[Run, Run]) -> None:
+    assert compare(*runs).circumstances == (
+        ("kernel", "Linux 6.12.0 #1 SMP", "Linux 6.18.0 #1 SMP"),
+        ("trials", "10 of 10", "8 of 8"),
+    )
+
+
+def test_settings_and_levels_that_differ_are_named(tmp_path: Path) -> None:
+    first = make_run(tmp_path / "a", 2, TWO)
+    other = {**TWO, "mtu": "1500,4000", "network.rate": "100 Mbit/s", "workload.probe.transport": "mptcp"}
+    found = compare(first, make_run(tmp_path / "b", 2, other))
+    assert found.circumstances == (
+        ("levels of mtu", "1500 B, 9000 B", "1500 B, 4000 B"),
+        ("network.rate", "1 Gbit/s", "100 Mbit/s"),
+        ("workload.probe.transport", "tcp", "mptcp"),
+    )
+    assert found.treatments_of_one == (({**BASE, "mtu": "9000 B"},), ({**BASE, "mtu": "4000 B"},))
+    assert {difference.treatment["mtu"] for difference in found.differences} == {"1500 B"}
+
+
+def test_a_response_that_measures_something_else_is_no_common_one(tmp_path: Path) -> None:
+    study = altered_study(tmp_path / "s", {"metric: delay_difference_mean": "metric: jitter_rfc3550"})
+    found = compare(make_run(tmp_path / "a", 2, TWO), make_run(tmp_path / "b", 2, TWO, study=study))
+    assert found.responses_of_one == (("jitter",), ("jitter",))
+    assert "jitter" not in {difference.response.name for difference in found.differences}
+
+
+def without_cpu(trial: PlannedTrial) -> Record:
+    made = record(trial)
+    made.hosts[0].cpu_percent = None
+    if trial.block == 1:
+        made.flows[0].goodput_bps = 0.0
+    return made
+
+
+def test_what_cannot_be_compared_says_why(tmp_path: Path) -> None:
+    first = make_run(tmp_path / "a", 2, TWO)
+    found = compare(first, make_run(tmp_path / "b", 2, TWO, without_cpu))
+    absent = {d.response.name: d.absent for d in found.differences if d.treatment == BASE}
+    assert absent["cpu_sender"] == "no value in the second run: the record has no cpu of sender"
+    assert absent["throughput"] == "a value of 0 or less has no ratio"
+    assert found.intervals == 2 * 6  # without a ratio there is a difference to compare
+    single = compare(first, make_run(tmp_path / "c", 1, TWO))
+    assert {d.absent for d in single.differences} == {"one trial in the second run gives no interval"}
+    assert all(d.percent is not None and d.interval is None for d in single.differences)
+    empty = compare(first, make_run(tmp_path / "d", 1, TWO, trials=0))
+    assert {d.absent for d in empty.differences} == {"no value in the second run: no finished trial"}
+
+
+def test_equal_values_differ_by_nothing_with_no_width(tmp_path: Path) -> None:
+    def same(trial: PlannedTrial) -> Record:
+        return record(PlannedTrial(1, 1, trial.treatment))
+
+    found = compare(make_run(tmp_path / "a", 2, TWO, same), make_run(tmp_path / "b", 3, TWO, same))
+    for difference in found.differences:
+        assert difference.interval is not None
+        assert difference.interval.half_width == pytest.approx(0)
+        assert not difference.shown
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("throughput < -3%", Condition("throughput", "<", -3.0)),
+        ("throughput<-0.5 %", Condition("throughput", "<", -0.5)),
+        ("rtt > 10%", Condition("rtt", ">", 10.0)),
+        ("rtt>+10%", Condition("rtt", ">", 10.0)),
+        ("rtt > 0%", Condition("rtt", ">", 0.0)),
+        ("throughput < 3%", None),
+        ("throughput > -3%", None),
+        ("throughput < -3", None),
+        ("throughput <= -3%", None),
+        ("< -3%", None),
+        ("throughput", None),
+        ("", None),
+    ],
+)
+def test_conditions(text: str, read: Condition | None) -> None:
+    assert condition(text) == read
+
+
+@pytest.mark.parametrize(
+    ("factor", "text", "status"),
+    [
+        (0.95, "throughput < -3%", 1),
+        (0.95, "throughput < -8%", 0),
+        (0.95, "throughput > 0%", 0),
+        (1.05, "throughput > 3%", 1),
+        (1.05, "throughput < -3%", 0),
+        (0.999, "throughput < 0%", 0),  # below, but the interval holds no change
+    ],
+)
+def test_a_condition_holds_beyond_it_and_where_the_change_shows(nettrial, factor, text, status) -> None:
+    make_run(nettrial.directory / "a", 5, TWO, record)
+    make_run(nettrial.directory / "b", 5, TWO, changed(factor))
+    assert nettrial("compare", "a", "b", "--fail-if", text).returncode == status
+
+
+def test_the_command(nettrial, golden) -> None:
+    newer = ENVIRONMENT.model_copy(update={"kernel": "Linux 6.18.0 #1 SMP"})
+    make_run(nettrial.directory / "a", 5, {**TWO, "mtu": "1500,4000,9000"}, plain)
+    make_run(nettrial.directory / "b", 5, TWO, changed(0.95), environment=newer)
+    done = nettrial("compare", "a", "b", "--fail-if", "throughput < -3%", "--fail-if", "rtt > 50%")
+    assert done.returncode == 1
+    golden("compare", done.stdout)
+    golden("compare-fails", done.stderr)
+
+
+def test_what_cannot_be_judged_is_no_success(nettrial, golden) -> None:
+    make_run(nettrial.directory / "a", 2, TWO)
+    make_run(nettrial.directory / "b", 2, TWO, without_cpu)
+    done = nettrial("compare", "a", "b", "--fail-if", "cpu_sender > 10%")
+    assert done.returncode == 4
+    golden("compare-not-judged", done.stderr)
+
+
+BAD = {
+    "condition": ["--fail-if", "throughput < 3%"],
+    "condition-response": ["--fail-if", "througput < -3%"],
+    "condition-left-out": ["--fail-if", "rtt > 3%", "--response", "throughput"],
+    "response": ["--response", "goodput"],
+}
+
+
+@pytest.mark.parametrize("name", list(BAD))
+def test_bad_conditions_are_exit_2_and_nothing_is_printed(nettrial, golden, name) -> None:
+    for run in "ab":
+        make_run(nettrial.directory / run, 2, TWO)
+    done = nettrial("compare", "a", "b", *BAD[name])
+    assert (done.returncode, done.stdout) == (2, "")
+    golden(f"error-compare-{name}", done.stderr)
+
+
+def test_runs_with_nothing_in_common_are_exit_2(nettrial, golden) -> None:
+    make_run(nettrial.directory / "a", 1, TWO)
+    make_run(nettrial.directory / "b", 1, {**TWO, "mtu": "4000"})
+    done = nettrial("compare", "a", "b")
+    assert (done.returncode, done.stdout) == (2, "")
+    golden("error-compare-nothing", done.stderr)
