@@ -11,7 +11,7 @@ from nettrial.report.content import gather
 from tests.unit.edge_runs import EDGE_RUNS, many
 from tests.unit.test_report_html import Page
 
-DRAWN = ("part_of_a_block", "missing_metric", "not_a_number", "zeros", "sixty_levels")
+DRAWN = ("part_of_a_block", "not_a_number", "sixty_levels")
 """Those whose charts are drawn; of the others the specifications are looked at."""
 
 
