@@ -122,9 +122,24 @@ def _show(
         Optional[int],  # noqa: UP045
         typer.Option(min=0, max=2**63 - 1, help="Show the order of trials that follows from it."),
     ] = None,
+    until: Until = None,
+    min_blocks: MinBlocks = None,
+    max_blocks: MaxBlocks = None,
+    earlier: Annotated[
+        Optional[list[Path]],  # noqa: UP045
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            help="With --until: show how many trials that takes and how long, by this earlier run. May be "
+            "given more than once.",
+        ),
+    ] = None,
 ) -> None:
     """Show what a study would run, and for how long. Nothing is run."""
-    show.show(study, DesignOptions(full, tuple(set or ()), replicates, seed))
+    options = DesignOptions(
+        full, tuple(set or ()), replicates, seed, tuple(until or ()), min_blocks, max_blocks
+    )
+    show.show(study, options, earlier or ())
 
 
 @app.command("report")
