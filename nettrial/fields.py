@@ -55,10 +55,15 @@ class Wrong:
             elif entry["type"] == "union_tag_invalid":
                 value = repr(context["tag"])
             elif not legal:
-                legal = entry["msg"].removeprefix("Input should be ").partition(", unable")[0]
+                message = entry["msg"].removeprefix("Input should be ").partition(", unable")[0]
+                legal = "a whole number" if entry["type"] in NO_WHOLE_NUMBER else message
             place = (*entry["loc"], *context.get("at", ()))
             found.append(cls(place, value, legal, context.get("hint", "")))
         return found
+
+
+NO_WHOLE_NUMBER = ("int_type", "int_parsing", "int_from_float")
+"""pydantic's kinds of errors for it."""
 
 
 def _shown(value: Any) -> str:
@@ -80,6 +85,8 @@ class Strict(BaseModel):
             for name in data:
                 if name not in known:
                     raise wrong((name,), UNKNOWN_FIELD, ", ".join(known), near(str(name), known))
+        elif not isinstance(data, cls):
+            raise wrong(legal=f"fields with values: {', '.join(known)}")
         return data
 
 

@@ -61,11 +61,15 @@ class Callbacks(BaseModel):
     """
     pkts_acked: Annotated[int, Field(ge=0)]
     """
-    With the round-trip time of an acknowledgment; 0 where the algorithm has no use for it.
+    With the round-trip time of an acknowledgment.
     """
     release: Annotated[int, Field(ge=0)]
     """
     For one that ends; most end after the traffic, and are not counted.
+    """
+    repaired: Annotated[int, Field(ge=0)]
+    """
+    Windows put right after the kernel left a call out, and took for its answer what was no answer.
     """
     ssthresh: Annotated[int, Field(ge=0)]
     """
@@ -900,6 +904,11 @@ class PreflightRequest(BaseModel):
         extra="forbid",
     )
     request: Literal["preflight"] = "preflight"
+    thorough: bool | None = False
+    """
+    Whether each congestion control that the engine brings is tried, too: the kernel takes a second for them.
+    Without it they are tried when a scenario names them.
+    """
 
 
 class ShortestPath(BaseModel):

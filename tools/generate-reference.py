@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from reference import command_line, documents, registries, study_file
+from reference import command_line, documents, registries, study_file, tables
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -29,6 +29,7 @@ def main() -> int:
         **registries.pages(),
         **documents.pages(schema),
         **documents.path_pages(path_schema),
+        **tables.pages(),
     }
     there = {file.name: file.read_text() for file in REFERENCE.glob("*.md")}
     stale = sorted(name for name in pages.keys() | there.keys() if pages.get(name) != there.get(name))

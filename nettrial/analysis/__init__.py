@@ -4,6 +4,7 @@ The unit of replication is the trial: what happens inside one (packets, interval
 summarised in its record, and is never counted as a replicate.
 """
 
+from nettrial.analysis.answers import Answers, answers
 from nettrial.analysis.cautions import FailureGroup, WarningGroup, failures, warnings
 from nettrial.analysis.curves import Curve, Estimate, Ratio, curves, estimate, ratios
 from nettrial.analysis.findings import Finding, LevelEffect, Place, findings
@@ -32,6 +33,7 @@ from nettrial.analysis.variation import Interaction, Point, Term, Variation, var
 __all__ = [
     "CONFIDENCE",
     "Agreement",
+    "Answers",
     "Cell",
     "Change",
     "Curve",
@@ -62,6 +64,7 @@ __all__ = [
     "Width",
     "absences",
     "agreement",
+    "answers",
     "averaged_change",
     "baseline",
     "boundaries",

@@ -22,6 +22,8 @@ class WarningGroup:
     """How many trials carry it."""
     treatments: tuple[Levels, ...]
     """The treatments of those trials, each once."""
+    response: str | None = None
+    """The name of the one response that it is about; None: all of a treatment's."""
 
 
 @dataclass(frozen=True)

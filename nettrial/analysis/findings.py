@@ -110,10 +110,14 @@ def _exceptional(found: Change, overall: Change) -> Exceptional:
     whole = overall.simultaneous if found.simultaneous else overall.simultaneous_difference
     if here is None:
         return "absent"
+    if whole is None:
+        return ""
     if not overall.shown:
         return "apart" if found.shown else ""
     if found.shown == -overall.shown:
         return "opposite"
-    if whole is not None and (here.low > whole.high or here.high < whole.low):
-        return "larger" if (here.low > whole.high) == (overall.shown > 0) else "smaller"
+    slack = 1e-9 * max(abs(whole.low), abs(whole.high))  # equal values differ by rounding
+    above, below = here.low > whole.high + slack, here.high < whole.low - slack
+    if above or below:
+        return "larger" if above == (overall.shown > 0) else "smaller"
     return "" if found.shown else "not shown"

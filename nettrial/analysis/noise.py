@@ -228,4 +228,5 @@ def _group(
     concerned = [cell for cell in (response.cells if cells is None else cells) if cell.n]
     treatments = tuple(cell.treatment for cell in concerned)
     trials = sum(cell.n for cell in concerned)
-    return WarningGroup(code, response.response.title, message, consequence, trials, treatments)
+    about = response.response
+    return WarningGroup(code, about.title, message, consequence, trials, treatments, about.name)

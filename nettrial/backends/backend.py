@@ -42,9 +42,13 @@ class Backend(Keeper):
         super().__init__(name)
         self.name = name
 
-    def preflight(self) -> Preflight:
-        """What this machine can run; raises CannotRun if not even that can be found out."""
-        event = self._ask(Request(PreflightRequest()), "asking what this machine can run").root
+    def preflight(self, thorough: bool = False) -> Preflight:
+        """What this machine can run, `thorough` with every congestion control that the engine brings; raises
+        CannotRun if not even that can be found out.
+        """
+        event = self._ask(
+            Request(PreflightRequest(thorough=thorough)), "asking what this machine can run"
+        ).root
         assert isinstance(event, PreflightEvent)
         return event.preflight
 

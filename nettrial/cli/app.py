@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 import nettrial
-from nettrial.cli import doctor, draw, listing, path, run, serve, show
+from nettrial.cli import doctor, draw, export, listing, path, run, serve, show
 from nettrial.cli.design import DesignOptions
 
 app = typer.Typer(
@@ -143,9 +143,58 @@ def _show(
 
 
 @app.command("report")
-def _report(directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run's directory.")]) -> None:
+def _report(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    figures: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="DIR",
+            help="Also write every chart as SVG, PDF and PNG and every table as CSV, Markdown and LaTeX into "
+            "this directory, which must not exist.",
+        ),
+    ] = None,
+) -> None:
     """Report a run again, from what it stored."""
-    run.report_again(directory)
+    run.report_again(directory, figures)
+
+
+@app.command("watch")
+def _watch(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    port: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=0, max=65535, help="The port.", show_default="any that is free"),
+    ] = None,
+) -> None:
+    """Serve the report of a run that goes on, to browsers on this machine, until Ctrl-C.
+
+    The page follows the run: it is drawn again when trials were added, as long as somebody looks at it.
+    Drawing takes processor time, and trials that run meanwhile may say so. Exit status: 2 bad input, 3 the
+    port can't be opened.
+    """
+    from nettrial.cli import watch  # when it is needed: drawing charts takes libraries that are slow to load
+
+    watch.watch(directory, port)
+
+
+@app.command("export")
+def _export(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    to: Annotated[str, typer.Option("--to", metavar="FORM", help="parquet or csv.")] = "parquet",
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="DIR",
+            help="The directory of the files, which must not exist.",
+            show_default="RUN/export-FORM",
+        ),
+    ] = None,
+) -> None:
+    """Write a run's trials, flows, hosts, link ends, time series and warnings as files of tables.
+
+    Columns have their units in their names; a row of each table says which trial, block and levels it is of.
+    """
+    export.export_run(directory, to, out)
 
 
 @app.command("compare")

@@ -12,7 +12,7 @@ def doctor() -> int:
     status = 0
     for name in BACKENDS:
         with BACKENDS[name].start() as backend:
-            preflight = backend.preflight()
+            preflight = backend.preflight(thorough=True)
         can = "can't run trials" if preflight.missing else "can run trials"
         print(f"{name}: {can}")
         for title, shortfalls in (("missing", preflight.missing), ("does without", preflight.limits)):

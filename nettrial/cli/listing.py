@@ -44,7 +44,7 @@ def _stacks() -> tuple[list[str], Rows]:
 
 def _congestion() -> tuple[list[str], Rows]:
     with BACKENDS["lab"].start() as backend:
-        here = backend.preflight().environment.congestion_controls
+        here = backend.preflight(thorough=True).environment.congestion_controls
 
     def is_here(name: str, control: Control) -> str:
         return "yes" if name in here else "no" if control.own else "not loaded"

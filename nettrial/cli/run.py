@@ -77,9 +77,16 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, strict: b
         return _go_on(run, backend, environment, strict)
 
 
-def report_again(directory: Path) -> None:
-    """Reports a run from what it stored; raises BadInput."""
-    _report(Run.open(directory))
+def report_again(directory: Path, figures: Path | None) -> None:
+    """Reports a run from what it stored, with figures for papers in a new directory; raises BadInput."""
+    run = Run.open(directory)
+    if figures is not None:
+        from nettrial.report import figures as papers  # when it is needed: slow to load
+
+        refuse_existing(figures, papers.WRITING, "--figures", papers.ANOTHER)
+        count = papers.write(run, figures)
+        say(f"figures: {count} files in {figures}")
+    _report(run)
 
 
 def _backend(study: Study) -> BackendKind:

@@ -1,122 +1,128 @@
-"""Charts of the responses, as inline SVG without script: Vega-Lite through Altair and vl-convert."""
+"""Charts of a response: its means and its changes, always with their intervals, every trial on demand."""
 
-import re
-from html import escape
+from __future__ import annotations
+
 from typing import Any
 
-import altair as alt
-import vl_convert
+import numpy as np
 
-from nettrial.analysis import Cell, ResponseSummary, baseline
+from nettrial.analysis import Cell, Interval, ResponseSummary, baseline
+from nettrial.report import numbers
 from nettrial.report.content import Report, Section
-from nettrial.report.tables import combinations, label
+from nettrial.report.tables import column_title, combinations, label
+from nettrial.report.vega import (
+    INK,
+    MOST_MARKS,
+    TRIALS,
+    Chart,
+    Spec,
+    groups,
+    layer,
+    layered,
+    names_across,
+    silent,
+    y,
+)
 
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa5f91", "#8c6d00", "#5b7fbf")
-"""Told apart with any colour vision (after Okabe and Ito); shapes differ too. report.css makes them
-lighter on a dark page by these very values."""
-SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
-INK = "currentColor"
-"""The colour of text, on a light page and a dark one."""
-CONFIG: dict[str, Any] = {
-    "background": "transparent",
-    "font": "system-ui, sans-serif",
-    "view": {"stroke": None},
-    "axis": {
-        "labelColor": INK,
-        "titleColor": INK,
-        "tickColor": INK,
-        "domainColor": INK,
-        "gridColor": INK,
-        "gridOpacity": 0.13,
-        "domainOpacity": 0.4,
-        "tickOpacity": 0.4,
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-    },
-    "title": {
-        "color": INK,
-        "subtitleColor": INK,
-        "anchor": "start",
-        "frame": "group",
-        "fontSize": 13,
-        "fontWeight": "normal",
-        "offset": 14,
-    },
-}
+Row = dict[str, Any]
 
 
-def look(index: int) -> dict[str, str]:
-    """The `colour` and `shape` of the group of columns with this number, from 0."""
-    return {"colour": COLOURS[index % len(COLOURS)], "shape": SHAPES[index % len(SHAPES)]}
-
-
-def values(report: Report, section: Section) -> str:
-    """A response's means with their intervals, and every trial behind; empty where there is no value."""
+def values(report: Report, section: Section) -> Chart | None:
+    """A response's means with their intervals, and every trial behind; None where there is no value."""
     study = report.run.study
-    means, trials = [], []
+    shown = [cell for _, cell in _cells(report, section.response) if cell.mean is not None]
+    if not shown:
+        return None
+    decimals = numbers.value_decimals(shown)
+    means, trials, left_out = [], [], 0
     for place, cell in _cells(report, section.response):
-        trials += [{**place, "value": value} for value in cell.values.values()]
-        if cell.mean is not None:
-            bounds = cell.interval
-            low, high = (bounds.low, bounds.high) if bounds else (cell.mean, cell.mean)
-            means.append({**place, "value": cell.mean, "low": low, "high": high})
-    if not means:
-        return ""
+        if cell.mean is None:
+            continue
+        kept = thinned(cell, MOST_MARKS // len(shown))
+        left_out += cell.n - len(kept)
+        for block, value in kept:
+            said = (
+                f"trial {cell.trials[block]}, block {block}: {numbers.fixed(value, decimals)} {section.unit}"
+            )
+            trials.append({**place, "value": value, "said": said})
+        said = f"{_said(place)}: {numbers.fixed(cell.mean, decimals)} {section.unit}"
+        said += _bounds(cell.interval, decimals) + f", {numbers.counted(cell.n, 'trial')}"
+        means.append({**place, "value": cell.mean, **_ends(cell.interval, cell.mean), "said": said})
     factor = study.factors[study.layout.rows]
-    scale = alt.Scale(zero=False, padding=6)
-    places = _places(report, list(factor.levels))
-    behind = (
-        alt.Chart(alt.InlineData(values=trials))
-        .mark_point(size=20, filled=True, opacity=0.45)
-        .encode(y=_y("value:Q", scale), **places)
-    )
+    places, width = _places(report, list(factor.levels))
+    behind = layer("point", trials, {**places, "y": y("value")}, size=20, filled=True, opacity=0.45)
     title = f"{section.title}, {section.unit}"
     said = f"{title}, by {factor.title}: the mean of each group with its 95% interval, and every trial."
-    return svg(alt.layer(behind, *_estimates(means, scale, places)), title, said)
+    note = f"{left_out} trials are not drawn; the rest is spread evenly over their ranks, the smallest and "
+    note += "the largest included."
+    spec = layered([{**behind, "name": TRIALS}, *_estimates(means, None, places)], title, width)
+    return Chart(f"{section.name}-values", title, said, spec, note=note if left_out else "")
 
 
-def changes(report: Report, section: Section) -> str:
+def changes(report: Report, section: Section) -> Chart | None:
     """A response's changes from the baseline with their intervals, and published ones of counterparts."""
     study = report.run.study
     base = baseline(study)
+    found = [(place, cell.change) for place, cell in _cells(report, section.response) if cell.change]
+    decimals = numbers.percent_decimals([change for _, change in found])
     rows = []
-    for place, cell in _cells(report, section.response):
-        if cell.change and cell.change.percent is not None:
-            bounds, percent = cell.change.interval, cell.change.percent
-            low, high = (bounds.low, bounds.high) if bounds else (percent, percent)
-            rows.append({**place, "value": percent, "low": low, "high": high})
+    for place, change in found:
+        if change.percent is not None:
+            said = f"{_said(place)}: {numbers.signed(change.percent, decimals)}%"
+            said += f" {numbers.bounds(change.interval, decimals)}" if change.interval else ", no interval"
+            said += f", {numbers.counted(change.pairs, 'pair')}"
+            said += f", effect size {change.effect:.2g}" if change.effect is not None else ""
+            ends = _ends(change.interval, change.percent)
+            rows.append({**place, "value": change.percent, **ends, "said": said})
     if not rows:
-        return ""
+        return None
     factor = study.factors[study.layout.rows]
-    places = _places(report, [level for level in factor.levels if level != base])
+    places, width = _places(report, [level for level in factor.levels if level != base])
     title = f"Change from {factor.title} {base}, %"
-    zero = (
-        alt.Chart(alt.InlineData(values=[{"value": 0}])).mark_rule(color=INK, opacity=0.5).encode(y="value:Q")
-    )
-    layers = [zero, *_estimates(rows, alt.Scale(padding=6), places)]
-    printed = [
-        {"level": found.row, "group": found.measured_column, "value": float(found.published)}
-        for found in section.comparisons
+    wider = [
+        {**place, "low": change.simultaneous.low, "high": change.simultaneous.high}
+        for place, change in found
+        if change.simultaneous
     ]
-    said = f"Change of {section.title} from {factor.title} {base} in percent, with 95% intervals."
+    layers = [_line_at(0), *_estimates(rows, {"padding": 6}, places)]
+    if wider:
+        layers.insert(1, _intervals(wider, {"padding": 6}, places, strokeWidth=1, opacity=0.55))
+    printed = [
+        {
+            "level": each.row,
+            "group": each.measured_column,
+            "value": float(each.published),
+            "said": f"published for {each.published_column}, {each.row}: {each.published}%",
+        }
+        for each in section.comparisons
+    ]
+    said = f"Change of {section.title} from {factor.title} {base} in percent, with 95% intervals; "
+    said += "the thin ends are those that hold for all of them together."
     if printed:
         said += " A bar marks what was published for the counterpart."
-        bar = alt.Chart(alt.InlineData(values=printed)).mark_tick(
-            thickness=2.5, size=18, color=INK, opacity=1
-        )
-        layers.append(bar.encode(x=places["x"], xOffset=places["xOffset"], y="value:Q"))
-    return svg(alt.layer(*layers), title, said)
+        where = {"x": places["x"], "xOffset": places["xOffset"], "y": y("value", {"padding": 6})}
+        layers.append(layer("tick", printed, where, thickness=2.5, size=18, color=INK, opacity=1))
+    return Chart(f"{section.name}-changes", title, said, layered(layers, title, width), section.title)
 
 
-def _cells(report: Report, response: ResponseSummary) -> list[tuple[dict[str, str], Cell]]:
+def thinned(cell: Cell, most: int) -> list[tuple[int, float]]:
+    """The values of a cell with their blocks; of more than `most` (two at least) those that are evenly spread
+    over the ranks, the smallest and the largest included."""
+    found = list(cell.values.items())
+    if len(found) <= max(most, 2):
+        return found
+    found.sort(key=lambda item: item[1])
+    return [found[rank] for rank in np.linspace(0, len(found) - 1, max(most, 2)).round().astype(int)]
+
+
+def _cells(report: Report, response: ResponseSummary) -> list[tuple[Row, Cell]]:
     """The cells, each with its place in a chart."""
-    rows = report.run.study.layout.rows
+    rows, columns = report.run.study.layout.rows, report.run.study.layout.columns
     return [
         (
             {
                 "level": cell.treatment[rows],
-                "group": label({k: cell.treatment[k] for k in combinations(report.run.study)[0]}),
+                "group": label({name: cell.treatment[name] for name in columns}),
             },
             cell,
         )
@@ -124,40 +130,43 @@ def _cells(report: Report, response: ResponseSummary) -> list[tuple[dict[str, st
     ]
 
 
-def _places(report: Report, levels: list[str]) -> dict[str, Any]:
-    """Where marks stand and how groups look: the rows' factor across, groups side by side."""
+def _said(place: Row) -> str:
+    return f"{place['level']}, {place['group']}"
+
+
+def _bounds(interval: Interval | None, decimals: int) -> str:
+    if interval is None:
+        return ", no interval"
+    return f" [{numbers.fixed(interval.low, decimals)}, {numbers.fixed(interval.high, decimals)}]"
+
+
+def _ends(interval: Interval | None, at: float) -> dict[str, float]:
+    """Where an interval's line ends: without one it has no length."""
+    return {"low": interval.low, "high": interval.high} if interval else {"low": at, "high": at}
+
+
+def _line_at(value: float) -> Spec:
+    return layer("rule", [{"value": value}], {"y": y("value", {"padding": 6})}, color=INK, opacity=0.5)
+
+
+def _places(report: Report, levels: list[str]) -> tuple[Spec, int]:
+    """Where marks stand and how groups look: the rows' factor across, groups side by side; and the width."""
     study = report.run.study
-    groups = [label(group) for group in combinations(study)]
-    colours = [look(i)["colour"] for i in range(len(groups))]
-    shapes = [look(i)["shape"] for i in range(len(groups))]
-    axis = alt.Axis(title=study.factors[study.layout.rows].title, labelAngle=0, grid=False)
-    return {
-        "x": alt.X("level:N", sort=levels, axis=axis, scale=alt.Scale(domain=levels, paddingInner=0.25)),
-        "xOffset": alt.XOffset("group:N", sort=groups, scale=alt.Scale(domain=groups)),
-        "color": alt.Color("group:N", legend=None, scale=alt.Scale(domain=groups, range=colours)),
-        "shape": alt.Shape("group:N", legend=None, scale=alt.Scale(domain=groups, range=shapes)),
-    }
+    labels = [label(group) for group in combinations(study)]
+    across, width = names_across("level", study.factors[study.layout.rows].title, levels, len(labels))
+    offset = {"field": "group", "type": "nominal", "sort": None, "scale": {"domain": labels}}
+    return {"x": across, "xOffset": offset, **groups(labels, column_title(study))}, width
 
 
-def _estimates(rows: list[dict[str, Any]], scale: alt.Scale, places: dict[str, Any]) -> list[alt.Chart]:
+def _estimates(rows: list[Row], scale: Spec | None, places: Spec) -> list[Spec]:
     """Points with their intervals."""
-    chart = alt.Chart(alt.InlineData(values=rows))
+    points = {**places, "y": y("value", scale)}
+    return [
+        _intervals(silent(rows), scale, places, strokeWidth=1.8),
+        layer("point", rows, points, size=60, filled=True, opacity=1),
+    ]
+
+
+def _intervals(rows: list[Row], scale: Spec | None, places: Spec, **mark: float) -> Spec:
     unshaped = {name: channel for name, channel in places.items() if name != "shape"}
-    bars = chart.mark_rule(strokeWidth=1.5).encode(y=_y("low:Q", scale), y2="high:Q", **unshaped)
-    points = chart.mark_point(size=60, filled=True, opacity=1).encode(y=_y("value:Q", scale), **places)
-    return [bars, points]
-
-
-def _y(field: str, scale: alt.Scale) -> alt.Y:
-    return alt.Y(field, scale=scale, axis=alt.Axis(title=None, tickCount=6, domain=False, ticks=False))
-
-
-def svg(chart: alt.LayerChart | alt.FacetChart, title: str, said: str) -> str:
-    """The chart as an SVG element with a text for readers who do not see it."""
-    spec = chart.properties(width=370, height=215, title=title).configure(**CONFIG).to_dict()
-    svg: str = vl_convert.vegalite_to_svg(spec)
-    head, body = svg.split(">", 1)
-    box = re.search(r'viewBox="[^"]+"', head)
-    assert box is not None
-    body = re.sub(r' (?:role|aria-[a-z]+)="[^"]*"', "", body)  # the whole is one picture, named below
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {box[0]} role="img" aria-label="{escape(said)}">{body}'
+    return layer("rule", rows, {**unshaped, "y": y("low", scale), "y2": {"field": "high"}}, **mark)

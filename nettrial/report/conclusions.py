@@ -38,7 +38,7 @@ def answer(report: Report) -> str:
     factor = study.factors[study.layout.rows].title
     where = f", {tables.label(group)}" if group else ""
     said = f"{factor} {level} instead of {baseline(study)}{where}: {'; '.join(phrases)} (95% intervals)."
-    if report.warnings:
+    if report.warned_trials:
         trials = f"{report.warned_trials} of {numbers.counted(len(report.trials), 'trial')}"
         said += f" With warnings in {trials}: see there what they do to these figures."
     return said
@@ -109,8 +109,9 @@ def limits(report: Report) -> list[str]:
         by_chance = report.summary.comparisons * 0.05
         misses = f"about {by_chance:.0f}" if by_chance >= 1 else "on average less than one"
         found.append(
-            f"There are {report.summary.comparisons} intervals of changes, each on its own at 95%. If all "
-            f"were independent, {misses} would miss by chance alone."
+            f"The tables have {report.summary.comparisons} intervals of changes, each on its own at 95%. If "
+            f"all were independent, {misses} would miss by chance alone. The sentences rest on wider "
+            "intervals, which hold together for all changes of one response by one factor (Bonferroni)."
         )
     return found
 

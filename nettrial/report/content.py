@@ -5,17 +5,18 @@ from dataclasses import dataclass
 
 from nettrial import metrics
 from nettrial.analysis import (
+    Answers,
     FailureGroup,
     PublishedRow,
     ResponseSummary,
     Summary,
     WarningGroup,
+    answers,
     failures,
-    published,
     summarise,
     warnings,
 )
-from nettrial.report import numbers, stopping, sweeps, tables, wires
+from nettrial.report import numbers, sentences, stopping, sweeps, tables, wires
 from nettrial.store import Run, Trial
 
 
@@ -34,6 +35,8 @@ class Section:
     published_table: str
     """Where the source has them: "table 2"."""
     comparisons: list[tables.Comparison]
+    sentences: list[str]
+    """What each factor does to it, which explains how much, and whether it is as precise as wanted."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +65,11 @@ class Report:
     run: Run
     trials: list[Trial]
     summary: Summary
+    answers: Answers
+    """What the analysis says beyond the summary."""
     published: list[PublishedRow]
     warnings: list[WarningGroup]
+    """Those of records, and then those that follow from the run's order and values."""
     warned_trials: int
     sections: list[Section]
     """One for each response; none before a trial has finished."""
@@ -85,10 +91,11 @@ class Report:
 
     @property
     def general_warnings(self) -> list[int]:
-        """Numbers, from 1, of the warnings that every treatment has: no mark in a table would tell more."""
+        """Numbers, from 1, of the warnings that every treatment has: no mark in a table would tell more.
+        Those of one response are not among them: its section names them."""
         treatments = {tuple(planned.treatment.items()) for planned in self.run.plan}
         groups = enumerate(self.warnings, start=1)
-        return [number for number, group in groups if len(group.treatments) == len(treatments)]
+        return [number for number, group in groups if _general(group, len(treatments))]
 
     @property
     def progress(self) -> str:
@@ -99,21 +106,27 @@ class Report:
         return f"{len(self.trials)} of {numbers.counted(len(self.run.plan), 'trial')} ({size})"
 
 
+def _general(group: WarningGroup, treatments: int) -> bool:
+    return group.response is None and len(group.treatments) == treatments
+
+
 def gather(run: Run) -> Report:
     """Analyse a run for its report."""
     trials = run.trials()
     summary = summarise(run)
-    rows = published(run)
-    groups = warnings(run)
+    found = answers(run, summary)
+    rows = [each.row for each in found.agreement]
+    groups = [*warnings(run), *found.noise]
     spans = [_seconds(trial) for trial in trials]
     return Report(
         run=run,
         trials=trials,
         summary=summary,
+        answers=found,
         published=rows,
         warnings=groups,
         warned_trials=sum(bool(trial.record.warnings) for trial in trials),
-        sections=[_section(run, response, rows, groups) for response in summary.responses if trials],
+        sections=[_section(run, response, rows, groups, found) for response in summary.responses if trials],
         absent=_absent(summary),
         failures=failures(run),
         placements=_placements(trials),
@@ -127,7 +140,11 @@ def gather(run: Run) -> Report:
 
 
 def _section(
-    run: Run, summary: ResponseSummary, rows: list[PublishedRow], groups: list[WarningGroup]
+    run: Run,
+    summary: ResponseSummary,
+    rows: list[PublishedRow],
+    groups: list[WarningGroup],
+    found: Answers,
 ) -> Section:
     response = summary.response
     metric = metrics.METRICS[response.metric]
@@ -142,7 +159,17 @@ def _section(
         published=tables.published(run.study, response.name, rows),
         published_table=next((_where(row.table) for row in rows if row.response == response.name), ""),
         comparisons=tables.comparisons(run.study, summary, measured, rows),
+        sentences=_sentences(run, response.name, found, groups),
     )
+
+
+def _sentences(run: Run, name: str, found: Answers, groups: list[WarningGroup]) -> list[str]:
+    said = sentences.findings(run.study, found.findings[name])
+    said.append(sentences.variation(run.study, found.variations[name]))
+    said += [sentences.precision(each) for each in found.precisions if each.response.name == name]
+    about = [number for number, group in enumerate(groups, start=1) if group.response == name]
+    said += [f"Of the values as such: {numbers.numbered(about, 'warning')}."] if about else []
+    return [sentence for sentence in said if sentence]
 
 
 def _where(table: str) -> str:

@@ -1,15 +1,70 @@
-"""The report as one page that needs nothing but itself: no script, no font, no request."""
+"""The report as one page that needs nothing but itself: no font, no request, and one small script, which a
+Content-Security-Policy names by its hash."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nettrial.analysis import baseline
-from nettrial.report import charts, conclusions, pages, percentiles, sweep_charts, sweeps, tables, topology
+from nettrial.report import (
+    caution,
+    charts,
+    conclusions,
+    explained,
+    pages,
+    percentiles,
+    sentences,
+    series,
+    sweep_charts,
+    sweeps,
+    tables,
+    topology,
+    vega,
+    views,
+)
 from nettrial.report.content import Report, Section, gather
+from nettrial.report.data_tables import data_tables
+from nettrial.report.formats import as_json
+from nettrial.report.vega import Chart
 from nettrial.store import Run
 
 NAME = "report.html"
 """The page's name in the run's directory."""
+
+
+@dataclass(frozen=True)
+class Charts:
+    """Every chart of a report, before it is drawn."""
+
+    responses: dict[str, list[Chart]]
+    """Of each response its means and its changes."""
+    views: dict[str, list[Chart]]
+    """Of each response its trials: how they are spread, and in run order."""
+    sweeps: list[tuple[str, list[Chart]]]
+    """Those of each combination of the columns' levels, with its name."""
+    interactions: dict[str, list[Chart]]
+    """Of each response those that its data show."""
+    variation: Chart | None
+    percentiles: list[Chart]
+    series: list[series.Series]
+    series_note: str
+
+    def every(self) -> Iterator[Chart]:
+        """All of them, in the page's order."""
+        for name, found in self.responses.items():
+            yield from found
+            yield from self.interactions[name]
+            yield from self.views[name]
+        if self.variation:
+            yield self.variation
+        for _, found in self.sweeps:
+            yield from found
+        yield from self.percentiles
+        for each in self.series:
+            yield from each.charts
 
 
 def write(run: Run) -> Path:
@@ -18,59 +73,70 @@ def write(run: Run) -> Path:
     It appears whole or not at all. Raises BadInput where the directory can't be written.
     """
     target = run.directory / NAME
-    pages.write(target, _page(gather(run)).encode(), "writing the report")
+    pages.write(target, page(gather(run)).encode(), "writing the report")
     return target
 
 
-def _page(report: Report) -> str:
-    """The page's text. Charts are our own mark-up."""
+def chosen(report: Report) -> Charts:
+    """The charts of a report."""
     study = report.run.study
-    trials = report.trials
-    return (
-        pages.environment()
-        .get_template("report.html.j2")
-        .render(
-            report=report,
-            run=report.run,
-            study=study,
-            answer=conclusions.answer(report),
-            limits=conclusions.limits(report),
-            level=conclusions.extreme_level(report),
-            baseline=baseline(study),
-            rows_title=study.factors[study.layout.rows].title,
-            columns_title=tables.column_title(study),
-            counterparts=tables.counterparts(study, report.published),
-            glance=_glance(report),
-            legend=_legend(report),
-            drawing=topology.draw(study, trials[0].scenario) if trials else None,
-            sweeps=sweeps,
-            sweep_charts=sweep_charts.draw(study, report.sweeps) if report.sweeps else [],
-            levels=_levels(report),
-            percentiles=percentiles.draw(report),
-            charts={section.name: _charts(report, section) for section in report.sections},
-        )
+    over_time, note = series.draw(report)
+    return Charts(
+        responses=_of_sections(report, charts.values, charts.changes),
+        views=_of_sections(report, views.distribution, views.order),
+        sweeps=sweep_charts.draw(study, report.sweeps) if report.sweeps else [],
+        interactions={each.name: explained.interactions(report, each) for each in report.sections},
+        variation=explained.shares(report),
+        percentiles=percentiles.draw(report),
+        series=over_time,
+        series_note=note,
     )
 
 
-def _charts(report: Report, section: Section) -> list[str]:
-    drawn = (charts.values(report, section), charts.changes(report, section))
-    return [svg for svg in drawn if svg]
+def _of_sections(report: Report, *kinds: Callable[[Report, Section], Chart | None]) -> dict[str, list[Chart]]:
+    """By response the charts of some kinds, as far as there is anything to draw."""
+    return {
+        section.name: [chart for kind in kinds if (chart := kind(report, section))]
+        for section in report.sections
+    }
 
 
-def _legend(report: Report) -> list[dict[str, str]]:
-    """How each group of columns looks in the charts."""
-    groups = [tables.label(group) for group in tables.combinations(report.run.study)]
-    return [{"label": group, **charts.look(index)} for index, group in enumerate(groups)]
-
-
-def _levels(report: Report) -> list[dict[str, str]]:
-    """How each level of the rows' factor looks in the charts of sweeps."""
+def page(report: Report, live: str = "") -> str:
+    """The page's text. With `live`, the run's revision, it asks the server it comes from for newer ones."""
     study = report.run.study
-    levels = study.factors[study.layout.rows].levels
-    return [
-        {"label": level, "colour": charts.look(index)["colour"], "shape": "circle"}
-        for index, level in enumerate(levels)
-    ]
+    trials = report.trials
+    hosts = {host.name for trial in trials[:1] for host in trial.record.hosts}
+    environment = pages.environment()
+    environment.globals["draw"] = vega.on_page
+    environment.globals["look"] = vega.look
+    return environment.get_template("report.html.j2").render(
+        report=report,
+        run=report.run,
+        study=study,
+        live=live,
+        policy=pages.policy(live=bool(live)),
+        answer=conclusions.answer(report),
+        limits=conclusions.limits(report),
+        level=conclusions.extreme_level(report),
+        baseline=baseline(study),
+        rows_title=study.factors[study.layout.rows].title,
+        columns_title=tables.column_title(study),
+        agreement=sentences.agreement(report.answers.agreement),
+        agreement_table=tables.agreement(study, report.answers.agreement),
+        AGREEMENT=tables.AGREEMENT,
+        counterparts=tables.counterparts(study, report.published),
+        glance=_glance(report),
+        legend=[tables.label(group) for group in tables.combinations(study)],
+        drawing=topology.draw(study, trials[0].scenario) if trials else None,
+        sweeps=sweeps,
+        charts=chosen(report),
+        cautions={
+            each.name: caution.cautions(study, each.response.response, report.warnings, hosts)
+            for each in report.sections
+        },
+        where=caution.where,
+        copies=as_json(data_tables(report)),
+    )
 
 
 def _glance(report: Report) -> list[dict[str, Any]]:

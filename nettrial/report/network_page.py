@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import networkx as nx
 import vl_convert
 
-from nettrial.report.charts import COLOURS, INK, svg
-from nettrial.report.pages import environment
-from nettrial.report.picture import picture
+from nettrial.report.pages import environment, policy
+from nettrial.report.picture import Drawing, picture
+from nettrial.report.vega import COLOURS, INK, Chart, layer, layered, on_page, y
 from nettrial.topology.facts import Facts, Paths
 
 DOTS_PER_INCH = 300
@@ -19,12 +18,22 @@ DOTS_PER_INCH = 300
 
 def as_svg(graph: nx.MultiGraph) -> str:
     """The picture alone, black on nothing."""
-    return environment().get_template("picture.svg.j2").render(drawing=picture(graph))
+    return as_drawn(picture(graph))
+
+
+def as_drawn(drawing: Drawing) -> str:
+    """A drawing alone, black on nothing."""
+    return environment().get_template("picture.svg.j2").render(drawing=drawing)
 
 
 def as_png(graph: nx.MultiGraph) -> bytes:
     """The same picture in pixels, on white."""
-    text = as_svg(graph).replace("<title>", '<rect width="100%" height="100%" fill="#fff"/><title>', 1)
+    return in_pixels(as_svg(graph))
+
+
+def in_pixels(svg: str) -> bytes:
+    """A picture in pixels, on white."""
+    text = svg.replace("<title>", '<rect width="100%" height="100%" fill="#fff"/><title>', 1)
     made: bytes = vl_convert.svg_to_png(text, ppi=DOTS_PER_INCH)
     return made
 
@@ -39,7 +48,15 @@ def as_page(name: str, title: str, graph: nx.MultiGraph, facts: Facts, rows: lis
     return (
         environment()
         .get_template("network.html.j2")
-        .render(name=name, title=title, drawing=picture(graph), facts=facts, rows=rows, charts=charts)
+        .render(
+            name=name,
+            title=title,
+            policy=policy(script=False),
+            drawing=picture(graph),
+            facts=facts,
+            rows=rows,
+            charts=charts,
+        )
     )
 
 
@@ -49,14 +66,18 @@ def _lengths(paths: Paths, what: str) -> str:
     rows: list[dict[str, Any]] = [
         {"links": str(length), "share": 100 * count / total} for length, count in paths.pairs.items()
     ]
-    bars = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_bar(color=COLOURS[0], size=28)
-        .encode(
-            x=alt.X("links:O", sort=None, axis=alt.Axis(title="links", labelAngle=0, grid=False)),
-            y=alt.Y("share:Q", axis=alt.Axis(title=None, tickCount=5, domain=False, ticks=False)),
-        )
-    )
-    labels = bars.mark_text(dy=-7, color=INK).encode(text=alt.Text("share:Q", format=".3~g"))
+    at = {
+        "field": "links",
+        "type": "ordinal",
+        "sort": None,
+        "axis": {"title": "links", "labelAngle": 0, "grid": False},
+    }
+    places = {"x": at, "y": y("share", {}, tickCount=5)}
+    label = {"field": "share", "type": "quantitative", "format": ".3~g"}
+    layers = [
+        layer("bar", rows, places, color=COLOURS[0], size=28),
+        layer("text", rows, {**places, "text": label}, dy=-7, color=INK),
+    ]
     title = f"Path length between {what}, % of pairs"
-    return svg(alt.layer(bars, labels), title, f"{title}: mean {paths.mean:.2f}, at most {paths.diameter}.")
+    said = f"{title}: mean {paths.mean:.2f}, at most {paths.diameter}."
+    return on_page(Chart(f"paths-{what}", title, said, layered(layers, title)))

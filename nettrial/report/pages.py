@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 import tempfile
+from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -26,9 +29,30 @@ def environment() -> Environment:
     made.filters["counted"] = numbers.counted
     made.filters["numbered"] = numbers.numbered
     made.globals["version"] = __version__
-    assert made.loader is not None
-    made.globals["style"] = made.loader.get_source(made, "report.css")[0]
+    made.globals["style"] = _source("report.css")
+    made.globals["script"] = _source("report.js")
     return made
+
+
+@cache
+def _source(name: str) -> str:
+    """A file beside the templates, as it is put into a page."""
+    loader = PackageLoader("nettrial.report")
+    return "\n" + loader.get_source(Environment(), name)[0].strip() + "\n"
+
+
+def policy(script: bool = True, live: bool = False) -> str:
+    """A page's Content-Security-Policy: its own style and script by their hashes, and nothing else; live, it
+    may ask the server it comes from."""
+    parts = ["default-src 'none'", f"style-src {_hash('report.css')}", "img-src data:"]
+    parts += [f"script-src {_hash('report.js')}"] if script else []
+    parts += ["connect-src 'self'"] if live else []
+    return "; ".join([*parts, "base-uri 'none'", "form-action 'none'"])
+
+
+def _hash(name: str) -> str:
+    digest = hashlib.sha256(_source(name).encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 def write(target: Path, data: bytes, doing: str) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
-
-from nettrial.report.charts import look, svg
+from nettrial.report import numbers
 from nettrial.report.content import Report, Section
 from nettrial.report.tables import label
+from nettrial.report.vega import Chart, groups, layer, layered, silent, y
 
 PERCENTILES = {"p50": "50", "p90": "90", "p99": "99", "p99_9": "99.9", "p99_99": "99.99", "p99_999": "99.999"}
 """The percentiles by the end of the metric's name."""
@@ -16,7 +15,7 @@ FEWEST = 3
 """Percentiles that make a chart."""
 
 
-def draw(report: Report) -> list[str]:
+def draw(report: Report) -> list[Chart]:
     """The charts; a line for each treatment."""
     families: dict[tuple[str, str], list[tuple[str, Section]]] = {}
     for section in report.sections:
@@ -29,29 +28,30 @@ def draw(report: Report) -> list[str]:
     return [chart for chart in drawn if chart]
 
 
-def _chart(of: str, sections: list[tuple[str, Section]]) -> str:
+def _chart(of: str, sections: list[tuple[str, Section]]) -> Chart | None:
     rows: list[dict[str, Any]] = []
+    unit, title = sections[0][1].unit, sections[0][1].title.split(",")[0]
     for percentile, section in sections:
+        decimals = numbers.value_decimals(section.response.cells)
         for cell in section.response.cells:
             if cell.mean is not None and cell.mean > 0:
-                rows.append({"at": percentile, "value": cell.mean, "treatment": label(cell.treatment)})
+                group = label(cell.treatment)
+                said = f"{group}, percentile {percentile}: {numbers.fixed(cell.mean, decimals)} {unit}"
+                rows.append({"at": percentile, "value": cell.mean, "group": group, "said": said})
     if not rows:
-        return ""
-    at = list(PERCENTILES.values())
-    treatments = list(dict.fromkeys(row["treatment"] for row in rows))
-    colours = [look(index)["colour"] for index in range(len(treatments))]
-    shapes = [look(index)["shape"] for index in range(len(treatments))]
-    unit, title = sections[0][1].unit, sections[0][1].title.split(",")[0]
-    chart = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X("at:O", sort=at, axis=alt.Axis(title="Percentile", labelAngle=0, grid=False)),
-        y=alt.Y("value:Q", scale=alt.Scale(type="log"), axis=alt.Axis(title=None, tickCount=5, domain=False)),
-        color=alt.Color(
-            "treatment:N",
-            legend=alt.Legend(title=None, labelColor="currentColor", orient="bottom", columns=2),
-            scale=alt.Scale(domain=treatments, range=colours),
-        ),
-        shape=alt.Shape("treatment:N", scale=alt.Scale(domain=treatments, range=shapes)),
-    )
-    layers = alt.layer(chart.mark_line(strokeWidth=1.5), chart.mark_point(size=50, filled=True, opacity=1))
+        return None
+    labels = tuple(dict.fromkeys(row["group"] for row in rows))
+    channels = groups(labels, "")
+    at = {
+        "field": "at",
+        "type": "ordinal",
+        "sort": list(PERCENTILES.values()),
+        "axis": {"title": "Percentile", "labelAngle": 0, "grid": False},
+    }
+    places = {"x": at, "y": y("value", {"type": "log"}, tickCount=5), "color": channels["color"]}
+    lines = layer("line", silent(rows), places, strokeWidth=1.5)
+    points = layer("point", rows, {**places, "shape": channels["shape"]}, size=50, filled=True, opacity=1)
     said = f"{title} of {of} in {unit} by percentile, a line for each treatment, on a logarithmic scale."
-    return svg(layers, f"{title} of {of}, {unit}", said)
+    shown = f"{title} of {of}, {unit}"
+    spec = layered([lines, points], shown)
+    return Chart(f"percentiles-{sections[0][1].name}", shown, said, spec, legend=labels)

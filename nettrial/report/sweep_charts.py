@@ -5,35 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from nettrial.analysis import Curve, Estimate, baseline, boundaries, estimate, ratios
 from nettrial.analysis.curves import Floats
 from nettrial.report import tables
-from nettrial.report.charts import INK, look, svg
 from nettrial.report.sweeps import Sweeps
+from nettrial.report.vega import INK, Chart, Spec, groups, layer, layered, silent, y
 from nettrial.study import Study
 
 GROUPS = 200
 """Points of a line at most; neighbouring sizes are put together where there are more."""
+SPEAKING = 40
+"""Of them so many say their values."""
 MOST_RULES = 16
 """More boundaries than this in view would be a grey wall."""
 CLOSE_UP = 1.5
 """How far the close-up goes, in multiples of the largest MTU."""
 
+Row = dict[str, Any]
 
-def draw(study: Study, sweeps: Sweeps) -> list[tuple[str, list[str]]]:
+
+def draw(study: Study, sweeps: Sweeps) -> list[tuple[str, list[Chart]]]:
     """For each combination of the other factors its title and its charts."""
     drawn = []
-    for group in tables.combinations(study):
+    for number, group in enumerate(tables.combinations(study), start=1):
         found = [curve for curve in sweeps.curves if group.items() <= curve.treatment.items()]
         if found:
-            drawn.append((tables.label(group), _charts(study, found, tables.label(group))))
+            drawn.append((tables.label(group), _charts(study, found, tables.label(group), f"sweep-{number}")))
     return drawn
 
 
-def _charts(study: Study, found: Sequence[Curve], group: str) -> list[str]:
+def _charts(study: Study, found: Sequence[Curve], group: str, name: str) -> list[Chart]:
     closest = CLOSE_UP * max(curve.mtu_bytes for curve in found)
     factor = study.factors[study.layout.rows].title
     about = f"against packet size, {group}, by {factor}, with 95% intervals"
@@ -43,81 +46,100 @@ def _charts(study: Study, found: Sequence[Curve], group: str) -> list[str]:
         for curve in found
     ]
     totals = [(curve, curve.sizes, curve.total_us / 1000) for curve in found]
+    rtt, smallest, total = (
+        "Round-trip time, us",
+        "Smallest round-trip time, us",
+        "Time of all bytes of a size, ms",
+    )
     charts = [
-        _lines(study, rtts, "Round-trip time, us", f"Round-trip time in microseconds {about}."),
-        _lines(study, near, "Smallest round-trip time, us", f"Its minimum {about}, at the smaller sizes."),
-        _ratio(study, found, group),
-        _lines(study, totals, "Time of all bytes of a size, ms", f"Time of all bytes {about}.", rules=False),
+        _lines(study, rtts, f"{name}-rtt", rtt, f"Round-trip time in microseconds {about}."),
+        _lines(study, near, f"{name}-smallest", smallest, f"Its minimum {about}, at the smaller sizes."),
+        _ratio(study, found, f"{name}-ratio", group),
+        _lines(study, totals, f"{name}-total", total, f"Time of all bytes {about}.", rules=False),
     ]
     return [chart for chart in charts if chart]
 
 
 def _lines(
-    study: Study, parts: Sequence[tuple[Curve, Floats, Floats]], title: str, said: str, rules: bool = True
-) -> str:
+    study: Study,
+    parts: Sequence[tuple[Curve, Floats, Floats]],
+    name: str,
+    title: str,
+    said: str,
+    rules: bool = True,
+) -> Chart | None:
     """A line with its band for each curve, and its boundaries as dashed lines where they are few."""
-    rows, marks = [], []
+    rows: list[list[Row]] = []
+    marks: list[Row] = []
     for curve, sizes, values in parts:
         level = curve.treatment[study.layout.rows]
-        rows += _rows(estimate(sizes, values, GROUPS), level)
+        rows.append(_rows(estimate(sizes, values, GROUPS), level, title.rsplit(" ", 1)[1]))
         places = [place for place in boundaries(curve) if len(sizes) and sizes[0] <= place < sizes[-1]]
-        marks += [{"size": place, "level": level} for place in places if len(places) <= MOST_RULES]
-    if not rows:
-        return ""
+        marks += [{"size": place, "group": level} for place in places if len(places) <= MOST_RULES]
+    if not any(rows):
+        return None
     layers = _layers(study, rows)
     if rules and marks:
-        layers.insert(
-            0,
-            alt.Chart(alt.InlineData(values=marks))
-            .mark_rule(strokeDash=[2, 3], opacity=0.6)
-            .encode(x="size:Q", color=_colour(study)),
-        )
+        where = {"x": _across(), "color": _colour(study)}
+        layers.insert(0, layer("rule", marks, where, strokeDash=[2, 3], opacity=0.6))
         said += " Dashed: the sizes after which a message takes one packet more."
-    return svg(alt.layer(*layers), title, said)
+    return _chart(study, name, title, said, layers)
 
 
-def _ratio(study: Study, found: Sequence[Curve], group: str) -> str:
+def _ratio(study: Study, found: Sequence[Curve], name: str, group: str) -> Chart | None:
     """The ratio of each level to the baseline."""
-    rows: list[dict[str, Any]] = []
-    for ratio in ratios(study, found, GROUPS):
-        rows += _rows(ratio.ratio, ratio.treatment[study.layout.rows])
-    if not rows:
-        return ""
-    one = alt.Chart(alt.InlineData(values=[{"value": 1}])).mark_rule(color=INK, opacity=0.5)
-    layers = [one.encode(y="value:Q"), *_layers(study, rows)]
+    rows = [
+        _rows(ratio.ratio, ratio.treatment[study.layout.rows], "") for ratio in ratios(study, found, GROUPS)
+    ]
+    if not any(rows):
+        return None
+    one = layer("rule", [{"value": 1}], {"y": y("value")}, color=INK, opacity=0.5)
     title = f"Round-trip time, ratio to {study.factors[study.layout.rows].title} {baseline(study)}"
-    return svg(alt.layer(*layers), title, f"{title}, against packet size, {group}, with 95% intervals.")
+    said = f"{title}, against packet size, {group}, with 95% intervals."
+    return _chart(study, name, title, said, [one, *_layers(study, rows)])
 
 
-def _rows(shown: Estimate, level: str) -> list[dict[str, Any]]:
+def _chart(study: Study, name: str, title: str, said: str, layers: list[Spec]) -> Chart:
+    levels = tuple(study.factors[study.layout.rows].levels)
+    return Chart(name, title, said, layered(layers, title), legend=levels)
+
+
+def _rows(shown: Estimate, level: str, unit: str) -> list[Row]:
     columns = (np.round(part, 4).tolist() for part in (shown.sizes, shown.mean, shown.low, shown.high))
     return [
-        {"size": size, "value": mean, "low": low, "high": high, "level": level}
+        {
+            "size": size,
+            "value": mean,
+            "low": low,
+            "high": high,
+            "group": level,
+            "said": f"{level}, {size:.0f} B: {mean:.5g} {unit}".rstrip() + f" [{low:.5g}, {high:.5g}]",
+        }
         for size, mean, low, high in zip(*columns, strict=True)
     ]
 
 
-def _layers(study: Study, rows: list[dict[str, Any]]) -> list[alt.Chart]:
-    chart = alt.Chart(alt.InlineData(values=rows))
-    x = alt.X(
-        "size:Q",
-        axis=alt.Axis(title="Packet size, B", grid=False, tickCount=6, format="d"),
-        scale=alt.Scale(nice=False, zero=False),
-    )
-    scale = alt.Scale(zero=False, padding=6)
-    axis = alt.Axis(title=None, tickCount=6, domain=False, ticks=False)
-    colour = _colour(study)
-    band = chart.mark_area(opacity=0.25).encode(
-        x=x, y=alt.Y("low:Q", scale=scale, axis=axis), y2="high:Q", color=colour
-    )
-    line = chart.mark_line(strokeWidth=1.5).encode(
-        x=x, y=alt.Y("value:Q", scale=scale, axis=axis), color=colour
-    )
-    return [band, line]
+def _layers(study: Study, curves: Sequence[list[Row]]) -> list[Spec]:
+    """Bands and lines, and points that are not seen but speak."""
+    rows = [row for curve in curves for row in curve]
+    speaking = [row for curve in curves for row in curve[:: max(1, len(curve) // SPEAKING)]]
+    x, colour = _across(), _colour(study)
+    ends = {"x": x, "y": y("low"), "y2": {"field": "high"}, "color": colour}
+    means = {"x": x, "y": y("value"), "color": colour}
+    return [
+        layer("area", silent(rows), ends, opacity=0.25),
+        layer("line", silent(rows), means, strokeWidth=1.5),
+        layer("point", speaking, means, size=9, filled=True, opacity=0),
+    ]
 
 
-def _colour(study: Study) -> alt.Color:
+def _across() -> Spec:
+    axis = {"title": "Packet size, B", "grid": False, "tickCount": 6, "format": "d"}
+    return {"field": "size", "type": "quantitative", "axis": axis, "scale": {"nice": False, "zero": False}}
+
+
+def _colour(study: Study) -> Spec:
     """The colour of each level of the rows' factor."""
-    levels = list(study.factors[study.layout.rows].levels)
-    colours = [look(index)["colour"] for index in range(len(levels))]
-    return alt.Color("level:N", legend=None, scale=alt.Scale(domain=levels, range=colours))
+    factor = study.factors[study.layout.rows]
+    colour: Spec = groups(list(factor.levels), factor.title)["color"]
+    return colour

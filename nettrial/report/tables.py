@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nettrial.analysis import PublishedRow, ResponseSummary, WarningGroup, baseline
+from nettrial.analysis import Agreement, PublishedRow, ResponseSummary, WarningGroup, baseline
 from nettrial.analysis.sequential import NO_INTERVAL
 from nettrial.analysis.summary import Levels
 from nettrial.report import numbers
@@ -111,7 +111,9 @@ def _marks(treatment: Levels, warnings: Sequence[WarningGroup], response: Respon
     return tuple(
         number
         for number, group in enumerate(warnings, start=1)
-        if treatment in group.treatments and len(group.treatments) < len(response.cells)
+        if treatment in group.treatments
+        and len(group.treatments) < len(response.cells)
+        and group.response in (None, response.response.name)
     )
 
 
@@ -180,3 +182,37 @@ def comparisons(
             )
         )
     return found
+
+
+AGREEMENT = ("", "published", "measured", "ratio", "value", "published change", "direction", "change")
+"""The columns of the table of agreement."""
+
+
+def agreement(study: Study, found: Sequence[Agreement]) -> list[tuple[str, ...]]:
+    """A line for each published figure with a counterpart that was measured: what it is of, both values,
+    their ratio, whether the published value lies in the measured interval; and the same of its change."""
+    titles = {response.name: response.title for response in study.responses}
+    names = [study.layout.rows, *study.layout.columns]
+    there = [each.cell.treatment for each in found if each.cell and each.cell.mean is not None]
+    told = [name for name in names if len({treatment[name] for treatment in there}) > 1]
+    lines: list[tuple[str, ...]] = []
+    for each in found:
+        if each.cell is None or each.cell.mean is None:
+            continue
+        change = "" if each.published_change is None else f"{numbers.signed(each.published_change, 2)}%"
+        lines.append(
+            (
+                ", ".join([titles[each.row.response], *(each.cell.treatment[name] for name in told)]),
+                f"{each.row.value} {each.row.unit}" if each.row.value else "",
+                numbers.fixed(each.cell.mean, numbers.value_decimals([each.cell])),
+                "" if each.ratio is None else f"{each.ratio:.3g}",
+                _INSIDE[each.inside],
+                f"{change} (computed)" if each.computed else change,
+                each.direction or "",
+                _INSIDE[each.change_inside],
+            )
+        )
+    return lines
+
+
+_INSIDE = {True: "inside", False: "outside", None: ""}

@@ -9,7 +9,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from nettrial.analysis import baseline
-from nettrial.report import conclusions, numbers, sweeps, tables
+from nettrial.report import conclusions, numbers, sentences, sweeps, tables
 from nettrial.report.content import Report, Section, gather
 from nettrial.report.tables import Comparison, Entry, Table
 from nettrial.store import Run
@@ -31,6 +31,7 @@ def render(run: Run, console: Console) -> None:
         _section(report, section, console)
     if report.sweeps:
         _sweeps(report, report.sweeps, console)
+    _agreement(report, console)
     failures = [f"{group.message} ({numbers.numbered(group.trials, 'trial')})" for group in report.failures]
     absent = [f"{a.title}: {a.reason} ({numbers.counted(a.trials, 'trial')})" for a in report.absent]
     _list(console, "Pacing", report.pacing)
@@ -87,6 +88,10 @@ def _section(report: Report, section: Section, console: Console) -> None:
         _say(console, f"Published, {section.published_table}: {unit}")
         printed = [[[e.value, f"  {e.change}"] for e in row] for row in section.published.entries]
         _grids(console, section.published, groups, unit, printed)
+    if section.sentences:
+        console.print()
+    for sentence in section.sentences:
+        _say(console, sentence, bullet="- ")
     pairs = dict.fromkeys((c.measured_column, c.published_column) for c in section.comparisons)
     for ours, theirs in pairs:
         console.print()
@@ -171,6 +176,19 @@ def _comparisons(console: Console, comparisons: Sequence[Comparison]) -> None:
         text = f"{measured.change} {measured.change_interval}".strip() or f"absent: {measured.note}"
         where = {True: "in the interval", False: "outside the interval", None: "–"}[found.inside]
         grid.add_row(*map(Text, (found.row, text, found.published, where)))
+    console.print(grid)
+
+
+def _agreement(report: Report, console: Console) -> None:
+    """One table of all published figures that have a counterpart."""
+    said = sentences.agreement(report.answers.agreement)
+    if not said:
+        return
+    _title(console, "Agreement with the published figures")
+    _say(console, said)
+    grid = _grid(tables.AGREEMENT)
+    for row in tables.agreement(report.run.study, report.answers.agreement):
+        grid.add_row(*map(Text, row))
     console.print(grid)
 
 

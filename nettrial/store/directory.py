@@ -44,18 +44,19 @@ def lock(directory: Path) -> Iterator[None]:
 
 
 @contextmanager
-def appearing(directory: Path) -> Iterator[Path]:
-    """A directory to fill, which takes its name `directory` when the block ends without an error."""
-    refuse_existing(directory)
+def appearing(
+    directory: Path, doing: str = CREATING, option: str = "--out", hint: str | None = None
+) -> Iterator[Path]:
+    """A directory to fill, which takes its name `directory` when the block ends without an error. `doing`,
+    `option` and `hint` are for the error where that can't be."""
+    refuse_existing(directory, doing, option, hint)
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(directory.parent)
         temporary = directory.parent / f"{TEMPORARY}{os.getpid()}"
         temporary.mkdir()
     except OSError as error:
-        raise BadInput(
-            CREATING, str(directory), error.strerror or str(error), "a place to write to"
-        ) from None
+        raise BadInput(doing, str(directory), error.strerror or str(error), "a place to write to") from None
     descriptor = os.open(temporary, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -68,11 +69,16 @@ def appearing(directory: Path) -> Iterator[Path]:
         os.close(descriptor)
 
 
-def refuse_existing(directory: Path) -> None:
+def refuse_existing(
+    directory: Path, doing: str = CREATING, option: str = "--out", hint: str | None = None
+) -> None:
     """Raises BadInput if there is anything of that name."""
     if os.path.lexists(directory):
-        hint = f"`nettrial run --resume --out {directory}` goes on with a run; or choose another directory"
-        raise BadInput(CREATING, "--out", f"{directory} exists", "a directory that does not exist", hint)
+        if hint is None:
+            hint = (
+                f"`nettrial run --resume --out {directory}` goes on with a run; or choose another directory"
+            )
+        raise BadInput(doing, option, f"{directory} exists", "a directory that does not exist", hint)
 
 
 def _remove_abandoned(parent: Path) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,6 +28,7 @@ Document = TypeVar("Document", bound=BaseModel)
 
 RUN_FILE = "run.sqlite"
 OPENING = "opening the run"
+_RECORDS = "SELECT number, record FROM trial ORDER BY number"
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,14 @@ class Trial:
 
     planned: PlannedTrial
     record: Record
-    scenario: Scenario
+    read_scenario: Callable[[], Scenario] = field(repr=False, compare=False)
+    """Reads what the backend was given; use `scenario`."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """What the backend was given. Read when it is asked for: few readers need it, and of few trials.
+        Raises BadInput where this version can't read it."""
+        return self.read_scenario()
 
 
 @dataclass(frozen=True)
@@ -67,6 +76,7 @@ class Run:
         self._packed = version >= FORMAT_OF_PACKED_DOCUMENTS
         self._connection = connection
         self._trials: dict[int, Trial] = {}  # those that were read: a record may hold thousands of sizes
+        self._scenarios: dict[bytes | str, Scenario] = {}  # as kept: the trials of a treatment share one
 
     @classmethod
     def create(
@@ -182,13 +192,32 @@ class Run:
 
     def trials(self) -> list[Trial]:
         """The finished trials, in the run's order."""
-        rows = self._connection.execute("SELECT number, record, scenario FROM trial ORDER BY number")
         planned = self._planned()
-        for number, record, scenario in rows:
-            if number not in self._trials:
-                documents = self._read(Record, record), self._read(Scenario, scenario)
-                self._trials[number] = Trial(planned[number], *documents)
+        with _without_collector():
+            for number, record in self._connection.execute(
+                "SELECT number, record FROM trial ORDER BY number"
+            ):
+                if number not in self._trials:
+                    read = partial(self._scenario, number)
+                    self._trials[number] = Trial(planned[number], self._read(Record, record), read)
         return [self._trials[number] for number in sorted(self._trials)]
+
+    def record_texts(self) -> Iterator[tuple[int, str]]:
+        """The number and the record of each finished trial, in the run's order, as JSON: for readers that
+        take a few figures of many trials. Raises BadInput where one can't be read."""
+        for number, kept in self._connection.execute(_RECORDS):
+            try:
+                text = unpack(kept)
+                yield number, text if isinstance(text, str) else text.decode()
+            except (UnicodeDecodeError, zlib.error) as error:
+                raise self.unreadable("record", str(error)) from None
+
+    def _scenario(self, number: int) -> Scenario:
+        query = "SELECT scenario FROM trial WHERE number = ?"
+        (kept,) = self._connection.execute(query, (number,)).fetchone()
+        if kept not in self._scenarios:
+            self._scenarios[kept] = self._read(Scenario, kept)
+        return self._scenarios[kept]
 
     def failures(self) -> list[Failure]:
         """The trials that were tried and have no record, in the run's order; each with its last message."""
@@ -204,6 +233,16 @@ class Run:
         finished = {number for (number,) in self._connection.execute("SELECT number FROM trial")}
         return [trial for trial in self.plan if trial.number not in finished]
 
+    def revision(self) -> str:
+        """A text that is another one as soon as anything was added to the run file."""
+        tables = ("planned", "session", "session_end", "trial", "failure")
+        counts = [self._connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
+        return "-".join(map(str, counts))
+
+    def close(self) -> None:
+        """Closes the run file; the run can't be read any more."""
+        self._connection.close()
+
     def _planned(self) -> dict[int, PlannedTrial]:
         return {trial.number: trial for trial in self.plan}
 
@@ -215,9 +254,13 @@ class Run:
             what = str(error)
             if isinstance(error, ValidationError):
                 what = ".".join(map(str, error.errors(include_url=False)[0]["loc"]))
-            value = f"a {kind.__name__.lower()} in it can't be read: {what}"
-            hint = "it was written by another version of nettrial: use that"
-            raise BadInput(OPENING, str(self.directory), value, "a run of this version", hint) from None
+            raise self.unreadable(kind.__name__.lower(), what) from None
+
+    def unreadable(self, kind: str, what: str) -> BadInput:
+        """The error of a document of the file, of this kind, that this version can't read, and why."""
+        value = f"a {kind} in it can't be read: {what}"
+        hint = "it was written by another version of nettrial: use that"
+        return BadInput(OPENING, str(self.directory), value, "a run of this version", hint)
 
     @contextmanager
     def session(self, environment: Environment) -> Iterator[Recorder]:
@@ -234,3 +277,16 @@ class Run:
             finally:
                 end = (recorder.number, now(), recorder.note)
                 self._connection.execute("INSERT INTO session_end VALUES (?, ?, ?)", end)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Reads many documents without the collector of reference cycles, of which they have none: it would look
+    through all that were read before, again and again, which takes longer than the reading."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()

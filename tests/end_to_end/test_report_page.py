@@ -1,17 +1,31 @@
-"""The page in a browser: it opens with no network, reads in light and dark, and fits a telephone."""
+"""The page in a browser: it opens with no network, reads in light and dark, fits a telephone, and does what
+its script promises by pointer and by keyboard."""
 
 import os
+import queue
+import re
 import shutil
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    expect,
+    sync_playwright,
+)
 
 from nettrial.analysis import summarise
-from nettrial.report import html
+from nettrial.report import html, live
 from nettrial.store import Run
-from tests.unit.synthetic import make_run
+from tests.unit.sweeps import make_sweep_run
+from tests.unit.synthetic import ENVIRONMENT, make_run, record, scenario_of
 
 pytestmark = pytest.mark.end_to_end
 
@@ -51,12 +65,21 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run
 
 
-def opened(browser: Browser, run: Run, width: int = 1280, scheme: str = "light") -> Page:
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """What one reader's browser keeps; it may read the clipboard."""
+    made = browser.new_context(viewport={"width": 1280, "height": 900})
+    made.grant_permissions(["clipboard-read", "clipboard-write"])
+    yield made
+    made.close()
+
+
+def opened(browser: Browser | BrowserContext, run: Run, width: int = 1280, scheme: str = "light") -> Page:
     """The page, opened; fails on any request but for the file, and on anything the console says."""
     path: Path = run.directory / "report.html"
-    page = browser.new_page(
-        viewport={"width": width, "height": 900}, color_scheme="dark" if scheme == "dark" else "light"
-    )
+    page = browser.new_page()
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     requests: list[str] = []
     messages: list[str] = []
 
@@ -90,9 +113,8 @@ def test_tables_have_the_numbers_and_charts_are_drawn(browser: Browser, run: Run
     assert last.locator("td").nth(2).inner_text() == f"+{cell.change.percent:.1f}"
     published = section.locator("table.published tbody tr").last.locator("td").all_inner_texts()
     assert published == ["938.88", "+25.03", "937.86", "+22.18", "934.94", "+30.11", "884.96", "+33.60"]
-    sections = page.locator("section.response")
-    assert sections.count() == 7
-    charts = page.locator(".charts svg")
+    assert page.locator("section.response").count() == 7
+    charts = page.locator("section.response > .charts svg[role=img]")
     assert charts.count() == 14
     for chart in charts.all():
         box = chart.bounding_box()
@@ -120,9 +142,22 @@ def test_text_and_charts_stand_out_in_either_scheme(browser: Browser, run: Run, 
         assert contrast(f".legend li:nth-child({number + 2}) svg > *", "fill") >= 3
 
 
-@pytest.mark.parametrize("width", [360, 768, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_violation(browser: Browser, run: Run, tmp_path: Path, scheme: str) -> None:
+    sweep = make_sweep_run(tmp_path / "run", 2, step=500)
+    html.write(sweep)
+    for each in (run, sweep):
+        page = opened(browser, each, scheme=scheme)
+        page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true })")
+        found = Axe().run(page)
+        assert found.violations_count == 0, found.generate_report()
+        page.close()
+
+
+@pytest.mark.parametrize("width", [360, 375, 768, 1280])
 def test_the_page_itself_never_scrolls_sideways(browser: Browser, run: Run, width: int) -> None:
     page = opened(browser, run, width=width)
+    page.evaluate("document.querySelectorAll('details').forEach(part => { part.open = true })")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     wide = page.locator(".scroll:has(table.measured)").first
     scrolls = wide.evaluate("element => element.scrollWidth > element.clientWidth")
@@ -135,6 +170,117 @@ def test_a_mark_leads_to_its_warning(browser: Browser, run: Run) -> None:
     target = page.locator("#warning-1:target")
     assert target.count() == 1
     assert "processor 0 was busy" in target.inner_text()
+    page.go_back()
+    page.locator("#throughput .caution a").first.click()
+    assert page.locator("#warning-1:target").count() == 1
+
+
+def test_a_heading_sorts_its_table_and_puts_it_back(browser: Browser, run: Run) -> None:
+    page = opened(browser, run)
+    table = page.locator("#throughput table.published")
+    heading = table.locator("thead tr").last.locator("th").nth(1)
+
+    def values() -> list[str]:
+        return table.locator("tbody tr td:nth-child(2)").all_inner_texts()
+
+    before = values()
+    orders = []
+    for _ in range(3):
+        heading.locator("button").click()
+        orders.append((heading.get_attribute("aria-sort"), values()))
+    ascending = sorted(before, key=float)
+    assert orders == [("ascending", ascending), ("descending", ascending[::-1]), (None, before)]
+    measured = page.locator("#rtt table.measured")
+    measured.locator("thead tr").last.locator("th").first.locator("button").focus()
+    for _ in range(2):
+        page.keyboard.press("Enter")
+    assert measured.locator("tbody th").all_inner_texts() == ["9000 B", "4000 B", "1500 B"]
+    assert page.locator("#spoken").inner_text() == "MTU: sorted descending"
+
+
+def test_tables_are_copied_as_csv_markdown_and_latex(context: BrowserContext, run: Run) -> None:
+    page = opened(context, run)
+    place = page.locator("#copy-throughput")
+    copied = {}
+    for form in ("CSV", "Markdown", "LaTeX"):
+        place.get_by_role("button", name=form).click()
+        expect(page.locator("#spoken")).to_have_text(f"Copied as {form}")
+        copied[form] = page.evaluate("navigator.clipboard.readText()")
+    assert len(copied["CSV"].splitlines()) == 13
+    assert copied["CSV"].startswith("mtu")
+    assert re.search(r"^\| 9000 B +\|", copied["Markdown"], re.MULTILINE)
+    assert "\\begin{tabular}" in copied["LaTeX"]
+
+
+def test_the_theme_is_chosen_and_kept(context: BrowserContext, run: Run) -> None:
+    page = opened(context, run)
+    button = page.locator("#theme")
+
+    def dark() -> bool:
+        return bool(page.evaluate(LUMINANCE, ["body", "backgroundColor"]) < 0.1)
+
+    seen = [(button.inner_text(), dark())]
+    for _ in range(3):
+        button.click()
+        seen.append((button.inner_text(), dark()))
+    light = ("Theme: system", False)
+    assert seen == [light, ("Theme: light", False), ("Theme: dark", True), light]
+    button.click()
+    button.click()
+    page.reload()
+    assert (button.inner_text(), dark()) == ("Theme: dark", True)
+    page.emulate_media(media="print")
+    assert not dark(), "paper is white"
+
+
+def test_marks_say_their_values_to_the_pointer(browser: Browser, run: Run) -> None:
+    page = opened(browser, run)
+    chart = page.locator("#chart-throughput-values")
+    chart.scroll_into_view_if_needed()
+    mark = chart.locator('[data-said^="9000 B, linux-cubic – linux-cubic"]')
+    box = mark.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2 + 4, box["y"] + box["height"] / 2 - 3)
+    tip = page.locator("#tip")
+    cell = summarise(run).responses[2].cells[8]
+    assert tip.is_visible()
+    assert tip.inner_text().startswith(f"9000 B, linux-cubic – linux-cubic: {cell.mean:.1f} Mbit/s [")
+    page.mouse.move(1, 1)
+    assert not tip.is_visible()
+
+
+def test_every_trial_is_shown_on_demand_and_that_is_kept(context: BrowserContext, run: Run) -> None:
+    page = opened(context, run)
+    trials = page.locator("#chart-throughput-values .trials_marks")
+    button = page.get_by_role("button", name="Every trial")
+    assert (trials.is_visible(), button.get_attribute("aria-pressed")) == (False, "false")
+    assert trials.locator("[data-said]").count() == 60
+    button.click()
+    assert (trials.is_visible(), button.get_attribute("aria-pressed")) == (True, "true")
+    page.reload()
+    assert trials.is_visible()
+
+
+def test_all_is_reached_and_read_by_keyboard(browser: Browser, run: Run) -> None:
+    page = opened(browser, run)
+    page.keyboard.press("Tab")
+    focused = "document.activeElement"
+    assert page.evaluate(f"{focused}.textContent") == "Skip to the results"
+    assert page.locator(".skip").bounding_box()["x"] >= 0  # type: ignore[index]
+    chart = page.locator("#chart-throughput-changes")
+    chart.focus()
+    assert page.evaluate(f"getComputedStyle({focused}).outlineStyle") == "solid"
+    page.keyboard.press("ArrowRight")
+    first = page.locator("#spoken").inner_text()
+    assert re.fullmatch(r"4000 B, linux-cubic – linux-cubic: \+[\d.]+% \[.*\], 5 pairs", first)
+    assert page.locator("#tip").inner_text() == first
+    page.keyboard.press("ArrowRight")
+    second = page.locator("#spoken").inner_text()
+    assert second != first
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("#spoken").inner_text() == first
+    page.keyboard.press("Escape")
+    assert not page.locator("#tip").is_visible()
 
 
 def test_a_run_without_trials_opens(browser: Browser, tmp_path: Path) -> None:
@@ -142,3 +288,31 @@ def test_a_run_without_trials_opens(browser: Browser, tmp_path: Path) -> None:
     html.write(run)
     page = opened(browser, run)
     assert "No trial has finished" in page.locator(".answer").inner_text()
+
+
+def test_the_page_of_a_run_that_goes_on_follows_it(browser: Browser, tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", 2, {"sender": "classic", "receiver": "classic"}, trials=2)
+    addresses: queue.Queue[str] = queue.Queue()
+    messages: list[str] = []
+    end = threading.Event()
+    thread = threading.Thread(target=live.serve, args=(run.directory, 0, addresses.put, end))
+    thread.start()
+    try:
+        page = browser.new_page()
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.goto(addresses.get(timeout=30))
+        expect(page.locator("#live")).to_contain_text("2 of 6 trials")
+        page.locator("details[data-key=study] summary").click()
+        with run.session(ENVIRONMENT) as session:
+            trial = run.pending()[0]
+            session.finished(trial, scenario_of(run.study, trial.treatment), record(trial))
+        expect(page.locator("#live")).to_contain_text("3 of 6 trials", timeout=20_000)
+        assert page.locator("details[data-key=study]").get_attribute("open") is not None
+        page.locator("section.response table.sortable button.sort").first.click()
+        assert page.locator("[aria-sort=ascending]").count() == 1
+        assert messages == []
+    finally:
+        end.set()
+        thread.join()
+    expect(page.locator("#live")).to_contain_text("The server has ended", timeout=10_000)

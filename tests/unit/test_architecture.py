@@ -21,6 +21,7 @@ ALLOWED = {
     "backends": BASE,
     "store": BASE | {"study", "design"},
     "analysis": BASE | {"metrics", "study", "design", "store"},
+    "export": BASE | {"metrics", "study", "design", "store", "analysis"},
     "report": BASE | {"metrics", "stacks", "topology", "study", "design", "store", "analysis"},
     "cli": None,
 }

@@ -20,7 +20,21 @@ SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
 
 @pytest.mark.parametrize(
     "command",
-    ["", "run", "show", "report", "compare", "list", "draw", "doctor", "path", "serve", "measure"],
+    [
+        "",
+        "run",
+        "show",
+        "report",
+        "export",
+        "watch",
+        "compare",
+        "list",
+        "draw",
+        "doctor",
+        "path",
+        "serve",
+        "measure",
+    ],
 )
 def test_help(nettrial, golden, command):
     done = nettrial(*command.split(), "--help")
@@ -160,6 +174,10 @@ BAD_INPUT = {
     "resume-other-file": "run --resume --out other",
     "report-missing": "report missing",
     "report-newer": "report newer",
+    "report-figures": "report missing --figures exists",
+    "watch-missing": "watch missing",
+    "watch-newer": "watch newer",
+    "watch-port": "watch exists --port 70000",
     "compare-missing": "compare missing missing",
     "measure-kind": "measure 127.0.0.1 tpc",
     "measure-host": "measure no-such-host.invalid",
@@ -184,6 +202,7 @@ BAD_INPUT = {
     "draw-twice": "draw fat-tree --set k=4 --set k=6",
     "draw-file": "draw file --set path=missing.graphml",
     "draw-no-file": "draw file",
+    "export-missing": "export nowhere",
     "draw-out": "draw fat-tree --out tree.gif",
     "draw-folder": "draw fat-tree --out missing/tree.svg",
     "unknown-list": "list metric",
@@ -242,6 +261,25 @@ def test_a_run(nettrial, golden):
     assert (nettrial.directory / "mine" / "report.html").exists()
 
 
+def test_an_export_is_files_of_tables_and_refuses_what_there_is(nettrial, golden):
+    assert nettrial(*SHORT).returncode == 0
+    done = nettrial("export", "mine")
+    assert (done.returncode, done.stderr) == (0, "exported: mine/export-parquet\n")
+    golden("export", done.stdout)
+    names = [line.split()[0] for line in done.stdout.splitlines()[1:]]
+    files = (nettrial.directory / "mine" / "export-parquet").iterdir()
+    assert sorted(file.name for file in files) == sorted(f"{name}.parquet" for name in names)
+    again = nettrial("export", "mine")
+    assert (again.returncode, again.stdout) == (2, "")
+    golden("error-export-existing", again.stderr)
+    assert nettrial("export", "mine", "--to", "csv", "--out", "tables").returncode == 0
+    flows = (nettrial.directory / "tables" / "flows.csv").read_text()
+    assert len(flows.splitlines()) == 1 + 2 * 4
+    other = nettrial("export", "mine", "--to", "excel")
+    assert (other.returncode, other.stdout) == (2, "")
+    golden("error-export-form", other.stderr)
+
+
 def test_a_run_has_a_name_and_a_seed_of_its_own(nettrial_process):
     nettrial = nettrial_process
     for _ in range(2):
@@ -295,6 +333,15 @@ def test_resuming_a_finished_run_says_so_and_reports_it_again(nettrial):
     other = nettrial("run", "other-study", "--resume", "--out", "mine")
     assert (other.returncode, other.stdout) == (2, "")
     assert "the run in mine is of this study" in other.stderr
+
+
+def test_figures_are_not_put_where_something_is(nettrial, golden):
+    nettrial(*SHORT)
+    (nettrial.directory / "paper").mkdir()
+    done = nettrial("report", "mine", "--figures", "paper")
+    assert (done.returncode, done.stdout) == (2, "")
+    golden("error-figures-exist", done.stderr)
+    assert list((nettrial.directory / "paper").iterdir()) == []
 
 
 def test_resuming_with_another_plan_is_refused(nettrial, golden):

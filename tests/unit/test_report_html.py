@@ -1,5 +1,8 @@
 """The page: what it holds, that it needs nothing else, and that user text stays text."""
 
+import base64
+import hashlib
+import json
 import os
 import re
 from html.parser import HTMLParser
@@ -11,7 +14,7 @@ from nettrial.analysis import summarise
 from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
 from nettrial.report import html
-from nettrial.scenario import Absence, Record
+from nettrial.scenario import Absence, Interval, Record, SubflowByte
 from nettrial.store import Run
 from nettrial.study import load
 from tests.unit.synthetic import BUSY, altered_study, make_run, record
@@ -62,7 +65,7 @@ def test_tags_nest_and_no_identifier_is_there_twice(text: str) -> None:
 
 def test_nothing_is_fetched_and_nothing_runs(text: str) -> None:
     page = Page(text)
-    assert page.named("script") == []
+    assert [script.get("type") for script in page.named("script")] == [None, "application/json"]
     for tag, attributes in page.tags:
         assert "src" not in attributes, tag
         assert not any(name.startswith("on") for name in attributes), attributes
@@ -72,6 +75,19 @@ def test_nothing_is_fetched_and_nothing_runs(text: str) -> None:
     assert "url(" not in text
     hosts = set(re.findall(r"https?://[^\"' <)]+", text))
     assert hosts == {"http://www.w3.org/2000/svg"}
+
+
+def test_the_policy_lets_nothing_run_but_the_page_s_own_script(text: str) -> None:
+    (policy,) = [each["content"] or "" for each in Page(text).named("meta") if "http-equiv" in each]
+    for kind in ("script", "style"):
+        own = re.search(rf"<{kind}>(.*?)</{kind}>", text, re.DOTALL)
+        assert own is not None
+        digest = base64.b64encode(hashlib.sha256(own[1].encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}';" in policy
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+    assert "connect-src" not in policy
+    assert ' style="' not in text
 
 
 def test_links_lead_somewhere(text: str) -> None:
@@ -84,7 +100,7 @@ def test_links_lead_somewhere(text: str) -> None:
 
 def test_every_response_has_two_charts_with_words(text: str) -> None:
     pictures = [found["aria-label"] for found in Page(text).named("svg") if found.get("role") == "img"]
-    assert len(pictures) == 1 + 2 * 7
+    assert len(pictures) == 1 + 4 * 7
     assert "Throughput, Mbit/s, by MTU: the mean of each group" in " ".join(filter(None, pictures))
 
 
@@ -101,6 +117,86 @@ def test_means_changes_and_published_figures_are_in_the_tables(run: Run, text: s
             *_, value, _, change = row.split(",")
             assert f">{value}</td>" in section
             assert f">{'+' if change != '0' else ''}{change}</td>" in section
+
+
+def test_marks_say_their_values_and_those_with_warnings_are_told_of_at_the_response(text: str) -> None:
+    section = text.split('<section class="response" id="throughput">')[1].split("</section>")[0]
+    said = re.findall(r'data-said="([^"]*)"', section)
+    means = [each for each in said if re.search(r"\], 5 trials$", each)]
+    assert len(means) == 12
+    assert all(
+        re.fullmatch(r"\d+ B, \S+ – \S+: [\d.]+ Mbit/s \[[\d.]+, [\d.]+\], 5 trials", each) for each in means
+    )
+    trials = [each for each in said if re.fullmatch(r"trial \d+, block \d: [\d.]+ Mbit/s", each)]
+    assert len(set(trials)) == 60
+    assert section.index('class="caution"') < section.index("<svg")
+    assert '<a class="mark" href="#warning-1">Warning 1</a>, MTU 1500 B, Sender classic: router: ' in section
+
+
+def test_a_warning_about_one_host_is_not_told_of_another(tmp_path: Path) -> None:
+    busy = BUSY.model_copy(update={"object": "sender"})
+    text = html.write(make_run(tmp_path / "run", 2, maker=lambda t: record(t, [busy]))).read_text("utf-8")
+    said = {}
+    for part in text.split('<section class="response" id="')[1:]:
+        said[part.split('"')[0]] = 'href="#warning-1"' in part.split("</section>")[0]
+    assert [name for name, warned in said.items() if not warned] == [
+        "cpu_receiver",
+        "service_demand_receiver",
+    ]
+    assert ">Warning 1</a>, every treatment: sender:" in text
+
+
+def test_every_table_can_be_copied(text: str) -> None:
+    forms = json.loads(text.split('id="copies">')[1].split("</script>")[0])
+    places = {
+        (found["id"] or "").removeprefix("copy-")
+        for _, found in Page(text).tags
+        if "copy" in (found.get("class") or "")
+    }
+    assert {"changes", "throughput", "throughput-published", "throughput-comparison", "processors"} <= places
+    assert places <= set(forms)
+    assert all(set(texts) == {"csv", "markdown", "latex"} for texts in forms.values())
+
+
+def samples(number: int, subflows: int = 0) -> list[Interval]:
+    """One every 100 ms, of 1 Mbit/s times its number, or so much for each subflow."""
+    return [
+        Interval(
+            at_ns=100_000_000 * at,
+            bytes=12_500 * at,
+            cwnd_pkts=10 + at,
+            min_rtt_us=90,
+            srtt_us=100,
+            retransmissions_pkts=0,
+            subflow_bytes=[SubflowByte(12_500 * (flow + 1)) for flow in range(subflows)] or None,
+        )
+        for at in range(1, number + 1)
+    ]
+
+
+def test_series_show_the_trial_nearest_to_the_median_by_subflow(tmp_path: Path) -> None:
+    def maker(trial: PlannedTrial) -> Record | str:
+        made = record(trial)
+        made.flows[0].intervals = samples(30, 2)
+        made.flows[1].intervals = samples(900)
+        return made
+
+    run = make_run(tmp_path / "run", 3, maker=maker)
+    text = html.write(run).read_text(encoding="utf-8")
+    section = text.split('<section id="series">')[1].split("</section>")[0]
+    assert section.count("<details") == 12
+    for cell in summarise(run).responses[0].cells:
+        (block,) = [block for block, value in cell.values.items() if value == cell.median]
+        (number,) = [p.number for p in run.plan if (p.block, p.treatment) == (block, cell.treatment)]
+        assert f'{" – ".join(cell.treatment.values())} <span class="quiet">(trial {number})</span>' in section
+    assert "transfer, subflow 1, 0.2 s: 1 Mbit/s" in section
+    assert "transfer, subflow 2, 3 s: 2 Mbit/s" in section
+    assert "subflow 3" not in section
+    assert "transfer, 3 s: 40 segments" in section
+    first = section.split('id="chart-series-')[1]
+    probe = re.findall(r'data-said="probe, ([\d.]+) s: ([\d.]+) Mbit/s"', first)
+    assert 20 < len(probe) <= 60
+    assert all(abs(float(rate) - 10 * float(at)) < 3 for at, rate in probe)
 
 
 def test_topology_environment_and_command_are_there(text: str) -> None:
@@ -133,7 +229,7 @@ def test_user_text_stays_text(tmp_path: Path) -> None:
 
     text = html.write(make_run(tmp_path / "run", 2, maker=maker, study=study)).read_text(encoding="utf-8")
     page = Page(text)
-    assert page.named("script") == []
+    assert len(page.named("script")) == 2
     assert page.named("img") == []
     assert not any(name.startswith("on") for _, found in page.tags for name in found)
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
@@ -141,7 +237,7 @@ def test_user_text_stays_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("replicates", "trials", "pictures"),
-    [(5, 0, 0), (5, 1, 1 + 7), (1, None, 1 + 2 * 7)],
+    [(5, 0, 0), (5, 1, 1 + 7), (1, None, 1 + 2 * 7), (2, None, 1 + 4 * 7)],
 )
 def test_runs_with_little_in_them_have_a_page(
     tmp_path: Path, replicates: int, trials: int | None, pictures: int

@@ -41,7 +41,7 @@ def terminal_text(run: Run, width: int = 200) -> str:
 
 def test_the_page_is_well_formed_and_small(page: str) -> None:
     Page(page)
-    assert len(page) < 400_000
+    assert len(page) < 500_000
     assert not re.search(r"\b(nan|NaN|None|Infinity)\b", page)
 
 

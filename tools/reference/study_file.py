@@ -94,7 +94,7 @@ def _is_model(kind: Any) -> bool:
 
 def rows_of(model: type[BaseModel], schema: Schema) -> Iterator[tuple[str, ...]]:
     """A row for each field of a model: its name, what it takes, its default and its meaning."""
-    said = _docstrings(model)
+    said = docstrings(model)
     engine = [types(schema)[name]["properties"] for name in THE_SAME_IN_A_SCENARIO.get(model.__name__, ())]
     for name, field in model.model_fields.items():
         shown = field.alias or name
@@ -105,7 +105,7 @@ def rows_of(model: type[BaseModel], schema: Schema) -> Iterator[tuple[str, ...]]
         yield f"`{shown}`", _kind(_annotation(field)), _default(field), text
 
 
-def _docstrings(model: type[BaseModel]) -> dict[str, str]:
+def docstrings(model: type[BaseModel]) -> dict[str, str]:
     """The text that follows each field in the source of a model and of those it extends."""
     said: dict[str, str] = {}
     for base in (kind for kind in reversed(model.__mro__) if kind.__module__.startswith("nettrial.")):

@@ -6,7 +6,7 @@
  * include/net/inet_connection_sock.h, net/mptcp/protocol.h of Linux 6.18.
  */
 #pragma once
-#include "coupling.h"
+#include "repair.h"
 
 #define SEC(name) __attribute__((section(name), used))
 #define KERNEL_FUNCTION __attribute__((section(".ksyms")))
@@ -48,6 +48,7 @@ struct tcp_sock {
     u32 snd_cwnd;
     u32 snd_cwnd_clamp;
     u32 snd_ssthresh;
+    u32 prior_cwnd;
     u32 srtt_us;
     u32 max_packets_out;
     u64 bytes_acked;
@@ -100,7 +101,7 @@ extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) KERNEL_FUNCTION;
 #define KERNEL_TYPE(type) __builtin_btf_type_id(*(type *)0, 1)
 
 /* How often the kernel called each operation, over all sockets and processors; `coupled`: the calls that saw two or
- * more subflows. The loader reads it. */
+ * more subflows; `repaired`: the windows put right (repair.h). The loader reads it. */
 struct callbacks {
     u64 ssthresh;
     u64 cong_avoid;
@@ -109,6 +110,7 @@ struct callbacks {
     u64 init;
     u64 release;
     u64 coupled;
+    u64 repaired;
 };
 struct callbacks callbacks;
 
@@ -121,6 +123,21 @@ INLINE struct inet_connection_sock *inet_csk(const void *sk) { return (struct in
 INLINE void *private_state(struct sock *sk) { return inet_csk(sk)->icsk_ca_priv; }
 
 INLINE int in_slow_start(const struct tcp_sock *tp) { return tp->snd_cwnd < tp->snd_ssthresh; }
+
+/* Puts windows right that a call left out has spoilt; `largest` is kept in the socket for it. */
+INLINE void repair(struct tcp_sock *tp, u32 *largest)
+{
+    struct windows found = {tp->snd_cwnd, tp->snd_ssthresh};
+    struct windows right = repaired(found, *largest, tp->prior_cwnd);
+
+    if (right.window != found.window)
+        tp->snd_cwnd = right.window;
+    if (right.threshold != found.threshold)
+        tp->snd_ssthresh = right.threshold;
+    if (right.window != found.window || right.threshold != found.threshold)
+        COUNT(repaired);
+    *largest = larger(*largest, right.window);
+}
 
 /* Whether the window is what holds the sender back (the kernel's tcp_is_cwnd_limited): it only grows then. */
 INLINE int limited_by_window(const struct tcp_sock *tp)

@@ -123,10 +123,10 @@ fn rename(object: &mut OpenObject, name: &str, kernel_name: &str) -> Result<()> 
 fn counters(bytes: &[u8]) -> Option<Callbacks> {
     let (words, rest) = bytes.as_chunks::<8>();
     let words: Vec<u64> = words.iter().map(|word| u64::from_ne_bytes(*word)).collect();
-    let &[ssthresh, cong_avoid, pkts_acked, undo_cwnd, init, release, coupled] = words.as_slice() else {
+    let &[ssthresh, cong_avoid, pkts_acked, undo_cwnd, init, release, coupled, repaired] = words.as_slice() else {
         return None;
     };
-    let callbacks = Callbacks { ssthresh, cong_avoid, pkts_acked, undo_cwnd, init, release, coupled };
+    let callbacks = Callbacks { ssthresh, cong_avoid, pkts_acked, undo_cwnd, init, release, coupled, repaired };
     rest.is_empty().then_some(callbacks)
 }
 
@@ -149,9 +149,9 @@ mod tests {
 
     #[test]
     fn counters_are_read_in_their_order_and_no_others() {
-        let bytes: Vec<u8> = (1..=7u64).flat_map(u64::to_ne_bytes).collect();
+        let bytes: Vec<u8> = (1..=8u64).flat_map(u64::to_ne_bytes).collect();
         let read = counters(&bytes).unwrap();
-        assert_eq!((read.ssthresh, read.cong_avoid, read.coupled), (1, 2, 7));
+        assert_eq!((read.ssthresh, read.cong_avoid, read.coupled, read.repaired), (1, 2, 7, 8));
         for length in (0..bytes.len()).chain([bytes.len() + 1]) {
             let other: Vec<u8> = bytes.iter().copied().chain([0]).take(length).collect();
             assert!(counters(&other).is_none(), "{length}");

@@ -39,3 +39,8 @@ struct window test_grown(struct window window, s64 increase, u32 acked, u32 leas
 {
     return grown(window, increase, acked, least, most);
 }
+
+struct windows test_repaired(struct windows now, u32 largest, u32 before_loss)
+{
+    return repaired(now, largest, before_loss);
+}

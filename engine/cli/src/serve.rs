@@ -21,8 +21,10 @@ pub fn lab() -> Result<()> {
 
 fn answer(lab: &Result<Lab, Box<Preflight>>, request: Request) -> Event {
     match (request, lab) {
-        (Request::Preflight, Ok(lab)) => Event::Preflight { preflight: lab.preflight() },
-        (Request::Preflight, Err(refusal)) => Event::Preflight { preflight: (**refusal).clone() },
+        (Request::Preflight { thorough }, Ok(lab)) => {
+            Event::Preflight { preflight: lab.preflight(thorough) }
+        },
+        (Request::Preflight { .. }, Err(refusal)) => Event::Preflight { preflight: (**refusal).clone() },
         (Request::Check { scenario }, Ok(lab)) => Event::Checked { problems: lab.check(&scenario) },
         (Request::Check { scenario }, Err(_)) => {
             Event::Checked { problems: nettrial_scenario::check(&scenario) }

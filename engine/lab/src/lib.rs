@@ -60,9 +60,9 @@ impl Lab {
         })
     }
 
-    /// What this machine can run, found by trying it.
-    pub fn preflight(&self) -> Preflight {
-        preflight::examine(&self.home, &self.own)
+    /// What this machine can run, found by trying it; `thorough`: the engine's own congestion controls, too.
+    pub fn preflight(&self, thorough: bool) -> Preflight {
+        preflight::examine(&self.home, thorough.then_some(&self.own))
     }
 
     /// Everything that keeps `scenario` from running here; empty if nothing does.

@@ -5,7 +5,8 @@
 //! has the time at which it arrived, and what did not fit is counted.
 
 use anyhow::{Context, Result};
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+use nix::sys::socket::sockopt::SocketError;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, getsockopt, socket};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::{self, NonNull};
@@ -144,6 +145,12 @@ impl Ring {
     pub fn release(&mut self) {
         self.status().store(libc::TP_STATUS_KERNEL, Ordering::Release);
         self.next = (self.next + 1) % self.slots;
+    }
+
+    /// Takes the socket's error, such as that its interface went down: until then every wait for it ends at once.
+    pub fn forget_error(&self) {
+        // What it was is told by the interface's state; here it only has to be gone.
+        let _ = getsockopt(&self.socket, SocketError);
     }
 
     /// A second descriptor of the same socket, for [`overflow`].

@@ -22,8 +22,8 @@ use std::ffi::OsString;
 const INTERFACE: &str = "try0";
 const INTERFACE_INDEX: i32 = 100;
 
-/// Tries everything a trial needs.
-pub fn examine(home: &Home, own: &Own) -> Preflight {
+/// Tries everything a trial needs; of congestion controls those of `own`.
+pub fn examine(home: &Home, own: Option<&Own>) -> Preflight {
     let privileges = if home.is_root { "root" } else { "user_namespace" };
     let mut missing = Vec::new();
     let mut environment = environment::describe(privileges);
@@ -35,7 +35,7 @@ pub fn examine(home: &Home, own: &Own) -> Preflight {
     if let Err(error) = tried {
         missing.push(shortfall("a network namespace", &error, "allow this user to make network namespaces"));
     }
-    let (taken, refused) = own.examine();
+    let (taken, refused) = own.map(Own::examine).unwrap_or_default();
     environment.congestion_controls.extend(taken.into_iter().map(str::to_owned));
     environment.congestion_controls.sort();
     Preflight { missing, limits: [limits(home), refused].concat(), environment }

@@ -13,7 +13,12 @@ use std::collections::BTreeMap;
 pub enum Request {
     /// Can this machine run trials at all? Answered by [`Event::Preflight`].
     #[schemars(title = "PreflightRequest")]
-    Preflight,
+    Preflight {
+        /// Whether each congestion control that the engine brings is tried, too: the kernel takes a second for them.
+        /// Without it they are tried when a scenario names them.
+        #[serde(default)]
+        thorough: bool,
+    },
     /// Could this backend run this scenario? Nothing is built. Answered by [`Event::Checked`].
     #[schemars(title = "CheckRequest")]
     Check {

@@ -422,7 +422,7 @@ pub struct Callbacks {
     pub ssthresh: u64,
     /// For the window's growth by what was acknowledged.
     pub cong_avoid: u64,
-    /// With the round-trip time of an acknowledgment; 0 where the algorithm has no use for it.
+    /// With the round-trip time of an acknowledgment.
     pub pkts_acked: u64,
     /// To take back a reduction that was for no loss.
     pub undo_cwnd: u64,
@@ -432,6 +432,8 @@ pub struct Callbacks {
     pub release: u64,
     /// Calls, of those above, that saw two or more subflows of their connection.
     pub coupled: u64,
+    /// Windows put right after the kernel left a call out, and took for its answer what was no answer.
+    pub repaired: u64,
 }
 
 impl Callbacks {
@@ -445,6 +447,7 @@ impl Callbacks {
             init: self.init - earlier.init,
             release: self.release - earlier.release,
             coupled: self.coupled - earlier.coupled,
+            repaired: self.repaired - earlier.repaired,
         }
     }
 }

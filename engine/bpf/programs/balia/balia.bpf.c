@@ -4,6 +4,7 @@
 
 struct state {
     u64 fraction; /* of the window's next packet, Q48 */
+    u32 largest;  /* window seen, for repair() */
 };
 
 PROGRAM(balia_init) void balia_init(u64 *arguments) { COUNT(init); }
@@ -28,6 +29,15 @@ PROGRAM(balia_cong_avoid) void balia_cong_avoid(u64 *arguments)
         grow(tp, &state->fraction, balia_increase(&connection), acked);
 }
 
+PROGRAM(balia_pkts_acked) void balia_pkts_acked(u64 *arguments)
+{
+    struct sock *sk = (struct sock *)arguments[0];
+    struct state *state = private_state(sk);
+
+    COUNT(pkts_acked);
+    repair(tcp_sk(sk), &state->largest);
+}
+
 PROGRAM(balia_ssthresh) u32 balia_ssthresh(u64 *arguments)
 {
     struct sock *sk = (struct sock *)arguments[0];
@@ -48,6 +58,7 @@ PROGRAM(balia_undo_cwnd) u32 balia_undo_cwnd(u64 *arguments)
 SEC(".struct_ops.link") struct tcp_congestion_ops balia = {
     .init = (void *)balia_init,
     .release = (void *)balia_release,
+    .pkts_acked = (void *)balia_pkts_acked,
     .cong_avoid = (void *)balia_cong_avoid,
     .ssthresh = (void *)balia_ssthresh,
     .undo_cwnd = (void *)balia_undo_cwnd,

@@ -4,6 +4,7 @@
 
 struct state {
     u64 fraction; /* of the window's next packet, Q48 */
+    u32 largest;  /* window seen, for repair() */
 };
 
 PROGRAM(lia_init) void lia_init(u64 *arguments) { COUNT(init); }
@@ -28,6 +29,15 @@ PROGRAM(lia_cong_avoid) void lia_cong_avoid(u64 *arguments)
         grow(tp, &state->fraction, lia_increase(&connection), acked);
 }
 
+PROGRAM(lia_pkts_acked) void lia_pkts_acked(u64 *arguments)
+{
+    struct sock *sk = (struct sock *)arguments[0];
+    struct state *state = private_state(sk);
+
+    COUNT(pkts_acked);
+    repair(tcp_sk(sk), &state->largest);
+}
+
 PROGRAM(lia_ssthresh) u32 lia_ssthresh(u64 *arguments)
 {
     COUNT(ssthresh);
@@ -43,6 +53,7 @@ PROGRAM(lia_undo_cwnd) u32 lia_undo_cwnd(u64 *arguments)
 SEC(".struct_ops.link") struct tcp_congestion_ops lia = {
     .init = (void *)lia_init,
     .release = (void *)lia_release,
+    .pkts_acked = (void *)lia_pkts_acked,
     .cong_avoid = (void *)lia_cong_avoid,
     .ssthresh = (void *)lia_ssthresh,
     .undo_cwnd = (void *)lia_undo_cwnd,

@@ -7,6 +7,7 @@ struct state {
     u64 fraction;      /* of the window's next packet, Q48 */
     u64 bytes_at_loss; /* acknowledged when the last loss was seen */
     u64 bytes_between; /* acknowledged between the last loss and the one before */
+    u32 largest;       /* window seen, for repair() */
 };
 
 /* OLIA's l: bytes that got through since the last loss, or between the last two, whichever is more. */
@@ -53,6 +54,15 @@ PROGRAM(olia_cong_avoid) void olia_cong_avoid(u64 *arguments)
         grow(tp, &state->fraction, increase_of(&connection), acked);
 }
 
+PROGRAM(olia_pkts_acked) void olia_pkts_acked(u64 *arguments)
+{
+    struct sock *sk = (struct sock *)arguments[0];
+    struct state *state = private_state(sk);
+
+    COUNT(pkts_acked);
+    repair(tcp_sk(sk), &state->largest);
+}
+
 PROGRAM(olia_ssthresh) u32 olia_ssthresh(u64 *arguments)
 {
     struct sock *sk = (struct sock *)arguments[0];
@@ -77,6 +87,7 @@ PROGRAM(olia_undo_cwnd) u32 olia_undo_cwnd(u64 *arguments)
 SEC(".struct_ops.link") struct tcp_congestion_ops olia = {
     .init = (void *)olia_init,
     .release = (void *)olia_release,
+    .pkts_acked = (void *)olia_pkts_acked,
     .cong_avoid = (void *)olia_cong_avoid,
     .ssthresh = (void *)olia_ssthresh,
     .undo_cwnd = (void *)olia_undo_cwnd,

@@ -1,7 +1,7 @@
 /* wVegas' decision once per round trip (draft-xu-mptcp-congestion-control-05). Scaling and rounding: ../coupling.h
  * and README.md. */
 #pragma once
-#include "../coupling.h"
+#include "../repair.h"
 
 /* Packets that a connection keeps in the queues of its paths (alpha of all subflows together), the least that
  * one subflow keeps, and the queue that ends slow start (gamma). */
@@ -15,12 +15,6 @@ struct wvegas {
     u32 base_rtt_us;       /* shortest round trip seen; all ones: none yet */
     u32 least_queueing_us; /* least queueing delay since the last drain; 0: none yet */
     u32 alpha;             /* packets that the subflow keeps queued */
-};
-
-/* A window, and below which window slow start goes on; packets. */
-struct windows {
-    u32 window;
-    u32 threshold;
 };
 
 /* Packets of `window` that wait in queues, rounded down: w (rtt - base) / rtt. */

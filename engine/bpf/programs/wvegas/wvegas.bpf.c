@@ -16,6 +16,7 @@ struct state {
     u32 round_end;     /* the round ends with the acknowledgement of this sequence number */
     struct wvegas vegas;
     u32 recovering;    /* after a loss or reordering: Reno until the kernel is through with it */
+    u32 largest;       /* window seen, for repair() */
 };
 
 INLINE void start_round(struct state *state, const struct tcp_sock *tp)
@@ -70,12 +71,14 @@ PROGRAM(wvegas_cwnd_event) void wvegas_cwnd_event(u64 *arguments)
 
 PROGRAM(wvegas_pkts_acked) void wvegas_pkts_acked(u64 *arguments)
 {
-    struct state *state = private_state((struct sock *)arguments[0]);
+    struct sock *sk = (struct sock *)arguments[0];
+    struct state *state = private_state(sk);
     const struct ack_sample *sample = (const struct ack_sample *)arguments[1];
     s32 rtt_us = sample->rtt_us;
     u32 bounded_us;
 
     COUNT(pkts_acked);
+    repair(tcp_sk(sk), &state->largest);
     if (rtt_us < 0)
         return;
     bounded_us = larger(rtt_us, 1);

@@ -66,7 +66,8 @@ pub struct Window {
 }
 
 // SAFETY: the signatures are those of tests/arithmetic.c, which keeps no pointer and reads and writes only what it
-// is given; the structs above are laid out as in programs/coupling.h and programs/wvegas/arithmetic.h.
+// is given; the structs above are laid out as in programs/coupling.h, programs/repair.h and
+// programs/wvegas/arithmetic.h.
 unsafe extern "C" {
     safe fn test_set_shares(connection: &mut Connection);
     safe fn test_lia_increase(connection: &mut Connection) -> u64;
@@ -80,6 +81,7 @@ unsafe extern "C" {
         share: u64,
         limited: i32,
     ) -> Windows;
+    safe fn test_repaired(now: Windows, largest: u32, before_loss: u32) -> Windows;
     safe fn test_grown(window: Window, increase: i64, acked: u32, least: u32, most: u32) -> Window;
 }
 
@@ -120,6 +122,11 @@ pub fn wvegas_round(
     let share = (share * SHARE_ONE as f64) as u64;
     let windows = test_wvegas_round(&mut state, now, rtt_us, share, limited.into());
     (state, windows)
+}
+
+/// The windows after a look for what no congestion control set.
+pub fn repaired(now: Windows, largest: u32, before_loss: u32) -> Windows {
+    test_repaired(now, largest, before_loss)
 }
 
 /// The window after acknowledgements.

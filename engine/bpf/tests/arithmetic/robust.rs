@@ -5,6 +5,9 @@ use proptest::prelude::*;
 use crate::library::{self, PACKET, Vegas, WINDOW_MAX, Window, Windows};
 use crate::states::wild_connections;
 
+/// `THRESHOLD_NONE` of programs/repair.h.
+const THRESHOLD_NONE: u32 = 0x7fff_ffff;
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4096))]
 
@@ -54,5 +57,24 @@ proptest! {
         let window = library::grown(Window { packets, fraction }, increase, acked, least, most);
         let got = i128::from(window.packets) * one + i128::from(window.fraction);
         prop_assert_eq!(got, after.clamp(i128::from(least) * one, i128::from(most) * one));
+    }
+
+    /// Whatever a call left out answered, the windows end below what the connection has reached; and nothing in order
+    /// is touched.
+    #[test]
+    fn only_windows_that_nobody_can_have_set_are_put_right(
+        largest in 1u32..=WINDOW_MAX,
+        window in any::<u32>(),
+        threshold in any::<u32>(),
+        before_loss in 1u32..=u32::MAX,
+    ) {
+        let right = library::repaired(Windows { window, threshold }, largest, before_loss);
+        prop_assert!(right.window <= 2 * largest);
+        prop_assert!(right.threshold <= (2 * largest).max(2) || right.threshold == THRESHOLD_NONE);
+        prop_assert!(window == 0 || right.window > 0);
+        let in_order = Windows { window: window % (2 * largest + 1), threshold: threshold % (2 * largest + 1) };
+        prop_assert_eq!(library::repaired(in_order, largest, before_loss), in_order);
+        let no_loss = Windows { window, threshold };
+        prop_assert_eq!(library::repaired(no_loss, largest, 0), no_loss);
     }
 }

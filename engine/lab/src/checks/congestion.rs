@@ -32,6 +32,24 @@ impl Findings {
             let consequence = "each subflow's window grew as if it were alone";
             self.called("congestion_control_coupled", control, callbacks.coupled, consequence);
         }
+        self.left_out(control);
+    }
+
+    /// Verifies that no window of `control` had to be put right.
+    fn left_out(&mut self, control: &CongestionRecord) {
+        let repaired = control.callbacks.repaired;
+        if repaired > 0 {
+            let consequence = "for a round trip a window was not the algorithm's; it was then set to Reno's";
+            let seen = format!("the kernel left out a call of it after a loss, {repaired} times");
+            self.warn("congestion_control_left_out", &control.name, seen, consequence);
+        }
+        self.checks.push(Check {
+            name: "congestion_control_left_out".into(),
+            object: control.name.clone(),
+            expected: "0 windows put right".into(),
+            found: format!("{repaired}"),
+            passed: repaired == 0,
+        });
     }
 
     fn called(&mut self, check: &str, control: &CongestionRecord, calls: u64, consequence: &str) {
@@ -63,12 +81,15 @@ mod tests {
         let warned = |control: &CongestionRecord, subflows| -> Vec<String> {
             let mut findings = Findings::default();
             findings.calls(control, subflows);
-            assert_eq!(findings.checks.len(), if subflows > 1 { 2 } else { 1 });
+            assert_eq!(findings.checks.len(), if subflows > 1 { 3 } else { 2 });
             findings.warnings.into_iter().map(|warning| warning.code).collect()
         };
         assert!(warned(&control(9, 3), 2).is_empty());
         assert!(warned(&control(9, 0), 1).is_empty());
         assert_eq!(warned(&control(9, 0), 2), ["congestion_control_coupled"]);
         assert_eq!(warned(&control(0, 0), 0), ["congestion_control_ran"]);
+        let mut repaired = control(9, 3);
+        repaired.callbacks.repaired = 1;
+        assert_eq!(warned(&repaired, 2), ["congestion_control_left_out"]);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::fate::{Fate, Fates};
 use super::hold::Hold;
-use crate::packet_socket::{BATCH, Outlet, Ring};
+use crate::packet_socket::{BATCH, OFFLOAD_HEADER_BYTES, Outlet, Ring};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::EventFd;
 use nix::sys::time::TimeSpec;
@@ -97,7 +97,9 @@ impl Worker {
             // The wall clock may be set meanwhile: the time is kept within what is known of it.
             let arrived = slot.arrived_unix_ns.saturating_sub(offset).clamp(state.taken_ns, monotonic_ns());
             let mut fate = Fate::default();
-            if armed {
+            // Frames to a group are the kernel's own (neighbour discovery, MLD): they come at any time, and would
+            // shift the fates of all that follow.
+            if armed && !is_to_a_group(slot.bytes) {
                 fate = self.fates.of(state.number);
                 state.number += 1;
             }
@@ -143,8 +145,12 @@ impl Worker {
         let wake = PollFd::new(self.switch.wake.as_fd(), PollFlags::POLLIN);
         let waited = match state.hold.next_due_ns() {
             None => {
-                let ring = PollFd::new(self.ring.as_fd(), PollFlags::POLLIN);
-                ppoll(&mut [wake, ring], None, None)
+                let mut ends = [wake, PollFd::new(self.ring.as_fd(), PollFlags::POLLIN)];
+                let waited = ppoll(&mut ends, None, None);
+                if ends[1].revents().is_some_and(|events| events.contains(PollFlags::POLLERR)) {
+                    self.ring.forget_error();
+                }
+                waited
             }
             Some(due) => {
                 let left = due.saturating_sub(monotonic_ns());
@@ -160,6 +166,11 @@ impl Worker {
         // An interrupted sleep is a short one.
         let _ = waited;
     }
+}
+
+/// Whether a frame, behind its offload header, is to a group of stations (IEEE 802: the first byte is odd).
+fn is_to_a_group(bytes: &[u8]) -> bool {
+    bytes.get(OFFLOAD_HEADER_BYTES).is_some_and(|first| first & 1 == 1)
 }
 
 /// The monotonic clock.

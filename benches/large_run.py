@@ -1,0 +1,121 @@
+"""A large run: bytes a trial in the run file, and what its report, analysis and export cost.
+
+    python benches/large_run.py [TRIALS]
+
+Needs no rights and no engine. TRIALS (10 000 without a word) trials of `jumbo-ipv6` are made up and kept by
+the real store, a transaction each as in a run, at the size of what the lab records without time series: two
+flows, two hosts, four link ends, the checks; every figure with noise, so that it does not compress better
+than a measured one. One in twenty has a warning. Then each of these in a process of its own, with its
+processor time and its peak memory:
+
+- `nettrial report`
+- `nettrial export --to parquet`
+- `nettrial.load`, then `.flows`, `.summary()` and `.compare()`
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from nettrial.design import PlannedTrial  # noqa: E402
+from nettrial.scenario import Record  # noqa: E402
+from nettrial.store.run import RUN_FILE  # noqa: E402
+from tests.unit.synthetic import BUSY, make_run, record  # noqa: E402
+
+TREATMENTS = 12
+"""Of the study jumbo-ipv6."""
+LOAD = """
+import nettrial
+results = nettrial.load({run!r})
+results.flows, results.summary(), results.compare()
+"""
+
+
+def noisy(value: Any, noise: random.Random, name: str = "") -> Any:
+    """A document with every figure changed a little, and all others as they are."""
+    if isinstance(value, dict):
+        return {key: noisy(part, noise, key) for key, part in value.items()}
+    if isinstance(value, list):
+        return [noisy(part, noise, name) for part in value]
+    if isinstance(value, float):
+        return value * noise.uniform(0.99, 1.01)
+    if isinstance(value, int) and value > 100 and name.endswith(("_ns", "_pkts", "_bytes", "bytes")):
+        return round(value * noise.uniform(0.99, 1.01))
+    return value
+
+
+def ends() -> list[dict[str, Any]]:
+    """What the lab counts at link ends."""
+    of = {"drops_pkts": 0, "frames_pkts": 180_000, "wire_bytes": 260_000_000}
+    places = (("sender", "eth0"), ("router", "eth0"), ("router", "eth1"), ("receiver", "eth0"))
+    return [{"node": node, "interface": interface, **of} for node, interface in places]
+
+
+def checks() -> list[dict[str, Any]]:
+    """What the lab verifies."""
+    flows = [
+        {"name": name, "object": flow, "expected": value, "found": value, "passed": True}
+        for flow in ("transfer", "probe")
+        for name, value in (
+            ("congestion_control", "cubic"),
+            ("mss", "1428"),
+            ("tcp_options", "sack, timestamps"),
+        )
+    ]
+    paths = [
+        {"name": "path_mtu", "object": way, "expected": "1500 B", "found": "1500 B", "passed": True}
+        for way in ("sender to receiver", "receiver to sender")
+    ]
+    return [*flows, *paths]
+
+
+def maker(trial: PlannedTrial) -> Record:
+    """What a trial gave."""
+    noise = random.Random(trial.number)
+    busy = f"processor 0 was busy {noise.uniform(95, 99):.1f} % of the time"
+    warnings = [BUSY.model_copy(update={"message": busy})] if noise.random() < 0.05 else []
+    made = noisy(record(trial, warnings).model_dump(by_alias=True, exclude_none=True), noise)
+    return Record.model_validate({**made, "ends": noisy(ends(), noise), "checks": checks()})
+
+
+def cost(name: str, command: list[str]) -> None:
+    """Runs a command; prints its times and its peak memory."""
+    began = time.monotonic()
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    if status:
+        sys.exit(f"{' '.join(command)} failed: status {status}")
+    took, busy = time.monotonic() - began, used.ru_utime + used.ru_stime
+    peak = used.ru_maxrss / 1024
+    print(f"{name:24} {busy:5.1f} s of processor time, {took:5.1f} s, {peak:5.0f} MiB at most", flush=True)
+
+
+def main() -> None:
+    """Makes the run, and measures."""
+    trials = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    with tempfile.TemporaryDirectory(prefix="nettrial-bench-") as folder:
+        directory = Path(folder) / "run"
+        blocks = -(-trials // TREATMENTS)
+        began = time.monotonic()
+        made = make_run(directory, replicates=blocks, maker=maker, trials=trials)
+        size = (directory / RUN_FILE).stat().st_size
+        print(f"{trials} trials made in {time.monotonic() - began:.0f} s: {size / trials:.0f} bytes a trial")
+        del made
+        nettrial = [sys.executable, "-m", "nettrial.cli"]
+        cost("load, summary, compare", [sys.executable, "-c", LOAD.format(run=str(directory))])
+        cost("export", [*nettrial, "export", str(directory), "--to", "parquet", "--out", f"{folder}/out"])
+        cost("report", [*nettrial, "report", str(directory)])
+
+
+if __name__ == "__main__":
+    main()

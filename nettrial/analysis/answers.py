@@ -1,0 +1,45 @@
+"""Everything that a run's analysis says beyond its summary, gathered once for terminal, page and tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nettrial.analysis.cautions import WarningGroup
+from nettrial.analysis.findings import Finding, findings
+from nettrial.analysis.noise import Order, noise, orders
+from nettrial.analysis.precision import Precision, precisions
+from nettrial.analysis.published import Agreement, agreement
+from nettrial.analysis.summary import Summary
+from nettrial.analysis.variation import Variation, variation
+from nettrial.store import Run
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a run says; by the response's name where it says it of each."""
+
+    findings: dict[str, tuple[Finding, ...]]
+    """What each factor changes, the rows' factor first."""
+    variations: dict[str, Variation]
+    """How much of the variation each factor explains."""
+    orders: dict[str, Order]
+    """The residuals in the run's order, and what order does to them."""
+    noise: tuple[WarningGroup, ...]
+    """Warnings that follow from order and values, as `warnings` gives those of records."""
+    agreement: tuple[Agreement, ...]
+    """Every published figure beside its own; none where the study has none."""
+    precisions: tuple[Precision, ...]
+    """How each response with a declared precision stands to it."""
+
+
+def answers(run: Run, summary: Summary) -> Answers:
+    """Analyse a run's summary. Raises BadInput for published figures that can't be read."""
+    found = orders(summary)
+    return Answers(
+        findings={response.response.name: findings(run.study, response) for response in summary.responses},
+        variations={response.response.name: variation(run.study, response) for response in summary.responses},
+        orders={each.response.name: each for each in found},
+        noise=tuple(noise(summary, found)),
+        agreement=tuple(agreement(run, summary)),
+        precisions=precisions(summary),
+    )

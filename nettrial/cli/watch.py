@@ -1,0 +1,18 @@
+"""`nettrial watch`: the report of a run that goes on, in a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nettrial.cli.console import say
+from nettrial.report import live
+
+
+def watch(directory: Path, port: int | None) -> None:
+    """Serves until Ctrl-C; raises BadInput where there is no run, CannotRun where the port is taken."""
+    try:
+        live.serve(
+            directory, port or 0, lambda address: say(f"watching {directory} at {address} until Ctrl-C")
+        )
+    except KeyboardInterrupt:
+        say("")

@@ -1,0 +1,55 @@
+"""Files of a run's tables: a directory that appears whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+from nettrial import __version__
+from nettrial.errors import BadInput
+from nettrial.export.frames import frames
+from nettrial.store import Run
+from nettrial.store.directory import appearing
+
+EXPORTING = "exporting the run"
+
+
+def export(run: Run, form: str, directory: Path) -> list[tuple[str, int]]:
+    """Writes every table of a run as `NAME.FORM` into a directory that must not exist, and gives the tables'
+    names with their numbers of rows; tables without a row are written, too.
+
+    Raises BadInput for a form that is none of `FORMS`, a directory that exists or can't be made, and a record
+    that can't be read; then nothing is left.
+    """
+    if form not in FORMS:
+        raise BadInput(EXPORTING, "--to", form, ", ".join(FORMS))
+    written = []
+    hint = "choose another directory, or remove it"
+    with appearing(directory, EXPORTING, hint=hint) as temporary:
+        for name, read in frames(run).items():
+            table = read()
+            FORMS[form](table, temporary / f"{name}.{form}", run)
+            written.append((name, table.height))
+    return written
+
+
+def _parquet(table: pl.DataFrame, target: Path, run: Run) -> None:
+    said = {"nettrial_version": __version__, "nettrial_command": run.command}
+    table.write_parquet(target, metadata=said)
+
+
+def _csv(table: pl.DataFrame, target: Path, run: Run) -> None:
+    flat = table.with_columns(_as_text(name, kind) for name, kind in table.schema.items() if kind == pl.List)
+    flat.write_csv(target, line_terminator="\r\n", datetime_format="%Y-%m-%dT%H:%M:%S%.3fZ")
+
+
+def _as_text(name: str, kind: pl.DataType) -> pl.Expr:
+    """A list as one text: numbers with a space between, texts with a comma and a space."""
+    between = ", " if kind == pl.List(pl.String) else " "
+    return pl.col(name).cast(pl.List(pl.String)).list.join(between)
+
+
+FORMS: dict[str, Callable[[pl.DataFrame, Path, Run], None]] = {"parquet": _parquet, "csv": _csv}
+"""How a table is written, by the form's name, which is also the end of the files' names."""

@@ -1,0 +1,174 @@
+"""A run's tables, read from its records' JSON as columns: only the fields that a table has are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import islice
+
+import polars as pl
+
+from nettrial.analysis import frame
+from nettrial.export.layout import TABLES, TRIAL, Column, RecordTable, Type
+from nettrial.metrics.base_units import base_unit, factor_columns
+from nettrial.store import Run
+
+AT_ONCE = 500
+"""Records whose JSON is in memory at one time."""
+KEYS: dict[str, Type] = {"number": pl.Int64, "block": pl.Int64}
+"""A trial's number in the run's order, and its block: in every table, before its factors."""
+
+
+def frames(run: Run) -> dict[str, Callable[[], pl.DataFrame]]:
+    """Every table of a run by name; each is read when it is called for."""
+    of_plan = {read.__name__: partial(read, run) for read in (trials, responses, failures, sessions)}
+    return {**of_plan, **{name: partial(records, run, table) for name, table in TABLES.items()}}
+
+
+def records(run: Run, table: RecordTable) -> pl.DataFrame:
+    """A table of a run's records: number, block and factors of the trial, then the table's columns."""
+    found = _read(run, table)
+    return _with_trials(run, found, list(table.schema()))
+
+
+def trials(run: Run) -> pl.DataFrame:
+    """A row for each trial of the plan: its `state` (`finished`, `failed` or `pending`), what its record says
+    of it as a whole, how many `warnings` it has, and each response in base units, called after the study."""
+    found = _read(run, TRIAL)
+    measured = frame(run)
+    names: dict[str, str] = {}
+    for response in run.study.responses:
+        base = base_unit(response.unit)
+        names[response.name] = column = _response_column(run, base.column(response.name), names.values())
+        of = measured.filter(pl.col("response") == response.name)
+        values = of.select("number", (pl.col("value") * base.up / base.down).alias(column))
+        found = found.join(values, on="number", how="left")
+    warned = _read(run, TABLES["warnings"]).group_by("number").agg(pl.len().cast(pl.Int64).alias("warnings"))
+    found = found.join(warned, on="number", how="left").with_columns(pl.col("warnings").fill_null(0))
+    whole = _states(run, set(found["number"])).join(found, on="number", how="left")
+    return _with_trials(run, whole, [name for name in whole.columns if name != "number"])
+
+
+def _response_column(run: Run, name: str, others: Iterable[str]) -> str:
+    """A response's column in the table of trials: another name where that is taken."""
+    taken = {*KEYS, "state", "warnings", *run.study.factors, *(column.name for column in TRIAL.own), *others}
+    return f"response_{name}" if name in taken else name
+
+
+def _states(run: Run, finished: set[int]) -> pl.DataFrame:
+    """What became of each trial of the plan."""
+    failed = {failure.planned.number for failure in run.failures()}
+    states = [
+        "finished" if trial.number in finished else "failed" if trial.number in failed else "pending"
+        for trial in run.plan
+    ]
+    numbers = pl.Series("number", [trial.number for trial in run.plan], pl.Int64)
+    return pl.DataFrame({"number": numbers, "state": pl.Series("state", states, pl.String)})
+
+
+def responses(run: Run) -> pl.DataFrame:
+    """A row for each finished trial and response: its value in the response's unit, or why it is absent."""
+    measured = frame(run).drop("block", *run.study.factors)
+    return _with_trials(run, measured, ["response", "unit", "value", "absent"])
+
+
+def failures(run: Run) -> pl.DataFrame:
+    """A row for each trial that gave no record when last tried: the message."""
+    rows = [(failure.planned.number, failure.message) for failure in run.failures()]
+    schema = {"number": pl.Int64, "message": pl.String}
+    return _with_trials(run, pl.DataFrame(rows, schema=schema, orient="row"), ["message"])
+
+
+def sessions(run: Run) -> pl.DataFrame:
+    """A row for each start of the runner: when, and on which machine."""
+    rows = [
+        {
+            "session": number,
+            "started": session.started,
+            "ended": session.ended,
+            "note": session.note,
+            "engine_version": session.environment.engine_version,
+            "kernel": session.environment.kernel,
+            "processor": session.environment.processor,
+            "processors": session.environment.processors,
+            "privileges": session.environment.privileges,
+        }
+        for number, session in enumerate(run.sessions, start=1)
+    ]
+    times = pl.Datetime("ms", "UTC")
+    texts = ("note", "engine_version", "kernel", "processor")
+    schema: dict[str, Type] = {
+        "session": pl.Int64,
+        "started": times,
+        "ended": times,
+        **dict.fromkeys(texts, pl.String),
+        "processors": pl.Int64,
+        "privileges": pl.String,
+    }
+    return pl.DataFrame(rows, schema=schema)
+
+
+def _factors(run: Run, others: Iterable[str]) -> dict[str, str]:
+    """The column of each factor in a table of these other columns."""
+    return factor_columns(run.study.factors, {*KEYS, *others})
+
+
+def _with_trials(run: Run, found: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
+    """Rows with their trial's number, block and levels before `columns`, in the run's order."""
+    names = _factors(run, columns)
+    levels = {
+        column: pl.Series(
+            column, [trial.treatment[name] for trial in run.plan], pl.Enum(run.study.factors[name].levels)
+        )
+        for name, column in names.items()
+    }
+    numbers = {
+        "number": pl.Series("number", [trial.number for trial in run.plan], pl.Int64),
+        "block": pl.Series("block", [trial.block for trial in run.plan], pl.Int64),
+    }
+    planned = pl.DataFrame({**numbers, **levels})
+    joined = found.join(planned, on="number", how="left", maintain_order="left")
+    return joined.select(*numbers, *levels, *columns)
+
+
+def _read(run: Run, table: RecordTable) -> pl.DataFrame:
+    """A table's rows with the numbers of their trials."""
+    kept = iter(run.record_texts())
+    empty = pl.DataFrame(schema={"number": pl.Int64, **table.schema()})
+    parts = [empty]
+    while batch := list(islice(kept, AT_ONCE)):
+        try:
+            parts.append(_rows(batch, table))
+        except pl.exceptions.ComputeError as error:
+            raise run.unreadable("record", str(error).partition("\n")[0]) from None
+    return pl.concat(parts)
+
+
+def _rows(batch: list[tuple[int, str]], table: RecordTable) -> pl.DataFrame:
+    """The rows of some records."""
+    texts = pl.DataFrame(batch, schema={"number": pl.Int64, "record": pl.String}, orient="row")
+    found = texts.select("number", pl.col("record").str.json_decode(table.needed))
+    row = pl.col("record")
+    kept: list[pl.Expr] = [pl.col("number")]
+    for depth, name in enumerate(table.lists):
+        found = found.select(*kept, row.struct.field(name).alias("record"))
+        found = found.filter(pl.col("record").list.len() > 0).explode("record")
+        if depth == 0 and table.outer:
+            kept += [pl.col(column.name) for column in table.outer]
+            found = found.with_columns(_taken(table.outer))
+    found = found.select(*kept, *_taken(table.own))
+    if table.repeats:
+        repeat = pl.int_ranges(1, pl.col(table.repeats[0]).list.len() + 1).alias("repeat")
+        found = found.with_columns(repeat).explode(*table.repeats, "repeat")
+    return found.select("number", *(pl.col(name).cast(kind) for name, kind in table.schema().items()))
+
+
+def _taken(columns: Iterable[Column]) -> list[pl.Expr]:
+    """What columns take from an entry."""
+    taken = []
+    for column in columns:
+        value = pl.col("record")
+        for name in column.path:
+            value = value.struct.field(name)
+        taken.append(value.alias(column.name))
+    return taken

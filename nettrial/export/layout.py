@@ -1,0 +1,223 @@
+"""Which tables a run's records give, and their columns: made from the record's own types, so that none of its
+figures is left out, and each column is called after the field it comes from.
+
+A field of a field is called after both (`pacing`, `asked_bps`: `pacing_asked_bps`). Of a distribution the
+unit stays at the end (`rtt_us`, `p99`: `rtt_p99_us`)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from inspect import isclass
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
+
+import polars as pl
+from polars.datatypes import DataTypeClass
+from pydantic import BaseModel, RootModel
+
+from nettrial.scenario import Distribution, Record
+
+Type: TypeAlias = pl.DataType | DataTypeClass
+_SCALARS: dict[Any, Type] = {int: pl.Int64, float: pl.Float64, str: pl.String, bool: pl.Boolean}
+_UNIT = re.compile(r"_(us|ns|bps|bytes|pkts)$")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table of records."""
+
+    name: str
+    path: tuple[str, ...]
+    """The fields that lead to it, from what a row is of."""
+    kind: Type
+    model: type[BaseModel]
+    """The part of the record that has its last field, or, of a distribution's figure, the distribution."""
+    figure: str = ""
+    """Of a distribution: which of its figures."""
+
+
+@dataclass(frozen=True)
+class RecordTable:
+    """A table with a row for each entry of one of the record's lists; or, without a list, for each record."""
+
+    name: str
+    holds: str
+    """What a row is, in words."""
+    lists: tuple[str, ...] = ()
+    """The list's field; before it, that of the list whose entries have it."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Columns that are called otherwise than their fields; of the outer list's entries all that is kept."""
+    repeats: tuple[str, ...] = ()
+    """Columns whose entries are lists of as many repeats: a row for each of these."""
+
+    @cached_property
+    def model(self) -> type[BaseModel]:
+        """The type of what a row is of."""
+        model: type[BaseModel] = Record
+        for name in self.lists:
+            model = _entries(model.model_fields[name].annotation)
+        return model
+
+    @cached_property
+    def outer(self) -> tuple[Column, ...]:
+        """The columns that come from the entry that has the list."""
+        if len(self.lists) < 2:
+            return ()
+        model = _entries(Record.model_fields[self.lists[0]].annotation)
+        found = {column.name: column for column in columns(model)}
+        return tuple(replace(found[name], name=shown) for name, shown in self.names.items() if name in found)
+
+    @cached_property
+    def own(self) -> tuple[Column, ...]:
+        """The columns that come from what a row is of."""
+        renamed = {} if self.outer else self.names
+        found = [
+            replace(column, name=renamed.get(column.name, column.name)) for column in columns(self.model)
+        ]
+        return tuple(sorted(found, key=lambda column: column.name not in (*renamed.values(), *FIRST)))
+
+    @property
+    def needed(self) -> pl.Struct:
+        """The part of a record that the table needs, for reading its JSON."""
+        inner: Type = _struct(self.own)
+        if not self.lists:
+            return pl.Struct(dict(inner.to_schema()))  # type: ignore[union-attr]
+        outer = _struct(self.outer)
+        if len(self.lists) == 2:
+            assert isinstance(outer, pl.Struct)
+            inner = pl.Struct({**dict(outer.to_schema()), self.lists[1]: pl.List(inner)})
+        return pl.Struct({self.lists[0]: pl.List(inner)})
+
+    def schema(self) -> dict[str, Type]:
+        """The type of each column, in their order."""
+        kinds = {column.name: column.kind for column in (*self.outer, *self.own)}
+        for name in self.repeats:
+            kind = kinds[name]
+            assert isinstance(kind, pl.List)
+            kinds[name] = kind.inner
+        if self.repeats:
+            kinds["repeat"] = pl.Int64
+        return kinds
+
+
+FIRST = ("node", "interface", "at_ns", "size_bytes", "code", "object", "metric", "local", "remote")
+"""Columns that say what a row is of, before all others."""
+FLOW = {"name": "flow"}
+END = {"node": "node", "interface": "interface"}
+TABLES = {
+    table.name: table
+    for table in (
+        RecordTable("flows", "a flow of a trial", ("flows",), FLOW),
+        RecordTable("hosts", "a host of a trial", ("hosts",), {"name": "host"}),
+        RecordTable("links", "a link end of a trial", ("ends",)),
+        RecordTable("samples", "a flow's transport at one moment of a trial", ("flows", "intervals"), FLOW),
+        RecordTable("subflows", "a subflow of a flow (MPTCP)", ("flows", "subflows"), FLOW),
+        RecordTable(
+            "sizes",
+            "a repeat of a size of a sweep",
+            ("flows", "sizes"),
+            FLOW,
+            ("rtt_us", "rtt_minimum_us", "total_us"),
+        ),
+        RecordTable(
+            "packet_sizes", "packets of one size that a link end sent", ("ends", "packet_sizes"), END
+        ),
+        RecordTable("warnings", "a warning that a trial carries", ("warnings",)),
+        RecordTable("absent", "a metric that could not be measured", ("absent",)),
+        RecordTable("checks", "what was verified around a trial's traffic", ("checks",), {"name": "check"}),
+        RecordTable(
+            "congestion",
+            "a congestion control of nettrial's own, and how often it was called",
+            ("congestion",),
+            {"name": "congestion_control"},
+        ),
+    )
+}
+"""The tables of records beside that of trials."""
+TRIAL = RecordTable("trials", "a trial of the plan")
+"""What the table of trials has from records."""
+
+
+def columns(model: type[BaseModel]) -> list[Column]:
+    """The columns of a type of the record: its plain fields and those of its parts. Lists of parts are tables
+    of their own."""
+    found = list(_walk(model, ()))
+    times = Counter(column.name for column in found)
+    # two distributions of one name, in two units, have a count each
+    return [
+        column if times[column.name] == 1 else replace(column, name="_".join(column.path)) for column in found
+    ]
+
+
+def _walk(model: type[BaseModel], path: tuple[str, ...]) -> Iterator[Column]:
+    for name, described in model.model_fields.items():
+        kind = _bare(described.annotation)
+        here = (*path, described.alias or name)
+        if kind is Distribution:
+            yield from (_of_distribution(here, column, model) for column in columns(Distribution))
+        elif isclass(kind) and issubclass(kind, BaseModel):
+            yield from _walk(kind, here)
+        else:
+            found = _type(kind)
+            if found is not None:
+                yield Column("_".join(here), here, found, model)
+
+
+def _of_distribution(path: tuple[str, ...], column: Column, model: type[BaseModel]) -> Column:
+    """A column of a distribution: the unit at the end, but for how many there are."""
+    name = "_".join(path)
+    unit = _UNIT.search(name)
+    stem = name[: unit.start()] if unit else name
+    end = unit[0] if unit and column.name != "count" else ""
+    name = f"{stem}_{column.name}{end}"
+    return Column(name, (*path, *column.path), column.kind, model, column.name)
+
+
+def _bare(annotation: Any) -> Any:
+    """An annotation without None, without metadata, and without a type that only names another."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _bare(get_args(annotation)[0])
+    if origin in (Union, UnionType):
+        (kind,) = (part for part in get_args(annotation) if part is not NoneType)
+        return _bare(kind)
+    if isclass(annotation) and issubclass(annotation, RootModel):
+        return _bare(annotation.model_fields["root"].annotation)
+    return annotation
+
+
+def _type(kind: Any) -> Type | None:
+    """The type of a column; None for a list of parts."""
+    if get_origin(kind) is Literal:
+        return _SCALARS[type(get_args(kind)[0])]
+    if get_origin(kind) is list:
+        inner = _SCALARS.get(_bare(get_args(kind)[0]))
+        return pl.List(inner) if inner else None
+    return _SCALARS[kind]
+
+
+def _entries(annotation: Any) -> type[BaseModel]:
+    """The type of a list's entries."""
+    model: type[BaseModel] = get_args(_bare(annotation))[0]
+    return model
+
+
+def _struct(found: tuple[Column, ...]) -> pl.Struct:
+    """The fields that lead to columns, as a type for reading JSON."""
+    tree: dict[str, Any] = {}
+    for column in found:
+        at = tree
+        for name in column.path[:-1]:
+            at = at.setdefault(name, {})
+        at[column.path[-1]] = column.kind
+    return _as_struct(tree)
+
+
+def _as_struct(tree: dict[str, Any]) -> pl.Struct:
+    return pl.Struct(
+        {name: _as_struct(kind) if isinstance(kind, dict) else kind for name, kind in tree.items()}
+    )

@@ -1,0 +1,56 @@
+"""Which warnings a response carries, and where: in words, for the place in a report where its figures are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from nettrial import metrics
+from nettrial.analysis import WarningGroup
+from nettrial.analysis.summary import Levels
+from nettrial.study import Response, Study
+
+
+@dataclass(frozen=True)
+class Caution:
+    """A warning as a response shows it."""
+
+    number: int
+    """Of the warning in the report, from 1."""
+    group: WarningGroup
+    where: str
+    """Which treatments have it."""
+
+
+def cautions(
+    study: Study, response: Response, groups: Sequence[WarningGroup], hosts: Collection[str]
+) -> list[Caution]:
+    """The warnings that concern a response. What is about one of the measured `hosts` says nothing of
+    another one's figures."""
+    kind = metrics.METRICS[response.metric].of
+    return [
+        Caution(number, group, where(study, group.treatments))
+        for number, group in enumerate(groups, start=1)
+        if group.response in (None, response.name)
+        and not (kind == "host" and group.object in hosts and group.object != response.of)
+    ]
+
+
+def where(study: Study, treatments: Sequence[Levels]) -> str:
+    """Treatments by the levels that they have and others have not: "MTU 1500 B, Sender classic"."""
+    found = {
+        name: [level for level in factor.levels if any(each[name] == level for each in treatments)]
+        for name, factor in study.factors.items()
+    }
+    total = math.prod(len(factor.levels) for factor in study.factors.values())
+    if len(treatments) >= total:
+        return "every treatment"
+    if math.prod(len(levels) for levels in found.values()) != len(treatments):
+        return f"{len(treatments)} of {total} treatments"
+    parts = [
+        f"{study.factors[name].title} {' or '.join(levels)}"
+        for name, levels in found.items()
+        if len(levels) < len(study.factors[name].levels)
+    ]
+    return ", ".join(parts)

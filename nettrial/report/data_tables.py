@@ -1,0 +1,303 @@
+"""Every table of a report as data, and as files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from nettrial.analysis import Cell, Change, ResponseSummary, baseline, estimate
+from nettrial.analysis.summary import Levels
+from nettrial.metrics.base_units import BaseUnit, base_unit, factor_columns
+from nettrial.report import numbers, pages, sweeps, tables
+from nettrial.report.content import Report, Section
+from nettrial.report.formats import DataTable, Raw, as_csv, as_latex, as_markdown, plain
+from nettrial.report.tables import Entry
+
+FORMS = {"csv": as_csv, "md": as_markdown, "tex": as_latex}
+"""How a table is written, by the end of its file's name."""
+WRITING = "writing the tables"
+CHANGE_COLUMNS = ("change_percent", "change_low_percent", "change_high_percent", "pairs", "change_absent")
+
+
+def write_tables(report: Report, directory: Path) -> list[Path]:
+    """Writes every table of a report as NAME.csv, NAME.md and NAME.tex into a directory that there is, and
+    gives the files; those of the same names are replaced. Raises BadInput where it can't."""
+    written = []
+    for table in data_tables(report):
+        for end, form in FORMS.items():
+            target = directory / f"{table.name}.{end}"
+            pages.write(target, form(table).encode(), WRITING)
+            written.append(target)
+    return written
+
+
+def data_tables(report: Report) -> list[DataTable]:
+    """The tables of a report in its order, each under a name of its own."""
+    found = [*_glance(report)]
+    for section in report.sections:
+        found += _of_section(report, section)
+    if report.sweeps:
+        found += [_sweep(report, report.sweeps), *_steps(report, report.sweeps)]
+    found += [*_packet_sizes(report), *_warnings(report), *_processors(report)]
+    return [table for table in found if table.lines]
+
+
+def _of_section(report: Report, section: Section) -> list[DataTable]:
+    made = [measured(report, section)]
+    if section.published:
+        made.append(_published(report, section))
+    if section.comparisons:
+        made.append(_comparison(report, section))
+    return made
+
+
+def measured(report: Report, section: Section) -> DataTable:
+    """A response by treatment: shown in the study's layout; for programs a row for each treatment."""
+    study = report.run.study
+    table = section.measured
+    base = base_unit(section.unit)
+    own = [base.column(name) for name in ("mean", "median", "deviation", "mean_low", "mean_high")]
+    columns = ("trials", *own, *CHANGE_COLUMNS, "absent", "warnings")
+    factors = factor_columns(study.factors, columns)
+    rows = [
+        (
+            *(cell.treatment[name] for name in factors),
+            *_estimates(cell, base),
+            *_reasons(report, section, cell),
+        )
+        for cell in section.response.cells
+    ]
+    lines = [
+        (level, *(text for entry in entries for text in _shown(entry)))
+        for level, entries in zip(table.rows, table.entries, strict=True)
+    ]
+    factor = study.factors[study.layout.rows].title
+    caption = (
+        f"{section.title}, {section.unit}: mean ± half of its 95% interval; change from {factor} "
+        f"{baseline(study)} in %, with its 95% interval, paired by block."
+    )
+    return DataTable(
+        section.name,
+        caption,
+        (table.row_title, *((section.unit, "change, %") * len(table.columns))),
+        tuple(lines),
+        (*factors.values(), *columns),
+        tuple(rows),
+        tuple((column, 2) for column in table.columns),
+        _notes(report, [entry for entries in table.entries for entry in entries]),
+    )
+
+
+def _shown(entry: Entry) -> tuple[str, str]:
+    """A measured entry as two texts: the value, and its change."""
+    value = " ± ".join(filter(None, [entry.value, entry.half_interval])) or "absent"
+    marks = f" *{','.join(map(str, entry.marks))}" if entry.marks else ""
+    return f"{value}{marks}", f"{entry.change} {entry.change_interval}".strip()
+
+
+def _estimates(cell: Cell, base: BaseUnit) -> list[Raw]:
+    """How many trials; mean, median, deviation and the mean's bounds in base units; the change."""
+    bounds = (cell.interval.low, cell.interval.high) if cell.interval else (None, None)
+    values = (cell.mean, cell.median, cell.deviation, *bounds)
+    return [cell.n, *(None if x is None else base.value(x) for x in values), *_change(cell.change)]
+
+
+def _change(change: Change | None) -> list[Raw]:
+    """The columns CHANGE_COLUMNS; all None at the baseline."""
+    if change is None:
+        return [None] * len(CHANGE_COLUMNS)
+    bounds = (change.interval.low, change.interval.high) if change.interval else (None, None)
+    return [change.percent, *bounds, change.pairs, change.absent]
+
+
+def _reasons(report: Report, section: Section, cell: Cell) -> list[Raw]:
+    """Why values are absent, and the codes of the warnings that trials of the treatment carry."""
+    codes = {group.code for group in report.warnings if cell.treatment in group.treatments}
+    return ["; ".join(cell.absent) or None, " ".join(sorted(codes)) or None]
+
+
+def _notes(report: Report, entries: Sequence[Entry]) -> tuple[str, ...]:
+    """The warnings that entries are marked with."""
+    marks = sorted({mark for entry in entries for mark in entry.marks})
+    return tuple(_note(report, mark) for mark in marks)
+
+
+def _note(report: Report, number: int) -> str:
+    group = report.warnings[number - 1]
+    return f"*{number} {group.object}: {group.message}. {group.consequence}"
+
+
+def _published(report: Report, section: Section) -> DataTable:
+    """The published figures of a response, as printed; for programs in base units, too."""
+    table = section.published
+    assert table is not None
+    base = base_unit(section.unit)
+    columns = ("place", "printed", "unit", base.column("value"), "change_percent", "counterpart")
+    rows = [row for row in report.published if row.response == section.response.response.name]
+    names = list(dict.fromkeys(name for row in rows for name in row.levels))
+    factors = factor_columns(names, columns)
+    lines = [
+        (level, *(text for entry in entries for text in (entry.value, entry.change)))
+        for level, entries in zip(table.rows, table.entries, strict=True)
+    ]
+    return DataTable(
+        f"{section.name}-published",
+        f"{section.title}, {section.unit}; change in %: as published in {section.published_table}.",
+        (table.row_title, *((section.unit, "change, %") * len(table.columns))),
+        tuple(lines),
+        (*factors.values(), *columns),
+        tuple(
+            (
+                *(row.levels.get(name) for name in names),
+                *(row.table, row.value or None, row.unit),
+                base_unit(row.unit).exact(row.value) if row.value else None,
+                float(row.change_percent) if row.change_percent else None,
+                tables.label(row.counterpart) if row.counterpart else None,
+            )
+            for row in rows
+        ),
+        tuple((column, 2) for column in table.columns),
+    )
+
+
+def _comparison(report: Report, section: Section) -> DataTable:
+    """Measured changes beside published ones."""
+    study = report.run.study
+    factor = study.factors[study.layout.rows].title
+    words = {True: "in the interval", False: "outside the interval", None: "not to be judged"}
+    lines: list[tuple[str, ...]] = []
+    rows: list[tuple[Raw, ...]] = []
+    for found in section.comparisons:
+        shown = _shown(found.measured)[1] or f"absent: {found.measured.note}"
+        place = (found.row, found.measured_column)
+        lines.append((*place, shown, found.published_column, found.published, words[found.inside]))
+        cell = section.response.cell(_treatment(report, *place))
+        printed = float(found.published)
+        rows.append((*place, *_change(cell.change if cell else None), found.published_column, printed))
+        rows[-1] += (found.inside,)
+    headings = (factor, "here", "measured", "there", "published", "the published change is")
+    columns = ("level", "here", *CHANGE_COLUMNS, "there", "published_percent", "in_interval")
+    caption = f"{section.title}: change from {factor} {baseline(study)} in %, measured beside published."
+    return DataTable(f"{section.name}-comparison", caption, headings, tuple(lines), columns, tuple(rows))
+
+
+def _treatment(report: Report, level: str, group: str) -> Levels:
+    """The treatment of a row and a group of columns."""
+    study = report.run.study
+    levels = next(levels for levels in tables.combinations(study) if tables.label(levels) == group)
+    return {**levels, study.layout.rows: level}
+
+
+def _glance(report: Report) -> list[DataTable]:
+    """The change of every response, all levels and groups, in one table."""
+    study = report.run.study
+    columns = ("response", *CHANGE_COLUMNS)
+    factors = factor_columns(study.factors, columns)
+    titles = [factor.title for factor in study.factors.values()]
+    lines: list[tuple[str, ...]] = []
+    rows: list[tuple[Raw, ...]] = []
+    for section in report.sections:
+        for cell in section.response.cells:
+            if cell.change is None:
+                continue
+            levels = [cell.treatment[name] for name in factors]
+            entry = _entry(report, section, section.response, cell.treatment)
+            lines.append((section.title, *levels, _shown(entry)[1] or f"absent: {entry.note}"))
+            rows.append((section.name, *levels, *_change(cell.change)))
+    factor = study.factors[study.layout.rows].title
+    caption = f"Changes from {factor} {baseline(study)} in %, with their 95% intervals, paired by block."
+    headings = ("Response", *titles, "change, %")
+    names = ("response", *factors.values(), *CHANGE_COLUMNS)
+    return [DataTable("changes", caption, headings, tuple(lines), names, tuple(rows))]
+
+
+def _entry(report: Report, section: Section, response: ResponseSummary, treatment: Levels) -> Entry:
+    study, table = report.run.study, section.measured
+    group = tables.label({name: treatment[name] for name in tables.combinations(study)[0]})
+    return table.entries[table.rows.index(treatment[study.layout.rows])][table.columns.index(group)]
+
+
+def _sweep(report: Report, found: sweeps.Sweeps) -> DataTable:
+    """Round-trip times at the sizes that the report shows."""
+    study, table = report.run.study, found.table
+    lines = [
+        (size, *(text for entry in entries for text in _shown(entry)))
+        for size, entries in zip(table.rows, table.entries, strict=True)
+    ]
+    columns = ("flow", "size_bytes", "trials", "rtt_s", "rtt_low_s", "rtt_high_s")
+    factors = factor_columns(study.factors, columns)
+    sizes = {float(size.removesuffix(" B")) for size in table.rows}
+    rows: list[tuple[Raw, ...]] = []
+    for curve in found.curves:
+        levels = [curve.treatment[name] for name in factors]
+        shown = estimate(curve.sizes, curve.rtt_us)
+        bounds = (shown.low, shown.high) if len(curve.blocks) > 1 else (None, None)
+        for at, size in enumerate(shown.sizes):
+            if size in sizes:
+                times = [None if part is None else float(part[at]) / 1e6 for part in (shown.mean, *bounds)]
+                rows.append((*levels, curve.flow, int(size), len(curve.blocks), *times))
+    return DataTable(
+        "round-trip-times",
+        f"Round-trip time by packet size, us: mean ± half of its 95% interval; change from "
+        f"{sweeps.caption(study)} in %, with its 95% interval, paired by block.",
+        (table.row_title, *(("us", "change, %") * len(table.columns))),
+        tuple(lines),
+        (*factors.values(), *columns),
+        tuple(rows),
+        tuple((column, 2) for column in table.columns),
+    )
+
+
+def _steps(report: Report, found: sweeps.Sweeps) -> list[DataTable]:
+    """The steps of all curves."""
+    study = report.run.study
+    columns = ("flow", "after_bytes", "packets", "height_s", "height_low_s", "height_high_s")
+    verdicts = ("adjusted_probability", "found_by_search")
+    factors = factor_columns(study.factors, (*columns, *verdicts))
+    lines: list[tuple[str, ...]] = []
+    rows: list[tuple[Raw, ...]] = []
+    for each in found.steps:
+        curve = each.curve
+        for step in sweeps.every(each):
+            lines.append((sweeps.name(study, curve), *sweeps.listed(step)))
+            bounds = [step.interval.low, step.interval.high] if step.interval else [None, None]
+            heights = [None if us is None else us / 1e6 for us in (step.height_us, *bounds)]
+            levels = [curve.treatment[name] for name in factors]
+            place: list[Raw] = [*levels, curve.flow, step.after_bytes, step.packets]
+            rows.append((*place, *heights, step.probability, step.seen))
+    caption = "Steps of the smallest round-trip time, with 95% intervals."
+    headings = ("sweep", *sweeps.LISTED)
+    names = (*factors.values(), *columns, *verdicts)
+    return [DataTable("steps", caption, headings, tuple(lines), names, tuple(rows))]
+
+
+def _packet_sizes(report: Report) -> list[DataTable]:
+    lines = [(item.treatment, item.end, str(item.packets), item.most) for item in report.packet_sizes]
+    headings = ("treatment", "link end", "packets", "sizes")
+    return [plain("packet-sizes", "IP packets on the wire, the most frequent sizes.", headings, lines)]
+
+
+def _warnings(report: Report) -> list[DataTable]:
+    study = report.run.study
+    lines = [
+        (
+            *(str(number), group.code, group.object, group.message, group.consequence, str(group.trials)),
+            "; ".join(
+                ", ".join(f"{study.factors[name].title} {level}" for name, level in treatment.items())
+                for treatment in group.treatments
+            ),
+        )
+        for number, group in enumerate(report.warnings, start=1)
+    ]
+    headings = ("number", "code", "object", "message", "consequence", "trials", "treatments")
+    trials = numbers.counted(len(report.trials), "trial")
+    caption = f"Warnings, in {report.warned_trials} of {trials}."
+    return [plain("warnings", caption, headings, lines)]
+
+
+def _processors(report: Report) -> list[DataTable]:
+    lines = [
+        (place.host, place.processor, place.shared_with, str(place.trials)) for place in report.placements
+    ]
+    headings = ("host", "processor", "shared with", "trials")
+    return [plain("processors", "Processors of the hosts.", headings, lines)]

@@ -1,0 +1,121 @@
+"""Charts of what explains a response: each factor's share, and where factors change each other's effect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nettrial.analysis.variation import Interaction, Term
+from nettrial.report import numbers
+from nettrial.report.content import Report, Section
+from nettrial.report.vega import (
+    COLOURS,
+    WIDTH,
+    Chart,
+    Spec,
+    groups,
+    layer,
+    layered,
+    names_across,
+    silent,
+    y,
+)
+
+ROW_HEIGHT = 26
+"""Of a response, pixels."""
+MOST_INTERACTIONS = 3
+"""Of a response; the strongest come first."""
+REST = {"interactions": "#5b7fbf", "blocks": "#a3acb5", "residual": "#d3d8dd"}
+"""What is no factor, and its colour."""
+
+Row = dict[str, Any]
+
+
+def shares(report: Report) -> Chart | None:
+    """Of each response's variation the share of each factor, of interactions, blocks and what is left."""
+    study = report.run.study
+    rows: list[Row] = []
+    for section in report.sections:
+        found = report.answers.variations[section.name]
+        together: dict[str, float] = {}
+        for term in found.terms:
+            name = _name(report, term)
+            together[name] = together.get(name, 0) + term.share
+        for name, share in together.items():
+            said = f"{section.title}: {name} {numbers.fixed(100 * share, 1)}%"
+            rows.append({"response": section.title, "group": name, "share": 100 * share, "said": said})
+    if not rows:
+        return None
+    factors = [study.factors[name].title for name in (study.layout.rows, *study.layout.columns)]
+    told = [name for name in (*factors, *REST) if any(row["group"] == name for row in rows)]
+    colours = [REST.get(name) or COLOURS[factors.index(name) % len(COLOURS)] for name in told]
+    for row in rows:
+        row["place"] = told.index(row["group"])
+    legend = {"title": None, "orient": "bottom", "symbolType": "square"}
+    colour = {
+        "field": "group",
+        "type": "nominal",
+        "legend": legend,
+        "scale": {"domain": told, "range": colours},
+    }
+    axis = {"title": None, "domain": False, "ticks": False, "labelLimit": 220}
+    down = {"field": "response", "type": "nominal", "sort": None, "axis": axis}
+    along = {
+        "field": "share",
+        "type": "quantitative",
+        "stack": "zero",
+        "scale": {"domain": [0, 100]},
+        "axis": {"title": None, "tickCount": 5, "domain": False},
+    }
+    order = {"field": "place", "type": "quantitative"}
+    bars = layer("bar", rows, {"x": along, "y": down, "color": colour, "order": order}, height={"band": 0.7})
+    title = "Share of each response’s variation, %"
+    said = "Of the variation of each response, the share that each factor explains (eta squared)."
+    spec = layered([bars], title, WIDTH, {"step": ROW_HEIGHT})
+    return Chart("variation", title, said, spec, legend=tuple(told), colours=tuple(colours))
+
+
+def _name(report: Report, term: Term) -> str:
+    if term.kind == "factor":
+        return report.run.study.factors[term.factors[0]].title
+    return {"block": "blocks", "residual": "residual"}.get(term.kind, "interactions")
+
+
+def interactions(report: Report, section: Section) -> list[Chart]:
+    """The interactions that the data show, the strongest first."""
+    found = report.answers.variations[section.name].interactions
+    return [
+        _interaction(report, section, each, number)
+        for number, each in enumerate(found[:MOST_INTERACTIONS], start=1)
+    ]
+
+
+def _interaction(report: Report, section: Section, found: Interaction, number: int) -> Chart:
+    """A line for each level of the second factor, over the levels of the first."""
+    study = report.run.study
+    first, second = (study.factors[name] for name in found.factors)
+    decimals = numbers.value_decimals(section.response.cells)
+    rows = []
+    for point in found.points:
+        said = f"{point.levels[0]}, {point.levels[1]}: {numbers.fixed(point.mean, decimals)} {section.unit}"
+        low = high = point.mean
+        if point.interval:
+            low, high = point.interval.low, point.interval.high
+            said += f" [{numbers.fixed(low, decimals)}, {numbers.fixed(high, decimals)}]"
+        level, group = point.levels
+        rows.append(
+            {"level": level, "group": group, "value": point.mean, "low": low, "high": high, "said": said}
+        )
+    across, width = names_across("level", first.title, list(first.levels))
+    labels = list(second.levels)
+    channels = groups(labels, second.title)
+    places: Spec = {"x": across, "y": y("value"), "color": channels["color"]}
+    layers = [
+        layer("line", silent(rows), places, strokeWidth=1.3, opacity=0.7),
+        layer("rule", silent(rows), {**places, "y": y("low"), "y2": {"field": "high"}}, strokeWidth=1.3),
+        layer("point", rows, {**places, "shape": channels["shape"]}, size=45, filled=True, opacity=1),
+    ]
+    title = f"{first.title} × {second.title}, {section.unit}"
+    said = f"{section.title}: {first.title} changes it by another amount at each level of {second.title}: "
+    said += "means over the other factors with 95% intervals, a line for each of these levels."
+    name = f"{section.name}-interaction-{number}"
+    return Chart(name, title, said, layered(layers, title, width), section.title, tuple(labels))

@@ -1,0 +1,60 @@
+"""The charts of a report as files fit for a paper, with its tables beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import vl_convert
+
+from nettrial.errors import BadInput
+from nettrial.report import network_page, topology, vega
+from nettrial.report.content import Report, gather
+from nettrial.report.data_tables import write_tables
+from nettrial.report.html import chosen
+from nettrial.store import Run
+from nettrial.store.directory import appearing
+
+WRITING = "writing the figures"
+ANOTHER = "choose another directory"
+DOTS_PER_INCH = 300
+"""Of a PNG."""
+FORMS: dict[str, Callable[[str], Any]] = {
+    "svg": str,
+    "pdf": vl_convert.svg_to_pdf,
+    "png": lambda svg: vl_convert.svg_to_png(svg, ppi=DOTS_PER_INCH),
+}
+"""What becomes of a drawn chart, by the end of its file's name."""
+
+
+def write(run: Run, directory: Path) -> int:
+    """Writes every chart as NAME.svg, NAME.pdf and NAME.png and every table as NAME.csv, NAME.md and NAME.tex
+    into a directory that must not exist; gives how many files. The directory appears whole or not at all.
+    Raises BadInput."""
+    report = gather(run)
+    with appearing(directory, WRITING, "--figures", ANOTHER) as temporary:
+        for chart in chosen(report).every():
+            svg = vl_convert.vegalite_to_svg(vega.on_paper(chart))
+            for end, form in FORMS.items():
+                _write(temporary / f"{chart.name}.{end}", form(svg))
+        if report.trials:
+            _network(report, temporary)
+        write_tables(report, temporary)
+        return len(list(temporary.iterdir()))
+
+
+def _network(report: Report, directory: Path) -> None:
+    """The picture of the network, of one trial."""
+    drawing = topology.draw(report.run.study, report.trials[0].scenario)
+    text = network_page.as_drawn(drawing)
+    _write(directory / "network.svg", text)
+    _write(directory / "network.pdf", vl_convert.svg_to_pdf(text))
+    _write(directory / "network.png", network_page.in_pixels(text))
+
+
+def _write(target: Path, made: str | bytes) -> None:
+    try:
+        target.write_bytes(made.encode() if isinstance(made, str) else made)
+    except OSError as error:
+        raise BadInput(WRITING, str(target), error.strerror or str(error), "a place to write to") from None

@@ -1,0 +1,132 @@
+"""The page of a run that goes on, served to browsers on this machine.
+
+One thread reads the run and draws the page; others serve what it drew last. It draws only while a browser
+asks, and no more than a share of the time, for the trials are measured on this machine."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from nettrial.errors import CannotRun, Lack
+from nettrial.report import html, pages
+from nettrial.report.content import gather
+from nettrial.store import Run
+
+ADDRESS = "127.0.0.1"
+LOOKS_EVERY = 0.5
+"""Seconds between two looks at the run file."""
+DRAWS_AT_MOST = 0.2
+"""The share of the time in which the page is drawn."""
+ASKED_WITHIN = 10.0
+"""Seconds; a browser that shows the page asks every second."""
+
+
+class Live:
+    """The latest page of a run."""
+
+    def __init__(self, directory: Path) -> None:
+        """Draws the first page; raises BadInput where there is no run."""
+        self._directory = directory
+        self._asked = time.monotonic()
+        self._next = 0.0
+        self.page = b""
+        self.revision = ""
+        self.look()
+
+    def asked(self) -> None:
+        """Notes that a browser looks."""
+        self._asked = time.monotonic()
+
+    def look(self) -> None:
+        """Draws the page again if the run has grown, somebody looks, and it is not too soon."""
+        began = time.monotonic()
+        if self.page and (began < self._next or began > self._asked + ASKED_WITHIN):
+            return
+        run = Run.open(self._directory)
+        try:
+            revision = run.revision()
+            if revision == self.revision:
+                return
+            self.page = html.page(gather(run), revision).encode()
+            self.revision = revision
+        finally:
+            run.close()
+        spent = time.monotonic() - began
+        self._next = began + spent / DRAWS_AT_MOST
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers two questions: the page, and which revision of the run it shows."""
+
+    live: Live
+
+    def do_GET(self) -> None:
+        """Answers a request."""
+        if self.headers.get("Host", "").rpartition(":")[0] not in (ADDRESS, "localhost"):
+            self._answer(HTTPStatus.FORBIDDEN, "text/plain", b"this page is for this machine only\n")
+        elif self.path == "/":
+            self.live.asked()
+            self._answer(HTTPStatus.OK, "text/html", self.live.page)
+        elif self.path == "/version":
+            self.live.asked()
+            self._answer(HTTPStatus.OK, "text/plain", self.live.revision.encode())
+        else:
+            self._answer(HTTPStatus.NOT_FOUND, "text/plain", b"there is / and /version\n")
+
+    def _answer(self, status: HTTPStatus, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("Content-Security-Policy", pages.policy(live=True) + "; frame-ancestors 'none'")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments: Any) -> None:
+        """Says nothing: a request a second is no news."""
+
+
+def handler(live: Live) -> type[BaseHTTPRequestHandler]:
+    """What answers with this page."""
+    return type("Handler", (_Handler,), {"live": live})
+
+
+def _server(port: int) -> ThreadingHTTPServer:
+    """A server whose port is open; raises CannotRun."""
+    try:
+        server = ThreadingHTTPServer((ADDRESS, port), _Handler)
+    except OSError as error:
+        where = f"port {port} of {ADDRESS}" if port else ADDRESS
+        remedy = "choose another --port, or leave it out: then a free one is taken"
+        reason = Lack(f"opening {where}", error.strerror or str(error), remedy)
+        raise CannotRun("watching the run", [reason]) from None
+    server.daemon_threads = True
+    return server
+
+
+def serve(
+    directory: Path, port: int, ready: Callable[[str], None], end: threading.Event | None = None
+) -> None:
+    """Serves a run's page at `port` (0: any) until `end` is set, or an exception such as KeyboardInterrupt;
+    `ready` is told its address. Raises BadInput where there is no run, CannotRun where the port can't be
+    opened."""
+    Run.open(directory).close()
+    with _server(port) as server:
+        live = Live(directory)
+        server.RequestHandlerClass = handler(live)
+        thread = threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True)
+        thread.start()
+        try:
+            ready(f"http://{ADDRESS}:{server.server_port}/")
+            end = end or threading.Event()
+            while not end.wait(LOOKS_EVERY):
+                live.look()
+        finally:
+            server.shutdown()

@@ -1,0 +1,236 @@
+"""What the analysis found, in plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from nettrial.analysis import Agreement, Change, Finding, Interval, LevelEffect, Place, Precision, Variation
+from nettrial.analysis.variation import F_TEST, Term
+from nettrial.report import numbers
+from nettrial.study import Study
+
+MOST_LEVELS = 4
+"""Of more levels a sentence tells the number that changes something, and the largest change."""
+MOST_NAMED = 4
+"""Of more exceptions or treatments a sentence names so many."""
+TOLD = 0.001
+"""Smaller shares of the variation are told together."""
+_KINDS = {
+    "opposite": "the other way",
+    "larger": "a larger change",
+    "smaller": "a smaller change",
+    "apart": "a change",
+}
+
+
+def quantity(title: str) -> str:
+    """A title within a sentence: a capital that begins no abbreviation is small there."""
+    return title if title[:2].isupper() else title[:1].lower() + title[1:]
+
+
+def findings(study: Study, found: Sequence[Finding]) -> list[str]:
+    """What each factor does to a response, a sentence each; factors of which nothing can be said together."""
+    said = [finding(study, each) for each in found if _told(each)]
+    silent: dict[str, list[str]] = {}
+    for each in found:
+        if not _told(each):
+            reason = next(effect.overall.absent or "" for effect in each.effects)
+            silent.setdefault(reason, []).append(study.factors[each.factor].title)
+    for reason, titles in silent.items():
+        name = quantity(found[0].response.title)
+        said.append(f"{numbers.listed(titles)}: nothing can be said of {name}: {reason}.")
+    return said
+
+
+def _told(found: Finding) -> list[LevelEffect]:
+    """The levels of which something can be said."""
+    return [effect for effect in found.effects if effect.overall.simultaneous_difference]
+
+
+def finding(study: Study, found: Finding) -> str:
+    (
+        """What a factor does to a response: "9000 B raises throughput by 5.2% to 5.6% over 1500 B; no pair of
+    Sender and Receiver is an exception". Something can be said of one of its levels at least.
+    """
+        ""
+    )
+    name, told = quantity(found.response.title), _told(found)
+    if len(found.effects) > MOST_LEVELS:
+        return f"{_many(study, found, told)}{_exceptions(study, found)}."
+    phrases = [_effect(study, found, effect, name if i == 0 else "it") for i, effect in enumerate(told)]
+    phrases += [
+        f"of {effect.level} nothing can be said: {effect.overall.absent}"
+        for effect in found.effects
+        if effect not in told
+    ]
+    return f"{'; '.join(phrases)}{_exceptions(study, found)}."
+
+
+def _effect(study: Study, found: Finding, effect: LevelEffect, name: str) -> str:
+    """One level: whether it raises or lowers the response, and by how much."""
+    level, change = _level(study, found, effect.level), effect.overall
+    by, unit = _bounds(change, found.response.unit)
+    if not change.shown:
+        return f"{level} against {found.baseline}: no difference in {name} shown ({_span(by, unit)})"
+    word, against = ("raises", "over") if change.shown > 0 else ("lowers", "against")
+    return f"{level} {word} {name} by {_size(by, unit)} {against} {found.baseline}"
+
+
+def _level(study: Study, found: Finding, level: str) -> str:
+    """A level as it can begin a sentence: with its factor where it is the columns'."""
+    return level if found.factor == study.layout.rows else f"{study.factors[found.factor].title} {level}"
+
+
+def _bounds(change: Change, unit: str) -> tuple[Interval, str]:
+    """A change's simultaneous interval, in percent where there are ratios, and its unit as it is printed."""
+    if change.simultaneous is not None:
+        return change.simultaneous, "%"
+    assert change.simultaneous_difference is not None
+    return change.simultaneous_difference, " percentage points" if unit == "%" else f" {unit}"
+
+
+def _digits(bounds: Interval) -> int:
+    """Decimals: one, or as many as tell the bounds apart from each other, and from a 0 that they exclude."""
+    near = 0.0 if bounds.contains(0) else min(abs(bounds.low), abs(bounds.high))
+    told = min(size for size in (bounds.half_width, near or bounds.half_width) if size >= 0)
+    return next((digits for digits in range(1, 6) if told >= 0.05 * 10 ** (1 - digits)), 1)
+
+
+def _span(bounds: Interval, unit: str) -> str:
+    """An interval with signs: "-1.2 to +3.4%"."""
+    low, high = (numbers.signed(bound, _digits(bounds)) for bound in (bounds.low, bounds.high))
+    return f"{low}{unit}" if low == high else f"{low} to {high}{unit}"
+
+
+def _size(bounds: Interval, unit: str) -> str:
+    """An interval that excludes 0 by its distances from 0: "5.2% to 5.6%"."""
+    near, far = sorted((abs(bounds.low), abs(bounds.high)))
+    digits = _digits(bounds)
+    shown = [numbers.fixed(size, digits) for size in (near, far)]
+    if shown[0] == shown[1]:
+        return f"{shown[0]}{unit}"
+    mark = unit if unit == "%" else ""
+    return f"{shown[0]}{mark} to {shown[1]}{unit}"
+
+
+def _many(study: Study, found: Finding, told: Sequence[LevelEffect]) -> str:
+    """A factor of many levels: how many raise and lower the response, and the largest change."""
+    name = quantity(found.response.title)
+    counts = [sum(effect.overall.shown == way for effect in told) for way in (1, -1)]
+    still = len(found.effects) - sum(counts)
+    said = (
+        f"Of {len(found.effects)} levels of {study.factors[found.factor].title}, {counts[0]} raise {name} "
+        f"against {found.baseline}, {counts[1]} lower it, and {still} show no difference"
+    )
+    shown = [effect for effect in told if effect.overall.shown]
+    if not shown:
+        return said
+    most = max(shown, key=lambda effect: abs(effect.overall.percent or effect.overall.difference or 0))
+    return f"{said}; the largest change: {_effect(study, found, most, 'it')}"
+
+
+def _exceptions(study: Study, found: Finding) -> str:
+    """Where it is otherwise, if there are other factors."""
+    if not found.others:
+        return ""
+    titles = [study.factors[name].title for name in found.others]
+    named = [(effect, place) for effect in found.effects for place in effect.places if place.is_exception]
+    unshown = any(place.exceptional in ("not shown", "absent") for e in found.effects for place in e.places)
+    if not named and not any(effect.overall.shown for effect in found.effects):
+        return ""
+    if not named:
+        kind = {1: "level", 2: "pair"}.get(len(titles), "combination")
+        group = f"{kind} of {numbers.listed(titles)}"
+        alone = ", though not each shows it alone" if unshown else ""
+        return f"; no {group} is an exception{alone}"
+    said = [_exception(study, found, effect, place) for effect, place in named[:MOST_NAMED]]
+    more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
+    return f"; {'exception' if len(named) == 1 else 'exceptions'}: {'; '.join(said)}{more}"
+
+
+def _exception(study: Study, found: Finding, effect: LevelEffect, place: Place) -> str:
+    """One exception: where, of which level, and how."""
+    where = " – ".join(place.others[name] for name in found.others)
+    by, unit = _bounds(place.change, found.response.unit)
+    level = f"{effect.level}, " if len(found.effects) > 1 else ""
+    return f"{where} ({level}{_KINDS[place.exceptional]}: {_span(by, unit)})"
+
+
+def variation(study: Study, found: Variation) -> str:
+    """Which factor explains how much, in a sentence; empty where the design has nothing to explain."""
+    if not found.terms:
+        return ""
+    parts = [f"{_term(study, term)} {_share(term.share)}" for term in found.terms if term.share >= TOLD]
+    small = sum(term.share < TOLD for term in found.terms)
+    if small:
+        parts.append(f"{'all else' if small > 1 else 'the rest'} under {100 * TOLD:g}%")
+    scale = "the logarithm's variation" if found.scale == "logarithm" else "the variation"
+    left = f"; {numbers.counted(found.left_out, 'incomplete block')} left out" if found.left_out else ""
+    said = f"Of {scale}: {', '.join(parts)} (eta squared{left})."
+    if found.absent:
+        return f"{said} No test: {found.absent}."
+    pairs = [" and ".join(study.factors[name].title for name in each.factors) for each in found.interactions]
+    kind = "F tests" if found.test == F_TEST else "F tests of aligned ranks, since residuals are not normal"
+    if any(term.kind == "interaction" for term in found.terms):
+        what = f"interaction of {'; of '.join(pairs)}" if pairs else "no interaction"
+        said += f" Shown by {kind}: {what}."
+    return said
+
+
+def _term(study: Study, term: Term) -> str:
+    if term.kind == "factor":
+        return study.factors[term.factors[0]].title
+    if term.kind == "interaction":
+        return " × ".join(study.factors[name].title for name in term.factors)
+    return {"block": "blocks", "residual": "residual", "higher": "interactions of more"}[term.kind]
+
+
+def _share(share: float) -> str:
+    """A share from 0 to 1 as text in percent."""
+    return f"{numbers.fixed(100 * share, 1)}%"
+
+
+def precision(found: Precision) -> str:
+    """Which treatments did not reach the precision that the study wants, in a sentence."""
+    name, wanted = quantity(found.response.title), f"{found.wanted:g}%"
+    if found.reached:
+        return f"Every treatment's interval of {name} reached ±{wanted}."
+    named = [
+        f"{' – '.join(short.treatment.values())} "
+        f"({'no interval' if short.reached is None else f'±{short.reached:.2g}%'})"
+        for short in found.shortfalls[:MOST_NAMED]
+    ]
+    more = len(found.shortfalls) - MOST_NAMED
+    rest = f" and {more} more" if more > 0 else ""
+    count = f"{len(found.shortfalls)} of {numbers.counted(found.treatments, 'treatment')}"
+    return f"The interval of {name} did not reach ±{wanted} in {count}: {', '.join(named)}{rest}."
+
+
+def agreement(found: Sequence[Agreement]) -> str:
+    """How far the run agrees with the published figures, in a sentence; empty where there are none with a
+    counterpart."""
+    compared = [each for each in found if each.cell is not None and each.cell.mean is not None]
+    if not compared:
+        return ""
+    directions = [each.direction for each in compared if each.direction]
+    said = f"{len(compared)} of {numbers.counted(len(found), 'published figure')} have a counterpart here."
+    if directions:
+        counts = {way: directions.count(way) for way in ("same", "opposite", "not shown")}
+        said += (
+            f" Of {numbers.counted(len(directions), 'change')}, {counts['same']} go the same way, "
+            f"{counts['opposite']} the opposite way, and {counts['not shown']} show no direction."
+        )
+    inside = [each.inside for each in compared if each.inside is not None]
+    if inside:
+        said += f" {sum(inside)} of {numbers.counted(len(inside), 'value')} lie within the measured interval."
+    ratios = [each.ratio for each in compared if each.ratio is not None]
+    if ratios:
+        said += f" Measured over published: {_ratio(min(ratios))} to {_ratio(max(ratios))}, "
+        said += f"median {_ratio(median(ratios))}."
+    return said
+
+
+def _ratio(ratio: float) -> str:
+    """A ratio with three digits."""
+    return f"{ratio:.3g}"

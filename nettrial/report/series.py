@@ -1,0 +1,148 @@
+"""How flows went within a trial: goodput by flow or subflow, and congestion window, over time.
+
+One trial of each treatment is shown, that whose first response is nearest to the median: an example, never
+an estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from nettrial.analysis import Cell
+from nettrial.report.content import Report
+from nettrial.report.tables import label
+from nettrial.report.vega import Chart, groups, layer, layered, silent, y
+from nettrial.scenario import FlowRecord, Interval
+from nettrial.store import Trial
+
+MOST_TREATMENTS = 12
+MOST_LINES = 8
+"""In one chart: more can't be told apart."""
+POINTS = 200
+"""Of a line at most; neighbours are put together where there are more."""
+SPEAKING = 40
+"""Of them so many say their values."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One trial over time."""
+
+    treatment: str
+    trial: int
+    charts: list[Chart]
+
+
+def draw(report: Report) -> tuple[list[Series], str]:
+    """The series of a trial of each treatment, as far as its samples go; and what was left out."""
+    shown: list[Series] = []
+    left_out = 0
+    for trial in _examples(report):
+        if not any(len(flow.intervals) > 1 for flow in trial.record.flows):
+            continue
+        if len(shown) == MOST_TREATMENTS:
+            left_out += 1
+            continue
+        charts = _charts(trial)
+        if charts:
+            shown.append(Series(label(trial.planned.treatment), trial.planned.number, charts))
+    note = f"{left_out} treatments more are in the run file." if left_out else ""
+    return shown, note
+
+
+def _examples(report: Report) -> list[Trial]:
+    """Of each treatment the trial nearest to the median, in the order of treatments."""
+    trials = {trial.planned.number: trial for trial in report.trials}
+    found = []
+    for cells in _cells(report):
+        chosen = next((cell for cell in cells if cell.median is not None), None)
+        if chosen is None or chosen.median is None:
+            continue
+        middle = chosen.median
+        block = min(chosen.values, key=lambda at: abs(chosen.values[at] - middle))
+        found.append(trials[chosen.trials[block]])
+    return found
+
+
+def _cells(report: Report) -> list[tuple[Cell, ...]]:
+    """For each treatment its cells, one of each response."""
+    return list(zip(*(section.response.cells for section in report.sections), strict=True))
+
+
+def _charts(trial: Trial) -> list[Chart]:
+    rates: dict[str, list[Row]] = {}
+    windows: dict[str, list[Row]] = {}
+    for flow in trial.record.flows:
+        rates.update(_rates(flow))
+        points = [(each.at_ns / 1e9, float(each.cwnd_pkts)) for each in flow.intervals if each.cwnd_pkts]
+        if points:
+            windows[flow.name] = _rows(flow.name, points, "segments")
+    name, of = f"series-{trial.planned.number}", f"in trial {trial.planned.number}"
+    drawn = [
+        _chart(f"{name}-goodput", "Goodput, Mbit/s", f"Goodput by flow or subflow over time {of}.", rates),
+        _chart(f"{name}-cwnd", "Congestion window, segments", f"Congestion window over time {of}.", windows),
+    ]
+    return [chart for chart in drawn if chart]
+
+
+def _rates(flow: FlowRecord) -> list[tuple[str, list[Row]]]:
+    """The goodput of a flow over time; of MPTCP that of each subflow."""
+    samples = flow.intervals
+    if len(samples) < 2:
+        return []
+    several = [len(each.subflow_bytes or ()) for each in samples]
+    if max(several) < 2:
+        return [(flow.name, _rows(flow.name, _rate([each.bytes for each in samples], samples), "Mbit/s"))]
+    made = []
+    for number in range(max(several)):
+        counts = [
+            each.subflow_bytes[number].root if number < len(each.subflow_bytes or ()) else 0  # type: ignore[index]
+            for each in samples
+        ]
+        name = f"{flow.name}, subflow {number + 1}"
+        made.append((name, _rows(name, _rate(counts, samples), "Mbit/s")))
+    return made
+
+
+def _rate(counts: Sequence[int], samples: Sequence[Interval]) -> list[tuple[float, float]]:
+    """Seconds, and megabits a second since the sample before."""
+    ends = [sample.at_ns for sample in samples]
+    return [
+        (end / 1e9, count * 8e3 / (end - start))
+        for count, (start, end) in zip(counts[1:], pairwise(ends), strict=True)
+        if end > start
+    ]
+
+
+def _rows(name: str, points: Sequence[tuple[float, float]], unit: str) -> list[Row]:
+    """The points of a line, neighbours put together where there are too many."""
+    each = -(-len(points) // POINTS)
+    rows = []
+    for start in range(0, len(points), each):
+        part = points[start : start + each]
+        at, value = (sum(column) / len(part) for column in zip(*part, strict=True))
+        said = f"{name}, {at:.3g} s: {value:.4g} {unit}"
+        rows.append({"at": at, "value": value, "group": name, "said": said})
+    return rows
+
+
+def _chart(name: str, title: str, said: str, lines: dict[str, list[Row]]) -> Chart | None:
+    kept = dict(list(lines.items())[:MOST_LINES])
+    rows = [row for line in kept.values() for row in line]
+    if not rows:
+        return None
+    speaking = [row for line in kept.values() for row in line[:: max(1, len(line) // SPEAKING)]]
+    axis = {"title": "Time, s", "grid": False, "tickCount": 6}
+    x = {"field": "at", "type": "quantitative", "scale": {"zero": True, "nice": False}, "axis": axis}
+    channels = groups(list(kept), "")
+    places = {"x": x, "y": y("value", {"zero": True}), "color": channels["color"]}
+    layers = [
+        layer("line", silent(rows), places, strokeWidth=1.4),
+        layer("point", speaking, {**places, "shape": channels["shape"]}, size=14, filled=True, opacity=0.9),
+    ]
+    note = f"{MOST_LINES} of {len(lines)} lines are drawn." if len(lines) > MOST_LINES else ""
+    return Chart(name, title, said, layered(layers, title), legend=tuple(kept), note=note)

@@ -1,0 +1,209 @@
+"""Charts: Vega-Lite specifications as plain documents, drawn by vl-convert as SVG without script.
+
+A chart is a specification and words about it; how it is drawn (for the page, for print) is decided last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import vl_convert
+
+Spec = dict[str, Any]
+"""A Vega-Lite specification, or a part of one."""
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa5f91", "#8c6d00", "#5b7fbf")
+"""Told apart with any colour vision (after Okabe and Ito); shapes differ too. report.css makes them
+lighter on a dark page by these very values."""
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
+INK = "currentColor"
+"""The colour of text, on a light page and a dark one."""
+MOST_MARKS = 400
+"""Of one kind in one chart; what is more is thinned or put together, and the chart says so."""
+WIDTH, HEIGHT = 370, 215
+"""Of a chart's inner part, in CSS pixels."""
+WIDEST = 780
+MARK_ROOM = 11
+"""Pixels that a mark takes on a scale of names, before it is in its neighbour's way."""
+LETTER = 6.5
+"""Pixels that a letter takes, on average."""
+TRIALS = "trials"
+"""The name of the layer of every trial's value, which a reader shows on demand."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart before it is drawn."""
+
+    name: str
+    """Unique within a report, fit for a file's name."""
+    title: str
+    said: str
+    """What it shows, in words, for readers who do not see it."""
+    spec: Spec
+    """The specification without configuration; marks with a `description` say their values when asked."""
+    about: str = ""
+    """What its title leaves out, because it stands below a heading that says it."""
+    legend: tuple[str, ...] = ()
+    """The groups by their looks, where they are not those of the layout's columns."""
+    colours: tuple[str, ...] = ()
+    """Theirs, where they are not by their numbers."""
+    note: str = ""
+    """What was left out or put together to draw it; empty where nothing was."""
+
+    @property
+    def wide(self) -> bool:
+        """Whether it asks for a whole row."""
+        return bool(self.spec.get("width", WIDTH) > 1.4 * WIDTH)
+
+
+def look(index: int) -> dict[str, str]:
+    """The `colour` and `shape` of the group with this number, from 0."""
+    return {"colour": COLOURS[index % len(COLOURS)], "shape": SHAPES[index % len(SHAPES)]}
+
+
+def data(rows: Sequence[Mapping[str, Any]]) -> Spec:
+    """Rows as a specification has them; numbers keep six digits, far below a pixel."""
+    return {"values": [{key: _short(value) for key, value in row.items()} for row in rows]}
+
+
+def silent(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows without what they say: for lines and intervals, whose points speak."""
+    return [{name: value for name, value in row.items() if name != "said"} for row in rows]
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def layer(kind: str, rows: Sequence[Mapping[str, Any]], encoding: Spec, **mark: Any) -> Spec:
+    """Marks of a kind. Only those whose rows have `said` tell their values."""
+    told = bool(rows) and "said" in rows[0]
+    described = {"description": {"field": "said", "type": "nominal"}} if told else {}
+    properties = {"type": kind, **({} if told else {"aria": False}), **mark}
+    return {"data": data(rows), "mark": properties, "encoding": {**encoding, **described}}
+
+
+def y(field: str, scale: Spec | None = None, **axis: Any) -> Spec:
+    """A value upwards; by default the axis does not start at zero, for points are no bars."""
+    scale = {"zero": False, "padding": 6} if scale is None else scale
+    shown = {"title": None, "tickCount": 6, "domain": False, "ticks": False, **axis}
+    return {"field": field, "type": "quantitative", "scale": scale, "axis": shown}
+
+
+def names_across(field: str, title: str, levels: Sequence[str], marks: int = 1) -> tuple[Spec, int]:
+    """Names along the x axis with `marks` side by side at each, and the width that they take."""
+    width = round(min(WIDEST, max(WIDTH, len(levels) * (marks * MARK_ROOM + 6))))
+    tight = sum(len(level) + 2 for level in levels) * LETTER > width
+    axis: Spec = {"title": title, "labelAngle": -40 if tight else 0, "grid": False, "labelLimit": 150}
+    if tight:
+        axis["labelOverlap"] = "parity"
+    scale = {"domain": list(levels), "paddingInner": 0.25}
+    return {"field": field, "type": "nominal", "sort": None, "axis": axis, "scale": scale}, width
+
+
+def groups(labels: Sequence[str], title: str) -> Spec:
+    """How groups look: a colour and a shape for each, told in a legend where the page has none."""
+    legend = {
+        "title": title or None,
+        "orient": "bottom",
+        "direction": "vertical",
+        "labelLimit": 340,
+        "symbolOpacity": 1,
+    }
+    looks = [look(index) for index in range(len(labels))]
+    channels = {}
+    for channel, kind in (("color", "colour"), ("shape", "shape")):
+        scale = {"domain": list(labels), "range": [each[kind] for each in looks]}
+        shown = legend if len(labels) > 1 else None
+        channels[channel] = {"field": "group", "type": "nominal", "legend": shown, "scale": scale}
+    return channels
+
+
+def layered(layers: Sequence[Spec], title: str, width: int = WIDTH, height: Any = HEIGHT) -> Spec:
+    """Layers as one chart."""
+    return {"title": title, "width": width, "height": height, "layer": list(layers)}
+
+
+def _config(ink: str, font: str, page: bool) -> Spec:
+    quiet = {"domainOpacity": 0.4, "tickOpacity": 0.4, "gridOpacity": 0.13}
+    colours = dict.fromkeys(("labelColor", "titleColor", "tickColor", "domainColor", "gridColor"), ink)
+    text = {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
+    return {
+        "background": "transparent" if page else "white",
+        "font": font,
+        "view": {"stroke": None},
+        "axis": {**colours, **quiet, **text},
+        "legend": {"labelColor": ink, "titleColor": ink, **text, "labelFontSize": 11},
+        "header": {"labelColor": ink, "titleColor": ink},
+        "title": {
+            "color": ink,
+            "subtitleColor": ink,
+            "anchor": "start",
+            "frame": "group",
+            "fontSize": 13,
+            "fontWeight": "normal",
+            "offset": 14,
+        },
+    }
+
+
+PAGE = _config(INK, "system-ui, sans-serif", page=True)
+PAPER = _config("#000000", "Helvetica, Arial, 'DejaVu Sans', sans-serif", page=False)
+
+
+def on_page(chart: Chart) -> str:
+    """The chart as an SVG element: one picture with words, whose marks keep their values in `data-said`."""
+    made: str = vl_convert.vegalite_to_svg({**_without_legends(chart.spec), "config": PAGE})
+    head, body = made.split(">", 1)
+    box = re.search(r'viewBox="[^"]+"', head)
+    assert box is not None
+    start = f'<svg xmlns="http://www.w3.org/2000/svg" {box[0]} role="img" aria-label="{escape(chart.said)}">'
+    return start + _lean(body)
+
+
+def _without_legends(part: Any) -> Any:
+    """A specification whose groups the page tells."""
+    if isinstance(part, list):
+        return [_without_legends(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    kept = {name: each if name == "data" else _without_legends(each) for name, each in part.items()}
+    return {**kept, "legend": None} if "legend" in kept else kept
+
+
+def on_paper(chart: Chart) -> Spec:
+    """The whole specification, black on white with its legend."""
+    title = {"text": chart.about, "subtitle": chart.title} if chart.about else chart.title
+    return {**chart.spec, "title": title, "config": PAPER, "padding": 8, "description": chart.said}
+
+
+_TAG = re.compile(r"<[^>]*>")
+_SAYING = re.compile(r'^<(?:path|line|text|rect) aria-label="([^"]*)"')
+_FRAME = re.compile(r'^<path class="(?:background|foreground)"')
+_SPARE = re.compile(
+    r' (?:role|aria-[a-z]+|pointer-events|stroke-miterlimit)="[^"]*"'
+    r'| (?:opacity|fill-opacity|stroke-width)="1"'
+)
+_DIGITS = re.compile(r"(\d\.\d\d)\d+")
+
+
+def _lean(body: str) -> str:
+    """Without what a page can do without: roles (the whole is one picture), frames that are not drawn, digits
+    of pixels beyond the second. What marks say moves to `data-said`."""
+    return _TAG.sub(_lean_tag, body)
+
+
+def _lean_tag(found: re.Match[str]) -> str:
+    tag = found[0]
+    if _FRAME.match(tag):
+        return ""
+    saying = _SAYING.match(tag)
+    tag = _DIGITS.sub(r"\1", _SPARE.sub("", tag))
+    if saying is None:
+        return tag
+    name, rest = tag[:5], tag[5:]
+    return f'{name} data-said="{saying[1]}"{rest}'

@@ -1,0 +1,144 @@
+"""Two more views of a response: how its trials are spread, and what they did in the order of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from nettrial.analysis import Cell
+from nettrial.report import numbers
+from nettrial.report.charts import thinned
+from nettrial.report.content import Report, Section
+from nettrial.report.tables import column_title, combinations, label
+from nettrial.report.vega import INK, MOST_MARKS, WIDTH, Chart, groups, layer, layered, y
+
+ROW_HEIGHT = 17
+"""Of a treatment in the view of distributions, pixels."""
+BOX_FROM = 8
+"""With fewer values quartiles say little beyond the values."""
+MOST_ROWS = 60
+"""Treatments in one view of distributions."""
+
+Row = dict[str, Any]
+
+
+def distribution(report: Report, section: Section) -> Chart | None:
+    """Every trial of each treatment on a line, with the median and, of many, the middle half."""
+    cells = [cell for cell in section.response.cells if cell.n]
+    if not any(cell.n > 1 for cell in cells):
+        return None
+    study = report.run.study
+    shown, decimals = cells[:MOST_ROWS], numbers.value_decimals(cells)
+    ticks, boxes, medians = [], [], []
+    for cell in shown:
+        place = _place(report, cell)
+        values = np.array(list(cell.values.values()))
+        low, middle, high = (float(at) for at in np.quantile(values, (0.25, 0.5, 0.75)))
+        said = f"{place['treatment']}: median {numbers.fixed(middle, decimals)} {section.unit}"
+        said += f", from {numbers.fixed(values.min(), decimals)} to {numbers.fixed(values.max(), decimals)}"
+        said += f", {numbers.counted(cell.n, 'trial')}"
+        medians.append({**place, "value": middle, "said": said})
+        if cell.n >= BOX_FROM:
+            boxes.append({**place, "low": low, "high": high})
+        ticks += [{**place, "value": value} for _, value in thinned(cell, MOST_MARKS // len(shown))]
+    labels = [label(group) for group in combinations(study)]
+    axis = {"title": None, "grid": True, "labelLimit": 240, "domain": False, "ticks": False}
+    down = {"field": "treatment", "type": "nominal", "sort": None, "axis": axis}
+    colour = groups(labels, column_title(study))["color"]
+    layers = [
+        layer("tick", ticks, {"x": _across("value"), "y": down, "color": colour}, thickness=1.2, opacity=0.6),
+        layer("point", medians, {"x": _across("value"), "y": down}, size=34, filled=True, color=INK),
+    ]
+    if boxes:
+        ends = {"x": _across("low"), "x2": {"field": "high"}, "y": down, "color": colour}
+        layers.insert(0, layer("bar", boxes, ends, height={"band": 0.75}, opacity=0.25))
+    title = f"Every trial, {section.unit}"
+    said = f"{section.title}: a tick for every trial and a dot for the median of each treatment"
+    said += ", a bar for the middle half of the trials." if boxes else "."
+    notes = []
+    if len(shown) < len(cells):
+        notes.append(f"The first {len(shown)} of {len(cells)} treatments.")
+    total = sum(cell.n for cell in shown)
+    if len(ticks) < total:
+        notes.append(
+            f"{len(ticks)} of {total} trials, evenly by rank, the smallest and the largest included."
+        )
+    spec = layered(layers, title, WIDTH - 60, {"step": ROW_HEIGHT})
+    return Chart(f"{section.name}-distribution", title, said, spec, section.title, note=" ".join(notes))
+
+
+def order(report: Report, section: Section) -> Chart | None:
+    """How far each trial is from the mean of its treatment, in the order of the run: drift shows here."""
+    study = report.run.study
+    points = []
+    for cell in section.response.cells:
+        if cell.n < 2 or not cell.mean:
+            continue
+        for block, value in cell.values.items():
+            points.append((cell.trials[block], 100 * (value / cell.mean - 1), _place(report, cell)))
+    if len(points) < 2:
+        return None
+    points.sort(key=lambda point: point[0])
+    title = "Deviation from the treatment’s mean in run order, %"
+    said = f"{section.title}: how far each trial is from the mean of its treatment, by its place in the run."
+    scale = {"zero": False, "nice": False, "padding": 8}
+    axis = {"title": "Trial", "grid": False, "tickCount": 8, "format": "d"}
+    x = {"field": "trial", "type": "quantitative", "scale": scale, "axis": axis}
+    zero = layer("rule", [{"value": 0}], {"y": y("value", {"padding": 6})}, color=INK, opacity=0.5)
+    places = {"x": x, "y": y("value", {"padding": 6})}
+    if len(points) > MOST_MARKS:
+        rows = _together(points)
+        ends = {"x": x, "y": y("low", {"padding": 6}), "y2": {"field": "high"}}
+        bare = [{name: row[name] for name in ("trial", "low", "high")} for row in rows]
+        layers = [
+            zero,
+            layer("rule", bare, ends, color=INK, opacity=0.35),
+            layer("point", rows, places, size=22, filled=True, opacity=1, color=INK),
+        ]
+        each = -(-len(points) // len(rows))
+        note = f"A mark is the mean of about {each} trials in a row; its line goes from the lowest to the "
+        note += "highest."
+    else:
+        labels = [label(group) for group in combinations(study)]
+        rows = [
+            {
+                "trial": number,
+                "value": percent,
+                "group": place["group"],
+                "said": f"trial {number}, {place['treatment']}: {numbers.signed(percent, 2)}%",
+            }
+            for number, percent, place in points
+        ]
+        channels = groups(labels, column_title(study))
+        layers = [zero, layer("point", rows, {**places, **channels}, size=30, filled=True, opacity=0.85)]
+        note = ""
+    return Chart(f"{section.name}-order", title, said, layered(layers, title), section.title, note=note)
+
+
+def _together(points: Sequence[tuple[int, float, Row]]) -> list[Row]:
+    """So many neighbours as one that the marks can be told apart."""
+    rows = []
+    for part in np.array_split(np.arange(len(points)), MOST_MARKS // 4):
+        trials = [points[at][0] for at in part]
+        percents = [points[at][1] for at in part]
+        mean, low, high = fmean(percents), min(percents), max(percents)
+        said = f"trials {trials[0]} to {trials[-1]}: mean {numbers.signed(mean, 2)}%, "
+        said += f"{numbers.signed(low, 2)} to {numbers.signed(high, 2)}%"
+        rows.append({"trial": fmean(trials), "value": mean, "low": low, "high": high, "said": said})
+    return rows
+
+
+def _place(report: Report, cell: Cell) -> Row:
+    """A treatment by its name and its group of columns."""
+    rows, columns = report.run.study.layout.rows, report.run.study.layout.columns
+    group = label({name: cell.treatment[name] for name in columns})
+    return {"treatment": label({rows: cell.treatment[rows]} | cell.treatment), "group": group}
+
+
+def _across(field: str) -> Row:
+    scale = {"zero": False, "padding": 6}
+    axis = {"title": None, "grid": False, "tickCount": 6}
+    return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}

@@ -1,0 +1,108 @@
+"""The tables that `nettrial export` writes, from the types of the record."""
+
+from __future__ import annotations
+
+import polars as pl
+from pydantic import BaseModel
+
+from nettrial.export.layout import TABLES, TRIAL, Column, RecordTable, columns
+from nettrial.scenario import Distribution
+from reference.markdown import one_line, page, table
+from reference.study_file import docstrings
+
+INTRO = """
+`nettrial export DIR --to parquet` (or `csv`) writes these tables, one file each, and `nettrial.load` gives
+them in Python. Units stand at the end of columns' names: `_bps` bits a second, `_bytes`, `_pkts`, `_ns`,
+`_us`, `_s` seconds, `_percent`. Every table begins with the trial's `number` (its place in the run), its
+`block`, and a column for each factor, whose levels keep the study's order (a factor called as another
+column is `factor_NAME`). A value that was not measured is null; in CSV nothing stands there.
+
+In Parquet a list is a list; in CSV it is one text, numbers with a space between and texts with a comma. CSV
+is as RFC 4180 has it, in UTF-8.
+"""
+OWN = {
+    "trials": [
+        ("state", "text", "`finished`, `failed` or `pending`."),
+        ("*NAME_UNIT*", "number", "Each response of the study, in base units: `throughput_bps`, `rtt_s`."),
+        ("warnings", "whole number", "How many the trial carries."),
+    ],
+    "responses": [
+        ("response", "text", "Its name in the study."),
+        ("unit", "text", "Its unit."),
+        ("value", "number", "Its value in that unit."),
+        ("absent", "text", "Why there is none."),
+    ],
+    "failures": [("message", "text", "What went wrong when the trial was last tried.")],
+    "sessions": [
+        ("session", "whole number", "Its number, from 1."),
+        ("started", "time", "When, in UTC."),
+        ("ended", "time", "When, in UTC; null if it was killed."),
+        ("note", "text", "How it ended."),
+        ("engine_version", "text", "The engine's version."),
+        ("kernel", "text", "The kernel."),
+        ("processor", "text", "The processor's name."),
+        ("processors", "whole number", "How many could be used."),
+        ("privileges", "text", "What the engine ran as."),
+    ],
+}
+"""The columns that don't come from records."""
+HOLD = {
+    "trials": "a trial of the plan",
+    "responses": "a response of a finished trial",
+    "failures": "a trial that gave no record when last tried",
+    "sessions": "a start of the runner",
+}
+KINDS = {pl.Int64: "whole number", pl.Float64: "number", pl.String: "text", pl.Boolean: "true or false"}
+
+
+def pages() -> dict[str, str]:
+    """The page by its file's name."""
+    parts = [INTRO]
+    for name, holds in HOLD.items():
+        rows = OWN[name]
+        if name == "trials":
+            rows = [rows[0], *_rows(TRIAL), *rows[1:]]
+        without = " It has no trial's columns." if name == "sessions" else ""
+        parts.append(_section(name, holds, rows, without))
+    parts += [_section(each.name, each.holds, _rows(each)) for each in TABLES.values()]
+    parts.append("## Distributions\n\nThe figures of a distribution, in the columns' `*`.")
+    said = docstrings(Distribution)
+    figures = [(f"`{column.name}`", one_line(said[column.path[-1]])) for column in columns(Distribution)]
+    parts.append(table(["figure", "meaning"], figures))
+    return {"tables.md": page("Exported tables", *parts)}
+
+
+def _section(name: str, holds: str, rows: list[tuple[str, str, str]], more: str = "") -> str:
+    listed = table(["column", "type", "meaning"], [(_quoted(column), *rest) for column, *rest in rows])
+    return f"## {name}\n\nA row is {holds}.{more}\n\n{listed}"
+
+
+def _quoted(column: str) -> str:
+    return column if column.startswith("*") else f"`{column}`"
+
+
+def _rows(of: RecordTable) -> list[tuple[str, str, str]]:
+    """A row for each column, or for each distribution."""
+    found: dict[str, tuple[str, str, str]] = {}
+    for column in (*of.outer, *of.own):
+        if column.figure:
+            name = column.name.replace(f"_{column.figure}", "_*") if column.figure != "count" else ""
+            if column.figure == "mean":
+                found[name] = (name, "[distribution](#distributions)", _said(column.model, column.path[-2]))
+        else:
+            found[column.name] = (column.name, _kind(column, of), _said(column.model, column.path[-1]))
+    if of.repeats:
+        found["repeat"] = ("repeat", "whole number", "Which repeat of the size, from 1.")
+    return list(found.values())
+
+
+def _kind(column: Column, of: RecordTable) -> str:
+    kind = column.kind
+    if isinstance(kind, pl.List):
+        inner = KINDS[kind.inner if isinstance(kind.inner, type) else type(kind.inner)]
+        return inner if column.name in of.repeats else f"list: {inner}"
+    return KINDS[kind if isinstance(kind, type) else type(kind)]
+
+
+def _said(model: type[BaseModel], field: str) -> str:
+    return one_line(docstrings(model)[field])
