@@ -229,6 +229,22 @@ def _compare(
     raise typer.Exit(compare.show(first, second, fail_if or (), response or ()))
 
 
+@app.command("predict")
+def _predict(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    mtu: Annotated[str, typer.Option(metavar="SIZE,...", help="The MTUs, such as 3000,6000.")],
+) -> None:
+    """Predict goodput and processor time at MTUs that a run did not have, by a model fitted on those it had.
+
+    Shows the error on each level when the others predict it. Needs three MTUs.
+
+    Exit status: 0 predicted, 2 bad input, or a run that allows no model.
+    """
+    from nettrial.cli import predict  # when it is needed: its statistics are slow to load
+
+    predict.show(directory, mtu)
+
+
 @app.command("list")
 def _list(what: Annotated[str, typer.Argument(metavar="WHAT", help=", ".join(listing.LISTS) + ".")]) -> None:
     """List what there is: studies, topologies, metrics, stacks, congestion controls or backends."""
