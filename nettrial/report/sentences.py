@@ -59,12 +59,8 @@ def _told(found: Finding) -> list[LevelEffect]:
 
 
 def finding(study: Study, found: Finding) -> str:
-    (
-        """What a factor does to a response: "9000 B raises throughput by 5.2% to 5.6% over 1500 B; no pair of
-    Sender and Receiver is an exception". Something can be said of one of its levels at least.
-    """
-        ""
-    )
+    """What a factor does to a response: "9000 B raises throughput by 5.2% to 5.6% over 1500 B; no pair of
+    Sender and Receiver is an exception". Something can be said of one of its levels at least."""
     name, told = quantity(found.response.title), _told(found)
     if len(found.effects) > MOST_LEVELS:
         return f"{_many(study, found, told)}{_exceptions(study, found)}."
@@ -208,11 +204,11 @@ def outliers(summary: ResponseSummary) -> str:
         return ""
     found.sort(key=lambda pair: -abs(pair[1].score))
     decimals = numbers.value_decimals(summary.cells)
-    named = [
-        f"trial {outlier.trial} ({' – '.join(cell.treatment.values())}: "
-        f"{numbers.fixed(outlier.value, decimals)} where the median is {numbers.fixed(cell.median or 0, decimals)})"
-        for cell, outlier in found[:MOST_NAMED]
-    ]
+    named = []
+    for cell, outlier in found[:MOST_NAMED]:
+        value, usual = (numbers.fixed(each, decimals) for each in (outlier.value, cell.median or 0))
+        where = " – ".join(cell.treatment.values())
+        named.append(f"trial {outlier.trial} ({where}: {value} where the median is {usual})")
     more = len(found) - MOST_NAMED
     rest = f" and {more} more" if more > 0 else ""
     return f"Far from the others of their treatment, and kept: {', '.join(named)}{rest}."
