@@ -44,7 +44,7 @@ def data_tables(report: Report) -> list[DataTable]:
         found += _of_section(report, section)
     if report.sweeps:
         found += [_sweep(report, report.sweeps), *_steps(report, report.sweeps)]
-    found += [*_packet_sizes(report), *_warnings(report), *_processors(report)]
+    found += [*_agreement(report), *_packet_sizes(report), *_warnings(report), *_processors(report)]
     return [table for table in found if table.lines]
 
 
@@ -277,6 +277,14 @@ def _steps(report: Report, found: sweeps.Sweeps) -> list[DataTable]:
     headings = ("sweep", *sweeps.LISTED)
     names = (*factors.values(), *columns, *verdicts)
     return [DataTable("steps", caption, headings, tuple(lines), names, tuple(rows))]
+
+
+def _agreement(report: Report) -> list[DataTable]:
+    """Every published figure that has a counterpart."""
+    lines = tables.agreement(report.run.study, report.answers.agreement)
+    headings = ("figure", *tables.AGREEMENT[1:])
+    caption = "Published figures beside those measured under their counterparts; intervals are 95%."
+    return [plain("agreement", caption, headings, lines)]
 
 
 def _packet_sizes(report: Report) -> list[DataTable]:
