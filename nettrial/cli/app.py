@@ -122,9 +122,24 @@ def _show(
         Optional[int],  # noqa: UP045
         typer.Option(min=0, max=2**63 - 1, help="Show the order of trials that follows from it."),
     ] = None,
+    until: Until = None,
+    min_blocks: MinBlocks = None,
+    max_blocks: MaxBlocks = None,
+    earlier: Annotated[
+        Optional[list[Path]],  # noqa: UP045
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            help="With --until: show how many trials that takes and how long, by this earlier run. May be "
+            "given more than once.",
+        ),
+    ] = None,
 ) -> None:
     """Show what a study would run, and for how long. Nothing is run."""
-    show.show(study, DesignOptions(full, tuple(set or ()), replicates, seed))
+    options = DesignOptions(
+        full, tuple(set or ()), replicates, seed, tuple(until or ()), min_blocks, max_blocks
+    )
+    show.show(study, options, earlier or ())
 
 
 @app.command("report")
@@ -212,6 +227,22 @@ def _compare(
     from nettrial.cli import compare  # when it is needed: its statistics are slow to load
 
     raise typer.Exit(compare.show(first, second, fail_if or (), response or ()))
+
+
+@app.command("predict")
+def _predict(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    mtu: Annotated[str, typer.Option(metavar="SIZE,...", help="The MTUs, such as 3000,6000.")],
+) -> None:
+    """Predict goodput and processor time at MTUs that a run did not have, by a model fitted on those it had.
+
+    Shows the error on each level when the others predict it. Needs three MTUs.
+
+    Exit status: 0 predicted, 2 bad input, or a run that allows no model.
+    """
+    from nettrial.cli import predict  # when it is needed: its statistics are slow to load
+
+    predict.show(directory, mtu)
 
 
 @app.command("list")

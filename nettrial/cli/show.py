@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from nettrial.cli.console import print_table
 from nettrial.cli.design import Design, DesignOptions, as_time
 from nettrial.design import plan
 from nettrial.design.plan import in_words
 from nettrial.metrics import METRICS
+from nettrial.study import Study
 
 TREATMENTS_SHOWN = 24
 """More are counted, not listed."""
 
 
-def show(name: str, options: DesignOptions) -> None:
-    """Prints a study's design; raises BadInput."""
+def show(name: str, options: DesignOptions, earlier: Sequence[Path] = ()) -> None:
+    """Prints a study's design, and what its stopping rule takes by earlier runs; raises BadInput."""
     design = Design.of(name, options)
+    if earlier:
+        from nettrial.cli import estimate  # when it is needed: its statistics are slow to load
+
+        estimate.show(design, earlier)
+        return
     study = design.study
     print(f"{study.title} ({study.study})")
     print(study.question)
@@ -52,6 +61,7 @@ def show(name: str, options: DesignOptions) -> None:
         [
             ["treatments", str(len(design.scenarios))],
             ["replicates", str(design.replicates)],
+            *_until(study),
             ["trials", f"{design.trials}, and {study.warmup} to warm up"],
             ["backend", study.backend],
             ["expected time", as_time(design.seconds)],
@@ -66,3 +76,12 @@ def show(name: str, options: DesignOptions) -> None:
                 for trial in plan(study, design.replicates, options.seed)
             ],
         )
+
+
+def _until(study: Study) -> list[list[str]]:
+    """The stopping rule, if there is one: `replicates` are then the fewest."""
+    if study.until is None:
+        return []
+    from nettrial.report.stopping import rule  # when it is needed: its statistics are slow to load
+
+    return [["more replicates", f"{study.until.maximum} at most, until {rule(study.until)}"]]

@@ -28,6 +28,7 @@ SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
         "export",
         "watch",
         "compare",
+        "predict",
         "list",
         "draw",
         "doctor",

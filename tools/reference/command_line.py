@@ -10,7 +10,20 @@ from nettrial.cli.run import INTERRUPTED
 from nettrial.errors import NettrialError
 from reference.markdown import one_line, page, table
 
-COMMANDS = ("", "run", "show", "report", "export", "watch", "compare", "list", "draw", "doctor", "path")
+COMMANDS = (
+    "",
+    "run",
+    "show",
+    "report",
+    "export",
+    "watch",
+    "compare",
+    "predict",
+    "list",
+    "draw",
+    "doctor",
+    "path",
+)
 
 
 def pages() -> dict[str, str]:

@@ -1,0 +1,148 @@
+"""How many blocks a wanted precision takes, and for how long, by what earlier runs varied."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, variance
+
+from scipy import stats
+
+from nettrial.analysis.frame import frame
+from nettrial.analysis.intervals import CONFIDENCE, quantile
+from nettrial.analysis.sequential import widening
+from nettrial.analysis.summary import Levels
+from nettrial.store import Run, Trial
+
+ASSURANCE = 0.9
+"""How sure it is that the spread is no larger than the larger figure allows for."""
+MOST_BLOCKS = 10**6
+"""More are not looked for."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Blocks that an interval takes to become narrow enough; None for more than `MOST_BLOCKS`."""
+
+    expected: int | None
+    """If values vary as they did."""
+    assured: int | None
+    """If they vary as much as the earlier trials leave possible, with `ASSURANCE`."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """What one response's mean under one treatment takes."""
+
+    response: str
+    treatment: Levels
+    wanted: float
+    """Half of the interval, percent of the mean."""
+    trials: int
+    """Earlier trials that gave a value; 0 where there are none."""
+    variation: float | None
+    """Their standard deviation within a run, percent of the mean."""
+    fixed: Blocks | None
+    """With an interval by Student's t, for a number that is decided beforehand."""
+    sequential: Blocks | None
+    """With an interval of a confidence sequence, for `nettrial run --until`."""
+    absent: str | None
+    """Why it is not known."""
+
+
+def needs(runs: Sequence[Run], treatments: Iterable[Levels], wanted: Mapping[str, float]) -> list[Need]:
+    """What each response with a wanted precision (percent) takes under each treatment."""
+    tables = [_values(run) for run in runs]
+    found = []
+    for response, percent in wanted.items():
+        for treatment in treatments:
+            key = (response, *sorted(treatment.items()))
+            found.append(_need(response, treatment, percent, [table.get(key, []) for table in tables]))
+    return found
+
+
+def seconds(runs: Sequence[Run]) -> dict[tuple[tuple[str, str], ...], float]:
+    """How long a trial took, the mean in seconds, by the sorted levels of its treatment."""
+    spans: dict[tuple[tuple[str, str], ...], list[float]] = {}
+    for run in runs:
+        for trial in run.trials():
+            spans.setdefault(tuple(sorted(trial.planned.treatment.items())), []).append(_span(trial))
+    return {treatment: fmean(found) for treatment, found in spans.items()}
+
+
+def _span(trial: Trial) -> float:
+    phases = trial.record.phases
+    return (phases.network_ns + phases.checks_ns + phases.traffic_ns + phases.tear_down_ns) / 1e9
+
+
+def _values(run: Run) -> dict[tuple[object, ...], list[float]]:
+    """Values by response and levels."""
+    found: dict[tuple[object, ...], list[float]] = {}
+    factors = sorted(run.study.factors)
+    for row in frame(run).iter_rows(named=True):
+        if row["value"] is not None:
+            key = (row["response"], *((name, row[name]) for name in factors))
+            found.setdefault(key, []).append(row["value"])
+    return found
+
+
+def _need(response: str, treatment: Levels, wanted: float, samples: Sequence[Sequence[float]]) -> Need:
+    """Spreads are pooled over runs, whose means may differ."""
+    values = [value for sample in samples for value in sample]
+    several = [sample for sample in samples if len(sample) > 1]
+    unknown = Need(response, treatment, wanted, len(values), None, None, None, None)
+    if not values:
+        return _because(unknown, "no earlier trial gave a value")
+    if not several:
+        return _because(unknown, "one earlier trial shows no spread")
+    freedom = sum(len(sample) - 1 for sample in several)
+    spread = math.sqrt(sum((len(sample) - 1) * variance(sample) for sample in several) / freedom)
+    mean = abs(fmean(values))
+    if all(min(sample) == max(sample) for sample in several):
+        return _because(unknown, "all earlier values are equal: they show no spread")
+    if not mean:
+        return _because(unknown, "the mean is 0: nothing is a percentage of it")
+    # The spread's upper bound (R. H. Browne, On the use of a pilot sample for sample size determination,
+    # Statistics in Medicine 14, 1995).
+    larger = spread * math.sqrt(freedom / float(stats.chi2.ppf(1 - ASSURANCE, freedom)))
+
+    def blocks(factor: Callable[[int], float]) -> Blocks:
+        return Blocks(
+            fewest(factor, 100 * spread / mean, wanted), fewest(factor, 100 * larger / mean, wanted)
+        )
+
+    return Need(
+        response=response,
+        treatment=treatment,
+        wanted=wanted,
+        trials=len(values),
+        variation=100 * spread / mean,
+        fixed=blocks(lambda count: quantile(count - 1)),
+        sequential=blocks(lambda count: widening(count, CONFIDENCE)),
+        absent=None,
+    )
+
+
+def _because(need: Need, absent: str) -> Need:
+    return Need(need.response, need.treatment, need.wanted, need.trials, None, None, None, absent)
+
+
+def fewest(factor: Callable[[int], float], variation: float, wanted: float) -> int | None:
+    """The fewest trials whose interval, `factor` standard errors to either side, is no wider than `wanted`,
+    with values that vary by `variation` (both in percent of the mean); None for more than `MOST_BLOCKS`. It
+    is found by trying, since the factor itself depends on the number."""
+
+    def narrow(count: int) -> bool:
+        return factor(count) * variation / math.sqrt(count) <= wanted
+
+    high = 2
+    while not narrow(high):
+        high *= 2
+        if high > 2 * MOST_BLOCKS:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if narrow(middle) else (middle, high)
+    return high if high <= MOST_BLOCKS else None

@@ -1,0 +1,110 @@
+"""`nettrial show --from`: how many trials a wanted precision takes, by earlier runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from nettrial.analysis.planning import ASSURANCE, Blocks, Need, needs, seconds
+from nettrial.cli.console import print_table
+from nettrial.cli.design import READING, Design, as_time, trial_seconds
+from nettrial.design.plan import in_words
+from nettrial.errors import BadInput
+from nettrial.report.stopping import rule
+from nettrial.store import Run
+
+NEEDS_SHOWN = 24
+"""Of more, the largest of each response is listed."""
+
+
+def show(design: Design, directories: Sequence[Path]) -> None:
+    """Prints what the study's stopping rule takes by earlier runs; raises BadInput."""
+    until = design.study.until
+    if until is None:
+        hint = "how precise the means are to be; `until` in the study file says it, too"
+        raise BadInput(READING, "--from", str(directories[0]), "beside --until PERCENT", hint)
+    runs = [Run.open(directory) for directory in directories]
+    treatments = [treatment.levels for treatment, _ in design.scenarios]
+    found = needs(runs, treatments, until.percent)
+    known = [need for need in found if need.fixed is not None]
+    if not known:
+        reasons = "; ".join(dict.fromkeys(need.absent or "" for need in found))
+        legal = "a run with this study's treatments and several trials of each"
+        raise BadInput("estimating the trials", str(directories[0]), reasons, legal)
+    trials = sum(len(run.trials()) for run in runs)
+    print(f"Blocks until {rule(until)}, by {trials} trials of {', '.join(map(str, directories))}")
+    shown = known if len(known) <= NEEDS_SHOWN else _largest(known)
+    if len(shown) < len(known):
+        print("Of each response the treatment that takes most:")
+    print_table(
+        ["response", "treatment", "trials", "varies by", "wanted", "beforehand", "with --until"],
+        [
+            [
+                need.response,
+                in_words(need.treatment),
+                str(need.trials),
+                f"{need.variation:.2g}%",
+                f"±{need.wanted:g}%",
+                _blocks(need.fixed),
+                _blocks(need.sequential),
+            ]
+            for need in shown
+        ],
+    )
+    print(
+        f"In brackets: if values vary as much as so few trials leave possible ({100 * ASSURANCE:g}% sure). "
+        "Beforehand: decided with --replicates."
+    )
+    for reason in dict.fromkeys(need.absent for need in found if need.absent):
+        of = [f"{need.response} ({in_words(need.treatment)})" for need in found if need.absent == reason]
+        more = f" and {len(of) - 3} more" if len(of) > 3 else ""
+        print(f"Not estimated, {reason}: {', '.join(of[:3])}{more}")
+    _print_total(design, runs, known)
+
+
+def _largest(known: Sequence[Need]) -> list[Need]:
+    """Of each response the need of most blocks."""
+    largest: dict[str, Need] = {}
+    for need in known:
+        before = largest.get(need.response)
+        if before is None or (need.variation or 0) > (before.variation or 0):
+            largest[need.response] = need
+    return list(largest.values())
+
+
+def _blocks(blocks: Blocks | None) -> str:
+    if blocks is None:
+        return ""
+    expected, assured = (
+        "a million or more" if n is None else str(n) for n in (blocks.expected, blocks.assured)
+    )
+    return expected if expected == assured else f"{expected} ({assured})"
+
+
+def _print_total(design: Design, runs: Sequence[Run], known: Sequence[Need]) -> None:
+    """What the whole run takes: every treatment has as many trials as the one that needs most."""
+    until = design.study.until
+    assert until is not None
+    measured = seconds(runs)
+    each = [
+        measured.get(tuple(sorted(treatment.levels.items())), trial_seconds(scenario))
+        for treatment, scenario in design.scenarios
+    ]
+
+    def total(name: str, of: Callable[[Need], Blocks | None], least: int) -> list[str]:
+        counts = [found.expected if (found := of(need)) else None for need in known]
+        if any(count is None for count in counts):
+            return [name, "a million or more", "", ""]
+        blocks = max(least, *(count or 0 for count in counts))
+        time = sum(each) * blocks + max(each) * design.study.warmup
+        return [name, str(blocks), str(blocks * len(each)), as_time(time)]
+
+    print()
+    rows = [
+        total("decided beforehand (--replicates)", lambda need: need.fixed, 1),
+        total("with --until", lambda need: need.sequential, until.minimum),
+    ]
+    print_table(["", "blocks", "trials", "time"], rows)
+    wanted = rows[1][1]
+    if not wanted.isdecimal() or int(wanted) > until.maximum:
+        print(f"With --until the run would end before that, at {until.maximum} blocks: see --max-blocks.")

@@ -1,0 +1,83 @@
+"""`nettrial predict`: MTUs that were not run, by a model of those that were."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from nettrial.analysis.model import ETHERNET_BYTES, Fit, Model, Prediction, models, predict
+from nettrial.cli.console import print_table
+from nettrial.cli.design import READING
+from nettrial.design.plan import in_words
+from nettrial.errors import BadInput
+from nettrial.report import numbers
+from nettrial.store import Run
+from nettrial.units import SIZE, UnitError
+
+SMALLEST, LARGEST = 576, 65_535
+"""MTUs: what each IPv4 host takes (RFC 1122 section 3.3.2), and the largest packet (RFC 791)."""
+DIGITS = 4
+"""Of what is printed."""
+
+
+def show(directory: Path, mtus: str) -> None:
+    """Prints the model of a run and what it says of these MTUs; raises BadInput."""
+    sizes = [_size(text.strip()) for text in mtus.split(",")]
+    run = Run.open(directory)
+    found = models(run)
+    print(f"Model of the MTU, by {len(run.trials())} trials of {directory}")
+    for model in found:
+        if model.others:
+            print(f"\n{in_words(model.others)}")
+        print(
+            f"Headers: {model.header_bytes} B of each packet, and {ETHERNET_BYTES} B around it on the wire."
+        )
+        rows = [_fit(name, what, fit) for name, what, fit in _fits(model)]
+        print_table(["response", "bound by", "fitted", "error on a level held out"], rows)
+        for name, reason in model.absent.items():
+            print(f"No model of {name}: {reason}")
+        print()
+        predictions = [each for size in sizes for each in predict(run, model, size)]
+        print_table(
+            ["MTU", "response", "predicted", "interval", "unit", ""],
+            [_row(each) for each in predictions if each.response not in model.absent],
+        )
+    print(
+        "\nEach interval holds the mean of a treatment with that MTU with 95%, if the model holds there. It "
+        "counts levels, not trials: three levels leave it wide."
+    )
+
+
+def _size(text: str) -> int:
+    legal = f"{SMALLEST} to {LARGEST} bytes, with commas between, such as 3000,6000"
+    try:
+        size = int(text) if text.isdecimal() else SIZE.parse(text)
+    except UnitError:
+        raise BadInput(READING, "--mtu", text or "empty", legal) from None
+    if not SMALLEST <= size <= LARGEST:
+        raise BadInput(READING, "--mtu", text, legal)
+    return size
+
+
+def _fits(model: Model) -> list[tuple[str, str, Fit]]:
+    fits: list[tuple[str, str, Fit]] = [(name, "link", fit) for name, fit in model.wires.items()]
+    fits += [(name, "host", fit) for name, fit in model.transfers.items()]
+    return fits + [(name, "", fit) for name, fit in model.hosts.items()]
+
+
+def _fit(name: str, what: str, fit: Fit) -> list[str]:
+    errors = ", ".join(f"{mtu:.0f} B {numbers.signed(error, 1)}%" for mtu, error in fit.errors.items())
+    return [name, what, fit.words(), errors]
+
+
+def _row(each: Prediction) -> list[str]:
+    value = "absent" if each.value is None else _digits(each.value)
+    interval = ""
+    if each.interval is not None:
+        low, high = (_digits(bound) for bound in (each.interval.low, each.interval.high))
+        interval = f"[{low}, {high}]"
+    return [str(each.mtu_bytes), each.response, value, interval, each.unit, "; ".join(each.notes)]
+
+
+def _digits(value: float) -> str:
+    return numbers.fixed(value, max(0, DIGITS - 1 - math.floor(math.log10(value))) if value > 0 else 0)
