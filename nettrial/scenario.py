@@ -69,7 +69,7 @@ class Callbacks(BaseModel):
     """
     repaired: Annotated[int, Field(ge=0)]
     """
-    Windows put right after the kernel left a call out, and took for its answer what was no answer.
+    Calls that the kernel left out, taking for the answer what was none, and whose windows were put right.
     """
     ssthresh: Annotated[int, Field(ge=0)]
     """

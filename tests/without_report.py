@@ -4,11 +4,11 @@ import sys
 from types import SimpleNamespace
 
 
-def render(run, console):
+def render(run, console, report):
     console.print(f"{len(run.trials())} of {len(run.plan)} trials, failed: {len(run.failures())}")
 
 
-def write(run):
+def write(run, report):
     file = run.directory / "report.html"
     file.write_text("a report")
     return file
@@ -16,6 +16,7 @@ def write(run):
 
 sys.modules["nettrial.report.terminal"] = SimpleNamespace(render=render)
 sys.modules["nettrial.report.html"] = SimpleNamespace(write=write)
+sys.modules["nettrial.report.content"] = SimpleNamespace(gather=lambda run: None)
 
 from nettrial.cli import main  # noqa: E402
 

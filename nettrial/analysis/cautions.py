@@ -11,10 +11,12 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class WarningGroup:
-    """Warnings of one kind, about one object, whose messages differ in numbers only."""
+    """Warnings of one kind, about one object or several whose names differ in numbers only, as do the
+    messages."""
 
     code: str
     object: str
+    """What they are about; of more than a few objects their names with ranges, and how many there are."""
     message: str
     """What was seen; a number that differs between trials is given as its range."""
     consequence: str
@@ -50,23 +52,38 @@ def failures(run: Run) -> list[FailureGroup]:
 def warnings(run: Run) -> list[WarningGroup]:
     """The warnings of all finished trials, grouped; the most frequent first."""
     messages: dict[tuple[str, str, str, str], list[str]] = {}
+    objects: dict[tuple[str, str, str, str], set[str]] = {}
     trials: dict[tuple[str, str, str, str], dict[int, Levels]] = {}
     for trial in run.trials():
         for warning in trial.record.warnings:
-            key = (warning.code, warning.object, pattern(warning.message), warning.consequence)
+            about, said = pattern(warning.object), pattern(warning.message)
+            key = (warning.code, about, said, warning.consequence)
+            objects.setdefault(key, set()).add(warning.object)
             messages.setdefault(key, []).append(warning.message)
             trials.setdefault(key, {})[trial.planned.number] = trial.planned.treatment
     groups = []
     for key, seen in messages.items():
-        code, about, _, consequence = key
+        code, consequence = key[0], key[3]
         treatments: list[Levels] = []
         for treatment in trials[key].values():
             if treatment not in treatments:
                 treatments.append(treatment)
         groups.append(
-            WarningGroup(code, about, merge(seen), consequence, len(trials[key]), tuple(treatments))
+            WarningGroup(
+                code, _named(objects[key]), merge(seen), consequence, len(trials[key]), tuple(treatments)
+            )
         )
     return sorted(groups, key=lambda group: -group.trials)
+
+
+FEW = 3
+"""So many objects are named one by one."""
+
+
+def _named(objects: set[str]) -> str:
+    """Objects whose names differ in numbers only, as one text."""
+    listed = sorted(objects, key=lambda name: [float(number) for number in _NUMBER.findall(name)])
+    return ", ".join(listed) if len(listed) <= FEW else f"{merge(listed)} ({len(listed)} of them)"
 
 
 def pattern(message: str) -> str:

@@ -3,19 +3,22 @@ combination of the other factors' levels."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from statistics import median
 from typing import Literal, TypeAlias
 
-from nettrial.analysis.intervals import Change, averaged_change, change
+from nettrial.analysis.intervals import Change, Interval, averaged_change, change
 from nettrial.analysis.sequential import family
 from nettrial.analysis.summary import Levels, ResponseSummary, pairs
 from nettrial.study import Response, Study
 
 Exceptional: TypeAlias = Literal["", "opposite", "larger", "smaller", "apart", "not shown", "absent"]
-"""How a place stands to the overall change: like it (empty); shown to go the other way; shown to be further
-from 0, or closer to it; shown, where overall nothing is; not shown by itself, where overall a change is; or
-without an interval. All by simultaneous intervals."""
+"""How a place stands to the others: like them (empty); shown to go the other way than the overall change;
+shown to be further from 0 than the median of all places, or closer to it, by more than half of the overall
+interval; shown, where overall nothing is; not shown by itself, where overall a change is; or without an
+interval. All by simultaneous intervals. The median, so that one odd place makes no exceptions of the rest."""
 
 
 @dataclass(frozen=True)
@@ -93,31 +96,45 @@ def _finding(study: Study, summary: ResponseSummary, name: str) -> Finding:
     single = [change(list(pair.values())) for by_place in found for pair in by_place]
     of_family = iter(family(single, sequential))
     effects = tuple(
-        LevelEffect(level, whole, tuple(_place(place, next(of_family), whole) for place in combinations))
+        LevelEffect(level, whole, _places(combinations, [next(of_family) for _ in combinations], whole))
         for level, whole in zip(levels, overall, strict=True)
     )
     several = tuple(other for other in others if len(study.factors[other].levels) > 1)
     return Finding(summary.response, name, base, several, effects)
 
 
-def _place(others: Levels, found: Change, overall: Change) -> Place:
-    return Place(others, found, _exceptional(found, overall))
+def _places(combinations: Sequence[Levels], found: Sequence[Change], overall: Change) -> tuple[Place, ...]:
+    ratios = [each.percent for each in found if each.percent is not None]
+    differences = [each.difference for each in found if each.difference is not None]
+    typical = None
+    if overall.simultaneous is not None and ratios:
+        typical = _around(median(ratios), overall.simultaneous)
+    elif overall.simultaneous_difference is not None and differences:
+        typical = _around(median(differences), overall.simultaneous_difference)
+    return tuple(
+        Place(others, change, _exceptional(change, overall, typical))
+        for others, change in zip(combinations, found, strict=True)
+    )
 
 
-def _exceptional(found: Change, overall: Change) -> Exceptional:
-    """How a change stands to the overall one, both with simultaneous intervals."""
-    here = found.simultaneous or found.simultaneous_difference
-    whole = overall.simultaneous if found.simultaneous else overall.simultaneous_difference
+def _around(middle: float, width: Interval) -> Interval:
+    """As wide as another interval, and a little for what rounding makes of equal values."""
+    half = width.half_width + 1e-9 * abs(middle)
+    return Interval(middle - half, middle + half)
+
+
+def _exceptional(found: Change, overall: Change, typical: Interval | None) -> Exceptional:
+    """How a place's change stands to the overall one, and to what is typical of places."""
+    here = found.simultaneous if overall.simultaneous else found.simultaneous_difference
     if here is None:
         return "absent"
-    if whole is None:
+    if typical is None:
         return ""
     if not overall.shown:
         return "apart" if found.shown else ""
     if found.shown == -overall.shown:
         return "opposite"
-    slack = 1e-9 * max(abs(whole.low), abs(whole.high))  # equal values differ by rounding
-    above, below = here.low > whole.high + slack, here.high < whole.low - slack
+    above, below = here.low > typical.high, here.high < typical.low
     if above or below:
         return "larger" if above == (overall.shown > 0) else "smaller"
     return "" if found.shown else "not shown"

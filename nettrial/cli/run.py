@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shlex
 from collections.abc import Sequence
@@ -183,7 +184,11 @@ def _close(run: Run, stopped: bool, strict: bool) -> int:
 def _report(run: Run) -> None:
     # Loaded when it is needed: drawing charts takes libraries that are slow to load.
     from nettrial.report import html, terminal
+    from nettrial.report.content import gather
 
-    page = html.write(run)  # first: whoever reads the output may stop reading
-    terminal.render(run, output())
+    run.trials()
+    gc.freeze()  # what was read stays to the end: the collector of cycles need not look through it again
+    report = gather(run)
+    page = html.write(run, report)  # first: whoever reads the output may stop reading
+    terminal.render(run, output(), report)
     say(f"report: {page}")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from nettrial.analysis import Cell, Interval, ResponseSummary, baseline
+from nettrial.analysis import Cell, Change, Interval, ResponseSummary, baseline
 from nettrial.report import numbers
 from nettrial.report.content import Report, Section
 from nettrial.report.tables import column_title, combinations, label
@@ -64,6 +65,38 @@ def changes(report: Report, section: Section) -> Chart | None:
     study = report.run.study
     base = baseline(study)
     found = [(place, cell.change) for place, cell in _cells(report, section.response) if cell.change]
+    rows = _changes(found)
+    if not rows:
+        return None
+    factor = study.factors[study.layout.rows]
+    places, width = _places(report, [level for level in factor.levels if level != base])
+    printed = [
+        {
+            "level": each.row,
+            "group": each.measured_column,
+            "value": float(each.published),
+            "said": f"published for {each.published_column}, {each.row}: {each.published}%",
+        }
+        for each in section.comparisons
+    ]
+    wider, cut = _together(found, [*rows, *printed])
+    layers = [_line_at(0), *_estimates(rows, {"padding": 6}, places)]
+    if wider:
+        layers.insert(1, _intervals(wider, {"padding": 6}, places, strokeWidth=1, opacity=0.55))
+    title = f"Change from {factor.title} {base}, %"
+    said = f"Change of {section.title} from {factor.title} {base} in percent, with 95% intervals; "
+    said += "the thin ends are those that hold for all of them together."
+    if printed:
+        said += " A bar marks what was published for the counterpart."
+        where = {"x": places["x"], "xOffset": places["xOffset"], "y": y("value", {"padding": 6})}
+        layers.append(layer("tick", printed, where, thickness=2.5, size=18, color=INK, opacity=1))
+    note = "Thin ends that go further are cut at the chart's edge." if cut else ""
+    spec = layered(layers, title, width)
+    return Chart(f"{section.name}-changes", title, said, spec, section.title, note=note)
+
+
+def _changes(found: Sequence[tuple[Row, Change]]) -> list[Row]:
+    """A row for each change that there is."""
     decimals = numbers.percent_decimals([change for _, change in found])
     rows = []
     for place, change in found:
@@ -74,35 +107,18 @@ def changes(report: Report, section: Section) -> Chart | None:
             said += f", effect size {change.effect:.2g}" if change.effect is not None else ""
             ends = _ends(change.interval, change.percent)
             rows.append({**place, "value": change.percent, **ends, "said": said})
-    if not rows:
-        return None
-    factor = study.factors[study.layout.rows]
-    places, width = _places(report, [level for level in factor.levels if level != base])
-    title = f"Change from {factor.title} {base}, %"
-    wider = [
-        {**place, "low": change.simultaneous.low, "high": change.simultaneous.high}
-        for place, change in found
-        if change.simultaneous
-    ]
-    layers = [_line_at(0), *_estimates(rows, {"padding": 6}, places)]
-    if wider:
-        layers.insert(1, _intervals(wider, {"padding": 6}, places, strokeWidth=1, opacity=0.55))
-    printed = [
-        {
-            "level": each.row,
-            "group": each.measured_column,
-            "value": float(each.published),
-            "said": f"published for {each.published_column}, {each.row}: {each.published}%",
-        }
-        for each in section.comparisons
-    ]
-    said = f"Change of {section.title} from {factor.title} {base} in percent, with 95% intervals; "
-    said += "the thin ends are those that hold for all of them together."
-    if printed:
-        said += " A bar marks what was published for the counterpart."
-        where = {"x": places["x"], "xOffset": places["xOffset"], "y": y("value", {"padding": 6})}
-        layers.append(layer("tick", printed, where, thickness=2.5, size=18, color=INK, opacity=1))
-    return Chart(f"{section.name}-changes", title, said, layered(layers, title, width), section.title)
+    return rows
+
+
+def _together(found: Sequence[tuple[Row, Change]], shown: Sequence[Row]) -> tuple[list[Row], bool]:
+    """The intervals that hold for all changes together, and whether some had to be cut: of many changes with
+    few blocks they may be so wide that beside them nothing else could be seen."""
+    ends = [0.0, *(row.get(name, row["value"]) for row in shown for name in ("low", "high"))]
+    room = max(ends) - min(ends)
+    low, high = min(ends) - room, max(ends) + room
+    wider = [(place, change.simultaneous) for place, change in found if change.simultaneous]
+    rows = [{**place, "low": max(low, at.low), "high": min(high, at.high)} for place, at in wider]
+    return rows, any(at.low < low or at.high > high for _, at in wider)
 
 
 def thinned(cell: Cell, most: int) -> list[tuple[int, float]]:

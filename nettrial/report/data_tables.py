@@ -16,7 +16,13 @@ from nettrial.report.tables import Entry
 FORMS = {"csv": as_csv, "md": as_markdown, "tex": as_latex}
 """How a table is written, by the end of its file's name."""
 WRITING = "writing the tables"
-CHANGE_COLUMNS = ("change_percent", "change_low_percent", "change_high_percent", "pairs", "change_absent")
+CHANGE_COLUMNS = (
+    *("change_percent", "change_low_percent", "change_high_percent"),
+    *("corrected_low_percent", "corrected_high_percent", "p_value", "p_corrected", "effect_hedges_g"),
+    *("pairs", "change_absent"),
+)
+"""A change: in percent with its own 95% interval; with that which holds together with all others of its
+family, and the p-values; Hedges' g; how many blocks, and why something is absent."""
 
 
 def write_tables(report: Report, directory: Path) -> list[Path]:
@@ -38,7 +44,7 @@ def data_tables(report: Report) -> list[DataTable]:
         found += _of_section(report, section)
     if report.sweeps:
         found += [_sweep(report, report.sweeps), *_steps(report, report.sweeps)]
-    found += [*_packet_sizes(report), *_warnings(report), *_processors(report)]
+    found += [*_agreement(report), *_packet_sizes(report), *_warnings(report), *_processors(report)]
     return [table for table in found if table.lines]
 
 
@@ -99,15 +105,17 @@ def _estimates(cell: Cell, base: BaseUnit) -> list[Raw]:
     """How many trials; mean, median, deviation and the mean's bounds in base units; the change."""
     bounds = (cell.interval.low, cell.interval.high) if cell.interval else (None, None)
     values = (cell.mean, cell.median, cell.deviation, *bounds)
-    return [cell.n, *(None if x is None else base.value(x) for x in values), *_change(cell.change)]
+    return [cell.n, *(None if x is None else base.value(x) for x in values), *change_values(cell.change)]
 
 
-def _change(change: Change | None) -> list[Raw]:
+def change_values(change: Change | None) -> list[Raw]:
     """The columns CHANGE_COLUMNS; all None at the baseline."""
     if change is None:
         return [None] * len(CHANGE_COLUMNS)
-    bounds = (change.interval.low, change.interval.high) if change.interval else (None, None)
-    return [change.percent, *bounds, change.pairs, change.absent]
+    intervals = (change.interval, change.simultaneous)
+    bounds = [bound for each in intervals for bound in ((each.low, each.high) if each else (None, None))]
+    tested = (change.p_value, change.p_corrected, change.effect)
+    return [change.percent, *bounds, *tested, change.pairs, change.absent]
 
 
 def _reasons(report: Report, section: Section, cell: Cell) -> list[Raw]:
@@ -173,7 +181,7 @@ def _comparison(report: Report, section: Section) -> DataTable:
         lines.append((*place, shown, found.published_column, found.published, words[found.inside]))
         cell = section.response.cell(_treatment(report, *place))
         printed = float(found.published)
-        rows.append((*place, *_change(cell.change if cell else None), found.published_column, printed))
+        rows.append((*place, *change_values(cell.change if cell else None), found.published_column, printed))
         rows[-1] += (found.inside,)
     headings = (factor, "here", "measured", "there", "published", "the published change is")
     columns = ("level", "here", *CHANGE_COLUMNS, "there", "published_percent", "in_interval")
@@ -203,7 +211,7 @@ def _glance(report: Report) -> list[DataTable]:
             levels = [cell.treatment[name] for name in factors]
             entry = _entry(report, section, section.response, cell.treatment)
             lines.append((section.title, *levels, _shown(entry)[1] or f"absent: {entry.note}"))
-            rows.append((section.name, *levels, *_change(cell.change)))
+            rows.append((section.name, *levels, *change_values(cell.change)))
     factor = study.factors[study.layout.rows].title
     caption = f"Changes from {factor} {baseline(study)} in %, with their 95% intervals, paired by block."
     headings = ("Response", *titles, "change, %")
@@ -269,6 +277,14 @@ def _steps(report: Report, found: sweeps.Sweeps) -> list[DataTable]:
     headings = ("sweep", *sweeps.LISTED)
     names = (*factors.values(), *columns, *verdicts)
     return [DataTable("steps", caption, headings, tuple(lines), names, tuple(rows))]
+
+
+def _agreement(report: Report) -> list[DataTable]:
+    """Every published figure that has a counterpart."""
+    lines = tables.agreement(report.run.study, report.answers.agreement)
+    headings = ("figure", *tables.AGREEMENT[1:])
+    caption = "Published figures beside those measured under their counterparts; intervals are 95%."
+    return [plain("agreement", caption, headings, lines)]
 
 
 def _packet_sizes(report: Report) -> list[DataTable]:

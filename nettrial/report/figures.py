@@ -35,13 +35,27 @@ def write(run: Run, directory: Path) -> int:
     report = gather(run)
     with appearing(directory, WRITING, "--figures", ANOTHER) as temporary:
         for chart in chosen(report).every():
-            svg = vl_convert.vegalite_to_svg(vega.on_paper(chart))
+            svg = drawn(chart)
             for end, form in FORMS.items():
                 _write(temporary / f"{chart.name}.{end}", form(svg))
         if report.trials:
             _network(report, temporary)
         write_tables(report, temporary)
         return len(list(temporary.iterdir()))
+
+
+def drawn(chart: vega.Chart) -> str:
+    """A chart as SVG for a paper."""
+    svg: str = vl_convert.vegalite_to_svg(vega.on_paper(chart))
+    return svg
+
+
+def save(chart: vega.Chart, file: Path) -> None:
+    """Writes a chart as the end of the file's name says; raises BadInput."""
+    form = FORMS.get(file.suffix.removeprefix("."))
+    if form is None:
+        raise BadInput(WRITING, str(file), f"no form {file.suffix!r}", ", ".join(f".{end}" for end in FORMS))
+    _write(file, form(drawn(chart)))
 
 
 def _network(report: Report, directory: Path) -> None:

@@ -160,7 +160,7 @@ _LATEX = {
 def _latex(text: str) -> str:
     """A text on one line as LaTeX prints it; a hyphen before a number is a minus sign."""
     text = re.sub(r"(?<![\w-])-(?=\d)", "\N{MINUS SIGN}", _line(text))
-    text = re.sub(r"-(?=-)|'(?=')", r"\g<0>\0", text)  # two of them would be printed as one sign
+    text = re.sub(r"[-–](?=[-–])|'(?=')", r"\g<0>\0", text)  # two of them would be printed as one sign
     return "".join(_LATEX.get(character, character) for character in text)
 
 

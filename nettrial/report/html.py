@@ -67,13 +67,14 @@ class Charts:
             yield from each.charts
 
 
-def write(run: Run) -> Path:
-    """Write a run's page into its directory and return its path.
+def write(run: Run, report: Report | None = None) -> Path:
+    """Write a run's page into its directory and return its path. `report` is what was gathered of it, if
+    anything was.
 
     It appears whole or not at all. Raises BadInput where the directory can't be written.
     """
     target = run.directory / NAME
-    pages.write(target, page(gather(run)).encode(), "writing the report")
+    pages.write(target, page(report or gather(run)).encode(), "writing the report")
     return target
 
 

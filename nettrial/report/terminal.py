@@ -19,13 +19,13 @@ STEPS_SHOWN = 12
 _GAP = 2
 
 
-def render(run: Run, console: Console) -> None:
-    """Print a run's report on `console`.
+def render(run: Run, console: Console, report: Report | None = None) -> None:
+    """Print a run's report on `console`. `report` is what was gathered of it, if anything was.
 
     Tables have rows as the study's layout says and a group of columns for each combination of the
     other levels; groups that do not fit in the width go below.
     """
-    report = gather(run)
+    report = report or gather(run)
     _heading(report, console)
     for section in report.sections:
         _section(report, section, console)

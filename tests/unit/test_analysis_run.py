@@ -184,6 +184,23 @@ def test_warnings_in_other_words_are_apart_and_the_frequent_first(tmp_path: Path
     assert groups[0].message == BUSY.message
 
 
+@pytest.mark.parametrize(
+    ("flows", "named"),
+    [
+        (1, "flow incast-1"),
+        (3, "flow incast-1, flow incast-2, flow incast-3"),
+        (12, "flow incast-1 to 12 (12 of them)"),
+    ],
+)
+def test_flows_of_a_group_that_say_the_same_are_one_group(tmp_path: Path, flows: int, named: str) -> None:
+    def maker(trial: PlannedTrial) -> Record:
+        numbers = range(1, flows + 1)
+        return record(trial, [BUSY.model_copy(update={"object": f"flow incast-{n}"}) for n in numbers])
+
+    (group,) = warnings(make_run(tmp_path / "run", replicates=1, maker=maker))
+    assert (group.object, group.trials) == (named, 12)
+
+
 def test_failures_that_differ_in_numbers_are_one_group(tmp_path: Path) -> None:
     def maker(trial: PlannedTrial) -> Record | str:
         return f"flow transfer: no answer for {trial.number} s" if trial.number in (2, 5) else record(trial)

@@ -24,7 +24,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def some(report: Report) -> html.Charts:
     """The charts of one response: drawing all takes seconds."""
     found = html.chosen(report)
-    return replace(found, responses={"throughput": found.responses["throughput"]})
+    one = {name: {"throughput": getattr(found, name)["throughput"]} for name in ("responses", "views")}
+    return replace(found, **one)
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +40,9 @@ def directory(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_chart_is_there_in_three_forms_and_every_table(run: Run, directory: Path) -> None:
     report = gather(run)
     every = [chart.name for chart in html.chosen(report).every()]
-    assert len(every) == len(set(every)) == 4 * 7
+    assert len(every) == len(set(every)) == 1 + 4 * 7
     charts = [chart.name for chart in some(report).every()]
-    assert len(charts) == 4
+    assert len(charts) == 5
     drawn = {f"{name}.{end}" for name in [*charts, "network"] for end in ("svg", "pdf", "png")}
     written = {f"{table.name}.{end}" for table in data_tables(report) for end in ("csv", "md", "tex")}
     assert {path.name for path in directory.iterdir()} == drawn | written

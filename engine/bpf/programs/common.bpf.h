@@ -101,7 +101,7 @@ extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) KERNEL_FUNCTION;
 #define KERNEL_TYPE(type) __builtin_btf_type_id(*(type *)0, 1)
 
 /* How often the kernel called each operation, over all sockets and processors; `coupled`: the calls that saw two or
- * more subflows; `repaired`: the windows put right (repair.h). The loader reads it. */
+ * more subflows; `repaired`: the calls left out whose windows were put right (repair.h). The loader reads it. */
 struct callbacks {
     u64 ssthresh;
     u64 cong_avoid;
@@ -124,7 +124,8 @@ INLINE void *private_state(struct sock *sk) { return inet_csk(sk)->icsk_ca_priv;
 
 INLINE int in_slow_start(const struct tcp_sock *tp) { return tp->snd_cwnd < tp->snd_ssthresh; }
 
-/* Puts windows right that a call left out has spoilt; `largest` is kept in the socket for it. */
+/* Puts windows right that a call left out has spoilt; `largest` is kept in the socket for it. Counted is each time
+ * that a call was left out, not what follows: the packets sent meanwhile keep the window up in recovery. */
 INLINE void repair(struct tcp_sock *tp, u32 *largest)
 {
     struct windows found = {tp->snd_cwnd, tp->snd_ssthresh};
@@ -134,7 +135,7 @@ INLINE void repair(struct tcp_sock *tp, u32 *largest)
         tp->snd_cwnd = right.window;
     if (right.threshold != found.threshold)
         tp->snd_ssthresh = right.threshold;
-    if (right.window != found.window || right.threshold != found.threshold)
+    if (right.threshold != found.threshold || (right.window != found.window && found.window > WINDOW_MAX))
         COUNT(repaired);
     *largest = larger(*largest, right.window);
 }

@@ -11,6 +11,8 @@
 #define THRESHOLD_NONE 0x7fffffffu
 /* Reno's least window after a loss. */
 #define REPAIRED_LEAST 2u
+/* A connection's first window (TCP_INIT_CWND); where its SYN was lost, the threshold is half of it and the window one. */
+#define WINDOW_FIRST 10u
 
 /* A window, and below which window slow start goes on; packets. */
 struct windows {
@@ -18,19 +20,19 @@ struct windows {
     u32 threshold;
 };
 
-/* The windows as they should be. `largest`: the largest window that was in order until now, 0: none was seen;
- * `before_loss`: the window at the last loss, 0: there was none. From one acknowledgement to the next slow start can
+/* The windows as they should be. `largest`: the largest window that was in order until now; `before_loss`: the window
+ * at the last loss, 0: there was none. From one acknowledgement to the next slow start can
  * double a window, nothing can do more; and a loss sets the threshold below the window of then. What is beyond is
  * replaced by half the window at the loss, Reno's. A connection that lost nothing is left alone: its threshold may be
  * one that the kernel remembers of the path. */
 INLINE struct windows repaired(struct windows now, u32 largest, u32 before_loss)
 {
-    u64 bound = 2 * (u64)largest;
-    u32 half;
+    u32 seen = larger(largest, WINDOW_FIRST);
+    u32 half = larger(smaller(before_loss, seen) / 2, REPAIRED_LEAST);
+    u64 bound = 2 * (u64)seen;
 
-    if (!largest || !before_loss)
+    if (!before_loss)
         return now;
-    half = larger(smaller(before_loss, largest) / 2, REPAIRED_LEAST);
     if (now.threshold != THRESHOLD_NONE && now.threshold > bound)
         now.threshold = half;
     if (now.window > bound)

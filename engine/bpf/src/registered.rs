@@ -123,10 +123,12 @@ fn rename(object: &mut OpenObject, name: &str, kernel_name: &str) -> Result<()> 
 fn counters(bytes: &[u8]) -> Option<Callbacks> {
     let (words, rest) = bytes.as_chunks::<8>();
     let words: Vec<u64> = words.iter().map(|word| u64::from_ne_bytes(*word)).collect();
-    let &[ssthresh, cong_avoid, pkts_acked, undo_cwnd, init, release, coupled, repaired] = words.as_slice() else {
+    let &[ssthresh, cong_avoid, pkts_acked, undo_cwnd, init, release, coupled, repaired] = words.as_slice()
+    else {
         return None;
     };
-    let callbacks = Callbacks { ssthresh, cong_avoid, pkts_acked, undo_cwnd, init, release, coupled, repaired };
+    let callbacks =
+        Callbacks { ssthresh, cong_avoid, pkts_acked, undo_cwnd, init, release, coupled, repaired };
     rest.is_empty().then_some(callbacks)
 }
 

@@ -21,9 +21,7 @@ pub fn lab() -> Result<()> {
 
 fn answer(lab: &Result<Lab, Box<Preflight>>, request: Request) -> Event {
     match (request, lab) {
-        (Request::Preflight { thorough }, Ok(lab)) => {
-            Event::Preflight { preflight: lab.preflight(thorough) }
-        },
+        (Request::Preflight { thorough }, Ok(lab)) => Event::Preflight { preflight: lab.preflight(thorough) },
         (Request::Preflight { .. }, Err(refusal)) => Event::Preflight { preflight: (**refusal).clone() },
         (Request::Check { scenario }, Ok(lab)) => Event::Checked { problems: lab.check(&scenario) },
         (Request::Check { scenario }, Err(_)) => {

@@ -432,7 +432,7 @@ pub struct Callbacks {
     pub release: u64,
     /// Calls, of those above, that saw two or more subflows of their connection.
     pub coupled: u64,
-    /// Windows put right after the kernel left a call out, and took for its answer what was no answer.
+    /// Calls that the kernel left out, taking for the answer what was none, and whose windows were put right.
     pub repaired: u64,
 }
 

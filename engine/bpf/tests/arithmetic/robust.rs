@@ -7,6 +7,8 @@ use crate::states::wild_connections;
 
 /// `THRESHOLD_NONE` of programs/repair.h.
 const THRESHOLD_NONE: u32 = 0x7fff_ffff;
+/// `WINDOW_FIRST` of programs/repair.h.
+const WINDOW_FIRST: u32 = 10;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4096))]
@@ -69,10 +71,11 @@ proptest! {
         before_loss in 1u32..=u32::MAX,
     ) {
         let right = library::repaired(Windows { window, threshold }, largest, before_loss);
-        prop_assert!(right.window <= 2 * largest);
-        prop_assert!(right.threshold <= (2 * largest).max(2) || right.threshold == THRESHOLD_NONE);
+        let bound = 2 * largest.max(WINDOW_FIRST);
+        prop_assert!(right.window <= bound);
+        prop_assert!(right.threshold <= bound || right.threshold == THRESHOLD_NONE);
         prop_assert!(window == 0 || right.window > 0);
-        let in_order = Windows { window: window % (2 * largest + 1), threshold: threshold % (2 * largest + 1) };
+        let in_order = Windows { window: window % (bound + 1), threshold: threshold % (bound + 1) };
         prop_assert_eq!(library::repaired(in_order, largest, before_loss), in_order);
         let no_loss = Windows { window, threshold };
         prop_assert_eq!(library::repaired(no_loss, largest, 0), no_loss);

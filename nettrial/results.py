@@ -1,0 +1,222 @@
+"""A run's results in Python, for notebooks: tables as data frames, the analysis, and charts that show
+themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from nettrial import export
+from nettrial.errors import BadInput
+from nettrial.metrics.base_units import factor_columns
+from nettrial.registry import near
+from nettrial.report import figures, html, vega
+from nettrial.report.content import Report, gather
+from nettrial.report.data_tables import CHANGE_COLUMNS, change_values, data_tables
+from nettrial.report.formats import DataTable
+from nettrial.store import Run
+from nettrial.study import Study
+
+CHOOSING = "choosing from the results"
+Entry = TypeVar("Entry")
+
+
+def load(directory: str | Path) -> Results:
+    """The results of the run in a directory, such as "runs/mine".
+
+    Raises BadInput where there is no run, or one of a newer version. What is asked of the results is read
+    then, and kept: load the run again to see trials that were made since.
+    """
+    return Results(Run.open(Path(directory)))
+
+
+class Named(dict[str, Entry]):
+    """Things by name; a name that is none of theirs is an error that lists those there are."""
+
+    def __missing__(self, name: str) -> Entry:
+        raise BadInput(CHOOSING, repr(name), "there is none of that name", ", ".join(self), near(name, self))
+
+
+class Chart:
+    """A chart that shows itself in a notebook: by Vega-Lite where that is known, else as SVG."""
+
+    def __init__(self, chart: vega.Chart) -> None:
+        """Comes from `Results.charts`."""
+        self._chart = chart
+
+    @property
+    def name(self) -> str:
+        """Its name among the charts of the run."""
+        return self._chart.name
+
+    @cached_property
+    def spec(self) -> dict[str, Any]:
+        """The Vega-Lite specification, data included; `altair.Chart.from_dict(chart.spec)` makes one of
+        Altair's."""
+        return vega.on_paper(self._chart)
+
+    @cached_property
+    def svg(self) -> str:
+        """The chart as SVG, black on white."""
+        return figures.drawn(self._chart)
+
+    def save(self, file: str | Path) -> None:
+        """Writes the chart as the end of the file's name says: .svg, .pdf or .png. Raises BadInput."""
+        figures.save(self._chart, Path(file))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return {
+            "application/vnd.vegalite.v5+json": self.spec,
+            "image/svg+xml": self.svg,
+            "text/plain": repr(self),
+        }
+
+    def __repr__(self) -> str:
+        return f"<chart {self.name}: {self._chart.said}>"
+
+
+class Results:
+    """What a run found. Frames have the trial's `number`, its `block` and its levels in every row, and units
+    in their columns' names: see the page "Exported tables" of the reference."""
+
+    def __init__(self, run: Run) -> None:
+        """Use `nettrial.load`."""
+        self.run = run
+        """The run itself."""
+        self._frames = Named(export.frames(run))
+        self._read: dict[str, pl.DataFrame] = {}
+
+    @property
+    def study(self) -> Study:
+        """The study as it was run."""
+        return self.run.study
+
+    @cached_property
+    def report(self) -> Report:
+        """The analysis behind the report: summary, warnings, sections."""
+        return gather(self.run)
+
+    def table(self, name: str) -> pl.DataFrame:
+        """The table that `nettrial export` calls so; raises BadInput for another name."""
+        if name not in self._read:
+            self._read[name] = self._frames[name]()
+        return self._read[name]
+
+    @property
+    def trials(self) -> pl.DataFrame:
+        """A row for each trial of the plan: its state, its responses in base units, its warnings' number."""
+        return self.table("trials")
+
+    @property
+    def responses(self) -> pl.DataFrame:
+        """A row for each finished trial and response: the value in the response's unit, or why none."""
+        return self.table("responses")
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """A row for each flow of each finished trial."""
+        return self.table("flows")
+
+    @property
+    def hosts(self) -> pl.DataFrame:
+        """A row for each host of each finished trial."""
+        return self.table("hosts")
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """A row for each link end of each finished trial whose queue or packets were counted."""
+        return self.table("links")
+
+    @property
+    def samples(self) -> pl.DataFrame:
+        """The flows' transport over time: a row for each moment at which it was read."""
+        return self.table("samples")
+
+    @property
+    def sizes(self) -> pl.DataFrame:
+        """What sweeps measured: a row for each repeat of each size."""
+        return self.table("sizes")
+
+    @property
+    def warnings(self) -> pl.DataFrame:
+        """A row for each warning of each finished trial."""
+        return self.table("warnings")
+
+    @property
+    def failures(self) -> pl.DataFrame:
+        """A row for each trial that gave no record when last tried."""
+        return self.table("failures")
+
+    def summary(self) -> pl.DataFrame:
+        """Each response under each treatment, in the response's `unit`: how many trials, mean, median and
+        deviation, with the 95% intervals of mean and median."""
+        rows: list[list[Any]] = []
+        for section in self.report.summary.responses:
+            for cell in section.cells:
+                mean, median = cell.interval, cell.median_interval
+                bounds = [(each.low, each.high) if each else (None, None) for each in (mean, median)]
+                rows.append(
+                    [
+                        *(
+                            section.response.name,
+                            section.response.unit,
+                            *self._levels(cell.treatment),
+                            cell.n,
+                        ),
+                        *(cell.mean, *bounds[0], cell.median, *bounds[1], cell.deviation),
+                        "; ".join(cell.absent) or None,
+                    ]
+                )
+        figures_of = ("mean", "mean_low", "mean_high", "median", "median_low", "median_high", "deviation")
+        columns = {"trials": pl.Int64, **dict.fromkeys(figures_of, pl.Float64), "absent": pl.String}
+        return self._frame(rows, columns)
+
+    def compare(self) -> pl.DataFrame:
+        """How each response changes from the baseline, other levels alike: in percent with its 95% interval,
+        paired by block; and the interval and p-value that allow for all comparisons of the response."""
+        rows = [
+            [
+                *(section.response.name, section.response.unit, *self._levels(cell.treatment)),
+                *change_values(cell.change),
+            ]
+            for section in self.report.summary.responses
+            for cell in section.cells
+            if cell.change is not None
+        ]
+        columns: dict[str, Any] = dict.fromkeys(CHANGE_COLUMNS, pl.Float64)
+        return self._frame(rows, {**columns, "pairs": pl.Int64, "change_absent": pl.String})
+
+    @cached_property
+    def charts(self) -> Named[Chart]:
+        """The report's charts by name; each shows itself at the end of a notebook's cell."""
+        return Named({chart.name: Chart(chart) for chart in html.chosen(self.report).every()})
+
+    @cached_property
+    def tables(self) -> Named[DataTable]:
+        """The report's tables by name; each shows itself, and `nettrial.report.formats` writes them as
+        LaTeX, Markdown and CSV."""
+        return Named({table.name: table for table in data_tables(self.report)})
+
+    def _levels(self, treatment: dict[str, str]) -> Iterable[str]:
+        return (treatment[name] for name in self.study.factors)
+
+    def _frame(self, rows: list[list[Any]], columns: dict[str, Any]) -> pl.DataFrame:
+        """Rows of response, unit, levels and these columns."""
+        names = factor_columns(self.study.factors, {"response", "unit", *columns})
+        levels = {names[name]: pl.Enum(factor.levels) for name, factor in self.study.factors.items()}
+        schema = {"response": pl.String, "unit": pl.String, **levels, **columns}
+        return pl.DataFrame(rows, schema=schema, orient="row")
+
+    def __repr__(self) -> str:
+        planned, done = len(self.run.plan), len(self.run.trials())
+        responses = ", ".join(response.name for response in self.study.responses)
+        return (
+            f"<run of {self.study.study} in {self.run.directory}: {done} of {planned} trials\n"
+            f" responses: {responses}\n"
+            f" tables: {', '.join(self._frames)}\n"
+            " .summary(), .compare(), .charts, .tables>"
+        )

@@ -1,0 +1,491 @@
+"""Every statistic against a second library or a published worked example, and every interval and test by how
+often it holds in experiments whose truth is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from scipy import stats
+from statsmodels.formula.api import ols
+from statsmodels.robust import mad
+from statsmodels.stats.anova import anova_lm
+from statsmodels.stats.diagnostic import acorr_ljungbox
+from statsmodels.stats.meta_analysis import effectsize_smd
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
+from statsmodels.tsa.stattools import acf
+
+from nettrial.analysis import (
+    ResponseSummary,
+    Summary,
+    averaged_change,
+    cell_of,
+    change,
+    corrected,
+    mean_interval,
+    median_interval,
+    noise,
+    order,
+    outliers,
+    unpaired_change,
+)
+from nettrial.analysis.intervals import holm
+from nettrial.analysis.variation import _aligned, _corrected, _effect, _normality, _terms, _tested
+from nettrial.study import load
+
+Floats = npt.NDArray[np.float64]
+EXPERIMENTS = 10_000
+RESPONSE = load("jumbo-ipv6").responses[2]
+
+
+def generator() -> np.random.Generator:
+    """Always the same numbers."""
+    return np.random.default_rng(20190201)
+
+
+def near(share: float, truth: float, experiments: int = EXPERIMENTS) -> bool:
+    """Whether so many experiments are within four standard errors of the truth."""
+    return abs(share - truth) < 4 * math.sqrt(truth * (1 - truth) / experiments)
+
+
+def coverage(samples: Floats, truth: float, interval: Callable[[list[float]], object]) -> float:
+    """The share of the rows whose interval holds the truth."""
+    found = [interval(row) for row in samples.tolist()]
+    return sum(each is not None and each.contains(truth) for each in found) / len(found)  # type: ignore[attr-defined]
+
+
+# --- How often intervals hold the truth
+
+
+@pytest.mark.parametrize("count", [2, 5, 20])
+def test_intervals_of_means_hold_the_truth_of_normal_values(count: int) -> None:
+    samples = generator().normal(7, 2, (EXPERIMENTS, count))
+    assert near(coverage(samples, 7, mean_interval), 0.95)
+
+
+SKEWED = {
+    # as docs/explanation/statistics.md has them
+    ("exponential", 5): 0.88,
+    ("exponential", 20): 0.92,
+    ("lognormal", 5): 0.82,
+    ("lognormal", 20): 0.87,
+}
+
+
+@pytest.mark.parametrize(("kind", "count"), SKEWED)
+def test_intervals_of_means_of_skewed_values_hold_it_as_often_as_documented(kind: str, count: int) -> None:
+    shape = (EXPERIMENTS, count)
+    samples = (
+        generator().exponential(1, shape) if kind == "exponential" else generator().lognormal(0, 1, shape)
+    )
+    truth = 1 if kind == "exponential" else math.exp(0.5)
+    assert coverage(samples, truth, mean_interval) == pytest.approx(SKEWED[kind, count], abs=0.012)
+
+
+@pytest.mark.parametrize(("step", "documented"), [(0.5, 0.95), (1.0, 0.95), (2.0, 0.92)])
+def test_intervals_of_means_of_tied_values_hold_it_as_often_as_documented(
+    step: float, documented: float
+) -> None:
+    """Normal values with a deviation of 1 and a mean a third of the way from one multiple of `step` to the
+    next, rounded to multiples of it; the truth is the mean of the rounded values."""
+    samples = np.round(generator().normal(step / 3, 1, (EXPERIMENTS, 5)) / step) * step
+    multiples = np.arange(-20, 21)
+    edges = stats.norm.cdf((np.arange(-20, 22) - 0.5) * step, step / 3, 1)
+    truth = float((multiples * step * np.diff(edges)).sum())
+    assert coverage(samples, truth, mean_interval) == pytest.approx(documented, abs=0.012)
+
+
+@pytest.mark.parametrize("count", [6, 11, 20])
+@pytest.mark.parametrize("kind", ["normal", "exponential", "cauchy"])
+def test_intervals_of_medians_hold_it_as_often_as_the_binomial_distribution_says(
+    kind: str, count: int
+) -> None:
+    samples = {
+        "normal": lambda: generator().normal(0, 1, (EXPERIMENTS, count)),
+        "exponential": lambda: generator().exponential(1, (EXPERIMENTS, count)) - math.log(2),
+        "cauchy": lambda: generator().standard_cauchy((EXPERIMENTS, count)),
+    }[kind]()
+    ranks = [rank for rank in range(count) if stats.binom.cdf(rank, count, 0.5) <= 0.025]
+    exact = 1 - 2 * stats.binom.cdf(max(ranks), count, 0.5)
+    assert exact >= 0.95
+    assert near(coverage(samples, 0, median_interval), exact)
+
+
+def test_intervals_of_medians_of_tied_values_hold_it_at_least_as_often() -> None:
+    samples = np.round(generator().normal(0, 1, (EXPERIMENTS, 12)))
+    assert coverage(samples, 0, median_interval) >= 0.95
+
+
+def test_five_values_give_no_interval_of_their_median() -> None:
+    assert median_interval([1, 2, 3, 4, 5]) is None
+    assert median_interval([]) is None
+
+
+def blocked(experiments: int, places: int, blocks: int) -> tuple[Floats, Floats]:
+    """Log-normal values at a baseline and at a level that is 10% above it: by experiment, place, block. What
+    a block does it does to all of its values."""
+    numbers = generator()
+    block = numbers.normal(0, 0.3, (experiments, 1, blocks))
+    shape = (experiments, places, blocks)
+    base = 50 * np.exp(block + numbers.normal(0, 0.05, shape))
+    return base, 55 * np.exp(block + numbers.normal(0, 0.05, shape))
+
+
+@pytest.mark.parametrize("blocks", [3, 10])
+def test_changes_hold_the_truth(blocks: int) -> None:
+    base, values = blocked(EXPERIMENTS, 1, blocks)
+    pairs = np.stack([base[:, 0], values[:, 0]], axis=-1).tolist()
+    held = [found.contains(10) for row in pairs if (found := change(row).interval)]
+    assert near(sum(held) / EXPERIMENTS, 0.95)
+
+
+def test_changes_over_places_hold_the_truth() -> None:
+    experiments = 4000
+    base, values = blocked(experiments, 4, 5)
+    held = 0
+    for one, other in zip(base.tolist(), values.tolist(), strict=True):
+        places = [
+            dict(enumerate(zip(first, second, strict=True), start=1))
+            for first, second in zip(one, other, strict=True)
+        ]
+        interval = averaged_change(places).interval
+        assert interval is not None
+        held += interval.contains(10)
+    assert near(held / experiments, 0.95, experiments)
+
+
+def test_simultaneous_intervals_hold_together() -> None:
+    """Eight independent changes: Bonferroni's bound is then (1 - 0.05/8)^8. P-values by Holm: how often one
+    of eight true hypotheses is refused."""
+    experiments, places = 1250, 8
+    base, values = blocked(experiments, places, 5)
+    together = alone = refused = 0
+    for one, other in zip(base.tolist(), values.tolist(), strict=True):
+        pairs = [list(zip(first, second, strict=True)) for first, second in zip(one, other, strict=True)]
+        family = corrected([change(each) for each in pairs])
+        assert {each.family for each in family} == {places}
+        together += all(each.simultaneous is not None and each.simultaneous.contains(10) for each in family)
+        alone += all(each.interval is not None and each.interval.contains(10) for each in family)
+        none = corrected([change([(55, value / base * 50) for base, value in each]) for each in pairs])
+        refused += any(each.p_corrected is not None and each.p_corrected < 0.05 for each in none)
+    assert near(together / experiments, (1 - 0.05 / places) ** places, experiments)
+    assert near(alone / experiments, 0.95**places, experiments)
+    assert near(refused / experiments, 1 - (1 - 0.05 / places) ** places, experiments)
+
+
+def test_changes_between_runs_hold_the_truth_where_spreads_and_numbers_differ() -> None:
+    numbers = generator()
+    base = np.exp(numbers.normal(1, 0.2, (EXPERIMENTS, 5))).tolist()
+    values = np.exp(numbers.normal(1.1, 0.05, (EXPERIMENTS, 12))).tolist()
+    truth = 100 * math.expm1(0.1)
+    found = [unpaired_change(one, other).interval for one, other in zip(base, values, strict=True)]
+    held = sum(each is not None and each.contains(truth) for each in found) / EXPERIMENTS
+    assert held == pytest.approx(0.95, abs=0.012)
+
+
+# --- Against a second library, or a worked example
+
+
+@pytest.fixture(scope="module")
+def pairs() -> list[tuple[float, float]]:
+    """Eight pairs."""
+    numbers = generator()
+    base = np.exp(numbers.normal(3, 0.2, 8))
+    return list(zip(base.tolist(), (base * np.exp(numbers.normal(0.05, 0.1, 8))).tolist(), strict=True))
+
+
+def test_a_paired_change_is_that_of_scipy_and_statsmodels(pairs: list[tuple[float, float]]) -> None:
+    base, values = np.array(pairs).T
+    found = change(pairs)
+    theirs = stats.ttest_rel(np.log(values), np.log(base))
+    assert found.p_value == pytest.approx(theirs.pvalue)
+    assert found.freedom == theirs.df
+    low, high = DescrStatsW(np.log(values / base)).tconfint_mean()
+    assert found.interval is not None
+    assert (found.interval.low, found.interval.high) == pytest.approx(
+        (100 * math.expm1(low), 100 * math.expm1(high))
+    )
+    assert found.difference_interval is not None
+    bounds = DescrStatsW(values - base).tconfint_mean()
+    assert (found.difference_interval.low, found.difference_interval.high) == pytest.approx(bounds)
+    assert found.difference == pytest.approx((values - base).mean())
+
+
+def test_simultaneous_intervals_are_those_at_the_level_that_bonferroni_asks_for(
+    pairs: list[tuple[float, float]],
+) -> None:
+    family = corrected([change(pairs), change(pairs[:5]), change([(1, 0), (2, 1)]), change([])])
+    assert [each.family for each in family] == [3, 3, 3, 0]
+    for found, used in zip(family, (pairs, pairs[:5]), strict=False):
+        base, values = np.array(used).T
+        low, high = DescrStatsW(np.log(values / base)).tconfint_mean(alpha=0.05 / 3)
+        assert found.simultaneous is not None
+        assert (found.simultaneous.low, found.simultaneous.high) == pytest.approx(
+            (100 * math.expm1(low), 100 * math.expm1(high))
+        )
+    without_ratio = family[2]
+    assert without_ratio.simultaneous is None
+    bounds = DescrStatsW([-1.0, -1.0]).tconfint_mean(alpha=0.05 / 3)
+    assert without_ratio.simultaneous_difference is not None
+    assert without_ratio.simultaneous_difference.low == pytest.approx(bounds[0])
+    assert without_ratio.shown == -1
+
+
+def test_an_unpaired_change_is_that_of_scipy_and_statsmodels() -> None:
+    numbers = generator()
+    base, values = np.exp(numbers.normal(2, 0.3, 6)), np.exp(numbers.normal(2.2, 0.1, 9))
+    found = unpaired_change(base.tolist(), values.tolist())
+    theirs = stats.ttest_ind(np.log(values), np.log(base), equal_var=False)
+    assert found.p_value == pytest.approx(theirs.pvalue)
+    assert found.freedom == pytest.approx(theirs.df)
+    low, high = CompareMeans(DescrStatsW(np.log(values)), DescrStatsW(np.log(base))).tconfint_diff(
+        usevar="unequal"
+    )
+    assert found.interval is not None
+    assert (found.interval.low, found.interval.high) == pytest.approx(
+        (100 * math.expm1(low), 100 * math.expm1(high))
+    )
+    bounds = CompareMeans(DescrStatsW(values), DescrStatsW(base)).tconfint_diff(usevar="unequal")
+    assert found.difference_interval is not None
+    assert (found.difference_interval.low, found.difference_interval.high) == pytest.approx(bounds)
+    assert not found.paired
+    effect, _ = effectsize_smd(
+        values.mean(), values.std(ddof=1), len(values), base.mean(), base.std(ddof=1), len(base)
+    )
+    # statsmodels has Hedges' approximate correction, 1 - 3/(4 m - 1)
+    assert found.effect == pytest.approx(effect, rel=1e-3)
+
+
+def test_the_effect_size_is_that_of_the_example_of_lakens() -> None:
+    """Lakens 2013 (Frontiers in Psychology 4:863), table 1: two films rated by ten people; it gives Hedges'
+    g_s and g_av as 1.08."""
+    first = [9, 7, 8, 9, 8, 9, 9, 10, 9, 9]
+    second = [9, 6, 7, 8, 7, 9, 8, 8, 8, 7]
+    found = change(list(zip(second, first, strict=True)))
+    assert found.effect == pytest.approx(1.08, abs=0.005)
+    assert found.difference == pytest.approx(1)
+
+
+def test_nothing_that_varies_has_no_effect_size() -> None:
+    assert change([(2, 3), (2, 3), (2, 3)]).effect is None
+    assert change([(0.1, 0.3)] * 3).p_value == 0
+    assert change([(0.1, 0.1)] * 3).p_value == 1
+
+
+def test_holms_p_values_are_those_of_statsmodels() -> None:
+    numbers = generator()
+    for count in (1, 2, 7, 60):
+        p_values = np.round(numbers.uniform(0, 1, count) ** 4, 3).tolist()
+        assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1])
+    assert holm([]) == []
+
+
+@pytest.mark.parametrize("count", [6, 7, 12, 25, 100, 999])
+def test_the_interval_of_a_median_is_that_of_scipy(count: int) -> None:
+    values = generator().exponential(1, count)
+    found = median_interval(values.tolist())
+    assert found is not None
+    theirs = stats.quantile_test(values, q=float(np.median(values)), p=0.5).confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high))
+    assert found.method == "order statistics"
+
+
+def test_outliers_are_those_of_the_example_of_iglewicz_and_hoaglin() -> None:
+    """How to Detect and Handle Outliers (1993), section 3.3: of these ten values two are outliers."""
+    values = dict(enumerate([2.1, 2.6, 2.4, 2.5, 2.3, 2.1, 2.3, 2.6, 8.2, 8.3], start=1))
+    found = outliers(values, {block: 100 + block for block in values})
+    assert [(each.trial, each.block, each.value) for each in found] == [(109, 9, 8.2), (110, 10, 8.3)]
+    data = np.array(list(values.values()))
+    score = (8.2 - np.median(data)) / mad(data)
+    assert found[0].score == pytest.approx(score, rel=1e-6)
+    assert stats.median_abs_deviation(data, scale="normal") == pytest.approx(mad(data))
+
+
+def test_few_or_mostly_equal_values_have_no_outliers() -> None:
+    assert outliers(dict(enumerate([1.0] * 8 + [50.0])), {}) == ()
+    assert outliers(dict(enumerate([1.0] * 9 + [50.0])), {}) == ()
+
+
+@pytest.mark.parametrize(("count", "documented"), [(10, 0.022), (20, 0.0075), (100, 0.001)])
+def test_values_named_as_outliers_of_normal_ones_are_as_few_as_documented(
+    count: int, documented: float
+) -> None:
+    samples = generator().normal(0, 1, (2000, count)).tolist()
+    named = sum(len(outliers(dict(enumerate(row)), {})) for row in samples)
+    assert named / (2000 * count) == pytest.approx(documented, rel=0.25)
+
+
+# --- Analysis of variance
+
+
+BATTERIES = {
+    # Montgomery, Design and Analysis of Experiments, table 5.1: hours by material and temperature
+    ("1", "15"): (130, 155, 74, 180),
+    ("1", "70"): (34, 40, 80, 75),
+    ("1", "125"): (20, 70, 82, 58),
+    ("2", "15"): (150, 188, 159, 126),
+    ("2", "70"): (136, 122, 106, 115),
+    ("2", "125"): (25, 70, 58, 45),
+    ("3", "15"): (138, 110, 168, 160),
+    ("3", "70"): (174, 120, 150, 139),
+    ("3", "125"): (96, 104, 82, 60),
+}
+
+
+def test_sums_of_squares_are_those_of_montgomerys_batteries() -> None:
+    data = np.array(list(BATTERIES.values()), dtype=float).reshape(3, 3, 4)
+    terms, _ = _terms(["material", "temperature"], data)
+    squares = {(term.kind, *term.factors): term.sum_of_squares for term in terms}
+    assert squares["factor", "material"] == pytest.approx(10_683.72, abs=0.01)
+    assert squares["factor", "temperature"] == pytest.approx(39_118.72, abs=0.01)
+    assert squares["interaction", "material", "temperature"] == pytest.approx(9_613.78, abs=0.01)
+    # the book's design has no blocks: its error is what is left with them
+    assert squares["block",] + squares["residual",] == pytest.approx(18_230.75, abs=0.01)
+    assert sum(term.share for term in terms) == pytest.approx(1)
+    assert sum(term.freedom for term in terms) == 35
+
+
+def test_the_analysis_is_that_of_statsmodels() -> None:
+    shape = (3, 2, 4, 5)
+    data = generator().normal(0, 1, shape) + np.arange(3).reshape(3, 1, 1, 1) * 0.4
+    terms, residuals = _terms(["a", "b", "c"], data)
+    found = {"".join(term.factors) or term.kind: term for term in _tested(terms, terms)}
+    rows = [(*index, value) for index, value in np.ndenumerate(data)]
+    table = pd.DataFrame(rows, columns=["a", "b", "c", "block", "y"])
+    model = ols("y ~ C(a) * C(b) * C(c) + C(block)", data=table).fit()
+    theirs = anova_lm(model, typ=2)
+    names = {"a": "C(a)", "b": "C(b)", "c": "C(c)", "ab": "C(a):C(b)", "ac": "C(a):C(c)", "bc": "C(b):C(c)"}
+    names |= {"block": "C(block)", "higher": "C(a):C(b):C(c)", "residual": "Residual"}
+    for ours, name in names.items():
+        row = theirs.loc[name]
+        assert found[ours].sum_of_squares == pytest.approx(row["sum_sq"])
+        assert found[ours].freedom == row["df"]
+        if found[ours].factors:
+            assert found[ours].statistic == pytest.approx(row["F"])
+            assert found[ours].p_value == pytest.approx(row["PR(>F)"])
+    assert residuals.ravel() == pytest.approx(model.resid.to_numpy())
+    assert _normality(residuals) == pytest.approx(stats.shapiro(model.resid).pvalue)
+    error = model.mse_resid
+    omega = (found["a"].sum_of_squares - 2 * error) / (theirs["sum_sq"].sum() + error)
+    assert found["a"].omega_squared == pytest.approx(omega)
+    p_values = [term.p_value for term in _corrected(_tested(terms, terms)) if term.p_value is not None]
+    assert [t.p_corrected for t in _corrected(_tested(terms, terms)) if t.factors] == pytest.approx(
+        multipletests(p_values, method="holm")[1]
+    )
+
+
+def test_aligned_ranks_are_analysed_as_statsmodels_would() -> None:
+    """Rows of the aligned values, ranked by scipy and analysed by statsmodels."""
+    data = generator().exponential(1, (3, 2, 6)) + np.arange(3).reshape(3, 1, 1)
+    terms, residuals = _terms(["a", "b"], data)
+    found = _aligned(["a", "b"], data, terms)
+    for number, (axes, name) in enumerate([((0,), "C(a)"), ((1,), "C(b)"), ((0, 1), "C(a):C(b)")]):
+        ranks = stats.rankdata(np.round(residuals + _effect(data, axes), 12)).reshape(data.shape)
+        rows = [(*index, value) for index, value in np.ndenumerate(ranks)]
+        table = pd.DataFrame(rows, columns=["a", "b", "block", "y"])
+        theirs = anova_lm(ols("y ~ C(a) * C(b) + C(block)", data=table).fit(), typ=2).loc[name]
+        assert found[number].statistic == pytest.approx(theirs["F"])
+        assert found[number].p_value == pytest.approx(theirs["PR(>F)"])
+
+
+@pytest.mark.parametrize("kind", ["F", "ranks"])
+def test_tests_of_an_interaction_that_is_not_there_refuse_as_often_as_they_say(kind: str) -> None:
+    """Strong effects of both factors and of blocks, and no interaction: normal noise for the F test,
+    exponential for that of ranks."""
+    experiments, shape = 1000, (3, 2, 6)
+    numbers = generator()
+    effects = np.arange(3).reshape(3, 1, 1) * 2.0 + np.arange(2).reshape(1, 2, 1) * 3.0
+    refused = 0
+    for _ in range(experiments):
+        blocks = numbers.normal(0, 1, (1, 1, 6))
+        spread = numbers.normal(0, 1, shape) if kind == "F" else numbers.exponential(1, shape)
+        data = effects + blocks + spread
+        terms, _ = _terms(["a", "b"], data)
+        by = terms if kind == "F" else tuple(_aligned(["a", "b"], data, terms))
+        p_value = _tested(terms, by)[2].p_value
+        assert p_value is not None
+        refused += p_value < 0.05
+    share = refused / experiments
+    assert near(share, 0.05, experiments) if kind == "F" else 0.02 < share < 0.075
+
+
+# --- What the order of trials shows
+
+
+def summary_of(values: Floats) -> Summary:
+    """A summary of one response: a row for each block, a column for each treatment, trials in that order."""
+    blocks, treatments = values.shape
+    cells = []
+    for treatment in range(treatments):
+        column = {block + 1: float(values[block, treatment]) for block in range(blocks)}
+        trials = {block + 1: block * treatments + treatment + 1 for block in range(blocks)}
+        cells.append(cell_of({"mtu": str(treatment)}, column, trials, {}))
+    return Summary((ResponseSummary(RESPONSE, tuple(cells)),), 0)
+
+
+def codes(values: Floats) -> list[str]:
+    """The codes of the warnings that these values give."""
+    summary = summary_of(values)
+    return [group.code for group in noise(summary, [order(summary.responses[0])])]
+
+
+def test_figures_of_order_are_those_of_statsmodels_and_scipy() -> None:
+    values = 100 + generator().normal(0, 1, (12, 4)) + np.arange(48).reshape(12, 4) / 100
+    found = order(summary_of(values).responses[0])
+    residuals = np.array(found.residuals)
+    assert found.trials == tuple(range(1, 49))
+    assert residuals == pytest.approx(
+        (values - values.mean(axis=0)).ravel() / math.sqrt(values.var(axis=0, ddof=1).mean())
+    )
+    assert found.autocorrelation == pytest.approx(acf(residuals, nlags=1)[1])
+    box = acorr_ljungbox(residuals, lags=[1])
+    assert found.autocorrelation_p == pytest.approx(box["lb_pvalue"].iloc[0])
+    line = stats.linregress(np.arange(1, 49), residuals)
+    assert found.drift == pytest.approx(line.slope * 47)
+    assert found.halves == pytest.approx(residuals[24:].mean() - residuals[:24].mean())
+    assert found.skewness == pytest.approx(stats.skew(residuals))
+    left = acf(residuals - line.intercept - line.slope * np.arange(1, 49), nlags=1)[1]
+    if left <= 0:
+        assert found.drift_p == pytest.approx(line.pvalue)
+
+
+def test_quiet_runs_are_hardly_ever_warned_of() -> None:
+    numbers = generator()
+    warned = [codes(100 + numbers.normal(0, 1, (10, 6))) for _ in range(250)]
+    assert sum(bool(each) for each in warned) / 250 < 0.03
+
+
+def test_drift_is_warned_of() -> None:
+    numbers = generator()
+    slope = np.arange(60).reshape(10, 6) / 60 * 3
+    warned = [codes(100 + numbers.normal(0, 1, (10, 6)) + slope) for _ in range(50)]
+    assert sum("drift" in each for each in warned) >= 45
+
+
+def test_neighbours_alike_are_warned_of_and_seldom_taken_for_drift() -> None:
+    numbers = generator()
+    warned = []
+    for _ in range(60):
+        values = np.zeros(200)
+        for i in range(1, 200):
+            values[i] = 0.6 * values[i - 1] + numbers.normal(0, 1)
+        warned.append(codes(100 + values.reshape(50, 4)))
+    assert sum("autocorrelation" in each for each in warned) >= 54
+    assert sum("drift" in each for each in warned) <= 6
+
+
+def test_skewed_values_are_warned_of() -> None:
+    numbers = generator()
+    warned = [codes(numbers.lognormal(0, 1, (5, 12))) for _ in range(100)]
+    assert sum("skewed_values" in each for each in warned) >= 90
+
+
+def test_equal_values_are_warned_of() -> None:
+    values = np.round(generator().normal(0, 0.3, (3, 6))) + 5
+    values[:, 0] = 5
+    assert "equal_values" in codes(values)

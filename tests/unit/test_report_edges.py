@@ -1,0 +1,47 @@
+"""Every run at an edge has a sensible page: well formed, no figure that is none, no chart of nothing."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from nettrial.report import html, vega
+from nettrial.report.content import gather
+from tests.unit.edge_runs import EDGE_RUNS, many
+from tests.unit.test_report_html import Page
+
+DRAWN = ("part_of_a_block", "not_a_number", "sixty_levels")
+"""Those whose charts are drawn; of the others the specifications are looked at."""
+
+
+def specified(chart: vega.Chart) -> str:
+    """A chart that is not drawn, but whose specification is a JSON document."""
+    json.dumps(chart.spec, allow_nan=False)
+    assert any(part["data"]["values"] for part in chart.spec["layer"])
+    return "<svg></svg>"
+
+
+@pytest.mark.parametrize("name", list(EDGE_RUNS))
+def test_the_page_is_sensible(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name not in DRAWN:
+        monkeypatch.setattr(vega, "on_page", specified)
+    run = EDGE_RUNS[name](tmp_path / "run")
+    text = html.write(run).read_text(encoding="utf-8")
+    identifiers = [found["id"] for _, found in Page(text).tags if "id" in found]
+    assert len(identifiers) == len(set(identifiers))
+    body = text.split("<body>")[1]
+    assert not re.search(r"\b(nan|NaN|None|inf|Infinity|undefined)\b", body)
+    answer = re.search(r'<p class="answer">(.+?)</p>', text)
+    assert answer is not None
+    assert answer[1].endswith((".", "figures."))
+
+
+def test_a_thousand_trials_make_no_large_page_and_say_what_was_thinned(tmp_path: Path) -> None:
+    run = many(tmp_path / "run", 1000)
+    text = html.write(run).read_text(encoding="utf-8")
+    assert len(text.encode()) < 3_000_000
+    assert "trials are not drawn; the rest is spread evenly over their ranks" in text
+    for chart in html.chosen(gather(run)).every():
+        for part in chart.spec["layer"]:
+            assert len(part["data"]["values"]) <= vega.MOST_MARKS + 24, chart.name
