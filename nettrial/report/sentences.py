@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from nettrial.analysis import Agreement, Change, Finding, Interval, LevelEffect, Place, Precision, Variation
+from nettrial.analysis import (
+    Agreement,
+    Change,
+    Finding,
+    Interval,
+    LevelEffect,
+    Place,
+    Precision,
+    ResponseSummary,
+    Variation,
+)
 from nettrial.analysis.variation import F_TEST, Term
 from nettrial.report import numbers
 from nettrial.study import Study
@@ -189,6 +199,23 @@ def _term(study: Study, term: Term) -> str:
 def _share(share: float) -> str:
     """A share from 0 to 1 as text in percent."""
     return f"{numbers.fixed(100 * share, 1)}%"
+
+
+def outliers(summary: ResponseSummary) -> str:
+    """The values far from the others of their treatment, furthest first; empty where there are none."""
+    found = [(cell, outlier) for cell in summary.cells for outlier in cell.outliers]
+    if not found:
+        return ""
+    found.sort(key=lambda pair: -abs(pair[1].score))
+    decimals = numbers.value_decimals(summary.cells)
+    named = [
+        f"trial {outlier.trial} ({' – '.join(cell.treatment.values())}: "
+        f"{numbers.fixed(outlier.value, decimals)} where the median is {numbers.fixed(cell.median or 0, decimals)})"
+        for cell, outlier in found[:MOST_NAMED]
+    ]
+    more = len(found) - MOST_NAMED
+    rest = f" and {more} more" if more > 0 else ""
+    return f"Far from the others of their treatment, and kept: {', '.join(named)}{rest}."
 
 
 def precision(found: Precision) -> str:
