@@ -171,7 +171,7 @@ def _sentences(run: Run, summary: ResponseSummary, found: Answers, groups: list[
     said += [sentences.precision(each) for each in found.precisions if each.response.name == name]
     said.append(sentences.outliers(summary))
     about = [number for number, group in enumerate(groups, start=1) if group.response == name]
-    said += [f"Of the values as such: {numbers.numbered(about, 'warning')}."] if about else []
+    said += [f"About these values as a whole see {numbers.numbered(about, 'warning')}."] if about else []
     return [sentence for sentence in said if sentence]
 
 

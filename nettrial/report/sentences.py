@@ -73,6 +73,10 @@ def finding(study: Study, found: Finding) -> str:
     return f"{'; '.join(phrases)}{_exceptions(study, found)}."
 
 
+def _none(count: int) -> str:
+    return str(count) if count else "none"
+
+
 def _effect(study: Study, found: Finding, effect: LevelEffect, name: str) -> str:
     """One level: whether it raises or lowers the response, and by how much."""
     level, change = _level(study, found, effect.level), effect.overall
@@ -126,8 +130,8 @@ def _many(study: Study, found: Finding, told: Sequence[LevelEffect]) -> str:
     counts = [sum(effect.overall.shown == way for effect in told) for way in (1, -1)]
     still = len(found.effects) - sum(counts)
     said = (
-        f"Of {len(found.effects)} levels of {study.factors[found.factor].title}, {counts[0]} raise {name} "
-        f"against {found.baseline}, {counts[1]} lower it, and {still} show no difference"
+        f"Of {len(found.effects)} levels of {study.factors[found.factor].title}, {_none(counts[0])} raise {name} "
+        f"against {found.baseline}, {_none(counts[1])} lower it, and {_none(still)} show no difference"
     )
     shown = [effect for effect in told if effect.overall.shown]
     if not shown:
