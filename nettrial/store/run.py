@@ -20,6 +20,7 @@ from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
 from nettrial.scenario import Environment, Record, Scenario
 from nettrial.store import directory as folders
+from nettrial.store.lean import lean
 from nettrial.store.recorder import Recorder, as_json, now, unpack
 from nettrial.store.schema import APPLICATION_ID, FORMAT, FORMAT_OF_PACKED_DOCUMENTS, statements
 from nettrial.study import Study
@@ -199,7 +200,7 @@ class Run:
             ):
                 if number not in self._trials:
                     read = partial(self._scenario, number)
-                    self._trials[number] = Trial(planned[number], self._read(Record, record), read)
+                    self._trials[number] = Trial(planned[number], lean(self._read(Record, record)), read)
         return [self._trials[number] for number in sorted(self._trials)]
 
     def record_texts(self) -> Iterator[tuple[int, str]]:
