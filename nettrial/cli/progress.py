@@ -1,4 +1,5 @@
-"""How far a run is, on standard error: a bar on a terminal, else a line every ten seconds.
+"""How far a run is, on standard error: on a terminal a bar below the responses so far, else a line every ten
+seconds.
 
 Drawing takes processor time that the trials may need: it is done between trials only, and on a
 terminal at most once a second."""
@@ -7,37 +8,46 @@ from __future__ import annotations
 
 import time
 from types import TracebackType
+from typing import TYPE_CHECKING
 
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn
 
 from nettrial.cli.console import errors, say
 from nettrial.cli.design import as_time
 
+if TYPE_CHECKING:
+    from nettrial.cli.estimates import Estimates  # loaded where there is a terminal: it needs statistics
+
 TERMINAL_SECONDS = 1.0
 LINE_SECONDS = 10.0
+OTHER_LINES = 6
+"""Of a terminal: headings, bar, what is above them, and what is typed."""
+
+
+def on_terminal() -> bool:
+    """Whether there is a terminal to draw on."""
+    return errors().is_terminal
 
 
 class Display:
     """Counts what a session has done, and shows it."""
 
-    def __init__(self, done: int, total: int, seconds: float) -> None:
+    def __init__(self, done: int, total: int, seconds: float, estimates: Estimates | None = None) -> None:
         """`done` of `total` trials are finished before the session; the others are expected to take
-        `seconds`."""
+        `seconds`. A terminal shows the `estimates`, if there are any."""
         self._done, self._total = done, total
         self._left = seconds
         self._warnings = self._failed = self._tried = 0
         self._began = self._shown = time.monotonic()
         console = errors()
         self._interval = TERMINAL_SECONDS if console.is_terminal else LINE_SECONDS
-        self._bar: Progress | None = None
-        if console.is_terminal:
-            columns = (BarColumn(), TextColumn("{task.description}"))
-            self._bar = Progress(*columns, console=console, auto_refresh=False)
-            self._task = self._bar.add_task("", total=total)
+        self._view = View(console, total, estimates) if console.is_terminal else None
 
     def __enter__(self) -> Display:
-        if self._bar:
-            self._bar.start()
+        if self._view:
+            self._view.start()
         self._show()
         return self
 
@@ -45,8 +55,8 @@ class Display:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._show()
-        if self._bar:
-            self._bar.stop()
+        if self._view:
+            self._view.stop()
 
     def begin(self) -> None:
         """The warm-up is over: time is counted from here."""
@@ -62,8 +72,6 @@ class Display:
         """So many trials more, which are expected to take `seconds`."""
         self._total += trials
         self._left += seconds
-        if self._bar:
-            self._bar.update(self._task, total=self._total)
 
     def failed(self, message: str) -> None:
         """A trial gave no record."""
@@ -73,8 +81,8 @@ class Display:
 
     def note(self, text: str) -> None:
         """A line above the progress."""
-        if self._bar:
-            self._bar.console.print(text, markup=False)
+        if self._view:
+            self._view.note(text)
         else:
             say(text)
 
@@ -92,7 +100,40 @@ class Display:
         text = f"{self._done}/{self._total} trials, {left}warnings: {self._warnings}"
         if self._failed:
             text += f", failed: {self._failed}"
-        if self._bar:
-            self._bar.update(self._task, completed=self._done, description=text, refresh=True)
+        if self._view:
+            self._view.show(self._done, self._total, text)
         else:
             say(text)
+
+
+class View:
+    """A terminal's lines that change: the responses so far, and a bar."""
+
+    def __init__(self, console: Console, total: int, estimates: Estimates | None) -> None:
+        """Nothing is drawn before `start`."""
+        self._console, self._estimates = console, estimates
+        self._bar = Progress(BarColumn(), TextColumn("{task.description}"), console=console)
+        self._task = self._bar.add_task("", total=total)
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+
+    def start(self) -> None:
+        """Begins."""
+        self._live.start()
+
+    def stop(self) -> None:
+        """Ends; the bar stays, and the responses go: the report has them."""
+        self._live.stop()
+        self._console.print(self._bar.get_renderable())
+
+    def show(self, done: int, total: int, text: str) -> None:
+        """Draws how many trials are done, and what is said of them."""
+        self._bar.update(self._task, completed=done, total=total, description=text)
+        bar: RenderableType = self._bar.get_renderable()
+        if self._estimates:
+            table = self._estimates.table(self._console.width, max(self._console.height - OTHER_LINES, 1))
+            bar = Group(table, "", bar)
+        self._live.update(bar, refresh=True)
+
+    def note(self, text: str) -> None:
+        """A line above."""
+        self._console.print(text, markup=False)

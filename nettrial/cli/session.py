@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nettrial.backends import Backend, TrialFailed
 from nettrial.cli.console import say
 from nettrial.cli.design import trial_seconds
-from nettrial.cli.progress import Display
+from nettrial.cli.progress import Display, on_terminal
 from nettrial.design import PlannedTrial, next_block, scenario_of, traffic_seconds
 from nettrial.design.plan import in_words
 from nettrial.scenario import Environment, Record, Scenario
 from nettrial.store import Run
 from nettrial.store.recorder import Recorder
+
+if TYPE_CHECKING:
+    from nettrial.cli.estimates import Estimates
 
 GRACE_TIMES, GRACE_SECONDS = 3, 60.0
 """How often the expected time of its traffic, and how much more, a trial may take before its engine is
@@ -92,24 +95,38 @@ def _next_block(run: Run, session: Recorder, note: Callable[[str], None]) -> lis
     return trials
 
 
+def _estimates(run: Run) -> Estimates | None:
+    """The responses so far, where there is a terminal to show them."""
+    if not on_terminal():
+        return None
+    from nettrial.cli.estimates import Estimates  # its statistics are slow to load
+
+    return Estimates(run)
+
+
 def run_trials(run: Run, backend: Backend, environment: Environment) -> bool:
     """Runs the trials of `run` that have no record, and those that its stopping rule adds; gives whether the
     user stopped it."""
-    scenarios: dict[int, Scenario] = {}
+    lengths: dict[tuple[str, ...], float] = {}
 
-    def scenario(trial: PlannedTrial) -> Scenario:
-        if trial.number not in scenarios:
-            scenarios[trial.number] = scenario_of(run.study, trial.treatment, trial.block)
-        return scenarios[trial.number]
+    def seconds(trials: Sequence[PlannedTrial]) -> float:
+        """How long trials are expected to take: blocks differ in their random numbers alone."""
+        for trial in trials:
+            key = tuple(trial.treatment.values())
+            if key not in lengths:
+                lengths[key] = trial_seconds(scenario_of(run.study, trial.treatment, trial.block))
+        return sum(lengths[tuple(trial.treatment.values())] for trial in trials)
 
-    def attempt(name: str, trial: PlannedTrial) -> Record:
-        resolved = scenario(trial)
-        return backend.run(name, resolved, GRACE_TIMES * traffic_seconds(resolved) + GRACE_SECONDS)
+    def attempt(name: str, trial: PlannedTrial) -> tuple[Scenario, Record]:
+        resolved = scenario_of(run.study, trial.treatment, trial.block)
+        grace = GRACE_TIMES * traffic_seconds(resolved) + GRACE_SECONDS
+        return resolved, backend.run(name, resolved, grace)
 
     with run.session(environment) as session, Stop(backend.kill) as stop:
         pending = run.pending() or _next_block(run, session, say)
-        expected = sum(trial_seconds(scenario(trial)) for trial in pending)
-        with Display(len(run.plan) - len(pending), len(run.plan), expected) as display:
+        estimates = _estimates(run)
+        done = len(run.plan) - len(pending)
+        with Display(done, len(run.plan), seconds(pending), estimates) as display:
             for trial in pending[: run.study.warmup]:
                 if stop.wanted:
                     break
@@ -124,18 +141,20 @@ def run_trials(run: Run, backend: Backend, environment: Environment) -> bool:
                     if stop.wanted:
                         break
                     try:
-                        record = attempt(str(trial.number), trial)
+                        scenario, record = attempt(str(trial.number), trial)
                     except TrialFailed as failed:
                         if stop.at_once:
                             break
                         session.failed(trial, str(failed))
                         display.failed(f"trial {trial.number} ({in_words(trial.treatment)}): {failed}")
                     else:
-                        session.finished(trial, scenario(trial), record)
+                        session.finished(trial, scenario, record)
+                        if estimates:
+                            estimates.add(trial, record)
                         display.finished(len(record.warnings))
                 # A trial that failed is not tried again in this session, and no block comes after it.
                 pending = [] if stop.wanted or run.pending() else _next_block(run, session, display.note)
-                display.extend(len(pending), sum(trial_seconds(scenario(trial)) for trial in pending))
+                display.extend(len(pending), seconds(pending))
         stopped = stop.wanted and unfinished(run)
         if stopped:
             session.note = "stopped by a signal"

@@ -145,8 +145,10 @@ def test_changes_hold_the_truth(blocks: int) -> None:
 
 
 def test_changes_over_places_hold_the_truth() -> None:
+    """In each block the change is another one, of all its places alike: they are no replicates."""
     experiments = 4000
     base, values = blocked(experiments, 4, 5)
+    values = values * np.exp(generator().normal(0, 0.1, (experiments, 1, 5)))
     held = 0
     for one, other in zip(base.tolist(), values.tolist(), strict=True):
         places = [

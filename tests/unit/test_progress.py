@@ -1,9 +1,19 @@
+import io
+import re
+import time
 from itertools import pairwise
+from statistics import fmean
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
 
+from nettrial.analysis import mean_interval, summarise
 from nettrial.cli import progress
+from nettrial.cli.estimates import Estimates, Spread
 from nettrial.cli.progress import Display
+from tests.unit.synthetic import make_run
 
 
 class Clock:
@@ -50,31 +60,26 @@ def test_without_a_terminal_a_line_every_ten_seconds(clock, capsys):
     ]
 
 
+class Terminal(Console):
+    """A terminal that keeps what it is sent."""
+
+    def __init__(self, width=100, height=30):
+        super().__init__(
+            file=io.StringIO(), force_terminal=True, width=width, height=height, color_system=None
+        )
+
+    @property
+    def shown(self):
+        return self.file.getvalue()
+
+
 def test_a_terminal_is_drawn_at_most_once_a_second(clock, monkeypatch):
-    class Terminal:
-        is_terminal = True
-
     drawn = []
-
-    class Bar:
-        def __init__(self, *columns, console, auto_refresh):
-            assert not auto_refresh
-
-        def add_task(self, description, total):
-            return 0
-
-        def start(self):
-            pass
-
-        def stop(self):
-            pass
-
-        def update(self, task, *, completed, description, refresh):
-            assert refresh
-            drawn.append((clock.now, completed))
-
+    show = progress.View.show
     monkeypatch.setattr(progress, "errors", Terminal)
-    monkeypatch.setattr(progress, "Progress", Bar)
+    monkeypatch.setattr(
+        progress.View, "show", lambda *given: (drawn.append((clock.now, given[1])), show(*given))
+    )
     with Display(done=0, total=40, seconds=10) as display:
         display.begin()
         for _ in range(40):
@@ -84,3 +89,79 @@ def test_a_terminal_is_drawn_at_most_once_a_second(clock, monkeypatch):
     assert all(later - earlier >= 1 for earlier, later in pairwise(times))
     assert len(times) == 11
     assert drawn[-1][1] == 40
+
+
+def test_a_terminal_shows_responses_and_leaves_the_bar(clock, monkeypatch, tmp_path):
+    terminal = Terminal(width=120)
+    monkeypatch.setattr(progress, "errors", lambda: terminal)
+    run = make_run(tmp_path / "run", replicates=3)
+    with Display(done=20, total=36, seconds=10, estimates=Estimates(run)) as display:
+        display.begin()
+        display.note("failed: [a] device")
+        display.extend(4, 3.0)
+        shown = terminal.shown
+        assert "1500 B / linux-cubic / classic" in shown
+        assert "20/36 trials, 10 s left, warnings: 0" in shown
+        assert "failed: [a] device" in shown
+        assert re.search(r"\d+\.\d+ ± \d+\.\d+", shown)
+    last = terminal.shown.splitlines()[-1]
+    assert last.endswith("20/40 trials, 13 s left, warnings: 0")
+
+
+def test_running_means_and_intervals_are_those_of_the_report(tmp_path):
+    run = make_run(tmp_path / "run", replicates=4, trials=40)
+    estimates = Estimates(run)
+    for section, at in zip(summarise(run).responses, range(99), strict=False):
+        for cell in section.cells:
+            spread = estimates._spreads[tuple(cell.treatment.values())][at]
+            assert spread.count == cell.n
+            assert spread.mean == pytest.approx(cell.mean, rel=1e-12)
+            assert spread.half_width == pytest.approx(cell.interval.half_width, rel=1e-9)
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=30))
+def test_values_one_by_one_give_what_all_at_once_give(values):
+    spread = Spread()
+    for value in values:
+        spread.add(value)
+    interval = mean_interval(values)
+    scale = max(*map(abs, values), 1e-300)
+    assert spread.mean == pytest.approx(fmean(values), abs=1e-9 * scale)
+    assert spread.half_width == pytest.approx(interval.half_width, abs=1e-6 * scale)
+
+
+@pytest.mark.parametrize(("width", "height"), [(66, 4), (80, 8), (120, 24), (400, 60)])
+def test_responses_fit_the_terminal_and_what_is_left_out_is_told(tmp_path, width, height):
+    terminal = Terminal(width=width, height=height)
+    run = make_run(tmp_path / "run", replicates=2)
+    terminal.print(Estimates(run).table(width, height))
+    lines = terminal.shown.splitlines()
+    assert max(map(len, lines)) <= max(width, 60)
+    rows = [line for line in lines if " / linux-cubic" in line or " / classic" in line]
+    treatments = 12 if height >= 12 else max(height - 1, 1)
+    assert len(rows) == treatments
+    assert ("treatments more" in terminal.shown) == (treatments < 12)
+    assert ("responses more" in terminal.shown) == (width < 400)
+
+
+def test_a_response_that_has_no_value_yet(tmp_path):
+    run = make_run(tmp_path / "run", replicates=2, trials=0)
+    estimates = Estimates(run)
+    assert {str(spread) for spreads in estimates._spreads.values() for spread in spreads} == {"–"}
+    spread = Spread()
+    spread.add(0.5)
+    assert str(spread) == "0.5"
+    spread.add(0.5)
+    assert (str(spread), spread.half_width) == ("0.5", 0)
+
+
+def test_bringing_up_to_date_costs_little(tmp_path):
+    run = make_run(tmp_path / "run", replicates=2)
+    estimates = Estimates(run)
+    began = time.process_time()
+    for trial in run.trials() * 40:
+        estimates.add(trial.planned, trial.record)
+    for _ in range(10):
+        terminal = Terminal(width=160, height=40)
+        terminal.print(estimates.table(160, 34))
+    assert time.process_time() - began < 1.5  # of a thousand trials, each of seconds, and ten drawings

@@ -1,0 +1,140 @@
+"""What a run's responses look like while it goes on: a mean with its interval for each treatment, brought up
+to date by each trial as it comes, without looking at the others again."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+from nettrial.analysis.intervals import CONFIDENCE, quantile
+from nettrial.analysis.sequential import widening
+from nettrial.analysis.summary import plan_treatments
+from nettrial.design import PlannedTrial
+from nettrial.metrics import METRICS
+from nettrial.report.numbers import fixed
+from nettrial.scenario import Record
+from nettrial.store import Run
+from nettrial.study import Response
+
+LARGEST_TITLE = 22
+"""Letters of a heading's line; titles have more lines."""
+GAP = 2
+"""Spaces between columns."""
+MOST_DECIMALS = 6
+
+
+@dataclass
+class Spread:
+    """Mean and deviation of values that come one after the other (Welford, Technometrics 4, 1962)."""
+
+    count: int = 0
+    mean: float = 0.0
+    _squares: float = 0.0
+    sequential: bool = False
+    """Whether the run ends when it is precise: its intervals hold at every number of values."""
+
+    def add(self, value: float) -> None:
+        """Another value."""
+        self.count += 1
+        before = value - self.mean
+        self.mean += before / self.count
+        self._squares += before * (value - self.mean)
+
+    @property
+    def half_width(self) -> float | None:
+        """Half of the 95% interval of the mean, by Student's t or of a confidence sequence; None for too few
+        values."""
+        factor = math.inf
+        if self.count > 1:
+            factor = widening(self.count, CONFIDENCE) if self.sequential else quantile(self.count - 1)
+        if math.isinf(factor):
+            return None
+        error = math.sqrt(max(self._squares, 0.0) / (self.count - 1) / self.count)
+        return factor * error
+
+    def __str__(self) -> str:
+        if not self.count:
+            return "–"
+        half = self.half_width
+        if not half:
+            return f"{self.mean:.5g}"
+        decimals = min(max(0, 1 - math.floor(math.log10(half))), MOST_DECIMALS)
+        return f"{fixed(self.mean, decimals)} ± {fixed(half, decimals)}"
+
+
+class Estimates:
+    """Every response of a run under every treatment, of the trials so far."""
+
+    def __init__(self, run: Run) -> None:
+        """Begins with the trials that the run has."""
+        self._study = run.study
+        treatments = plan_treatments(run)
+        self._rows = {self._key(treatment): treatment for treatment in treatments}
+        sequential = self._study.until is not None
+        self._spreads = {
+            key: [Spread(sequential=sequential) for _ in self._study.responses] for key in self._rows
+        }
+        self._groups: dict[tuple[tuple[str, ...], str], list[str]] = {}
+        for trial in run.trials():
+            self.add(trial.planned, trial.record)
+
+    def add(self, trial: PlannedTrial, record: Record) -> None:
+        """Another trial."""
+        key = self._key(trial.treatment)
+        for response, spread in zip(self._study.responses, self._spreads[key], strict=True):
+            value = METRICS[response.metric].combined(record, self._flows(key, response))
+            if not isinstance(value, str):
+                spread.add(value)
+
+    def _key(self, treatment: dict[str, str]) -> tuple[str, ...]:
+        return tuple(treatment[name] for name in self._study.factors)
+
+    def _flows(self, key: tuple[str, ...], response: Response) -> list[str]:
+        place = (key, response.of)
+        if place not in self._groups:
+            self._groups[place] = self._study.group(self._rows[key], response.of)
+        return self._groups[place]
+
+    def table(self, width: int, height: int) -> Table:
+        """As many treatments and responses as `height` lines and `width` columns of a terminal hold; what is
+        left out is told."""
+        factors = " / ".join(factor.title for factor in self._study.factors.values())
+        keys = list(self._rows)
+        shown = keys if len(keys) <= height else keys[: max(height - 1, 1)]
+        names = [" / ".join(key) for key in shown]
+        left = len(keys) - len(shown)
+        more = f"and {left} treatments more" if left else ""
+        room = width - max(map(len, [factors, more, *names]))
+        table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+        table.add_column(Text(factors), no_wrap=True)
+        cells: list[list[str]] = []
+        for at, response in enumerate(self._study.responses):
+            column = [str(self._spreads[key][at]) for key in shown]
+            heading = _heading(response)
+            needed = GAP + max(map(len, [*column, *heading.splitlines()]))
+            if needed > room and cells:
+                break
+            room -= needed
+            table.add_column(Text(heading), justify="right", no_wrap=True)
+            cells.append(column)
+        for line, name in enumerate(names):
+            table.add_row(Text(name), *(Text(column[line]) for column in cells))
+        hidden = len(self._study.responses) - len(cells)
+        said = [more] if more else []
+        said += [f"{hidden} responses more"] if hidden else []
+        if said:
+            table.add_row(Text(", ".join(said), style="dim"))
+        return table
+
+
+def _heading(response: Response) -> str:
+    """A response's title on lines of bounded length, then its unit."""
+    lines = [""]
+    for word in response.title.split():
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > LARGEST_TITLE:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return "\n".join([*lines, response.unit])
