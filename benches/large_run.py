@@ -1,12 +1,12 @@
 """A large run: bytes a trial in the run file, and what its report, analysis and export cost.
 
-    python benches/large_run.py [TRIALS]
+    python benches/large_run.py [TRIALS [SAMPLES]]
 
 Needs no rights and no engine. TRIALS (10 000 without a word) trials of `jumbo-ipv6` are made up and kept by
 the real store, a transaction each as in a run, at the size of what the lab records without time series: two
 flows, two hosts, four link ends, the checks; every figure with noise, so that it does not compress better
-than a measured one. One in twenty has a warning. Then each of these in a process of its own, with its
-processor time and its peak memory:
+than a measured one; with SAMPLES, so many readings of each flow's transport, too. One in twenty has a
+warning. Then each of these in a process of its own, with its processor time and its peak memory:
 
 - `nettrial report`
 - `nettrial export --to parquet`
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -79,12 +80,21 @@ def checks() -> list[dict[str, Any]]:
     return [*flows, *paths]
 
 
-def maker(trial: PlannedTrial) -> Record:
-    """What a trial gave."""
+def samples(count: int) -> list[dict[str, Any]]:
+    """A flow's transport over time, every 100 ms."""
+    of = {"bytes": 11_000_000, "cwnd_pkts": 420, "delivery_rate_bps": 940_000_000, "srtt_us": 1600}
+    rest = {"min_rtt_us": 90, "retransmissions_pkts": 0}
+    return [{"at_ns": (at + 1) * 100_000_000, **of, **rest} for at in range(count)]
+
+
+def maker(trial: PlannedTrial, count: int = 0) -> Record:
+    """What a trial gave, with so many samples of each flow over time."""
     noise = random.Random(trial.number)
     busy = f"processor 0 was busy {noise.uniform(95, 99):.1f} % of the time"
     warnings = [BUSY.model_copy(update={"message": busy})] if noise.random() < 0.05 else []
     made = noisy(record(trial, warnings).model_dump(by_alias=True, exclude_none=True), noise)
+    for flow in made["flows"]:
+        flow["intervals"] = noisy(samples(count), noise)
     return Record.model_validate({**made, "ends": noisy(ends(), noise), "checks": checks()})
 
 
@@ -102,12 +112,12 @@ def cost(name: str, command: list[str]) -> None:
 
 def main() -> None:
     """Makes the run, and measures."""
-    trials = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    trials, count = (*map(int, sys.argv[1:]), *(10_000, 0)[len(sys.argv) - 1 :])
     with tempfile.TemporaryDirectory(prefix="nettrial-bench-") as folder:
         directory = Path(folder) / "run"
         blocks = -(-trials // TREATMENTS)
         began = time.monotonic()
-        made = make_run(directory, replicates=blocks, maker=maker, trials=trials)
+        made = make_run(directory, replicates=blocks, maker=partial(maker, count=count), trials=trials)
         size = (directory / RUN_FILE).stat().st_size
         print(f"{trials} trials made in {time.monotonic() - began:.0f} s: {size / trials:.0f} bytes a trial")
         del made

@@ -16,9 +16,11 @@ from nettrial.design import plan, scenario_of
 from nettrial.errors import BadInput
 from nettrial.scenario import Environment, Record
 from nettrial.store import Run
+from nettrial.store.lean import lean
 from nettrial.store.run import RUN_FILE
 from nettrial.study import load
-from tests.records import record
+from tests.records import full_record, record
+from tests.unit.synthetic import make_run
 
 STUDY = load("jumbo-ipv6")
 ENVIRONMENT = Environment(
@@ -292,3 +294,53 @@ def test_what_a_killed_runner_was_making_is_cleaned_up_by_the_next(tmp_path, hel
     create(tmp_path / "three")
     names = sorted(path.name for path in tmp_path.iterdir())
     assert names == [f".nettrial-{alive.pid}", "three"]
+
+
+def test_a_run_file_grows_with_its_trials_and_no_faster(tmp_path):
+    study = load("jumbo-ipv6")
+    sizes = []
+    for blocks in (4, 8, 16):
+        made = make_run(tmp_path / f"{blocks}", replicates=blocks, study=study)
+        sizes.append((made.directory / RUN_FILE).stat().st_size / len(made.plan))
+    assert max(sizes) < 5000
+    assert sizes[2] <= sizes[1] <= sizes[0] * 1.02
+
+
+def test_a_lean_record_is_the_same_record():
+    made = full_record()
+    thin = lean(full_record())
+    assert thin == made
+    assert thin.model_dump_json(by_alias=True, exclude_none=True) == made.model_dump_json(
+        by_alias=True, exclude_none=True
+    )
+    first, second, _ = thin.flows[0].intervals
+    assert first.model_fields_set is second.model_fields_set
+    assert first.model_fields_set == made.flows[0].intervals[0].model_fields_set
+    assert thin.flows[0].rtt_us.model_fields_set == made.flows[0].rtt_us.model_fields_set
+
+
+def test_scenarios_are_read_when_asked_for_and_once_for_each_treatment(tmp_path):
+    run = Run.open(make_run(tmp_path / "run", replicates=2).directory)
+    trials = run.trials()
+    assert run._scenarios == {}
+    assert all(trial.scenario == scenario_of(STUDY, trial.planned.treatment) for trial in trials)
+    assert len(run._scenarios) == 12
+    assert len({id(trial.scenario) for trial in trials}) == 12
+
+
+def test_a_damaged_scenario_is_told_when_it_is_asked_for(tmp_path):
+    run = create(tmp_path / "run")
+    with run.session(ENVIRONMENT) as session:
+        text = record().model_dump_json(by_alias=True, exclude_none=True)
+        session._insert("trial", 1, session.number, b"no compressed text", zlib.compress(text.encode()))
+    (trial,) = run.trials()
+    with pytest.raises(BadInput, match="a scenario in it can't be read"):
+        trial.scenario  # noqa: B018
+
+
+def test_records_as_texts_are_those_that_were_kept(tmp_path):
+    run = make_run(tmp_path / "run", replicates=1)
+    texts = dict(run.record_texts())
+    assert {number: Record.model_validate_json(text) for number, text in texts.items()} == {
+        trial.planned.number: trial.record for trial in run.trials()
+    }
