@@ -60,6 +60,9 @@ class RunComparison:
     """How many differences have an interval: they hold together (Bonferroni)."""
     circumstances: tuple[tuple[str, str, str], ...]
     """What differs beside the results: its name, and what it is in each run."""
+    stopped_by_rule: tuple[bool, bool]
+    """Whether the first and the second run had blocks added until they were precise: intervals between runs
+    suppose numbers of trials that were decided beforehand."""
     treatments_of_one: tuple[tuple[Levels, ...], tuple[Levels, ...]]
     """The treatments that only the first, and only the second run has."""
     responses_of_one: tuple[tuple[str, ...], tuple[str, ...]]
@@ -122,6 +125,7 @@ def compare(first: Run, second: Run, only: Sequence[str] = ()) -> RunComparison:
         differences=tuple(_difference(*pair, change) for pair, change in zip(pairs, changes, strict=True)),
         intervals=max((change.family for change in changes), default=0),
         circumstances=tuple(_circumstances(first, second)),
+        stopped_by_rule=(first.study.until is not None, second.study.until is not None),
         treatments_of_one=(
             tuple(treatment for treatment in ours if treatment not in theirs),
             tuple(treatment for treatment in theirs if treatment not in ours),

@@ -89,6 +89,12 @@ def _print(found: RunComparison, first: Path, second: Path) -> None:
         rows += _rows([each for each in found.differences if each.response.name == response])
     print_table(["response", "treatment", "n", "mean A", "mean B", "unit", "change", "interval", ""], rows)
     _print_alone(found)
+    stopped = [run for run, by_rule in zip("AB", found.stopped_by_rule, strict=True) if by_rule]
+    if stopped:
+        print(
+            f"\n{numbers.listed(stopped)} had blocks added until it was precise (--until). These intervals "
+            "suppose a number of trials that was decided beforehand, and may be a little too narrow."
+        )
     shown = [difference for difference in found.differences if difference.shown]
     print(f"\n{len(shown)} of {numbers.counted(found.intervals, 'comparison')} show a change.")
 

@@ -113,7 +113,7 @@ def _changes(found: Sequence[tuple[Row, Change]]) -> list[Row]:
 def _together(found: Sequence[tuple[Row, Change]], shown: Sequence[Row]) -> tuple[list[Row], bool]:
     """The intervals that hold for all changes together, and whether some had to be cut: of many changes with
     few blocks they may be so wide that beside them nothing else could be seen."""
-    ends = [0.0, *(row.get(name, row["value"]) for row in shown for name in ("low", "high"))]
+    ends = [0.0, *(row[name] for row in shown for name in ("value", "low", "high") if name in row)]
     room = max(ends) - min(ends)
     low, high = min(ends) - room, max(ends) + room
     wider = [(place, change.simultaneous) for place, change in found if change.simultaneous]

@@ -36,7 +36,8 @@ class Section:
     """Where the source has them: "table 2"."""
     comparisons: list[tables.Comparison]
     sentences: list[str]
-    """What each factor does to it, which explains how much, and whether it is as precise as wanted."""
+    """What each factor does to it, which explains how much, whether it is as precise as wanted, which values
+    are far from the others, and which warnings are of its values."""
 
 
 @dataclass(frozen=True)
@@ -159,16 +160,18 @@ def _section(
         published=tables.published(run.study, response.name, rows),
         published_table=next((_where(row.table) for row in rows if row.response == response.name), ""),
         comparisons=tables.comparisons(run.study, summary, measured, rows),
-        sentences=_sentences(run, response.name, found, groups),
+        sentences=_sentences(run, summary, found, groups),
     )
 
 
-def _sentences(run: Run, name: str, found: Answers, groups: list[WarningGroup]) -> list[str]:
+def _sentences(run: Run, summary: ResponseSummary, found: Answers, groups: list[WarningGroup]) -> list[str]:
+    name = summary.response.name
     said = sentences.findings(run.study, found.findings[name])
     said.append(sentences.variation(run.study, found.variations[name]))
     said += [sentences.precision(each) for each in found.precisions if each.response.name == name]
+    said.append(sentences.outliers(summary))
     about = [number for number, group in enumerate(groups, start=1) if group.response == name]
-    said += [f"Of the values as such: {numbers.numbered(about, 'warning')}."] if about else []
+    said += [f"About these values as a whole see {numbers.numbered(about, 'warning')}."] if about else []
     return [sentence for sentence in said if sentence]
 
 

@@ -24,7 +24,7 @@ ROW_HEIGHT = 26
 """Of a response, pixels."""
 MOST_INTERACTIONS = 3
 """Of a response; the strongest come first."""
-REST = {"interactions": "#5b7fbf", "blocks": "#a3acb5", "residual": "#d3d8dd"}
+REST = {"interactions": "#5b7fbf", "blocks": "#5f6b76", "residual": "#8a949e"}
 """What is no factor, and its colour."""
 
 Row = dict[str, Any]

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from nettrial.analysis import Agreement, Change, Finding, Interval, LevelEffect, Place, Precision, Variation
+from nettrial.analysis import (
+    Agreement,
+    Change,
+    Finding,
+    Interval,
+    LevelEffect,
+    Place,
+    Precision,
+    ResponseSummary,
+    Variation,
+)
 from nettrial.analysis.variation import F_TEST, Term
 from nettrial.report import numbers
 from nettrial.study import Study
@@ -49,12 +59,8 @@ def _told(found: Finding) -> list[LevelEffect]:
 
 
 def finding(study: Study, found: Finding) -> str:
-    (
-        """What a factor does to a response: "9000 B raises throughput by 5.2% to 5.6% over 1500 B; no pair of
-    Sender and Receiver is an exception". Something can be said of one of its levels at least.
-    """
-        ""
-    )
+    """What a factor does to a response: "9000 B raises throughput by 5.2% to 5.6% over 1500 B; no pair of
+    Sender and Receiver is an exception". Something can be said of one of its levels at least."""
     name, told = quantity(found.response.title), _told(found)
     if len(found.effects) > MOST_LEVELS:
         return f"{_many(study, found, told)}{_exceptions(study, found)}."
@@ -65,6 +71,10 @@ def finding(study: Study, found: Finding) -> str:
         if effect not in told
     ]
     return f"{'; '.join(phrases)}{_exceptions(study, found)}."
+
+
+def _none(count: int) -> str:
+    return str(count) if count else "none"
 
 
 def _effect(study: Study, found: Finding, effect: LevelEffect, name: str) -> str:
@@ -120,8 +130,8 @@ def _many(study: Study, found: Finding, told: Sequence[LevelEffect]) -> str:
     counts = [sum(effect.overall.shown == way for effect in told) for way in (1, -1)]
     still = len(found.effects) - sum(counts)
     said = (
-        f"Of {len(found.effects)} levels of {study.factors[found.factor].title}, {counts[0]} raise {name} "
-        f"against {found.baseline}, {counts[1]} lower it, and {still} show no difference"
+        f"Of {len(found.effects)} levels of {study.factors[found.factor].title}, {_none(counts[0])} raise {name} "
+        f"against {found.baseline}, {_none(counts[1])} lower it, and {_none(still)} show no difference"
     )
     shown = [effect for effect in told if effect.overall.shown]
     if not shown:
@@ -189,6 +199,23 @@ def _term(study: Study, term: Term) -> str:
 def _share(share: float) -> str:
     """A share from 0 to 1 as text in percent."""
     return f"{numbers.fixed(100 * share, 1)}%"
+
+
+def outliers(summary: ResponseSummary) -> str:
+    """The values far from the others of their treatment, furthest first; empty where there are none."""
+    found = [(cell, outlier) for cell in summary.cells for outlier in cell.outliers]
+    if not found:
+        return ""
+    found.sort(key=lambda pair: -abs(pair[1].score))
+    decimals = numbers.value_decimals(summary.cells)
+    named = []
+    for cell, outlier in found[:MOST_NAMED]:
+        value, usual = (numbers.fixed(each, decimals) for each in (outlier.value, cell.median or 0))
+        where = " – ".join(cell.treatment.values())
+        named.append(f"trial {outlier.trial} ({where}: {value} where the median is {usual})")
+    more = len(found) - MOST_NAMED
+    rest = f" and {more} more" if more > 0 else ""
+    return f"Far from the others of their treatment, and kept: {', '.join(named)}{rest}."
 
 
 def precision(found: Precision) -> str:

@@ -139,7 +139,9 @@ def test_text_and_charts_stand_out_in_either_scheme(browser: Browser, run: Run, 
     assert contrast("a.mark", "color") >= 4.5
     assert contrast(".charts text", "fill") >= 4.5
     for number in range(4):
-        assert contrast(f".legend li:nth-child({number + 2}) svg > *", "fill") >= 3
+        assert contrast(f"#throughput .legend li:nth-child({number + 2}) svg > *", "fill") >= 3
+    for number in range(6):
+        assert contrast(f"#variation .legend li:nth-child({number + 1}) svg > *", "fill") >= 3
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -272,7 +274,9 @@ def test_all_is_reached_and_read_by_keyboard(browser: Browser, run: Run) -> None
     assert page.evaluate(f"getComputedStyle({focused}).outlineStyle") == "solid"
     page.keyboard.press("ArrowRight")
     first = page.locator("#spoken").inner_text()
-    assert re.fullmatch(r"4000 B, linux-cubic – linux-cubic: \+[\d.]+% \[.*\], 5 pairs", first)
+    assert re.fullmatch(
+        r"4000 B, linux-cubic – linux-cubic: \+[\d.]+% \[.*\], 5 pairs, effect size [\d.]+", first
+    )
     assert page.locator("#tip").inner_text() == first
     page.keyboard.press("ArrowRight")
     second = page.locator("#spoken").inner_text()

@@ -21,9 +21,9 @@ from nettrial.backends.find import engine
 FABRIC_KILLS = 3
 FABRIC_SECONDS = 5.0
 """Within these the fabric is built, and its traffic goes."""
-KILLS = {"0 ns": 4, "2 ms": 2}
+KILLS = {"0 ns": 3, "2 ms": 1}
 """How often a run is killed, by the links' delay."""
-REPLICATES = {"0 ns": 3, "2 ms": 1}
+REPLICATES = {"0 ns": 2, "2 ms": 1}
 """Of the run; with a delay a trial takes longer."""
 MARK = "NETTRIAL_KILL_TEST"
 """An environment variable that marks every process of a run."""

@@ -384,6 +384,10 @@ def test_an_outlier_is_named_and_kept(tmp_path: Path) -> None:
     (cell,) = [cell for cell in throughput(made).cells if found in cell.outliers]
     assert cell.n == 12
     assert found.value in cell.values.values()
+    (said,) = [s for s in gather(made).sections[2].sentences if s.startswith("Far from the others")]
+    assert said.startswith("Far from the others of their treatment, and kept: trial 30 (")
+    assert f" – {cell.treatment['receiver']}: {found.value:.1f} where the median is 9" in said
+    assert sentences.outliers(throughput(EDGE_RUNS["empty"](tmp_path / "empty"))) == ""
 
 
 def test_a_warning_of_values_stands_at_its_response_and_marks_no_other(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 
@@ -123,6 +124,12 @@ def test_a_path_that_cannot_be_examined_is_told(nettrial, golden):
     done = nettrial("path", "far.example", FAKE_PATH="cannot")
     assert (done.returncode, done.stdout) == (3, "")
     golden("error-path-cannot", done.stderr)
+
+
+def test_the_commands_start_without_the_libraries_of_statistics():
+    text = "import sys, nettrial.cli.app; print([m for m in ('scipy', 'statsmodels') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_version(nettrial):

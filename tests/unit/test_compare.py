@@ -13,6 +13,7 @@ from nettrial.analysis.compare import Condition, compare, condition
 from nettrial.design import PlannedTrial
 from nettrial.scenario import Record
 from nettrial.store import Run
+from nettrial.study import Until, load
 from tests.unit.synthetic import ENVIRONMENT, Maker, altered_study, make_run, plain, record
 
 TWO = {"mtu": "1500,9000", "sender": "linux-cubic", "receiver": "linux-cubic"}
@@ -200,6 +201,15 @@ def test_what_cannot_be_judged_is_no_success(nettrial, golden) -> None:
     done = nettrial("compare", "a", "b", "--fail-if", "cpu_sender > 10%")
     assert done.returncode == 4
     golden("compare-not-judged", done.stderr)
+
+
+def test_runs_that_stopped_when_precise_are_marked(nettrial) -> None:
+    study = load("jumbo-ipv6").with_overrides(TWO).until_narrow(Until(percent={"rtt": 50}))
+    make_run(nettrial.directory / "a", 5, study=study)
+    make_run(nettrial.directory / "b", 5, TWO)
+    said = "\nA had blocks added until it was precise (--until). These intervals suppose"
+    assert said in nettrial("compare", "a", "b").stdout
+    assert "--until" not in nettrial("compare", "b", "b").stdout
 
 
 BAD = {

@@ -1,18 +1,22 @@
 """Runs that go on until they are precise: what ends them, that they resume under the same rule."""
 
 import random
+import re
 import time
+from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from nettrial.analysis import mean_interval, precisions, stopping, summarise
 from nettrial.analysis.sequential import half_width
-from nettrial.design import next_block, plan
+from nettrial.design import PlannedTrial, next_block, plan
 from nettrial.errors import BadInput
+from nettrial.report import html
 from nettrial.report.stopping import end, rule
 from nettrial.store import Run
 from nettrial.study import Until, load
-from tests.unit.synthetic import altered_study, make_run, plain
+from tests.unit.synthetic import altered_study, make_run, plain, record
 
 ONE = (
     "--set",
@@ -216,3 +220,22 @@ def test_bad_rules_are_exit_2_and_write_nothing(nettrial, golden, name) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert list(nettrial.directory.iterdir()) == []
     golden(f"error-until-{name}", done.stderr)
+
+
+@pytest.mark.parametrize(("blocks", "equal"), [(1, False), (2, False), (5, True), (5, False)])
+def test_a_run_with_a_rule_has_a_page_however_little_is_in_it(tmp_path, blocks, equal) -> None:
+    """Its intervals may be absent where those of Student's t are there."""
+    study = load("jumbo-ipv6").with_overrides({**TWO, "mtu": "1500" if blocks == 2 else "1500,9000"})
+    study = study.until_narrow(Until(percent={"throughput": 1}))
+    maker = (lambda trial: record(PlannedTrial(1, 1, trial.treatment))) if equal else plain
+    run = make_run(tmp_path / "run", blocks, study=study, maker=maker)
+    page = html.write(run).read_text(encoding="utf-8")
+    assert "of a confidence sequence" in page
+    assert end(run) in page.replace("&#39;", "'")
+
+
+def test_the_rule_of_the_page_is_one() -> None:
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "run-until-it-is-precise.md"
+    (text,) = re.findall(r"```yaml\n(.*?)```", page.read_text(), re.S)
+    rule = Until.model_validate(YAML(typ="safe").load(text)["until"])
+    assert rule == Until(percent={"throughput": 1, "rtt": 5}, minimum=5, maximum=50)
