@@ -12,8 +12,11 @@ _SHARED: dict[frozenset[str], set[str]] = {}
 
 def lean(document: Document) -> Document:
     """The document, its parts sharing what pydantic notes of each: the set of the fields that were given,
-    which takes more memory than most parts' values. Parts that were given the same fields have one set together, so
-    what was set in one of them later can't be told by `model_fields_set`."""
+    which takes more memory than most parts' values.
+
+    Parts that were given the same fields have one set together, so what is set in one of them later can't be
+    told by `model_fields_set`.
+    """
     parts: list[BaseModel] = [document]
     while parts:
         part = parts.pop()
