@@ -23,7 +23,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 FEWEST = 20
 """Trials of a response that order can be told of."""
 LEVEL = 0.01
-"""A test of order counts where its p-value, corrected for every test of the run (Holm), is below."""
+"""A test counts where its p-value is below, corrected for every test of order, or of skewness, of the run
+(Holm)."""
 AUTOCORRELATION = 0.2
 """Neighbours less alike than that hardly touch an interval."""
 HALVES = 0.5
@@ -154,12 +155,13 @@ def noise(summary: Summary, found: Sequence[Order]) -> list[WarningGroup]:
     response, in the order of responses."""
     p_values = [p for each in found for p in (each.autocorrelation_p, each.drift_p, each.halves_p)]
     corrected = iter(holm([p for p in p_values if p is not None]))
+    skewed = iter(holm([each.skewness_p for each in found if each.skewness_p is not None]))
     warned = []
     for response, each in zip(summary.responses, found, strict=True):
         if each.drift_p is not None:
             alike, drift, halves = next(corrected), next(corrected), next(corrected)
             warned += _of_order(response, each, alike, min(drift, halves))
-            warned += _of_skewness(response, each)
+            warned += _of_skewness(response, each, next(skewed))
         warned += _of_equal_values(response)
     return warned
 
@@ -192,10 +194,9 @@ def _of_order(response: ResponseSummary, found: Order, alike: float, moved: floa
     return []
 
 
-def _of_skewness(response: ResponseSummary, found: Order) -> list[WarningGroup]:
-    if found.skewness is None or found.skewness_p is None:
-        return []
-    if found.skewness_p >= LEVEL or abs(found.skewness) < SKEWNESS:
+def _of_skewness(response: ResponseSummary, found: Order, skewed: float) -> list[WarningGroup]:
+    assert found.skewness is not None
+    if skewed >= LEVEL or abs(found.skewness) < SKEWNESS:
         return []
     consequence = (
         "Student's t interval of a mean holds the truth less often than 95% where few values are skewed: "

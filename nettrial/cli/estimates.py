@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from rich.table import Table
 from rich.text import Text
 
-from nettrial.analysis.intervals import quantile
+from nettrial.analysis.intervals import CONFIDENCE, quantile
+from nettrial.analysis.sequential import widening
 from nettrial.analysis.summary import plan_treatments
 from nettrial.design import PlannedTrial
 from nettrial.metrics import METRICS
@@ -32,6 +33,8 @@ class Spread:
     count: int = 0
     mean: float = 0.0
     _squares: float = 0.0
+    sequential: bool = False
+    """Whether the run ends when it is precise: its intervals hold at every number of values."""
 
     def add(self, value: float) -> None:
         """Another value."""
@@ -42,11 +45,15 @@ class Spread:
 
     @property
     def half_width(self) -> float | None:
-        """Half of the 95% interval of the mean, by Student's t; None for fewer than two values."""
-        if self.count < 2:
+        """Half of the 95% interval of the mean, by Student's t or of a confidence sequence; None for too few
+        values."""
+        factor = math.inf
+        if self.count > 1:
+            factor = widening(self.count, CONFIDENCE) if self.sequential else quantile(self.count - 1)
+        if math.isinf(factor):
             return None
         error = math.sqrt(max(self._squares, 0.0) / (self.count - 1) / self.count)
-        return quantile(self.count - 1) * error
+        return factor * error
 
     def __str__(self) -> str:
         if not self.count:
@@ -66,7 +73,10 @@ class Estimates:
         self._study = run.study
         treatments = plan_treatments(run)
         self._rows = {self._key(treatment): treatment for treatment in treatments}
-        self._spreads = {key: [Spread() for _ in self._study.responses] for key in self._rows}
+        sequential = self._study.until is not None
+        self._spreads = {
+            key: [Spread(sequential=sequential) for _ in self._study.responses] for key in self._rows
+        }
         self._groups: dict[tuple[tuple[str, ...], str], list[str]] = {}
         for trial in run.trials():
             self.add(trial.planned, trial.record)

@@ -12,6 +12,7 @@ from nettrial.report.vega import (
     WIDTH,
     Chart,
     Spec,
+    beside,
     groups,
     layer,
     layered,
@@ -70,7 +71,8 @@ def shares(report: Report) -> Chart | None:
     bars = layer("bar", rows, {"x": along, "y": down, "color": colour, "order": order}, height={"band": 0.7})
     title = "Share of each response’s variation, %"
     said = "Of the variation of each response, the share that each factor explains (eta squared)."
-    spec = layered([bars], title, WIDTH, {"step": ROW_HEIGHT})
+    titles = [row["response"] for row in rows]
+    spec = layered([bars], title, WIDTH, {"step": ROW_HEIGHT}) | beside(titles)
     return Chart("variation", title, said, spec, legend=tuple(told), colours=tuple(colours))
 
 

@@ -110,6 +110,7 @@ def page(report: Report, live: str = "") -> str:
     environment = pages.environment()
     environment.globals["draw"] = vega.on_page
     environment.globals["look"] = vega.look
+    environment.filters["quantity"] = sentences.quantity
     return environment.get_template("report.html.j2").render(
         report=report,
         run=report.run,

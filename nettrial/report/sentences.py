@@ -73,10 +73,6 @@ def finding(study: Study, found: Finding) -> str:
     return f"{'; '.join(phrases)}{_exceptions(study, found)}."
 
 
-def _none(count: int) -> str:
-    return str(count) if count else "none"
-
-
 def _effect(study: Study, found: Finding, effect: LevelEffect, name: str) -> str:
     """One level: whether it raises or lowers the response, and by how much."""
     level, change = _level(study, found, effect.level), effect.overall
@@ -129,9 +125,10 @@ def _many(study: Study, found: Finding, told: Sequence[LevelEffect]) -> str:
     name = quantity(found.response.title)
     counts = [sum(effect.overall.shown == way for effect in told) for way in (1, -1)]
     still = len(found.effects) - sum(counts)
+    raised, lowered, same = (str(count) if count else "none" for count in (*counts, still))
     said = (
-        f"Of {len(found.effects)} levels of {study.factors[found.factor].title}, {_none(counts[0])} raise {name} "
-        f"against {found.baseline}, {_none(counts[1])} lower it, and {_none(still)} show no difference"
+        f"Of {len(found.effects)} levels of {study.factors[found.factor].title}, {raised} raise {name} "
+        f"against {found.baseline}, {lowered} lower it, and {same} show no difference"
     )
     shown = [effect for effect in told if effect.overall.shown]
     if not shown:

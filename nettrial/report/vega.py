@@ -59,6 +59,11 @@ class Chart:
         """Whether it asks for a whole row."""
         return bool(self.spec.get("width", WIDTH) > 1.4 * WIDTH)
 
+    @property
+    def dense(self) -> bool:
+        """Whether long names stand beside it, so that it can't be made as small as others."""
+        return "padding" in self.spec
+
 
 def look(index: int) -> dict[str, str]:
     """The `colour` and `shape` of the group with this number, from 0."""
@@ -126,6 +131,12 @@ def groups(labels: Sequence[str], title: str) -> Spec:
 def layered(layers: Sequence[Spec], title: str, width: int = WIDTH, height: Any = HEIGHT) -> Spec:
     """Layers as one chart."""
     return {"title": title, "width": width, "height": height, "layer": list(layers)}
+
+
+def beside(labels: Sequence[str]) -> Spec:
+    """Padding for labels at the left: a reader's font may be wider than the one they were laid out with."""
+    longest = max(map(len, labels), default=0)
+    return {"padding": {"left": 5 + round(1.6 * longest), "top": 5, "right": 5, "bottom": 5}}
 
 
 def _config(ink: str, font: str, page: bool) -> Spec:

@@ -13,7 +13,7 @@ from nettrial.report import numbers
 from nettrial.report.charts import thinned
 from nettrial.report.content import Report, Section
 from nettrial.report.tables import column_title, combinations, label
-from nettrial.report.vega import INK, MOST_MARKS, WIDTH, Chart, groups, layer, layered, y
+from nettrial.report.vega import INK, MOST_MARKS, WIDTH, Chart, beside, groups, layer, layered, y
 
 ROW_HEIGHT = 17
 """Of a treatment in the view of distributions, pixels."""
@@ -66,7 +66,8 @@ def distribution(report: Report, section: Section) -> Chart | None:
         notes.append(
             f"{len(ticks)} of {total} trials, evenly by rank, the smallest and the largest included."
         )
-    spec = layered(layers, title, WIDTH - 60, {"step": ROW_HEIGHT})
+    names = [row["treatment"] for row in medians]
+    spec = layered(layers, title, WIDTH - 60, {"step": ROW_HEIGHT}) | beside(names)
     return Chart(f"{section.name}-distribution", title, said, spec, section.title, note=" ".join(notes))
 
 

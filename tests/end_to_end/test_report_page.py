@@ -233,6 +233,7 @@ def test_the_theme_is_chosen_and_kept(context: BrowserContext, run: Run) -> None
     assert (button.inner_text(), dark()) == ("Theme: dark", True)
     page.emulate_media(media="print")
     assert not dark(), "paper is white"
+    assert not button.is_visible()
 
 
 def test_marks_say_their_values_to_the_pointer(browser: Browser, run: Run) -> None:

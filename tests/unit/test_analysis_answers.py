@@ -400,7 +400,7 @@ def test_a_warning_of_values_stands_at_its_response_and_marks_no_other(tmp_path:
     named = [
         section.name
         for section in report.sections
-        if "Of the values as such: warning 1." in section.sentences
+        if "About these values as a whole see warning 1." in section.sentences
     ]
     assert named == ["throughput"]
 

@@ -10,6 +10,7 @@ from ruamel.yaml import YAML
 
 from nettrial.analysis import mean_interval, precisions, stopping, summarise
 from nettrial.analysis.sequential import half_width
+from nettrial.cli.estimates import Spread
 from nettrial.design import PlannedTrial, next_block, plan
 from nettrial.errors import BadInput
 from nettrial.report import html
@@ -239,3 +240,11 @@ def test_the_rule_of_the_page_is_one() -> None:
     (text,) = re.findall(r"```yaml\n(.*?)```", page.read_text(), re.S)
     rule = Until.model_validate(YAML(typ="safe").load(text)["until"])
     assert rule == Until(percent={"throughput": 1, "rtt": 5}, minimum=5, maximum=50)
+
+
+def test_the_view_of_a_run_that_goes_on_has_its_intervals() -> None:
+    values = [3.0, 4.0, 8.0, 5.0, 6.0]
+    spread = Spread(sequential=True)
+    for count, value in enumerate(values, start=1):
+        spread.add(value)
+        assert spread.half_width == (pytest.approx(half_width(values[:count], 0.95)) if count > 3 else None)
