@@ -72,6 +72,7 @@ bench: build ## timings, as ratios or shares
 	$(as_root) $(python) benches/trial_share.py
 	$(as_root) $(python) benches/against_peers.py
 	$(as_root) $(python) benches/fabric.py
+	$(python) benches/large_run.py
 	$(as_root) $(python) benches/rfc6356.py
 
 clean: ## everything that was made here
