@@ -39,7 +39,8 @@ def test_the_first_study_runs_and_reports(tmp_path: Path) -> None:
         assert text in done.stdout, text
     page = (tmp_path / "runs" / "mine" / "report.html").read_text()
     assert page.count("<svg") >= 8
-    assert "<script" not in page
+    assert "Content-Security-Policy" in page
+    assert " src=" not in page
 
     again = nettrial(tmp_path, "report", "runs/mine")
     assert (again.returncode, again.stdout) == (0, done.stdout)

@@ -219,7 +219,7 @@ fn jitter_is_even_between_the_delay_and_so_much_more() {
     let arrivals = bench.pass(400, Span::from_millis(5));
     assert_eq!(numbers(&arrivals), (0..400).collect::<Vec<_>>());
     let fates = super::Fates::new(impairment, 0, 0);
-    let jitter_ns = |arrival: &Arrival| fates.of(arrival.number as u64).jitter_ns;
+    let jitter_ns = |arrival: &Arrival| fates.of(arrival.number as u64, false).jitter_ns;
     for part in 0..4 {
         let here = arrivals.iter().filter(|arrival| jitter_ns(arrival) / 1_000_000 == part);
         let added =
@@ -230,7 +230,7 @@ fn jitter_is_even_between_the_delay_and_so_much_more() {
         assert!(fits(count, 400, 0.25), "{count} with a jitter of {part} ms");
     }
     // The drawn jitter itself is even: Kolmogorov and Smirnov's distance, 99.9%.
-    let mut drawn: Vec<u64> = (0..400).map(|number| fates.of(number).jitter_ns).collect();
+    let mut drawn: Vec<u64> = (0..400).map(|number| fates.of(number, false).jitter_ns).collect();
     drawn.sort_unstable();
     let distance = |(rank, value): (usize, &u64)| (*value as f64 / 4e6 - rank as f64 / 400.0).abs();
     assert!(drawn.iter().enumerate().map(distance).fold(0.0, f64::max) < 1.95 / 20.0);

@@ -60,8 +60,8 @@ pub struct Switch {
 #[derive(Default)]
 struct State {
     hold: Hold,
-    /// Frames seen since the line was armed.
-    number: u64,
+    /// Frames seen since the line was armed: those without UDP, and those with it.
+    numbers: [u64; 2],
     /// Until when all that had arrived was taken.
     taken_ns: u64,
     batch: Vec<(u64, Vec<u8>)>,
@@ -100,8 +100,10 @@ impl Worker {
             // Frames to a group are the kernel's own (neighbour discovery, MLD): they come at any time, and would
             // shift the fates of all that follow.
             if armed && !is_to_a_group(slot.bytes) {
-                fate = self.fates.of(state.number);
-                state.number += 1;
+                let udp = has_udp(slot.bytes);
+                let number = &mut state.numbers[usize::from(udp)];
+                fate = self.fates.of(*number, udp);
+                *number += 1;
             }
             if !slot.whole || state.hold.bytes() > HOLD_BYTES {
                 self.tally.lost_pkts.fetch_add(1, Relaxed);
@@ -171,6 +173,16 @@ impl Worker {
 /// Whether a frame, behind its offload header, is to a group of stations (IEEE 802: the first byte is odd).
 fn is_to_a_group(bytes: &[u8]) -> bool {
     bytes.get(OFFLOAD_HEADER_BYTES).is_some_and(|first| first & 1 == 1)
+}
+
+/// Whether a frame, behind its offload header, is of UDP over IPv4 or IPv6.
+fn has_udp(bytes: &[u8]) -> bool {
+    const UDP: u8 = 17;
+    match bytes.get(OFFLOAD_HEADER_BYTES..) {
+        Some([_, _, _, _, _, _, _, _, _, _, _, _, 0x08, 0x00, packet @ ..]) => packet.get(9) == Some(&UDP),
+        Some([_, _, _, _, _, _, _, _, _, _, _, _, 0x86, 0xdd, packet @ ..]) => packet.get(6) == Some(&UDP),
+        _ => false,
+    }
 }
 
 /// The monotonic clock.
