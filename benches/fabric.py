@@ -161,7 +161,7 @@ def mininet(switches: int, rate: bool) -> tuple[float, float] | str:
     command = ["unshare", "--net", "--mount", "sh", "-c", script, str(MININET)]
     request = json.dumps({"links": links(switches), "rate": rate})
     done = subprocess.run(command, input=request, capture_output=True, text=True, check=False)
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, IndexError):
         up, down = json.loads(done.stdout.splitlines()[-1])
         return up, down
     return done.stderr.strip().splitlines()[-1]
