@@ -164,7 +164,7 @@ def mininet(switches: int, rate: bool) -> tuple[float, float] | str:
     with contextlib.suppress(ValueError, IndexError):
         up, down = json.loads(done.stdout.splitlines()[-1])
         return up, down
-    return done.stderr.strip().splitlines()[-1]
+    return " ".join(done.stderr.strip().splitlines()[-3:])
 
 
 def beside() -> None:
