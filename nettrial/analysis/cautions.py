@@ -1,9 +1,12 @@
 """The warnings and failures of a run, those that say the same put together."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nettrial.analysis.summary import Levels
+from nettrial.design import PlannedTrial
+from nettrial.scenario import Warning
 from nettrial.store import Failure, Run
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -51,29 +54,27 @@ def failures(run: Run) -> list[FailureGroup]:
 
 def warnings(run: Run) -> list[WarningGroup]:
     """The warnings of all finished trials, grouped; the most frequent first."""
-    messages: dict[tuple[str, str, str, str], list[str]] = {}
-    objects: dict[tuple[str, str, str, str], set[str]] = {}
-    trials: dict[tuple[str, str, str, str], dict[int, Levels]] = {}
+    groups: dict[tuple[str, ...], list[tuple[Warning, PlannedTrial]]] = {}
     for trial in run.trials():
         for warning in trial.record.warnings:
-            about, said = pattern(warning.object), pattern(warning.message)
-            key = (warning.code, about, said, warning.consequence)
-            objects.setdefault(key, set()).add(warning.object)
-            messages.setdefault(key, []).append(warning.message)
-            trials.setdefault(key, {})[trial.planned.number] = trial.planned.treatment
-    groups = []
-    for key, seen in messages.items():
-        code, consequence = key[0], key[3]
-        treatments: list[Levels] = []
-        for treatment in trials[key].values():
-            if treatment not in treatments:
-                treatments.append(treatment)
-        groups.append(
-            WarningGroup(
-                code, _named(objects[key]), merge(seen), consequence, len(trials[key]), tuple(treatments)
-            )
-        )
-    return sorted(groups, key=lambda group: -group.trials)
+            alike = (warning.code, pattern(warning.object), pattern(warning.message), warning.consequence)
+            groups.setdefault(alike, []).append((warning, trial.planned))
+    return sorted(map(_group, groups.values()), key=lambda group: -group.trials)
+
+
+def _group(found: Sequence[tuple[Warning, PlannedTrial]]) -> WarningGroup:
+    """Warnings that say the same, each with its trial, as one."""
+    first, _ = found[0]
+    trials = {planned.number: planned.treatment for _, planned in found}
+    treatments: list[Levels] = []
+    for treatment in trials.values():
+        if treatment not in treatments:
+            treatments.append(treatment)
+    objects = {warning.object for warning, _ in found}
+    message = merge([warning.message for warning, _ in found])
+    return WarningGroup(
+        first.code, _named(objects), message, first.consequence, len(trials), tuple(treatments)
+    )
 
 
 FEW = 3
