@@ -195,9 +195,7 @@ class Run:
         """The finished trials, in the run's order."""
         planned = self._planned()
         with _without_collector():
-            for number, record in self._connection.execute(
-                "SELECT number, record FROM trial ORDER BY number"
-            ):
+            for number, record in self._connection.execute(_RECORDS):
                 if number not in self._trials:
                     read = partial(self._scenario, number)
                     self._trials[number] = Trial(planned[number], lean(self._read(Record, record)), read)
