@@ -18,7 +18,6 @@ intervals (Student's t). It exits with 1 where a goal is missed by the mean.
 
 from __future__ import annotations
 
-import math
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -26,7 +25,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
-from nettrial.analysis import Interval, mean_interval
+from nettrial.analysis import Interval, change, mean_interval
 from nettrial.backends import Backend
 from nettrial.design import traffic_seconds
 from nettrial.scenario import FlowRecord, Record, Scenario
@@ -293,13 +292,13 @@ def means(found: dict[str, Figures]) -> dict[str, dict[str, float]]:
 
 
 def mean(title: str, values: list[float]) -> tuple[float, Interval | None]:
-    """The mean of a figure and its interval: of ratios that of their logarithms, brought back."""
+    """The mean of a figure and its interval: of ratios the geometric one."""
     if title != RATIO:
         return fmean(values), mean_interval(values)
-    logs = [math.log(value) for value in values]
-    bounds = mean_interval(logs)
-    interval = Interval(math.exp(bounds.low), math.exp(bounds.high)) if bounds else None
-    return math.exp(fmean(logs)), interval
+    found = change([(1.0, value) for value in values])
+    assert found.percent is not None, found.absent
+    of_one = found.interval and Interval(1 + found.interval.low / 100, 1 + found.interval.high / 100)
+    return 1 + found.percent / 100, of_one
 
 
 def rows(found: dict[str, Figures]) -> Iterator[str]:
