@@ -136,6 +136,17 @@ class Connecting(RootModel[Literal["once", "each_request"]]):
     """
 
 
+class DropTail(BaseModel):
+    """
+    None: the limit alone drops.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    discipline: Literal["drop_tail"] = "drop_tail"
+
+
 class Distribution(BaseModel):
     """
     A set of values by its summary.
@@ -544,6 +555,33 @@ class Histogram(RootModel[str]):
     """
 
 
+class HostCost(BaseModel):
+    """
+    What packets cost a simulated host, which has one processor: work that finds it busy waits.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    coalescing: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
+    """
+    How long after the first packet the interface interrupts, so that more packets share the interrupt.
+    """
+    per_interrupt: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
+    """
+    Processor time of an interrupt, which begins the work of all packets that have arrived since the one
+    before.
+    """
+    per_kilobyte: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
+    """
+    Processor time of 1000 bytes sent or received, IP headers included.
+    """
+    per_packet: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
+    """
+    Processor time of a packet sent or received.
+    """
+
+
 class HostRecord(BaseModel):
     """
     A host's figures.
@@ -577,40 +615,6 @@ class HostRecord(BaseModel):
     """
     Processor time per kilobyte (1000 bytes) of the payload that the host's transfers moved,
     microseconds (netperf's service demand).
-    """
-
-
-class Impairment(BaseModel):
-    """
-    What a link does to frames, in each direction and each frame by itself, after its queue.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    duplication: float | None = 0.0
-    """
-    The probability that a frame arrives twice.
-    """
-    jitter: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
-    """
-    Each frame's delay is drawn evenly from the link's delay to this much more; the order is kept.
-    """
-    loss: float | None = 0.0
-    """
-    The probability that a frame is lost.
-    """
-    reordering: float | None = 0.0
-    """
-    The probability that a frame is held back by `reordering_delay`, so that later ones overtake it.
-    """
-    reordering_delay: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
-    """
-    How long such a frame is held back.
-    """
-    seed: Annotated[int | None, Field(ge=0)] = 0
-    """
-    Where the random numbers start.
     """
 
 
@@ -672,6 +676,29 @@ class IpVersion(RootModel[Literal[4, 6]]):
     root: Literal[4, 6]
     """
     Which Internet Protocol: 4 or 6.
+    """
+
+
+class LossBursts(BaseModel):
+    """
+    A link with a good state, in which `Impairment::loss` holds, and a bad one (Gilbert 1960, Elliott 1963). The
+    state may change before each frame; the first is good.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    enter: float
+    """
+    The probability that the bad state begins.
+    """
+    leave: float
+    """
+    The probability that it ends.
+    """
+    loss: float
+    """
+    The probability that a frame is lost in it.
     """
 
 
@@ -970,6 +997,13 @@ class RoutingPolicy(RootModel[ShortestPath | Ecmp | KShortestPaths | SpanningTre
     root: ShortestPath | Ecmp | KShortestPaths | SpanningTree
     """
     How a path is chosen. Switches forward frames along one spanning tree whatever the policy (IEEE 802.1D).
+    """
+
+
+class Scheduler(RootModel[Literal["lowest_rtt", "round_robin"]]):
+    root: Literal["lowest_rtt", "round_robin"]
+    """
+    Which subflow of an MPTCP connection takes the next data, of those whose congestion window has room.
     """
 
 
@@ -1685,6 +1719,87 @@ class Buffer(BaseModel):
     """
 
 
+class Mark(BaseModel):
+    """
+    Packets that arrive at a queue longer than the threshold are marked (RFC 8257 section 3.1); those that
+    can't bear a mark pass.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    discipline: Literal["mark"] = "mark"
+    threshold: QueueLimit
+    """
+    The queue above which packets are marked.
+    """
+
+
+class Red(BaseModel):
+    """
+    Random early detection (Floyd and Jacobson 1993), gentle: the probability of a drop rises with the
+    average queue.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    discipline: Literal["red"] = "red"
+    ecn: bool | None = False
+    """
+    Whether packets that can bear a mark are marked instead.
+    """
+    maximum: Size
+    """
+    The average queue at which the probability is `probability`; from there to twice as much it rises
+    to 1.
+    """
+    minimum: Size
+    """
+    The average queue above which packets are dropped at random.
+    """
+    probability: float
+    """
+    The probability at `maximum`.
+    """
+    weight: float
+    """
+    The weight of a new queue length in the average.
+    """
+
+
+class CoDel(BaseModel):
+    """
+    Controlled delay (RFC 8289): packets are dropped at the queue's head while their delay stays above the
+    target.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    discipline: Literal["co_del"] = "co_del"
+    ecn: bool | None = False
+    """
+    Whether packets that can bear a mark are marked instead.
+    """
+    interval: Duration
+    """
+    How long it may.
+    """
+    target: Duration
+    """
+    The delay that may persist.
+    """
+
+
+class Discipline(RootModel[DropTail | Mark | Red | CoDel]):
+    root: DropTail | Mark | Red | CoDel
+    """
+    Which packets a queue drops, or marks where its packets bear marks (ECN, RFC 3168), before its limit drops
+    them.
+    """
+
+
 class End(BaseModel):
     """
     One end of a link: an interface of a node.
@@ -1956,6 +2071,44 @@ class FlowRecord(BaseModel):
     """
 
 
+class Impairment(BaseModel):
+    """
+    What a link does to frames, in each direction and each frame by itself, after its queue.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    bursts: LossBursts | None = None
+    """
+    Losses in bursts beside those of `loss`.
+    """
+    duplication: float | None = 0.0
+    """
+    The probability that a frame arrives twice.
+    """
+    jitter: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
+    """
+    Each frame's delay is drawn evenly from the link's delay to this much more; the order is kept.
+    """
+    loss: float | None = 0.0
+    """
+    The probability that a frame is lost.
+    """
+    reordering: float | None = 0.0
+    """
+    The probability that a frame is held back by `reordering_delay`, so that later ones overtake it.
+    """
+    reordering_delay: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
+    """
+    How long such a frame is held back.
+    """
+    seed: Annotated[int | None, Field(ge=0)] = 0
+    """
+    Where the random numbers start.
+    """
+
+
 class Link(BaseModel):
     """
     A full-duplex link between two interfaces. Rate, delay and queue hold in each direction.
@@ -1967,6 +2120,10 @@ class Link(BaseModel):
     delay: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """
     Propagation delay, one way.
+    """
+    discipline: Discipline | None = None
+    """
+    What each end's transmit queue does before it is full.
     """
     ends: Annotated[list[End], Field(max_length=2, min_length=2)]
     """
@@ -2133,6 +2290,14 @@ class Stack(BaseModel):
     """
     The congestion control's name in the kernel or the simulator.
     """
+    ecn: bool | None = None
+    """
+    Whether connections ask for marks instead of drops (RFC 3168; net.ipv4.tcp_ecn 1).
+    """
+    minimum_rto: Duration | None = None
+    """
+    The smallest retransmission timeout; Linux's 200 ms where absent (net.ipv4.tcp_rto_min_us).
+    """
     mtu_probing: bool | None = None
     """
     Whether the host searches for the path MTU with its own segments once a connection stalls (RFC 4821;
@@ -2149,6 +2314,10 @@ class Stack(BaseModel):
     sack: bool
     """
     RFC 2018.
+    """
+    scheduler: Scheduler | None = None
+    """
+    Which subflow of an MPTCP connection takes the next data.
     """
     send_buffer: Buffer
     """
@@ -2215,6 +2384,11 @@ class Node(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
+    cost: HostCost | None = None
+    """
+    What packets cost the host's one processor; nothing where absent. Of simulated hosts only: real ones
+    cost what they cost.
+    """
     filters_icmp: bool | None = None
     """
     Whether a router originates no ICMP, so that nobody learns why it drops a packet. Only a router may.
@@ -2268,6 +2442,11 @@ class Scenario(BaseModel):
     routing: RoutingPolicy
     """
     How paths are chosen where there are several.
+    """
+    seed: Annotated[int | None, Field(ge=0)] = None
+    """
+    Where the random numbers of a simulated trial start that nothing else seeds: the ports of connections,
+    and when within its first millisecond a flow starts. Real hosts choose both themselves.
     """
     workload: list[Flow]
     """

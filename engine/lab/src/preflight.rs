@@ -1,6 +1,7 @@
 //! What this machine can run, found by trying each thing in a namespace that is thrown away.
 
 pub mod routing;
+mod simulated;
 
 use crate::congestion::Own;
 use crate::namespace::Home;
@@ -201,6 +202,7 @@ pub fn scenario_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
         ));
     }
     problems.extend(congestion_problems(scenario, own));
+    problems.extend(simulated::problems(scenario));
     problems
 }
 

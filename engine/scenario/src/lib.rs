@@ -28,7 +28,7 @@ pub use address::{InterfaceAddress, IpVersion};
 pub use check::{Problem, check};
 pub use directory::Directory;
 pub use measurement::{Measurement, QueueDrops};
-pub use network::{End, Impairment, Link, Node, NodeKind, RoutingPolicy};
+pub use network::{Discipline, End, HostCost, Impairment, Link, LossBursts, Node, NodeKind, RoutingPolicy};
 pub use protocol::{Environment, Event, Measure, Preflight, Request, Shortfall};
 pub use queue_limit::QueueLimit;
 pub use record::{
@@ -37,7 +37,7 @@ pub use record::{
     Warning,
 };
 pub use schema::schema;
-pub use stack::{Buffer, Offloads, Stack};
+pub use stack::{Buffer, Offloads, Scheduler, Stack};
 pub use units::{Duration, Rate, Size, UnitError};
 pub use workload::{
     Answer, Connecting, FileTransfer, Flow, MESSAGE_HEADER_BYTES, OnOff, Packets, RequestResponse, Share,
@@ -66,6 +66,14 @@ pub struct Scenario {
     pub workload: Vec<Flow>,
     /// What is measured beside what every flow gives.
     pub measurement: Measurement,
+    /// Where the random numbers of a simulated trial start that nothing else seeds: the ports of connections,
+    /// and when within its first millisecond a flow starts. Real hosts choose both themselves.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub seed: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Scenario {

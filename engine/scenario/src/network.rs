@@ -33,6 +33,29 @@ pub struct Node {
     /// Whether a router originates no ICMP, so that nobody learns why it drops a packet. Only a router may.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub filters_icmp: bool,
+    /// What packets cost the host's one processor; nothing where absent. Of simulated hosts only: real ones
+    /// cost what they cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<HostCost>,
+}
+
+/// What packets cost a simulated host, which has one processor: work that finds it busy waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostCost {
+    /// Processor time of a packet sent or received.
+    #[serde(default)]
+    pub per_packet: Duration,
+    /// Processor time of 1000 bytes sent or received, IP headers included.
+    #[serde(default)]
+    pub per_kilobyte: Duration,
+    /// Processor time of an interrupt, which begins the work of all packets that have arrived since the one
+    /// before.
+    #[serde(default)]
+    pub per_interrupt: Duration,
+    /// How long after the first packet the interface interrupts, so that more packets share the interrupt.
+    #[serde(default)]
+    pub coalescing: Duration,
 }
 
 /// One end of a link: an interface of a node.
@@ -66,9 +89,71 @@ pub struct Link {
     /// What each end's transmit queue holds before it drops. Absent only where the rate is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueLimit>,
+    /// What each end's transmit queue does before it is full.
+    #[serde(default, skip_serializing_if = "Discipline::is_drop_tail")]
+    pub discipline: Discipline,
     /// What the link does to frames beside carrying them.
     #[serde(default, skip_serializing_if = "Impairment::is_none")]
     pub impairment: Impairment,
+}
+
+/// Which packets a queue drops, or marks where its packets bear marks (ECN, RFC 3168), before its limit drops
+/// them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "discipline", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Discipline {
+    /// None: the limit alone drops.
+    #[schemars(title = "DropTail")]
+    DropTail {},
+    /// Packets that arrive at a queue longer than the threshold are marked (RFC 8257 section 3.1); those that
+    /// can't bear a mark pass.
+    #[schemars(title = "Mark")]
+    Mark {
+        /// The queue above which packets are marked.
+        threshold: QueueLimit,
+    },
+    /// Random early detection (Floyd and Jacobson 1993), gentle: the probability of a drop rises with the
+    /// average queue.
+    #[schemars(title = "Red")]
+    Red {
+        /// The average queue above which packets are dropped at random.
+        minimum: Size,
+        /// The average queue at which the probability is `probability`; from there to twice as much it rises
+        /// to 1.
+        maximum: Size,
+        /// The probability at `maximum`.
+        probability: f64,
+        /// The weight of a new queue length in the average.
+        weight: f64,
+        /// Whether packets that can bear a mark are marked instead.
+        #[serde(default)]
+        ecn: bool,
+    },
+    /// Controlled delay (RFC 8289): packets are dropped at the queue's head while their delay stays above the
+    /// target.
+    #[schemars(title = "CoDel")]
+    CoDel {
+        /// The delay that may persist.
+        target: Duration,
+        /// How long it may.
+        interval: Duration,
+        /// Whether packets that can bear a mark are marked instead.
+        #[serde(default)]
+        ecn: bool,
+    },
+}
+
+impl Default for Discipline {
+    fn default() -> Self {
+        Self::DropTail {}
+    }
+}
+
+impl Discipline {
+    /// Whether the limit alone drops.
+    pub fn is_drop_tail(&self) -> bool {
+        *self == Self::DropTail {}
+    }
 }
 
 /// What a link does to frames, in each direction and each frame by itself, after its queue.
@@ -90,15 +175,35 @@ pub struct Impairment {
     /// Each frame's delay is drawn evenly from the link's delay to this much more; the order is kept.
     #[serde(default)]
     pub jitter: Duration,
+    /// Losses in bursts beside those of `loss`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bursts: Option<LossBursts>,
     /// Where the random numbers start.
     #[serde(default)]
     pub seed: u64,
 }
 
+/// A link with a good state, in which `Impairment::loss` holds, and a bad one (Gilbert 1960, Elliott 1963). The
+/// state may change before each frame; the first is good.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LossBursts {
+    /// The probability that the bad state begins.
+    pub enter: f64,
+    /// The probability that it ends.
+    pub leave: f64,
+    /// The probability that a frame is lost in it.
+    pub loss: f64,
+}
+
 impl Impairment {
     /// Whether the link only carries frames.
     pub fn is_none(&self) -> bool {
-        self.loss == 0.0 && self.duplication == 0.0 && self.reordering == 0.0 && self.jitter.0 == 0
+        self.loss == 0.0
+            && self.bursts.is_none()
+            && self.duplication == 0.0
+            && self.reordering == 0.0
+            && self.jitter.0 == 0
     }
 }
 

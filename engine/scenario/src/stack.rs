@@ -1,6 +1,6 @@
 //! A host's TCP/IP settings.
 
-use crate::Size;
+use crate::{Duration, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,33 @@ pub struct Stack {
     /// net.ipv4.tcp_mtu_probing 1).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mtu_probing: bool,
+    /// Whether connections ask for marks instead of drops (RFC 3168; net.ipv4.tcp_ecn 1).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ecn: bool,
+    /// The smallest retransmission timeout; Linux's 200 ms where absent (net.ipv4.tcp_rto_min_us).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimum_rto: Option<Duration>,
+    /// Which subflow of an MPTCP connection takes the next data.
+    #[serde(default, skip_serializing_if = "Scheduler::is_lowest_rtt")]
+    pub scheduler: Scheduler,
+}
+
+/// Which subflow of an MPTCP connection takes the next data, of those whose congestion window has room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scheduler {
+    /// The one with the smallest smoothed round-trip time.
+    #[default]
+    LowestRtt,
+    /// Each in turn.
+    RoundRobin,
+}
+
+impl Scheduler {
+    /// Whether it is the default.
+    pub fn is_lowest_rtt(&self) -> bool {
+        *self == Self::LowestRtt
+    }
 }
 
 /// Which work the interfaces do in larger pieces than a packet. All are off unless asked for, so

@@ -75,6 +75,7 @@ mod tests {
             reordering: 0.5,
             reordering_delay: Duration(1),
             jitter: Duration(1_000_000),
+            bursts: None,
             seed,
         }
     }

@@ -81,7 +81,14 @@ impl Bench {
             mtu: Size(1500),
             addresses: Vec::new(),
         };
-        let link = Link { ends: [end("a"), end("b")], rate: None, delay, queue: None, impairment };
+        let link = Link {
+            ends: [end("a"), end("b")],
+            rate: None,
+            delay,
+            queue: None,
+            discipline: Default::default(),
+            impairment,
+        };
         // Room for all that a test sends: what is missing was lost by the line.
         let ring = Ring::open(ENDS[3], Intake::Arriving, 1514, 60_000).unwrap();
         let line = DelayLine::start(&link, 0, [ENDS[1], ENDS[2]], 1514, 0).unwrap();

@@ -1,0 +1,221 @@
+//! Congestion controls without input and output: how a sender's window follows from what its acknowledgments
+//! say.
+//!
+//! The division of work is that of Linux (struct tcp_congestion_ops, include/net/tcp.h): the sender finds losses,
+//! keeps the window during recovery (RFC 6937) and counts what is in flight; a control says how the window
+//! grows, where it goes after a loss, and at what rate to send. One file for each control; [`new`] knows them by
+//! name. All of it is integer or IEEE double arithmetic in a fixed order, so that a result does not depend on
+//! the machine.
+
+#![forbid(unsafe_code)]
+
+mod reno;
+
+use std::fmt::Debug;
+
+/// What a control sets, in segments, as Linux keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// The congestion window.
+    pub cwnd_pkts: u32,
+    /// The slow start threshold; `u32::MAX` before the first loss.
+    pub ssthresh_pkts: u32,
+    /// Acknowledged segments that have not yet grown the window (snd_cwnd_cnt).
+    pub credit_pkts: u32,
+}
+
+impl Window {
+    /// Whether the window is below its slow start threshold.
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd_pkts < self.ssthresh_pkts
+    }
+
+    /// Slow start (RFC 5681 section 3.1, one segment for each acknowledged one: tcp_slow_start): gives how many
+    /// of `acked_pkts` are left once the threshold is reached.
+    pub fn slow_start(&mut self, acked_pkts: u32) -> u32 {
+        let cwnd = self.cwnd_pkts.saturating_add(acked_pkts).min(self.ssthresh_pkts);
+        let left = acked_pkts - (cwnd - self.cwnd_pkts);
+        self.cwnd_pkts = cwnd;
+        left
+    }
+
+    /// Additive increase: one segment for each `per_pkts` acknowledged (tcp_cong_avoid_ai).
+    pub fn additive_increase(&mut self, per_pkts: u32, acked_pkts: u32) {
+        let per = per_pkts.max(1);
+        if self.credit_pkts >= per {
+            self.credit_pkts = 0;
+            self.cwnd_pkts += 1;
+        }
+        self.credit_pkts += acked_pkts;
+        if self.credit_pkts >= per {
+            let steps = self.credit_pkts / per;
+            self.credit_pkts -= steps * per;
+            self.cwnd_pkts += steps;
+        }
+    }
+}
+
+/// Where a sender's recovery stands (Linux's ca_state).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing is known to be lost.
+    Open,
+    /// Some data arrived out of order; nothing is taken for lost yet.
+    Disorder,
+    /// The window is being reduced because of a mark (CWR).
+    Reducing,
+    /// A loss is being repaired.
+    Recovery,
+    /// A timeout is being repaired.
+    Loss,
+}
+
+/// An acknowledgment, after the sender's own bookkeeping. Times are nanoseconds of the sender's clock.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ack {
+    /// When it arrived.
+    pub now_ns: u64,
+    /// Segments newly acknowledged, cumulatively or selectively.
+    pub acked_pkts: u32,
+    /// The same in bytes.
+    pub acked_bytes: u64,
+    /// Segments taken for lost by this acknowledgment.
+    pub lost_pkts: u32,
+    /// The round-trip time of the newest segment it acknowledges that was sent once.
+    pub rtt_ns: Option<u64>,
+    /// The smoothed round-trip time (RFC 6298); 0 before the first.
+    pub srtt_ns: u64,
+    /// The smallest round-trip time in Linux's window of 300 s (tcp_min_rtt).
+    pub min_rtt_ns: u64,
+    /// Segments in flight after it.
+    pub in_flight_pkts: u32,
+    /// Segments in flight before it.
+    pub prior_in_flight_pkts: u32,
+    /// Segments delivered since the connection began.
+    pub delivered_pkts: u64,
+    /// Of them those whose acknowledgments bore an echo of a mark (ECE).
+    pub delivered_marked_pkts: u64,
+    /// `delivered_pkts` when the acknowledged segment was sent (for rounds: BBR).
+    pub prior_delivered_pkts: u64,
+    /// The delivery rate that this acknowledgment shows (tcp_rate.c), segments over nanoseconds.
+    pub rate: Option<(u32, u64)>,
+    /// Whether that rate was limited by the application.
+    pub rate_is_app_limited: bool,
+    /// Whether the window, not the application, limited what was in flight (tcp_is_cwnd_limited).
+    pub is_cwnd_limited: bool,
+    /// The segment size, bytes of payload.
+    pub mss_bytes: u32,
+    /// The sequence number below which all is acknowledged (snd_una), bytes from 0.
+    pub una_bytes: u64,
+    /// The next sequence number to be sent (snd_nxt), bytes from 0.
+    pub next_bytes: u64,
+    /// The sender's state after it.
+    pub phase: Phase,
+}
+
+/// What happens to a sender beside acknowledgments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The connection (or subflow) is established.
+    Established,
+    /// Sending starts again with nothing in flight (CA_EVENT_TX_START).
+    Restart,
+    /// The window was validated after idling: RFC 2861, CA_EVENT_CWND_RESTART.
+    IdleReset,
+    /// Recovery from a loss begins; the window has yet to be reduced.
+    EnterRecovery,
+    /// A retransmission timeout.
+    Timeout,
+    /// A reduction because of a mark begins (CWR).
+    Marked,
+    /// Recovery or reduction is over, and the window is the control's again.
+    Recovered,
+    /// The reduction was for no loss and is taken back (undo_cwnd).
+    Undone,
+}
+
+/// What a control sees of each subflow of its connection; one with no other subflow sees itself alone.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Subflow {
+    /// Its window.
+    pub window: Window,
+    /// Its smoothed round-trip time, nanoseconds; 0 before the first.
+    pub srtt_ns: u64,
+    /// Its segment size.
+    pub mss_bytes: u32,
+    /// Its phase.
+    pub phase: Phase,
+    /// What its control tells the others ([`Control::shared`]).
+    pub shared: Shared,
+}
+
+/// What the controls of a connection's subflows tell each other beside the window.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Shared {
+    /// OLIA: max of the bytes acknowledged since the last loss and between the last two.
+    pub interval_bytes: u64,
+    /// wVegas: the rate, segments a second.
+    pub rate_pkts: f64,
+}
+
+/// A congestion control of one connection or subflow.
+pub trait Control: Debug + Send {
+    /// Its name in scenarios.
+    fn name(&self) -> &'static str;
+
+    /// An acknowledgment came. `subflows` are those of the connection that are established, this one at `own`;
+    /// `window` is this one's. Called in every phase; a control that does not `drive` leaves the window alone
+    /// outside [`Phase::Open`], [`Phase::Disorder`] and [`Phase::Loss`], where the sender reduces it itself.
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, subflows: &[Subflow], own: usize);
+
+    /// The threshold after a loss, a timeout or a mark, in segments (ssthresh); at least 2.
+    fn ssthresh(&mut self, window: &Window, subflows: &[Subflow], own: usize) -> u32;
+
+    /// Something else happened. The sender has not yet changed the window; a control may.
+    fn on_event(&mut self, _event: Event, _window: &mut Window, _now_ns: u64) {}
+
+    /// The window to return to when a reduction is taken back; `prior_cwnd_pkts` is that before it
+    /// (tcp_reno_undo_cwnd).
+    fn undo(&mut self, window: &Window, prior_cwnd_pkts: u32) -> u32 {
+        window.cwnd_pkts.max(prior_cwnd_pkts)
+    }
+
+    /// The rate to send at, bits per second of payload and headers; `None` where the sender sends as the window
+    /// opens.
+    fn pacing_rate_bps(&self) -> Option<f64> {
+        None
+    }
+
+    /// Whether the control sets the window in every phase itself (Linux's cong_control, as BBR).
+    fn drives(&self) -> bool {
+        false
+    }
+
+    /// Whether connections with it ask for marks whatever the stack says (DCTCP; TCP_CONG_NEEDS_ECN), and echo
+    /// each one exactly (RFC 8257 section 3.2).
+    fn needs_ecn(&self) -> bool {
+        false
+    }
+
+    /// What the connection's other subflows may know.
+    fn shared(&self) -> Shared {
+        Shared::default()
+    }
+}
+
+/// How a control begins.
+type Begin = fn() -> Box<dyn Control>;
+
+/// Every control by its name, in alphabetical order. `NAME-kernel` is a variant with the quirks of the
+/// out-of-tree MPTCP kernel.
+const CONTROLS: &[(&str, Begin)] = &[("reno", || Box::new(reno::Reno))];
+
+/// The names of all controls.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    CONTROLS.iter().map(|&(name, _)| name)
+}
+
+/// A new control of that name, or `None` if there is none.
+pub fn new(name: &str) -> Option<Box<dyn Control>> {
+    CONTROLS.iter().find(|(known, _)| *known == name).map(|(_, begin)| begin())
+}
