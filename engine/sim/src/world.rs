@@ -17,6 +17,11 @@ pub trait Endpoints {
 
     /// An endpoint has told something, in an event that is now handled.
     fn on_notice(&mut self, notice: Notice, io: &mut impl Io);
+
+    /// Whether there is nothing more to see: the world then stops after the event it is at.
+    fn is_over(&self) -> bool {
+        false
+    }
 }
 
 /// What happens.
@@ -157,7 +162,8 @@ impl<E: Endpoints> World<E> {
         result
     }
 
-    /// Runs until nothing is left to happen or the next event is after `end`; gives the time of the last one.
+    /// Runs until nothing is left to happen, the next event is after `end`, or the endpoints are through; gives the
+    /// time of the last event.
     pub fn run(&mut self, end: Time) -> Time {
         while let Some((_, event)) = self.engine.events.pop(end) {
             match event {
@@ -168,6 +174,9 @@ impl<E: Endpoints> World<E> {
                 Event::Timer(endpoint) => self.endpoints.on_timer(endpoint, &mut self.engine),
             }
             self.notify();
+            if self.endpoints.is_over() {
+                break;
+            }
         }
         self.engine.now()
     }
