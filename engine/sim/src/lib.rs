@@ -14,18 +14,21 @@
 
 mod arena;
 mod events;
+mod fate;
 mod io;
 mod link;
 mod network;
 mod packet;
 mod paths;
+mod processor;
 mod queue;
+mod random;
 mod time;
 mod world;
 
 pub use events::Events;
 pub use io::{Endpoint, Io, Notice, PathId};
-pub use link::{Link, LinkCounters, Verdict};
+pub use link::{Link, LinkCounters};
 pub use network::Network;
 pub use packet::{Codepoint, Flags, Packet, SackBlocks};
 pub use queue::{Length, wire_bytes};
