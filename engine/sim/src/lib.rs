@@ -12,10 +12,12 @@
 
 #![forbid(unsafe_code)]
 
+mod connection;
 mod io;
 mod packet;
 mod time;
 
+pub use connection::{Connection, ConnectionSettings, Statistics, SubflowSettings};
 pub use io::{Endpoint, Io, Notice, PathId};
 pub use packet::{Codepoint, Flags, Packet, SackBlocks};
 pub use time::Time;
