@@ -15,6 +15,7 @@
 mod connection;
 mod io;
 mod packet;
+mod tcp;
 mod time;
 
 pub use connection::{Connection, ConnectionSettings, Statistics, SubflowSettings};
