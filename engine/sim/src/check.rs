@@ -4,9 +4,7 @@
 //! none. One is taken: a reader that polls (`busy_poll`) is what every simulated reader is.
 
 use nettrial_routing::Paths;
-use nettrial_scenario::{
-    Directory, End, Flow, Link, NodeKind, Problem, Scenario, Traffic, Transport,
-};
+use nettrial_scenario::{Directory, End, Flow, Link, NodeKind, Problem, Scenario, Traffic, Transport};
 use std::collections::HashMap;
 
 /// Everything that is wrong with `scenario` in the simulator; empty if nothing is.
@@ -82,8 +80,7 @@ fn check_paths(scenario: &Scenario, problems: &mut Vec<Problem>) {
     let directory = Directory::new(scenario);
     let paths = Paths::new(scenario);
     let ends = scenario.links.iter().flat_map(|link| link.ends.iter().map(move |end| (end, link)));
-    let links: Links =
-        ends.map(|(end, link)| ((end.node.as_str(), end.interface.as_str()), link)).collect();
+    let links: Links = ends.map(|(end, link)| ((end.node.as_str(), end.interface.as_str()), link)).collect();
     for flow in &scenario.workload {
         let way = |from: &str, to: &str| paths.path(from, directory.addresses(to, flow.ip).next()?);
         match (way(&flow.from, &flow.to), way(&flow.to, &flow.from)) {

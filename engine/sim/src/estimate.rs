@@ -1,9 +1,7 @@
 //! How long a trial would take, before it begins.
 
 use nettrial_routing::Paths;
-use nettrial_scenario::{
-    Directory, Estimate, Flow, Scenario, Sweep, Traffic, Transport, Variate,
-};
+use nettrial_scenario::{Directory, Estimate, Flow, Scenario, Sweep, Traffic, Transport, Variate};
 use std::collections::HashMap;
 
 /// Packet-hops that one processor simulates in a second: what `benches/simulator.py` measures with the fewest.
@@ -44,9 +42,10 @@ pub fn estimate(scenario: &Scenario) -> Estimate {
         share.ends.iter().for_each(|end| *users.entry(*end).or_default() += 1);
     }
     let rate_bps = |share: &Share| -> Option<f64> {
-        let rates = share.ends.iter().filter_map(|end| {
-            Some(scenario.links[end / 2].rate?.0 as f64 / users[end] as f64)
-        });
+        let rates = share
+            .ends
+            .iter()
+            .filter_map(|end| Some(scenario.links[end / 2].rate?.0 as f64 / users[end] as f64));
         rates.reduce(f64::min)
     };
     let work = |(flow, share): (&Flow, &Option<Share>)| {
@@ -116,9 +115,7 @@ fn typical<T: nettrial_figures::variate::Quantity>(variate: &Variate<T>) -> Opti
             let sum: f64 = shares.iter().map(|share| share.share).sum();
             Some(shares.iter().map(|share| base(&share.value) * share.share).sum::<f64>() / sum)
         }
-        Variate::Listed { values } => {
-            Some(values.iter().map(base).sum::<f64>() / values.len().max(1) as f64)
-        }
+        Variate::Listed { values } => Some(values.iter().map(base).sum::<f64>() / values.len().max(1) as f64),
     }
     .filter(|mean| *mean > 0.0)
 }

@@ -66,7 +66,9 @@ impl Findings {
     pub fn connections(&mut self, scenario: &Scenario, routing: &Paths<'_>, flows: &[FlowRecord]) {
         let directory = Directory::new(scenario);
         for (flow, record) in scenario.workload.iter().zip(flows) {
-            let Some(stack) = directory.stack(&flow.from).filter(|_| record.connections > 0) else { continue };
+            let Some(stack) = directory.stack(&flow.from).filter(|_| record.connections > 0) else {
+                continue;
+            };
             let object = format!("flow {}", flow.name);
             self.compare(
                 "congestion_control",

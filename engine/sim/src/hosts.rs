@@ -79,7 +79,12 @@ impl<'a> Hosts<'a> {
     }
 
     /// Has the application of flow `number` do something.
-    fn with(&mut self, number: usize, io: &mut dyn Io, act: impl FnOnce(&mut Running<'a>, &mut dyn Io, &mut Connections)) {
+    fn with(
+        &mut self,
+        number: usize,
+        io: &mut dyn Io,
+        act: impl FnOnce(&mut Running<'a>, &mut dyn Io, &mut Connections),
+    ) {
         let flow = &mut self.flows[number];
         let was_going = flow.figures.over.is_none();
         act(flow, io, &mut self.connections);

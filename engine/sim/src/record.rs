@@ -61,16 +61,17 @@ fn some_if_any(durations: &Durations) -> Option<Distribution> {
 
 fn subflows(running: &Running<'_>) -> Vec<SubflowRecord> {
     let Sampler { columns, congestion_control, .. } = &running.sampler;
-    let records = columns.iter().zip(&running.wiring.sockets).map(|(column, (local, remote))| SubflowRecord {
-        local: local.to_string(),
-        remote: remote.to_string(),
-        bytes: column.closed_bytes,
-        srtt_us: microseconds(column.last.srtt_ns),
-        min_rtt_us: microseconds(column.last.min_rtt_ns),
-        cwnd_pkts: column.last.cwnd_pkts,
-        retransmissions_pkts: column.closed_retransmissions,
-        congestion_control: (*congestion_control).to_owned(),
-    });
+    let records =
+        columns.iter().zip(&running.wiring.sockets).map(|(column, (local, remote))| SubflowRecord {
+            local: local.to_string(),
+            remote: remote.to_string(),
+            bytes: column.closed_bytes,
+            srtt_us: microseconds(column.last.srtt_ns),
+            min_rtt_us: microseconds(column.last.min_rtt_ns),
+            cwnd_pkts: column.last.cwnd_pkts,
+            retransmissions_pkts: column.closed_retransmissions,
+            congestion_control: (*congestion_control).to_owned(),
+        });
     records.collect()
 }
 

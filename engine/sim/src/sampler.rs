@@ -101,10 +101,8 @@ impl Sampler {
         if is_open {
             self.srtt.record(all.srtt_ns);
         }
-        let total = (
-            self.closed.0 + self.datagram_bytes + all.bytes_acked,
-            self.closed.1 + all.retransmissions_pkts,
-        );
+        let total =
+            (self.closed.0 + self.datagram_bytes + all.bytes_acked, self.closed.1 + all.retransmissions_pkts);
         let seen = std::mem::replace(&mut self.seen, total);
         let subflow_bytes = self.columns.iter_mut().map(|column| {
             let open = if is_open { column.last.bytes_acked } else { 0 };

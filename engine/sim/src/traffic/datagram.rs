@@ -112,10 +112,10 @@ impl Assembly {
         {
             oldest.remove();
         }
-        let partial = self.partial.entry(packet.ack).or_insert_with(|| Partial {
-            begun: now,
-            here: vec![false; packet.window_bytes as usize],
-        });
+        let partial = self
+            .partial
+            .entry(packet.ack)
+            .or_insert_with(|| Partial { begun: now, here: vec![false; packet.window_bytes as usize] });
         partial.here[packet.data_sequence as usize] = true;
         let is_whole = partial.here.iter().all(|&here| here);
         if is_whole {

@@ -84,8 +84,12 @@ impl<'a> OverTcp<'a> {
             return;
         }
         let now_ns = self.exchange.now_ns(ground);
-        let has_room = |waiting: &VecDeque<u64>| (waiting.len() as u64) < u64::from(self.exchange.settings.in_flight);
-        while has_room(&self.waiting) && self.stream.is_free(0) && self.exchange.requests.next(now_ns) == Next::Due {
+        let has_room =
+            |waiting: &VecDeque<u64>| (waiting.len() as u64) < u64::from(self.exchange.settings.in_flight);
+        while has_room(&self.waiting)
+            && self.stream.is_free(0)
+            && self.exchange.requests.next(now_ns) == Next::Due
+        {
             self.exchange.requests.take(now_ns);
             self.waiting.push_back(now_ns);
             self.stream.write(0, self.exchange.settings.request.0, ground);
@@ -131,7 +135,8 @@ impl Application for OverTcp<'_> {
             Notice::Readable { side: 0, total_bytes, .. } => {
                 while (self.answered + 1) * self.exchange.settings.response.0 <= total_bytes {
                     self.answered += 1;
-                    let (Some(sent_ns), Some(read_ns)) = (self.waiting.pop_front(), self.read.pop_front()) else {
+                    let (Some(sent_ns), Some(read_ns)) = (self.waiting.pop_front(), self.read.pop_front())
+                    else {
                         break;
                     };
                     self.exchange.answered(sent_ns, read_ns, ground);

@@ -7,7 +7,7 @@ use crate::{Connection, ConnectionSettings, Endpoint, Io, Time};
 use nettrial_figures::arrivals::Received;
 use nettrial_figures::statistics::{Durations, Jitter};
 use nettrial_figures::wire::Weight;
-use nettrial_scenario::{PacketCounts, Pacing, SizeRecord};
+use nettrial_scenario::{Pacing, PacketCounts, SizeRecord};
 
 /// What an application gathers.
 #[derive(Default)]
@@ -148,9 +148,7 @@ impl Ground<'_, '_> {
 
     /// Writes to a connection from one side: how many of `bytes` its send buffer took.
     pub fn write(&mut self, connection: u32, side: u8, bytes: u64) -> u64 {
-        self.connections
-            .get_mut(connection)
-            .map_or(0, |connection| connection.write(side, bytes, self.io))
+        self.connections.get_mut(connection).map_or(0, |connection| connection.write(side, bytes, self.io))
     }
 
     /// Ends one side's sending.

@@ -13,7 +13,7 @@ use anyhow::Result;
 use nettrial_figures::arrivals::{Arrivals, Packet};
 use nettrial_figures::departures::Departures;
 use nettrial_figures::statistics::Durations;
-use nettrial_scenario::{Packets, Pacing};
+use nettrial_scenario::{Pacing, Packets};
 use std::collections::VecDeque;
 
 /// What the packets of a UDP socket may take in memory (net.core.wmem_default).

@@ -122,7 +122,9 @@ impl Application for OverTcp<'_> {
                 self.ask(ground);
             }
             Notice::Writable { side, .. } => self.stream.flush(side, ground),
-            Notice::Readable { side: 1, total_bytes, .. } if self.is_connected && total_bytes == self.ends[0] => {
+            Notice::Readable { side: 1, total_bytes, .. }
+                if self.is_connected && total_bytes == self.ends[0] =>
+            {
                 self.stream.write(1, answer_bytes(self.course.settings, self.course.bytes), ground);
             }
             Notice::Readable { side: 0, total_bytes, .. } if total_bytes == self.ends[1] => {
