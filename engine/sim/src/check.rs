@@ -4,7 +4,7 @@
 //! none. One is taken: a reader that polls (`busy_poll`) is what every simulated reader is.
 
 use nettrial_routing::Paths;
-use nettrial_scenario::{Directory, End, Flow, Link, NodeKind, Problem, Scenario, Traffic, Transport};
+use nettrial_scenario::{Directory, End, Flow, Link, Problem, Scenario, Traffic, Transport};
 use std::collections::HashMap;
 
 /// Everything that is wrong with `scenario` in the simulator; empty if nothing is.
@@ -22,19 +22,12 @@ fn check_nodes(scenario: &Scenario, problems: &mut Vec<Problem>) {
     for node in &scenario.nodes {
         let object = format!("node {:?}", node.name);
         if let Some(stack) = &node.stack
-            && node.kind == NodeKind::Host
+            && nettrial_congestion::new(&stack.congestion_control).is_none()
         {
-            if nettrial_congestion::new(&stack.congestion_control).is_none() {
-                let legal = nettrial_congestion::names().collect::<Vec<_>>().join(", ");
-                let hint = "the simulator has these congestion controls";
-                problems.push(Problem::new(
-                    "congestion_control",
-                    &object,
-                    &stack.congestion_control,
-                    legal,
-                    hint,
-                ));
-            }
+            let legal = nettrial_congestion::names().collect::<Vec<_>>().join(", ");
+            let hint = "the simulator has these congestion controls";
+            let named = &stack.congestion_control;
+            problems.push(Problem::new("congestion_control", &object, named, legal, hint));
         }
         let offloads = [("tso", node.offloads.tso), ("gso", node.offloads.gso), ("gro", node.offloads.gro)];
         for (setting, is_on) in offloads {

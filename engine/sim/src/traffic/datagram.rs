@@ -40,7 +40,7 @@ fn fragments(payload: u64, mtu: u64, ip: IpVersion) -> Vec<u64> {
     // All fragments but the last carry a multiple of 8 bytes (RFC 791, RFC 8200).
     let piece = (mtu.saturating_sub(header) / 8 * 8).max(8);
     let full = std::iter::repeat_n(header + piece, (length / piece) as usize);
-    full.chain(Some(header + length % piece).filter(|_| length % piece > 0)).collect()
+    full.chain(Some(header + length % piece).filter(|_| !length.is_multiple_of(piece))).collect()
 }
 
 /// Sends a datagram to endpoint `to`. Gives when its last bit has left the host, or `None` where the host's
