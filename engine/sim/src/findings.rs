@@ -2,12 +2,15 @@
 
 use crate::Network;
 use crate::hosts::Hosts;
+use crate::record::percent;
 use nettrial_routing::Paths;
 use nettrial_scenario::{
     Check, Directory, EndRecord, Flow, FlowRecord, QueueDrops, Scenario, Transport, Warning,
 };
 use std::collections::HashSet;
 
+/// A processor that is busy for more of the time than this has no room left, as in the lab.
+const SATURATED_PERCENT: f64 = 95.0;
 /// Bytes of a TCP header without options (RFC 9293 section 3.1).
 const TCP_HEADER_BYTES: u64 = 20;
 /// Bytes the timestamps option takes, padding included (RFC 7323 appendix A).
@@ -98,6 +101,22 @@ impl Findings {
                     &format!("flow {}", running.wiring.flow.name),
                     format!("it ended before it was done: {why}"),
                     "its figures are those of a part of it",
+                );
+            }
+        }
+    }
+
+    /// Warns of hosts whose processor was always busy, where `busy` says for how much of the `traffic` time, both
+    /// in nanoseconds.
+    pub fn processors(&mut self, scenario: &Scenario, busy: impl Fn(usize) -> Option<u64>, traffic_ns: u64) {
+        for (number, node) in scenario.nodes.iter().enumerate() {
+            let used = busy(number).map_or(0.0, |busy_ns| percent(busy_ns, traffic_ns));
+            if used > SATURATED_PERCENT {
+                self.warn(
+                    "processor_saturated",
+                    &node.name,
+                    format!("its processor was busy for {used:.0}% of the traffic's time"),
+                    "the flow was slowed by the host, not by the network",
                 );
             }
         }

@@ -40,24 +40,31 @@ impl Queues {
         self.next += self.interval;
     }
 
-    /// The records of all ends of links with a rate, until `now`.
+    /// The records, until `now`, of all ends of links with a rate, and of the others where packets are counted
+    /// by size.
     pub fn records(self, scenario: &Scenario, network: &mut Network, now: Time) -> Vec<EndRecord> {
         let is_sampled = self.interval < Time::NEVER;
-        let record = |samples: Samples| {
-            let link = &scenario.links[samples.direction as usize / 2];
-            let end = &link.ends[samples.direction as usize % 2];
-            let counters = network.link(samples.direction).counters(now);
-            EndRecord {
+        let mut samples = self.samples.into_iter().peekable();
+        let mut records = Vec::new();
+        for (direction, end) in (0..).zip(scenario.links.iter().flat_map(|link| &link.ends)) {
+            let lengths = samples.next_if(|samples| samples.direction == direction);
+            if lengths.is_none() && !scenario.measurement.packet_sizes {
+                continue;
+            }
+            let link = network.link(direction);
+            let counters = link.counters(now);
+            let (packets, bytes) = lengths.map(|samples| (samples.packets, samples.bytes)).unzip();
+            records.push(EndRecord {
                 node: end.node.clone(),
                 interface: end.interface.clone(),
                 wire_bytes: counters.wire_bytes,
                 frames_pkts: counters.frames_pkts,
                 drops_pkts: counters.drops_pkts,
-                queue_pkts: is_sampled.then(|| distribution(samples.packets)),
-                queue_bytes: is_sampled.then(|| distribution(samples.bytes)),
-                packet_sizes: None,
-            }
-        };
-        self.samples.into_iter().map(record).collect()
+                queue_pkts: packets.filter(|_| is_sampled).map(distribution),
+                queue_bytes: bytes.filter(|_| is_sampled).map(distribution),
+                packet_sizes: link.packet_sizes(now),
+            });
+        }
+        records
     }
 }

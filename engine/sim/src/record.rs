@@ -4,7 +4,8 @@ use crate::hosts::Running;
 use crate::sampler::{Sampler, microseconds};
 use nettrial_figures::statistics::Durations;
 use nettrial_scenario::{
-    Absence, Distribution, FlowRecord, HostRecord, NodeKind, Scenario, SubflowRecord, Traffic, Transport,
+    Absence, Distribution, Flow, FlowRecord, HostRecord, Node, NodeKind, Scenario, SubflowRecord, Traffic,
+    Transport,
 };
 
 /// The record of a flow that is over. What of it was still open is taken as it is.
@@ -75,28 +76,54 @@ fn subflows(running: &Running<'_>) -> Vec<SubflowRecord> {
     records.collect()
 }
 
-/// The records of the hosts, and what can't be said of them.
-pub fn hosts(scenario: &Scenario) -> (Vec<HostRecord>, Vec<Absence>) {
+/// The records of the hosts, and what can't be said of them, where `busy` says how much of the `traffic` time, both in
+/// nanoseconds, the processor of the node of a number was busy, if its work costs anything.
+pub fn hosts(
+    scenario: &Scenario,
+    flows: &[FlowRecord],
+    busy: impl Fn(usize) -> Option<u64>,
+    traffic_ns: u64,
+) -> (Vec<HostRecord>, Vec<Absence>) {
     let mut absent = Vec::new();
-    let mut note = |metric: &str, object: &str, reason: &str| {
-        absent.push(Absence { metric: metric.into(), object: object.into(), reason: reason.into() });
-    };
-    for host in &scenario.measurement.cpu {
-        for metric in ["cpu", "service_demand"] {
-            note(metric, host, "a simulated host's work takes no processor time");
+    let hosts = scenario.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Host);
+    let record = |(number, node): (usize, &Node)| {
+        let is_measured = scenario.measurement.cpu.contains(&node.name);
+        let cpu_busy_ns = busy(number).filter(|_| is_measured);
+        if is_measured && cpu_busy_ns.is_none() {
+            absent.extend(["cpu", "service_demand"].map(|metric| {
+                Absence {
+                    metric: metric.into(),
+                    object: node.name.clone(),
+                    reason:
+                        "a simulated host's work takes no processor time unless the scenario gives its cost"
+                            .into(),
+                }
+            }));
         }
-    }
-    if scenario.measurement.packet_sizes {
-        note("packet_sizes", "every link end", "the simulator does not count packets by size");
-    }
-    let hosts = scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host);
-    let record = |name: &String| HostRecord {
-        name: name.clone(),
-        processor: None,
-        processor_shared_with: Vec::new(),
-        cpu_percent: None,
-        cpu_busy_ns: None,
-        service_demand_us_per_kb: None,
+        let kilobytes = transferred(scenario, &node.name, flows) as f64 / 1000.0;
+        HostRecord {
+            name: node.name.clone(),
+            processor: None,
+            processor_shared_with: Vec::new(),
+            cpu_percent: cpu_busy_ns.map(|busy_ns| percent(busy_ns, traffic_ns)),
+            cpu_busy_ns,
+            service_demand_us_per_kb: cpu_busy_ns
+                .filter(|_| kilobytes > 0.0)
+                .map(|busy_ns| busy_ns as f64 / 1000.0 / kilobytes),
+        }
     };
-    (hosts.map(|node| record(&node.name)).collect(), absent)
+    (hosts.map(record).collect(), absent)
+}
+
+/// A part of a time, in percent.
+pub fn percent(part_ns: u64, of_ns: u64) -> f64 {
+    part_ns as f64 * 100.0 / of_ns.max(1) as f64
+}
+
+/// Payload bytes of the transfers and packets that `host` sent or received.
+fn transferred(scenario: &Scenario, host: &str, flows: &[FlowRecord]) -> u64 {
+    let counts = |flow: &Flow| matches!(flow.traffic, Traffic::Transfer(_) | Traffic::Packets(_));
+    let of_host = |flow: &Flow| flow.from == host || flow.to == host;
+    let flows = scenario.workload.iter().zip(flows).filter(|(flow, _)| counts(flow) && of_host(flow));
+    flows.map(|(_, record)| record.bytes).sum()
 }

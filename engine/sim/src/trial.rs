@@ -38,13 +38,18 @@ pub fn run(scenario: &Scenario) -> Result<Record> {
     findings.connections(scenario, &routing, &flows);
     findings.unfinished(&hosts);
     findings.drops(scenario, &ends);
-    let (host_records, absent) = record::hosts(scenario);
+    let traffic_ns = last.since(first).as_ns();
+    let network = engine.network();
+    // No work is done before the first flow starts.
+    let busy = |node: usize| network.busy(node, last).map(Time::as_ns);
+    let (host_records, absent) = record::hosts(scenario, &flows, busy, traffic_ns);
+    findings.processors(scenario, busy, traffic_ns);
     Ok(Record {
         format: FORMAT,
         backend: "sim".into(),
         engine_version: env!("CARGO_PKG_VERSION").into(),
         started_unix_ns: 0,
-        phases: Phases { traffic_ns: last.since(first).as_ns(), ..Phases::default() },
+        phases: Phases { traffic_ns, ..Phases::default() },
         flows,
         hosts: host_records,
         ends,
