@@ -14,7 +14,8 @@ pub struct Record {
     pub backend: String,
     /// The engine's version.
     pub engine_version: String,
-    /// When the trial began, nanoseconds since 1970-01-01 UTC.
+    /// When the trial began, nanoseconds since 1970-01-01 UTC; 0 on the simulator, whose records depend on
+    /// nothing but the scenario.
     pub started_unix_ns: u64,
     /// Where the trial's time went.
     pub phases: Phases,
@@ -39,7 +40,7 @@ pub struct Record {
     pub absent: Vec<Absence>,
 }
 
-/// Where a trial's time went, by the monotonic clock.
+/// Where a trial's time went, by the monotonic clock; of the simulator `traffic_ns` alone, in simulated time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Phases {

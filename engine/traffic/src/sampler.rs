@@ -1,10 +1,10 @@
 //! Reads a flow's transport state at regular intervals, whichever connection it is on.
 
 use crate::mptcp::{self, Subflow};
-use crate::statistics::Durations;
 use crate::tcp_info::TcpInfo;
-use crate::wire::Weight;
 use anyhow::Result;
+use nettrial_figures::statistics::Durations;
+use nettrial_figures::wire::Weight;
 use nettrial_scenario::{Distribution, Flow, Interval, SubflowRecord, Traffic, Transport};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
