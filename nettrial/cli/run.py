@@ -11,8 +11,8 @@ from pathlib import Path
 
 from nettrial.backends import BACKENDS, Backend, BackendKind
 from nettrial.cli.console import output, say
-from nettrial.cli.design import READING, Design, DesignOptions, as_time
-from nettrial.cli.session import run_trials, unfinished
+from nettrial.cli.design import READING, Design, DesignOptions
+from nettrial.cli.session import at_once, run_trials, unfinished
 from nettrial.design import Treatment, plan, scenario_of, treatments
 from nettrial.design.plan import in_words
 from nettrial.errors import BadInput, CannotRun, Fault, TrialsFailed
@@ -21,7 +21,7 @@ from nettrial.registry import UnknownName
 from nettrial.scenario import Environment, Scenario
 from nettrial.store import Run
 from nettrial.store.directory import refuse_existing
-from nettrial.study import Study
+from nettrial.study import EVERY, Study
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 and SIGINT's number, as shells have it."""
@@ -43,12 +43,13 @@ def start(name: str | None, options: DesignOptions, out: Path | None, strict: bo
         trials = plan(study, design.replicates, seed)
         command = options.command(name, seed)
         run = Run.create(directory, study.document.text, published_text, study, trials, seed, command)
-        say(f"{study.title}: {len(trials)} trials, about {as_time(design.seconds)}, seed {seed}")
+        length = design.length(design.replicates) + _at_once(study, environment)
+        say(f"{study.title}: {len(trials)} trials, {length}, seed {seed}")
         if study.until is not None:
-            most = design.seconds_of(study.until.maximum)
+            most = design.length(study.until.maximum)
             from nettrial.report import stopping  # when it is needed: its statistics are slow to load
 
-            more = f"{study.until.maximum} blocks at most, about {as_time(most)} in all"
+            more = f"{study.until.maximum} blocks at most, {most} in all"
             say(f"then more blocks ({more}) until {stopping.rule(study.until)}")
         say(f"results: {directory}")
         return _go_on(run, backend, environment, strict)
@@ -106,6 +107,11 @@ def _preflight(backend: Backend) -> Environment:
     return preflight.environment
 
 
+def _at_once(study: Study, environment: Environment) -> str:
+    size = at_once(study, environment)
+    return f", {size} trials at once" if size > 1 else ""
+
+
 def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, Scenario]]) -> None:
     """Asks the backend about every scenario; raises BadInput with everything that is wrong. What is
     wrong in the same way at several objects or in several treatments is told once."""
@@ -144,6 +150,9 @@ def _source(study: Study, name: str, object: str, value: str) -> str:
         (("network", "impairment"), study.network.impairment),
         (("measurement",), study.measurement),
     ]
+    for name, host in study.hosts.items():
+        if name == EVERY or object == f'node "{name}"':
+            places += [(("hosts", name), host), (("hosts", name, "cost"), host.cost)]
     for number, flow in enumerate(study.workload):
         if object in [f'flow "{member.name}"' for member in study.members(flow.flow)]:
             at = ("workload", number)
