@@ -22,7 +22,7 @@ def trials(variable):
 
 def preflight():
     missing = []
-    if os.environ.get("FAKE_MISSING"):
+    if os.environ.get("FAKE_MISSING") and not simulated():
         missing = [
             {"what": "unshare(CLONE_NEWUSER)", "why": "Operation not permitted", "remedy": "run as root"},
             {"what": "queueing discipline htb", "why": "not found", "remedy": "modprobe sch_htb"},
@@ -39,7 +39,7 @@ def preflight():
     limits = [{"what": "a third processor", "why": "there are 2", "remedy": "a larger machine"}]
     return {
         "event": "preflight",
-        "preflight": {"missing": missing, "limits": limits, "environment": environment},
+        "preflight": {"missing": missing, "limits": [] if simulated() else limits, "environment": environment},
     }
 
 
