@@ -3,7 +3,8 @@
 
 Environment variables make it misbehave; trials are named by their numbers:
 FAKE_PATH how an examination of a path ends: `refused`, `cannot`, else with the report in vectors/path.json;
-FAKE_PROCESSORS how many processors there are; FAKE_SECONDS how long a trial takes;
+FAKE_SAME=1 all trials are alike; FAKE_PROCESSORS how many processors there are;
+FAKE_SECONDS how long a trial takes;
 FAKE_MISSING the machine lacks two things; FAKE_WARN, FAKE_FAIL,
 FAKE_DIE, FAKE_HANG, FAKE_GARBAGE, FAKE_OTHER trials that warn, fail, end the engine, never end, are
 answered with no event, or with another trial's; FAKE_STUCK=1 ignores the end of its input."""
@@ -37,9 +38,10 @@ def preflight():
         "sysctls": {"net.ipv4.tcp_ecn": "2"},
     }
     limits = [{"what": "a third processor", "why": "there are 2", "remedy": "a larger machine"}]
+    limits = [] if simulated() else limits
     return {
         "event": "preflight",
-        "preflight": {"missing": missing, "limits": [] if simulated() else limits, "environment": environment},
+        "preflight": {"missing": missing, "limits": limits, "environment": environment},
     }
 
 
@@ -107,7 +109,8 @@ def simulated():
 
 
 def record(trial, scenario):
-    draw = random.Random(scenario["seed"] if simulated() else trial)
+    seed = 0 if os.environ.get("FAKE_SAME") else scenario["seed"] if simulated() else trial
+    draw = random.Random(seed)
     mtu = int(scenario["links"][0]["ends"][0]["mtu"].split()[0])
     hosts = [node["name"] for node in scenario["nodes"] if node["kind"] == "host"]
     warning = {

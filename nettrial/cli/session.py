@@ -32,7 +32,7 @@ class Stop:
     """Whether the user wants to stop: after the trials that run (SIGINT or SIGTERM once), or at once
     (again)."""
 
-    def __init__(self, abandon: Callable[[], None], several: bool) -> None:
+    def __init__(self, abandon: Callable[[], None], several: bool = False) -> None:
         """`abandon` ends the trials that run, of which there may be `several`."""
         self._abandon = abandon
         self._several = several
@@ -117,7 +117,8 @@ def at_once(study: Study, environment: Environment) -> int:
 def run_trials(run: Run, backend: Backend, environment: Environment) -> bool:
     """Runs the trials of `run` that have no record, and those that its stopping rule adds; gives whether the
     user stopped it."""
-    simulated = run.study.is_simulated
+    study, seed = run.study, run.seed  # read here: the run file is this thread's alone
+    simulated = study.is_simulated
     lengths: dict[tuple[str, ...], float] = {}
 
     def seconds(trials: Sequence[PlannedTrial]) -> float:
@@ -128,15 +129,15 @@ def run_trials(run: Run, backend: Backend, environment: Environment) -> bool:
         for trial in trials:
             key = tuple(trial.treatment.values())
             if key not in lengths:
-                lengths[key] = trial_seconds(scenario_of(run.study, trial.treatment, trial.block))
+                lengths[key] = trial_seconds(scenario_of(study, trial.treatment, trial.block))
         return sum(lengths[tuple(trial.treatment.values())] for trial in trials)
 
     def attempt(engine: Backend, trial: PlannedTrial, name: str = "") -> tuple[Scenario, Record]:
-        resolved = scenario_of(run.study, trial.treatment, trial.block, run.seed)
+        resolved = scenario_of(study, trial.treatment, trial.block, seed)
         grace = None if simulated else GRACE_TIMES * traffic_seconds(resolved) + GRACE_SECONDS
         return resolved, engine.run(name or str(trial.number), resolved, grace)
 
-    size = at_once(run.study, environment)
+    size = at_once(study, environment)
     with (
         run.session(environment) as session,
         Crew(backend, size) as crew,
@@ -146,7 +147,7 @@ def run_trials(run: Run, backend: Backend, environment: Environment) -> bool:
         estimates = _estimates(run)
         done = len(run.plan) - len(pending)
         with Display(done, len(run.plan), seconds(pending), estimates) as display:
-            for trial in [] if simulated else pending[: run.study.warmup]:
+            for trial in [] if simulated else pending[: study.warmup]:
                 if stop.wanted:
                     break
                 try:

@@ -190,7 +190,7 @@ def test_signals_end_every_simulated_trial_that_runs(nettrial, run):
 def test_a_simulated_run_killed_at_any_moment_is_completed(nettrial, run):
     moments = random.Random(2)
     directory = nettrial.directory / "mine"
-    for number in range(4):
+    for number in range(3):
         with nettrial.start(*SIMULATED, FAKE_PROCESSORS="3", FAKE_SECONDS="0.1") as killed:
             time.sleep(moments.uniform(0.5, 1.5))
             killed.kill()
