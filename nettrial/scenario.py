@@ -513,6 +513,24 @@ class Environment(BaseModel):
     """
 
 
+class Estimate(BaseModel):
+    """
+    What simulating a scenario would take.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    packet_hops: Annotated[int, Field(ge=0)]
+    """
+    How often a packet would pass a link, were there no losses.
+    """
+    seconds: float
+    """
+    How long that takes one processor, seconds.
+    """
+
+
 class FailedEvent(BaseModel):
     """
     A trial that gave no record.
@@ -840,7 +858,7 @@ class PacketSize(BaseModel):
 
 class Phases(BaseModel):
     """
-    Where a trial's time went, by the monotonic clock.
+    Where a trial's time went, by the monotonic clock; of the simulator `traffic_ns` alone, in simulated time.
     """
 
     model_config = ConfigDict(
@@ -1879,6 +1897,10 @@ class CheckedEvent(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
+    estimate: Estimate | None = None
+    """
+    What running it would take, where the backend knows that before: the simulator.
+    """
     event: Literal["checked"] = "checked"
     problems: list[Problem]
     """
@@ -2270,7 +2292,8 @@ class Record(BaseModel):
     """
     started_unix_ns: Annotated[int, Field(ge=0)]
     """
-    When the trial began, nanoseconds since 1970-01-01 UTC.
+    When the trial began, nanoseconds since 1970-01-01 UTC; 0 on the simulator, whose records depend on
+    nothing but the scenario.
     """
     warnings: list[Warning]
     """

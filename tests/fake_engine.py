@@ -3,7 +3,8 @@
 
 Environment variables make it misbehave; trials are named by their numbers:
 FAKE_PATH how an examination of a path ends: `refused`, `cannot`, else with the report in vectors/path.json;
-FAKE_SAME=1 all trials are alike; FAKE_PROCESSORS how many processors there are;
+FAKE_WORK seconds that a simulated trial is said to take; FAKE_SAME=1 all trials are alike;
+FAKE_PROCESSORS how many processors there are;
 FAKE_SECONDS how long a trial takes;
 FAKE_MISSING the machine lacks two things; FAKE_WARN, FAKE_FAIL,
 FAKE_DIE, FAKE_HANG, FAKE_GARBAGE, FAKE_OTHER trials that warn, fail, end the engine, never end, are
@@ -59,7 +60,10 @@ def check(scenario):
                         "hint": "1280 is IPv6's smallest MTU (RFC 8200 section 5)",
                     }
                 )
-    return {"event": "checked", "problems": problems}
+    answer = {"event": "checked", "problems": problems}
+    if simulated():
+        answer["estimate"] = {"packet_hops": 10**9, "seconds": float(os.environ.get("FAKE_WORK", 1))}
+    return answer
 
 
 def distribution(draw, mean):

@@ -60,10 +60,14 @@ class Backend(Keeper):
 
     def check(self, scenario: Scenario) -> list[Problem]:
         """Everything that keeps the scenario from running here; empty if nothing does."""
+        return self.checked(scenario).problems
+
+    def checked(self, scenario: Scenario) -> CheckedEvent:
+        """The same, and what running it would take, where the engine knows that beforehand."""
         request = Request(CheckRequest(scenario=scenario))
         event = self._ask(request, "checking a scenario", CHECK_SECONDS).root
         assert isinstance(event, CheckedEvent)
-        return event.problems
+        return event
 
     def run(self, trial: str, scenario: Scenario, timeout: float | None) -> Record:
         """Runs a trial of that name; raises TrialFailed, also when it takes more than `timeout` seconds, if

@@ -194,3 +194,12 @@ def test_equal_values_of_simulated_trials_are_no_fault(nettrial):
     assert done.returncode == 0
     assert "all values of a treatment are equal" not in done.stdout
     assert "Traceback" not in done.stderr
+
+
+def test_a_plan_that_takes_days_says_so_before_it_begins(nettrial):
+    begin = (*SMALL, "--backend", "sim", "--out")
+    assert "takes long" not in nettrial(*begin, "short").stderr
+    said = nettrial(*begin, "long", FAKE_WORK="50000", FAKE_PROCESSORS="4").stderr
+    # 16 trials of 50000 s on four processors.
+    assert "that takes long: about 55 h 33 min on this machine, for 1.6e+10 packets over a link" in said
+    assert said.index("takes long") < said.index("0/16 trials")
