@@ -86,8 +86,10 @@ pub fn run(home: &Home, scenario: &Scenario, own: &Own) -> Result<Record> {
     let (hosts, mut absent) = hosts(scenario, &placement, &use_of.into_iter().collect(), &flows);
     absent.extend(unobserved);
     drop(subflow_listeners);
+    // The kernel removes namespaces one after the other, on a processor that ending the agents leaves free.
+    let apart = network.into_hosts(scenario);
     drop(agents);
-    drop(network);
+    drop(apart);
     phases.tear_down_ns = lap();
 
     Ok(Record {

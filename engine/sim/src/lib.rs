@@ -12,10 +12,22 @@
 
 #![forbid(unsafe_code)]
 
+mod arena;
+mod events;
 mod io;
+mod link;
+mod network;
 mod packet;
+mod paths;
+mod queue;
 mod time;
+mod world;
 
+pub use events::Events;
 pub use io::{Endpoint, Io, Notice, PathId};
+pub use link::{Link, LinkCounters, Verdict};
+pub use network::Network;
 pub use packet::{Codepoint, Flags, Packet, SackBlocks};
+pub use queue::{Length, wire_bytes};
 pub use time::Time;
+pub use world::{Balance, Endpoints, Engine, World};
