@@ -30,6 +30,10 @@ fn check_nodes(scenario: &Scenario, problems: &mut Vec<Problem>) {
             let named = &stack.congestion_control;
             problems.push(Problem::new("congestion_control", &object, named, legal, hint));
         }
+        if node.stack.as_ref().is_some_and(|stack| stack.mtu_probing) {
+            let hint = "simulated hosts learn the path MTU by ICMP alone";
+            problems.push(Problem::new("mtu_probing", &object, "true", "false in the simulator", hint));
+        }
         let offloads = [("tso", node.offloads.tso), ("gso", node.offloads.gso), ("gro", node.offloads.gro)];
         for (setting, is_on) in offloads {
             if is_on {

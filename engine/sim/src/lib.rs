@@ -32,6 +32,7 @@ mod queues;
 mod random;
 mod record;
 mod sampler;
+mod tcp;
 mod time;
 mod traffic;
 mod trial;
