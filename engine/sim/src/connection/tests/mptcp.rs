@@ -45,7 +45,7 @@ fn two_disjoint_paths_add_up() {
         trial.run(Time::from_ms(6000));
         let goodput = (trial.readable[1] - before) as f64 * 8.0 / 4.0;
         let sum = 4e7 * 1428.0 / 1538.0;
-        assert!(goodput > 0.9 * sum, "{control} {scheduler:?} {delays:?}: {goodput} of {sum}");
+        assert!(goodput > 0.9 * sum, "{scheduler:?} {delays:?}: {goodput} of {sum}");
     }
 }
 
