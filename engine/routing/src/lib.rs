@@ -13,6 +13,7 @@
 
 mod distance;
 mod ecmp;
+mod flow_path;
 mod graph;
 mod layer2;
 mod pins;

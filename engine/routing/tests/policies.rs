@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Edges, Tables, address, end, fabric, flow, graphs, node, scenario};
-use nettrial_routing::{NextHop, Paths};
+use nettrial_routing::{FiveTuple, NextHop, Paths};
 use nettrial_scenario::{IpVersion, Scenario};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -32,6 +32,13 @@ fn host(scenario: &Scenario, number: usize) -> &str {
     &scenario.nodes[number].name
 }
 
+/// The interfaces that a flow's packets leave by. Both ends of a link have its name.
+fn flow_path<'a>(scenario: &'a Scenario, paths: &Paths, source: IpAddr, destination: IpAddr) -> Vec<&'a str> {
+    let flow = FiveTuple { source, destination, protocol: 6, source_port: 40_000, destination_port: 5001 };
+    let ends = paths.flow_path(&flow).unwrap();
+    ends.into_iter().map(|end| scenario.links[end / 2].ends[end % 2].interface.as_str()).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -46,7 +53,8 @@ proptest! {
             prop_assert_eq!(ways[0].len(), edges.distances(to)[from] + 2);
             let foretold = paths.path(host(&scenario, from), destination).unwrap();
             let taken: Vec<&str> = ways[0].iter().map(|(interface, _)| *interface).collect();
-            prop_assert_eq!(foretold.iter().map(|end| end.interface.as_str()).collect::<Vec<_>>(), taken);
+            prop_assert_eq!(foretold.iter().map(|end| end.interface.as_str()).collect::<Vec<_>>(), &taken[..]);
+            prop_assert_eq!(flow_path(&scenario, &paths, source, destination), taken);
         }
     }
 
@@ -61,6 +69,8 @@ proptest! {
             let shortest = lengths.iter().filter(|length| **length == lengths[0]).count();
             prop_assert_eq!(ways.len(), shortest);
             prop_assert!(ways.iter().all(|way| way.len() == lengths[0] + 2));
+            let taken = flow_path(&scenario, &paths, source, destination);
+            prop_assert!(ways.iter().any(|way| way.iter().map(|(interface, _)| *interface).eq(taken.clone())));
         }
     }
 
@@ -90,6 +100,7 @@ proptest! {
                         let foretold = paths.path(host(&scenario, from), destination).unwrap();
                         let names = foretold.iter().map(|end| end.interface.as_str()).collect::<Vec<_>>();
                         prop_assert_eq!(&names, &taken);
+                        prop_assert_eq!(&flow_path(&scenario, &paths, source, destination), &taken);
                         // Host links differ from pair to pair.
                         seen.insert(taken[1..].to_vec());
                         lengths.push(taken.len() - 2);

@@ -1,0 +1,43 @@
+//! The one way that a flow's packets take.
+
+use crate::step::Step;
+use crate::{FiveTuple, Paths, choose, layer2, node_seed};
+use nettrial_scenario::RoutingPolicy;
+
+impl Paths<'_> {
+    /// The interfaces by which a packet of `flow` leaves each node on its way, each as twice the number of its link
+    /// in the scenario, and one more for the second of the link's ends; `None` if there is no way. Where a node
+    /// has several equal next hops, [`choose`] takes one by the node's own hash ([`node_seed`]).
+    pub fn flow_path(&self, flow: &FiveTuple) -> Option<Vec<usize>> {
+        let graph = &self.graph;
+        let (near, far) = (*graph.places.get(&flow.source)?, *graph.places.get(&flow.destination)?);
+        let (start, destination) = (graph.owner[near.end], graph.owner[far.end]);
+        let seed = match graph.scenario.routing {
+            RoutingPolicy::Ecmp { seed } => seed,
+            _ => 0,
+        };
+        let mut pinned = self.pinned(flow.source, flow.destination).unwrap_or_default().into_iter();
+        let target = self.towards(far.network);
+        let mut ends = Vec::new();
+        let mut node = start;
+        while node != destination {
+            let by = (node == start).then_some(near.end);
+            let step = match pinned.next() {
+                Some(hop) => Step::Forward(vec![hop]),
+                None => self.step(node, by, &target)?,
+            };
+            match step {
+                Step::Deliver(out) => {
+                    ends.extend(layer2::between(graph, out, far.end)?);
+                    node = destination;
+                }
+                Step::Forward(hops) => {
+                    let hop = hops[choose(flow, node_seed(seed, node), hops.len())];
+                    ends.extend(layer2::between(graph, hop.out, hop.into)?);
+                    node = hop.to;
+                }
+            }
+        }
+        Some(ends)
+    }
+}

@@ -1,0 +1,67 @@
+//! Packets on their way, by number.
+
+use crate::{Codepoint, Packet};
+
+/// What a hop needs of a packet, apart from the rest so that it stays in the processor's cache.
+#[derive(Debug, Clone, Copy)]
+pub struct Travel {
+    /// Where the list of its path's links goes on.
+    pub next: u32,
+    /// Bytes of the IP packet.
+    pub ip_bytes: u32,
+    /// Whether it may be marked, or is.
+    pub ecn: Codepoint,
+}
+
+/// All packets on their way. A number is used again once its packet is taken.
+#[derive(Debug, Default)]
+pub struct Arena {
+    travels: Vec<Travel>,
+    packets: Vec<Packet>,
+    free: Vec<u32>,
+}
+
+impl Arena {
+    /// Puts in a packet whose path's links begin at `next` in the list; gives its number.
+    pub fn insert(&mut self, packet: Packet, next: u32) -> u32 {
+        let travel = Travel { next, ip_bytes: packet.ip_bytes, ecn: packet.ecn };
+        if let Some(number) = self.free.pop() {
+            self.travels[number as usize] = travel;
+            self.packets[number as usize] = packet;
+            return number;
+        }
+        self.travels.push(travel);
+        self.packets.push(packet);
+        self.packets.len() as u32 - 1
+    }
+
+    /// How far packet `number` is.
+    pub fn travel(&mut self, number: u32) -> &mut Travel {
+        &mut self.travels[number as usize]
+    }
+
+    /// Another packet like `number`, at the same place; gives its number.
+    pub fn copy(&mut self, number: u32) -> u32 {
+        let travel = self.travels[number as usize];
+        let copy = self.insert(self.packets[number as usize], travel.next);
+        self.travels[copy as usize] = travel;
+        copy
+    }
+
+    /// Takes packet `number` out, with what has become of it on its way so far.
+    pub fn remove(&mut self, number: u32) -> Packet {
+        self.free.push(number);
+        let travel = self.travels[number as usize];
+        Packet { ecn: travel.ecn, ..self.packets[number as usize] }
+    }
+
+    /// Drops packet `number`.
+    pub fn discard(&mut self, number: u32) {
+        self.free.push(number);
+    }
+
+    /// Packets in it.
+    pub fn len(&self) -> usize {
+        self.packets.len() - self.free.len()
+    }
+}

@@ -1,0 +1,353 @@
+//! What is going to happen, in order of time; events at the same time in the order in which they were added.
+//!
+//! A calendar of buckets (Brown 1988, "Calendar queues") with one turn: an event within the horizon goes on the list
+//! of its bucket, one beyond it into a heap, from which it moves as the horizon does. A bucket is sorted when its
+//! time comes. The width of a bucket follows how many events there are. Nothing is allocated once the queue has
+//! held as many events as it ever will.
+
+use crate::Time;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// Buckets of the calendar, a power of two.
+const BUCKETS: u64 = 1 << 13;
+/// Picoseconds of a bucket at the beginning, as a power of two: a microsecond.
+const FIRST_SHIFT: u32 = 20;
+/// The narrowest (a nanosecond) and the widest bucket (17 ms) as powers of two.
+const SHIFTS: std::ops::RangeInclusive<u32> = 10..=34;
+/// After how many buckets the width is considered.
+const REVIEW: u32 = 1024;
+/// Mean events of a bucket above which it gets narrower, and below which it gets wider.
+const CROWDED: u32 = 16;
+const SPARSE: u32 = 2;
+/// The end of a list.
+const NONE: u32 = u32::MAX;
+
+/// An event of the bucket whose time it is.
+#[derive(Debug, Clone, Copy)]
+struct Entry<E> {
+    at: Time,
+    /// Later in the bucket is later in order.
+    order: u32,
+    event: E,
+}
+
+/// An event on a bucket's list.
+#[derive(Debug, Clone, Copy)]
+struct Node<E> {
+    at: Time,
+    next: u32,
+    event: E,
+}
+
+/// An event beyond the horizon.
+#[derive(Debug)]
+struct Far<E> {
+    at: Time,
+    number: u64,
+    event: E,
+}
+
+impl<E> Ord for Far<E> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.at, other.number).cmp(&(self.at, self.number))
+    }
+}
+
+impl<E> PartialOrd for Far<E> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> PartialEq for Far<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl<E> Eq for Far<E> {}
+
+/// The queue.
+#[derive(Debug)]
+pub struct Events<E> {
+    now: Time,
+    /// A bucket is two to this power of picoseconds wide.
+    shift: u32,
+    /// The bucket whose time it is; times count from 0.
+    bucket: u64,
+    /// Its events, the next one last.
+    current: Vec<Entry<E>>,
+    /// The newest event of each bucket after it.
+    heads: Box<[u32]>,
+    /// A bit for each bucket that has events.
+    occupied: Box<[u64]>,
+    nodes: Vec<Node<E>>,
+    /// The first free node.
+    free: u32,
+    far: BinaryHeap<Far<E>>,
+    /// Events ever put into `far`.
+    number: u64,
+    count: usize,
+    /// Buckets and their events since the width was last considered.
+    review: (u32, u32),
+}
+
+impl<E: Copy> Default for Events<E> {
+    fn default() -> Self {
+        Self {
+            now: Time::ZERO,
+            shift: FIRST_SHIFT,
+            bucket: 0,
+            current: Vec::new(),
+            heads: vec![NONE; BUCKETS as usize].into(),
+            occupied: vec![0; BUCKETS as usize / 64].into(),
+            nodes: Vec::new(),
+            free: NONE,
+            far: BinaryHeap::new(),
+            number: 0,
+            count: 0,
+            review: (0, 0),
+        }
+    }
+}
+
+impl<E: Copy> Events<E> {
+    /// The time of the last event that was taken.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// How many events there are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Adds an event, which must not be before [`Events::now`].
+    pub fn push(&mut self, at: Time, event: E) {
+        assert!(at >= self.now, "an event at {at:?}, before {:?}", self.now);
+        self.count += 1;
+        self.place(at, event);
+    }
+
+    /// Takes the next event, unless it is after `end`.
+    pub fn pop(&mut self, end: Time) -> Option<(Time, E)> {
+        if self.current.is_empty() && !self.turn() {
+            return None;
+        }
+        let at = self.current.last().map(|entry| entry.at).filter(|&at| at <= end)?;
+        let Entry { event, .. } = self.current.pop()?;
+        self.now = at;
+        self.count -= 1;
+        Some((at, event))
+    }
+
+    fn place(&mut self, at: Time, event: E) {
+        let bucket = at.0 >> self.shift;
+        if bucket <= self.bucket {
+            let later = self.current.partition_point(|entry| entry.at > at);
+            self.current.insert(later, Entry { at, order: 0, event });
+        } else if bucket - self.bucket < BUCKETS {
+            self.list(bucket, at, event);
+        } else {
+            self.number += 1;
+            self.far.push(Far { at, number: self.number, event });
+        }
+    }
+
+    /// Puts an event on the list of its bucket.
+    fn list(&mut self, bucket: u64, at: Time, event: E) {
+        let index = (bucket % BUCKETS) as usize;
+        let node = Node { at, next: self.heads[index], event };
+        if self.free == NONE {
+            self.heads[index] = self.nodes.len() as u32;
+            self.nodes.push(node);
+        } else {
+            self.heads[index] = self.free;
+            self.free = self.nodes[self.free as usize].next;
+            self.nodes[self.heads[index] as usize] = node;
+        }
+        self.occupied[index / 64] |= 1 << (index % 64);
+    }
+
+    /// Goes on to the next bucket that has events; whether there is one.
+    fn turn(&mut self) -> bool {
+        if self.review.0 == REVIEW {
+            self.consider_width();
+            if !self.current.is_empty() {
+                return true;
+            }
+        }
+        let next = self.next_occupied().or_else(|| self.far.peek().map(|far| far.at.0 >> self.shift));
+        let Some(bucket) = next else { return false };
+        self.bucket = bucket;
+        self.move_near();
+        self.load();
+        self.review.0 += 1;
+        self.review.1 += self.current.len() as u32;
+        true
+    }
+
+    /// The first bucket after this one with events on its list.
+    fn next_occupied(&self) -> Option<u64> {
+        let first = self.bucket + 1;
+        let start = (first % BUCKETS) as usize;
+        let words = self.occupied.len();
+        let ahead = self.occupied[start / 64] & (!0 << (start % 64));
+        let found = (0..=words).find_map(|turned| {
+            let word = (start / 64 + turned) % words;
+            let bits = if turned == 0 { ahead } else { self.occupied[word] };
+            (bits != 0).then(|| word * 64 + bits.trailing_zeros() as usize)
+        })?;
+        Some(first + (found + BUCKETS as usize - start) as u64 % BUCKETS)
+    }
+
+    /// Moves what the horizon has reached out of the heap.
+    fn move_near(&mut self) {
+        while let Some(far) = self.far.peek() {
+            let bucket = far.at.0 >> self.shift;
+            if bucket - self.bucket >= BUCKETS {
+                break;
+            }
+            if let Some(Far { at, event, .. }) = self.far.pop() {
+                self.list(bucket, at, event);
+            }
+        }
+    }
+
+    /// Sorts the events of the bucket whose time has come.
+    fn load(&mut self) {
+        let index = (self.bucket % BUCKETS) as usize;
+        self.occupied[index / 64] &= !(1 << (index % 64));
+        let mut next = std::mem::replace(&mut self.heads[index], NONE);
+        // The newest is first on the list.
+        let mut order = u32::MAX;
+        while next != NONE {
+            let node = &mut self.nodes[next as usize];
+            self.current.push(Entry { at: node.at, order, event: node.event });
+            order -= 1;
+            let after = std::mem::replace(&mut node.next, self.free);
+            self.free = std::mem::replace(&mut next, after);
+        }
+        if self.current.len() > 1 {
+            self.current.sort_unstable_by_key(|entry| std::cmp::Reverse((entry.at, entry.order)));
+        }
+    }
+
+    /// Sets a bucket's width by how many events the last ones had.
+    fn consider_width(&mut self) {
+        let (buckets, events) = std::mem::take(&mut self.review);
+        let shift = if events > CROWDED * buckets {
+            self.shift - 1
+        } else if events < SPARSE * buckets {
+            self.shift + 1
+        } else {
+            self.shift
+        };
+        if shift != self.shift && SHIFTS.contains(&shift) {
+            self.rebuild(shift);
+        }
+    }
+
+    /// Lists all events within the horizon anew, in their order. Those beyond it are all later, so it does not
+    /// matter that others join them under higher numbers.
+    fn rebuild(&mut self, shift: u32) {
+        let mut all: Vec<(Time, E)> = Vec::new();
+        while let Some(bucket) = self.next_occupied() {
+            self.bucket = bucket;
+            self.load();
+            all.extend(self.current.drain(..).rev().map(|entry| (entry.at, entry.event)));
+        }
+        self.shift = shift;
+        self.bucket = self.now.0 >> shift;
+        self.move_near();
+        for (at, event) in all {
+            self.place(at, event);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::cmp::Reverse;
+
+    /// What is done with the queue: an event so far ahead is added, or some are taken.
+    #[derive(Debug, Clone)]
+    enum Step {
+        Push(u64),
+        Pop(u8),
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let ahead = prop_oneof![Just(0), 0..1000u64, 0..10_000_000u64, 0..10_000_000_000_000u64];
+        let step = prop_oneof![3 => ahead.prop_map(Step::Push), 2 => (0..4u8).prop_map(Step::Pop)];
+        prop::collection::vec(step, 0..400)
+    }
+
+    /// Does the steps and takes what is left, each time comparing with a heap.
+    fn compare(steps: &[Step]) {
+        let mut queue = Events::default();
+        let mut model = BinaryHeap::new();
+        let mut number = 0u32;
+        let pop = |queue: &mut Events<u32>, model: &mut BinaryHeap<Reverse<(Time, u32)>>| {
+            let before = queue.now();
+            let found = queue.pop(Time::NEVER);
+            assert_eq!(found, model.pop().map(|Reverse(next)| next));
+            assert!(queue.now() >= before);
+            assert_eq!(queue.len(), model.len());
+            found.is_some()
+        };
+        for step in steps {
+            match *step {
+                Step::Push(ahead) => {
+                    let at = queue.now() + Time(ahead);
+                    queue.push(at, number);
+                    model.push(Reverse((at, number)));
+                    number += 1;
+                }
+                Step::Pop(count) => (0..count).for_each(|_| {
+                    pop(&mut queue, &mut model);
+                }),
+            }
+        }
+        while pop(&mut queue, &mut model) {}
+    }
+
+    proptest! {
+        #[test]
+        fn events_come_in_order_of_time_and_then_of_insertion(steps in steps()) {
+            compare(&steps);
+        }
+    }
+
+    /// Enough events in so short a time, and then in so long a one, that the width changes many times.
+    #[test]
+    fn the_order_holds_while_buckets_change_their_width() {
+        let mut steps = Vec::new();
+        for spread in [100, 1_000_000_000_000, 3_000_000] {
+            for step in 0..60_000u64 {
+                let ahead = step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+                steps.push(Step::Push(ahead % spread));
+                steps.push(Step::Pop(u8::from(step > 2_000)));
+            }
+        }
+        compare(&steps);
+    }
+
+    #[test]
+    fn an_event_after_the_end_stays_and_earlier_ones_may_still_be_added() {
+        let mut queue = Events::default();
+        queue.push(Time::from_ms(5), 1);
+        assert_eq!(queue.pop(Time::from_ms(4)), None);
+        queue.push(Time::from_ms(4), 2);
+        assert_eq!(queue.pop(Time::from_ms(4)), Some((Time::from_ms(4), 2)));
+        assert_eq!((queue.pop(Time::from_ms(4)), queue.len()), (None, 1));
+    }
+}
