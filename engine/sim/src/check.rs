@@ -3,6 +3,7 @@
 //! A setting that would make no difference here is refused, for a study that compares its levels would find
 //! none. One is taken: a reader that polls (`busy_poll`) is what every simulated reader is.
 
+use crate::wiring::pairs;
 use nettrial_routing::Paths;
 use nettrial_scenario::{Directory, End, Flow, Link, Problem, Scenario, Traffic, Transport};
 use std::collections::HashMap;
@@ -28,6 +29,10 @@ fn check_nodes(scenario: &Scenario, problems: &mut Vec<Problem>) {
             let hint = "the simulator has these congestion controls";
             let named = &stack.congestion_control;
             problems.push(Problem::new("congestion_control", &object, named, legal, hint));
+        }
+        if node.stack.as_ref().is_some_and(|stack| stack.mtu_probing) {
+            let hint = "simulated hosts learn the path MTU by ICMP alone";
+            problems.push(Problem::new("mtu_probing", &object, "true", "false in the simulator", hint));
         }
         let offloads = [("tso", node.offloads.tso), ("gso", node.offloads.gso), ("gro", node.offloads.gro)];
         for (setting, is_on) in offloads {
@@ -70,14 +75,17 @@ fn check_flow(flow: &Flow, problems: &mut Vec<Problem>) {
 type Links<'a> = HashMap<(&'a str, &'a str), &'a Link>;
 
 fn check_paths(scenario: &Scenario, problems: &mut Vec<Problem>) {
-    let directory = Directory::new(scenario);
     let paths = Paths::new(scenario);
     let ends = scenario.links.iter().flat_map(|link| link.ends.iter().map(move |end| (end, link)));
     let links: Links = ends.map(|(end, link)| ((end.node.as_str(), end.interface.as_str()), link)).collect();
     for flow in &scenario.workload {
-        let way = |from: &str, to: &str| paths.path(from, directory.addresses(to, flow.ip).next()?);
-        match (way(&flow.from, &flow.to), way(&flow.to, &flow.from)) {
-            (Some(there), Some(back)) => check_time(flow, &links, &there, &back, problems),
+        let pairs = pairs(&paths, flow);
+        let there: Option<Vec<_>> = pairs.iter().map(|(_, far)| paths.path(&flow.from, *far)).collect();
+        let back: Option<Vec<_>> = pairs.iter().map(|(near, _)| paths.path(&flow.to, *near)).collect();
+        match (there, back) {
+            (Some(there), Some(back)) if !pairs.is_empty() => {
+                check_time(flow, &links, &there[0], &back[0], problems);
+            }
             _ => problems.push(Problem::new(
                 "to",
                 format!("flow {:?}", flow.name),

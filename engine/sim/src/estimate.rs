@@ -1,7 +1,8 @@
 //! How long a trial would take, before it begins.
 
+use crate::wiring::pairs;
 use nettrial_routing::Paths;
-use nettrial_scenario::{Directory, Estimate, Flow, Scenario, Sweep, Traffic, Transport, Variate};
+use nettrial_scenario::{Estimate, Flow, Scenario, Sweep, Traffic, Transport, Variate};
 use std::collections::HashMap;
 
 /// Packet-hops that one processor simulates in a second: what `benches/simulator.py` measures with the fewest.
@@ -22,13 +23,13 @@ struct Share {
 /// What `scenario`, which has passed its check, would take, were there no losses: a flow that goes as fast as
 /// it can gets an equal part of the narrowest link on its way.
 pub fn estimate(scenario: &Scenario) -> Estimate {
-    let (directory, paths) = (Directory::new(scenario), Paths::new(scenario));
+    let paths = Paths::new(scenario);
     let ends = scenario.links.iter().flat_map(|link| &link.ends).zip(0..);
     let numbers: HashMap<(&str, &str), usize> =
         ends.map(|(end, number)| ((end.node.as_str(), end.interface.as_str()), number)).collect();
     let share = |flow: &Flow| {
-        let address = directory.addresses(&flow.to, flow.ip).next()?;
-        let path = paths.path(&flow.from, address)?;
+        let (_, far) = *pairs(&paths, flow).first()?;
+        let path = paths.path(&flow.from, far)?;
         let ends = path.iter().map(|end| numbers[&(end.node.as_str(), end.interface.as_str())]);
         Some(Share {
             hops: path.len() as u64,

@@ -3,6 +3,7 @@
 use crate::Network;
 use crate::hosts::Hosts;
 use crate::record::percent;
+use crate::wiring::pairs;
 use nettrial_routing::Paths;
 use nettrial_scenario::{
     Check, Directory, EndRecord, Flow, FlowRecord, QueueDrops, Scenario, Transport, Warning,
@@ -148,7 +149,7 @@ fn expected_mss(directory: &Directory<'_>, routing: &Paths<'_>, flow: &Flow) -> 
         return None;
     }
     let options = if from.timestamps && to.timestamps { TIMESTAMPS_BYTES } else { 0 };
-    let (near, far) = *routing.pairs(&flow.from, &flow.to, flow.ip).first()?;
+    let (near, far) = *pairs(routing, flow).first()?;
     let announced = routing.path(&flow.to, near)?.first()?.mtu.0;
     let mtu = routing.known_mtu(&flow.from, far)?.min(announced);
     let implied = mtu.checked_sub(flow.ip.header_bytes() + TCP_HEADER_BYTES + options)?;

@@ -48,6 +48,15 @@ pub fn wire<'a>(
     flows.map(|(flow, number)| Wiring::new(scenario, &directory, routing, network, flow, number)).collect()
 }
 
+/// The pairs of addresses that the connections of `flow` use, one a subflow, those of its first host first.
+pub fn pairs(routing: &Paths<'_>, flow: &Flow) -> Vec<(IpAddr, IpAddr)> {
+    let mut pairs = routing.pairs(&flow.from, &flow.to, flow.ip);
+    let first = flow.pair as usize % pairs.len().max(1);
+    pairs.rotate_left(first);
+    pairs.truncate(if flow.transport == Transport::Mptcp { SUBFLOWS } else { 1 });
+    pairs
+}
+
 impl<'a> Wiring<'a> {
     fn new(
         scenario: &'a Scenario,
@@ -61,8 +70,7 @@ impl<'a> Wiring<'a> {
         random.set_stream(u64::from(number));
         let start = Time::from_ns(flow.start.0) + Time(random.random_range(0..LATEST_START.0));
         let destination_port = random.random_range(EPHEMERAL_PORTS);
-        let mut pairs = routing.pairs(&flow.from, &flow.to, flow.ip);
-        pairs.truncate(if flow.transport == Transport::Mptcp { SUBFLOWS } else { 1 });
+        let pairs = pairs(routing, flow);
         let depends_on_port = matches!(scenario.routing, RoutingPolicy::Ecmp { .. });
         let connections = if depends_on_port && opens_many(flow) { SOURCE_PORTS } else { 1 };
         let mut ways = Vec::with_capacity(connections);

@@ -140,3 +140,26 @@ fn a_seed_gives_one_record_to_the_byte_and_another_seed_another() {
     assert_eq!(record(7), record(7));
     assert_ne!(record(0), record(7));
 }
+
+#[test]
+fn a_host_with_a_cost_has_processor_time_and_the_others_say_why_not() {
+    let traffic = json!({"kind": "packets", "size": {"distribution": "constant", "value": "1184 B"},
+        "gap": {"distribution": "constant", "value": "20 us"}, "count": 1000});
+    let mut scenario = with(pair(&LINK()), [flow("a0", "b0", "udp", traffic)]);
+    scenario.measurement.cpu = vec!["a0".into(), "b0".into()];
+    scenario.measurement.packet_sizes = true;
+    scenario.nodes[0].cost = Some(serde_json::from_value(json!({"per_packet": "5 us"})).unwrap());
+    let record = run(&scenario);
+    assert_eq!(record.hosts[0].cpu_busy_ns, Some(5_000_000));
+    let (percent, demand) = (record.hosts[0].cpu_percent, record.hosts[0].service_demand_us_per_kb);
+    assert!((percent.unwrap() - 25.0).abs() < 0.2, "{percent:?}");
+    assert_eq!(demand, Some(5000.0 / 1184.0));
+    assert_eq!((record.hosts[1].cpu_percent, record.absent[0].object.as_str()), (None, "b0"));
+    assert_eq!(record.flows[0].owd_us.unwrap().maximum, 65.0);
+    let sizes = record.ends[0].packet_sizes.as_ref().unwrap();
+    assert_eq!((sizes.len(), sizes[0].size_bytes, sizes[0].packets), (1, 1212, 1000));
+    assert!(record.warnings.is_empty());
+
+    scenario.nodes[0].cost = Some(serde_json::from_value(json!({"per_packet": "30 us"})).unwrap());
+    assert_eq!(run(&scenario).warnings[0].code, "processor_saturated");
+}
