@@ -513,6 +513,24 @@ class Environment(BaseModel):
     """
 
 
+class Estimate(BaseModel):
+    """
+    What simulating a scenario would take.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    packet_hops: Annotated[int, Field(ge=0)]
+    """
+    How often a packet would pass a link, were there no losses.
+    """
+    seconds: float
+    """
+    How long that takes one processor, seconds.
+    """
+
+
 class FailedEvent(BaseModel):
     """
     A trial that gave no record.
@@ -629,6 +647,10 @@ class SubflowByte(RootModel[int]):
     root: Annotated[int, Field(ge=0)]
 
 
+class SubflowCwndPkt(RootModel[int]):
+    root: Annotated[int, Field(ge=0)]
+
+
 class Interval(BaseModel):
     """
     A flow's transport state at one moment.
@@ -669,6 +691,10 @@ class Interval(BaseModel):
     subflow_bytes: list[SubflowByte] | None = None
     """
     Application bytes of each subflow since the interval before, in the record's order. MPTCP only.
+    """
+    subflow_cwnd_pkts: list[SubflowCwndPkt] | None = None
+    """
+    Congestion window in segments of each subflow, in the same order; 0 while it is not open. MPTCP only.
     """
 
 
@@ -840,7 +866,7 @@ class PacketSize(BaseModel):
 
 class Phases(BaseModel):
     """
-    Where a trial's time went, by the monotonic clock.
+    Where a trial's time went, by the monotonic clock; of the simulator `traffic_ns` alone, in simulated time.
     """
 
     model_config = ConfigDict(
@@ -891,6 +917,33 @@ class Problem(BaseModel):
     value: str
     """
     The bad value.
+    """
+
+
+class ProcessorRecord(BaseModel):
+    """
+    A processor while traffic went.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    busy_percent: float
+    """
+    Time it was neither idle nor taken by the hypervisor, in percent.
+    """
+    frequency_mhz: float | None = None
+    """
+    Its clock as the traffic ended; absent where the kernel does not say (cpufreq; virtual machines seldom
+    have it).
+    """
+    number: Annotated[int, Field(ge=0)]
+    """
+    Its number.
+    """
+    stolen_percent: float
+    """
+    Time the hypervisor took, in percent.
     """
 
 
@@ -1879,6 +1932,10 @@ class CheckedEvent(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
+    estimate: Estimate | None = None
+    """
+    What running it would take, where the backend knows that before: the simulator.
+    """
     event: Literal["checked"] = "checked"
     problems: list[Problem]
     """
@@ -2268,9 +2325,14 @@ class Record(BaseModel):
     """
     Where the trial's time went.
     """
+    processors: list[ProcessorRecord] | None = None
+    """
+    One per processor that the trial could use. None where hosts are simulated.
+    """
     started_unix_ns: Annotated[int, Field(ge=0)]
     """
-    When the trial began, nanoseconds since 1970-01-01 UTC.
+    When the trial began, nanoseconds since 1970-01-01 UTC; 0 on the simulator, whose records depend on
+    nothing but the scenario.
     """
     warnings: list[Warning]
     """
