@@ -1,6 +1,6 @@
 """What a run says in a sentence, and what it can't say."""
 
-from nettrial.analysis import Change, baseline
+from nettrial.analysis import Change, baseline, clocks_are_known
 from nettrial.report import numbers, tables
 from nettrial.report.content import Report
 from nettrial.study import CostSettings, Study
@@ -94,6 +94,11 @@ def limits(report: Report) -> list[str]:
             "All hosts of the lab share one kernel on one machine. They differ in their TCP settings, not in "
             "operating system, network card or driver; no interrupt coalescing or card offload takes part."
         )
+        if clocks_are_known(report.run) is False:
+            found.append(
+                "The kernel does not tell the processors' clocks here, as in most virtual machines. Whether "
+                "they kept still can be told from drift alone."
+            )
     if study.is_simulated:
         found.append(
             "Hosts, links and queues were simulated, packet by packet. Trials of a treatment differ by the "

@@ -12,6 +12,7 @@ from nettrial.analysis import (
     Summary,
     WarningGroup,
     answers,
+    clocks,
     failures,
     summarise,
     warnings,
@@ -117,7 +118,7 @@ def gather(run: Run) -> Report:
     summary = summarise(run)
     found = answers(run, summary)
     rows = [each.row for each in found.agreement]
-    groups = [*warnings(run), *found.noise]
+    groups = [*warnings(run), *clocks(run), *found.noise]
     spans = [] if run.study.is_simulated else [_seconds(trial) for trial in trials]
     return Report(
         run=run,

@@ -118,3 +118,16 @@ def test_iperf3s_protocol_needs_no_agent():
 
 def test_programs_for_the_kernel_need_no_network_of_the_labs():
     assert workspace_dependencies(crates()["nettrial-bpf"]) == {"nettrial-scenario"}
+
+
+def test_congestion_controls_know_nothing_of_who_sends():
+    assert workspace_dependencies(crates()["nettrial-congestion"]) == set()
+
+
+def test_figures_know_nothing_of_who_carries_a_flow():
+    assert workspace_dependencies(crates()["nettrial-figures"]) == {"nettrial-scenario"}
+
+
+def test_the_simulator_needs_nothing_of_a_real_host():
+    parts = {"scenario", "routing", "congestion", "figures"}
+    assert workspace_dependencies(crates()["nettrial-sim"]) == {f"nettrial-{part}" for part in parts}

@@ -21,6 +21,11 @@ enum Command {
     /// Reads requests from standard input and answers each with an event on standard output, one JSON
     /// document a line (see `schema`). The end of the input stops everything at once.
     Lab,
+    /// Run trials in simulated time
+    ///
+    /// Reads requests from standard input and answers each with an event on standard output, one JSON
+    /// document a line (see `schema`). The end of the input stops everything at once.
+    Sim,
     /// Generate and measure traffic on a host, for a backend
     ///
     /// Reads orders from standard input and answers on standard output. The end of the input ends it.
@@ -52,6 +57,7 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Lab => serve::lab(),
+        Command::Sim => serve::simulator(),
         Command::Agent { dies_with_parent } => {
             if dies_with_parent {
                 // Should that be over already, the input has ended.

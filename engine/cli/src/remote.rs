@@ -106,7 +106,7 @@ fn answer(measurer: &mut Measurer, measure: nettrial_scenario::Measure) -> Event
         Measurer::Nettrial(_) => nettrial_traffic::problems(&measure.flow),
     });
     if !problems.is_empty() {
-        return Event::Checked { problems: distinct(problems) };
+        return Event::Checked { problems: distinct(problems), estimate: None };
     }
     let made = match measurer {
         Measurer::Iperf3(client) => watched(|| client.run(&measure.flow)),

@@ -9,6 +9,12 @@
 
 #![forbid(unsafe_code)]
 
+mod balia;
+mod coupled;
+mod cubic;
+mod hystart;
+mod lia;
+mod olia;
 mod reno;
 
 use std::fmt::Debug;
@@ -113,7 +119,16 @@ pub struct Ack {
     pub phase: Phase,
 }
 
-/// What happens to a sender beside acknowledgments.
+impl Ack {
+    /// Whether a control that does not drive may grow the window: it is what limits the sender, and the sender
+    /// is not reducing it (tcp_may_raise_cwnd, tcp_in_cwnd_reduction).
+    pub fn may_grow_window(&self) -> bool {
+        self.is_cwnd_limited && !matches!(self.phase, Phase::Recovery | Phase::Reducing)
+    }
+}
+
+/// What happens to a sender beside acknowledgments. The threshold is asked for right after `EnterRecovery` and
+/// `Marked`, and right before `Timeout`, as in Linux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The connection (or subflow) is established.
@@ -180,8 +195,8 @@ pub trait Control: Debug + Send {
         window.cwnd_pkts.max(prior_cwnd_pkts)
     }
 
-    /// The rate to send at, bits per second of payload and headers; `None` where the sender sends as the window
-    /// opens.
+    /// The rate to send at, bits per second of payload (as Linux's own pacing counts, skb->len before headers);
+    /// `None` where the sender sends as the window opens.
     fn pacing_rate_bps(&self) -> Option<f64> {
         None
     }
@@ -208,7 +223,13 @@ type Begin = fn() -> Box<dyn Control>;
 
 /// Every control by its name, in alphabetical order. `NAME-kernel` is a variant with the quirks of the
 /// out-of-tree MPTCP kernel.
-const CONTROLS: &[(&str, Begin)] = &[("reno", || Box::new(reno::Reno))];
+const CONTROLS: &[(&str, Begin)] = &[
+    ("balia", || Box::new(balia::Balia::default())),
+    ("cubic", || Box::new(cubic::Cubic::new())),
+    ("lia", || Box::new(lia::Lia::default())),
+    ("olia", || Box::new(olia::Olia::default())),
+    ("reno", || Box::new(reno::Reno)),
+];
 
 /// The names of all controls.
 pub fn names() -> impl Iterator<Item = &'static str> {

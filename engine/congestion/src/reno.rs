@@ -1,10 +1,27 @@
 //! Reno (RFC 5681), as Linux has it: net/ipv4/tcp_cong.c, `tcp_reno`.
+//!
+//! Differs from the RFC as Linux does: windows are whole segments, and in congestion avoidance an acknowledgment
+//! counts for as many as it acknowledges (RFC 3465 without its limit).
 
-use crate::{Ack, Control, Phase, Subflow, Window};
+use crate::coupled::left_after_slow_start;
+use crate::{Ack, Control, Subflow, Window};
 
 /// Reno: one segment a round trip more, half of the window after a loss.
 #[derive(Debug)]
 pub struct Reno;
+
+/// What an acknowledgment does to Reno's window (tcp_reno_cong_avoid).
+pub fn grow(window: &mut Window, ack: &Ack) {
+    let left = left_after_slow_start(window, ack);
+    if left > 0 {
+        window.additive_increase(window.cwnd_pkts, left);
+    }
+}
+
+/// Reno's threshold after a loss (tcp_reno_ssthresh).
+pub fn ssthresh(window: &Window) -> u32 {
+    (window.cwnd_pkts / 2).max(2)
+}
 
 impl Control for Reno {
     fn name(&self) -> &'static str {
@@ -12,19 +29,10 @@ impl Control for Reno {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, _: &[Subflow], _: usize) {
-        if !ack.is_cwnd_limited || matches!(ack.phase, Phase::Recovery | Phase::Reducing) {
-            return;
-        }
-        let mut left = ack.acked_pkts;
-        if window.in_slow_start() {
-            left = window.slow_start(left);
-        }
-        if left > 0 {
-            window.additive_increase(window.cwnd_pkts, left);
-        }
+        grow(window, ack);
     }
 
     fn ssthresh(&mut self, window: &Window, _: &[Subflow], _: usize) -> u32 {
-        (window.cwnd_pkts / 2).max(2)
+        ssthresh(window)
     }
 }

@@ -6,6 +6,7 @@ use crate::network::Network;
 use crate::processors::{Placement, keep_to};
 use crate::queue::{self, Length};
 use anyhow::{Context, Result};
+use nettrial_figures::statistics::distribution;
 use nettrial_scenario::Distribution;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -101,48 +102,5 @@ impl Probe {
             })
         });
         found.collect()
-    }
-}
-
-/// The summary of some values; a percentile is the smallest value that so many are not above.
-fn distribution(mut values: Vec<u32>) -> Distribution {
-    values.sort_unstable();
-    let (Some(first), Some(last)) = (values.first(), values.last()) else { return Distribution::default() };
-    let count = values.len();
-    let mean = values.iter().map(|value| f64::from(*value)).sum::<f64>() / count as f64;
-    let squares: f64 = values.iter().map(|value| (f64::from(*value) - mean).powi(2)).sum();
-    let percentile = |share: f64| f64::from(values[((count as f64 * share).ceil() as usize).max(1) - 1]);
-    let tail = |share, least| (count >= least).then(|| percentile(share));
-    Distribution {
-        count: count as u64,
-        mean,
-        deviation: if count > 1 { (squares / (count - 1) as f64).sqrt() } else { 0.0 },
-        minimum: f64::from(*first),
-        p50: percentile(0.50),
-        p90: percentile(0.90),
-        p99: percentile(0.99),
-        p99_9: tail(0.999, 1_000),
-        p99_99: tail(0.9999, 10_000),
-        p99_999: tail(0.99999, 100_000),
-        maximum: f64::from(*last),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_summary_is_of_the_values() {
-        let found = distribution((1..=100).rev().collect());
-        assert_eq!(
-            (found.count, found.minimum, found.p50, found.p90, found.p99),
-            (100, 1.0, 50.0, 90.0, 99.0)
-        );
-        assert_eq!((found.mean, found.maximum, found.p99_9), (50.5, 100.0, None));
-        // Of the numbers from 1 to n: the square root of n(n + 1)/12.
-        assert!((found.deviation - (100.0f64 * 101.0 / 12.0).sqrt()).abs() < 1e-9);
-        assert_eq!(distribution(vec![7]).deviation, 0.0);
-        assert_eq!(distribution(Vec::new()), Distribution::default());
     }
 }

@@ -29,12 +29,12 @@ pub use check::{Problem, check};
 pub use directory::Directory;
 pub use measurement::{Measurement, QueueDrops};
 pub use network::{Discipline, End, HostCost, Impairment, Link, LossBursts, Node, NodeKind, RoutingPolicy};
-pub use protocol::{Environment, Event, Measure, Preflight, Request, Shortfall};
+pub use protocol::{Environment, Estimate, Event, Measure, Preflight, Request, Shortfall};
 pub use queue_limit::QueueLimit;
 pub use record::{
     Absence, Callbacks, Check, CongestionRecord, Distribution, EndRecord, FlowRecord, Histogram, HostRecord,
-    Interval, Pacing, PacketCounts, PacketSize, Phases, Record, SizeRecord, SubflowRecord, ToolRecord,
-    Warning,
+    Interval, Pacing, PacketCounts, PacketSize, Phases, ProcessorRecord, Record, SizeRecord, SubflowRecord,
+    ToolRecord, Warning,
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Scheduler, Stack};

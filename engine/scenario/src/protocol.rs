@@ -75,6 +75,9 @@ pub enum Event {
     Checked {
         /// Everything that is wrong with the scenario on this backend; empty if it can run.
         problems: Vec<Problem>,
+        /// What running it would take, where the backend knows that before: the simulator.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        estimate: Option<Estimate>,
     },
     /// A trial's result.
     #[schemars(title = "RecordEvent")]
@@ -98,6 +101,16 @@ pub enum Event {
         /// Why.
         message: String,
     },
+}
+
+/// What simulating a scenario would take.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Estimate {
+    /// How often a packet would pass a link, were there no losses.
+    pub packet_hops: u64,
+    /// How long that takes one processor, seconds.
+    pub seconds: f64,
 }
 
 /// What this machine can run.

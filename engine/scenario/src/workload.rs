@@ -48,6 +48,10 @@ pub struct Flow {
     pub transport: Transport,
     /// Which of the hosts' addresses are used.
     pub ip: IpVersion,
+    /// Which of the pairs of its hosts' addresses the flow begins with, counted from 0 and starting over after the
+    /// last; further subflows take those that follow.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pair: u32,
     /// When the flow starts, after the instant at which all are ready.
     #[serde(default)]
     pub start: Duration,
@@ -56,6 +60,12 @@ pub struct Flow {
     pub socket: SocketOptions,
     /// What is sent.
     pub traffic: Traffic,
+}
+
+// serde asks for a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// What a flow sends.

@@ -40,6 +40,14 @@ impl Arena {
         &mut self.travels[number as usize]
     }
 
+    /// Another packet like `number`, at the same place; gives its number.
+    pub fn copy(&mut self, number: u32) -> u32 {
+        let travel = self.travels[number as usize];
+        let copy = self.insert(self.packets[number as usize], travel.next);
+        self.travels[copy as usize] = travel;
+        copy
+    }
+
     /// Takes packet `number` out, with what has become of it on its way so far.
     pub fn remove(&mut self, number: u32) -> Packet {
         self.free.push(number);

@@ -1,7 +1,7 @@
 //! Runs a trial packet by packet, in simulated time: no rights, any operating system, exactly repeatable.
 //!
 //! ```text
-//! Sim::run ─> network (links, queues, paths) ─┐
+//! run ──────> network (links, queues, paths) ─┐
 //!             connections (TCP, MPTCP)        ├─ world: events in order of time ─> record
 //!             applications (the workload)     ┘
 //! ```
@@ -13,21 +13,61 @@
 #![forbid(unsafe_code)]
 
 mod arena;
+mod check;
+mod connection;
+mod environment;
+mod estimate;
 mod events;
+mod fate;
+mod findings;
+mod hosts;
 mod io;
 mod link;
 mod network;
 mod packet;
 mod paths;
+mod processor;
 mod queue;
+mod queues;
+mod random;
+mod record;
+mod sampler;
+mod tcp;
 mod time;
+mod traffic;
+mod trial;
+mod wiring;
 mod world;
 
+pub use check::check;
+pub use connection::{Connection, ConnectionSettings, Statistics, SubflowSettings};
+pub use environment::preflight;
+pub use estimate::estimate;
 pub use events::Events;
 pub use io::{Endpoint, Io, Notice, PathId};
-pub use link::{Link, LinkCounters, Verdict};
+pub use link::{Link, LinkCounters};
 pub use network::Network;
 pub use packet::{Codepoint, Flags, Packet, SackBlocks};
 pub use queue::{Length, wire_bytes};
 pub use time::Time;
 pub use world::{Balance, Endpoints, Engine, World};
+
+use nettrial_scenario::{Record, Scenario};
+
+/// Runs one trial. The same scenario gives the same record, to the byte, on any machine.
+///
+/// # Errors
+/// Fails if the scenario does not pass [`check`].
+pub fn run(scenario: &Scenario) -> anyhow::Result<Record> {
+    if let Some(problem) = check(scenario).first() {
+        anyhow::bail!(
+            "{} of {} is {}; legal: {} ({})",
+            problem.setting,
+            problem.object,
+            problem.value,
+            problem.legal,
+            problem.hint
+        );
+    }
+    trial::run(scenario)
+}

@@ -1,12 +1,16 @@
 //! One direction of a link: a transmit queue, a rate and a delay.
 //!
 //! Where a frame's fate follows from the queue it finds, its departure is known at once, and so one event carries
-//! it to the next node: nothing happens when its transmission begins or ends.
+//! it to the next node: nothing happens when its transmission begins or ends. Only CoDel, which decides at the
+//! queue's head, needs an event for each frame that waited.
 
-use crate::Time;
-use crate::arena::Travel;
-use crate::queue::{Length, Waiting, wire_bytes};
-use nettrial_scenario::{QueueLimit, Rate};
+use crate::arena::{Arena, Travel};
+use crate::fate::{Fate, Fates};
+use crate::queue::{Arrivals, CoDel, CoDelSettings, Decision, Length, Taken, Waiting, wire_bytes};
+use crate::random::Random;
+use crate::{Codepoint, Time};
+use nettrial_scenario::{Discipline, PacketSize, QueueLimit, Rate, Scenario};
+use std::collections::BTreeMap;
 
 /// What a link direction has done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,12 +36,16 @@ pub struct LinkCounters {
 pub enum Verdict {
     /// Its last bit leaves then.
     Sent(Time),
+    /// It waits, and leaves then at the latest; [`Link::take`] will give it.
+    Waits(Time),
     /// It is dropped.
     Dropped,
 }
 
 /// Bits as picoseconds, for a rate of one bit a second.
 const BIT_PS: u64 = 1_000_000_000_000;
+/// What RED's numbers are for.
+const RED_PURPOSE: u64 = 0x7265_6400_0000_0000;
 
 /// One direction of a link.
 #[derive(Debug)]
@@ -48,28 +56,47 @@ pub struct Link {
     delay: Time,
     mtu_bytes: u32,
     limit: Option<QueueLimit>,
-    /// When the last bit of all that was taken so far leaves.
+    /// When the last bit of all that was given a departure leaves.
     free_at: Time,
     waiting: Waiting,
+    arrivals: Arrivals,
+    /// What waits, where the discipline decides at the head.
+    heads: Option<Box<CoDel>>,
+    fates: Option<Box<Fates>>,
     counters: LinkCounters,
+    /// Packets by size, where they are counted.
+    sizes: Option<BTreeMap<u32, u64>>,
 }
 
 impl Link {
-    /// The direction of `link` that begins at its end `end`, 0 or 1.
-    pub fn new(link: &nettrial_scenario::Link, end: usize) -> Self {
+    /// Direction `direction` of a scenario's links: twice the link's number, and one more from its second end.
+    pub fn new(scenario: &Scenario, direction: usize) -> Self {
+        let link = &scenario.links[direction / 2];
         let rate_bps = link.rate.map(|Rate(rate)| rate);
-        let byte_ps =
-            rate_bps.filter(|rate| (8 * BIT_PS).is_multiple_of(*rate)).map_or(0, |rate| 8 * BIT_PS / rate);
-        Self {
+        let whole = rate_bps.filter(|rate| (8 * BIT_PS).is_multiple_of(*rate));
+        let mut new = Self {
             rate_bps,
-            byte_ps,
+            byte_ps: whole.map_or(0, |rate| 8 * BIT_PS / rate),
             delay: Time::from_ns(link.delay.0),
-            mtu_bytes: link.ends[end].mtu.0.try_into().unwrap_or(u32::MAX),
+            mtu_bytes: link.ends[direction % 2].mtu.0.try_into().unwrap_or(u32::MAX),
             limit: link.queue,
             free_at: Time::ZERO,
             waiting: Waiting::default(),
+            arrivals: Arrivals::DropTail,
+            heads: None,
+            fates: Fates::new(link.impairment, direction as u64).map(Box::new),
             counters: LinkCounters::default(),
+            sizes: scenario.measurement.packet_sizes.then(BTreeMap::new),
+        };
+        let frame_bytes = wire_bytes(new.mtu_bytes);
+        let random = Random::new(scenario.seed, RED_PURPOSE | direction as u64);
+        new.arrivals = Arrivals::new(link, new.transmission(frame_bytes), random);
+        if let Discipline::CoDel { target, interval, ecn } = link.discipline {
+            let [target, interval] = [target, interval].map(|time| Time::from_ns(time.0));
+            let settings = CoDelSettings { target, interval, ecn, frame_bytes: frame_bytes.into() };
+            new.heads = Some(Box::new(CoDel::new(settings)));
         }
+        new
     }
 
     /// The propagation delay.
@@ -94,46 +121,122 @@ impl Link {
 
     /// How long its queue is. Times must not go back from call to call.
     pub fn queue(&mut self, now: Time) -> Length {
-        self.waiting.length(now)
+        self.heads.as_ref().map_or_else(|| self.waiting.length(now), |heads| heads.length())
     }
 
     /// What it has done until now: frames that still wait are not counted as sent.
     pub fn counters(&mut self, now: Time) -> LinkCounters {
-        let waiting = self.queue(now);
+        let waiting = self.waiting.length(now);
         let mut counters = self.counters;
         counters.frames_pkts -= u64::from(waiting.packets);
         counters.wire_bytes -= waiting.bytes;
         counters
     }
 
-    /// Takes a packet that arrives now, or drops it.
-    pub fn offer(&mut self, now: Time, travel: &mut Travel) -> Verdict {
+    /// The IP packets it has sent until now, by size; `None` if the scenario does not ask for them.
+    pub fn packet_sizes(&mut self, now: Time) -> Option<Vec<PacketSize>> {
+        let mut sizes = self.sizes.clone()?;
+        self.waiting.length(now);
+        for ip_bytes in self.waiting.ip_bytes() {
+            sizes.entry(ip_bytes).and_modify(|packets| *packets -= 1);
+        }
+        let sent = sizes.into_iter().filter(|(_, packets)| *packets > 0);
+        Some(sent.map(|(size_bytes, packets)| PacketSize { size_bytes, packets }).collect())
+    }
+
+    /// Takes packet `number` as it arrives now, or drops it.
+    pub(crate) fn offer(&mut self, now: Time, number: u32, travel: &mut Travel) -> Verdict {
         if travel.ip_bytes > self.mtu_bytes {
             self.counters.too_big_pkts += 1;
             return Verdict::Dropped;
         }
         let wire_bytes = wire_bytes(travel.ip_bytes);
-        let queue = self.waiting.length(now);
-        if self.limit.is_some_and(|limit| queue.with(wire_bytes).exceeds(limit)) {
+        let queue = self.queue(now);
+        let decision = self.arrivals.decide(queue, now.since(self.free_at));
+        let is_full = self.limit.is_some_and(|limit| queue.with(wire_bytes).exceeds(limit));
+        if is_full || !self.admit(decision, travel) {
             self.counters.drops_pkts += 1;
             return Verdict::Dropped;
         }
-        let begins = self.free_at.max(now);
-        self.free_at = begins + self.transmission(wire_bytes);
-        if begins > now {
-            self.waiting.push(begins, wire_bytes);
+        if let Some(heads) = self.heads.as_mut().filter(|_| self.free_at > now || queue.packets > 0) {
+            heads.push(now, number, wire_bytes);
+            let all = u32::try_from(queue.bytes).unwrap_or(u32::MAX).saturating_add(wire_bytes);
+            return Verdict::Waits(self.free_at.max(now) + self.transmission(all));
         }
+        let begins = self.free_at.max(now);
+        if begins > now {
+            self.waiting.push(begins, travel.ip_bytes);
+        }
+        Verdict::Sent(self.transmit(begins, travel.ip_bytes))
+    }
+
+    /// Whether a packet may come in by that decision, for which it may be marked.
+    fn admit(&mut self, decision: Decision, travel: &mut Travel) -> bool {
+        let can_bear = travel.ecn != Codepoint::NotCapable;
+        let is_marked = match decision {
+            Decision::Take => false,
+            Decision::MarkOrTake => can_bear,
+            Decision::MarkOrDrop if can_bear => true,
+            Decision::MarkOrDrop | Decision::Drop => return false,
+        };
+        if is_marked {
+            travel.ecn = Codepoint::Experienced;
+            self.counters.marks_pkts += 1;
+        }
+        true
+    }
+
+    /// Sends a frame whose transmission begins then; gives when its last bit leaves.
+    fn transmit(&mut self, begins: Time, ip_bytes: u32) -> Time {
+        let wire_bytes = wire_bytes(ip_bytes);
+        self.free_at = begins + self.transmission(wire_bytes);
         self.counters.frames_pkts += 1;
         self.counters.wire_bytes += u64::from(wire_bytes);
-        Verdict::Sent(self.free_at)
+        if let Some(sizes) = &mut self.sizes {
+            *sizes.entry(ip_bytes).or_default() += 1;
+        }
+        self.free_at
+    }
+
+    /// When the next packet that waits for [`Link::take`] can be taken; `None` if there is none.
+    pub(crate) fn next_take(&self) -> Option<Time> {
+        self.heads.as_ref().filter(|heads| heads.length().packets > 0).map(|_| self.free_at)
+    }
+
+    /// Takes the queue's head now that the link is free: gives the packet sent, when its last bit leaves, and how many
+    /// were dropped before it.
+    pub(crate) fn take(&mut self, now: Time, arena: &mut Arena) -> (Option<(u32, Time)>, u64) {
+        let Some(heads) = &mut self.heads else { return (None, 0) };
+        let Taken { packet, dropped_pkts, marked_pkts } = heads.pop(now, arena);
+        self.counters.drops_pkts += dropped_pkts;
+        self.counters.marks_pkts += marked_pkts;
+        let sent = packet.map(|number| (number, self.transmit(now, arena.travel(number).ip_bytes)));
+        (sent, dropped_pkts)
+    }
+
+    /// When the last bit of a packet leaves that comes then, if none comes before it and it is not dropped.
+    pub(crate) fn leaves_at_best(&self, comes: Time, ip_bytes: u32) -> Time {
+        self.free_at.max(comes) + self.transmission(wire_bytes(ip_bytes))
+    }
+
+    /// What becomes of a frame whose last bit leaves then, on its way to the other end.
+    pub(crate) fn carry(&mut self, leaves: Time) -> Fate {
+        let at = leaves + self.delay;
+        let Some(fates) = &mut self.fates else { return Fate::Arrives(at) };
+        let fate = fates.next(at);
+        match fate {
+            Fate::Lost => self.counters.lost_pkts += 1,
+            Fate::Arrives(_) => {}
+            Fate::ArrivesTwice(_) => self.counters.duplicated_pkts += 1,
+        }
+        fate
     }
 
     /// How long that many bytes take, rounded up.
     fn transmission(&self, wire_bytes: u32) -> Time {
-        let bytes = u64::from(wire_bytes);
         match self.rate_bps {
-            _ if self.byte_ps > 0 => Time(bytes * self.byte_ps),
-            Some(rate) => Time((bytes * 8 * BIT_PS).div_ceil(rate)),
+            _ if self.byte_ps > 0 => Time(u64::from(wire_bytes) * self.byte_ps),
+            Some(rate) => Time::of_bytes(wire_bytes.into(), rate),
             None => Time::ZERO,
         }
     }

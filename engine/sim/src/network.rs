@@ -1,8 +1,9 @@
 //! The links of a scenario and the paths over them.
 
-use crate::PathId;
 use crate::link::Link;
 use crate::paths::PathTable;
+use crate::processor::Processors;
+use crate::{PathId, Time};
 use nettrial_routing::{FiveTuple, Paths};
 use nettrial_scenario::Scenario;
 
@@ -12,13 +13,15 @@ pub struct Network {
     /// Link `n` of the scenario has the directions `2 n`, from its first end, and `2 n + 1`.
     pub(crate) links: Vec<Link>,
     pub(crate) paths: PathTable,
+    /// `None` where work costs nothing.
+    pub(crate) processors: Option<Processors>,
 }
 
 impl Network {
     /// The network of `scenario`, which has passed [`nettrial_scenario::check`].
     pub fn new(scenario: &Scenario) -> Self {
-        let directions = scenario.links.iter().flat_map(|link| [0, 1].map(|end| Link::new(link, end)));
-        Self { links: directions.collect(), paths: PathTable::default() }
+        let links = (0..2 * scenario.links.len()).map(|direction| Link::new(scenario, direction));
+        Self { links: links.collect(), paths: PathTable::default(), processors: Processors::new(scenario) }
     }
 
     /// The way of a flow's packets, by the scenario's routing; `None` if there is none.
@@ -36,6 +39,11 @@ impl Network {
     /// A link direction.
     pub fn link(&mut self, direction: u32) -> &mut Link {
         &mut self.links[direction as usize]
+    }
+
+    /// How long the processor of node number `node` has been busy until `now`; `None` if its work costs nothing.
+    pub fn busy(&self, node: usize, now: Time) -> Option<Time> {
+        self.processors.as_ref()?.busy(node, now)
     }
 
     /// The smallest MTU on the path, bytes.

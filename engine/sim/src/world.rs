@@ -2,8 +2,10 @@
 
 use crate::arena::Arena;
 use crate::events::Events;
+use crate::fate::Fate;
 use crate::link::Verdict;
 use crate::network::Network;
+use crate::processor::{Next, Processors};
 use crate::{Endpoint, Io, Notice, Packet, Time};
 use std::collections::VecDeque;
 
@@ -31,6 +33,12 @@ enum Event {
     Arrive(u32),
     /// A timer.
     Timer(Endpoint),
+    /// A link whose discipline decides at the queue's head can take that.
+    Take(u32),
+    /// A processor looks at what has arrived.
+    Look(u32),
+    /// A host's processor is done with a packet that has arrived.
+    Finish(u32),
 }
 
 /// What became of all packets; at any time `sent_pkts` and `duplicated_pkts` are together `delivered_pkts`,
@@ -82,15 +90,20 @@ impl Engine {
         Balance { in_flight_pkts: self.arena.len() as u64, ..self.balance }
     }
 
-    /// Has packet `number` taken by link direction `link`; gives when its last bit leaves, if it does.
-    fn enter(&mut self, number: u32, link: u32) -> Option<Time> {
+    /// Has packet `number` taken by link direction `direction`; gives when its last bit leaves, if it does.
+    fn enter(&mut self, number: u32, direction: u32) -> Option<Time> {
         self.balance.hops += 1;
-        let link = &mut self.network.links[link as usize];
-        let travel = self.arena.travel(number);
-        match link.offer(self.events.now(), travel) {
+        let (now, link) = (self.events.now(), &mut self.network.links[direction as usize]);
+        let could_take = link.next_take();
+        match link.offer(now, number, self.arena.travel(number)) {
             Verdict::Sent(leaves) => {
-                travel.next += 1;
-                self.events.push(leaves + link.delay(), Event::Arrive(number));
+                self.carry(number, direction, leaves);
+                Some(leaves)
+            }
+            Verdict::Waits(leaves) => {
+                if let Some(at) = link.next_take().filter(|_| could_take.is_none()) {
+                    self.events.push(at, Event::Take(direction));
+                }
                 Some(leaves)
             }
             Verdict::Dropped => {
@@ -101,14 +114,98 @@ impl Engine {
         }
     }
 
-    /// Packet `number` is where it is next: gives it if that is its path's end.
+    /// Has packet `number`, whose last bit leaves then, arrive at the link's other end, or not.
+    fn carry(&mut self, number: u32, direction: u32, leaves: Time) {
+        self.arena.travel(number).next += 1;
+        match self.network.links[direction as usize].carry(leaves) {
+            Fate::Arrives(at) => self.events.push(at, Event::Arrive(number)),
+            Fate::ArrivesTwice(at) => {
+                self.balance.duplicated_pkts += 1;
+                let copy = self.arena.copy(number);
+                self.events.push(at, Event::Arrive(number));
+                self.events.push(at, Event::Arrive(copy));
+            }
+            Fate::Lost => {
+                self.balance.dropped_pkts += 1;
+                self.arena.discard(number);
+            }
+        }
+    }
+
+    /// Sends the head of a link's queue, and what comes after it at its time.
+    fn take(&mut self, direction: u32) {
+        let link = &mut self.network.links[direction as usize];
+        let (sent, dropped_pkts) = link.take(self.events.now(), &mut self.arena);
+        self.balance.dropped_pkts += dropped_pkts;
+        if let Some(at) = link.next_take() {
+            self.events.push(at, Event::Take(direction));
+        }
+        if let Some((number, leaves)) = sent {
+            self.carry(number, direction, leaves);
+        }
+    }
+
+    /// Packet `number` is where it is next: gives it if that is its path's end, and its host takes no time for it.
     fn arrive(&mut self, number: u32) -> Option<Packet> {
         if let Some(link) = self.network.paths.link(self.arena.travel(number).next) {
             self.enter(number, link);
             return None;
         }
+        let now = self.events.now();
+        if let Some((processors, processor)) = self.receiver(number) {
+            if let Some(at) = processors.arrive(processor, number, now) {
+                self.events.push(at, Event::Look(processor));
+            }
+            return None;
+        }
+        Some(self.deliver(number))
+    }
+
+    /// The processors, and the one of the host at which packet `number` has arrived, if its work costs something.
+    fn receiver(&mut self, number: u32) -> Option<(&mut Processors, u32)> {
+        let processors = self.network.processors.as_mut()?;
+        let last = self.network.paths.link(self.arena.travel(number).next.checked_sub(1)?)?;
+        let processor = processors.at(last ^ 1)?;
+        Some((processors, processor))
+    }
+
+    /// A processor looks at what has arrived.
+    fn look(&mut self, processor: u32) {
+        let (now, arena) = (self.events.now(), &mut self.arena);
+        let Some(processors) = &mut self.network.processors else { return };
+        match processors.look(processor, now, |number| arena.travel(number).ip_bytes) {
+            Some(Next::Look(at)) => self.events.push(at, Event::Look(processor)),
+            Some(Next::Finish(number, at)) => self.events.push(at, Event::Finish(number)),
+            None => {}
+        }
+    }
+
+    /// A processor is done with packet `number`: gives it.
+    fn finish(&mut self, number: u32) -> Packet {
+        let now = self.events.now();
+        let next = self
+            .receiver(number)
+            .and_then(|(processors, processor)| processors.finish(processor, now).map(|at| (at, processor)));
+        if let Some((at, processor)) = next {
+            self.events.push(at, Event::Look(processor));
+        }
+        self.deliver(number)
+    }
+
+    fn deliver(&mut self, number: u32) -> Packet {
         self.balance.delivered_pkts += 1;
-        Some(self.arena.remove(number))
+        self.arena.remove(number)
+    }
+
+    /// Has packet `number` go to its first link once its host's processor is done with it, if that takes time; gives
+    /// when its last bit will leave if the link is then as it is now.
+    fn send_later(&mut self, number: u32, direction: u32) -> Option<Time> {
+        let now = self.events.now();
+        let ip_bytes = self.arena.travel(number).ip_bytes;
+        let processors = self.network.processors.as_mut()?;
+        let done = processors.send(processors.at(direction)?, ip_bytes, now);
+        self.events.push(done, Event::Arrive(number));
+        Some(self.network.links[direction as usize].leaves_at_best(done, ip_bytes))
     }
 }
 
@@ -122,7 +219,7 @@ impl Io for Engine {
         let start = self.network.paths.start(packet.path);
         let number = self.arena.insert(packet, start);
         match self.network.paths.link(start) {
-            Some(link) => self.enter(number, link),
+            Some(link) => self.send_later(number, link).or_else(|| self.enter(number, link)),
             None => {
                 let now = self.now();
                 self.events.push(now, Event::Arrive(number));
@@ -167,11 +264,23 @@ impl<E: Endpoints> World<E> {
     pub fn run(&mut self, end: Time) -> Time {
         while let Some((_, event)) = self.engine.events.pop(end) {
             match event {
-                Event::Arrive(number) => {
-                    let Some(packet) = self.engine.arrive(number) else { continue };
+                Event::Arrive(number) => match self.engine.arrive(number) {
+                    Some(packet) => self.endpoints.on_packet(&packet, &mut self.engine),
+                    None => continue,
+                },
+                Event::Timer(endpoint) => self.endpoints.on_timer(endpoint, &mut self.engine),
+                Event::Finish(number) => {
+                    let packet = self.engine.finish(number);
                     self.endpoints.on_packet(&packet, &mut self.engine);
                 }
-                Event::Timer(endpoint) => self.endpoints.on_timer(endpoint, &mut self.engine),
+                Event::Take(direction) => {
+                    self.engine.take(direction);
+                    continue;
+                }
+                Event::Look(processor) => {
+                    self.engine.look(processor);
+                    continue;
+                }
             }
             self.notify();
             if self.endpoints.is_over() {

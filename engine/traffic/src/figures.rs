@@ -3,11 +3,11 @@
 use crate::cookie::Purpose;
 use crate::protocol::Side;
 use crate::sampler::{Sampler, Samples};
-use crate::statistics::{Durations, Jitter};
 use crate::tcp;
-use crate::wire::Weight;
 use crate::zerocopy::Copied;
 use anyhow::Result;
+use nettrial_figures::statistics::{Durations, Jitter};
+use nettrial_figures::wire::Weight;
 use nettrial_scenario::{
     Connecting, Flow, FlowRecord, PacketCounts, SizeRecord, SubflowRecord, Traffic, Transport, Warning,
 };

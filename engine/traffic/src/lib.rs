@@ -25,16 +25,12 @@ mod packets;
 mod path_mtu;
 mod protocol;
 mod sampler;
-mod sequence;
-mod statistics;
 mod sweep;
 mod tcp;
 mod tcp_info;
 mod tool;
 mod transfer;
-mod variate;
 mod waiting;
-mod wire;
 mod zerocopy;
 
 #[cfg(test)]

@@ -5,14 +5,12 @@
 //! does not move those after it. Paced packets are stamped as they are handed to the kernel, alone or
 //! few at a time; without a pace all of a batch bear the moment at which it was handed over.
 
-mod arrivals;
 mod batch;
 mod datagrams;
 mod header;
 mod inbox;
 mod outbox;
 mod pacer;
-mod schedule;
 mod sender;
 mod stream;
 
@@ -20,12 +18,12 @@ use crate::clock;
 use crate::figures::Figures;
 use crate::protocol::Side;
 use crate::sampler::{Sampler, Samples};
-use crate::variate::largest;
 use anyhow::{Context, Result};
-use arrivals::Received;
 use batch::Batch;
+use nettrial_figures::arrivals::Received;
+use nettrial_figures::departures::Departures;
+use nettrial_figures::variate::largest;
 use nettrial_scenario::{FlowRecord, Packets, Transport, Warning};
-use schedule::Schedule;
 use sender::{Sampling, Sent};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -42,7 +40,7 @@ pub fn send(
     origin: Instant,
     period: Duration,
 ) -> Result<(FlowRecord, Vec<Warning>)> {
-    let mut schedule = Schedule::new(packets)?;
+    let mut schedule = Departures::new(packets)?;
     let largest = largest_packet(packets)?;
     if side.flow.transport == Transport::Udp {
         let sampling = Sampling {

@@ -10,26 +10,13 @@ pub use datagram::respond as respond_to_datagrams;
 pub use stream::respond as respond_to_stream;
 
 use crate::figures::Figures;
-use crate::message::HEADER_BYTES;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use anyhow::Result;
-use nettrial_scenario::{Answer, SizeRecord, Sweep, Transport};
-use rand::SeedableRng;
-use rand::rngs::ChaCha8Rng;
-use rand::seq::SliceRandom;
-use std::collections::BTreeMap;
+use nettrial_figures::sweep::{Asked, Measurement, Sizes, answer_bytes, order};
+use nettrial_scenario::{Sweep, Transport};
 use std::net::SocketAddr;
 use std::time::Instant;
-
-/// What became of one request.
-#[derive(Debug, Clone, Copy)]
-struct Asked {
-    /// From (first) sending it to reading its answer.
-    rtt_ns: u64,
-    /// How often it was sent again.
-    resent: u64,
-}
 
 /// Whatever carries a request of a size and brings the answer.
 trait Line {
@@ -56,90 +43,30 @@ pub fn run(side: &Side, sweep: &Sweep, destination: SocketAddr, sampler: &Sample
     Ok(figures)
 }
 
-/// The sizes in the order they are measured, each as often as it is repeated.
-fn order(sweep: &Sweep) -> Vec<u64> {
-    let step = usize::try_from(sweep.step.0).unwrap_or(usize::MAX);
-    let sizes = (sweep.first.0..=sweep.last.0).step_by(step);
-    let mut order: Vec<u64> = sizes.flat_map(|size| (0..sweep.repeats).map(move |_| size)).collect();
-    order.shuffle(&mut ChaCha8Rng::seed_from_u64(sweep.seed));
-    order
-}
-
 fn measure_all(line: &mut impl Line, sweep: &Sweep, figures: &mut Figures) -> Result<()> {
-    let mut records = BTreeMap::new();
+    let mut sizes = Sizes::default();
     let mut number = 0;
     for size in order(sweep) {
-        let record = records.entry(size).or_insert_with(|| SizeRecord {
-            size_bytes: size,
-            rtt_us: Vec::new(),
-            rtt_minimum_us: Vec::new(),
-            total_us: Vec::new(),
-            resent_pkts: 0,
-        });
-        measure(line, sweep, record, &mut number, figures)?;
-    }
-    figures.sizes = records.into_values().collect();
-    Ok(())
-}
-
-/// Measures a size once. Its round-trip time is that of requests of the full size that were sent once:
-/// whether an answer is to the first or the second sending can't be told (Karn's rule, RFC 6298 section
-/// 3), and the last request may be shorter. Where there is none of those, it is that of all.
-fn measure(
-    line: &mut impl Line,
-    sweep: &Sweep,
-    record: &mut SizeRecord,
-    number: &mut u64,
-    figures: &mut Figures,
-) -> Result<()> {
-    let (mut clean, mut all) = (Times::default(), Times::default());
-    let begin = Instant::now();
-    let mut left = sweep.bytes.0;
-    while left > 0 {
-        let size = left.min(record.size_bytes).max(HEADER_BYTES as u64);
-        let bytes = usize::try_from(size)?;
-        let answer = if sweep.answer == Answer::Echo { bytes } else { HEADER_BYTES };
-        let asked = line.ask(*number, bytes, answer)?;
-        *number += 1;
-        left = left.saturating_sub(size);
-        figures.bytes += size;
-        record.resent_pkts += asked.resent;
-        all.add(asked.rtt_ns);
-        if asked.resent == 0 && size == record.size_bytes {
-            clean.add(asked.rtt_ns);
+        let mut measurement = Measurement::new(sweep, size);
+        let begin = Instant::now();
+        while let Some(bytes) = measurement.next() {
+            let answer = answer_bytes(sweep, bytes);
+            let asked = line.ask(number, usize::try_from(bytes)?, usize::try_from(answer)?)?;
+            number += 1;
+            figures.bytes += bytes;
+            measurement.answered(asked);
         }
+        sizes.add(&measurement, u64::try_from(begin.elapsed().as_nanos())?);
     }
-    record.total_us.push(begin.elapsed().as_nanos() as f64 / 1e3);
-    let times = if clean.count > 0 { clean } else { all };
-    record.rtt_us.push(times.sum_ns as f64 / times.count as f64 / 1e3);
-    record.rtt_minimum_us.push(times.smallest_ns as f64 / 1e3);
+    figures.sizes = sizes.finish();
     Ok(())
-}
-
-struct Times {
-    count: u64,
-    sum_ns: u64,
-    smallest_ns: u64,
-}
-
-impl Default for Times {
-    fn default() -> Self {
-        Self { count: 0, sum_ns: 0, smallest_ns: u64::MAX }
-    }
-}
-
-impl Times {
-    fn add(&mut self, time_ns: u64) {
-        self.count += 1;
-        self.sum_ns += time_ns;
-        self.smallest_ns = self.smallest_ns.min(time_ns);
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nettrial_scenario::Size;
+    use crate::message::HEADER_BYTES;
+    use nettrial_scenario::{Answer, Size};
     use proptest::prelude::*;
 
     fn sweep(first: u64, last: u64, step: u64, repeats: u32, bytes: u64) -> Sweep {
@@ -152,19 +79,6 @@ mod tests {
             answer: Answer::Acknowledgment,
             seed: 1,
         }
-    }
-
-    #[test]
-    fn the_order_is_random_and_the_seed_s() {
-        let one = sweep(1000, 65_500, 10, 5, 1_000_000);
-        assert_eq!(order(&one).len(), 6451 * 5);
-        assert_eq!(order(&one), order(&one));
-        assert_ne!(order(&one), order(&Sweep { seed: 2, ..one.clone() }));
-        let mut sorted = order(&one);
-        sorted.sort_unstable();
-        assert_ne!(sorted, order(&one));
-        sorted.dedup();
-        assert_eq!(sorted, (1000..=65_500).step_by(10).collect::<Vec<u64>>());
     }
 
     /// Answers after as many nanoseconds as the request has bytes; every tenth is sent again.

@@ -1,8 +1,8 @@
 //! The kernel's view of a TCP connection, or of one subflow of an MPTCP connection.
 
 use crate::options::{self, Plain};
-use crate::wire::Weight;
 use anyhow::{Context, Result};
+use nettrial_figures::wire::Weight;
 use nettrial_scenario::IpVersion;
 use std::os::fd::AsRawFd;
 

@@ -14,12 +14,14 @@ pub fn problems(scenario: &Scenario) -> Vec<Problem> {
     let stack = |is_set: fn(&nettrial_scenario::Stack) -> bool| {
         nodes.iter().position(|node| node.stack.as_ref().is_some_and(is_set))
     };
+    let flow = |index: usize| format!("flow {:?}", scenario.workload[index].name);
     let found = [
         ("discipline", links.iter().position(|link| !link.discipline.is_drop_tail()).map(link), "drop_tail"),
         ("bursts", links.iter().position(|link| link.impairment.bursts.is_some()).map(link), "none"),
         ("cost", nodes.iter().position(|node| node.cost.is_some()).map(node), "none"),
         ("ecn", stack(|stack| stack.ecn).map(node), "false"),
         ("minimum_rto", stack(|stack| stack.minimum_rto.is_some()).map(node), "none"),
+        ("pair", scenario.workload.iter().position(|flow| flow.pair != 0).map(flow), "0"),
         ("scheduler", stack(|stack| !stack.scheduler.is_lowest_rtt()).map(node), "lowest_rtt"),
     ];
     let hint = "the lab's hosts and links don't have it: run the study with `--backend sim`";

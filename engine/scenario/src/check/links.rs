@@ -1,5 +1,7 @@
 //! What makes links and interfaces impossible.
 
+mod discipline;
+
 use super::{Problem, is_name, names};
 use crate::{Directory, End, IpVersion, Link, NodeKind, QueueLimit, Scenario, Size};
 use std::collections::HashSet;
@@ -55,6 +57,7 @@ fn check_link(directory: &Directory, link: &Link, problems: &mut Vec<Problem>) {
         }
     }
     check_impairment(link, &object, problems);
+    discipline::check(link, &object, problems);
     match link.queue {
         Some(QueueLimit::Packets(0) | QueueLimit::Bytes(Size(0))) => problems.push(Problem::new(
             "queue",
@@ -131,11 +134,17 @@ fn check_end(directory: &Directory, link: &str, end: &End, problems: &mut Vec<Pr
 
 fn check_impairment(link: &Link, object: &str, problems: &mut Vec<Problem>) {
     let impairment = &link.impairment;
-    for (setting, probability) in [
+    let mut probabilities = vec![
         ("loss", impairment.loss),
         ("duplication", impairment.duplication),
         ("reordering", impairment.reordering),
-    ] {
+    ];
+    if let Some(bursts) = impairment.bursts {
+        let of_bursts =
+            [("bursts.enter", bursts.enter), ("bursts.leave", bursts.leave), ("bursts.loss", bursts.loss)];
+        probabilities.extend(of_bursts);
+    }
+    for (setting, probability) in probabilities {
         if !(0.0..=1.0).contains(&probability) {
             problems.push(Problem::new(
                 setting,

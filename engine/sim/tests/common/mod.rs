@@ -110,10 +110,19 @@ impl Endpoints for Schedule {
 
 /// Sends these along a chain, and runs until nothing happens any more.
 pub fn send_along(scenario: &Scenario, departures: &[(Time, u32)]) -> World<Schedule> {
+    send_with(scenario, departures, Codepoint::NotCapable)
+}
+
+/// The same with packets that can be marked.
+pub fn send_marked(scenario: &Scenario, departures: &[(Time, u32)]) -> World<Schedule> {
+    send_with(scenario, departures, Codepoint::Capable)
+}
+
+fn send_with(scenario: &Scenario, departures: &[(Time, u32)], ecn: Codepoint) -> World<Schedule> {
     let mut network = Network::new(scenario);
     let path = along(&mut network, scenario);
     let packet = |(number, &(at, ip_bytes)): (usize, &(Time, u32))| {
-        (at, Packet { timestamp: at, ..datagram(path, number as u64, ip_bytes) })
+        (at, Packet { timestamp: at, ecn, ..datagram(path, number as u64, ip_bytes) })
     };
     let departures = departures.iter().enumerate().map(packet).collect();
     let mut world = World::new(network, Schedule { departures, ..Schedule::default() });

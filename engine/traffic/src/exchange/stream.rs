@@ -17,7 +17,7 @@ use std::io::{ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Bytes read or written at a time, where messages are smaller.
 const BATCH_BYTES: usize = 64 << 10;
@@ -94,7 +94,9 @@ pub fn several(
             // More can be done than to wait for a response: the response is taken if it is there.
             let read = reader.try_read(&mut incoming[filled..]).context("reading responses")?;
             if read.is_none() && (writing || next != Next::Due) {
-                let limit = if let Next::In(span) = next { span.min(tcp::PATIENCE) } else { tcp::PATIENCE };
+                let due =
+                    if let Next::In(span_ns) = next { Duration::from_nanos(span_ns) } else { tcp::PATIENCE };
+                let limit = due.min(tcp::PATIENCE);
                 ensure!(
                     reader.wait(writing, limit)? || limit < tcp::PATIENCE,
                     "waiting for responses: nothing came for too long"

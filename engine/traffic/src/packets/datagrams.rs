@@ -6,18 +6,18 @@
 //! one byte. At the end the sender says how many packets it sent and was refused, and the receiver answers
 //! with its figures, one line of JSON.
 
-use super::arrivals::{Arrivals, Received};
 use super::batch::Batch;
 use super::header::{Header, Tag, tag};
 use super::inbox::{self, Inbox};
 use super::outbox::{self, Outbox};
-use super::schedule::Schedule;
 use super::sender::{self, Path, Sampling, Sent};
 use crate::cookie::{COOKIE_BYTES, Cookie, Purpose};
 use crate::protocol::Side;
 use crate::tcp;
-use crate::wire::UDP_HEADER_BYTES;
 use anyhow::{Context, Result, bail};
+use nettrial_figures::arrivals::{Arrivals, Received};
+use nettrial_figures::departures::Departures;
+use nettrial_figures::wire::UDP_HEADER_BYTES;
 use nettrial_scenario::IpVersion;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -38,7 +38,7 @@ const GREETING_WAIT: Duration = Duration::from_millis(100);
 /// Sends the flow's packets of up to `largest` bytes and gives both hosts' figures.
 pub fn send(
     side: &Side,
-    schedule: &mut Schedule,
+    schedule: &mut Departures,
     largest: usize,
     destination: SocketAddr,
     sampling: Sampling,
@@ -200,7 +200,7 @@ fn gather(
             // A datagram that is longer or shorter than it says is none of the flow's.
             let header = Header::read(datagram, tag);
             if let Some(header) = header.filter(|header| header.length as usize == datagram.len()) {
-                arrivals.packet(&header, arrival_ns);
+                arrivals.packet(header.packet(), arrival_ns);
             }
         }
         match ended {

@@ -2,6 +2,7 @@
 //! big-endian.
 
 use crate::cookie::{COOKIE_BYTES, Cookie};
+use nettrial_figures::arrivals::Packet;
 use nettrial_scenario::MESSAGE_HEADER_BYTES;
 
 /// Bytes of the header.
@@ -39,6 +40,11 @@ impl Header {
     /// Writes the departure into a packet's header.
     pub fn write_departure(packet: &mut [u8], departure_ns: u64) {
         packet[8..16].copy_from_slice(&departure_ns.to_be_bytes());
+    }
+
+    /// The packet that begins with it.
+    pub fn packet(self) -> Packet {
+        Packet { number: self.number, departure_ns: self.departure_ns, length: self.length }
     }
 
     /// Reads the beginning of `packet`; `None` if it is no header with this tag.

@@ -2,11 +2,11 @@
 
 use super::batch::Batch;
 use super::pacer::Pacer;
-use super::schedule::Schedule;
 use crate::clock;
-use crate::statistics::Durations;
-use crate::wire::Weight;
 use anyhow::Result;
+use nettrial_figures::departures::Departures;
+use nettrial_figures::statistics::Durations;
+use nettrial_figures::wire::Weight;
 use nettrial_scenario::{Interval, IpVersion, Pacing};
 
 /// What takes packets to the other host.
@@ -57,7 +57,7 @@ pub struct Sent {
 
 /// Sends the packets of `schedule`. `path` is given where packets are datagrams.
 pub fn send(
-    schedule: &mut Schedule,
+    schedule: &mut Departures,
     batch: &mut Batch,
     carrier: &mut impl Carrier,
     sampling: Sampling,
@@ -154,6 +154,7 @@ impl Progress {
                 retransmissions_pkts: 0,
                 delivery_rate_bps: None,
                 subflow_bytes: Vec::new(),
+                subflow_cwnd_pkts: Vec::new(),
             });
             self.due_ns += self.sampling.period_ns.max(1);
         }

@@ -4,13 +4,13 @@
 //! for bytes before it, and for this program, is part of its delay, as it is for any program that reads
 //! from a stream.
 
-use super::arrivals::{Arrivals, Received};
 use super::batch::Batch;
 use super::header::{HEADER_BYTES, Header, Tag, tag};
 use super::sender::Carrier;
 use crate::clock;
 use crate::protocol::Side;
 use anyhow::{Context, Result, ensure};
+use nettrial_figures::arrivals::{Arrivals, Received};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 
@@ -45,7 +45,7 @@ pub fn receive(mut stream: &TcpStream, side: &Side, largest: usize) -> Result<()
             break;
         }
         let now_ns = clock::now_ns();
-        parser.take(&bytes[..count], |header| arrivals.packet(header, now_ns))?;
+        parser.take(&bytes[..count], |header| arrivals.packet(header.packet(), now_ns))?;
     }
     let line = serde_json::to_string(&arrivals.figures(arrivals.received(), 0))?;
     stream.write_all(line.as_bytes()).context("telling the figures")?;

@@ -27,6 +27,7 @@ fn side(transport: Transport, address: &str, packets: Packets) -> Side {
             to: "other".into(),
             transport,
             ip: nettrial_scenario::IpVersion::of(address),
+            pair: 0,
             start: nettrial_scenario::Duration(0),
             socket: SocketOptions::default(),
             traffic: Traffic::Packets(packets),

@@ -4,8 +4,8 @@
 use super::process::Finished;
 use super::text::whole;
 use super::{Job, Program};
-use crate::statistics::Durations;
 use anyhow::{Context, Result};
+use nettrial_figures::statistics::Durations;
 use nettrial_scenario::{Distribution, Flow, FlowRecord, PacketCounts, Tool};
 use serde::Deserialize;
 use std::net::SocketAddr;

@@ -5,8 +5,8 @@ use super::process::{Finished, run};
 use super::record::nanoseconds;
 use super::text::whole;
 use super::{Job, Program, QUICK, seconds, whole_seconds, words};
-use crate::statistics::Durations;
 use anyhow::{Context, Result, bail};
+use nettrial_figures::statistics::Durations;
 use nettrial_scenario::{Flow, FlowRecord, Interval, PacketCounts, Tool, Transport};
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -159,5 +159,6 @@ fn read_interval(interval: &Value, mss_bytes: u32) -> Option<Interval> {
         retransmissions_pkts: number("retransmits")?,
         delivery_rate_bps: None,
         subflow_bytes: Vec::new(),
+        subflow_cwnd_pkts: Vec::new(),
     })
 }

@@ -3,8 +3,8 @@
 use super::process::Finished;
 use super::text::{between, number};
 use super::{Job, Program, whole_seconds, words};
-use crate::statistics::Durations;
 use anyhow::{Context, Result};
+use nettrial_figures::statistics::Durations;
 use nettrial_scenario::{Flow, FlowRecord, IpVersion, PacketCounts, Tool};
 use std::collections::HashSet;
 use std::net::SocketAddr;

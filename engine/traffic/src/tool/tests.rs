@@ -18,6 +18,7 @@ fn flow(transport: Transport, tool: &Tool) -> Flow {
         to: "receiver".into(),
         transport,
         ip: IpVersion::V4,
+        pair: 0,
         start: nettrial_scenario::Duration(0),
         socket: Default::default(),
         traffic: Traffic::Tool(tool.clone()),

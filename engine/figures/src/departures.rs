@@ -9,7 +9,7 @@ use nettrial_scenario::{OnOff, Packets};
 const GRACE: u64 = 10;
 
 /// The departures of a flow. Times are nanoseconds since its beginning.
-pub struct Schedule {
+pub struct Departures {
     sizes: Draws,
     pace: Pace,
     windows: Option<Windows>,
@@ -27,7 +27,7 @@ enum Pace {
     RateBps(u64),
 }
 
-impl Schedule {
+impl Departures {
     /// The departures that `packets` asks for.
     ///
     /// # Errors
@@ -166,7 +166,7 @@ mod tests {
 
     /// All departures, by a sender that is always on time.
     fn departures(packets: &Packets) -> Vec<u64> {
-        let mut schedule = Schedule::new(packets).unwrap();
+        let mut schedule = Departures::new(packets).unwrap();
         let mut all = Vec::new();
         while let Some(due) = schedule.due(all.last().copied().unwrap_or(0)) {
             schedule.take();
@@ -181,7 +181,7 @@ mod tests {
         let rate = Packets { rate: Some(Rate(10_000_000)), ..packets() };
         let expected: Vec<u64> = (0..20).map(|index| index * MILLISECOND).collect();
         assert_eq!(departures(&rate), expected);
-        let mut schedule = Schedule::new(&rate).unwrap();
+        let mut schedule = Departures::new(&rate).unwrap();
         while schedule.due(0).is_some() {
             schedule.take();
         }
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn without_gaps_packets_are_due_at_once_but_in_silence() {
         let on_off = Some(OnOff { on: constant(3), off: constant(5) });
-        let mut schedule = Schedule::new(&Packets { on_off, ..packets() }).unwrap();
+        let mut schedule = Departures::new(&Packets { on_off, ..packets() }).unwrap();
         for (now, due) in [(0, Some(0)), (2, Some(2)), (3, Some(8)), (9, Some(9)), (19, None), (20, None)] {
             assert_eq!(schedule.due(now * MILLISECOND), due.map(|due| due * MILLISECOND), "{now}");
         }
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_sender_far_behind_gives_up() {
-        let mut schedule = Schedule::new(&Packets { gap: Some(constant(1)), ..packets() }).unwrap();
+        let mut schedule = Departures::new(&Packets { gap: Some(constant(1)), ..packets() }).unwrap();
         assert_eq!(schedule.due(21 * MILLISECOND), Some(0));
         assert_eq!(schedule.due(22 * MILLISECOND), None);
     }
@@ -228,7 +228,7 @@ mod tests {
         let size = Variate::Uniform { minimum: Size(64), maximum: Size(1400) };
         let sizes = |gap| {
             let packets = Packets { size: size.clone(), gap, ..packets() };
-            let mut schedule = Schedule::new(&packets).unwrap();
+            let mut schedule = Departures::new(&packets).unwrap();
             (0..100).map(|_| schedule.take()).collect::<Vec<u64>>()
         };
         let random = Variate::Exponential { mean: Duration(900), truncation: Truncation::default() };

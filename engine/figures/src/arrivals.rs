@@ -1,6 +1,5 @@
-//! What arrived, by the receiver; sent to the sender as one line of JSON at the end.
+//! What arrived, by the receiver, who may send it to the sender as a line of JSON.
 
-use super::header::Header;
 use crate::sequence::{Arrival, Sequence};
 use crate::statistics::{Durations, Jitter, Variation};
 use nettrial_scenario::{Distribution, Histogram, PacketCounts};
@@ -17,6 +16,17 @@ pub struct Arrivals {
     delay: Durations,
     variation: Variation,
     jitter: Jitter,
+}
+
+/// A packet that arrived, as it says itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet {
+    /// Its number in the flow, from 0.
+    pub number: u64,
+    /// When it departed, by the sender's monotonic clock.
+    pub departure_ns: u64,
+    /// Bytes of its payload.
+    pub length: u32,
 }
 
 /// The receiver's figures.
@@ -49,12 +59,12 @@ impl Arrivals {
         Self { ahead_ns, ..Self::default() }
     }
 
-    /// Notes the arrival of a packet with `header`. What arrives again is only counted.
-    pub fn packet(&mut self, header: &Header, arrival_ns: u64) {
-        if self.sequence.arrived(header.number) != Arrival::First {
+    /// Notes the arrival of `packet`. What arrives again is only counted.
+    pub fn packet(&mut self, packet: Packet, arrival_ns: u64) {
+        if self.sequence.arrived(packet.number) != Arrival::First {
             return;
         }
-        let transit_ns = arrival_ns.wrapping_sub(header.departure_ns).cast_signed();
+        let transit_ns = arrival_ns.wrapping_sub(packet.departure_ns).cast_signed();
         if let Some(ahead_ns) = self.ahead_ns {
             // Departure is read before the packet is handed over: below zero is the stamps' rounding, or
             // the error of an offset that was estimated.
@@ -62,7 +72,7 @@ impl Arrivals {
         }
         self.variation.record(transit_ns);
         self.jitter.record(transit_ns);
-        self.bytes += u64::from(header.length);
+        self.bytes += u64::from(packet.length);
         self.last_ns = self.last_ns.max(arrival_ns);
     }
 
@@ -107,8 +117,8 @@ mod tests {
         for (number, departure_ns, delay_ns) in
             [(0, 1000, 500), (2, 3000, 800), (1, 2000, 2000), (2, 3000, 2500)]
         {
-            let header = Header { number, departure_ns, length: 100 };
-            arrivals.packet(&header, (departure_ns + delay_ns).wrapping_add(offset_ns));
+            let packet = Packet { number, departure_ns, length: 100 };
+            arrivals.packet(packet, (departure_ns + delay_ns).wrapping_add(offset_ns));
         }
         arrivals
     }

@@ -1,0 +1,47 @@
+//! LIA, the linked increases algorithm: RFC 6356 section 3, equations (1) and (2).
+//!
+//! Per acknowledged segment in congestion avoidance a window grows by min(alpha / w_total, 1 / w_r), where
+//! alpha / w_total = max_i(w_i / rtt_i²) / (Σ_i w_i / rtt_i)². A loss halves it, as Reno; alone it is Reno.
+//!
+//! Three of them: this one in floating point; engine/bpf's in fixed point, which rounds an increase by at most
+//! 2⁻¹⁵ of itself; [`crate::lia_kernel`], which has the out-of-tree kernel's rounding and remembered alpha.
+//! Differs from the RFC: it counts segments, as Linux does, and not bytes (so subflows of different segment sizes
+//! count by segments), and computes alpha for every acknowledgment. Where it stops being valid: as RFC 6356
+//! section 3, it balances congestion only halfway, so a congested path keeps more than fairness gives it.
+
+use crate::coupled::{Coupling, Fraction, left_after_slow_start};
+use crate::{Ack, Control, Subflow, Window, reno};
+
+/// LIA in floating point.
+#[derive(Debug, Default)]
+pub struct Lia {
+    fraction: Fraction,
+}
+
+/// What each acknowledged segment adds to the window, segments.
+pub fn increase(coupling: &Coupling<'_>) -> f64 {
+    let total = coupling.total_rate();
+    let best = coupling.largest(|path| path.rate() / path.rtt);
+    (best / (total * total)).min(1.0 / coupling.own().window)
+}
+
+impl Control for Lia {
+    fn name(&self) -> &'static str {
+        "lia"
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, subflows: &[Subflow], own: usize) {
+        let before = *window;
+        let Some(coupling) = Coupling::of(&before, subflows, own) else {
+            return reno::grow(window, ack);
+        };
+        let left = left_after_slow_start(window, ack);
+        if left > 0 {
+            self.fraction.grow(window, increase(&coupling), left);
+        }
+    }
+
+    fn ssthresh(&mut self, window: &Window, _: &[Subflow], _: usize) -> u32 {
+        reno::ssthresh(window)
+    }
+}

@@ -1,0 +1,95 @@
+//! Acknowledgments, and connections of some subflows.
+
+use nettrial_congestion::{Ack, Control, Phase, Subflow, Window};
+
+/// A millisecond, in nanoseconds.
+pub const MS: u64 = 1_000_000;
+/// Bytes of payload of every segment here.
+pub const MSS: u32 = 1448;
+
+/// An acknowledgment of segments in order, with nothing lost and the window full.
+pub fn ack(now_ns: u64, rtt_ns: u64, acked_pkts: u32) -> Ack {
+    Ack {
+        now_ns,
+        acked_pkts,
+        acked_bytes: u64::from(acked_pkts * MSS),
+        lost_pkts: 0,
+        rtt_ns: Some(rtt_ns),
+        srtt_ns: rtt_ns,
+        min_rtt_ns: rtt_ns,
+        in_flight_pkts: 0,
+        prior_in_flight_pkts: acked_pkts,
+        delivered_pkts: 0,
+        delivered_marked_pkts: 0,
+        prior_delivered_pkts: 0,
+        rate: None,
+        rate_is_app_limited: false,
+        is_cwnd_limited: true,
+        mss_bytes: MSS,
+        una_bytes: 0,
+        next_bytes: 0,
+        phase: Phase::Open,
+    }
+}
+
+/// A window in congestion avoidance.
+pub fn avoiding(cwnd_pkts: u32) -> Window {
+    Window { cwnd_pkts, ssthresh_pkts: cwnd_pkts.min(2), credit_pkts: 0 }
+}
+
+/// The subflows of a connection: their controls, windows and smoothed round-trip times.
+pub struct Connection {
+    /// In congestion avoidance to begin with.
+    pub flows: Vec<(Box<dyn Control>, Window, u64)>,
+}
+
+impl Connection {
+    /// With a control of that name on each subflow of a window, segments, and a round trip, nanoseconds.
+    pub fn of(name: &str, flows: &[(u32, u64)]) -> Self {
+        let flow = |&(cwnd_pkts, rtt_ns): &(u32, u64)| {
+            (nettrial_congestion::new(name).unwrap(), avoiding(cwnd_pkts), rtt_ns)
+        };
+        Self { flows: flows.iter().map(flow).collect() }
+    }
+
+    /// What the controls see of each other.
+    pub fn subflows(&self) -> Vec<Subflow> {
+        let subflow = |(control, window, rtt_ns): &(Box<dyn Control>, Window, u64)| Subflow {
+            window: *window,
+            srtt_ns: *rtt_ns,
+            mss_bytes: MSS,
+            phase: Phase::Open,
+            shared: control.shared(),
+        };
+        self.flows.iter().map(subflow).collect()
+    }
+
+    /// An acknowledgment on subflow `own`.
+    pub fn on_ack(&mut self, own: usize, ack: &Ack) {
+        let subflows = self.subflows();
+        let (control, window, _) = &mut self.flows[own];
+        control.on_ack(window, ack, &subflows, own);
+    }
+
+    /// The window that a loss on subflow `own` leaves, without taking it.
+    pub fn after_loss(&mut self, own: usize) -> u32 {
+        let subflows = self.subflows();
+        let (control, window, _) = &mut self.flows[own];
+        control.ssthresh(window, &subflows, own)
+    }
+
+    /// What an acknowledged segment adds to the window of subflow `own` on average over `acks`, all windows kept as
+    /// they are.
+    pub fn increase(&mut self, own: usize, acks: u32) -> f64 {
+        let subflows = self.subflows();
+        let (control, window, rtt_ns) = &mut self.flows[own];
+        let kept = window.cwnd_pkts;
+        let mut grown = 0i64;
+        for number in 0..acks {
+            control.on_ack(window, &ack(u64::from(number) * 1000, *rtt_ns, 1), &subflows, own);
+            grown += i64::from(window.cwnd_pkts) - i64::from(kept);
+            window.cwnd_pkts = kept;
+        }
+        grown as f64 / f64::from(acks)
+    }
+}

@@ -1,0 +1,139 @@
+//! A sweep's requests and what they give.
+
+use nettrial_scenario::{Answer, MESSAGE_HEADER_BYTES, SizeRecord, Sweep};
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+use rand::seq::SliceRandom;
+use std::collections::BTreeMap;
+
+/// What became of one request.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    /// From (first) sending it to reading its answer.
+    pub rtt_ns: u64,
+    /// How often it was sent again.
+    pub resent: u64,
+}
+
+/// The sizes in the order they are measured, each as often as it is repeated.
+pub fn order(sweep: &Sweep) -> Vec<u64> {
+    let step = usize::try_from(sweep.step.0).unwrap_or(usize::MAX);
+    let sizes = (sweep.first.0..=sweep.last.0).step_by(step);
+    let mut order: Vec<u64> = sizes.flat_map(|size| (0..sweep.repeats).map(move |_| size)).collect();
+    order.shuffle(&mut ChaCha8Rng::seed_from_u64(sweep.seed));
+    order
+}
+
+/// Bytes of the answer to a request of `request` bytes.
+pub fn answer_bytes(sweep: &Sweep, request: u64) -> u64 {
+    if sweep.answer == Answer::Echo { request } else { MESSAGE_HEADER_BYTES }
+}
+
+/// One measurement of a size. Its round-trip time is that of requests of the full size that were sent once:
+/// whether an answer is to the first or the second sending can't be told (Karn's rule, RFC 6298 section
+/// 3), and the last request may be shorter. Where there is none of those, it is that of all.
+pub struct Measurement {
+    size: u64,
+    left: u64,
+    resent: u64,
+    clean: Times,
+    all: Times,
+}
+
+impl Measurement {
+    /// The next measurement of `size` in `sweep`.
+    pub fn new(sweep: &Sweep, size: u64) -> Self {
+        let (clean, all) = (Times::default(), Times::default());
+        Self { size, left: sweep.bytes.0, resent: 0, clean, all }
+    }
+
+    /// Bytes of the request to send now; `None` after the last.
+    pub fn next(&self) -> Option<u64> {
+        (self.left > 0).then(|| self.left.min(self.size).max(MESSAGE_HEADER_BYTES))
+    }
+
+    /// That request was answered.
+    pub fn answered(&mut self, asked: Asked) {
+        let Some(bytes) = self.next() else { return };
+        self.left = self.left.saturating_sub(bytes);
+        self.resent += asked.resent;
+        self.all.add(asked.rtt_ns);
+        if asked.resent == 0 && bytes == self.size {
+            self.clean.add(asked.rtt_ns);
+        }
+    }
+}
+
+/// What all sizes gave.
+#[derive(Default)]
+pub struct Sizes(BTreeMap<u64, SizeRecord>);
+
+impl Sizes {
+    /// Adds a measurement whose requests are all answered and that took `total_ns`.
+    pub fn add(&mut self, measurement: &Measurement, total_ns: u64) {
+        let record = self.0.entry(measurement.size).or_insert_with(|| SizeRecord {
+            size_bytes: measurement.size,
+            rtt_us: Vec::new(),
+            rtt_minimum_us: Vec::new(),
+            total_us: Vec::new(),
+            resent_pkts: 0,
+        });
+        let times = if measurement.clean.count > 0 { &measurement.clean } else { &measurement.all };
+        record.resent_pkts += measurement.resent;
+        record.total_us.push(total_ns as f64 / 1e3);
+        record.rtt_us.push(times.sum_ns as f64 / times.count as f64 / 1e3);
+        record.rtt_minimum_us.push(times.smallest_ns as f64 / 1e3);
+    }
+
+    /// The record of each size, by size.
+    pub fn finish(self) -> Vec<SizeRecord> {
+        self.0.into_values().collect()
+    }
+}
+
+struct Times {
+    count: u64,
+    sum_ns: u64,
+    smallest_ns: u64,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self { count: 0, sum_ns: 0, smallest_ns: u64::MAX }
+    }
+}
+
+impl Times {
+    fn add(&mut self, time_ns: u64) {
+        self.count += 1;
+        self.sum_ns += time_ns;
+        self.smallest_ns = self.smallest_ns.min(time_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nettrial_scenario::Size;
+
+    #[test]
+    fn the_order_is_random_and_the_seed_s() {
+        let one = Sweep {
+            first: Size(1000),
+            last: Size(65_500),
+            step: Size(10),
+            repeats: 5,
+            bytes: Size(1_000_000),
+            answer: Answer::Acknowledgment,
+            seed: 1,
+        };
+        assert_eq!(order(&one).len(), 6451 * 5);
+        assert_eq!(order(&one), order(&one));
+        assert_ne!(order(&one), order(&Sweep { seed: 2, ..one.clone() }));
+        let mut sorted = order(&one);
+        sorted.sort_unstable();
+        assert_ne!(sorted, order(&one));
+        sorted.dedup();
+        assert_eq!(sorted, (1000..=65_500).step_by(10).collect::<Vec<u64>>());
+    }
+}

@@ -1,0 +1,156 @@
+//! Requests over UDP that wait for their answers: either datagram may be lost.
+
+use nettrial_scenario::PacketCounts;
+use std::collections::{HashSet, VecDeque};
+
+/// A request that is not answered for so long, in nanoseconds, is lost.
+pub const LOST_AFTER_NS: u64 = 1_000_000_000;
+
+/// The requests that were sent, and what became of them.
+#[derive(Default)]
+pub struct Unanswered {
+    /// When each was sent, and whether it was answered; the first is the oldest that has neither been
+    /// answered nor been lost.
+    requests: VecDeque<(u64, bool)>,
+    /// The number of the first.
+    first: u64,
+    /// How many are not answered.
+    open: u64,
+    /// Numbers of lost ones whose answers may still come.
+    lost: HashSet<u64>,
+    /// The highest number that was answered.
+    latest: Option<u64>,
+    burst: u64,
+    duplicated: u64,
+    reordered: u64,
+    bursts: u64,
+    longest_burst: u64,
+    counts: PacketCounts,
+}
+
+impl Unanswered {
+    /// How many are neither answered nor lost.
+    pub fn open(&self) -> u64 {
+        self.open
+    }
+
+    /// When the oldest of them is lost, unless it is answered before.
+    pub fn next_loss_ns(&self) -> Option<u64> {
+        self.requests.front().map(|&(sent_ns, _)| sent_ns.saturating_add(LOST_AFTER_NS))
+    }
+
+    /// What became of the requests so far.
+    pub fn counts(&self) -> PacketCounts {
+        PacketCounts {
+            duplicated_pkts: Some(self.duplicated),
+            reordered_pkts: Some(self.reordered),
+            loss_bursts: Some(self.bursts),
+            longest_loss_burst_pkts: Some(self.longest_burst),
+            ..self.counts
+        }
+    }
+
+    /// The next request is sent at `sent_ns`.
+    pub fn sent(&mut self, sent_ns: u64) {
+        self.requests.push_back((sent_ns, false));
+        self.open += 1;
+        self.counts.sent_pkts += 1;
+    }
+
+    /// An answer to request `number` came; when that was sent, if the answer is the first and in time.
+    pub fn answered(&mut self, number: u64, now_ns: u64) -> Option<u64> {
+        self.expire(now_ns);
+        let Some(index) = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok()) else {
+            // The first late answer to a lost request changes nothing, another is a duplicate.
+            self.duplicated += u64::from(!self.lost.remove(&number));
+            return None;
+        };
+        let (sent_ns, is_answered) = self.requests.get_mut(index)?;
+        let sent_ns = *sent_ns;
+        if std::mem::replace(is_answered, true) {
+            self.duplicated += 1;
+            return None;
+        }
+        self.open -= 1;
+        self.counts.received_pkts += 1;
+        self.reordered += u64::from(self.latest.is_some_and(|latest| number < latest));
+        self.latest = self.latest.max(Some(number));
+        self.expire(now_ns);
+        Some(sent_ns)
+    }
+
+    /// Forgets those that are answered, and gives up those that have waited too long.
+    pub fn expire(&mut self, now_ns: u64) {
+        while let Some(&(sent_ns, is_answered)) = self.requests.front() {
+            if is_answered {
+                self.burst = 0;
+            } else if LOST_AFTER_NS <= now_ns.saturating_sub(sent_ns) {
+                self.lost.insert(self.first);
+                self.open -= 1;
+                self.burst += 1;
+                self.counts.lost_pkts += 1;
+                self.bursts += u64::from(self.burst == 1);
+                self.longest_burst = self.longest_burst.max(self.burst);
+            } else {
+                return;
+            }
+            self.requests.pop_front();
+            self.first += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn sent(times: &[u64]) -> Unanswered {
+        let mut waiting = Unanswered::default();
+        times.iter().for_each(|&time| waiting.sent(time));
+        waiting
+    }
+
+    #[test]
+    fn an_answer_counts_once_and_only_to_a_request_that_was_sent() {
+        let mut waiting = sent(&[10, 20]);
+        assert_eq!(waiting.answered(1, 30), Some(20));
+        assert_eq!(waiting.answered(1, 31), None);
+        assert_eq!(waiting.answered(2, 32), None);
+        assert_eq!(waiting.answered(u64::MAX, 32), None);
+        assert_eq!(waiting.answered(0, 33), Some(10));
+        assert_eq!(waiting.answered(0, 34), None);
+        let expected = PacketCounts {
+            sent_pkts: 2,
+            received_pkts: 2,
+            reordered_pkts: Some(1),
+            duplicated_pkts: Some(2),
+            loss_bursts: Some(0),
+            longest_loss_burst_pkts: Some(0),
+            ..Default::default()
+        };
+        assert_eq!((waiting.counts(), waiting.open), (expected, 0));
+    }
+
+    #[test]
+    fn a_request_is_lost_after_a_second_and_its_late_answer_changes_nothing() {
+        let mut waiting = sent(&[0, 1, 2, SECOND, SECOND + 1]);
+        waiting.answered(3, SECOND + 5);
+        assert_eq!(waiting.counts.lost_pkts, 3);
+        assert_eq!(waiting.answered(0, SECOND + 9), None);
+        assert_eq!(waiting.answered(0, SECOND + 9), None);
+        assert_eq!(waiting.answered(4, 3 * SECOND), None, "too late, though nothing expired it before");
+        let expected = PacketCounts {
+            sent_pkts: 5,
+            received_pkts: 1,
+            lost_pkts: 4,
+            reordered_pkts: Some(0),
+            duplicated_pkts: Some(1),
+            loss_bursts: Some(2),
+            longest_loss_burst_pkts: Some(3),
+            ..Default::default()
+        };
+        assert_eq!((waiting.counts(), waiting.open), (expected, 0));
+    }
+}

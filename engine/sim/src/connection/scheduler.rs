@@ -1,0 +1,239 @@
+//! Which subflow sends which data: the scheduler, reinjection after a timeout, and opportunistic retransmission
+//! when the shared window is full (Raiciu et al., "How Hard Can It Be?", NSDI 2012, section 4.2).
+//!
+//! Both schedulers are those of the out-of-tree Linux MPTCP (net/mptcp/mptcp_sched.c, mptcp_rr.c) without the
+//! halving of the slow subflow's window; mainline Linux has a scheduler of its own, by the time that what a subflow
+//! has yet to send will take.
+
+use super::Side;
+use crate::Io;
+use crate::tcp::{Readiness, Scope, Tcp};
+use nettrial_scenario::Scheduler;
+use std::collections::VecDeque;
+
+/// A side's scheduling.
+#[derive(Debug)]
+pub(super) struct Scheduling {
+    scheduler: Scheduler,
+    /// The subflow that sent last.
+    last: usize,
+    /// Data to be sent again, and by which subflow it went before.
+    again: VecDeque<(u64, u64, usize)>,
+    /// The data that was repeated because the window was full: once each.
+    repeated: Option<u64>,
+}
+
+impl Scheduling {
+    /// By that scheduler.
+    pub(super) fn new(scheduler: Scheduler) -> Self {
+        Self { scheduler, last: 0, again: VecDeque::new(), repeated: None }
+    }
+}
+
+/// What there is to send.
+struct Work {
+    data_sequence: u64,
+    bytes: u32,
+    is_last: bool,
+    is_new: bool,
+}
+
+impl Side {
+    /// Sends what subflows and windows have room for.
+    pub(super) fn push(&mut self, io: &mut dyn Io) {
+        if self.subflows.len() == 1 {
+            self.push_one(io);
+        } else {
+            self.push_all(io);
+        }
+        self.push_fins(io);
+    }
+
+    /// TCP, or MPTCP with one subflow.
+    fn push_one(&mut self, io: &mut dyn Io) {
+        let (subflow, mut scope) = self.part(0, io);
+        let mut sent = 0;
+        let mut is_full = false;
+        while scope.stream.has_unsent() {
+            match subflow.readiness(&mut scope) {
+                Readiness::Now => {}
+                Readiness::Window => {
+                    is_full = true;
+                    break;
+                }
+                Readiness::Later => break,
+                Readiness::No => return,
+            }
+            if !send_next(subflow, &mut scope) {
+                subflow.wait_for_room(&mut scope);
+                break;
+            }
+            sent += 1;
+        }
+        if sent > 0 || is_full {
+            subflow.validate_window(sent, is_full, &mut scope);
+        }
+    }
+
+    /// MPTCP: each segment goes to the subflow that the scheduler names.
+    fn push_all(&mut self, io: &mut dyn Io) {
+        let mut sent = [0; 8];
+        let mut is_full = [false; 8];
+        let mut asked = [false; 8];
+        while self.has_work()
+            && let Some(index) = self.choose(&mut asked, &mut is_full, io)
+        {
+            let Some(work) = self.work_for(index) else {
+                asked[index] = true;
+                continue;
+            };
+            let (subflow, mut scope) = self.part(index, io);
+            if !subflow.send_new(work.data_sequence, work.bytes, work.is_last, &mut scope) {
+                subflow.wait_for_room(&mut scope);
+                asked[index] = true;
+                continue;
+            }
+            sent[index] += 1;
+            self.scheduling.last = index;
+            self.on_work_sent(&work);
+        }
+        for index in 0..self.subflows.len() {
+            if sent[index] > 0 || is_full[index] {
+                let (subflow, mut scope) = self.part(index, io);
+                subflow.validate_window(sent[index], is_full[index], &mut scope);
+            }
+        }
+    }
+
+    fn has_work(&mut self) -> bool {
+        let una = self.stream.una();
+        while self.scheduling.again.front().is_some_and(|&(_, end, _)| end <= una) {
+            self.scheduling.again.pop_front();
+        }
+        !self.scheduling.again.is_empty() || self.stream.has_unsent()
+    }
+
+    /// The subflow to send next, of those that can and were not `asked` in vain.
+    fn choose(&mut self, asked: &mut [bool; 8], is_full: &mut [bool; 8], io: &mut dyn Io) -> Option<usize> {
+        let count = self.subflows.len();
+        let mut best: Option<(u64, usize)> = None;
+        for offset in 1..=count {
+            let index = (self.scheduling.last + offset) % count;
+            if asked[index] {
+                continue;
+            }
+            let (subflow, mut scope) = self.part(index, io);
+            let readiness = subflow.readiness(&mut scope);
+            is_full[index] |= readiness == Readiness::Window;
+            if readiness != Readiness::Now {
+                asked[index] = true;
+                continue;
+            }
+            let cost = match self.scheduling.scheduler {
+                Scheduler::LowestRtt => self.subflows[index].smoothed_rtt().0,
+                Scheduler::RoundRobin => offset as u64,
+            };
+            let key = (cost, index);
+            best = Some(best.map_or(key, |other| other.min(key)));
+        }
+        best.map(|(_, index)| index)
+    }
+
+    /// What a subflow is to send: data of a subflow that timed out, new data, or, where the shared window is full,
+    /// the oldest data if another subflow has it.
+    fn work_for(&mut self, index: usize) -> Option<Work> {
+        let una = self.stream.una();
+        let most = self.subflows[index].segment_bytes();
+        let is_foreign = |&&(_, end, from): &&(u64, u64, usize)| from != index && end > una;
+        if let Some(&(start, end, _)) = self.scheduling.again.iter().find(is_foreign) {
+            let start = start.max(una);
+            let bytes = (end - start).min(u64::from(most)) as u32;
+            return Some(Work { data_sequence: start, bytes, is_last: false, is_new: false });
+        }
+        if let Some(chunk) = self.stream.peek(most) {
+            return Some(Work {
+                data_sequence: chunk.data_sequence,
+                bytes: chunk.bytes,
+                is_last: chunk.is_last,
+                is_new: true,
+            });
+        }
+        let is_blocked = self.stream.has_unsent() && self.scheduling.repeated != Some(una);
+        let (data_sequence, bytes) = self.oldest_elsewhere(index, una).filter(|_| is_blocked)?;
+        Some(Work { data_sequence, bytes: bytes.min(most), is_last: false, is_new: false })
+    }
+
+    /// The data at `una`, if a subflow other than `index` has it in flight and is slower.
+    fn oldest_elsewhere(&self, index: usize, una: u64) -> Option<(u64, u32)> {
+        let own = self.subflows[index].smoothed_rtt();
+        self.subflows
+            .iter()
+            .enumerate()
+            .filter(|(other, subflow)| *other != index && subflow.smoothed_rtt() > own)
+            .filter_map(|(_, subflow)| subflow.oldest_data())
+            .find(|&(start, bytes)| start <= una && una < start + u64::from(bytes))
+    }
+
+    fn on_work_sent(&mut self, work: &Work) {
+        if work.is_new {
+            self.stream.take(work.bytes);
+            return;
+        }
+        let end = work.data_sequence + u64::from(work.bytes);
+        let una = self.stream.una();
+        let again = &mut self.scheduling.again;
+        let position = again.iter().position(|range| range.0.max(una) == work.data_sequence);
+        match position {
+            Some(position) if again[position].1 <= end => {
+                again.remove(position);
+            }
+            Some(position) => again[position].0 = end,
+            None => self.scheduling.repeated = Some(una),
+        }
+    }
+
+    /// A subflow timed out: the others are to send what it has in flight (mptcp's reinjection).
+    pub(super) fn reinject(&mut self, index: usize) {
+        if self.subflows.len() == 1 {
+            return;
+        }
+        let una = self.stream.una();
+        for (start, end) in self.subflows[index].outstanding_data() {
+            if end <= una || start == end {
+                continue;
+            }
+            match self.scheduling.again.back_mut() {
+                Some(last) if last.1 == start && last.2 == index => last.1 = end,
+                _ => self.scheduling.again.push_back((start, end, index)),
+            }
+        }
+    }
+
+    fn push_fins(&mut self, io: &mut dyn Io) {
+        if !self.stream.is_fin_due() {
+            return;
+        }
+        for index in 0..self.subflows.len() {
+            let (subflow, mut scope) = self.part(index, io);
+            if subflow.is_established() && !subflow.has_sent_fin() {
+                let at = scope.stream.una();
+                if !subflow.send_new(at, 0, true, &mut scope) {
+                    subflow.wait_for_room(&mut scope);
+                }
+            }
+        }
+    }
+}
+
+/// Sends the next data of a stream; `false` if the window or the own interface took none.
+fn send_next(subflow: &mut Tcp, scope: &mut Scope<'_>) -> bool {
+    let is_idle = subflow.oldest_data().is_none();
+    let most = subflow.segment_bytes();
+    let chunk = scope.stream.peek(most).or_else(|| scope.stream.peek_probe().filter(|_| is_idle));
+    let Some(chunk) = chunk else { return false };
+    if !subflow.send_new(chunk.data_sequence, chunk.bytes, chunk.is_last, scope) {
+        return false;
+    }
+    scope.stream.take(chunk.bytes);
+    true
+}

@@ -1,0 +1,258 @@
+//! The data of one side of a connection: what it sends, and what it receives. TCP has one subflow's, MPTCP that
+//! of all (RFC 8684 section 3.3). Offsets count bytes of data from 0.
+
+use super::window::ReceiveWindow;
+use crate::{Io, Notice, Time};
+use nettrial_scenario::Stack;
+use std::collections::VecDeque;
+
+/// Room of a segment in the send buffer beyond its payload: MAX_TCP_HEADER and skb_shared_info, then the size
+/// rounded up to a power of two, and sk_buff (tcp_sndbuf_expand on x86-64).
+const HEADROOM_BYTES: u64 = 320 + 320;
+const SK_BUFF_BYTES: u64 = 256;
+
+/// A piece of data to send.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Chunk {
+    pub(crate) data_sequence: u64,
+    pub(crate) bytes: u32,
+    /// FIN can go with it.
+    pub(crate) is_last: bool,
+}
+
+/// One side's data.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    is_mptcp: bool,
+    written: u64,
+    /// The next offset that was never sent, the first not acknowledged, and the end of the other side's window.
+    next: u64,
+    una: u64,
+    window_end: u64,
+    buffer_bytes: u64,
+    buffer_maximum_bytes: u64,
+    is_full: bool,
+    is_closing: bool,
+    /// The next offset expected; what is held above it (start and end, in order), and how much of that.
+    received: u64,
+    held: VecDeque<(u64, u64)>,
+    held_bytes: u64,
+    /// What subflows hold, out of their own order.
+    subflows_hold: [u64; 8],
+    window: ReceiveWindow,
+    mss_bytes: u32,
+    told: u64,
+    has_fin: bool,
+    told_closed: bool,
+}
+
+impl Stream {
+    /// The data of a side before anything is sent.
+    pub(crate) fn new(is_mptcp: bool, stack: &Stack, has_scaling: bool, mss_bytes: u32) -> Self {
+        Self {
+            is_mptcp,
+            written: 0,
+            next: 0,
+            una: 0,
+            window_end: 0,
+            buffer_bytes: stack.send_buffer.initial.0,
+            buffer_maximum_bytes: stack.send_buffer.maximum.0,
+            is_full: false,
+            is_closing: false,
+            received: 0,
+            held: VecDeque::new(),
+            held_bytes: 0,
+            subflows_hold: [0; 8],
+            window: ReceiveWindow::new(stack, has_scaling, mss_bytes),
+            mss_bytes,
+            told: 0,
+            has_fin: false,
+            told_closed: false,
+        }
+    }
+
+    /// The application writes; gives how many bytes the buffer took.
+    pub(crate) fn write(&mut self, bytes: u64) -> u64 {
+        let room = self.buffer_bytes.saturating_sub(self.written - self.una);
+        let taken = bytes.min(room);
+        self.written += taken;
+        self.is_full = taken < bytes;
+        taken
+    }
+
+    /// The application has written all.
+    pub(crate) fn close(&mut self) {
+        self.is_closing = true;
+    }
+
+    /// Whether the application waits for room.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// Makes room for so many segments of all subflows (tcp_sndbuf_expand).
+    pub(crate) fn expand_buffer(&mut self, segments: u64) {
+        let segment = (u64::from(self.mss_bytes) + HEADROOM_BYTES).next_power_of_two() + SK_BUFF_BYTES;
+        let wanted = (segments * segment).min(self.buffer_maximum_bytes);
+        self.buffer_bytes = self.buffer_bytes.max(wanted);
+    }
+
+    /// Whether the application, which was short of room, is to be told that there is some: a third of the buffer
+    /// (sk_stream_is_writeable).
+    pub(crate) fn becomes_writable(&mut self) -> bool {
+        let queued = self.written - self.una;
+        let is_writable = self.is_full && self.buffer_bytes.saturating_sub(queued) >= queued / 2;
+        self.is_full &= !is_writable;
+        is_writable
+    }
+
+    /// The next new data, at most so many bytes, if the window has room for all of it.
+    pub(crate) fn peek(&self, most: u32) -> Option<Chunk> {
+        let bytes = (self.written - self.next).min(u64::from(self.bounded(most)));
+        let fits = bytes > 0 && self.next + bytes <= self.window_end;
+        fits.then(|| Chunk {
+            data_sequence: self.next,
+            bytes: bytes as u32,
+            is_last: !self.is_mptcp && self.is_closing && self.next + bytes == self.written,
+        })
+    }
+
+    /// What fits into a window that is too small for a segment, once nothing is in flight (tcp_write_wakeup).
+    pub(crate) fn peek_probe(&self) -> Option<Chunk> {
+        let bytes = (self.written - self.next).min(self.window_end.saturating_sub(self.next));
+        let most = u32::try_from(bytes).unwrap_or(u32::MAX).min(self.mss_bytes);
+        self.peek(most)
+    }
+
+    /// No segment is larger than half of the window (tcp_bound_to_half_wnd).
+    fn bounded(&self, most: u32) -> u32 {
+        let window = self.window_end.saturating_sub(self.una);
+        let half = if window > 536 { window / 2 } else { window };
+        most.min(u32::try_from(half.max(48)).unwrap_or(u32::MAX))
+    }
+
+    /// The data of [`Self::peek`] was sent.
+    pub(crate) fn take(&mut self, bytes: u32) {
+        self.next += u64::from(bytes);
+    }
+
+    /// Whether there is new data that the window has room for.
+    pub(crate) fn has_sendable(&self) -> bool {
+        self.peek(1).is_some()
+    }
+
+    /// Whether there is data that was never sent.
+    pub(crate) fn has_unsent(&self) -> bool {
+        self.written > self.next
+    }
+
+    /// Whether FIN can be sent: all is sent, and of MPTCP acknowledged, so that no other subflow has to repeat it.
+    pub(crate) fn is_fin_due(&self) -> bool {
+        self.is_closing && self.written == if self.is_mptcp { self.una } else { self.next }
+    }
+
+    /// The first offset not acknowledged.
+    pub(crate) fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// The other side's first window.
+    pub(crate) fn open_window(&mut self, bytes: u64) {
+        self.window_end = bytes;
+    }
+
+    /// Data is acknowledged and the window announced. Gives whether the window's end moved and nothing was
+    /// acknowledged.
+    pub(crate) fn on_data_ack(&mut self, acked: u64, window_bytes: u64) -> bool {
+        let is_new = acked > self.una;
+        self.una = self.una.max(acked.min(self.next));
+        let has_moved = acked.saturating_add(window_bytes) > self.window_end;
+        self.window_end = self.window_end.max(acked.saturating_add(window_bytes));
+        has_moved && !is_new
+    }
+
+    /// The next offset expected.
+    pub(crate) fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// The window to announce.
+    pub(crate) fn advertise(&mut self) -> u64 {
+        let held = self.held_bytes + self.subflows_hold.iter().sum::<u64>();
+        self.window.announce(self.received, held)
+    }
+
+    /// The window as announced last.
+    pub(crate) fn window_bytes(&self) -> u64 {
+        self.window.announced(self.received)
+    }
+
+    /// A subflow holds so many bytes.
+    pub(crate) fn set_held(&mut self, subflow: u8, bytes: u64) {
+        self.subflows_hold[usize::from(subflow)] = bytes;
+    }
+
+    /// A segment arrived in order on its subflow.
+    pub(crate) fn grow_window(&mut self, bytes: u32, mss_bytes: u32) {
+        self.window.grow(bytes, mss_bytes);
+    }
+
+    /// A sample of the round-trip time, of the acknowledgment echoed.
+    pub(crate) fn measure_round_trip(&mut self, echo: Option<Time>, now: Time, subflow: usize) {
+        self.window.measure(echo, now, subflow, self.received);
+    }
+
+    /// Data that is in order on its subflow.
+    pub(crate) fn receive(&mut self, data_sequence: u64, bytes: u64) {
+        let end = data_sequence + bytes;
+        if end <= self.received {
+            return;
+        }
+        if data_sequence > self.received {
+            self.hold(data_sequence, end);
+            return;
+        }
+        self.received = end;
+        while let Some(&(start, end)) = self.held.front()
+            && start <= self.received
+        {
+            self.held.pop_front();
+            self.held_bytes -= end - start;
+            self.received = self.received.max(end);
+        }
+    }
+
+    /// Keeps data above what is expected, joined with what it touches.
+    fn hold(&mut self, mut start: u64, mut end: u64) {
+        let first = self.held.partition_point(|held| held.1 < start);
+        while let Some(&held) = self.held.get(first).filter(|held| held.0 <= end) {
+            start = start.min(held.0);
+            end = end.max(held.1);
+            self.held_bytes -= held.1 - held.0;
+            self.held.remove(first);
+        }
+        self.held.insert(first, (start, end));
+        self.held_bytes += end - start;
+    }
+
+    /// The other side has closed, and all its data came before.
+    pub(crate) fn on_fin(&mut self) {
+        self.has_fin = true;
+    }
+
+    /// Tells the application what it may know now, and sizes the buffer by what it read.
+    pub(crate) fn tell(&mut self, connection: u32, side: u8, io: &mut dyn Io) {
+        if self.received > self.told {
+            self.told = self.received;
+            self.window.adjust(self.received, io.now(), self.mss_bytes);
+            io.tell(Notice::Readable { connection, side, total_bytes: self.received });
+        }
+        if self.has_fin && !self.told_closed {
+            self.told_closed = true;
+            io.tell(Notice::Closed { connection, side });
+        }
+        if self.becomes_writable() {
+            io.tell(Notice::Writable { connection, side });
+        }
+    }
+}

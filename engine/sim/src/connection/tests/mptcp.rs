@@ -1,0 +1,83 @@
+//! Several paths.
+
+use super::*;
+
+/// A connection over disjoint paths of those rates and delays.
+pub(super) fn over<'a>(stack: &'a Stack, paths: &[(u64, Time)]) -> (ConnectionSettings<'a>, Vec<Pipe>) {
+    let mut settings = settings(stack);
+    settings.is_mptcp = true;
+    settings.subflows = (0..paths.len() as u32)
+        .map(|n| SubflowSettings { paths: [PathId(2 * n), PathId(2 * n + 1)], path_mtu_bytes: [1500; 2] })
+        .collect();
+    let pipes = paths
+        .iter()
+        .flat_map(|&(rate, delay)| {
+            let queue = rate / 8 / 50;
+            [bottleneck(rate, delay, queue), bottleneck(rate, delay, queue)]
+        })
+        .collect();
+    (settings, pipes)
+}
+
+#[test]
+fn segments_leave_room_for_the_data_sequence_signal() {
+    let stack = stack("reno");
+    let (settings, pipes) = over(&stack, &[(10_000_000, Time::from_ms(5)); 2]);
+    let mut trial = Trial::new(&settings, pipes, pass()).transfer(100_000);
+    trial.run_to_end();
+    assert_eq!(trial.connection.statistics(0).mss_bytes, 1428);
+    assert_eq!(trial.data().map(|(_, packet)| packet.ip_bytes).max(), Some(1500));
+    assert!(trial.world.sent.iter().all(|(_, packet)| packet.data_ack != u64::MAX));
+}
+
+#[test]
+fn two_disjoint_paths_add_up() {
+    for (scheduler, delays) in
+        [(Scheduler::LowestRtt, [10, 10]), (Scheduler::LowestRtt, [5, 20]), (Scheduler::RoundRobin, [10, 10])]
+    {
+        let stack = Stack { scheduler, ..stack("reno") };
+        let paths = delays.map(|delay| (20_000_000, Time::from_ms(delay)));
+        let (settings, pipes) = over(&stack, &paths);
+        let mut trial = Trial::new(&settings, pipes, pass());
+        trial.to_write[0] = u64::MAX / 2;
+        trial.run(Time::from_ms(2000));
+        let before = trial.readable[1];
+        trial.run(Time::from_ms(6000));
+        let goodput = (trial.readable[1] - before) as f64 * 8.0 / 4.0;
+        let sum = 4e7 * 1428.0 / 1538.0;
+        assert!(goodput > 0.9 * sum, "{control} {scheduler:?} {delays:?}: {goodput} of {sum}");
+    }
+}
+
+#[test]
+fn a_subflow_that_dies_costs_no_data() {
+    let stack = stack("reno");
+    let (settings, pipes) = over(&stack, &[(20_000_000, Time::from_ms(10)); 2]);
+    let mut count = 0;
+    let judge: Judge = Box::new(move |packet| {
+        count += 1;
+        if packet.path.0 >= 2 && count > 800 { Fate::Drop } else { Fate::Pass }
+    });
+    let mut trial = Trial::new(&settings, pipes, judge);
+    trial.to_write[0] = 8_000_000;
+    trial.run(Time::from_ms(12_000));
+    assert_eq!(trial.readable[1], 8_000_000);
+    let [one, other] = [0, 1].map(|index| trial.connection.subflow_statistics(0, index));
+    assert!(other.timeouts > 0 && one.timeouts == 0);
+    assert!(one.bytes_acked > 7_000_000, "{}", one.bytes_acked);
+}
+
+#[test]
+fn the_window_is_shared_and_repeats_what_blocks_it() {
+    // A slow path next to a fast one, and a window that the slow path's delay fills.
+    let mut stack = stack("reno");
+    stack.receive_buffer = Buffer { minimum: Size(4096), initial: Size(131_072), maximum: Size(131_072) };
+    let (settings, pipes) = over(&stack, &[(50_000_000, Time::from_ms(5)), (2_000_000, Time::from_ms(100))]);
+    let mut trial = Trial::new(&settings, pipes, pass()).transfer(10_000_000);
+    trial.run_to_end();
+    assert_eq!(trial.readable[1], 10_000_000);
+    let most = trial.acks().map(|(_, packet)| packet.window_bytes).max().unwrap();
+    assert!(most <= 65_535 + 128, "{most}");
+    // 65 kB in each 10 ms of the fast path would be 52 Mbit/s.
+    assert!(trial.world.now < Time::from_ms(6000), "{:?}", trial.world.now);
+}

@@ -1,0 +1,139 @@
+//! The receive window and its automatic sizing (tcp_rcv_space_adjust, tcp_grow_window, tcp_select_window).
+//!
+//! As the application reads at once, the buffer holds only what is out of order. Linux counts what a segment
+//! occupies in memory; here half of the buffer is for payload (tcp_adv_win_scale 1), whatever the segment's size.
+
+use crate::Time;
+use nettrial_scenario::Stack;
+
+/// The largest window without scaling, and the most that scaling can do (RFC 7323 section 2.2).
+const UNSCALED: u64 = 65_535;
+const LARGEST_SHIFT: u32 = 14;
+/// Segments of the initial window (TCP_INIT_CWND).
+const INITIAL_SEGMENTS: u64 = 10;
+
+/// The receive window of a side. Offsets count the bytes of its data.
+#[derive(Debug)]
+pub(crate) struct ReceiveWindow {
+    buffer_bytes: u64,
+    maximum_bytes: u64,
+    /// By how many bits windows are scaled; `None` without window scaling.
+    shift: Option<u32>,
+    /// What may be announced until more was seen to arrive (rcv_ssthresh).
+    threshold_bytes: u64,
+    /// The offset up to which data may be sent; it never moves back.
+    edge: u64,
+    /// How much arrived within a round trip, and when and where the present one began.
+    arrived_bytes: u64,
+    began_at: Time,
+    began: u64,
+    /// Round-trip time as a receiver sees it, of each subflow; zero before the first sample.
+    round_trips: [Time; 8],
+    last_echo: [Time; 8],
+    /// Without timestamps: the time a window of data takes.
+    window_began_at: Time,
+    window_ends: u64,
+}
+
+impl ReceiveWindow {
+    /// The window of a host with that stack; `has_scaling` if both hosts have it.
+    pub(crate) fn new(stack: &Stack, has_scaling: bool, mss_bytes: u32) -> Self {
+        let maximum_bytes = stack.receive_buffer.maximum.0.max(stack.receive_buffer.initial.0);
+        let fits = |shift: &u32| maximum_bytes >> shift <= UNSCALED;
+        let shift = (0..LARGEST_SHIFT).find(fits).unwrap_or(LARGEST_SHIFT);
+        let initial = (stack.receive_buffer.initial.0 / 2).min(UNSCALED);
+        Self {
+            buffer_bytes: stack.receive_buffer.initial.0,
+            maximum_bytes,
+            shift: has_scaling.then_some(shift),
+            threshold_bytes: initial,
+            edge: 0,
+            arrived_bytes: initial.min(INITIAL_SEGMENTS * u64::from(mss_bytes)),
+            began_at: Time::ZERO,
+            began: 0,
+            round_trips: [Time::ZERO; 8],
+            last_echo: [Time::NEVER; 8],
+            window_began_at: Time::ZERO,
+            window_ends: 0,
+        }
+    }
+
+    /// What the buffer has room for, in payload.
+    fn room(&self) -> u64 {
+        let half = self.buffer_bytes / 2;
+        if self.shift.is_some() { half } else { half.min(UNSCALED) }
+    }
+
+    /// The window to announce: `received` is the next offset expected, `held` what is out of order.
+    pub(crate) fn announce(&mut self, received: u64, held: u64) -> u64 {
+        let free = self.room().saturating_sub(held).min(self.threshold_bytes);
+        let window = self.edge.saturating_sub(received).max(free);
+        let window = match self.shift {
+            Some(shift) => (window.div_ceil(1 << shift).min(UNSCALED)) << shift,
+            None => window.min(UNSCALED),
+        };
+        self.edge = self.edge.max(received + window);
+        window
+    }
+
+    /// What was announced last.
+    pub(crate) fn announced(&self, received: u64) -> u64 {
+        self.edge.saturating_sub(received)
+    }
+
+    /// A segment arrived in order: more may be announced.
+    pub(crate) fn grow(&mut self, bytes: u32, mss_bytes: u32) {
+        let more = 2 * u64::from(bytes.max(mss_bytes));
+        self.threshold_bytes = (self.threshold_bytes + more).min(self.room().max(self.threshold_bytes));
+    }
+
+    /// Takes a sample of the round-trip time on a subflow's data: how old the acknowledgment is that it echoes.
+    pub(crate) fn measure(&mut self, echo: Option<Time>, now: Time, subflow: usize, received: u64) {
+        let subflow = subflow.min(7);
+        let Some(echo) = echo else {
+            self.measure_by_window(now, received);
+            return;
+        };
+        if self.last_echo[subflow] == echo {
+            return;
+        }
+        self.last_echo[subflow] = echo;
+        let sample = now.since(echo).max(Time(1));
+        let smoothed = &mut self.round_trips[subflow];
+        *smoothed =
+            if *smoothed == Time::ZERO { sample } else { Time(smoothed.0 - smoothed.0 / 8 + sample.0 / 8) };
+    }
+
+    fn measure_by_window(&mut self, now: Time, received: u64) {
+        if self.window_began_at > Time::ZERO {
+            if received < self.window_ends {
+                return;
+            }
+            let sample = now.since(self.window_began_at).max(Time(1));
+            let smallest = &mut self.round_trips[0];
+            *smallest = if *smallest == Time::ZERO { sample } else { sample.min(*smallest) };
+        }
+        self.window_ends = received + self.announced(received);
+        self.window_began_at = now;
+    }
+
+    /// The application has read all up to `received`: once in a round trip, the buffer is made large enough for
+    /// twice what arrived, and more while that grows.
+    pub(crate) fn adjust(&mut self, received: u64, now: Time, mss_bytes: u32) {
+        let round_trip = self.round_trips.iter().copied().max().unwrap_or(Time::ZERO);
+        if round_trip == Time::ZERO || now.since(self.began_at) < round_trip {
+            return;
+        }
+        let arrived = received - self.began;
+        if arrived > self.arrived_bytes {
+            let window = 2 * arrived + 16 * u64::from(mss_bytes);
+            let growth = u128::from(window) * u128::from(arrived - self.arrived_bytes);
+            let growth = (growth / u128::from(self.arrived_bytes.max(1))) as u64;
+            let buffer = (window + 2 * growth).saturating_mul(2).min(self.maximum_bytes);
+            self.buffer_bytes = self.buffer_bytes.max(buffer);
+            self.arrived_bytes = arrived;
+        }
+        self.began_at = now;
+        self.began = received;
+    }
+}

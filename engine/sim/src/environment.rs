@@ -1,0 +1,29 @@
+//! The machine, as far as it bears on a simulation: not on its results.
+
+use nettrial_scenario::{Environment, Preflight};
+use std::collections::BTreeMap;
+
+/// What there is to say before any trial: nothing is missing anywhere.
+pub fn preflight() -> Preflight {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    Preflight {
+        missing: Vec::new(),
+        limits: Vec::new(),
+        environment: Environment {
+            engine_version: env!("CARGO_PKG_VERSION").to_owned(),
+            kernel: "simulated".to_owned(),
+            processor: processor(),
+            processors: u32::try_from(processors).unwrap_or(u32::MAX),
+            privileges: "none".to_owned(),
+            congestion_controls: nettrial_congestion::names().map(str::to_owned).collect(),
+            sysctls: BTreeMap::new(),
+        },
+    }
+}
+
+/// The processor's model where the system says it in a file, else its architecture.
+fn processor() -> String {
+    let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    model.map_or(std::env::consts::ARCH.to_owned(), |(_, name)| name.trim().to_owned())
+}

@@ -1,0 +1,157 @@
+//! What is verified around the traffic, and what follows for the figures.
+
+use crate::Network;
+use crate::hosts::Hosts;
+use crate::record::percent;
+use crate::wiring::pairs;
+use nettrial_routing::Paths;
+use nettrial_scenario::{
+    Check, Directory, EndRecord, Flow, FlowRecord, QueueDrops, Scenario, Transport, Warning,
+};
+use std::collections::HashSet;
+
+/// A processor that is busy for more of the time than this has no room left, as in the lab.
+const SATURATED_PERCENT: f64 = 95.0;
+/// Bytes of a TCP header without options (RFC 9293 section 3.1).
+const TCP_HEADER_BYTES: u64 = 20;
+/// Bytes the timestamps option takes, padding included (RFC 7323 appendix A).
+const TIMESTAMPS_BYTES: u64 = 12;
+
+/// Checks made, and warnings that follow.
+#[derive(Default)]
+pub struct Findings {
+    /// Each thing verified.
+    pub checks: Vec<Check>,
+    /// What failed, with its consequence.
+    pub warnings: Vec<Warning>,
+}
+
+impl Findings {
+    fn compare(&mut self, name: &str, object: &str, expected: String, found: String, consequence: &str) {
+        let passed = expected == found;
+        if !passed {
+            self.warn(name, object, format!("{name} should be {expected} and is {found}"), consequence);
+        }
+        self.checks.push(Check { name: name.into(), object: object.into(), expected, found, passed });
+    }
+
+    fn warn(&mut self, code: &str, object: &str, message: String, consequence: &str) {
+        self.warnings.push(Warning {
+            code: code.into(),
+            object: object.into(),
+            message,
+            consequence: consequence.into(),
+        });
+    }
+
+    /// Verifies the path MTU of every pair of hosts with a flow, in both directions.
+    pub fn paths(&mut self, scenario: &Scenario, routing: &Paths<'_>, hosts: &Hosts<'_>, network: &Network) {
+        let mut seen = HashSet::new();
+        for (flow, running) in scenario.workload.iter().zip(&hosts.flows) {
+            let (near, far) = running.wiring.sockets[0];
+            let ways = running.wiring.ways[0][0].paths;
+            for (from, to, address, way) in
+                [(&flow.from, &flow.to, far.ip(), ways[0]), (&flow.to, &flow.from, near.ip(), ways[1])]
+            {
+                if seen.insert((from, to, flow.ip)) {
+                    self.compare(
+                        "path_mtu",
+                        &format!("{from} to {to}, IPv{}", u8::from(flow.ip)),
+                        format!("{} B", routing.path_mtu(from, address).unwrap_or(0)),
+                        format!("{} B", network.path_mtu(way)),
+                        "the trial does not measure the MTU it is named after",
+                    );
+                }
+            }
+        }
+    }
+
+    /// Verifies the connections of all flows.
+    pub fn connections(&mut self, scenario: &Scenario, routing: &Paths<'_>, flows: &[FlowRecord]) {
+        let directory = Directory::new(scenario);
+        for (flow, record) in scenario.workload.iter().zip(flows) {
+            let Some(stack) = directory.stack(&flow.from).filter(|_| record.connections > 0) else {
+                continue;
+            };
+            let object = format!("flow {}", flow.name);
+            self.compare(
+                "congestion_control",
+                &object,
+                stack.congestion_control.clone(),
+                record.congestion_control.clone(),
+                "the flow is not controlled as the stack says",
+            );
+            if let Some(expected) = expected_mss(&directory, routing, flow) {
+                self.compare(
+                    "mss",
+                    &object,
+                    format!("{expected} B"),
+                    format!("{} B", record.mss_bytes),
+                    "segments are not of the size that the MTU implies",
+                );
+            }
+        }
+    }
+
+    /// Warns of flows that ended before they were done.
+    pub fn unfinished(&mut self, hosts: &Hosts<'_>) {
+        for running in &hosts.flows {
+            if let Some(why) = &running.figures.failure {
+                self.warn(
+                    "unfinished",
+                    &format!("flow {}", running.wiring.flow.name),
+                    format!("it ended before it was done: {why}"),
+                    "its figures are those of a part of it",
+                );
+            }
+        }
+    }
+
+    /// Warns of hosts whose processor was always busy, where `busy` says for how much of the `traffic` time, both
+    /// in nanoseconds.
+    pub fn processors(&mut self, scenario: &Scenario, busy: impl Fn(usize) -> Option<u64>, traffic_ns: u64) {
+        for (number, node) in scenario.nodes.iter().enumerate() {
+            let used = busy(number).map_or(0.0, |busy_ns| percent(busy_ns, traffic_ns));
+            if used > SATURATED_PERCENT {
+                self.warn(
+                    "processor_saturated",
+                    &node.name,
+                    format!("its processor was busy for {used:.0}% of the traffic's time"),
+                    "the flow was slowed by the host, not by the network",
+                );
+            }
+        }
+    }
+
+    /// Warns of drops in queues that were not meant to overflow.
+    pub fn drops(&mut self, scenario: &Scenario, ends: &[EndRecord]) {
+        if scenario.measurement.queue_drops == QueueDrops::Allowed {
+            return;
+        }
+        for end in ends.iter().filter(|end| end.drops_pkts > 0) {
+            self.warn(
+                "queue_drops",
+                &format!("{} of {}", end.interface, end.node),
+                format!("its queue dropped {} frames", end.drops_pkts),
+                "the flow was slowed by loss that the study does not mean to have",
+            );
+        }
+    }
+}
+
+/// The payload of a full segment that the MTU the sender knows of, the one the receiver announces, the two
+/// stacks (RFC 9293 section 3.7.1) and the flow's own limit imply, the options taken off either (RFC 6691);
+/// `None` for MPTCP, whose options take up more or less of it, and where the sender searches for the MTU
+/// (RFC 4821).
+fn expected_mss(directory: &Directory<'_>, routing: &Paths<'_>, flow: &Flow) -> Option<u64> {
+    let (from, to) = (directory.stack(&flow.from)?, directory.stack(&flow.to)?);
+    if flow.transport != Transport::Tcp || from.mtu_probing {
+        return None;
+    }
+    let options = if from.timestamps && to.timestamps { TIMESTAMPS_BYTES } else { 0 };
+    let (near, far) = *pairs(routing, flow).first()?;
+    let announced = routing.path(&flow.to, near)?.first()?.mtu.0;
+    let mtu = routing.known_mtu(&flow.from, far)?.min(announced);
+    let implied = mtu.checked_sub(flow.ip.header_bytes() + TCP_HEADER_BYTES + options)?;
+    Some(flow.socket.mss.map_or(implied, |limit| limit.0.saturating_sub(options).min(implied)))
+}

@@ -1,0 +1,183 @@
+//! What packets arrive at: the connections and the applications of all flows.
+
+use crate::sampler::Sampler;
+use crate::traffic::{Application, Assembly, Connections, Figures, Ground, application};
+use crate::wiring::Wiring;
+use crate::{Endpoint, Endpoints, Io, Notice, Packet, Time};
+use anyhow::{Context, Result};
+
+/// A flow while it goes.
+pub struct Running<'a> {
+    /// How its packets go.
+    pub wiring: Wiring<'a>,
+    /// What it gathers.
+    pub figures: Figures,
+    /// Its transport's state.
+    pub sampler: Sampler,
+    application: Box<dyn Application + 'a>,
+    assemblies: [Assembly; 2],
+    datagrams: [u64; 2],
+    is_started: bool,
+}
+
+/// The connections and the applications of all flows.
+pub struct Hosts<'a> {
+    /// The flows, in the scenario's order: their numbers are those of their datagrams and timers. Connections
+    /// number on from there.
+    pub flows: Vec<Running<'a>>,
+    connections: Connections,
+    interval: Time,
+    going: usize,
+}
+
+/// The side in a timer's endpoint that is a flow's application, and the one that is its sampler.
+const APPLICATION: u8 = 0;
+const SAMPLER: u8 = 1;
+
+impl<'a> Hosts<'a> {
+    /// The hosts of flows with these wirings, whose transport state is looked at every `interval`.
+    pub fn new(wirings: Vec<Wiring<'a>>, interval: Time) -> Result<Self> {
+        let running = |wiring: Wiring<'a>| -> Result<Running<'a>> {
+            let flow = wiring.flow;
+            Ok(Running {
+                application: application(flow).with_context(|| format!("flow {:?}", flow.name))?,
+                wiring,
+                figures: Figures::default(),
+                sampler: Sampler::default(),
+                assemblies: Default::default(),
+                datagrams: [0, 0],
+                is_started: false,
+            })
+        };
+        let flows = wirings.into_iter().map(running).collect::<Result<Vec<_>>>()?;
+        let connections = Connections::new(flows.len() as u32);
+        Ok(Self { going: flows.len(), flows, connections, interval })
+    }
+
+    /// Has every flow start at its time.
+    pub fn begin(&mut self, io: &mut dyn Io) {
+        for flow in &self.flows {
+            let endpoint = Endpoint { connection: flow.wiring.number, side: APPLICATION, subflow: 0 };
+            io.wake(endpoint, flow.wiring.start);
+            let first_sample = Time::from_ns(flow.wiring.flow.start.0) + self.interval;
+            io.wake(Endpoint { side: SAMPLER, ..endpoint }, first_sample);
+        }
+    }
+
+    /// Whether all flows are over.
+    pub fn is_done(&self) -> bool {
+        self.going == 0
+    }
+
+    /// Ends the flows that are not over, for nothing moves any more.
+    pub fn give_up(&mut self, now: Time) {
+        for flow in self.flows.iter_mut().filter(|flow| flow.figures.over.is_none()) {
+            flow.figures.over = Some(now);
+            flow.figures.failure = Some("nothing moved any more".to_owned());
+        }
+        self.going = 0;
+    }
+
+    /// Has the application of flow `number` do something.
+    fn with(
+        &mut self,
+        number: usize,
+        io: &mut dyn Io,
+        act: impl FnOnce(&mut Running<'a>, &mut dyn Io, &mut Connections),
+    ) {
+        let flow = &mut self.flows[number];
+        let was_going = flow.figures.over.is_none();
+        act(flow, io, &mut self.connections);
+        if was_going && flow.figures.over.is_some() {
+            self.going -= 1;
+        }
+    }
+
+    fn sample(&mut self, number: usize, io: &mut dyn Io) {
+        let flow = &mut self.flows[number];
+        if flow.figures.over.is_some() {
+            return;
+        }
+        let connection = flow.sampler.connection().and_then(|number| self.connections.get(number));
+        flow.sampler.sample(io.now(), connection, flow.wiring.flow);
+        let endpoint = Endpoint { connection: flow.wiring.number, side: SAMPLER, subflow: 0 };
+        io.wake(endpoint, io.now() + self.interval);
+    }
+}
+
+impl<'a> Running<'a> {
+    fn act(
+        &mut self,
+        io: &mut dyn Io,
+        connections: &mut Connections,
+        act: impl FnOnce(&mut dyn Application, &mut Ground<'_, 'a>),
+    ) {
+        let mut ground = Ground {
+            io,
+            connections,
+            wiring: &self.wiring,
+            sampler: &mut self.sampler,
+            figures: &mut self.figures,
+            datagrams: &mut self.datagrams,
+        };
+        act(&mut *self.application, &mut ground);
+    }
+}
+
+impl Endpoints for Hosts<'_> {
+    fn on_packet(&mut self, packet: &Packet, io: &mut impl Io) {
+        let number = packet.to.connection as usize;
+        if number >= self.flows.len() {
+            if let Some(connection) = self.connections.get_mut(packet.to.connection) {
+                connection.on_packet(packet, io);
+                self.connections.forget_if_over(packet.to.connection);
+            }
+            return;
+        }
+        let (side, now) = (packet.to.side, io.now());
+        let whole = self.flows[number].assemblies[usize::from(side)].arrived(packet, now);
+        if let Some(datagram) = whole {
+            self.with(number, io, |flow, io, connections| {
+                flow.act(io, connections, |application, ground| {
+                    application.on_datagram(side, datagram, ground);
+                });
+            });
+        }
+    }
+
+    fn on_timer(&mut self, endpoint: Endpoint, io: &mut impl Io) {
+        let number = endpoint.connection as usize;
+        if number >= self.flows.len() {
+            if let Some(connection) = self.connections.get_mut(endpoint.connection) {
+                connection.on_timer(endpoint, io);
+                self.connections.forget_if_over(endpoint.connection);
+            }
+        } else if endpoint.side == SAMPLER {
+            self.sample(number, io);
+        } else {
+            self.with(number, io, |flow, io, connections| {
+                let begins = !std::mem::replace(&mut flow.is_started, true);
+                flow.act(io, connections, |application, ground| {
+                    if begins { application.start(ground) } else { application.on_timer(ground) }
+                });
+            });
+        }
+    }
+
+    fn on_notice(&mut self, notice: Notice, io: &mut impl Io) {
+        let (Notice::Connected { connection, .. }
+        | Notice::Readable { connection, .. }
+        | Notice::Writable { connection, .. }
+        | Notice::Closed { connection, .. }
+        | Notice::Failed { connection, .. }) = notice;
+        if let Some(flow) = self.connections.flow(connection) {
+            self.with(flow as usize, io, |flow, io, connections| {
+                flow.act(io, connections, |application, ground| application.on_notice(notice, ground));
+            });
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_done()
+    }
+}

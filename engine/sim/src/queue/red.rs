@@ -1,0 +1,143 @@
+//! Random early detection (Floyd and Jacobson 1993, "Random Early Detection Gateways for Congestion Avoidance"),
+//! with the "gentle" probability above the maximum (Floyd 2000).
+//!
+//! The average is of the queue's bytes, as packets find it on their arrival (net/sched/sch_red.c). A link's idle
+//! time counts as the full frames it could have sent (figure 2 of the paper: avg (1 - w)^m); the kernel's table for
+//! that power (red_calc_qavg_from_idle_time) is an approximation that this is without. From twice the maximum on
+//! all packets are dropped, also those that could bear a mark (RFC 3168 section 7); the kernel marks them.
+
+use super::Decision;
+use crate::Time;
+use crate::random::Random;
+
+/// The settings, in bytes on the wire.
+#[derive(Debug, Clone, Copy)]
+pub struct RedSettings {
+    /// The average above which packets are dropped at random.
+    pub minimum_bytes: f64,
+    /// The average at which the probability is `probability`.
+    pub maximum_bytes: f64,
+    /// The probability there.
+    pub probability: f64,
+    /// The weight of a new length in the average.
+    pub weight: f64,
+    /// Whether packets that can be marked are.
+    pub ecn: bool,
+    /// How long a full frame takes.
+    pub frame_time: Time,
+}
+
+/// A queue's average and what follows from it.
+#[derive(Debug)]
+pub struct Red {
+    settings: RedSettings,
+    average_bytes: f64,
+    /// Packets not chosen since the last that was, or since the average was below the minimum.
+    since: u64,
+    random: Random,
+    /// Numbers drawn.
+    drawn: u64,
+}
+
+impl Red {
+    /// With these settings; drawing those numbers.
+    pub fn new(settings: RedSettings, random: Random) -> Self {
+        Self { settings, average_bytes: 0.0, since: 0, random, drawn: 0 }
+    }
+
+    /// What to do with a packet that finds `queue_bytes` waiting, on a link that was idle for that long.
+    pub fn decide(&mut self, queue_bytes: u64, idle: Time) -> Decision {
+        let RedSettings { maximum_bytes, weight, ecn, .. } = self.settings;
+        if idle > Time::ZERO {
+            let frames = idle.0 as f64 / self.settings.frame_time.0.max(1) as f64;
+            self.average_bytes *= (1.0 - weight).powf(frames);
+        } else {
+            self.average_bytes += weight * (queue_bytes as f64 - self.average_bytes);
+        }
+        if self.average_bytes < self.settings.minimum_bytes {
+            self.since = 0;
+            return Decision::Take;
+        }
+        if self.average_bytes >= 2.0 * maximum_bytes {
+            self.since = 0;
+            return Decision::Drop;
+        }
+        if !self.is_chosen() {
+            return Decision::Take;
+        }
+        if ecn { Decision::MarkOrDrop } else { Decision::Drop }
+    }
+
+    /// Whether the packet is one of those chosen at random: so that gaps between them are even over 1 to 1 / p_b, the
+    /// probability rises with the packets since the last (section 7 of the paper, whose figure 2 counts the first
+    /// packet after a drop as the second).
+    fn is_chosen(&mut self) -> bool {
+        let base = self.base_probability();
+        let left = 1.0 - self.since as f64 * base;
+        self.drawn += 1;
+        let is_chosen = left <= 0.0 || self.random.at(self.drawn) < base / left;
+        self.since = if is_chosen { 0 } else { self.since + 1 };
+        is_chosen
+    }
+
+    /// The paper's p_b.
+    fn base_probability(&self) -> f64 {
+        let RedSettings { minimum_bytes, maximum_bytes, probability, .. } = self.settings;
+        if self.average_bytes < maximum_bytes {
+            probability * (self.average_bytes - minimum_bytes) / (maximum_bytes - minimum_bytes)
+        } else {
+            probability + (1.0 - probability) * (self.average_bytes - maximum_bytes) / maximum_bytes
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn red(weight: f64) -> Red {
+        let settings = RedSettings {
+            minimum_bytes: 10_000.0,
+            maximum_bytes: 30_000.0,
+            probability: 0.1,
+            weight,
+            ecn: false,
+            frame_time: Time::from_us(1),
+        };
+        Red::new(settings, Random::new(1, 0))
+    }
+
+    /// A gap between packets chosen is longer than n with the probability 1 - n p_b (section 7 of the paper), so the
+    /// mean gap is the sum of those up to 1 / p_b.
+    #[test]
+    fn as_many_packets_are_dropped_as_the_average_says() {
+        for (queue_bytes, base) in
+            [(9_999, 0.0f64), (20_000, 0.05), (25_000, 0.075), (45_000, 0.55), (60_000, 1.0)]
+        {
+            let mut red = red(1.0);
+            let dropped: Vec<usize> =
+                (0..100_000).filter(|_| red.decide(queue_bytes, Time::ZERO) == Decision::Drop).collect();
+            let share = dropped.len() as f64 / 100_000.0;
+            let gap = dropped.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+            let longest = (1.0 / base).floor();
+            let mean_gap = (longest + 1.0) * (1.0 - base * longest / 2.0);
+            let expected = if base == 0.0 { 0.0 } else { 1.0 / mean_gap };
+            assert!((share - expected).abs() <= 0.02 * expected, "{queue_bytes}: {share}, not {expected}");
+            assert!(base == 0.0 || gap as f64 <= longest + 1.0, "{queue_bytes}: a gap of {gap}");
+        }
+    }
+
+    /// The average of a queue that is `q` from now on is q (1 - (1 - w)^n) after n packets, and idle time shrinks
+    /// it as if packets had found nothing.
+    #[test]
+    fn the_average_follows_the_queue_and_idle_time() {
+        let mut red = red(0.002);
+        (0..500).for_each(|_| {
+            red.decide(20_000, Time::ZERO);
+        });
+        let expected = 20_000.0 * (1.0 - 0.998f64.powi(500));
+        assert!((red.average_bytes / expected - 1.0).abs() < 1e-9);
+        red.decide(0, Time::from_us(300));
+        assert!((red.average_bytes / (expected * 0.998f64.powi(300)) - 1.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,129 @@
+//! The records of flows and hosts.
+
+use crate::hosts::Running;
+use crate::sampler::{Sampler, microseconds};
+use nettrial_figures::statistics::Durations;
+use nettrial_scenario::{
+    Absence, Distribution, Flow, FlowRecord, HostRecord, Node, NodeKind, Scenario, SubflowRecord, Traffic,
+    Transport,
+};
+
+/// The record of a flow that is over. What of it was still open is taken as it is.
+pub fn flow(running: &mut Running<'_>) -> FlowRecord {
+    let flow = running.wiring.flow;
+    let (figures, sampler) = (&running.figures, &mut running.sampler);
+    let is_mptcp = flow.transport == Transport::Mptcp;
+    for interval in &mut sampler.intervals {
+        // Subflows that had not been seen yet had carried nothing.
+        interval.subflow_bytes.resize(if is_mptcp { sampler.columns.len() } else { 0 }, 0);
+    }
+    let mut weight = figures.weight;
+    weight += sampler.weight;
+    let known = |bytes: u64| (bytes > 0).then_some(bytes);
+    let seconds = figures.active_ns as f64 / 1e9;
+    let has_goodput = matches!(flow.traffic, Traffic::Transfer(_) | Traffic::Packets(_)) && seconds > 0.0;
+    let answers = matches!(flow.traffic, Traffic::RequestResponse(_)) && seconds > 0.0;
+    let received = figures.received.as_ref();
+    let jitter = (figures.jitter.rfc3550_us(), figures.jitter.difference_mean_us());
+    FlowRecord {
+        congestion_control: sampler.congestion_control.to_owned(),
+        mss_bytes: sampler.mss_bytes,
+        connections: figures.connections,
+        bytes: figures.bytes,
+        active_ns: figures.active_ns,
+        ip_bytes: known(weight.ip_bytes),
+        wire_bytes: known(weight.wire_bytes),
+        goodput_bps: has_goodput.then(|| figures.bytes as f64 * 8.0 / seconds),
+        connect_us: figures.connect.distribution_us(),
+        completion_us: some_if_any(&figures.completion),
+        retransmissions_pkts: sampler.retransmissions_pkts(),
+        srtt_us: sampler.srtt.distribution_us(),
+        min_rtt_us: microseconds(sampler.min_rtt_ns),
+        rtt_us: some_if_any(&figures.rtt),
+        rtt_histogram: figures.rtt.histogram(),
+        transactions_per_second: answers.then(|| figures.rtt.distribution_us().count as f64 / seconds),
+        owd_us: received.and_then(|received| received.owd_us),
+        owd_histogram: received.and_then(|received| received.owd_histogram.clone()),
+        delay_variation_us: received.and_then(|received| received.delay_variation_us),
+        jitter_rfc3550_us: received.map_or(jitter.0, |received| received.jitter_rfc3550_us),
+        delay_difference_mean_us: received.map_or(jitter.1, |received| received.delay_difference_mean_us),
+        packets: figures.packets,
+        pacing: figures.pacing,
+        subflows: if is_mptcp { subflows(running) } else { Vec::new() },
+        sizes: running.figures.sizes.clone(),
+        intervals: std::mem::take(&mut running.sampler.intervals),
+        ..FlowRecord::blank(flow)
+    }
+}
+
+fn some_if_any(durations: &Durations) -> Option<Distribution> {
+    Some(durations.distribution_us()).filter(|summary| summary.count > 0)
+}
+
+fn subflows(running: &Running<'_>) -> Vec<SubflowRecord> {
+    let Sampler { columns, congestion_control, .. } = &running.sampler;
+    let records =
+        columns.iter().zip(&running.wiring.sockets).map(|(column, (local, remote))| SubflowRecord {
+            local: local.to_string(),
+            remote: remote.to_string(),
+            bytes: column.closed_bytes,
+            srtt_us: microseconds(column.last.srtt_ns),
+            min_rtt_us: microseconds(column.last.min_rtt_ns),
+            cwnd_pkts: column.last.cwnd_pkts,
+            retransmissions_pkts: column.closed_retransmissions,
+            congestion_control: (*congestion_control).to_owned(),
+        });
+    records.collect()
+}
+
+/// The records of the hosts, and what can't be said of them, where `busy` says how much of the `traffic` time, both in
+/// nanoseconds, the processor of the node of a number was busy, if its work costs anything.
+pub fn hosts(
+    scenario: &Scenario,
+    flows: &[FlowRecord],
+    busy: impl Fn(usize) -> Option<u64>,
+    traffic_ns: u64,
+) -> (Vec<HostRecord>, Vec<Absence>) {
+    let mut absent = Vec::new();
+    let hosts = scenario.nodes.iter().enumerate().filter(|(_, node)| node.kind == NodeKind::Host);
+    let record = |(number, node): (usize, &Node)| {
+        let is_measured = scenario.measurement.cpu.contains(&node.name);
+        let cpu_busy_ns = busy(number).filter(|_| is_measured);
+        if is_measured && cpu_busy_ns.is_none() {
+            absent.extend(["cpu", "service_demand"].map(|metric| {
+                Absence {
+                    metric: metric.into(),
+                    object: node.name.clone(),
+                    reason:
+                        "a simulated host's work takes no processor time unless the scenario gives its cost"
+                            .into(),
+                }
+            }));
+        }
+        let kilobytes = transferred(scenario, &node.name, flows) as f64 / 1000.0;
+        HostRecord {
+            name: node.name.clone(),
+            processor: None,
+            processor_shared_with: Vec::new(),
+            cpu_percent: cpu_busy_ns.map(|busy_ns| percent(busy_ns, traffic_ns)),
+            cpu_busy_ns,
+            service_demand_us_per_kb: cpu_busy_ns
+                .filter(|_| kilobytes > 0.0)
+                .map(|busy_ns| busy_ns as f64 / 1000.0 / kilobytes),
+        }
+    };
+    (hosts.map(record).collect(), absent)
+}
+
+/// A part of a time, in percent.
+pub fn percent(part_ns: u64, of_ns: u64) -> f64 {
+    part_ns as f64 * 100.0 / of_ns.max(1) as f64
+}
+
+/// Payload bytes of the transfers and packets that `host` sent or received.
+fn transferred(scenario: &Scenario, host: &str, flows: &[FlowRecord]) -> u64 {
+    let counts = |flow: &Flow| matches!(flow.traffic, Traffic::Transfer(_) | Traffic::Packets(_));
+    let of_host = |flow: &Flow| flow.from == host || flow.to == host;
+    let flows = scenario.workload.iter().zip(flows).filter(|(flow, _)| counts(flow) && of_host(flow));
+    flows.map(|(_, record)| record.bytes).sum()
+}

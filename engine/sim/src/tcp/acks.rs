@@ -1,0 +1,189 @@
+//! When a receiver acknowledges: at once, at every second full segment, or later (RFC 1122 section 4.2.3.2, with
+//! Linux's quick acknowledgments at the beginning: __tcp_ack_snd_check, tcp_send_delayed_ack).
+
+use super::timers::Timer;
+use super::{Scope, Tcp};
+use crate::Time;
+
+/// Acknowledgments at once when a connection begins (TCP_MAX_QUICKACKS).
+const QUICK: u32 = 16;
+/// The least and the most an acknowledgment waits (TCP_ATO_MIN, TCP_DELACK_MAX), and the most where data comes in
+/// full segments (HZ / 2, cut by TCP_DELACK_MAX).
+const LEAST: Time = Time::from_ms(40);
+const MOST: Time = Time::from_ms(200);
+/// Linux's first guess of the other side's segment size (TCP_MSS_DEFAULT).
+const GUESSED_SEGMENT: u32 = 536;
+
+/// A receiver's acknowledgments.
+#[derive(Debug)]
+pub(super) struct Acks {
+    /// Something is to be acknowledged.
+    is_due: bool,
+    /// It can't wait.
+    is_urgent: bool,
+    /// A segment came that was not full.
+    has_small: bool,
+    /// Acknowledgments still to be sent at once.
+    quick: u32,
+    /// Data goes both ways, each an answer to the other (pingpong mode).
+    is_interactive: bool,
+    /// How long data is expected to take until the next (icsk_ack.ato); zero before the first.
+    gap: Time,
+    last_data_at: Time,
+    /// The other side's segment size, as seen.
+    segment_bytes: u32,
+    /// The highest acknowledgment sent.
+    acked: u64,
+}
+
+impl Acks {
+    /// Before the first data.
+    pub(super) fn new(mss_bytes: u32) -> Self {
+        Self {
+            is_due: false,
+            is_urgent: false,
+            has_small: false,
+            quick: 0,
+            is_interactive: false,
+            gap: Time::ZERO,
+            last_data_at: Time::ZERO,
+            segment_bytes: mss_bytes.min(GUESSED_SEGMENT),
+            acked: 0,
+        }
+    }
+
+    /// The highest acknowledgment sent.
+    pub(super) fn acked(&self) -> u64 {
+        self.acked
+    }
+
+    /// A SYN arrived, before that sequence number.
+    pub(super) fn begin(&mut self, next: u64) {
+        self.acked = next;
+    }
+
+    /// Data left: if it answers what came just before, the exchange is interactive (tcp_event_data_sent).
+    pub(super) fn on_data_sent(&mut self, now: Time) {
+        if self.gap > Time::ZERO && now.since(self.last_data_at) < self.gap {
+            self.is_interactive = true;
+        }
+    }
+
+    /// The next acknowledgment can't wait.
+    pub(super) fn demand(&mut self) {
+        self.is_due = true;
+        self.is_urgent = true;
+    }
+
+    /// So many acknowledgments from now on can't wait, in a window of so many bytes (tcp_enter_quickack_mode).
+    pub(super) fn hasten(&mut self, most: u32, window_bytes: u64) {
+        self.grant_quick(most, window_bytes);
+        self.is_interactive = false;
+        self.gap = LEAST;
+    }
+
+    fn grant_quick(&mut self, most: u32, window_bytes: u64) {
+        let fitting = (window_bytes / u64::from(2 * self.segment_bytes)).max(1);
+        let fitting = if fitting == 1 { 2 } else { fitting };
+        self.quick = self.quick.max((fitting.min(u64::from(most))) as u32);
+    }
+
+    /// Data arrived in order (tcp_event_data_recv).
+    fn on_data(&mut self, bytes: u32, now: Time, timeout: Time, window_bytes: u64) {
+        self.is_due = true;
+        if bytes >= self.segment_bytes {
+            self.segment_bytes = bytes;
+        } else {
+            self.has_small = true;
+        }
+        let gap = now.since(self.last_data_at);
+        if self.gap == Time::ZERO {
+            self.grant_quick(QUICK, window_bytes);
+            self.gap = LEAST;
+        } else if gap <= Time(LEAST.0 / 2) {
+            self.gap = Time(self.gap.0 / 2 + LEAST.0 / 2);
+        } else if gap < self.gap {
+            self.gap = Time(self.gap.0 / 2 + gap.0).min(timeout);
+        } else if gap > timeout {
+            self.grant_quick(QUICK, window_bytes);
+        }
+        self.last_data_at = now;
+    }
+}
+
+impl Tcp {
+    /// Data arrived in order.
+    pub(super) fn note_data(&mut self, bytes: u32, scope: &mut Scope<'_>) {
+        self.acks.on_data(bytes, scope.now, self.rtt.timeout(), scope.stream.window_bytes());
+    }
+
+    /// Acknowledges data at once for a while: it came twice, out of order, or marked.
+    pub(super) fn hasten_acks(&mut self, most: Option<u32>, scope: &Scope<'_>) {
+        self.acks.hasten(most.unwrap_or(QUICK), scope.stream.window_bytes());
+    }
+
+    /// Acknowledges now or sets the timer, if something is to be acknowledged.
+    pub(super) fn acknowledge(&mut self, scope: &mut Scope<'_>) {
+        if !self.acks.is_due {
+            return;
+        }
+        let unacked = self.receiver.next() - self.acks.acked;
+        let is_quick = self.acks.quick > 0 && !self.acks.is_interactive;
+        // The application reads at once, and then a segment that was not full is acknowledged (tcp_cleanup_rbuf).
+        let is_read = self.acks.has_small && !self.acks.is_interactive;
+        let is_second = unacked > u64::from(self.acks.segment_bytes);
+        if self.acks.is_urgent || is_quick || is_read || is_second || self.receiver.has_gaps() {
+            self.send_ack(scope);
+        } else {
+            self.delay_ack(scope);
+        }
+    }
+
+    fn delay_ack(&mut self, scope: &mut Scope<'_>) {
+        let mut wait = self.acks.gap;
+        if wait > LEAST {
+            let rtt = self.rtt.smoothed;
+            let most = if rtt > Time::ZERO { rtt.max(LEAST).min(MOST) } else { MOST };
+            wait = wait.min(most);
+        }
+        let mut at = scope.now + wait;
+        if let Some(due) = self.timers.due(Timer::Acknowledge) {
+            if due <= scope.now + Time(wait.0 / 4) {
+                self.send_ack(scope);
+                return;
+            }
+            at = at.min(due);
+        }
+        self.timers.set(Timer::Acknowledge, at, self.me, scope.io);
+    }
+
+    /// The time an acknowledgment was to wait is over (tcp_delack_timer_handler).
+    pub(super) fn on_acknowledge_timer(&mut self, scope: &mut Scope<'_>) {
+        if !self.acks.is_due {
+            return;
+        }
+        if self.acks.is_interactive {
+            self.acks.is_interactive = false;
+            self.acks.gap = LEAST;
+        } else {
+            self.acks.gap = Time(self.acks.gap.0 * 2).min(self.rtt.timeout());
+        }
+        self.send_ack(scope);
+    }
+
+    /// A packet leaves, and every packet acknowledges (tcp_event_ack_sent).
+    pub(super) fn on_ack_leaves(&mut self) {
+        let acks = &mut self.acks;
+        acks.acked = self.receiver.next();
+        acks.is_due = false;
+        acks.is_urgent = false;
+        acks.has_small = false;
+        if acks.quick > 0 {
+            acks.quick -= 1;
+            if acks.quick == 0 {
+                acks.gap = LEAST;
+            }
+        }
+        self.timers.stop(Timer::Acknowledge);
+    }
+}

@@ -1,0 +1,217 @@
+//! Opening: SYN, SYN and ACK, and what their options agree on.
+
+use super::timers::{Purpose, Timer};
+use super::{Scope, Tcp, rtt};
+use crate::{Codepoint, Flags, Packet, Time};
+use nettrial_congestion::Event;
+use nettrial_scenario::{Duration, IpVersion, SocketOptions, Stack};
+
+/// How often a SYN is sent again (net.ipv4.tcp_syn_retries), and an answer to one (tcp_synack_retries).
+const SYN_RETRIES: u32 = 6;
+const SYN_ACK_RETRIES: u32 = 5;
+/// Linux's smallest retransmission timeout (TCP_RTO_MIN).
+const MINIMUM_RTO: Duration = Duration(200_000_000);
+/// Bytes of TCP's header without options.
+const TCP_HEADER_BYTES: u32 = 20;
+/// Bytes of the timestamps option with its padding (RFC 7323 appendix A).
+const TIMESTAMP_BYTES: u32 = 12;
+/// Bytes of MPTCP's data sequence signal in a data segment as Linux makes room for it: a mapping of 18, padded.
+const DATA_SIGNAL_BYTES: u32 = 20;
+/// The same with a 64-bit DATA_ACK alone (RFC 8684 section 3.3).
+const DATA_ACK_BYTES: u32 = 12;
+
+/// Where a subflow's side is on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// Waits for a SYN.
+    Listening,
+    /// Sent a SYN `tries` times, first and last at these times.
+    Opening { tries: u32, sent_at: Time },
+    /// Answered a SYN.
+    Answering { tries: u32, sent_at: Time },
+    /// Open; FINs are counted apart.
+    Established,
+    /// Could not be opened, or gave up.
+    Failed,
+}
+
+/// What both sides' stacks and the path agree on, and their sizes in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Options {
+    pub(crate) is_mptcp: bool,
+    pub(crate) has_sack: bool,
+    pub(crate) has_timestamps: bool,
+    /// Whether ECN is asked for at this side, and whether the other agrees.
+    pub(crate) has_ecn: bool,
+    pub(crate) minimum_rto: Time,
+    /// Headers of a data segment, and of an acknowledgment, IP's included; SACK blocks come on top.
+    data_header_bytes: u32,
+    ack_header_bytes: u32,
+    syn_bytes: u32,
+    /// Payload of a full segment.
+    pub(crate) mss_bytes: u32,
+}
+
+impl Options {
+    /// What side `side` of a subflow will have. Both stacks are known, so what the SYNs will agree on is.
+    pub(crate) fn new(
+        side: usize,
+        is_mptcp: bool,
+        ip: IpVersion,
+        stacks: [&Stack; 2],
+        socket: SocketOptions,
+        mtu_bytes: u64,
+    ) -> Self {
+        let own = stacks[side];
+        let both = |has: fn(&Stack) -> bool| has(stacks[0]) && has(stacks[1]);
+        let has_timestamps = both(|stack| stack.timestamps);
+        let timestamps = if has_timestamps { TIMESTAMP_BYTES } else { 0 };
+        let headers = ip.header_bytes() as u32 + TCP_HEADER_BYTES;
+        let options = timestamps + if is_mptcp { DATA_SIGNAL_BYTES } else { 0 };
+        let announced = u32::try_from(mtu_bytes).unwrap_or(u32::MAX).min(65_535 + headers) - headers;
+        let announced = socket.mss.map_or(announced, |mss| announced.min(mss.0.min(65_535) as u32));
+        let rto = own.minimum_rto.unwrap_or(MINIMUM_RTO);
+        Self {
+            is_mptcp,
+            has_sack: both(|stack| stack.sack),
+            has_timestamps,
+            has_ecn: false,
+            minimum_rto: Time::from_ns(rto.0),
+            data_header_bytes: headers + options,
+            ack_header_bytes: headers + timestamps + if is_mptcp { DATA_ACK_BYTES } else { 0 },
+            syn_bytes: headers + syn_option_bytes(own, is_mptcp),
+            mss_bytes: announced.saturating_sub(options).max(1),
+        }
+    }
+
+    /// Bytes of an IP packet with so much payload and so many bytes of SACK option.
+    pub(super) fn packet_bytes(&self, payload: u32, sack: u32) -> u32 {
+        let headers = if payload > 0 { self.data_header_bytes } else { self.ack_header_bytes };
+        headers + sack + payload
+    }
+
+    /// How many SACK blocks an acknowledgment has room for: of 40 bytes, less the other options.
+    pub(super) fn sack_room(&self) -> usize {
+        let others = if self.has_timestamps { TIMESTAMP_BYTES } else { 0 };
+        let others = others + if self.is_mptcp { DATA_ACK_BYTES } else { 0 };
+        if self.has_sack { ((40 - others - 4) / 8).min(4) as usize } else { 0 }
+    }
+}
+
+/// Options of a SYN: MSS 4; SACK permitted and timestamps 12 together, 4 and 12 alone; window scale 4;
+/// MP_CAPABLE 4 and MP_JOIN 12 (here 12 for each).
+fn syn_option_bytes(stack: &Stack, is_mptcp: bool) -> u32 {
+    let selective = match (stack.timestamps, stack.sack) {
+        (true, _) => 12,
+        (false, true) => 4,
+        (false, false) => 0,
+    };
+    4 + selective + if stack.window_scaling { 4 } else { 0 } + if is_mptcp { 12 } else { 0 }
+}
+
+impl Tcp {
+    /// Sends the SYN.
+    pub(crate) fn open(&mut self, scope: &mut Scope<'_>) {
+        self.send_syn(0, scope);
+    }
+
+    /// Whether it has begun to open, or waits to.
+    pub(crate) fn is_listening(&self) -> bool {
+        self.state == State::Listening
+    }
+
+    fn send_syn(&mut self, tries: u32, scope: &mut Scope<'_>) {
+        let (tries, sent_at) = (tries + 1, scope.now);
+        let is_opening = self.me.side == 0;
+        let mut flags = Flags::SYN;
+        if is_opening {
+            self.state = State::Opening { tries, sent_at };
+            if self.options.has_ecn {
+                flags = flags.with(Flags::ECE).with(Flags::CWR);
+            }
+        } else {
+            self.state = State::Answering { tries, sent_at };
+            flags = flags.with(Flags::ACK);
+            if self.ecn.is_on {
+                flags = flags.with(Flags::ECE);
+            }
+        }
+        self.next = 1;
+        let packet = Packet {
+            ip_bytes: self.options.syn_bytes,
+            window_bytes: scope.stream.advertise().min(65_535),
+            ecn: Codepoint::NotCapable,
+            ..self.blank_packet(flags, scope)
+        };
+        self.put(packet, scope);
+        let wait = Time(rtt::INITIAL_RTO.0 << (tries - 1).min(20));
+        self.timers.purpose = Purpose::Timeout;
+        self.timers.set(Timer::Retransmit, scope.now + wait, self.me, scope.io);
+    }
+
+    /// The timer went off before the subflow was established.
+    pub(super) fn on_handshake_timeout(&mut self, scope: &mut Scope<'_>) {
+        match self.state {
+            State::Opening { tries, .. } if tries <= SYN_RETRIES => self.send_syn(tries, scope),
+            State::Answering { tries, .. } if tries <= SYN_ACK_RETRIES => self.send_syn(tries, scope),
+            State::Opening { .. } | State::Answering { .. } => self.fail(),
+            _ => {}
+        }
+    }
+
+    /// A packet came before the subflow was established, or a SYN after.
+    pub(super) fn on_handshake(&mut self, packet: &Packet, scope: &mut Scope<'_>) {
+        let is_syn = packet.flags.has(Flags::SYN);
+        let is_ack = packet.flags.has(Flags::ACK);
+        match self.state {
+            State::Listening if is_syn && !is_ack => {
+                // Linux answers to whoever asks (net.ipv4.tcp_ecn 1 and 2).
+                self.ecn.is_on = packet.flags.has(Flags::ECE.with(Flags::CWR));
+                self.take_syn(packet, scope);
+                self.send_syn(0, scope);
+            }
+            State::Answering { tries, .. } if is_syn => self.send_syn(tries - 1, scope),
+            State::Answering { tries, sent_at } if is_ack => self.establish(packet, tries, sent_at, scope),
+            State::Opening { tries, sent_at } if is_syn && is_ack => {
+                self.ecn.is_on = packet.flags.has(Flags::ECE) && self.options.has_ecn;
+                self.take_syn(packet, scope);
+                self.establish(packet, tries, sent_at, scope);
+                self.send_ack(scope);
+            }
+            // The acknowledgment of SYN and ACK was lost.
+            State::Established if is_syn && is_ack => self.send_ack(scope),
+            _ => {}
+        }
+    }
+
+    fn take_syn(&mut self, packet: &Packet, scope: &mut Scope<'_>) {
+        self.receiver.begin(1);
+        self.acks.begin(1);
+        self.take_timestamp(packet);
+        if self.me.subflow == 0 {
+            scope.stream.open_window(packet.window_bytes);
+        }
+    }
+
+    fn establish(&mut self, packet: &Packet, tries: u32, sent_at: Time, scope: &mut Scope<'_>) {
+        self.state = State::Established;
+        self.una = 1;
+        self.timers.stop(Timer::Retransmit);
+        self.rate.on_sent(scope.now, true);
+        let echoed = Some(packet.echo).filter(|&echo| echo != Time::NEVER);
+        let sample = if tries == 1 { Some(sent_at) } else { echoed };
+        if let Some(sent_at) = sample {
+            let rtt = scope.now.since(sent_at);
+            self.rtt.sample(rtt, self.una, self.next);
+            self.rtt.sample_minimum(rtt, scope.now);
+        }
+        if tries > 2 {
+            self.window.cwnd_pkts = 1;
+        }
+        self.recovery.begin(self.una);
+        self.own = scope.views.len();
+        scope.views.push(self.view());
+        self.control.on_event(Event::Established, &mut self.window, scope.now.as_ns());
+        self.tell_connected(scope);
+    }
+}

@@ -1,0 +1,100 @@
+//! Delivery rate samples (net/ipv4/tcp_rate.c; draft-cheng-iccrg-delivery-rate-estimation).
+
+use super::scoreboard::{SAMPLED, Segment, Snapshot};
+use crate::Time;
+
+/// A rate: segments over a span.
+pub type Sample = (u32, Time);
+
+/// What a sender knows of the rate at which its data arrives.
+#[derive(Debug, Default)]
+pub struct Rate {
+    /// Segments delivered since the connection began.
+    pub delivered_pkts: u64,
+    /// Of them those whose acknowledgments echoed a mark.
+    pub marked_pkts: u64,
+    delivered_at: Time,
+    first_sent_at: Time,
+    /// Until so many are delivered, the application is what limits; 0 if it isn't.
+    app_limited_until: u64,
+    /// The newest segment that the present acknowledgment delivers: its state when sent, when it was, its end.
+    newest: Option<(Snapshot, Time, u64)>,
+    /// The latest sample that counts, and whether the application limited it.
+    latest: Option<(Sample, bool)>,
+}
+
+/// What an acknowledgment showed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Shown {
+    /// `delivered_pkts` when the newest delivered segment was sent.
+    pub prior_delivered_pkts: u64,
+    /// The rate.
+    pub rate: Option<Sample>,
+    /// Whether the application limited it.
+    pub is_app_limited: bool,
+}
+
+impl Rate {
+    /// The state to keep with a segment that is sent now.
+    pub fn on_sent(&mut self, now: Time, is_first_in_flight: bool) -> Snapshot {
+        if is_first_in_flight {
+            self.first_sent_at = now;
+            self.delivered_at = now;
+        }
+        Snapshot {
+            delivered_pkts: self.delivered_pkts,
+            delivered_at: self.delivered_at,
+            first_sent_at: self.first_sent_at,
+            is_app_limited: self.app_limited_until > 0,
+        }
+    }
+
+    /// A segment is delivered by the present acknowledgment.
+    pub fn on_delivered(&mut self, segment: &Segment) {
+        let is_newer = self.newest.is_none_or(|(_, at, end)| (segment.sent_at, segment.end) > (at, end));
+        if !segment.has(SAMPLED) && is_newer {
+            self.newest = Some((segment.snapshot, segment.sent_at, segment.end));
+        }
+    }
+
+    /// The application has nothing more to send while `in_flight` segments are out.
+    pub fn set_app_limited(&mut self, in_flight: u32) {
+        self.app_limited_until = (self.delivered_pkts + u64::from(in_flight)).max(1);
+    }
+
+    /// Ends an acknowledgment that delivered `delivered` segments.
+    pub fn finish(&mut self, now: Time, delivered: u32, min_rtt: Time) -> Shown {
+        if self.app_limited_until > 0 && self.delivered_pkts > self.app_limited_until {
+            self.app_limited_until = 0;
+        }
+        if delivered > 0 {
+            self.delivered_at = now;
+        }
+        let Some((snapshot, sent_at, _)) = self.newest.take() else { return Shown::default() };
+        self.first_sent_at = sent_at;
+        let interval = sent_at.since(snapshot.first_sent_at).max(now.since(snapshot.delivered_at));
+        let packets = (self.delivered_pkts - snapshot.delivered_pkts) as u32;
+        let rate = (interval >= min_rtt && interval > Time::ZERO).then_some((packets, interval));
+        if let Some(rate) = rate {
+            self.keep(rate, snapshot.is_app_limited);
+        }
+        Shown { prior_delivered_pkts: snapshot.delivered_pkts, rate, is_app_limited: snapshot.is_app_limited }
+    }
+
+    fn keep(&mut self, rate: Sample, is_app_limited: bool) {
+        let is_higher = |((packets, interval), _): (Sample, bool)| {
+            u128::from(rate.0) * u128::from(interval.0) >= u128::from(packets) * u128::from(rate.1.0)
+        };
+        if !is_app_limited || self.latest.is_none_or(is_higher) {
+            self.latest = Some((rate, is_app_limited));
+        }
+    }
+
+    /// The latest rate, bits per second of payload (tcpi_delivery_rate); 0 before the first.
+    pub fn latest_bps(&self, mss_bytes: u32) -> u64 {
+        self.latest.map_or(0, |((packets, interval), _)| {
+            let bits = u128::from(packets) * u128::from(mss_bytes) * 8 * 1_000_000_000_000;
+            (bits / u128::from(interval.0)) as u64
+        })
+    }
+}

@@ -1,0 +1,276 @@
+//! What arrives: order, gaps, SACK blocks (RFC 2018, RFC 2883), timestamps, marks (RFC 3168, RFC 8257).
+
+use super::handshake::Options;
+use super::{Scope, Tcp};
+use crate::{Codepoint, Flags, Packet, SackBlocks, Time};
+use std::collections::VecDeque;
+
+/// Data that arrived out of order: sequence numbers, and the data sequence number of the first.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    start: u64,
+    end: u64,
+    data_sequence: u64,
+}
+
+/// A receiver's state.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    next: u64,
+    held: VecDeque<Held>,
+    held_bytes: u64,
+    /// Blocks to report, the newest first.
+    recent: [(u64, u64); 4],
+    recent_count: usize,
+    /// A duplicate to report.
+    duplicate: Option<(u64, u64)>,
+    /// The sequence number of FIN, and whether all before it arrived.
+    fin: Option<u64>,
+    has_fin: bool,
+    timestamp: Time,
+}
+
+impl Default for Receiver {
+    fn default() -> Self {
+        Self {
+            next: 0,
+            held: VecDeque::new(),
+            held_bytes: 0,
+            recent: [(0, 0); 4],
+            recent_count: 0,
+            duplicate: None,
+            fin: None,
+            has_fin: false,
+            timestamp: Time::NEVER,
+        }
+    }
+}
+
+impl Receiver {
+    /// A SYN arrived, before that sequence number.
+    pub(super) fn begin(&mut self, next: u64) {
+        self.next = next;
+    }
+
+    /// The next sequence number expected.
+    pub(super) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// The timestamp to echo.
+    pub(super) fn timestamp(&self) -> Time {
+        self.timestamp
+    }
+
+    /// Whether all arrived, and FIN.
+    pub(super) fn has_fin(&self) -> bool {
+        self.has_fin
+    }
+
+    /// Whether something arrived out of order and waits.
+    pub(super) fn has_gaps(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Bytes of the SACK option to send now, with its padding.
+    pub(super) fn sack_option_bytes(&self, options: &Options) -> u32 {
+        let count = (self.recent_count + usize::from(self.duplicate.is_some())).min(options.sack_room());
+        if count == 0 { 0 } else { 4 + 8 * count as u32 }
+    }
+
+    /// The SACK blocks to send now.
+    pub(super) fn blocks(&self, options: &Options) -> SackBlocks {
+        let mut blocks = SackBlocks::default();
+        let recent = self.recent[..self.recent_count].iter().copied();
+        for (start, end) in self.duplicate.into_iter().chain(recent).take(options.sack_room()) {
+            blocks.push(start, end);
+        }
+        blocks
+    }
+
+    /// The duplicate was reported; once is enough.
+    pub(super) fn on_duplicate_reported(&mut self) {
+        self.duplicate = None;
+    }
+
+    /// Puts a block at the list's front, joined with those it touches (tcp_sack_new_ofo_skb).
+    fn report(&mut self, mut block: (u64, u64)) {
+        let mut kept = [(0, 0); 4];
+        let mut count = 1;
+        for &other in &self.recent[..self.recent_count] {
+            if other.0 <= block.1 && block.0 <= other.1 {
+                block = (block.0.min(other.0), block.1.max(other.1));
+            } else if count < kept.len() {
+                kept[count] = other;
+                count += 1;
+            }
+        }
+        kept[0] = block;
+        (self.recent, self.recent_count) = (kept, count);
+    }
+
+    /// Forgets blocks that are no longer out of order (tcp_sack_remove).
+    fn forget_reported(&mut self) {
+        let mut count = 0;
+        for index in 0..self.recent_count {
+            if self.recent[index].0 >= self.next && self.has_gaps() {
+                self.recent[count] = self.recent[index];
+                count += 1;
+            }
+        }
+        self.recent_count = count;
+    }
+
+    /// Holds data that is out of order; `false` if it is there already.
+    fn hold(&mut self, new: Held) -> bool {
+        let index = self.held.partition_point(|held| held.end <= new.start);
+        if self.held.get(index).is_some_and(|held| held.start < new.end) {
+            return false;
+        }
+        self.held_bytes += new.end - new.start;
+        let joins = |before: &Held, after: &Held| {
+            let length = before.end - before.start;
+            before.end == after.start && before.data_sequence + length == after.data_sequence
+        };
+        let mut block = new;
+        let after = self.held.get(index).copied().filter(|after| joins(&new, after));
+        let before = index.checked_sub(1).filter(|&before| joins(&self.held[before], &new));
+        if let Some(before) = before {
+            self.held[before].end = after.map_or(new.end, |after| after.end);
+            block = self.held[before];
+            if after.is_some() {
+                self.held.remove(index);
+            }
+        } else if let Some(after) = after {
+            block.end = after.end;
+            self.held[index] = block;
+        } else {
+            self.held.insert(index, new);
+        }
+        self.report((block.start, block.end));
+        true
+    }
+
+    /// The bytes of payload from `start` to `end`, FIN not counted.
+    fn payload(&self, start: u64, end: u64) -> u64 {
+        self.fin.map_or(end, |fin| end.min(fin)) - start
+    }
+}
+
+impl Tcp {
+    /// Takes in the timestamp of a packet (RFC 7323 section 4.3).
+    pub(super) fn take_timestamp(&mut self, packet: &Packet) {
+        let receiver = &mut self.receiver;
+        let is_newer = receiver.timestamp == Time::NEVER || packet.timestamp >= receiver.timestamp;
+        if packet.sequence <= self.acks.acked() && is_newer {
+            receiver.timestamp = packet.timestamp;
+        }
+    }
+
+    /// Takes in a packet's data and FIN, and acknowledges them.
+    pub(super) fn on_data(&mut self, packet: &Packet, scope: &mut Scope<'_>) {
+        let end = packet.sequence + u64::from(packet.payload_bytes);
+        let has_fin = packet.flags.has(Flags::FIN);
+        if has_fin {
+            self.receiver.fin = Some(end);
+        }
+        let new = Held {
+            start: packet.sequence,
+            end: end + u64::from(has_fin),
+            data_sequence: packet.data_sequence,
+        };
+        if new.start == new.end {
+            return;
+        }
+        self.take_marks(packet, scope);
+        if new.end <= self.receiver.next {
+            self.on_repeated(new, scope);
+        } else if new.start <= self.receiver.next {
+            self.on_next(new, packet, scope);
+        } else {
+            if !self.receiver.hold(new) {
+                self.on_repeated(new, scope);
+            }
+            self.acks.demand();
+        }
+        scope.stream.set_held(self.me.subflow, self.receiver.held_bytes);
+        self.acknowledge(scope);
+    }
+
+    /// Data that is there already.
+    fn on_repeated(&mut self, data: Held, scope: &mut Scope<'_>) {
+        self.receiver.duplicate = self.options.has_sack.then_some((data.start, data.end));
+        self.hasten_acks(None, scope);
+        self.acks.demand();
+    }
+
+    fn on_next(&mut self, data: Held, packet: &Packet, scope: &mut Scope<'_>) {
+        self.accept(data, scope);
+        self.note_data(packet.payload_bytes, scope);
+        let full = packet.payload_bytes >= self.options.mss_bytes.min(GROWS_FROM_BYTES);
+        if full {
+            scope.stream.grow_window(packet.payload_bytes, self.options.mss_bytes);
+        }
+        let echo = Some(packet.echo).filter(|&echo| echo != Time::NEVER);
+        scope.stream.measure_round_trip(echo, scope.now, self.own);
+        if self.receiver.has_gaps() {
+            while let Some(held) = self.receiver.held.front().copied()
+                && held.start <= self.receiver.next
+            {
+                self.receiver.held.pop_front();
+                self.receiver.held_bytes -= held.end - held.start;
+                self.accept(held, scope);
+            }
+            self.receiver.forget_reported();
+            if !self.receiver.has_gaps() {
+                self.acks.demand();
+            }
+        }
+    }
+
+    /// Data that is next in order: hands it to the stream.
+    fn accept(&mut self, data: Held, scope: &mut Scope<'_>) {
+        if data.end <= self.receiver.next {
+            return;
+        }
+        let bytes = self.receiver.payload(data.start, data.end);
+        scope.stream.receive(data.data_sequence, bytes);
+        self.receiver.next = data.end;
+        if self.receiver.fin.is_some_and(|fin| data.end > fin) {
+            self.receiver.has_fin = true;
+            scope.stream.on_fin();
+            self.acks.demand();
+        }
+    }
+
+    /// Takes in a mark, and the other side's word that it has reduced its window.
+    fn take_marks(&mut self, packet: &Packet, scope: &mut Scope<'_>) {
+        if !self.ecn.is_on {
+            return;
+        }
+        let is_marked = packet.ecn == Codepoint::Experienced;
+        if self.ecn.is_exact {
+            // What was not marked alike is acknowledged apart (RFC 8257 figure 1).
+            if is_marked != self.ecn.must_echo {
+                if self.receiver.next > self.acks.acked() {
+                    self.send_ack(scope);
+                }
+                self.acks.demand();
+            }
+            self.ecn.must_echo = is_marked;
+            return;
+        }
+        if packet.flags.has(Flags::CWR) {
+            self.ecn.must_echo = false;
+        }
+        if is_marked {
+            if !self.ecn.must_echo {
+                self.hasten_acks(Some(2), scope);
+            }
+            self.ecn.must_echo = true;
+        }
+    }
+}
+
+/// Segments from so many bytes on widen the window (tcp_grow_window).
+const GROWS_FROM_BYTES: u32 = 128;

@@ -1,0 +1,306 @@
+//! The sender's states and how it passes between them (tcp_fastretrans_alert).
+
+use super::sack::News;
+use super::{Scope, Tcp};
+use crate::{Packet, Time};
+use nettrial_congestion::{Event, Phase};
+
+/// Where a sender's recovery stands.
+#[derive(Debug)]
+pub(super) struct Recovery {
+    pub(super) phase: Phase,
+    /// What had been sent when the phase began (high_seq).
+    pub(super) high_sequence: u64,
+    /// The window before the reduction, and the threshold to return to if it is undone; `None`: no undo.
+    pub(super) prior_cwnd_pkts: u32,
+    pub(super) prior_ssthresh_pkts: Option<u32>,
+    /// Segments delivered and sent since the reduction began.
+    pub(super) delivered_pkts: u32,
+    pub(super) sent_pkts: u32,
+    /// The first unacknowledged sequence number when recovery began; `None`: nothing to undo.
+    pub(super) undo_una: Option<u64>,
+    /// Retransmissions that no duplicate was reported for; below 0 before the first.
+    pub(super) undo_resent: i64,
+    /// When the first retransmission of the recovery left.
+    pub(super) resent_at: Option<Time>,
+    /// Reports of duplicates.
+    pub(super) duplicates: u64,
+    /// F-RTO is at work (RFC 5682).
+    pub(super) is_checking_timeout: bool,
+    /// What was sent when a tail loss probe left, and whether that was a retransmission.
+    pub(super) probe_end: Option<u64>,
+    pub(super) is_probe_resent: bool,
+    /// The timer went off and nothing was acknowledged since.
+    pub(super) has_timed_out: bool,
+}
+
+impl Default for Recovery {
+    fn default() -> Self {
+        Self {
+            phase: Phase::Open,
+            high_sequence: 0,
+            prior_cwnd_pkts: 0,
+            prior_ssthresh_pkts: None,
+            delivered_pkts: 0,
+            sent_pkts: 0,
+            undo_una: None,
+            undo_resent: -1,
+            resent_at: None,
+            duplicates: 0,
+            is_checking_timeout: false,
+            probe_end: None,
+            is_probe_resent: false,
+            has_timed_out: false,
+        }
+    }
+}
+
+impl Recovery {
+    /// Begins with the connection.
+    pub(super) fn begin(&mut self, next: u64) {
+        self.high_sequence = next;
+    }
+
+    /// Duplicates of `count` retransmitted segments were reported, the last ending at `end`.
+    pub(super) fn on_duplicates(&mut self, end: u64, count: u32) {
+        if self.undo_resent > 0 && self.undo_una.is_some_and(|una| end > una) {
+            self.undo_resent = (self.undo_resent - i64::from(count)).max(0);
+        }
+    }
+
+    /// Whether the window is being reduced.
+    pub(super) fn is_reducing(&self) -> bool {
+        matches!(self.phase, Phase::Reducing | Phase::Recovery)
+    }
+}
+
+/// What is to be sent after an acknowledgment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Resend {
+    Nothing,
+    /// What is lost.
+    Lost,
+    /// New data first, for F-RTO; what is lost only if there is none.
+    New,
+}
+
+impl Tcp {
+    /// Judges an acknowledgment that is not plain (tcp_fastretrans_alert).
+    pub(super) fn judge(
+        &mut self,
+        packet: &Packet,
+        is_duplicate: bool,
+        news: &mut News,
+        scope: &mut Scope<'_>,
+    ) -> Resend {
+        if news.has_mark {
+            self.recovery.prior_ssthresh_pkts = None;
+        }
+        if self.recovery.phase == Phase::Open {
+            self.recovery.resent_at = None;
+        } else if self.una >= self.recovery.high_sequence && self.ends_phase(packet, scope) {
+            return Resend::Nothing;
+        }
+        match self.recovery.phase {
+            Phase::Recovery => self.judge_in_recovery(packet, is_duplicate, news, scope),
+            Phase::Loss => self.judge_in_loss(packet, is_duplicate, news, scope),
+            _ => self.judge_otherwise(is_duplicate, news, scope),
+        }
+    }
+
+    /// All that had been sent when the phase began is acknowledged. Gives whether nothing else is to be done.
+    fn ends_phase(&mut self, packet: &Packet, scope: &mut Scope<'_>) -> bool {
+        match self.recovery.phase {
+            Phase::Reducing if self.una > self.recovery.high_sequence => {
+                self.end_reduction(scope.now);
+                self.recovery.phase = Phase::Open;
+            }
+            Phase::Recovery => {
+                if !self.options.has_sack {
+                    self.board.sacked_pkts = 0;
+                }
+                if self.undo_after_recovery(packet, scope.now) {
+                    return true;
+                }
+                self.end_reduction(scope.now);
+            }
+            _ => {}
+        }
+        false
+    }
+
+    fn judge_in_recovery(
+        &mut self,
+        packet: &Packet,
+        is_duplicate: bool,
+        news: &mut News,
+        scope: &mut Scope<'_>,
+    ) -> Resend {
+        if !news.una_advanced {
+            if !self.options.has_sack && is_duplicate {
+                self.add_duplicate();
+            }
+        } else if self.undo_partial(packet, scope.now) {
+            return Resend::Nothing;
+        }
+        if self.undo_by_duplicates(scope.now) {
+            self.open_or_reduce(news, scope);
+        }
+        self.find_losses(news, scope);
+        if self.recovery.phase != Phase::Recovery {
+            if self.board.lost_pkts == 0 {
+                return Resend::Nothing;
+            }
+            self.enter_recovery(news.has_mark, scope);
+        }
+        Resend::Lost
+    }
+
+    fn judge_otherwise(&mut self, is_duplicate: bool, news: &mut News, scope: &mut Scope<'_>) -> Resend {
+        if !self.options.has_sack {
+            if news.una_advanced {
+                self.board.sacked_pkts = 0;
+            }
+            if is_duplicate {
+                self.add_duplicate();
+            }
+        }
+        if matches!(self.recovery.phase, Phase::Open | Phase::Disorder) {
+            self.undo_by_duplicates(scope.now);
+        }
+        self.find_losses(news, scope);
+        if self.board.lost_pkts == 0 {
+            self.open_or_reduce(news, scope);
+            return Resend::Nothing;
+        }
+        self.enter_recovery(news.has_mark, scope);
+        Resend::Lost
+    }
+
+    /// After a timeout (tcp_process_loss), with F-RTO.
+    fn judge_in_loss(
+        &mut self,
+        packet: &Packet,
+        is_duplicate: bool,
+        news: &mut News,
+        scope: &mut Scope<'_>,
+    ) -> Resend {
+        let resend = self.process_loss(packet, is_duplicate, news, scope);
+        self.find_losses(news, scope);
+        if self.recovery.phase == Phase::Open || news.resent_lost {
+            return match self.judge_otherwise(is_duplicate, news, scope) {
+                Resend::Nothing => resend,
+                other => other,
+            };
+        }
+        resend
+    }
+
+    fn process_loss(
+        &mut self,
+        packet: &Packet,
+        is_duplicate: bool,
+        news: &News,
+        scope: &mut Scope<'_>,
+    ) -> Resend {
+        let is_recovered = self.una >= self.recovery.high_sequence;
+        if news.una_advanced && self.undo_loss(packet, false, scope.now) {
+            return Resend::Nothing;
+        }
+        if self.recovery.is_checking_timeout {
+            if news.original_delivered && self.undo_loss(packet, true, scope.now) {
+                return Resend::Nothing;
+            }
+            if self.next > self.recovery.high_sequence {
+                self.recovery.is_checking_timeout &= !(news.has_sacked || is_duplicate);
+            } else if news.una_advanced && !is_recovered {
+                self.recovery.high_sequence = self.next;
+                if scope.stream.has_sendable() {
+                    return Resend::New;
+                }
+                self.recovery.is_checking_timeout = false;
+            }
+        }
+        if is_recovered {
+            self.undo_after_recovery(packet, scope.now);
+            return Resend::Nothing;
+        }
+        if !self.options.has_sack {
+            if self.next > self.recovery.high_sequence && is_duplicate {
+                self.add_duplicate();
+            } else if news.una_advanced {
+                self.board.sacked_pkts = 0;
+            }
+        }
+        Resend::Lost
+    }
+
+    /// Marks what is lost by now (tcp_identify_packet_loss).
+    fn find_losses(&mut self, news: &mut News, scope: &mut Scope<'_>) {
+        if self.board.is_empty() {
+            return;
+        }
+        if !self.options.has_sack {
+            let by_duplicates = !matches!(self.recovery.phase, Phase::Recovery | Phase::Loss)
+                && self.board.sacked_pkts >= self.rack.reordering_pkts;
+            if by_duplicates || (self.recovery.phase == Phase::Recovery && news.una_advanced) {
+                let first = self.board.first();
+                if self.board.front().is_some_and(|head| !head.has(super::scoreboard::LOST)) {
+                    self.board.mark_lost(first);
+                }
+            }
+            return;
+        }
+        let resent = self.board.resent_pkts;
+        if self.mark_lost_by_time(scope) {
+            news.sets_timer = false;
+        }
+        news.resent_lost |= self.board.resent_pkts < resent;
+    }
+
+    /// Reduces because of a mark, or settles between open and disorder (tcp_try_to_open).
+    fn open_or_reduce(&mut self, news: &News, scope: &mut Scope<'_>) {
+        if !self.has_resent() {
+            self.recovery.resent_at = None;
+        }
+        if news.has_mark {
+            self.enter_reduction(scope);
+        }
+        if self.recovery.phase != Phase::Reducing {
+            self.keep_open();
+        }
+    }
+
+    /// tcp_try_keep_open.
+    pub(super) fn keep_open(&mut self) {
+        let is_disordered = self.board.sacked_pkts + self.board.lost_pkts > 0 || self.has_resent();
+        let phase = if is_disordered { Phase::Disorder } else { Phase::Open };
+        if self.recovery.phase != phase {
+            self.recovery.phase = phase;
+            self.recovery.high_sequence = self.next;
+        }
+    }
+
+    /// Whether a retransmission is in flight, or the oldest segment was retransmitted.
+    fn has_resent(&self) -> bool {
+        let is_resent = |head: &super::scoreboard::Segment| head.has(super::scoreboard::EVER_RESENT);
+        self.board.resent_pkts > 0 || self.board.front().is_some_and(is_resent)
+    }
+
+    /// A loss is to be repaired (tcp_enter_recovery).
+    pub(super) fn enter_recovery(&mut self, has_mark: bool, scope: &mut Scope<'_>) {
+        if !self.has_resent() {
+            self.recovery.resent_at = None;
+        }
+        self.recovery.prior_ssthresh_pkts = None;
+        self.begin_undo();
+        if !self.recovery.is_reducing() {
+            if !has_mark {
+                self.recovery.prior_ssthresh_pkts = Some(self.current_ssthresh());
+            }
+            self.control.on_event(Event::EnterRecovery, &mut self.window, scope.now.as_ns());
+            self.begin_reduction(scope);
+        }
+        self.recovery.phase = Phase::Recovery;
+    }
+}

@@ -1,0 +1,109 @@
+//! Round-trip times and the retransmission timeout (RFC 6298, with the changes of Linux's tcp_rtt_estimator:
+//! the deviation is that of the worst sample of a round trip, and the minimum is its floor).
+
+use crate::Time;
+
+/// The longest timeout (TCP_RTO_MAX).
+const MAXIMUM_RTO: Time = Time::from_ms(120_000);
+/// The timeout before the first sample (TCP_TIMEOUT_INIT).
+pub const INITIAL_RTO: Time = Time::from_ms(1000);
+/// How long the smallest round-trip time holds (net.ipv4.tcp_min_rtt_wlen).
+const MINIMUM_HOLDS: Time = Time::from_ms(300_000);
+
+/// Round-trip time estimates of one sender.
+#[derive(Debug)]
+pub struct Rtt {
+    /// Smoothed; zero before the first sample.
+    pub smoothed: Time,
+    /// The smallest of the last five minutes; never before the first.
+    pub minimum: Time,
+    minimum_at: Time,
+    deviation: Time,
+    largest_deviation: Time,
+    variation: Time,
+    round_ends: u64,
+    /// The smallest timeout.
+    pub floor: Time,
+    timeout: Time,
+    backoff: u32,
+}
+
+impl Rtt {
+    /// Before the first sample.
+    pub fn new(floor: Time) -> Self {
+        Self {
+            smoothed: Time::ZERO,
+            minimum: Time::NEVER,
+            minimum_at: Time::ZERO,
+            deviation: Time::ZERO,
+            largest_deviation: Time::ZERO,
+            variation: Time::ZERO,
+            round_ends: 0,
+            floor,
+            timeout: INITIAL_RTO,
+            backoff: 0,
+        }
+    }
+
+    /// Takes a sample in, and ends the backing off. `una` and `next` tell round trips apart.
+    pub fn sample(&mut self, rtt: Time, una: u64, next: u64) {
+        if self.smoothed == Time::ZERO {
+            self.smoothed = rtt.max(Time(1));
+            self.deviation = Time(rtt.0 / 2);
+            self.variation = Time(rtt.0 * 2).max(self.floor);
+            self.largest_deviation = self.variation;
+            self.round_ends = next;
+        } else {
+            self.smooth(rtt, una, next);
+        }
+        self.backoff = 0;
+        self.timeout = (self.smoothed + self.variation).min(MAXIMUM_RTO);
+    }
+
+    fn smooth(&mut self, rtt: Time, una: u64, next: u64) {
+        let error = rtt.0.abs_diff(self.smoothed.0);
+        let is_less = rtt < self.smoothed;
+        self.smoothed = Time(self.smoothed.0 - self.smoothed.0 / 8 + rtt.0 / 8).max(Time(1));
+        // A drop of the round-trip time must not raise the deviation: then it counts an eighth (Linux).
+        let weight = if is_less && error > self.deviation.0 { 32 } else { 4 };
+        self.deviation = Time(self.deviation.0 - self.deviation.0 / weight + error / weight);
+        let deviation = Time(4 * self.deviation.0);
+        if deviation > self.largest_deviation {
+            self.largest_deviation = deviation;
+            self.variation = self.variation.max(deviation);
+        }
+        if una > self.round_ends {
+            if self.largest_deviation < self.variation {
+                self.variation = Time(self.variation.0 - (self.variation - self.largest_deviation).0 / 4);
+            }
+            self.round_ends = next;
+            self.largest_deviation = self.floor;
+        }
+    }
+
+    /// Takes a sample into the smallest round-trip time.
+    pub fn sample_minimum(&mut self, rtt: Time, now: Time) {
+        if rtt <= self.minimum || now.since(self.minimum_at) > MINIMUM_HOLDS {
+            self.minimum = rtt;
+            self.minimum_at = now;
+        }
+    }
+
+    /// The timeout, backed off.
+    pub fn timeout(&self) -> Time {
+        let factor = 1_u64.checked_shl(self.backoff).unwrap_or(u64::MAX);
+        Time(self.timeout.0.saturating_mul(factor)).min(MAXIMUM_RTO)
+    }
+
+    /// Doubles the timeout until the next sample.
+    pub fn back_off(&mut self) {
+        self.backoff = (self.backoff + 1).min(40);
+    }
+
+    /// How long `retries` timeouts from the smallest on take (retransmits_timed_out).
+    pub fn give_up_after(&self, retries: u32) -> Time {
+        (0..=retries).fold(Time::ZERO, |sum, n| {
+            sum + Time(self.floor.0.saturating_mul(1 << n.min(40))).min(MAXIMUM_RTO)
+        })
+    }
+}

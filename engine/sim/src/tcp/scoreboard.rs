@@ -1,0 +1,297 @@
+//! What was sent and is not yet acknowledged, and what the receiver has said of it.
+//!
+//! Linux keeps two lists of the segments, by sequence and by the time of sending (tcp_rtx_queue,
+//! tsorted_sent_queue). Here it is one ring by sequence, a cursor in it (first transmissions are in order of
+//! time as well), and a queue of the retransmissions: each step costs the same however many segments there are.
+
+use crate::Time;
+use std::collections::VecDeque;
+
+/// The receiver has it, out of order.
+pub const SACKED: u8 = 1;
+/// Taken for lost.
+pub const LOST: u8 = 2;
+/// Its latest retransmission is taken to be in flight.
+pub const RESENT: u8 = 4;
+/// It was retransmitted at some time.
+pub const EVER_RESENT: u8 = 8;
+/// It ends with FIN.
+pub const FIN: u8 = 16;
+/// Its delivery was counted in a rate sample.
+pub const SAMPLED: u8 = 32;
+
+/// The sender's state when a segment was last sent, for rate samples (tcp_rate_skb_sent).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Snapshot {
+    /// Segments delivered by then.
+    pub delivered_pkts: u64,
+    /// When the last of them was.
+    pub delivered_at: Time,
+    /// When the segment that opened the sampled flight was sent.
+    pub first_sent_at: Time,
+    /// Whether the application limited the rate.
+    pub is_app_limited: bool,
+}
+
+/// A segment in flight.
+#[derive(Debug, Clone, Copy)]
+pub struct Segment {
+    /// Its first sequence number.
+    pub sequence: u64,
+    /// The sequence number after its last, FIN included.
+    pub end: u64,
+    /// The data sequence number of its first byte.
+    pub data_sequence: u64,
+    /// When it was last sent.
+    pub sent_at: Time,
+    /// The sender's state then.
+    pub snapshot: Snapshot,
+    /// [`SACKED`] and so on.
+    pub marks: u8,
+}
+
+impl Segment {
+    /// Whether any of `marks` is set.
+    pub fn has(&self, marks: u8) -> bool {
+        self.marks & marks != 0
+    }
+
+    /// Bytes of payload.
+    pub fn payload_bytes(&self) -> u32 {
+        (self.end - self.sequence) as u32 - u32::from(self.has(FIN))
+    }
+}
+
+/// All segments in flight. Segments are known by an index that counts from the connection's first.
+#[derive(Debug, Default)]
+pub struct Scoreboard {
+    segments: VecDeque<Segment>,
+    first: u64,
+    /// Marked [`SACKED`]; without SACK the duplicate acknowledgments.
+    pub sacked_pkts: u32,
+    /// Marked [`LOST`].
+    pub lost_pkts: u32,
+    /// Marked [`RESENT`].
+    pub resent_pkts: u32,
+    /// All ever marked lost (tp->lost).
+    pub total_lost_pkts: u64,
+    /// No first transmission below it can be found lost by its time any more.
+    original: u64,
+    /// Nothing below it waits for retransmission.
+    waiting: u64,
+    /// Retransmissions in order of time.
+    resent: VecDeque<(u64, Time)>,
+    /// The first sequence number of the highest segment that is [`SACKED`].
+    pub highest_sacked: u64,
+    /// Blocks all of whose segments are known to be marked.
+    known: [(u64, u64); 4],
+}
+
+impl Scoreboard {
+    /// Segments sent and not cumulatively acknowledged.
+    pub fn len(&self) -> u32 {
+        self.segments.len() as u32
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    /// Segments taken to be in the network (tcp_packets_in_flight).
+    pub fn in_flight(&self) -> u32 {
+        (self.len() + self.resent_pkts).saturating_sub(self.sacked_pkts + self.lost_pkts)
+    }
+
+    /// The oldest.
+    pub fn front(&self) -> Option<&Segment> {
+        self.segments.front()
+    }
+
+    /// The newest, with its index.
+    pub fn back(&self) -> Option<(u64, &Segment)> {
+        self.segments.back().map(|segment| (self.first + self.segments.len() as u64 - 1, segment))
+    }
+
+    /// All, the oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &Segment> {
+        self.segments.iter()
+    }
+
+    /// The index of the oldest.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The segment of that index.
+    pub fn get(&self, index: u64) -> Option<&Segment> {
+        self.segments.get(usize::try_from(index.checked_sub(self.first)?).ok()?)
+    }
+
+    /// The same, to change.
+    pub fn get_mut(&mut self, index: u64) -> Option<&mut Segment> {
+        self.segments.get_mut(usize::try_from(index.checked_sub(self.first)?).ok()?)
+    }
+
+    /// Adds one that is sent for the first time.
+    pub fn push(&mut self, segment: Segment) {
+        self.segments.push_back(segment);
+    }
+
+    /// Removes the oldest if `ack` acknowledges it, with what it counted for.
+    pub fn pop_acked(&mut self, ack: u64) -> Option<Segment> {
+        let segment = *self.segments.front().filter(|segment| segment.end <= ack)?;
+        self.segments.pop_front();
+        self.first += 1;
+        self.resent_pkts -= u32::from(segment.has(RESENT));
+        self.lost_pkts -= u32::from(segment.has(LOST));
+        Some(segment)
+    }
+
+    /// Marks a segment as retransmitted now.
+    pub fn mark_resent(&mut self, index: u64, now: Time, snapshot: Snapshot) {
+        let Some(segment) = self.get_mut(index) else { return };
+        let was_out = segment.has(RESENT);
+        segment.marks = (segment.marks | RESENT | EVER_RESENT) & !SAMPLED;
+        segment.sent_at = now;
+        segment.snapshot = snapshot;
+        self.resent_pkts += u32::from(!was_out);
+        self.resent.push_back((index, now));
+    }
+
+    /// Marks a segment as lost (tcp_mark_skb_lost); one whose retransmission was in flight, as lost again.
+    /// Gives whether that changed anything.
+    pub fn mark_lost(&mut self, index: u64) -> bool {
+        let Some(segment) = self.get_mut(index).filter(|segment| !segment.has(SACKED)) else { return false };
+        let was = segment.marks;
+        segment.marks = (was | LOST) & if was & LOST != 0 { !RESENT } else { !0 };
+        let again = was & LOST != 0;
+        if again && was & RESENT == 0 {
+            return false;
+        }
+        if again {
+            self.resent_pkts -= 1;
+        } else {
+            self.lost_pkts += 1;
+        }
+        self.total_lost_pkts += 1;
+        self.waiting = self.waiting.min(index);
+        true
+    }
+
+    /// Takes all marks of loss back (tcp_undo_cwnd_reduction).
+    pub fn clear_lost(&mut self) {
+        for segment in &mut self.segments {
+            segment.marks &= !LOST;
+        }
+        self.lost_pkts = 0;
+        self.waiting = self.first;
+    }
+
+    /// The next segment that waits for retransmission, if any.
+    pub fn next_waiting(&mut self) -> Option<u64> {
+        if self.resent_pkts >= self.lost_pkts {
+            return None;
+        }
+        self.waiting = self.waiting.max(self.first);
+        while let Some(segment) = self.get(self.waiting) {
+            if segment.has(LOST) && !segment.has(SACKED | RESENT) {
+                return Some(self.waiting);
+            }
+            self.waiting += 1;
+        }
+        None
+    }
+
+    /// Marks the segments of a block that weren't as [`SACKED`], and hands each to `newly` as it was before.
+    pub fn sack(&mut self, block: (u64, u64), mut newly: impl FnMut(&Segment, u64)) {
+        let (start, end) = self.without_known(block);
+        let mut index = self.index_of(start);
+        while let Some(position) = index.checked_sub(self.first)
+            && let Some(segment) = self.segments.get_mut(position as usize)
+            && segment.end <= end
+        {
+            if segment.sequence >= start && !segment.has(SACKED) {
+                let before = *segment;
+                segment.marks |= SACKED | SAMPLED;
+                if before.has(LOST) {
+                    segment.marks &= !(LOST | RESENT);
+                    self.lost_pkts -= 1;
+                    self.resent_pkts -= u32::from(before.has(RESENT));
+                }
+                self.sacked_pkts += 1;
+                newly(&before, self.highest_sacked);
+                self.highest_sacked = self.highest_sacked.max(before.sequence);
+            }
+            index += 1;
+        }
+    }
+
+    /// Remembers the blocks of an acknowledgment, all of whose segments are marked now.
+    pub fn remember(&mut self, blocks: &[(u64, u64)]) {
+        self.known = [(0, 0); 4];
+        for (known, block) in self.known.iter_mut().zip(blocks) {
+            *known = *block;
+        }
+    }
+
+    /// What of a block remains when its ends are cut by the blocks of the acknowledgment before.
+    fn without_known(&self, (mut start, mut end): (u64, u64)) -> (u64, u64) {
+        for _ in 0..2 {
+            for &(known_start, known_end) in &self.known {
+                if known_start <= start && start < known_end {
+                    start = known_end;
+                }
+                if known_start < end && end <= known_end {
+                    end = known_start;
+                }
+            }
+        }
+        (start, end.max(start))
+    }
+
+    /// The index of the first segment that ends above `sequence`.
+    pub fn index_of(&self, sequence: u64) -> u64 {
+        self.first + self.segments.partition_point(|segment| segment.end <= sequence) as u64
+    }
+
+    /// The first transmission that was sent the longest ago and is not known to be delivered or lost.
+    pub fn oldest_original(&mut self) -> Option<u64> {
+        self.original = self.original.max(self.first);
+        while self.get(self.original)?.has(SACKED | LOST | EVER_RESENT) {
+            self.original += 1;
+        }
+        Some(self.original)
+    }
+
+    /// The retransmission that was sent the longest ago and is not known to be delivered or lost.
+    pub fn oldest_resent(&mut self) -> Option<u64> {
+        while let Some(&(index, sent_at)) = self.resent.front() {
+            let is_out =
+                |segment: &Segment| segment.sent_at == sent_at && segment.has(RESENT) && !segment.has(SACKED);
+            if self.get(index).is_some_and(is_out) {
+                return Some(index);
+            }
+            self.resent.pop_front();
+        }
+        None
+    }
+
+    /// A duplicate was reported: a retransmission within the block is no longer taken to be in flight. Gives
+    /// how many segments of the block had ever been retransmitted.
+    pub fn on_duplicate(&mut self, (start, end): (u64, u64)) -> u32 {
+        let mut index = self.index_of(start);
+        let mut count = 0;
+        while let Some(segment) = self.get_mut(index)
+            && segment.end <= end
+        {
+            count += u32::from(segment.has(EVER_RESENT));
+            if segment.has(RESENT) && segment.has(SACKED) {
+                segment.marks &= !RESENT;
+                self.resent_pkts -= 1;
+            }
+            index += 1;
+        }
+        count
+    }
+}

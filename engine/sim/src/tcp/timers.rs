@@ -1,0 +1,88 @@
+//! A subflow's timers over wake-ups that can't be taken back.
+
+use crate::{Endpoint, Io, Time};
+
+/// What a subflow waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Timer {
+    /// The retransmission timer, whatever it is set for.
+    Retransmit = 0,
+    /// A delayed acknowledgment.
+    Acknowledge = 1,
+    /// Pacing, or room in the host's own interface.
+    Send = 2,
+}
+
+/// What the retransmission timer is set for; there is one timer for all, as in Linux (icsk_pending).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Purpose {
+    /// A timeout.
+    #[default]
+    Timeout,
+    /// A tail loss probe.
+    Probe,
+    /// The end of RACK's reordering window.
+    Reordering,
+    /// A probe of a window that is too small, or another try after a local drop.
+    Window,
+}
+
+const COUNT: usize = 3;
+
+/// The timers. Each keeps to one waiting wake-up where its time only moves later.
+#[derive(Debug)]
+pub struct Timers {
+    due: [Time; COUNT],
+    waking: [Time; COUNT],
+    /// What [`Timer::Retransmit`] is set for.
+    pub purpose: Purpose,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self { due: [Time::NEVER; COUNT], waking: [Time::NEVER; COUNT], purpose: Purpose::Timeout }
+    }
+}
+
+impl Timers {
+    /// Sets a timer, in place of what it was set to.
+    pub fn set(&mut self, timer: Timer, at: Time, me: Endpoint, io: &mut dyn Io) {
+        let timer = timer as usize;
+        self.due[timer] = at;
+        if at < self.waking[timer] {
+            self.waking[timer] = at;
+            io.wake(me, at);
+        }
+    }
+
+    /// Stops a timer.
+    pub fn stop(&mut self, timer: Timer) {
+        self.due[timer as usize] = Time::NEVER;
+        if timer == Timer::Retransmit {
+            self.purpose = Purpose::Timeout;
+        }
+    }
+
+    /// When a timer is due, if it is set.
+    pub fn due(&self, timer: Timer) -> Option<Time> {
+        Some(self.due[timer as usize]).filter(|&due| due != Time::NEVER)
+    }
+
+    /// Takes a wake-up: whether the timer is due; if it is set to a later time, it is woken again then.
+    pub fn take(&mut self, timer: Timer, me: Endpoint, io: &mut dyn Io) -> bool {
+        let now = io.now();
+        let index = timer as usize;
+        if self.waking[index] <= now {
+            self.waking[index] = Time::NEVER;
+        }
+        let due = self.due[index];
+        if due <= now {
+            self.due[index] = Time::NEVER;
+            return true;
+        }
+        if due != Time::NEVER {
+            self.set(timer, due, me, io);
+        }
+        false
+    }
+}

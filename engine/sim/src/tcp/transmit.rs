@@ -1,0 +1,203 @@
+//! Packets as a subflow sends them: new data, what is sent again, FIN, acknowledgments.
+
+use super::recovery::Resend;
+use super::scoreboard::{FIN, Segment};
+use super::timers::{Purpose, Timer};
+use super::{Scope, Tcp};
+use crate::{Codepoint, Flags, Packet, SackBlocks, Time};
+use nettrial_congestion::Event;
+
+impl Tcp {
+    /// A packet without payload and options as it would leave now.
+    pub(super) fn blank_packet(&self, flags: Flags, scope: &Scope<'_>) -> Packet {
+        let has_timestamps = self.options.has_timestamps;
+        Packet {
+            path: self.path,
+            hop: 0,
+            ecn: Codepoint::NotCapable,
+            flags,
+            ip_bytes: 0,
+            payload_bytes: 0,
+            to: self.peer,
+            sequence: if flags.has(Flags::SYN) { 0 } else { self.next },
+            ack: self.receiver.next(),
+            window_bytes: 0,
+            timestamp: scope.now,
+            echo: if has_timestamps { self.receiver.timestamp() } else { Time::NEVER },
+            sack: SackBlocks::default(),
+            data_sequence: 0,
+            data_ack: if self.options.is_mptcp { scope.stream.received() } else { u64::MAX },
+        }
+    }
+
+    /// Sends a packet, and counts it.
+    pub(super) fn put(&mut self, packet: Packet, scope: &mut Scope<'_>) -> Option<Time> {
+        let left = scope.io.send(packet);
+        if left.is_some() {
+            self.counts.sent_pkts += 1;
+            self.counts.sent_bytes += u64::from(packet.ip_bytes);
+        }
+        left
+    }
+
+    /// Sends an acknowledgment alone.
+    pub(super) fn send_ack(&mut self, scope: &mut Scope<'_>) {
+        let packet = self.with_receiver_state(self.blank_packet(Flags::ACK, scope), scope);
+        self.on_ack_leaves();
+        self.put(packet, scope);
+    }
+
+    /// Adds what this side has to say as a receiver.
+    fn with_receiver_state(&mut self, mut packet: Packet, scope: &mut Scope<'_>) -> Packet {
+        packet.sack = self.receiver.blocks(&self.options);
+        let sack_bytes = self.receiver.sack_option_bytes(&self.options);
+        self.receiver.on_duplicate_reported();
+        packet.ip_bytes = self.options.packet_bytes(packet.payload_bytes, sack_bytes);
+        packet.window_bytes = scope.stream.advertise();
+        if self.ecn.must_echo {
+            packet.flags = packet.flags.with(Flags::ECE);
+        }
+        if self.ecn.is_on && self.ecn.is_exact {
+            packet.ecn = Codepoint::Capable;
+        }
+        packet
+    }
+
+    /// Sends a segment of the board, new or again.
+    fn send_segment(&mut self, segment: &Segment, is_new: bool, scope: &mut Scope<'_>) -> bool {
+        let mut flags = Flags::ACK;
+        if segment.has(FIN) {
+            flags = flags.with(Flags::FIN);
+        }
+        let payload_bytes = segment.payload_bytes();
+        let tells_reduced = is_new && self.ecn.must_tell_reduced && payload_bytes > 0;
+        if tells_reduced {
+            flags = flags.with(Flags::CWR);
+        }
+        let packet = Packet {
+            sequence: segment.sequence,
+            data_sequence: segment.data_sequence,
+            payload_bytes,
+            ecn: if is_new { self.codepoint() } else { Codepoint::NotCapable },
+            ..self.blank_packet(flags, scope)
+        };
+        let packet = self.with_receiver_state(packet, scope);
+        let Some(leaves_at) = self.put(packet, scope) else {
+            self.enter_reduction(scope);
+            return false;
+        };
+        self.ecn.must_tell_reduced &= !tells_reduced;
+        self.on_ack_leaves();
+        self.interface.on_sent(leaves_at, packet.ip_bytes);
+        self.interface.last_sent_at = scope.now;
+        if let Some(rate) = self.control.pacing_rate_bps() {
+            self.interface.pace(packet.payload_bytes, rate, scope.now);
+        }
+        true
+    }
+
+    /// Sends new data of that data sequence number, with FIN where it is the last. Gives whether the own interface
+    /// took it; if not, nothing has changed but the window.
+    pub(crate) fn send_new(
+        &mut self,
+        data_sequence: u64,
+        bytes: u32,
+        fin: bool,
+        scope: &mut Scope<'_>,
+    ) -> bool {
+        if self.board.is_empty() && bytes > 0 {
+            self.control.on_event(Event::Restart, &mut self.window, scope.now.as_ns());
+        }
+        let segment = Segment {
+            sequence: self.next,
+            end: self.next + u64::from(bytes) + u64::from(fin),
+            data_sequence,
+            sent_at: scope.now,
+            snapshot: self.rate.on_sent(scope.now, self.board.is_empty()),
+            marks: if fin { FIN } else { 0 },
+        };
+        if !self.send_segment(&segment, true, scope) {
+            return false;
+        }
+        if bytes > 0 {
+            self.acks.on_data_sent(scope.now);
+        }
+        if fin {
+            self.fin_end = Some(segment.end);
+        }
+        let is_first = self.board.is_empty();
+        self.board.push(segment);
+        self.next = segment.end;
+        if is_first {
+            self.rearm_timeout(scope);
+        }
+        true
+    }
+
+    /// Whether FIN was sent.
+    pub(crate) fn has_sent_fin(&self) -> bool {
+        self.fin_end.is_some()
+    }
+
+    /// A tail loss probe of new data, which may go beyond the window by one segment (RFC 8985 section 7.3).
+    pub(super) fn send_one_beyond_window(&mut self, scope: &mut Scope<'_>) -> bool {
+        let Some(chunk) = scope.stream.peek(self.segment_bytes()) else { return false };
+        if !self.send_new(chunk.data_sequence, chunk.bytes, chunk.is_last, scope) {
+            return false;
+        }
+        scope.stream.take(chunk.bytes);
+        true
+    }
+
+    /// Sends a segment again (tcp_retransmit_skb); gives whether the own interface took it.
+    pub(super) fn send_again(&mut self, index: u64, scope: &mut Scope<'_>) -> bool {
+        let Some(&segment) = self.board.get(index) else { return false };
+        if !self.send_segment(&segment, false, scope) {
+            return false;
+        }
+        self.counts.resent_pkts += 1;
+        let snapshot = self.rate.on_sent(scope.now, false);
+        self.board.mark_resent(index, scope.now, snapshot);
+        self.recovery.resent_at.get_or_insert(scope.now);
+        self.recovery.undo_resent = self.recovery.undo_resent.max(0) + 1;
+        true
+    }
+
+    /// Sends what an acknowledgment asks for.
+    pub(super) fn resend(&mut self, what: Resend, scope: &mut Scope<'_>) {
+        if what == Resend::New {
+            if self.readiness(scope) != super::sender::Readiness::No && self.send_one_beyond_window(scope) {
+                return;
+            }
+            self.recovery.is_checking_timeout = false;
+        }
+        if what != Resend::Nothing {
+            self.resend_lost(scope);
+        }
+    }
+
+    /// Sends again what is lost, as the window has room (tcp_xmit_retransmit_queue).
+    pub(super) fn resend_lost(&mut self, scope: &mut Scope<'_>) {
+        let first = self.board.first();
+        let mut sent_first = false;
+        while self.board.in_flight() < self.window.cwnd_pkts
+            && let Some(index) = self.board.next_waiting()
+        {
+            if let Some(at) = self.blocked_until(scope.now) {
+                self.timers.set(Timer::Send, at, self.me, scope.io);
+                break;
+            }
+            if !self.send_again(index, scope) {
+                break;
+            }
+            if self.recovery.is_reducing() {
+                self.recovery.sent_pkts += 1;
+            }
+            sent_first |= index == first && self.timers.purpose != Purpose::Reordering;
+        }
+        if sent_first {
+            self.timers.purpose = Purpose::Timeout;
+            self.timers.set(Timer::Retransmit, scope.now + self.rtt.timeout(), self.me, scope.io);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Taking back a reduction that was for no loss: by timestamps (RFC 3522) or reports of duplicates (RFC 3708).
+
+use super::scoreboard;
+use super::{Scope, Tcp};
+use crate::{Packet, Time};
+use nettrial_congestion::{Event, Phase};
+
+impl Tcp {
+    /// Remembers what an undo needs (tcp_init_undo).
+    pub(super) fn begin_undo(&mut self) {
+        self.recovery.undo_una = Some(self.una);
+        let in_flight = i64::from(self.board.resent_pkts);
+        self.recovery.undo_resent = if in_flight > 0 { in_flight } else { -1 };
+    }
+
+    /// Whether what was retransmitted had not been lost (tcp_may_undo).
+    fn may_undo(&self, packet: &Packet) -> bool {
+        let was_sent_before = self.recovery.resent_at.is_some_and(|at| packet.echo < at);
+        self.recovery.undo_una.is_some() && (self.recovery.undo_resent == 0 || was_sent_before)
+    }
+
+    /// Takes the reduction back (tcp_undo_cwnd_reduction).
+    fn undo_reduction(&mut self, clears_marks: bool, now: Time) {
+        if clears_marks {
+            self.board.clear_lost();
+        }
+        if let Some(ssthresh) = self.recovery.prior_ssthresh_pkts.take() {
+            self.window.cwnd_pkts = self.control.undo(&self.window, self.recovery.prior_cwnd_pkts);
+            if ssthresh > self.window.ssthresh_pkts {
+                self.window.ssthresh_pkts = ssthresh;
+                self.ecn.must_tell_reduced = false;
+            }
+        }
+        self.interface.validated_at = now;
+        self.recovery.undo_una = None;
+        self.control.on_event(Event::Undone, &mut self.window, now.as_ns());
+    }
+
+    /// At a recovery's end (tcp_try_undo_recovery). Gives whether the phase has to wait for more.
+    pub(super) fn undo_after_recovery(&mut self, packet: &Packet, now: Time) -> bool {
+        if self.may_undo(packet) {
+            self.undo_reduction(false, now);
+        } else {
+            self.rack.on_recovered();
+        }
+        if self.una == self.recovery.high_sequence && !self.options.has_sack {
+            // Hold on until something above is acknowledged: duplicates of now could look like new losses.
+            if self.board.resent_pkts == 0 {
+                self.recovery.resent_at = None;
+            }
+            return true;
+        }
+        self.recovery.phase = Phase::Open;
+        self.recovery.is_checking_timeout = false;
+        false
+    }
+
+    /// In recovery, when part of it is acknowledged (tcp_try_undo_partial). Gives whether nothing more is to be
+    /// marked or sent again for now.
+    pub(super) fn undo_partial(&mut self, packet: &Packet, now: Time) -> bool {
+        let was_sent_before = self.recovery.resent_at.is_some_and(|at| packet.echo < at);
+        if self.recovery.undo_una.is_none() || !was_sent_before {
+            return false;
+        }
+        // Retransmissions in flight will show whether they were needed.
+        if self.board.resent_pkts > 0 {
+            return true;
+        }
+        self.recovery.resent_at = None;
+        self.undo_reduction(true, now);
+        self.keep_open();
+        false
+    }
+
+    /// Every retransmission was reported as a duplicate (tcp_try_undo_dsack).
+    pub(super) fn undo_by_duplicates(&mut self, now: Time) -> bool {
+        let is_undone = self.recovery.undo_una.is_some() && self.recovery.undo_resent == 0;
+        if is_undone {
+            self.rack.on_recovered();
+            self.undo_reduction(false, now);
+        }
+        is_undone
+    }
+
+    /// After a timeout (tcp_try_undo_loss); `is_proven` by F-RTO.
+    pub(super) fn undo_loss(&mut self, packet: &Packet, is_proven: bool, now: Time) -> bool {
+        if !is_proven && !self.may_undo(packet) {
+            return false;
+        }
+        self.undo_reduction(true, now);
+        self.recovery.has_timed_out = false;
+        if is_proven || self.options.has_sack {
+            self.recovery.phase = Phase::Open;
+            self.recovery.is_checking_timeout = false;
+        }
+        true
+    }
+
+    /// Marks everything as lost that was not SACKed, after a timeout; what was sent within the last round trip only
+    /// if it is the oldest (tcp_timeout_mark_lost).
+    pub(super) fn mark_all_lost(&mut self, scope: &Scope<'_>) {
+        if !self.options.has_sack {
+            self.board.sacked_pkts = 0;
+        }
+        let first = self.board.first();
+        for index in first..first + u64::from(self.board.len()) {
+            let is_due = |segment: &scoreboard::Segment| self.is_timed_out(segment, scope.now);
+            if index == first || self.board.get(index).is_some_and(is_due) {
+                self.board.mark_lost(index);
+            }
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! Packets in one direction, of constant or random sizes and gaps: datagrams over UDP, messages over TCP and
+//! MPTCP.
+//!
+//! As on real hosts, a packet departs when it is handed to the stack, and a stack that takes no more delays
+//! those that are due meanwhile. That of UDP is Linux's: a socket's packets that wait in the host's own
+//! interface may take [`SEND_BUFFER_BYTES`]; once they do, the next waits until half of them is free again.
+
+use super::stream::Stream;
+use super::transfer::CONFIRMATION_BYTES;
+use super::{Application, Datagram, Ground};
+use crate::{Notice, Time};
+use anyhow::Result;
+use nettrial_figures::arrivals::{Arrivals, Packet};
+use nettrial_figures::departures::Departures;
+use nettrial_figures::statistics::Durations;
+use nettrial_scenario::{Pacing, Packets};
+use std::collections::VecDeque;
+
+/// What the packets of a UDP socket may take in memory (net.core.wmem_default).
+const SEND_BUFFER_BYTES: u64 = 212_992;
+/// After the sender's end, a packet that comes this much later than the one before counts as lost, as in
+/// the lab.
+const QUIET: Time = Time::from_ms(500);
+
+/// A flow's departures, and how they were kept to. Times are nanoseconds from `origin`.
+struct Sender {
+    departures: Departures,
+    origin: Time,
+    number: u64,
+    bytes: u64,
+    refused: u64,
+    first: Option<Time>,
+    last_ns: u64,
+    lateness: Durations,
+    woken: Option<u64>,
+}
+
+impl Sender {
+    fn new(packets: &Packets) -> Result<Self> {
+        Ok(Self {
+            departures: Departures::new(packets)?,
+            origin: Time::ZERO,
+            number: 0,
+            bytes: 0,
+            refused: 0,
+            first: None,
+            last_ns: 0,
+            lateness: Durations::default(),
+            woken: None,
+        })
+    }
+
+    /// Takes the packet that is due: its number and size. `None` where none is due now; the timer then comes
+    /// for the next, if there is one.
+    fn take(&mut self, ground: &mut Ground<'_, '_>) -> Next {
+        let now_ns = ground.since_ns(self.origin);
+        match self.departures.due(now_ns) {
+            None => Next::Over,
+            Some(due_ns) if due_ns > now_ns => {
+                if self.woken.replace(due_ns) != Some(due_ns) {
+                    ground.wake(self.origin + Time::from_ns(due_ns));
+                }
+                Next::Later
+            }
+            Some(due_ns) => {
+                if self.departures.is_paced() {
+                    self.lateness.record(now_ns - due_ns);
+                }
+                Next::Now(self.departures.take())
+            }
+        }
+    }
+
+    /// The packet that was taken has departed.
+    fn departed(&mut self, size: u64, ground: &Ground<'_, '_>) {
+        self.number += 1;
+        self.bytes += size;
+        self.first.get_or_insert(ground.now());
+        self.last_ns = ground.since_ns(self.origin);
+    }
+
+    fn pacing(&self) -> Option<Pacing> {
+        let asked_ns = self.departures.asked_ns();
+        let is_paced = self.departures.is_paced() && asked_ns > 0;
+        is_paced.then(|| Pacing {
+            asked_bps: self.departures.bytes() as f64 * 8e9 / asked_ns as f64,
+            sent_bps: self.bytes as f64 * 8e9 / asked_ns.max(self.last_ns) as f64,
+            lateness_us: self.lateness.distribution_us(),
+            // A simulated sender has no thread.
+            cpu_percent: 0.0,
+        })
+    }
+
+    /// The flow is over; `arrivals` is what arrived.
+    fn finish(&self, arrivals: &Arrivals, ground: &mut Ground<'_, '_>) {
+        let received = arrivals.figures(self.number, self.refused);
+        let first = self.first.unwrap_or(self.origin).as_ns();
+        ground.figures.bytes = received.bytes;
+        ground.figures.active_ns = received.active_ns(first, Some(0));
+        ground.figures.pacing = self.pacing();
+        ground.figures.received = Some(received);
+        ground.finish();
+    }
+}
+
+enum Next {
+    Now(u64),
+    Later,
+    Over,
+}
+
+/// Each packet is a datagram.
+pub struct OverUdp {
+    sender: Sender,
+    arrivals: Arrivals,
+    /// When each packet that waits in the host's interface has left, and what it takes in memory.
+    waiting: VecDeque<(Time, u64)>,
+    waiting_bytes: u64,
+    is_full: bool,
+    /// Until when the interface would take nothing.
+    refused_until: Time,
+    /// When the flow is over if nothing arrives until then; `None` while it sends.
+    quiet: Option<Time>,
+}
+
+impl OverUdp {
+    /// Nothing is sent yet.
+    ///
+    /// # Errors
+    /// Fails if a random quantity of `packets` cannot be drawn.
+    pub fn new(packets: &Packets) -> Result<Self> {
+        Ok(Self {
+            sender: Sender::new(packets)?,
+            arrivals: Arrivals::new(Some(0)),
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            is_full: false,
+            refused_until: Time::ZERO,
+            quiet: None,
+        })
+    }
+
+    /// Whether the socket has to wait; the timer then comes when something has left.
+    fn must_wait(&mut self, ground: &mut Ground<'_, '_>) -> bool {
+        while let Some(&(leaves, bytes)) = self.waiting.front()
+            && leaves <= ground.now()
+        {
+            self.waiting.pop_front();
+            self.waiting_bytes -= bytes;
+        }
+        if self.waiting_bytes >= SEND_BUFFER_BYTES {
+            self.is_full = true;
+        } else if self.waiting_bytes * 2 <= SEND_BUFFER_BYTES {
+            self.is_full = false;
+        }
+        let must_wait = self.is_full || ground.now() < self.refused_until;
+        if let Some(&(leaves, _)) = self.waiting.front().filter(|_| must_wait) {
+            ground.wake(leaves);
+        }
+        must_wait
+    }
+
+    fn step(&mut self, ground: &mut Ground<'_, '_>) {
+        while self.quiet.is_none() && !self.must_wait(ground) {
+            match self.sender.take(ground) {
+                Next::Now(size) => self.send(size, ground),
+                Next::Later => return,
+                Next::Over => self.end(ground),
+            }
+        }
+    }
+
+    fn send(&mut self, size: u64, ground: &mut Ground<'_, '_>) {
+        let (number, now) = (self.sender.number, ground.now());
+        match ground.send(0, Datagram { number, payload_bytes: size, sent: now, read: Time::ZERO }) {
+            Some(leaves) => {
+                let bytes = memory_bytes(size);
+                self.waiting.push_back((leaves, bytes));
+                self.waiting_bytes += bytes;
+                self.sender.departed(size, ground);
+            }
+            None => {
+                self.sender.refused += 1;
+                if !self.sender.departures.is_paced() {
+                    match self.waiting.front() {
+                        // The next is refused, too, until something has left.
+                        Some(&(leaves, _)) => self.refused_until = leaves,
+                        // The interface takes no such packet: none ever departs.
+                        None => self.end(ground),
+                    }
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, ground: &mut Ground<'_, '_>) {
+        self.quiet = Some(ground.now() + QUIET);
+        self.settle(ground);
+    }
+
+    /// Ends the flow once all arrived, or nothing did for long.
+    fn settle(&mut self, ground: &mut Ground<'_, '_>) {
+        let Some(quiet) = self.quiet else { return };
+        if self.arrivals.received() >= self.sender.number || ground.now() >= quiet {
+            if ground.figures.over.is_none() {
+                self.sender.finish(&self.arrivals, ground);
+                ground.figures.packets = ground.figures.received.as_ref().map(|received| received.packets);
+            }
+        } else {
+            ground.wake(quiet);
+        }
+    }
+}
+
+impl Application for OverUdp {
+    fn start(&mut self, ground: &mut Ground<'_, '_>) {
+        self.sender.origin = ground.now();
+        self.step(ground);
+    }
+
+    fn on_timer(&mut self, ground: &mut Ground<'_, '_>) {
+        match self.quiet {
+            None => self.step(ground),
+            Some(quiet) if ground.now() >= quiet => self.settle(ground),
+            Some(_) => {}
+        }
+    }
+
+    fn on_notice(&mut self, _: Notice, _: &mut Ground<'_, '_>) {}
+
+    fn on_datagram(&mut self, _: u8, datagram: Datagram, ground: &mut Ground<'_, '_>) {
+        let packet = Packet {
+            number: datagram.number,
+            departure_ns: datagram.sent.as_ns(),
+            length: datagram.payload_bytes as u32,
+        };
+        self.arrivals.packet(packet, ground.now().as_ns());
+        if let Some(quiet) = &mut self.quiet {
+            *quiet = ground.now() + QUIET;
+            self.settle(ground);
+        }
+    }
+}
+
+/// What a datagram with that payload takes of the send buffer (Linux's skb->truesize): a buffer of a power of
+/// two for it, its headers and what the kernel notes of it, and 256 for what says where that is.
+fn memory_bytes(payload: u64) -> u64 {
+    const HEADERS_BYTES: u64 = 64;
+    const SHARED_INFO_BYTES: u64 = 320;
+    (payload + HEADERS_BYTES + SHARED_INFO_BYTES).next_power_of_two() + 256
+}
+
+/// Each packet is a message of a connection.
+pub struct OverTcp {
+    sender: Sender,
+    arrivals: Arrivals,
+    begin: Time,
+    stream: Stream,
+    is_sending: bool,
+    /// The messages on their way, each with the stream's length at its end.
+    messages: VecDeque<(u64, Packet)>,
+}
+
+impl OverTcp {
+    /// Nothing is sent yet.
+    ///
+    /// # Errors
+    /// Fails if a random quantity of `packets` cannot be drawn.
+    pub fn new(packets: &Packets) -> Result<Self> {
+        Ok(Self {
+            sender: Sender::new(packets)?,
+            arrivals: Arrivals::new(Some(0)),
+            begin: Time::ZERO,
+            stream: Stream::default(),
+            is_sending: false,
+            messages: VecDeque::new(),
+        })
+    }
+
+    fn step(&mut self, ground: &mut Ground<'_, '_>) {
+        while self.is_sending && self.stream.is_free(0) {
+            match self.sender.take(ground) {
+                Next::Now(size) => {
+                    let packet = Packet {
+                        number: self.sender.number,
+                        departure_ns: ground.now().as_ns(),
+                        length: size as u32,
+                    };
+                    self.messages.push_back((self.sender.bytes + size, packet));
+                    self.sender.departed(size, ground);
+                    self.stream.write(0, size, ground);
+                }
+                Next::Later => return,
+                Next::Over => {
+                    self.is_sending = false;
+                    self.stream.close(0, ground);
+                }
+            }
+        }
+    }
+}
+
+impl Application for OverTcp {
+    fn start(&mut self, ground: &mut Ground<'_, '_>) {
+        self.begin = ground.now();
+        self.stream = Stream::new(ground.open());
+    }
+
+    fn on_timer(&mut self, ground: &mut Ground<'_, '_>) {
+        self.step(ground);
+    }
+
+    fn on_notice(&mut self, notice: Notice, ground: &mut Ground<'_, '_>) {
+        match notice {
+            Notice::Connected { side: 0, .. } => {
+                ground.figures.connect.record(ground.since_ns(self.begin));
+                self.sender.origin = ground.now();
+                self.is_sending = true;
+                self.step(ground);
+            }
+            Notice::Writable { side, .. } => {
+                self.stream.flush(side, ground);
+                self.step(ground);
+            }
+            Notice::Readable { side: 1, total_bytes, .. } => {
+                while let Some(&(end, packet)) = self.messages.front()
+                    && end <= total_bytes
+                {
+                    self.arrivals.packet(packet, ground.now().as_ns());
+                    self.messages.pop_front();
+                }
+            }
+            Notice::Closed { side: 1, .. } => {
+                self.stream.write(1, CONFIRMATION_BYTES, ground);
+                self.stream.close(1, ground);
+            }
+            Notice::Readable { connection, side: 0, total_bytes } if total_bytes == CONFIRMATION_BYTES => {
+                ground.release(connection);
+                self.sender.finish(&self.arrivals, ground);
+            }
+            Notice::Failed { connection, .. } if ground.figures.over.is_none() => {
+                self.is_sending = false;
+                ground.fail(connection, "its connection could not be opened, or gave up");
+                self.sender.finish(&self.arrivals, ground);
+            }
+            _ => {}
+        }
+    }
+}

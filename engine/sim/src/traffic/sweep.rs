@@ -1,0 +1,210 @@
+//! Requests of many sizes in random order on one connection, or each a datagram.
+
+use super::stream::Stream;
+use super::{Application, Datagram, Ground};
+use crate::{Notice, Time};
+use nettrial_figures::sweep::{Asked, Measurement, Sizes, answer_bytes, order};
+use nettrial_scenario::Sweep;
+
+/// A datagram that is not answered for so long is sent again.
+const AGAIN_AFTER: Time = Time::from_ms(200);
+/// A request that was never answered for so long ends the flow.
+const PATIENCE: Time = Time::from_ms(20_000);
+
+/// What is measured now, and what was.
+struct Course<'a> {
+    settings: &'a Sweep,
+    /// The sizes yet to be measured, the next one last.
+    order: Vec<u64>,
+    measurement: Option<Measurement>,
+    sizes: Sizes,
+    /// When the first measurement began, the present one, and its present request.
+    begin: Time,
+    measurement_begin: Time,
+    asked: Time,
+    /// The number and the bytes of the present request.
+    number: u64,
+    bytes: u64,
+    resent: u64,
+}
+
+impl<'a> Course<'a> {
+    fn new(settings: &'a Sweep) -> Self {
+        let mut order = order(settings);
+        order.reverse();
+        Self {
+            settings,
+            order,
+            measurement: None,
+            sizes: Sizes::default(),
+            begin: Time::ZERO,
+            measurement_begin: Time::ZERO,
+            asked: Time::ZERO,
+            number: 0,
+            bytes: 0,
+            resent: 0,
+        }
+    }
+
+    /// Chooses the next request; whether there is one.
+    fn advance(&mut self, ground: &Ground<'_, '_>) -> bool {
+        loop {
+            if let Some(bytes) = self.measurement.as_ref().and_then(Measurement::next) {
+                (self.bytes, self.asked, self.resent) = (bytes, ground.now(), 0);
+                return true;
+            }
+            if let Some(done) = self.measurement.take() {
+                self.sizes.add(&done, ground.since_ns(self.measurement_begin));
+            }
+            let Some(size) = self.order.pop() else { return false };
+            self.measurement = Some(Measurement::new(self.settings, size));
+            self.measurement_begin = ground.now();
+        }
+    }
+
+    /// The present request is answered.
+    fn answered(&mut self, ground: &mut Ground<'_, '_>) {
+        ground.figures.bytes += self.bytes;
+        let asked = Asked { rtt_ns: ground.since_ns(self.asked), resent: self.resent };
+        if let Some(measurement) = &mut self.measurement {
+            measurement.answered(asked);
+        }
+        self.number += 1;
+    }
+
+    fn finish(&mut self, ground: &mut Ground<'_, '_>) {
+        ground.figures.active_ns = ground.since_ns(self.begin);
+        ground.figures.sizes = std::mem::take(&mut self.sizes).finish();
+        ground.finish();
+    }
+}
+
+/// On one connection.
+pub struct OverTcp<'a> {
+    course: Course<'a>,
+    stream: Stream,
+    is_connected: bool,
+    /// The lengths of both directions' streams at the end of the present request and of its answer.
+    ends: [u64; 2],
+}
+
+impl<'a> OverTcp<'a> {
+    /// Nothing is sent yet.
+    pub fn new(settings: &'a Sweep) -> Self {
+        Self { course: Course::new(settings), stream: Stream::default(), is_connected: false, ends: [0, 0] }
+    }
+
+    fn ask(&mut self, ground: &mut Ground<'_, '_>) {
+        if self.course.advance(ground) {
+            self.ends[0] += self.course.bytes;
+            self.ends[1] += answer_bytes(self.course.settings, self.course.bytes);
+            self.stream.write(0, self.course.bytes, ground);
+        } else {
+            ground.release(self.stream.connection);
+            self.stream.close(0, ground);
+            self.course.finish(ground);
+        }
+    }
+}
+
+impl Application for OverTcp<'_> {
+    fn start(&mut self, ground: &mut Ground<'_, '_>) {
+        self.course.begin = ground.now();
+        self.stream = Stream::new(ground.open());
+    }
+
+    fn on_notice(&mut self, notice: Notice, ground: &mut Ground<'_, '_>) {
+        match notice {
+            Notice::Connected { side: 0, .. } => {
+                ground.figures.connect.record(ground.since_ns(self.course.begin));
+                self.course.begin = ground.now();
+                self.is_connected = true;
+                self.ask(ground);
+            }
+            Notice::Writable { side, .. } => self.stream.flush(side, ground),
+            Notice::Readable { side: 1, total_bytes, .. }
+                if self.is_connected && total_bytes == self.ends[0] =>
+            {
+                self.stream.write(1, answer_bytes(self.course.settings, self.course.bytes), ground);
+            }
+            Notice::Readable { side: 0, total_bytes, .. } if total_bytes == self.ends[1] => {
+                self.course.answered(ground);
+                self.ask(ground);
+            }
+            Notice::Closed { side: 1, .. } => self.stream.close(1, ground),
+            Notice::Failed { connection, .. } if ground.figures.over.is_none() => {
+                ground.fail(connection, "its connection could not be opened, or gave up");
+                self.course.finish(ground);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Each request is a datagram, which is sent again until it is answered.
+pub struct OverUdp<'a> {
+    course: Course<'a>,
+    /// When the present request is sent again.
+    again: Time,
+}
+
+impl<'a> OverUdp<'a> {
+    /// Nothing is sent yet.
+    pub fn new(settings: &'a Sweep) -> Self {
+        Self { course: Course::new(settings), again: Time::NEVER }
+    }
+
+    fn ask(&mut self, ground: &mut Ground<'_, '_>) {
+        if self.course.advance(ground) {
+            self.send(ground);
+        } else {
+            self.again = Time::NEVER;
+            self.course.finish(ground);
+        }
+    }
+
+    fn send(&mut self, ground: &mut Ground<'_, '_>) {
+        let (number, now) = (self.course.number, ground.now());
+        ground.send(0, Datagram { number, payload_bytes: self.course.bytes, sent: now, read: Time::ZERO });
+        let waits = self.again > now && self.again < Time::NEVER;
+        self.again = now + AGAIN_AFTER;
+        // One timer at a time: it finds out when it comes what is due.
+        if !waits {
+            ground.wake(self.again);
+        }
+    }
+}
+
+impl Application for OverUdp<'_> {
+    fn start(&mut self, ground: &mut Ground<'_, '_>) {
+        self.course.begin = ground.now();
+        self.ask(ground);
+    }
+
+    fn on_notice(&mut self, _: Notice, _: &mut Ground<'_, '_>) {}
+
+    fn on_timer(&mut self, ground: &mut Ground<'_, '_>) {
+        if ground.figures.over.is_some() {
+            return;
+        }
+        if ground.now() < self.again {
+            return ground.wake(self.again);
+        }
+        if ground.now().since(self.course.asked) >= PATIENCE {
+            ground.figures.failure = Some("a request was sent again and again and never answered".to_owned());
+            return self.course.finish(ground);
+        }
+        self.course.resent += 1;
+        self.send(ground);
+    }
+
+    fn on_datagram(&mut self, side: u8, datagram: Datagram, ground: &mut Ground<'_, '_>) {
+        if side == 1 {
+            let payload_bytes = answer_bytes(self.course.settings, datagram.payload_bytes);
+            ground.send(1, Datagram { payload_bytes, read: ground.now(), ..datagram });
+        } else if datagram.number == self.course.number && ground.figures.over.is_none() {
+            self.course.answered(ground);
+            self.ask(ground);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! One trial, from its network to its record.
+
+use crate::findings::Findings;
+use crate::hosts::Hosts;
+use crate::queues::Queues;
+use crate::record;
+use crate::wiring::wire;
+use crate::{Network, Time, World};
+use anyhow::Result;
+use nettrial_routing::Paths;
+use nettrial_scenario::{FORMAT, Phases, Record, Scenario};
+
+/// A trial in which no packet is sent for so long, 2 hours, stands still: longer than TCP keeps trying
+/// (tcp_retries2).
+const STANDSTILL: Time = Time::from_ms(2 * 3600 * 1000);
+
+/// Runs `scenario`, which has passed the simulator's check.
+///
+/// # Errors
+/// Fails if a flow of it can't be set up.
+pub fn run(scenario: &Scenario) -> Result<Record> {
+    let routing = Paths::new(scenario);
+    let mut network = Network::new(scenario);
+    let wirings = wire(scenario, &routing, &mut network)?;
+    let first = wirings.iter().map(|wiring| wiring.start).min().unwrap_or_default();
+    let hosts = Hosts::new(wirings, Time::from_ns(scenario.measurement.interval.0))?;
+    let mut world = World::new(network, hosts);
+    world.act(|hosts, engine| hosts.begin(engine));
+    let mut queues = Queues::of(scenario);
+    drive(&mut world, &mut queues);
+
+    let World { mut engine, endpoints: mut hosts } = world;
+    let last = hosts.flows.iter().filter_map(|flow| flow.figures.over).max().unwrap_or(first);
+    let ends = queues.records(scenario, engine.network(), last);
+    let mut findings = Findings::default();
+    findings.paths(scenario, &routing, &hosts, engine.network());
+    let flows: Vec<_> = hosts.flows.iter_mut().map(record::flow).collect();
+    findings.connections(scenario, &routing, &flows);
+    findings.unfinished(&hosts);
+    findings.drops(scenario, &ends);
+    let traffic_ns = last.since(first).as_ns();
+    let network = engine.network();
+    // No work is done before the first flow starts.
+    let busy = |node: usize| network.busy(node, last).map(Time::as_ns);
+    let (host_records, absent) = record::hosts(scenario, &flows, busy, traffic_ns);
+    findings.processors(scenario, busy, traffic_ns);
+    Ok(Record {
+        format: FORMAT,
+        backend: "sim".into(),
+        engine_version: env!("CARGO_PKG_VERSION").into(),
+        started_unix_ns: 0,
+        phases: Phases { traffic_ns, ..Phases::default() },
+        flows,
+        hosts: host_records,
+        processors: Vec::new(),
+        ends,
+        congestion: Vec::new(),
+        checks: findings.checks,
+        warnings: findings.warnings,
+        absent,
+    })
+}
+
+/// Has the world go on until all flows are over or nothing moves any more, and looks at its queues meanwhile.
+fn drive(world: &mut World<Hosts<'_>>, queues: &mut Queues) {
+    let mut still_at = STANDSTILL;
+    let mut sent = 0;
+    loop {
+        let next = queues.next.min(still_at);
+        world.run(next);
+        if world.endpoints.is_done() {
+            return;
+        }
+        if next == queues.next {
+            queues.sample(world.engine.network(), next);
+        }
+        if next == still_at {
+            let before = std::mem::replace(&mut sent, world.engine.balance().sent_pkts);
+            if before == sent {
+                return world.endpoints.give_up(next);
+            }
+            still_at += STANDSTILL;
+        }
+    }
+}

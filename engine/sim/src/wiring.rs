@@ -1,0 +1,151 @@
+//! How a flow's packets go: between which addresses and ports, and so over which paths.
+
+use crate::{Network, PathId, SubflowSettings, Time};
+use anyhow::{Context, Result};
+use nettrial_routing::{FiveTuple, Paths};
+use nettrial_scenario::{Directory, Flow, RoutingPolicy, Scenario, SocketOptions, Stack, Transport};
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt, SeedableRng};
+use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
+
+/// Ports that hosts choose for themselves (net.ipv4.ip_local_port_range).
+const EPHEMERAL_PORTS: RangeInclusive<u16> = 32_768..=60_999;
+/// A flow starts up to so long after its time, so that flows that start together don't run in step.
+const LATEST_START: Time = Time::from_ms(1);
+/// Source ports that the connections of a flow use in turn where the path depends on the port.
+const SOURCE_PORTS: usize = 64;
+/// Subflows of a connection at the most.
+const SUBFLOWS: usize = 8;
+
+/// A flow with its ways through the network.
+pub struct Wiring<'a> {
+    /// The flow.
+    pub flow: &'a Flow,
+    /// Its number in the scenario.
+    pub number: u32,
+    /// The stacks of its two hosts.
+    pub stacks: [&'a Stack; 2],
+    /// When it starts: its time and a random part of a millisecond.
+    pub start: Time,
+    /// The subflows of its connections, one list a connection; each is used in turn. Datagrams go by the first
+    /// subflow of the first.
+    pub ways: Vec<Vec<SubflowSettings>>,
+    /// The addresses and ports of the first connection's subflows: those of the flow's first host, and of its
+    /// second.
+    pub sockets: Vec<(SocketAddr, SocketAddr)>,
+}
+
+/// The wirings of all flows of `scenario`, which has passed its check. What is random of a flow follows from
+/// the scenario's seed and the flow's number alone.
+pub fn wire<'a>(
+    scenario: &'a Scenario,
+    routing: &Paths<'_>,
+    network: &mut Network,
+) -> Result<Vec<Wiring<'a>>> {
+    let directory = Directory::new(scenario);
+    let flows = scenario.workload.iter().zip(0..);
+    flows.map(|(flow, number)| Wiring::new(scenario, &directory, routing, network, flow, number)).collect()
+}
+
+/// The pairs of addresses that the connections of `flow` use, one a subflow, those of its first host first.
+pub fn pairs(routing: &Paths<'_>, flow: &Flow) -> Vec<(IpAddr, IpAddr)> {
+    let mut pairs = routing.pairs(&flow.from, &flow.to, flow.ip);
+    let first = flow.pair as usize % pairs.len().max(1);
+    pairs.rotate_left(first);
+    pairs.truncate(if flow.transport == Transport::Mptcp { SUBFLOWS } else { 1 });
+    pairs
+}
+
+impl<'a> Wiring<'a> {
+    fn new(
+        scenario: &'a Scenario,
+        directory: &Directory<'a>,
+        routing: &Paths<'_>,
+        network: &mut Network,
+        flow: &'a Flow,
+        number: u32,
+    ) -> Result<Self> {
+        let mut random = ChaCha8Rng::seed_from_u64(scenario.seed);
+        random.set_stream(u64::from(number));
+        let start = Time::from_ns(flow.start.0) + Time(random.random_range(0..LATEST_START.0));
+        let destination_port = random.random_range(EPHEMERAL_PORTS);
+        let pairs = pairs(routing, flow);
+        let depends_on_port = matches!(scenario.routing, RoutingPolicy::Ecmp { .. });
+        let connections = if depends_on_port && opens_many(flow) { SOURCE_PORTS } else { 1 };
+        let mut ways = Vec::with_capacity(connections);
+        let mut sockets = Vec::new();
+        for connection in 0..connections {
+            let mut subflows = Vec::with_capacity(pairs.len());
+            for &(near, far) in &pairs {
+                let near = SocketAddr::new(near, random.random_range(EPHEMERAL_PORTS));
+                let far = SocketAddr::new(far, destination_port);
+                subflows.push(subflow(routing, network, flow, near, far)?);
+                if connection == 0 {
+                    sockets.push((near, far));
+                }
+            }
+            ways.push(subflows);
+        }
+        let stack = |host: &str| directory.stack(host).with_context(|| format!("{host} has no stack"));
+        Ok(Self { flow, number, stacks: [stack(&flow.from)?, stack(&flow.to)?], start, ways, sockets })
+    }
+
+    /// The way of a datagram from that side, and the largest IP packet it takes.
+    pub fn datagrams(&self, side: u8) -> (PathId, u64) {
+        let way = &self.ways[0][0];
+        (way.paths[usize::from(side)], way.path_mtu_bytes[usize::from(side)])
+    }
+
+    /// How the flow's sockets are set up.
+    pub fn socket(&self) -> SocketOptions {
+        self.flow.socket
+    }
+}
+
+/// Whether a flow opens a connection after another.
+fn opens_many(flow: &Flow) -> bool {
+    use nettrial_scenario::{Connecting, Traffic};
+    match &flow.traffic {
+        Traffic::Transfer(transfer) => transfer.size.is_some() && transfer.duration.is_some(),
+        Traffic::RequestResponse(exchange) => exchange.connecting == Connecting::EachRequest,
+        _ => false,
+    }
+}
+
+fn subflow(
+    routing: &Paths<'_>,
+    network: &mut Network,
+    flow: &Flow,
+    near: SocketAddr,
+    far: SocketAddr,
+) -> Result<SubflowSettings> {
+    let mut way = |host: &str, from: SocketAddr, to: SocketAddr| -> Result<(PathId, u64)> {
+        let tuple = FiveTuple {
+            source: from.ip(),
+            destination: to.ip(),
+            protocol: protocol(flow.transport),
+            source_port: from.port(),
+            destination_port: to.port(),
+        };
+        let nothing = || format!("no path leads from {} to {}", from.ip(), to.ip());
+        let path = network.path(routing, &tuple).with_context(nothing)?;
+        Ok((path, known_mtu(routing, host, to.ip()).with_context(nothing)?))
+    };
+    let (there, back) = (way(&flow.from, near, far)?, way(&flow.to, far, near)?);
+    Ok(SubflowSettings { paths: [there.0, back.0], path_mtu_bytes: [there.1, back.1] })
+}
+
+/// The path MTU that a host learns of: where a router keeps it to itself, more than passes.
+fn known_mtu(routing: &Paths<'_>, host: &str, to: IpAddr) -> Option<u64> {
+    routing.known_mtu(host, to)
+}
+
+/// The number of a transport protocol (RFC 5237); MPTCP is TCP on the wire.
+fn protocol(transport: Transport) -> u8 {
+    match transport {
+        Transport::Tcp | Transport::Mptcp => 6,
+        Transport::Udp => 17,
+        Transport::Icmp => 1,
+    }
+}

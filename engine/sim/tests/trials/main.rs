@@ -1,0 +1,5 @@
+//! Whole trials: scenarios in, records out.
+
+mod checks;
+mod datagrams;
+mod scenarios;
