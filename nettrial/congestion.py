@@ -1,4 +1,5 @@
-"""Congestion controls by their names: those of the Linux kernel, and those that nettrial loads into it."""
+"""Congestion controls by their names: those of the Linux kernel, those that nettrial loads into it, and those
+that the simulator has."""
 
 from __future__ import annotations
 
@@ -16,24 +17,41 @@ class Control:
     needs: str
     own: bool = False
     """Whether it is nettrial's own, which the lab loads into the kernel."""
+    backends: tuple[str, ...] = ("lab",)
+    """Where hosts can have it."""
 
+
+SIMULATED = {"reno", "cubic", "bbr", "vegas", "dctcp", "lia", "olia", "balia", "wvegas"}
+"""Those of the lab that the simulator has, too."""
 
 CONTROLS: Registry[Control] = Registry("congestion control")
 """Every congestion control by its name."""
 
 
+def _add(name: str, title: str, source: str, needs: str, own: bool = False) -> None:
+    """Adds one that the lab has."""
+    backends = ("lab", "sim") if name in SIMULATED else ("lab",)
+    CONTROLS.add(name, Control(title, source, needs, own, backends))
+
+
 def _kernel(name: str, title: str, source: str) -> None:
     """Adds one that is a module of the kernel, or built into it."""
-    CONTROLS.add(name, Control(title, source, f"the kernel's tcp_{name} (modprobe tcp_{name})"))
+    _add(name, title, source, f"the kernel's tcp_{name} (modprobe tcp_{name})")
 
 
 def _own(name: str, title: str, source: str) -> None:
     """Adds one of nettrial's own: a program of engine/bpf."""
     needs = "root; a kernel with MPTCP, BTF and the BPF compiler (JIT)"
-    CONTROLS.add(name, Control(title, source, needs, own=True))
+    _add(name, title, source, needs, own=True)
 
 
-CONTROLS.add("reno", Control("Reno; of MPTCP, each subflow by itself", "RFC 5681", "nothing"))
+def _kernel_variant(name: str, title: str) -> None:
+    """Adds the variant of one of nettrial's own that does as the out-of-tree MPTCP kernel did."""
+    source = "the out-of-tree MPTCP kernel (v0.9x), net/mptcp"
+    CONTROLS.add(f"{name}-kernel", Control(title, source, "the simulator", backends=("sim",)))
+
+
+_add("reno", "Reno; of MPTCP, each subflow by itself", "RFC 5681", "nothing")
 _kernel("cubic", "CUBIC, the kernel's default", "RFC 9438")
 _kernel("bbr", "BBR version 1", "draft-cardwell-iccrg-bbr-congestion-control-00")
 _kernel("dctcp", "DCTCP, for networks that mark (ECN)", "RFC 8257")
@@ -66,3 +84,7 @@ _own(
     "Weighted Vegas, coupled, by delay; Vegas with one subflow",
     "Cao, Xu and Fu 2012; draft-xu-mptcp-congestion-control",
 )
+_kernel_variant("lia", "LIA as the MPTCP kernel computed it")
+_kernel_variant("olia", "OLIA as the MPTCP kernel computed it")
+_kernel_variant("balia", "BALIA as the MPTCP kernel computed it")
+_kernel_variant("wvegas", "Weighted Vegas as the MPTCP kernel computed it")

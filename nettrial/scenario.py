@@ -647,6 +647,10 @@ class SubflowByte(RootModel[int]):
     root: Annotated[int, Field(ge=0)]
 
 
+class SubflowCwndPkt(RootModel[int]):
+    root: Annotated[int, Field(ge=0)]
+
+
 class Interval(BaseModel):
     """
     A flow's transport state at one moment.
@@ -687,6 +691,10 @@ class Interval(BaseModel):
     subflow_bytes: list[SubflowByte] | None = None
     """
     Application bytes of each subflow since the interval before, in the record's order. MPTCP only.
+    """
+    subflow_cwnd_pkts: list[SubflowCwndPkt] | None = None
+    """
+    Congestion window in segments of each subflow, in the same order; 0 while it is not open. MPTCP only.
     """
 
 
@@ -909,6 +917,33 @@ class Problem(BaseModel):
     value: str
     """
     The bad value.
+    """
+
+
+class ProcessorRecord(BaseModel):
+    """
+    A processor while traffic went.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    busy_percent: float
+    """
+    Time it was neither idle nor taken by the hypervisor, in percent.
+    """
+    frequency_mhz: float | None = None
+    """
+    Its clock as the traffic ended; absent where the kernel does not say (cpufreq; virtual machines seldom
+    have it).
+    """
+    number: Annotated[int, Field(ge=0)]
+    """
+    Its number.
+    """
+    stolen_percent: float
+    """
+    Time the hypervisor took, in percent.
     """
 
 
@@ -2294,6 +2329,10 @@ class Record(BaseModel):
     phases: Phases
     """
     Where the trial's time went.
+    """
+    processors: list[ProcessorRecord] | None = None
+    """
+    One per processor that the trial could use. None where hosts are simulated.
     """
     started_unix_ns: Annotated[int, Field(ge=0)]
     """

@@ -3,7 +3,10 @@
 
 Environment variables make it misbehave; trials are named by their numbers:
 FAKE_PATH how an examination of a path ends: `refused`, `cannot`, else with the report in vectors/path.json;
-FAKE_SECONDS how long a trial takes; FAKE_MISSING the machine lacks two things; FAKE_WARN, FAKE_FAIL,
+FAKE_WORK seconds that a simulated trial is said to take; FAKE_SAME=1 all trials are alike;
+FAKE_PROCESSORS how many processors there are;
+FAKE_SECONDS how long a trial takes;
+FAKE_MISSING the machine lacks two things; FAKE_WARN, FAKE_FAIL,
 FAKE_DIE, FAKE_HANG, FAKE_GARBAGE, FAKE_OTHER trials that warn, fail, end the engine, never end, are
 answered with no event, or with another trial's; FAKE_STUCK=1 ignores the end of its input."""
 
@@ -21,7 +24,7 @@ def trials(variable):
 
 def preflight():
     missing = []
-    if os.environ.get("FAKE_MISSING"):
+    if os.environ.get("FAKE_MISSING") and not simulated():
         missing = [
             {"what": "unshare(CLONE_NEWUSER)", "why": "Operation not permitted", "remedy": "run as root"},
             {"what": "queueing discipline htb", "why": "not found", "remedy": "modprobe sch_htb"},
@@ -30,12 +33,13 @@ def preflight():
         "engine_version": "0.1.0",
         "kernel": "Linux 6.18.0 #1 SMP x86_64",
         "processor": "A processor",
-        "processors": 2,
+        "processors": int(os.environ.get("FAKE_PROCESSORS", 2)),
         "privileges": "root",
         "congestion_controls": ["cubic", "reno"],
         "sysctls": {"net.ipv4.tcp_ecn": "2"},
     }
     limits = [{"what": "a third processor", "why": "there are 2", "remedy": "a larger machine"}]
+    limits = [] if simulated() else limits
     return {
         "event": "preflight",
         "preflight": {"missing": missing, "limits": limits, "environment": environment},
@@ -56,7 +60,10 @@ def check(scenario):
                         "hint": "1280 is IPv6's smallest MTU (RFC 8200 section 5)",
                     }
                 )
-    return {"event": "checked", "problems": problems}
+    answer = {"event": "checked", "problems": problems}
+    if simulated():
+        answer["estimate"] = {"packet_hops": 10**9, "seconds": float(os.environ.get("FAKE_WORK", 1))}
+    return answer
 
 
 def distribution(draw, mean):
@@ -101,8 +108,13 @@ def flow_record(draw, flow, mtu):
     }
 
 
+def simulated():
+    return sys.argv[1:] == ["sim"]
+
+
 def record(trial, scenario):
-    draw = random.Random(trial)
+    seed = 0 if os.environ.get("FAKE_SAME") else scenario["seed"] if simulated() else trial
+    draw = random.Random(seed)
     mtu = int(scenario["links"][0]["ends"][0]["mtu"].split()[0])
     hosts = [node["name"] for node in scenario["nodes"] if node["kind"] == "host"]
     warning = {
@@ -113,15 +125,15 @@ def record(trial, scenario):
     }
     return {
         "format": 1,
-        "backend": "lab",
+        "backend": sys.argv[1],
         "engine_version": "0.1.0",
-        "started_unix_ns": time.time_ns(),
+        "started_unix_ns": 0 if simulated() else time.time_ns(),
         "phases": {"network_ns": 10**7, "checks_ns": 10**8, "traffic_ns": 2 * 10**9, "tear_down_ns": 10**7},
         "flows": [flow_record(draw, flow, mtu) for flow in scenario["workload"]],
         "hosts": [
             {
                 "name": host,
-                "processor": number,
+                **({} if simulated() else {"processor": number}),
                 "processor_shared_with": [],
                 "cpu_percent": draw.uniform(60, 70),
                 "cpu_busy_ns": 1_300_000_000,
@@ -169,7 +181,7 @@ def main():
     if sys.argv[1:] == ["path"]:
         print(json.dumps(path(json.loads(sys.stdin.readline()))), flush=True)
         return
-    if sys.argv[1:] != ["lab"]:
+    if sys.argv[1:] not in (["lab"], ["sim"]):
         sys.exit(f"no such backend: {sys.argv[1:]}")
     for line in sys.stdin:
         request = json.loads(line)

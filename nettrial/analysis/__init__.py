@@ -6,6 +6,7 @@ summarised in its record, and is never counted as a replicate.
 
 from nettrial.analysis.answers import Answers, answers
 from nettrial.analysis.cautions import FailureGroup, WarningGroup, failures, warnings
+from nettrial.analysis.clocks import clocks, clocks_are_known
 from nettrial.analysis.curves import Curve, Estimate, Ratio, curves, estimate, ratios
 from nettrial.analysis.findings import Finding, LevelEffect, Place, findings
 from nettrial.analysis.frame import frame
@@ -70,6 +71,8 @@ __all__ = [
     "boundaries",
     "cell_of",
     "change",
+    "clocks",
+    "clocks_are_known",
     "corrected",
     "curves",
     "estimate",

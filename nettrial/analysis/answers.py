@@ -39,7 +39,7 @@ def answers(run: Run, summary: Summary) -> Answers:
         findings={response.response.name: findings(run.study, response) for response in summary.responses},
         variations={response.response.name: variation(run.study, response) for response in summary.responses},
         orders={each.response.name: each for each in found},
-        noise=tuple(noise(summary, found)),
+        noise=tuple(noise(summary, found, run.study.is_simulated)),
         agreement=tuple(agreement(run, summary)),
         precisions=precisions(summary),
     )

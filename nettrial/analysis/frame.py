@@ -26,14 +26,18 @@ def frame(run: Run) -> pl.DataFrame:
         "absent": pl.String,
     }
     rows = []
-    groups: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    groups: dict[tuple[str, ...], dict[str, tuple[list[str], list[str]]]] = {}
     for trial in run.trials():
         treatment = trial.planned.treatment
         names = groups.setdefault(tuple(treatment.values()), {})
         for response in run.study.responses:
             if response.of not in names:
-                names[response.of] = run.study.group(treatment, response.of)
-            found = metrics.METRICS[response.metric].combined(trial.record, names[response.of])
+                study = run.study
+                names[response.of] = (
+                    study.group(treatment, response.of),
+                    study.senders(treatment, response.of),
+                )
+            found = metrics.METRICS[response.metric].combined(trial.record, *names[response.of])
             if not isinstance(found, str) and not math.isfinite(found):
                 found = f"the record's value is {found}"
             measured = not isinstance(found, str)

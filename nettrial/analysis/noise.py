@@ -150,9 +150,12 @@ def orders(summary: Summary) -> tuple[Order, ...]:
     return tuple(order(response) for response in summary.responses)
 
 
-def noise(summary: Summary, found: Sequence[Order]) -> list[WarningGroup]:
+def noise(summary: Summary, found: Sequence[Order], simulated: bool = False) -> list[WarningGroup]:
     """Warnings of drift, of neighbours alike, of skewed values and of values without spread; each about one
-    response, in the order of responses."""
+    response, in the order of responses. Of simulated trials skewness alone: neither when nor after which
+    others they ran can matter, and values without spread are no fault of measuring."""
+    if simulated:
+        return _skewness_alone(summary, found)
     p_values = [p for each in found for p in (each.autocorrelation_p, each.drift_p, each.halves_p)]
     corrected = iter(holm([p for p in p_values if p is not None]))
     skewed = iter(holm([each.skewness_p for each in found if each.skewness_p is not None]))
@@ -163,6 +166,15 @@ def noise(summary: Summary, found: Sequence[Order]) -> list[WarningGroup]:
             warned += _of_order(response, each, alike, min(drift, halves))
             warned += _of_skewness(response, each, next(skewed))
         warned += _of_equal_values(response)
+    return warned
+
+
+def _skewness_alone(summary: Summary, found: Sequence[Order]) -> list[WarningGroup]:
+    corrected = iter(holm([each.skewness_p for each in found if each.skewness_p is not None]))
+    warned = []
+    for response, each in zip(summary.responses, found, strict=True):
+        if each.skewness_p is not None:
+            warned += _of_skewness(response, each, next(corrected))
     return warned
 
 

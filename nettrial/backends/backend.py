@@ -28,6 +28,8 @@ from nettrial.scenario import (
 
 ANSWER_SECONDS = 30.0
 """How long an engine may take for what is no trial."""
+CHECK_SECONDS = 300.0
+"""How long an engine may look at a scenario: the paths of a large fabric take a while."""
 
 
 class TrialFailed(Exception):
@@ -42,24 +44,34 @@ class Backend(Keeper):
         super().__init__(name)
         self.name = name
 
+    def another(self) -> Backend:
+        """Another one of the same kind, with a process of its own."""
+        return Backend(self.name)
+
     def preflight(self, thorough: bool = False) -> Preflight:
         """What this machine can run, `thorough` with every congestion control that the engine brings; raises
         CannotRun if not even that can be found out.
         """
         event = self._ask(
-            Request(PreflightRequest(thorough=thorough)), "asking what this machine can run"
+            Request(PreflightRequest(thorough=thorough)), "asking what this machine can run", ANSWER_SECONDS
         ).root
         assert isinstance(event, PreflightEvent)
         return event.preflight
 
     def check(self, scenario: Scenario) -> list[Problem]:
         """Everything that keeps the scenario from running here; empty if nothing does."""
-        event = self._ask(Request(CheckRequest(scenario=scenario)), "checking a scenario").root
-        assert isinstance(event, CheckedEvent)
-        return event.problems
+        return self.checked(scenario).problems
 
-    def run(self, trial: str, scenario: Scenario, timeout: float) -> Record:
-        """Runs a trial of that name; raises TrialFailed, also when it takes more than `timeout` seconds."""
+    def checked(self, scenario: Scenario) -> CheckedEvent:
+        """The same, and what running it would take, where the engine knows that beforehand."""
+        request = Request(CheckRequest(scenario=scenario))
+        event = self._ask(request, "checking a scenario", CHECK_SECONDS).root
+        assert isinstance(event, CheckedEvent)
+        return event
+
+    def run(self, trial: str, scenario: Scenario, timeout: float | None) -> Record:
+        """Runs a trial of that name; raises TrialFailed, also when it takes more than `timeout` seconds, if
+        there is such a bound."""
         try:
             event = self.event(Request(RunRequest(trial=trial, scenario=scenario)), timeout).root
         except EngineLost as lost:
@@ -72,11 +84,11 @@ class Backend(Keeper):
         why = event.message if isinstance(event, RefusedEvent) else "it answered something else"
         raise TrialFailed(f"the engine did not run the trial: {why}")
 
-    def _ask(self, request: Request, doing: str) -> Event:
+    def _ask(self, request: Request, doing: str, timeout: float) -> Event:
         """The answer to a request that is no trial; one that does not fit raises CannotRun."""
         expected = {"preflight": "preflight", "check": "checked"}[request.root.request]
         try:
-            event = self.event(request, ANSWER_SECONDS)
+            event = self.event(request, timeout)
         except EngineLost as lost:
             why = str(lost)
         else:
@@ -105,4 +117,8 @@ BACKENDS: Registry[BackendKind] = Registry("backend")
 BACKENDS.add(
     "lab",
     BackendKind("Linux's own TCP/IP between network namespaces on this machine", lambda: Backend("lab")),
+)
+BACKENDS.add(
+    "sim",
+    BackendKind("simulated hosts, packet by packet, deterministic; needs no rights", lambda: Backend("sim")),
 )

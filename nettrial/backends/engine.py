@@ -66,12 +66,12 @@ class Engine:
             self._lines.put(line)
         self._lines.put(b"")
 
-    def ask(self, request: BaseModel, timeout: float) -> Event:
-        """Sends a request and waits for its answer for `timeout` seconds; raises EngineLost, after which
-        the engine is gone."""
+    def ask(self, request: BaseModel, timeout: float | None) -> Event:
+        """Sends a request and waits for its answer for `timeout` seconds, without one for as long as the
+        engine lives; raises EngineLost, after which the engine is gone."""
         return self.exchange(request, Event, timeout)
 
-    def exchange(self, request: BaseModel, answer: type[Answer], timeout: float) -> Answer:
+    def exchange(self, request: BaseModel, answer: type[Answer], timeout: float | None) -> Answer:
         """Sends any document and waits for the one that answers it, as `ask` does."""
         line = request.model_dump_json(by_alias=True, exclude_none=True).encode() + b"\n"
         assert self._process.stdin is not None

@@ -21,6 +21,7 @@ class Keeper:
         self._arguments = arguments
         self._binary = find.engine()
         self._engine: Engine | None = None
+        self._killed = False
 
     def __enter__(self) -> Self:
         return self
@@ -39,13 +40,17 @@ class Keeper:
             self._engine = None
 
     def kill(self) -> None:
-        """Ends the engine at once; what it does is lost. May be called in a signal handler."""
+        """Ends the engine at once, and any that is only being started; what it does is lost. May be called in
+        a signal handler and from another thread."""
+        self._killed = True
         if self._engine:
             self._engine.kill()
 
-    def event(self, request: BaseModel, timeout: float) -> Event:
-        """The engine's answer within `timeout` seconds; raises EngineLost."""
+    def event(self, request: BaseModel, timeout: float | None) -> Event:
+        """The engine's answer within `timeout` seconds, or whenever it comes; raises EngineLost."""
         if self._engine is None or not self._engine.alive:
             self.close()
             self._engine = Engine(self._binary, *self._arguments)
+        if self._killed:
+            self._engine.kill()
         return self._engine.ask(request, timeout)

@@ -60,6 +60,15 @@ MaxBlocks = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(min=4, help="With --until: the most blocks.", show_default="50"),
 ]
+BackendName = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--backend",
+        metavar="NAME",
+        help="Where the trials run: a name in `nettrial list backends`.",
+        show_default="the study's",
+    ),
+]
 
 
 def _version(wanted: bool) -> None:
@@ -90,6 +99,7 @@ def _run(
     until: Until = None,
     min_blocks: MinBlocks = None,
     max_blocks: MaxBlocks = None,
+    backend: BackendName = None,
     out: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
@@ -101,12 +111,12 @@ def _run(
         bool, typer.Option("--strict", help="A trial with a warning counts as failed.")
     ] = False,
 ) -> None:
-    """Run a study and report it. Ctrl-C ends it after the trial that is running.
+    """Run a study and report it. Ctrl-C ends it after the trials that are running.
 
     Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
     """
     options = DesignOptions(
-        full, tuple(set or ()), replicates, seed, tuple(until or ()), min_blocks, max_blocks
+        full, tuple(set or ()), replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend
     )
     begin = run.resume if resume else run.start
     raise typer.Exit(begin(study, options, out, strict))
@@ -125,6 +135,7 @@ def _show(
     until: Until = None,
     min_blocks: MinBlocks = None,
     max_blocks: MaxBlocks = None,
+    backend: BackendName = None,
     earlier: Annotated[
         Optional[list[Path]],  # noqa: UP045
         typer.Option(
@@ -137,7 +148,7 @@ def _show(
 ) -> None:
     """Show what a study would run, and for how long. Nothing is run."""
     options = DesignOptions(
-        full, tuple(set or ()), replicates, seed, tuple(until or ()), min_blocks, max_blocks
+        full, tuple(set or ()), replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend
     )
     show.show(study, options, earlier or ())
 

@@ -7,9 +7,10 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nettrial.backends import BACKENDS
 from nettrial.design import Treatment, scenario_of, traffic_seconds, treatments
 from nettrial.errors import BadInput
-from nettrial.registry import near
+from nettrial.registry import UnknownName, near
 from nettrial.scenario import Scenario
 from nettrial.study import Study, Until, load
 
@@ -34,6 +35,7 @@ class DesignOptions:
     until: tuple[str, ...] = ()
     minimum: int | None = None
     maximum: int | None = None
+    backend: str | None = None
 
     def given(self) -> list[str]:
         """Those that were given, as they were."""
@@ -41,6 +43,7 @@ class DesignOptions:
         given += [f"--set {text}" for text in self.sets]
         given += [f"--replicates {self.replicates}"] if self.replicates is not None else []
         given += [shlex.join(self._stopping())] if self._stopping() else []
+        given += [f"--backend {self.backend}"] if self.backend is not None else []
         return given + ([f"--seed {self.seed}"] if self.seed is not None else [])
 
     def overrides(self) -> dict[str, str]:
@@ -55,6 +58,16 @@ class DesignOptions:
                 raise BadInput(READING, "--set", f"{name} is set twice", legal)
             overrides[name] = values
         return overrides
+
+    def on_backend(self, study: Study) -> Study:
+        """The study on the backend that was asked for; raises BadInput."""
+        if self.backend is None:
+            return study
+        try:
+            BACKENDS[self.backend]
+        except UnknownName as unknown:
+            raise BadInput(READING, "--backend", str(unknown), unknown.legal, unknown.hint) from None
+        return study.on(self.backend)
 
     def _stopping(self) -> list[str]:
         """The options of the stopping rule, as words."""
@@ -90,6 +103,7 @@ class DesignOptions:
         for text in self.sets:
             words += ["--set", text]
         words += ["--replicates", str(self.replicates)] if self.replicates is not None else []
+        words += ["--backend", self.backend] if self.backend is not None else []
         return shlex.join([*words, *self._stopping(), "--seed", str(seed)])
 
 
@@ -111,7 +125,7 @@ class Design:
         if options.full and options.replicates is not None:
             given = f"--full and --replicates {options.replicates}"
             raise BadInput(READING, given, "both say how many replicates", "one of the two")
-        read = load(name)
+        read = options.on_backend(load(name))
         changed = read.full if options.full else {}
         study = (read.in_full() if changed else read).with_overrides(options.overrides())
         replicates = options.replicates or (study.full_replicates if options.full else study.replicates)
@@ -128,13 +142,20 @@ class Design:
 
     @property
     def seconds(self) -> float:
-        """How long they are expected to take, warm-up included."""
+        """How long they are expected to take, warm-up included; of a simulated study, the time that is
+        simulated."""
         return self.seconds_of(self.replicates)
 
     def seconds_of(self, blocks: int) -> float:
         """The same of so many blocks."""
+        if self.study.is_simulated:
+            return sum(traffic_seconds(scenario) for _, scenario in self.scenarios) * blocks
         each = [trial_seconds(scenario) for _, scenario in self.scenarios]
         return sum(each) * blocks + max(each) * self.study.warmup
+
+    def length(self, blocks: int) -> str:
+        """The same for people."""
+        return f"about {as_time(self.seconds_of(blocks))}{' simulated' if self.study.is_simulated else ''}"
 
 
 def _declared(study: Study) -> dict[str, float]:

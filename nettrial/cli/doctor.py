@@ -5,10 +5,12 @@ from __future__ import annotations
 from nettrial.backends import BACKENDS
 from nettrial.cli.console import print_table
 from nettrial.errors import CannotRun
+from nettrial.study import SIMULATOR
 
 
 def doctor() -> int:
-    """Prints what every backend's preflight found; gives the exit status."""
+    """Prints what every backend's preflight found, and of the machine what bears on measurements; gives the
+    exit status."""
     status = 0
     for name in BACKENDS:
         with BACKENDS[name].start() as backend:
@@ -19,6 +21,11 @@ def doctor() -> int:
             for shortfall in shortfalls:
                 print(f"  {title}: {shortfall.what}: {shortfall.why}")
                 print(f"    remedy: {shortfall.remedy}")
+        if preflight.missing:
+            status = CannotRun.exit_code
+        if name == SIMULATOR:
+            print("  needs no rights, and nothing of the kernel")
+            continue
         environment = preflight.environment
         print()
         print_table(
@@ -32,6 +39,5 @@ def doctor() -> int:
                 *([sysctl, value] for sysctl, value in environment.sysctls.items()),
             ],
         )
-        if preflight.missing:
-            status = CannotRun.exit_code
+        print()
     return status

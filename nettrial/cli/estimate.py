@@ -83,9 +83,9 @@ def _blocks(blocks: Blocks | None) -> str:
 
 def _print_total(design: Design, runs: Sequence[Run], known: Sequence[Need]) -> None:
     """What the whole run takes: every treatment has as many trials as the one that needs most."""
-    until = design.study.until
+    until, simulated = design.study.until, design.study.is_simulated
     assert until is not None
-    measured = seconds(runs)
+    measured = {} if simulated else seconds(runs)
     each = [
         measured.get(tuple(sorted(treatment.levels.items())), trial_seconds(scenario))
         for treatment, scenario in design.scenarios
@@ -96,8 +96,10 @@ def _print_total(design: Design, runs: Sequence[Run], known: Sequence[Need]) -> 
         if any(count is None for count in counts):
             return [name, "a million or more", "", ""]
         blocks = max(least, *(count or 0 for count in counts))
-        time = sum(each) * blocks + max(each) * design.study.warmup
-        return [name, str(blocks), str(blocks * len(each)), as_time(time)]
+        length = as_time(sum(each) * blocks + max(each) * design.study.warmup)
+        if simulated:
+            length = design.length(blocks).removeprefix("about ")
+        return [name, str(blocks), str(blocks * len(each)), length]
 
     print()
     rows = [

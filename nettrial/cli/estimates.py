@@ -77,7 +77,7 @@ class Estimates:
         self._spreads = {
             key: [Spread(sequential=sequential) for _ in self._study.responses] for key in self._rows
         }
-        self._groups: dict[tuple[tuple[str, ...], str], list[str]] = {}
+        self._groups: dict[tuple[tuple[str, ...], str], tuple[list[str], list[str]]] = {}
         for trial in run.trials():
             self.add(trial.planned, trial.record)
 
@@ -85,17 +85,19 @@ class Estimates:
         """Another trial."""
         key = self._key(trial.treatment)
         for response, spread in zip(self._study.responses, self._spreads[key], strict=True):
-            value = METRICS[response.metric].combined(record, self._flows(key, response))
+            value = METRICS[response.metric].combined(record, *self._flows(key, response))
             if not isinstance(value, str):
                 spread.add(value)
 
     def _key(self, treatment: dict[str, str]) -> tuple[str, ...]:
         return tuple(treatment[name] for name in self._study.factors)
 
-    def _flows(self, key: tuple[str, ...], response: Response) -> list[str]:
+    def _flows(self, key: tuple[str, ...], response: Response) -> tuple[list[str], list[str]]:
+        """The flows of a response, and the hosts that send them."""
         place = (key, response.of)
         if place not in self._groups:
-            self._groups[place] = self._study.group(self._rows[key], response.of)
+            study, treatment = self._study, self._rows[key]
+            self._groups[place] = study.group(treatment, response.of), study.senders(treatment, response.of)
         return self._groups[place]
 
     def table(self, width: int, height: int) -> Table:

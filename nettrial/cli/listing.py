@@ -47,13 +47,16 @@ def _congestion() -> tuple[list[str], Rows]:
         here = backend.preflight(thorough=True).environment.congestion_controls
 
     def is_here(name: str, control: Control) -> str:
+        if "lab" not in control.backends:
+            return ""
         return "yes" if name in here else "no" if control.own else "not loaded"
 
-    return ["congestion control", "title", "needs", "here", "source"], [
+    return ["congestion control", "title", "backends", "the lab needs", "here", "source"], [
         [
             name,
             CONTROLS[name].title,
-            CONTROLS[name].needs,
+            ", ".join(CONTROLS[name].backends),
+            CONTROLS[name].needs if "lab" in CONTROLS[name].backends else "",
             is_here(name, CONTROLS[name]),
             CONTROLS[name].source,
         ]

@@ -8,21 +8,26 @@ import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeAlias
 
 from nettrial.backends import BACKENDS, Backend, BackendKind
 from nettrial.cli.console import output, say
 from nettrial.cli.design import READING, Design, DesignOptions, as_time
-from nettrial.cli.session import run_trials, unfinished
-from nettrial.design import Treatment, plan, scenario_of, treatments
+from nettrial.cli.session import at_once, run_trials, unfinished
+from nettrial.design import PlannedTrial, Treatment, plan, scenario_of, treatments
 from nettrial.design.plan import in_words
 from nettrial.errors import BadInput, CannotRun, Fault, TrialsFailed
 from nettrial.fields import Strict, in_short
 from nettrial.registry import UnknownName
-from nettrial.scenario import Environment, Scenario
+from nettrial.scenario import Environment, Estimate, Scenario
 from nettrial.store import Run
 from nettrial.store.directory import refuse_existing
-from nettrial.study import Study
+from nettrial.study import EVERY, Study
 
+Work: TypeAlias = dict[tuple[str, ...], Estimate | None]
+"""What a trial takes, by its treatment's levels; None where that is not known beforehand."""
+LONG_SECONDS = 1200.0
+"""A plan that is expected to take more says so before it begins."""
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 and SIGINT's number, as shells have it."""
 
@@ -39,17 +44,19 @@ def start(name: str | None, options: DesignOptions, out: Path | None, strict: bo
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
     with _backend(study).start() as backend:
         environment = _preflight(backend)
-        _check(backend, study, design.scenarios)
+        work = _check(backend, study, design.scenarios)
         trials = plan(study, design.replicates, seed)
         command = options.command(name, seed)
         run = Run.create(directory, study.document.text, published_text, study, trials, seed, command)
-        say(f"{study.title}: {len(trials)} trials, about {as_time(design.seconds)}, seed {seed}")
+        length = design.length(design.replicates) + _at_once(study, environment)
+        say(f"{study.title}: {len(trials)} trials, {length}, seed {seed}")
         if study.until is not None:
-            most = design.seconds_of(study.until.maximum)
+            most = design.length(study.until.maximum)
             from nettrial.report import stopping  # when it is needed: its statistics are slow to load
 
-            more = f"{study.until.maximum} blocks at most, about {as_time(most)} in all"
+            more = f"{study.until.maximum} blocks at most, {most} in all"
             say(f"then more blocks ({more}) until {stopping.rule(study.until)}")
+        _say_work(study, work, trials, environment)
         say(f"results: {directory}")
         return _go_on(run, backend, environment, strict)
 
@@ -74,7 +81,8 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, strict: b
     with _backend(study).start() as backend:
         environment = _preflight(backend)
         scenarios = [(treatment, scenario_of(study, treatment.levels)) for treatment in treatments(study)]
-        _check(backend, study, scenarios)
+        work = _check(backend, study, scenarios)
+        _say_work(study, work, run.pending(), environment)
         return _go_on(run, backend, environment, strict)
 
 
@@ -106,12 +114,35 @@ def _preflight(backend: Backend) -> Environment:
     return preflight.environment
 
 
-def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, Scenario]]) -> None:
-    """Asks the backend about every scenario; raises BadInput with everything that is wrong. What is
-    wrong in the same way at several objects or in several treatments is told once."""
+def _at_once(study: Study, environment: Environment) -> str:
+    size = at_once(study, environment)
+    return f", {size} trials at once" if size > 1 else ""
+
+
+def _say_work(study: Study, work: Work, trials: Sequence[PlannedTrial], environment: Environment) -> None:
+    """Says what trials will take, where that is known and long."""
+    each = [work[tuple(trial.treatment.values())] for trial in trials]
+    known = [estimate for estimate in each if estimate]
+    seconds = sum(estimate.seconds for estimate in known) / at_once(study, environment)
+    if seconds < LONG_SECONDS:
+        return
+    hops = sum(estimate.packet_hops for estimate in known)
+    say(
+        f"that takes long: about {as_time(seconds)} on this machine, for {hops:.2g} packets over a link; "
+        "lower rates, shorter traffic or fewer replicates take less"
+    )
+
+
+def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, Scenario]]) -> Work:
+    """Asks the backend about every scenario, and gives what each takes by its treatment's levels; raises
+    BadInput with everything that is wrong. What is wrong in the same way at several objects or in several
+    treatments is told once."""
     found: dict[tuple[str, str, str, str], tuple[list[str], list[Treatment]]] = {}
+    work: Work = {}
     for treatment, scenario in scenarios:
-        for problem in backend.check(scenario):
+        checked = backend.checked(scenario)
+        work[tuple(treatment.levels.values())] = checked.estimate
+        for problem in checked.problems:
             key = (problem.setting, problem.value, problem.legal, problem.hint)
             objects, of = found.setdefault(key, ([], []))
             if problem.object not in objects:
@@ -127,6 +158,7 @@ def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, 
         faults.append(Fault(where, value, legal, hint))
     if faults:
         raise BadInput.listing("checking the trials", faults)
+    return work
 
 
 def _source(study: Study, name: str, object: str, value: str) -> str:
@@ -144,6 +176,9 @@ def _source(study: Study, name: str, object: str, value: str) -> str:
         (("network", "impairment"), study.network.impairment),
         (("measurement",), study.measurement),
     ]
+    for name, host in study.hosts.items():
+        if name == EVERY or object == f'node "{name}"':
+            places += [(("hosts", name), host), (("hosts", name, "cost"), host.cost)]
     for number, flow in enumerate(study.workload):
         if object in [f'flow "{member.name}"' for member in study.members(flow.flow)]:
             at = ("workload", number)

@@ -1,4 +1,4 @@
-"""One start of the runner: trials in the plan's order, each kept as soon as it is finished."""
+"""One start of the runner: trials begun in the plan's order, each kept as soon as it is finished."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nettrial.backends import Backend, TrialFailed
 from nettrial.cli.console import say
+from nettrial.cli.crew import Crew
 from nettrial.cli.design import trial_seconds
 from nettrial.cli.progress import Display, on_terminal
 from nettrial.design import PlannedTrial, next_block, scenario_of, traffic_seconds
@@ -17,22 +18,24 @@ from nettrial.design.plan import in_words
 from nettrial.scenario import Environment, Record, Scenario
 from nettrial.store import Run
 from nettrial.store.recorder import Recorder
+from nettrial.study import Study
 
 if TYPE_CHECKING:
     from nettrial.cli.estimates import Estimates
 
 GRACE_TIMES, GRACE_SECONDS = 3, 60.0
 """How often the expected time of its traffic, and how much more, a trial may take before its engine is
-killed."""
+killed. What is simulated takes as long as it takes."""
 
 
 class Stop:
-    """Whether the user wants to stop: after the trial that runs (SIGINT or SIGTERM once), or at once
+    """Whether the user wants to stop: after the trials that run (SIGINT or SIGTERM once), or at once
     (again)."""
 
-    def __init__(self, abandon: Callable[[], None]) -> None:
-        """`abandon` ends the trial that runs."""
+    def __init__(self, abandon: Callable[[], None], several: bool = False) -> None:
+        """`abandon` ends the trials that run, of which there may be `several`."""
         self._abandon = abandon
+        self._several = several
         self._signals = 0
         self._before: dict[signal.Signals, Any] = {}
 
@@ -43,7 +46,7 @@ class Stop:
 
     @property
     def at_once(self) -> bool:
-        """Whether the trial that ran was abandoned."""
+        """Whether the trials that ran were abandoned."""
         return self._signals > 1
 
     def __enter__(self) -> Stop:
@@ -63,7 +66,9 @@ class Stop:
             self._abandon()
         else:
             # Written as is: a buffered stream may be in the middle of a line of the same thread.
-            os.write(2, b"\nfinishing the trial that is running; Ctrl-C again abandons it\n")
+            which = ("trials that are", "them") if self._several else ("trial that is", "it")
+            text = f"\nfinishing the {which[0]} running; Ctrl-C again abandons {which[1]}\n"
+            os.write(2, text.encode())
 
 
 def unfinished(run: Run) -> bool:
@@ -104,47 +109,60 @@ def _estimates(run: Run) -> Estimates | None:
     return Estimates(run)
 
 
+def at_once(study: Study, environment: Environment) -> int:
+    """How many trials run at once. In the lab one: others would take its processor time."""
+    return environment.processors if study.is_simulated else 1
+
+
 def run_trials(run: Run, backend: Backend, environment: Environment) -> bool:
     """Runs the trials of `run` that have no record, and those that its stopping rule adds; gives whether the
     user stopped it."""
+    study, seed = run.study, run.seed  # read here: the run file is this thread's alone
+    simulated = study.is_simulated
     lengths: dict[tuple[str, ...], float] = {}
 
     def seconds(trials: Sequence[PlannedTrial]) -> float:
-        """How long trials are expected to take: blocks differ in their random numbers alone."""
+        """How long trials are expected to take: blocks differ in their random numbers alone. Of simulated
+        ones nobody knows before the first, and it is 0."""
+        if simulated:
+            return 0.0
         for trial in trials:
             key = tuple(trial.treatment.values())
             if key not in lengths:
-                lengths[key] = trial_seconds(scenario_of(run.study, trial.treatment, trial.block))
+                lengths[key] = trial_seconds(scenario_of(study, trial.treatment, trial.block))
         return sum(lengths[tuple(trial.treatment.values())] for trial in trials)
 
-    def attempt(name: str, trial: PlannedTrial) -> tuple[Scenario, Record]:
-        resolved = scenario_of(run.study, trial.treatment, trial.block)
-        grace = GRACE_TIMES * traffic_seconds(resolved) + GRACE_SECONDS
-        return resolved, backend.run(name, resolved, grace)
+    def attempt(engine: Backend, trial: PlannedTrial, name: str = "") -> tuple[Scenario, Record]:
+        resolved = scenario_of(study, trial.treatment, trial.block, seed)
+        grace = None if simulated else GRACE_TIMES * traffic_seconds(resolved) + GRACE_SECONDS
+        return resolved, engine.run(name or str(trial.number), resolved, grace)
 
-    with run.session(environment) as session, Stop(backend.kill) as stop:
+    size = at_once(study, environment)
+    with (
+        run.session(environment) as session,
+        Crew(backend, size) as crew,
+        Stop(crew.kill, several=size > 1) as stop,
+    ):
         pending = run.pending() or _next_block(run, session, say)
         estimates = _estimates(run)
         done = len(run.plan) - len(pending)
         with Display(done, len(run.plan), seconds(pending), estimates) as display:
-            for trial in pending[: run.study.warmup]:
+            for trial in [] if simulated else pending[: study.warmup]:
                 if stop.wanted:
                     break
                 try:
-                    attempt(f"warm-up {trial.number}", trial)
+                    attempt(backend, trial, f"warm-up {trial.number}")
                 except TrialFailed as failed:
                     if not stop.at_once:
                         display.note(f"warm-up failed: {failed}")
             display.begin()
             while pending and not stop.wanted:
-                for trial in pending:
-                    if stop.wanted:
-                        break
+                for trial, outcome in crew.run(pending, attempt, lambda: stop.wanted):
                     try:
-                        scenario, record = attempt(str(trial.number), trial)
+                        scenario, record = outcome.result()
                     except TrialFailed as failed:
                         if stop.at_once:
-                            break
+                            continue
                         session.failed(trial, str(failed))
                         display.failed(f"trial {trial.number} ({in_words(trial.treatment)}): {failed}")
                     else:

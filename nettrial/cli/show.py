@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nettrial.cli.console import print_table
-from nettrial.cli.design import Design, DesignOptions, as_time
+from nettrial.cli.design import Design, DesignOptions
 from nettrial.design import plan
 from nettrial.design.plan import in_words
 from nettrial.metrics import METRICS
@@ -62,9 +62,9 @@ def show(name: str, options: DesignOptions, earlier: Sequence[Path] = ()) -> Non
             ["treatments", str(len(design.scenarios))],
             ["replicates", str(design.replicates)],
             *_until(study),
-            ["trials", f"{design.trials}, and {study.warmup} to warm up"],
+            ["trials", _trials(design)],
             ["backend", study.backend],
-            ["expected time", as_time(design.seconds)],
+            ["expected time", design.length(design.replicates).removeprefix("about ")],
         ],
     )
     if options.seed is not None:
@@ -76,6 +76,12 @@ def show(name: str, options: DesignOptions, earlier: Sequence[Path] = ()) -> Non
                 for trial in plan(study, design.replicates, options.seed)
             ],
         )
+
+
+def _trials(design: Design) -> str:
+    """How many there are; a simulated machine needs no warming up."""
+    study = design.study
+    return f"{design.trials}" + ("" if study.is_simulated else f", and {study.warmup} to warm up")
 
 
 def _until(study: Study) -> list[list[str]]:

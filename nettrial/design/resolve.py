@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 
 import networkx as nx
@@ -13,17 +14,34 @@ from nettrial.design.workload import workload
 from nettrial.errors import BadInput
 from nettrial.scenario import Scenario
 from nettrial.stacks import STACKS
-from nettrial.study import HostSettings, ImpairmentSettings, RoutingSettings, Settings, Study, Wrong
+from nettrial.study import (
+    DROP_TAIL,
+    BurstSettings,
+    CostSettings,
+    DisciplineSettings,
+    HostSettings,
+    ImpairmentSettings,
+    RoutingSettings,
+    Settings,
+    Study,
+    Wrong,
+)
 from nettrial.topology import Interface, interfaces
 
 FORMAT = 1
 """The version of the scenario document: the engine's `FORMAT`."""
 
 
-def scenario_of(study: Study, treatment: Mapping[str, str], block: int = 1) -> Scenario:
+OWN_OF_HOST = ("congestion_control", "ecn", "minimum_rto", "scheduler")
+"""Settings of a stack that a host may have other than its stack profile."""
+SEED_BYTES = 6
+"""Of a simulated trial's seed: any reader of JSON has such numbers exactly (RFC 8259 section 6)."""
+
+
+def scenario_of(study: Study, treatment: Mapping[str, str], block: int = 1, seed: int = 0) -> Scenario:
     """The study's settings with this level of each factor, as the scenario of a trial in this block, from 1:
-    each block has random numbers of its own, which its treatments share. Raises BadInput where the levels
-    don't fit together."""
+    each block has random numbers of its own, which its treatments share. Those of simulated hosts follow
+    from the run's `seed`, too. Raises BadInput where the levels don't fit together."""
     try:
         settings = study.settings(treatment)
     except ValidationError as error:
@@ -39,7 +57,14 @@ def scenario_of(study: Study, treatment: Mapping[str, str], block: int = 1) -> S
         routing=_routing(settings.network.routing, block),
         workload=workload(settings, block),
         measurement=scenario.Measurement.model_validate(settings.measurement.model_dump()),
+        seed=_seed(seed, block) if study.is_simulated else None,
     )
+
+
+def _seed(seed: int, block: int) -> int:
+    """Of a block of a run: unlike the sum of both, no two runs share it."""
+    digest = hashlib.sha256(f"{seed} {block}".encode()).digest()
+    return int.from_bytes(digest[:SEED_BYTES])
 
 
 def _routing(routing: RoutingSettings, block: int) -> scenario.RoutingPolicy:
@@ -60,22 +85,22 @@ def _node(settings: Settings, name: str, kind: str) -> scenario.Node:
             "stack": _stack(host) if host else None,
             "offloads": settings.network.offloads.model_dump(),
             "filters_icmp": kind == "router" and settings.network.icmp == "filtered",
+            "cost": host.cost.model_dump() if host and host.cost != CostSettings() else None,
         }
     )
 
 
 def _stack(host: HostSettings) -> scenario.Stack:
-    """The host's stack profile, with its own congestion control where it has one."""
-    profile = STACKS[host.stack].stack
-    chosen = host.congestion_control or profile.congestion_control
-    return profile.model_copy(update={"congestion_control": chosen})
+    """The host's stack profile, with what the host has other than that."""
+    own = host.model_dump(include=set(OWN_OF_HOST), exclude_none=True)
+    return scenario.Stack.model_validate({**STACKS[host.stack].stack.model_dump(), **own})
 
 
 def _links(settings: Settings, graph: nx.MultiGraph, block: int) -> list[scenario.Link]:
     network = settings.network
     hosts = {node for node, kind in graph.nodes(data="kind") if kind == "host"}
     of_hosts, of_fabric = network.link("host"), network.link("fabric")
-    pairs = interfaces(graph, network.ip)
+    pairs = interfaces(graph, network.ip, network.addresses)
     made = []
     for number, pair in enumerate(pairs):
         own = of_hosts if any(interface.node in hosts for interface in pair) else of_fabric
@@ -85,6 +110,7 @@ def _links(settings: Settings, graph: nx.MultiGraph, block: int) -> list[scenari
                 rate=scenario.Rate(own.rate) if own.rate else None,
                 delay=scenario.Duration(own.delay or network.delay),
                 queue=scenario.QueueLimit(own.queue) if own.queue else None,
+                discipline=_discipline(own.discipline),
                 impairment=_impairment(own.impairment, (block - 1) * len(pairs) + number),
             )
         )
@@ -96,8 +122,19 @@ def _end(interface: Interface, mtu: str) -> scenario.End:
         node=interface.node,
         interface=interface.name,
         mtu=scenario.Size(mtu),
-        addresses=[scenario.InterfaceAddress(interface.address)] if interface.address else [],
+        addresses=[
+            scenario.InterfaceAddress(address)
+            for address in (interface.address, *interface.further)
+            if address
+        ],
     )
+
+
+def _discipline(settings: DisciplineSettings | None) -> scenario.Discipline | None:
+    """What a queue does before it is full, if anything."""
+    if settings is None or settings == DROP_TAIL:
+        return None
+    return scenario.Discipline.model_validate(settings.model_dump())
 
 
 def _impairment(settings: ImpairmentSettings | None, draw: int) -> scenario.Impairment | None:
@@ -105,4 +142,5 @@ def _impairment(settings: ImpairmentSettings | None, draw: int) -> scenario.Impa
     blocks."""
     if settings is None or settings == ImpairmentSettings(seed=settings.seed):
         return None
-    return scenario.Impairment.model_validate({**settings.model_dump(), "seed": settings.seed + draw})
+    has = settings.model_dump(exclude={"bursts"} if settings.bursts == BurstSettings() else None)
+    return scenario.Impairment.model_validate({**has, "seed": settings.seed + draw})

@@ -20,7 +20,7 @@ def workload(settings: Settings, block: int) -> list[scenario.Flow]:
     """Every flow, those of groups one by one."""
     flows = []
     for entry in settings.workload:
-        members = settings.members(entry.flow)
+        members = settings.members(entry.flow, block)
         for number, member in enumerate(members):
             flows.append(
                 scenario.Flow.model_validate(

@@ -45,3 +45,25 @@ add(
     flow=_goodput,
     index=jain,
 )
+add(
+    "goodput_per_host",
+    "Mbit/s",
+    "Goodput per host",
+    "mean, over the hosts that send the group's flows, of the sum of the goodputs of each host's flows",
+    "RFC 2647 section 3.17",
+    "higher",
+    flow=_goodput,
+    index=fmean,
+    of_senders=True,
+)
+add(
+    "host_fairness",
+    "index",
+    "Jain's fairness index of hosts",
+    "(Σx)²/(n·Σx²) of what each of the n hosts that send the group's flows reaches with all of its flows",
+    "Jain, Chiu, Hawe: A Quantitative Measure of Fairness and Discrimination, DEC TR-301, 1984",
+    "higher",
+    flow=_goodput,
+    index=jain,
+    of_senders=True,
+)

@@ -42,22 +42,33 @@ class Metric:
     a group: what its index takes of one of the flows."""
     index: Callable[[Sequence[float]], float | str] | None = None
     """Of a metric of a group: its figure from those of the flows, or why there is none."""
+    of_senders: bool = False
+    """Of a metric of a group: whether it is from the sums of each sending host's flows."""
 
-    def combined(self, record: Record, names: Sequence[str]) -> float | str:
+    def combined(self, record: Record, names: Sequence[str], senders: Sequence[str] = ()) -> float | str:
         """The figure of several flows in one, or why it is absent; of one flow its own. All of them must
-        have it: part of a group says nothing of the whole."""
+        have it: part of a group says nothing of the whole. `senders` are the flows' sending hosts; without
+        them each flow has its own."""
         found = [self.read(record, name) for name in names]
         values = [value for value in found if not isinstance(value, str)]
         if len(values) < len(found):
             return next(why for why in found if isinstance(why, str))
         if self.index is not None:
-            return self.index(values)
+            return self.index(_sums(values, senders) if self.of_senders and senders else values)
         if len(values) == 1:
             return values[0]
         if self.group == "none":
             one = f"look at one of them, such as {names[0]}"
             return f"the {self.title.lower()} of {len(names)} flows is no combination of theirs: {one}"
         return COMBINE[self.group](values)
+
+
+def _sums(values: Sequence[float], owners: Sequence[str]) -> list[float]:
+    """The sum of each owner's values."""
+    sums: dict[str, float] = {}
+    for value, owner in zip(values, owners, strict=True):
+        sums[owner] = sums.get(owner, 0.0) + value
+    return list(sums.values())
 
 
 METRICS: Registry[Metric] = Registry("metric")
@@ -83,10 +94,11 @@ def add(
     host: Callable[[HostRecord], float | None] | None = None,
     link: Callable[[EndRecord], float | None] | None = None,
     index: Callable[[Sequence[float]], float | str] | None = None,
+    of_senders: bool = False,
 ) -> None:
     """Registers a metric that `flow`, `size`, `host` or `link` (one of them) takes from a record of its
     kind; a text from it is why there is none. With `index` it is of a group: the index of what `flow` takes
-    from each of its flows."""
+    from each of its flows, or with `of_senders` of the sums of each sending host's."""
 
     def read(record: Record, of: str) -> float | str:
         value: float | str | None = None
@@ -105,7 +117,9 @@ def add(
         return value
 
     kind: Kind = "group" if index else "flow" if flow else "size" if size else "host" if host else "link"
-    METRICS.add(name, Metric(name, unit, title, definition, source, better, kind, group, read, index))
+    METRICS.add(
+        name, Metric(name, unit, title, definition, source, better, kind, group, read, index, of_senders)
+    )
 
 
 def _sizes(record: Record, of: str) -> list[SizeRecord]:

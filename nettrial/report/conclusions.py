@@ -1,8 +1,9 @@
 """What a run says in a sentence, and what it can't say."""
 
-from nettrial.analysis import Change, baseline
+from nettrial.analysis import Change, baseline, clocks_are_known
 from nettrial.report import numbers, tables
 from nettrial.report.content import Report
+from nettrial.study import CostSettings, Study
 
 
 def extreme_level(report: Report) -> str | None:
@@ -93,6 +94,23 @@ def limits(report: Report) -> list[str]:
             "All hosts of the lab share one kernel on one machine. They differ in their TCP settings, not in "
             "operating system, network card or driver; no interrupt coalescing or card offload takes part."
         )
+        if clocks_are_known(report.run) is False:
+            found.append(
+                "The kernel does not tell the processors' clocks here, as in most virtual machines. Whether "
+                "they kept still can be told from drift alone."
+            )
+    if study.is_simulated:
+        found.append(
+            "Hosts, links and queues were simulated, packet by packet. Trials of a treatment differ by the "
+            "random numbers of their blocks alone: neither their order nor what else the machine did can "
+            "matter, equal values are exact for the model, and intervals say nothing of how far the model is "
+            "from a network."
+        )
+        if any(_costs_nothing(study, host) for host in study.hosts):
+            found.append(
+                "Simulated hosts take no time for a packet unless their `cost` says so: nothing here tells "
+                "what a processor could do."
+            )
     for place in report.placements:
         if place.shared_with != "nothing":
             found.append(
@@ -114,6 +132,10 @@ def limits(report: Report) -> list[str]:
             "intervals, which hold together for all changes of one response by one factor (Bonferroni)."
         )
     return found
+
+
+def _costs_nothing(study: Study, host: str) -> bool:
+    return study.hosts[host].cost == CostSettings()
 
 
 def _without_counterpart(report: Report) -> str:

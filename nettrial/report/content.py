@@ -12,6 +12,7 @@ from nettrial.analysis import (
     Summary,
     WarningGroup,
     answers,
+    clocks,
     failures,
     summarise,
     warnings,
@@ -86,9 +87,9 @@ class Report:
     packet_sizes: list[wires.Sizes]
     """What was on the wires, where it was counted."""
     traffic_share: float | None
-    """Mean share of a trial's time in which traffic went, from 0 to 1."""
+    """Mean share of a trial's time in which traffic went, from 0 to 1; None where it was simulated."""
     trial_seconds: float | None
-    """Mean length of a trial."""
+    """Mean length of a trial; None where it was simulated."""
 
     @property
     def general_warnings(self) -> list[int]:
@@ -117,8 +118,8 @@ def gather(run: Run) -> Report:
     summary = summarise(run)
     found = answers(run, summary)
     rows = [each.row for each in found.agreement]
-    groups = [*warnings(run), *found.noise]
-    spans = [_seconds(trial) for trial in trials]
+    groups = [*warnings(run), *clocks(run), *found.noise]
+    spans = [] if run.study.is_simulated else [_seconds(trial) for trial in trials]
     return Report(
         run=run,
         trials=trials,
@@ -130,7 +131,7 @@ def gather(run: Run) -> Report:
         sections=[_section(run, response, rows, groups, found) for response in summary.responses if trials],
         absent=_absent(summary),
         failures=failures(run),
-        placements=_placements(trials),
+        placements=[] if run.study.is_simulated else _placements(trials),
         sweeps=sweeps.gather(run),
         stopping=stopping.sentences(run),
         pacing=wires.pacing(trials),

@@ -78,13 +78,17 @@ def _charts(trial: Trial) -> list[Chart]:
     windows: dict[str, list[Row]] = {}
     for flow in trial.record.flows:
         rates.update(_rates(flow))
-        points = [(each.at_ns / 1e9, float(each.cwnd_pkts)) for each in flow.intervals if each.cwnd_pkts]
-        if points:
-            windows[flow.name] = _rows(flow.name, points, "segments")
+        windows.update(_windows(flow))
     name, of = f"series-{trial.planned.number}", f"in trial {trial.planned.number}"
+    window = "Congestion window by flow or subflow"
     drawn = [
         _chart(f"{name}-goodput", "Goodput, Mbit/s", f"Goodput by flow or subflow over time {of}.", rates),
-        _chart(f"{name}-cwnd", "Congestion window, segments", f"Congestion window over time {of}.", windows),
+        _chart(
+            f"{name}-cwnd",
+            "Congestion window, segments",
+            f"{window} over time {of}.",
+            windows,
+        ),
     ]
     return [chart for chart in drawn if chart]
 
@@ -106,6 +110,23 @@ def _rates(flow: FlowRecord) -> list[tuple[str, list[Row]]]:
         name = f"{flow.name}, subflow {number + 1}"
         made.append((name, _rows(name, _rate(counts, samples), "Mbit/s")))
     return made
+
+
+def _windows(flow: FlowRecord) -> dict[str, list[Row]]:
+    """The congestion window of a flow over time; of MPTCP that of each subflow. What is not open has none."""
+    lines = {flow.name: [(each.at_ns, each.cwnd_pkts) for each in flow.intervals]}
+    count = max((len(each.subflow_cwnd_pkts or ()) for each in flow.intervals), default=0)
+    if count > 1:
+        lines = {
+            f"{flow.name}, subflow {number + 1}": [
+                (each.at_ns, each.subflow_cwnd_pkts[number].root)
+                for each in flow.intervals
+                if each.subflow_cwnd_pkts and number < len(each.subflow_cwnd_pkts)
+            ]
+            for number in range(count)
+        }
+    points = {name: [(at / 1e9, float(cwnd)) for at, cwnd in line if cwnd] for name, line in lines.items()}
+    return {name: _rows(name, found, "segments") for name, found in points.items() if found}
 
 
 def _rate(counts: Sequence[int], samples: Sequence[Interval]) -> list[tuple[float, float]]:

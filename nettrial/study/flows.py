@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ EVERY = "every"
 """As `from`: every host. Among the hosts, where the topology makes them: each without an entry of its own."""
 NEXT = "next"
 """As `to`: the sender after this one, of the last one the first."""
+PERMUTATION = "permutation"
+"""As `to`: another sender for each, drawn at random, and each for one."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +35,15 @@ class Member:
     """When it starts, after all are ready."""
 
 
-def members(flow: FlowSettings, hosts: Sequence[str]) -> list[Member]:
-    """The flows that an entry stands for: from each of its hosts, so many at a time, there or there and
-    back. Each pair starts by the stagger later than the one before."""
+def members(flow: FlowSettings, hosts: Sequence[str], block: int = 1) -> list[Member]:
+    """The flows that an entry stands for in a block, from 1: from each of its hosts, so many at a time, there
+    or there and back. Each pair starts by the stagger later than the one before."""
     several = isinstance(flow.from_, list) or flow.from_ in (OTHERS, EVERY)
     senders = flow.from_ if isinstance(flow.from_, list) else [flow.from_]
     if flow.from_ in (OTHERS, EVERY):
         senders = [host for host in hosts if host != flow.to]
     found = []
-    for place, sender in enumerate(senders):
-        to = senders[(place + 1) % len(senders)] if flow.to == NEXT else flow.to
+    for place, (sender, to) in enumerate(zip(senders, _receivers(flow, senders, block), strict=True)):
         for number in range(flow.count):
             name = "-".join(
                 [flow.flow, *([sender] if several else []), *([str(number + 1)] if flow.count > 1 else [])]
@@ -55,3 +57,23 @@ def members(flow: FlowSettings, hosts: Sequence[str]) -> list[Member]:
             else:
                 found.append(Member(name, sender, to, at))
     return found
+
+
+def _receivers(flow: FlowSettings, senders: Sequence[str], block: int) -> list[str]:
+    """Where each sender's flows go."""
+    if flow.to == NEXT:
+        return [*senders[1:], *senders[:1]]
+    if flow.to == PERMUTATION:
+        return _derangement(senders, flow.seed + block - 1)
+    return [flow.to] * len(senders)
+
+
+def _derangement(hosts: Sequence[str], seed: int) -> list[str]:
+    """The hosts in a random order in which none is at its own place, each such order as likely as another: a
+    third of all orders are such, so that others are drawn again."""
+    generator = random.Random(seed)
+    drawn = list(hosts)
+    while True:
+        generator.shuffle(drawn)
+        if all(one != other for one, other in zip(drawn, hosts, strict=True)):
+            return drawn

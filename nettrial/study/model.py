@@ -20,6 +20,8 @@ from nettrial.study.overrides import READING, apply
 from nettrial.study.paths import NoSuchSetting, setting, substitute
 from nettrial.study.settings import Settings
 
+SIMULATOR = "sim"
+"""The backend whose trials are simulated."""
 LARGEST_PRECISION = 100.0
 """Percent: an interval wider than its mean on either side is no precision."""
 
@@ -213,6 +215,15 @@ class Study(Settings):
         options = {name: f"--set {name}={text}" for name, text in overrides.items()}
         return Study.of(apply(self, overrides, READING, options)) if overrides else self
 
+    @property
+    def is_simulated(self) -> bool:
+        """Whether its trials are simulated: nothing that else goes on touches them, nor does their order."""
+        return self.backend == SIMULATOR
+
+    def on(self, backend: str) -> Study:
+        """The study on another backend."""
+        return self.model_copy(update={"backend": backend})
+
     def until_narrow(self, until: Until) -> Study:
         """The study with this stopping rule."""
         return self.model_copy(update={"until": until})
@@ -228,6 +239,10 @@ class Study(Settings):
         where it is no group."""
         entry, dot, size = of.partition(".")
         return [f"{member.name}{dot}{size}" for member in self.settings(treatment).members(entry)] or [of]
+
+    def senders(self, treatment: Mapping[str, str], of: str) -> list[str]:
+        """The host that sends each flow of that `group`; none where `of` is no group."""
+        return [member.from_ for member in self.settings(treatment).members(of.partition(".")[0])]
 
     def canonical(self, factor: str, level: str) -> str:
         """A level in its setting's one printed form, or as it is if it is not a level of the factor."""

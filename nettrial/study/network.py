@@ -11,8 +11,9 @@ from pydantic_core import PydanticCustomError
 
 from nettrial.fields import UNKNOWN_FIELD, Strict, Wrong, name_in, wrong
 from nettrial.registry import near
+from nettrial.study.queues import DROP_TAIL, DisciplineSettings
 from nettrial.study.traffic import Seed
-from nettrial.topology import TOPOLOGIES, Forwarding, Parameters
+from nettrial.topology import MOST_INTERFACES, TOPOLOGIES, Forwarding, Parameters
 from nettrial.units import Duration, Queue, Rate, Size
 
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -30,6 +31,18 @@ class OffloadSettings(Strict):
     """Generic receive offload: segments are joined before the stack sees them."""
 
 
+class BurstSettings(Strict):
+    """Losses in bursts: a good state, in which `loss` of the impairment holds, and a bad one (Gilbert 1960,
+    Elliott 1963). The state may change before each frame; the first is good."""
+
+    enter: Probability = 0.0
+    """The probability that the bad state begins; with 0 there are no bursts."""
+    leave: Probability = 1.0
+    """The probability that it ends."""
+    loss: Probability = 1.0
+    """The probability that a frame is lost in it."""
+
+
 class ImpairmentSettings(Strict):
     """What a link does to frames beside carrying them: in each direction, each frame by itself, after the
     queue."""
@@ -42,6 +55,8 @@ class ImpairmentSettings(Strict):
     """The probability that a frame is held back by `reordering_delay`, so that later ones overtake it."""
     reordering_delay: Duration = "0 ns"
     """How long such a frame is held back."""
+    bursts: BurstSettings = BurstSettings()
+    """Losses in bursts beside those of `loss`; on the simulator alone."""
     jitter: Duration = "0 ns"
     """Each frame's delay is drawn evenly from the link's delay to this much more; the order is kept."""
     seed: Seed = 0
@@ -72,6 +87,8 @@ class LinkSettings(Strict):
     """Propagation delay, one way."""
     queue: Queue | None = None
     """What each transmit queue holds before it drops."""
+    discipline: DisciplineSettings | None = None
+    """What each transmit queue does before it is full."""
     mtu: Size | None = None
     """The largest IP packet."""
     impairment: ImpairmentSettings | None = None
@@ -88,7 +105,8 @@ class LinkKinds(Strict):
 
 
 class NetworkSettings(Strict):
-    """The network; rate, delay, queue, impairment and MTU are those of every link, unless `links` differs."""
+    """The network; rate, delay, queue, discipline, impairment and MTU are those of every link, unless `links`
+    differs."""
 
     topology: Annotated[str, name_in(TOPOLOGIES)]
     """The shape: a name in `nettrial list topologies`."""
@@ -101,6 +119,9 @@ class NetworkSettings(Strict):
     """The IP version of every address and flow."""
     mtu: Size
     """The largest IP packet."""
+    addresses: Annotated[int, Field(ge=1, le=MOST_INTERFACES)] = 1
+    """How many addresses each interface of a host has: MPTCP opens a subflow for each pair of addresses, and
+    with `k_shortest_paths` each takes a path of its own, even where hosts have one link."""
     icmp: Literal["answered", "filtered"] = "answered"
     """Whether routers say by ICMP why they drop a packet."""
     rate: Rate | None = None
@@ -109,6 +130,8 @@ class NetworkSettings(Strict):
     """Propagation delay, one way."""
     queue: Queue | None = None
     """What each transmit queue holds before it drops; absent only where the rate is."""
+    discipline: DisciplineSettings = DROP_TAIL
+    """What each transmit queue does before it is full; other than `drop_tail` on the simulator alone."""
     impairment: ImpairmentSettings = ImpairmentSettings()
     """What every link does to frames."""
     routing: RoutingSettings = RoutingSettings()
@@ -125,6 +148,7 @@ class NetworkSettings(Strict):
             rate=own.rate or self.rate,
             delay=own.delay or self.delay,
             queue=own.queue or self.queue,
+            discipline=own.discipline or self.discipline,
             mtu=own.mtu or self.mtu,
             impairment=own.impairment or self.impairment,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nettrial.study.variates import short
+from nettrial.study import queues, variates
 
 
 class NoSuchSetting(LookupError):
@@ -42,7 +42,7 @@ def setting(settings: dict[str, Any], path: str) -> Any:
     value: Any = settings
     for step in path.split("."):
         value = value[_key(value, step, path)]
-    return short(value)
+    return queues.short(variates.short(value))
 
 
 def _key(parent: Any, step: str, path: str) -> str | int:

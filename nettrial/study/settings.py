@@ -10,12 +10,13 @@ from pydantic import Field, model_validator
 from nettrial.congestion import CONTROLS
 from nettrial.fields import Name, Strict, in_short, name_in, wrong
 from nettrial.stacks import STACKS
-from nettrial.study.flows import EVERY, NEXT, OTHERS, Member, members
+from nettrial.study.flows import EVERY, NEXT, OTHERS, PERMUTATION, Member, members
 from nettrial.study.network import NetworkSettings
 from nettrial.study.traffic import (
     FileTransferSettings,
     PacketsSettings,
     RequestResponseSettings,
+    Seed,
     SweepSettings,
     ToolSettings,
     TransferSettings,
@@ -24,13 +25,37 @@ from nettrial.topology import TOPOLOGIES, interfaces
 from nettrial.units import Duration, Size
 
 
+class CostSettings(Strict):
+    """What packets cost a simulated host, which has one processor: work that finds it busy waits. Nothing
+    unless said; real hosts cost what they cost."""
+
+    per_packet: Duration = "0 ns"
+    """Processor time of a packet sent or received."""
+    per_kilobyte: Duration = "0 ns"
+    """Processor time of 1000 bytes sent or received, IP headers included."""
+    per_interrupt: Duration = "0 ns"
+    """Processor time of an interrupt, which begins the work of all packets that have arrived since the one
+    before."""
+    coalescing: Duration = "0 ns"
+    """How long after the first packet the interface interrupts, so that more packets share the interrupt."""
+
+
 class HostSettings(Strict):
-    """A host."""
+    """A host. What is said here goes before what its stack says."""
 
     stack: Annotated[str, name_in(STACKS)]
     """The stack profile: a name in `nettrial list stacks`."""
     congestion_control: Annotated[str, name_in(CONTROLS)] | None = None
     """Its congestion control, a name in `nettrial list congestion`; the stack's where absent."""
+    ecn: bool | None = None
+    """Whether its connections ask for marks instead of drops (RFC 3168); on the simulator alone."""
+    minimum_rto: Duration | None = None
+    """The smallest retransmission timeout; 200 ms where absent, as Linux has it. On the simulator alone."""
+    scheduler: Literal["lowest_rtt", "round_robin"] | None = None
+    """Which subflow of an MPTCP connection takes the next data, of those whose window has room: the one with
+    the smallest round-trip time, as Linux does, or each in turn. On the simulator alone."""
+    cost: CostSettings = CostSettings()
+    """What packets cost it; on the simulator alone."""
 
 
 class SocketSettings(Strict):
@@ -59,10 +84,13 @@ class FlowSettings(Strict):
     NAME-HOST (several hosts in `from`), NAME-forward and NAME-reverse (`both_directions`)."""
     from_: Annotated[str | list[str], Field(alias="from")]
     """The host that opens the connection and sends; a list of hosts; `others`: every host but `to`; or
-    `every`: every host, where `to` is `next`."""
+    `every`: every host, where `to` is `next` or `permutation`."""
     to: str
     """The host that accepts it; or `next`: of several hosts in `from` each sends to the one after it, the
-    last one to the first."""
+    last one to the first; or `permutation`: each sends to another one and hears from one, at random."""
+    seed: Seed = 0
+    """Where the random numbers of a `permutation` start in the first block; each further block has another
+    permutation, the same for all of its treatments."""
     transport: Literal["tcp", "udp", "mptcp", "icmp"]
     """The protocol; only the tool `ping` speaks `icmp`."""
     start: Duration = "0 ns"
@@ -119,7 +147,7 @@ class Settings(Strict):
     def _hosts_fit(self) -> Settings:
         shape = self.network.topology
         topology = TOPOLOGIES[shape]
-        for word in (OTHERS, NEXT):
+        for word in (OTHERS, NEXT, PERMUTATION):
             if word in self.hosts:
                 raise wrong(("hosts", word), word, "another name", "in a flow it stands for other hosts")
         if topology.joins is None:
@@ -156,10 +184,11 @@ class Settings(Strict):
         """The settings of one host."""
         return self.hosts[name if name in self.hosts else EVERY]
 
-    def members(self, flow: str) -> list[Member]:
-        """The flows that the workload's entry of that name stands for; none if there is no such entry."""
+    def members(self, flow: str, block: int = 1) -> list[Member]:
+        """The flows that the workload's entry of that name stands for in a block; none if there is no such
+        entry."""
         entry = next((entry for entry in self.workload if entry.flow == flow), None)
-        return members(entry, self.host_names()) if entry else []
+        return members(entry, self.host_names(), block) if entry else []
 
     def ends(self) -> list[str]:
         """Names of the link ends: NODE.INTERFACE, and the node's where it has one interface."""
@@ -193,15 +222,17 @@ class Settings(Strict):
             if flow.flow in [other.flow for other in self.workload[:number]]:
                 raise wrong((*at, "flow"), flow.flow, "a name no other flow has")
             senders = [flow.from_] if isinstance(flow.from_, str) else flow.from_
-            word = EVERY if flow.to == NEXT else OTHERS
+            among = flow.to in (NEXT, PERMUTATION)
+            word = EVERY if among else OTHERS
+            words = (("from", word), ("to", NEXT), ("to", PERMUTATION))
             for end, host in [*(("from", host) for host in senders), ("to", flow.to)]:
-                if host not in known and (end, host) not in (("from", word), ("to", NEXT)):
+                if host not in known and (end, host) not in words:
                     hint = (
                         f"where `to` is {flow.to}, `from` may be {word}" if host in (EVERY, OTHERS) else hosts
                     )
                     raise wrong((*at, end), host, names, hint)
-            if flow.to == NEXT and len(senders) < 2 and senders != [EVERY]:
-                raise wrong((*at, "to"), NEXT, names, "it takes several hosts in `from`, or every")
+            if among and len(senders) < 2 and senders != [EVERY]:
+                raise wrong((*at, "to"), flow.to, names, "it takes several hosts in `from`, or every")
             if not senders or len(set(senders)) < len(senders):
                 raise wrong((*at, "from"), ", ".join(senders) or "none", "one host or more, each once")
             made = [member.name for member in members(flow, there)]

@@ -4,9 +4,10 @@
 from nettrial.topology import shapes  # noqa: I001
 from nettrial.topology import parking_lot, leaf_spine, fat_tree, jellyfish, xpander, file
 from nettrial.topology.addresses import Interface, interfaces
-from nettrial.topology.topology import TOPOLOGIES, Forwarding, Parameters, Topology
+from nettrial.topology.topology import MOST_INTERFACES, TOPOLOGIES, Forwarding, Parameters, Topology
 
 __all__ = [
+    "MOST_INTERFACES",
     "TOPOLOGIES",
     "Forwarding",
     "Interface",

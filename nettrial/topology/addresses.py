@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import networkx as nx
@@ -26,37 +26,45 @@ class Interface:
     """Unique in the node: eth0, eth1, … in the order of its links."""
     address: str | None
     """With the prefix length; None on a switch."""
+    further: tuple[str, ...] = ()
+    """Other addresses of a host's interface, in the same network."""
 
 
-def interfaces(graph: nx.MultiGraph, ip: int) -> list[tuple[Interface, Interface]]:
+def interfaces(graph: nx.MultiGraph, ip: int, count: int = 1) -> list[tuple[Interface, Interface]]:
     """The two interfaces of every link of `graph`, in the links' order, with addresses of IP version
-    `ip` (4 or 6)."""
+    `ip` (4 or 6): `count` of them at a host, one at a router."""
     links = list(graph.edges())
     used: dict[str, int] = dict.fromkeys(graph.nodes, 0)
-    addresses = dict(_addresses(graph, links, ip))
+    addresses = dict(_addresses(graph, links, ip, count))
     ends: list[tuple[Interface, Interface]] = []
     for number, link in enumerate(links):
         pair = []
         for node in link:
-            pair.append(Interface(node, f"eth{used[node]}", addresses.get((number, node))))
+            own = addresses.get((number, node), [None])
+            pair.append(Interface(node, f"eth{used[node]}", own[0], tuple(filter(None, own[1:]))))
             used[node] += 1
         ends.append((pair[0], pair[1]))
     return ends
 
 
 def _addresses(
-    graph: nx.MultiGraph, links: list[tuple[str, str]], ip: int
-) -> Iterator[tuple[tuple[int, str], str]]:
-    """An address for each link's end that is not on a switch, by the link's number and the node."""
-    switches = {node for node, kind in graph.nodes(data="kind") if kind == "switch"}
+    graph: nx.MultiGraph, links: list[tuple[str, str]], ip: int, count: int
+) -> Iterator[tuple[tuple[int, str], Sequence[str | None]]]:
+    """The addresses of each link's end that is not on a switch, by the link's number and the node. Whatever
+    `count` is, the first ones of all ends are the same."""
+    kinds = dict(graph.nodes(data="kind"))
+    switches = {node for node, kind in kinds.items() if kind == "switch"}
     begin, make = BASE[ip], ipaddress.IPv4Address if ip == 4 else ipaddress.IPv6Address
     for segment in _segments(links, switches):
         ends = [(number, node) for number in segment for node in links[number] if node not in switches]
         # All ones and all zeros are no addresses of interfaces.
-        bits = max(HOST_BITS[ip], (len(ends) + 1).bit_length())
+        several = [end for end in ends if kinds[end[1]] == "host" for _ in range(count - 1)]
+        bits = max(HOST_BITS[ip], (len(ends) + len(several) + 1).bit_length())
         begin = -(-begin >> bits) << bits
-        for offset, end in enumerate(ends, start=1):
-            yield end, f"{make(begin + offset)}/{BITS[ip] - bits}"
+        found: dict[tuple[int, str], list[str | None]] = defaultdict(list)
+        for offset, end in enumerate([*ends, *several], start=1):
+            found[end].append(f"{make(begin + offset)}/{BITS[ip] - bits}")
+        yield from found.items()
         begin += 1 << bits
 
 

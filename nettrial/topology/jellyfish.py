@@ -28,6 +28,9 @@ class Jellyfish(WithHosts):
     """Of each switch; what `degree` leaves is for hosts."""
     degree: Annotated[int, Field(ge=2, le=1023)] = 4
     """Ports of each switch for links to other switches."""
+    spare_ports: bool = False
+    """Whether ports that hosts leave free are for links between switches, too: switches with fewer hosts then
+    have more links."""
     initial_switches: Annotated[int, Field(ge=3, le=MOST_SWITCHES)] | None = None
     """How many switches it was built with, before it grew by one at a time; all where absent."""
     seed: Seed = 1
@@ -66,13 +69,23 @@ def _links(parameters: Jellyfish) -> list[tuple[int, int]]:
     generator = random.Random(parameters.seed)
     initial = parameters.initial_switches or parameters.switches
     while True:
-        network = RandomLinks(initial, parameters.degree, generator)
+        network = RandomLinks(initial, parameters.degree, generator, _spare(parameters))
         network.join_random_pairs()
         network.use_free_ports()
         for _ in range(parameters.switches - initial):
             network.add_switch()
         if len(network.free_ports()) <= 1 and network.is_connected():
             return sorted(network.links)
+
+
+def _spare(parameters: Jellyfish) -> list[int]:
+    """The ports of each switch that are for links between switches beyond `degree`."""
+    if not parameters.spare_ports:
+        return []
+    count, ports = parameters.switches, parameters.ports - parameters.degree
+    hosts = parameters.host_count(count)
+    on_each = [hosts // count + (number < hosts % count) for number in range(count)]
+    return [ports - on * parameters.interfaces_per_host for on in on_each]
 
 
 TOPOLOGIES.add(

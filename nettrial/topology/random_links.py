@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from itertools import combinations
 
 import networkx as nx
@@ -17,9 +18,13 @@ Link = tuple[int, int]
 class RandomLinks:
     """Switches by number, from 0, each with so many ports for links to others."""
 
-    def __init__(self, switches: int, degree: int, generator: random.Random) -> None:
-        """All ports are free at first."""
+    def __init__(
+        self, switches: int, degree: int, generator: random.Random, further: Sequence[int] = ()
+    ) -> None:
+        """All ports are free at first. `further` are ports that switches have beyond `degree`, by their
+        numbers, those to be added included."""
         self._degree = degree
+        self._further = further
         self._random = generator
         self._neighbours: list[set[int]] = [set() for _ in range(switches)]
         self.links: list[Link] = []
@@ -30,7 +35,7 @@ class RandomLinks:
         return [
             switch
             for switch, neighbours in enumerate(self._neighbours)
-            for _ in range(self._degree - len(neighbours))
+            for _ in range(self._ports(switch) - len(neighbours))
         ]
 
     def is_connected(self) -> bool:
@@ -45,7 +50,7 @@ class RandomLinks:
         while pair := self._pair(able):
             self._join(*pair)
             for switch in pair:
-                if len(self._neighbours[switch]) == self._degree:
+                if len(self._neighbours[switch]) == self._ports(switch):
                     able.remove(switch)
 
     def use_free_ports(self) -> None:
@@ -63,6 +68,9 @@ class RandomLinks:
         joined to another free one, if there is one, else left free."""
         self._neighbours.append(set())
         self.use_free_ports()
+
+    def _ports(self, switch: int) -> int:
+        return self._degree + (self._further[switch] if self._further else 0)
 
     def _join(self, one: int, other: int) -> None:
         self._neighbours[one].add(other)

@@ -177,6 +177,14 @@ def test_a_group_has_its_mean_goodput_and_its_fairness():
     )
 
 
+def test_hosts_have_what_their_flows_reach_together():
+    found, names = several()
+    senders = ["one", "two", "one"]  # 100 + 300, and 200 Mbit/s
+    assert METRICS["goodput_per_host"].combined(found, names, senders) == pytest.approx(300)
+    assert METRICS["host_fairness"].combined(found, names, senders) == pytest.approx(6**2 / (2 * (16 + 4)))
+    assert METRICS["goodput_per_host"].combined(found, names) == pytest.approx(200)
+
+
 SHARES = st.lists(st.just(0.0) | st.floats(1e-6, 1e12), min_size=1, max_size=50).filter(any)
 
 

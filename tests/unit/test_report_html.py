@@ -14,7 +14,7 @@ from nettrial.analysis import summarise
 from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
 from nettrial.report import html
-from nettrial.scenario import Absence, Interval, Record, SubflowByte
+from nettrial.scenario import Absence, Interval, Record, SubflowByte, SubflowCwndPkt
 from nettrial.store import Run
 from nettrial.study import load
 from tests.unit.synthetic import BUSY, altered_study, make_run, record
@@ -171,6 +171,7 @@ def samples(number: int, subflows: int = 0) -> list[Interval]:
             srtt_us=100,
             retransmissions_pkts=0,
             subflow_bytes=[SubflowByte(12_500 * (flow + 1)) for flow in range(subflows)] or None,
+            subflow_cwnd_pkts=[SubflowCwndPkt(10 * (flow + 1)) for flow in range(subflows)] or None,
         )
         for at in range(1, number + 1)
     ]
@@ -194,7 +195,8 @@ def test_series_show_the_trial_nearest_to_the_median_by_subflow(tmp_path: Path) 
     assert "transfer, subflow 1, 0.2 s: 1 Mbit/s" in section
     assert "transfer, subflow 2, 3 s: 2 Mbit/s" in section
     assert "subflow 3" not in section
-    assert "transfer, 3 s: 40 segments" in section
+    assert "transfer, subflow 1, 3 s: 10 segments" in section
+    assert "transfer, subflow 2, 3 s: 20 segments" in section
     first = section.split('id="chart-series-')[1]
     probe = re.findall(r'data-said="probe, ([\d.]+) s: ([\d.]+) Mbit/s"', first)
     assert 20 < len(probe) <= 60

@@ -148,3 +148,69 @@ def test_an_engine_killed_at_any_moment_costs_one_trial(nettrial, run):
     assert len(run().trials()) == TRIALS - 3
     assert nettrial(*RESUME).returncode == 0
     assert_complete(run())
+
+
+SIMULATED = (*SHORT, "--backend", "sim")
+
+
+def test_simulated_trials_run_at_once_and_give_the_same_however_many(nettrial, run):
+    records = []
+    for processors in ("1", "4"):
+        began = time.monotonic()
+        done = nettrial(*SIMULATED, FAKE_PROCESSORS=processors, FAKE_SECONDS="0.5")
+        seconds = time.monotonic() - began
+        assert done.returncode == 0
+        assert_complete(run())
+        records.append([trial.record.model_dump() for trial in run().trials()])
+        (nettrial.directory / "mine").rename(nettrial.directory / f"on-{processors}")
+        assert (seconds > 0.5 * TRIALS) == (processors == "1")
+    assert records[0] == records[1]
+    assert ", 4 trials at once, seed 1" in done.stderr
+    assert "--backend sim" in Run.open(nettrial.directory / "on-4").command
+
+
+def test_signals_end_every_simulated_trial_that_runs(nettrial, run):
+    with nettrial.start(*SIMULATED, FAKE_PROCESSORS="3", FAKE_HANG="2,4,6") as process:
+        wait_for(3, run)  # 1, 3, 5; then all engines hang
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "finishing the trials that are running; Ctrl-C again abandons them" in errors
+    assert [trial.planned.number for trial in run().trials()] == [1, 3, 5]
+    assert run().failures() == []
+    assert nettrial(*RESUME).returncode == 0
+    assert_complete(run())
+    assert {trial.record.backend for trial in run().trials()} == {"sim"}
+
+
+def test_a_simulated_run_killed_at_any_moment_is_completed(nettrial, run):
+    moments = random.Random(2)
+    directory = nettrial.directory / "mine"
+    for number in range(3):
+        with nettrial.start(*SIMULATED, FAKE_PROCESSORS="3", FAKE_SECONDS="0.1") as killed:
+            time.sleep(moments.uniform(0.5, 1.5))
+            killed.kill()
+            killed.communicate()
+        assert nettrial(*(RESUME if directory.exists() else SIMULATED)).returncode == 0
+        assert_complete(run())
+        directory.rename(nettrial.directory / f"done-{number}")
+
+
+def test_a_simulated_engine_that_dies_costs_its_trial_alone(nettrial, run):
+    done = nettrial(*SIMULATED, FAKE_PROCESSORS="3", FAKE_DIE="1,4")
+    assert done.returncode == 4
+    assert [failure.planned.number for failure in run().failures()] == [1, 4]
+    assert len(run().trials()) == TRIALS - 2
+
+
+def test_a_run_goes_on_where_it_began(nettrial):
+    assert nettrial(*SIMULATED, FAKE_FAIL="1").returncode == 4
+    refused = nettrial(*RESUME, "--backend", "lab")
+    assert refused.returncode == 2
+    assert "--backend lab" in refused.stderr
+    again = (*RESUME, "--backend", "sim", "--set", "mtu=1500,9000", "--replicates", "1")
+    assert nettrial(*again).returncode == 0

@@ -56,7 +56,7 @@ def _stacks() -> str:
     parts = ["A stack is a host's TCP settings. All of them are settings of the Linux kernel."]
     for name in STACKS:
         profile = STACKS[name]
-        settings = profile.stack.model_dump(exclude={"name"})
+        settings = profile.stack.model_dump(exclude={"name"}, exclude_none=True)
         parts.append(f"## {name}\n\n{profile.title}. Source: {profile.source}.")
         parts.append(
             table(["setting", "value"], [(f"`{key}`", _value(value)) for key, value in settings.items()])
@@ -65,11 +65,21 @@ def _stacks() -> str:
 
 
 def _congestion() -> str:
-    def rows(own: bool) -> list[tuple[str, ...]]:
-        chosen = ((name, CONTROLS[name]) for name in CONTROLS if CONTROLS[name].own == own)
-        return [(f"`{name}`", control.title, control.needs, control.source) for name, control in chosen]
+    def rows(own: bool, lab: bool = True) -> list[tuple[str, ...]]:
+        chosen = [(name, CONTROLS[name]) for name in CONTROLS]
+        return [
+            (
+                f"`{name}`",
+                control.title,
+                ", ".join(control.backends),
+                control.needs if lab else "",
+                control.source,
+            )
+            for name, control in chosen
+            if control.own == own and ("lab" in control.backends) == lab
+        ]
 
-    columns = ["congestion control", "title", "needs", "source"]
+    columns = ["congestion control", "title", "backends", "the lab needs", "source"]
     return page(
         "Congestion controls",
         "A host has the one of its stack, or of its `congestion_control`. `nettrial list congestion` says "
@@ -79,6 +89,8 @@ def _congestion() -> str:
         table(columns, rows(own=True)),
         "## The kernel's",
         table(columns, rows(own=False)),
+        "## The simulator's alone",
+        table(columns, rows(own=False, lab=False)),
     )
 
 

@@ -228,6 +228,18 @@ impl Network {
         self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
     }
 
+    /// Takes down everything but the hosts, which it gives.
+    pub fn into_hosts(self, scenario: &Scenario) -> Vec<BuiltNode> {
+        drop(self.lines);
+        let kinds = scenario.nodes.iter().map(|node| node.kind);
+        self.nodes
+            .into_iter()
+            .zip(kinds)
+            .filter(|(_, kind)| *kind == NodeKind::Host)
+            .map(|(node, _)| node)
+            .collect()
+    }
+
     /// Begins with what the links do to frames beside carrying and delaying them.
     pub fn arm(&self) -> Result<()> {
         self.lines.as_ref().map_or(Ok(()), Lines::arm)

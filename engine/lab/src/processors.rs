@@ -181,6 +181,17 @@ fn parse(text: &str, at: Instant) -> HashMap<usize, Reading> {
     text.lines().filter(|line| !line.starts_with("cpu ")).filter_map(row).collect()
 }
 
+/// The clock of each usable processor in MHz, by number, where its driver says it
+/// (Documentation/admin-guide/pm/cpufreq.rst).
+pub fn frequencies_mhz() -> HashMap<usize, f64> {
+    let read = |processor: usize| {
+        let path = format!("/sys/devices/system/cpu/cpu{processor}/cpufreq/scaling_cur_freq");
+        let kilohertz: f64 = fs::read_to_string(path).ok()?.trim().parse().ok()?;
+        Some((processor, kilohertz / 1e3))
+    };
+    usable().into_iter().filter_map(read).collect()
+}
+
 impl Reading {
     /// How the time until `later` was spent.
     pub fn until(&self, later: &Self) -> Use {

@@ -12,7 +12,8 @@ use crate::network::Network;
 use crate::processors::{self, Placement, Reading, Use};
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::{
-    Absence, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, Record, Scenario, Traffic, Transport,
+    Absence, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, ProcessorRecord, Record, Scenario,
+    Traffic, Transport,
 };
 use nettrial_traffic::{ClockOffset, Command, Cookie, Reply, Side};
 use nix::time::{ClockId, clock_gettime};
@@ -62,6 +63,7 @@ pub fn run(home: &Home, scenario: &Scenario, own: &Own) -> Result<Record> {
     let calls = own.callbacks()?;
     let idle = processors::read()?;
     let flows = drive(&mut agents, scenario, &ready, &mut findings)?;
+    let frequencies = processors::frequencies_mhz();
     let busy = processors::read()?;
     let congestion = own.since(&calls, scenario)?;
     findings.congestion(scenario, &congestion, &flows);
@@ -83,11 +85,14 @@ pub fn run(home: &Home, scenario: &Scenario, own: &Own) -> Result<Record> {
         let object = processor_object(scenario, placement, *processor);
         findings.processor(&object, *spent, polls(scenario, placement, *processor));
     }
+    let processors = use_of.iter().map(|&(number, spent)| record_of(number, spent, &frequencies)).collect();
     let (hosts, mut absent) = hosts(scenario, &placement, &use_of.into_iter().collect(), &flows);
     absent.extend(unobserved);
     drop(subflow_listeners);
+    // The kernel removes namespaces one after the other, on a processor that ending the agents leaves free.
+    let apart = network.into_hosts(scenario);
     drop(agents);
-    drop(network);
+    drop(apart);
     phases.tear_down_ns = lap();
 
     Ok(Record {
@@ -98,6 +103,7 @@ pub fn run(home: &Home, scenario: &Scenario, own: &Own) -> Result<Record> {
         phases,
         flows,
         hosts,
+        processors,
         ends,
         congestion,
         checks: findings.checks,
@@ -204,6 +210,15 @@ fn clock_offset_ns() -> Result<i64> {
 fn usage(before: &HashMap<usize, Reading>, after: &HashMap<usize, Reading>) -> Vec<(usize, Use)> {
     let spent = |processor| Some((processor, before.get(&processor)?.until(after.get(&processor)?)));
     processors::usable().into_iter().filter_map(spent).collect()
+}
+
+fn record_of(number: usize, spent: Use, frequencies: &HashMap<usize, f64>) -> ProcessorRecord {
+    ProcessorRecord {
+        number: u32::try_from(number).unwrap_or(u32::MAX),
+        busy_percent: spent.busy_percent,
+        stolen_percent: spent.steal_percent,
+        frequency_mhz: frequencies.get(&number).copied(),
+    }
 }
 
 /// A processor in words: its number, and the nodes whose work is kept on it.

@@ -86,6 +86,7 @@ pub fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
         phases,
         flows: vec![*record],
         hosts: [Host::Client, Host::Server].map(host_record).into(),
+        processors: Vec::new(),
         ends: Vec::new(),
         congestion: Vec::new(),
         checks,

@@ -33,8 +33,8 @@ pub use protocol::{Environment, Estimate, Event, Measure, Preflight, Request, Sh
 pub use queue_limit::QueueLimit;
 pub use record::{
     Absence, Callbacks, Check, CongestionRecord, Distribution, EndRecord, FlowRecord, Histogram, HostRecord,
-    Interval, Pacing, PacketCounts, PacketSize, Phases, Record, SizeRecord, SubflowRecord, ToolRecord,
-    Warning,
+    Interval, Pacing, PacketCounts, PacketSize, Phases, ProcessorRecord, Record, SizeRecord, SubflowRecord,
+    ToolRecord, Warning,
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Scheduler, Stack};

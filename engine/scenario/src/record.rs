@@ -23,6 +23,9 @@ pub struct Record {
     pub flows: Vec<FlowRecord>,
     /// One per host, in the scenario's order.
     pub hosts: Vec<HostRecord>,
+    /// One per processor that the trial could use. None where hosts are simulated.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processors: Vec<ProcessorRecord>,
     /// One per link end whose queue or packets were counted.
     pub ends: Vec<EndRecord>,
     /// What each congestion control of nettrial's own that the scenario has was called for. Absent where it
@@ -341,6 +344,9 @@ pub struct Interval {
     /// Application bytes of each subflow since the interval before, in the record's order. MPTCP only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subflow_bytes: Vec<u64>,
+    /// Congestion window in segments of each subflow, in the same order; 0 while it is not open. MPTCP only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subflow_cwnd_pkts: Vec<u32>,
 }
 
 /// A host's figures.
@@ -365,6 +371,22 @@ pub struct HostRecord {
     /// microseconds (netperf's service demand).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_demand_us_per_kb: Option<f64>,
+}
+
+/// A processor while traffic went.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessorRecord {
+    /// Its number.
+    pub number: u32,
+    /// Time it was neither idle nor taken by the hypervisor, in percent.
+    pub busy_percent: f64,
+    /// Time the hypervisor took, in percent.
+    pub stolen_percent: f64,
+    /// Its clock as the traffic ended; absent where the kernel does not say (cpufreq; virtual machines seldom
+    /// have it).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency_mhz: Option<f64>,
 }
 
 /// A link end over the trial.

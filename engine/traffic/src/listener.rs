@@ -19,7 +19,7 @@ const WAITING: usize = 2;
 /// Connections that are served at a time; more wait to be accepted.
 const MOST_SERVED: usize = 1024;
 /// How long a connection may take to show the cookie.
-const OPENING: Duration = Duration::from_secs(5);
+const OPENING: Duration = Duration::from_secs(20);
 
 /// Opens a port for the flow of `side` and serves it from threads of its own until the agent ends.
 pub fn listen(side: Side) -> Result<u16> {

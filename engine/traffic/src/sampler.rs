@@ -159,7 +159,9 @@ impl Sampler {
         let is_mptcp = state.flow.transport == Transport::Mptcp;
         for interval in &mut intervals {
             // Subflows that had not been seen yet had carried nothing.
-            interval.subflow_bytes.resize(if is_mptcp { state.columns.len() } else { 0 }, 0);
+            let subflows = if is_mptcp { state.columns.len() } else { 0 };
+            interval.subflow_bytes.resize(subflows, 0);
+            interval.subflow_cwnd_pkts.resize(subflows, 0);
         }
         Samples {
             srtt_us: state.srtt.distribution_us(),
@@ -257,6 +259,7 @@ impl State {
             retransmissions_pkts: retransmissions - self.seen_retransmissions,
             delivery_rate_bps: (subflows > 0).then_some(rates * 8),
             subflow_bytes: Vec::new(),
+            subflow_cwnd_pkts: self.windows(),
         };
         self.seen_retransmissions = retransmissions;
         let mut totals: Vec<u64> = self.columns.iter().map(|column| column.closed_bytes).collect();
@@ -271,6 +274,15 @@ impl State {
         let datagram_bytes = datagrams - std::mem::replace(&mut self.seen_datagram_bytes, datagrams);
         let bytes = bytes_of.iter().sum::<u64>() + datagram_bytes;
         self.intervals.push(Interval { bytes, subflow_bytes: bytes_of, ..interval });
+    }
+
+    /// The congestion window of each column, in segments; 0 where no subflow that is open has it.
+    fn windows(&self) -> Vec<u32> {
+        let mut windows = vec![0; self.columns.len()];
+        for open in &self.open {
+            windows[open.column] = self.columns[open.column].info.snd_cwnd;
+        }
+        windows
     }
 
     fn close(&mut self) -> Result<()> {

@@ -121,6 +121,7 @@ fn intervals_add_up_to_what_was_sent() {
             assert!(record.subflows[0].bytes >= record.bytes);
             for interval in &record.intervals {
                 assert_eq!(interval.subflow_bytes, [interval.bytes]);
+                assert_eq!(interval.subflow_cwnd_pkts, [interval.cwnd_pkts]);
             }
         }
     }

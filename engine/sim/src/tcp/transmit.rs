@@ -91,7 +91,7 @@ impl Tcp {
         self.interface.on_sent(leaves_at, packet.ip_bytes);
         self.interface.last_sent_at = scope.now;
         if let Some(rate) = self.control.pacing_rate_bps() {
-            self.interface.pace(packet.ip_bytes, rate, scope.now);
+            self.interface.pace(packet.payload_bytes, rate, scope.now);
         }
         true
     }

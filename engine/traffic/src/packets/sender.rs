@@ -154,6 +154,7 @@ impl Progress {
                 retransmissions_pkts: 0,
                 delivery_rate_bps: None,
                 subflow_bytes: Vec::new(),
+                subflow_cwnd_pkts: Vec::new(),
             });
             self.due_ns += self.sampling.period_ns.max(1);
         }

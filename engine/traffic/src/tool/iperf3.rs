@@ -159,5 +159,6 @@ fn read_interval(interval: &Value, mss_bytes: u32) -> Option<Interval> {
         retransmissions_pkts: number("retransmits")?,
         delivery_rate_bps: None,
         subflow_bytes: Vec::new(),
+        subflow_cwnd_pkts: Vec::new(),
     })
 }

@@ -32,10 +32,14 @@ fn segments_leave_room_for_the_data_sequence_signal() {
 
 #[test]
 fn two_disjoint_paths_add_up() {
-    for (scheduler, delays) in
-        [(Scheduler::LowestRtt, [10, 10]), (Scheduler::LowestRtt, [5, 20]), (Scheduler::RoundRobin, [10, 10])]
-    {
-        let stack = Stack { scheduler, ..stack("reno") };
+    for (scheduler, delays, control) in [
+        (Scheduler::LowestRtt, [10, 10], "reno"),
+        (Scheduler::LowestRtt, [5, 20], "reno"),
+        (Scheduler::RoundRobin, [10, 10], "reno"),
+        (Scheduler::LowestRtt, [10, 10], "lia"),
+        (Scheduler::LowestRtt, [5, 20], "lia"),
+    ] {
+        let stack = Stack { scheduler, ..stack(control) };
         let paths = delays.map(|delay| (20_000_000, Time::from_ms(delay)));
         let (settings, pipes) = over(&stack, &paths);
         let mut trial = Trial::new(&settings, pipes, pass());

@@ -1,0 +1,70 @@
+"""Trials that run at once: each engine has one at a time, and what is finished goes to the one thread that
+keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from types import TracebackType
+from typing import Self, TypeAlias
+
+from nettrial.backends import Backend
+from nettrial.design import PlannedTrial
+from nettrial.scenario import Record, Scenario
+
+Outcome: TypeAlias = Future[tuple[Scenario, Record]]
+"""What a trial gave: its `result` raises what running it raised."""
+
+
+class Crew:
+    """Engines of one backend, as many as trials may run at once."""
+
+    def __init__(self, backend: Backend, size: int) -> None:
+        """`backend` is one of `size`, and stays its owner's to close."""
+        self._others = [backend.another() for _ in range(size - 1)]
+        self._idle = [backend, *self._others]
+        self._all = list(self._idle)
+        self._pool = ThreadPoolExecutor(size)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.kill()
+        self._pool.shutdown()
+        for backend in self._others:
+            backend.close()
+
+    def kill(self) -> None:
+        """Ends every trial that runs, at once. May be called in a signal handler."""
+        for backend in self._all:
+            backend.kill()
+
+    def run(
+        self,
+        trials: Iterable[PlannedTrial],
+        attempt: Callable[[Backend, PlannedTrial], tuple[Scenario, Record]],
+        stopped: Callable[[], bool],
+    ) -> Iterator[tuple[PlannedTrial, Outcome]]:
+        """Attempts trials, begun in their order, and gives each as it is finished. None is begun once
+        `stopped`; those that run then are still waited for. With one engine, none is begun before whoever
+        asks has done with the one before."""
+        waiting = iter(trials)
+        running: dict[Outcome, tuple[PlannedTrial, Backend]] = {}
+        while True:
+            while self._idle and not stopped():
+                trial = next(waiting, None)
+                if trial is None:
+                    break
+                backend = self._idle.pop()
+                running[self._pool.submit(attempt, backend, trial)] = trial, backend
+            if not running:
+                return
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for outcome in sorted(finished, key=lambda each: running[each][0].number):
+                trial, backend = running.pop(outcome)
+                self._idle.append(backend)
+                yield trial, outcome

@@ -1,0 +1,205 @@
+"""Studies on the simulator: what only it has, what replicates are, and what reports say of them."""
+
+import pytest
+
+from nettrial.backends import BACKENDS
+from nettrial.congestion import CONTROLS, SIMULATED
+from nettrial.design import plan, scenario_of, treatments
+from nettrial.errors import BadInput
+from nettrial.study import SIMULATOR, load
+from nettrial.topology import TOPOLOGIES, interfaces
+
+STUDY = load("jumbo-ipv6")
+SMALL = ("run", "jumbo-ipv6", "--set", "mtu=1500,9000", "--replicates", "2", "--seed", "1")
+
+
+def scenario(overrides, levels=None):
+    return scenario_of(STUDY.with_overrides(overrides).on(SIMULATOR), levels or {}, 1, 7)
+
+
+def test_the_backend_that_is_simulated_is_one_there_is():
+    assert SIMULATOR in BACKENDS
+    assert STUDY.on(SIMULATOR).is_simulated
+    assert not STUDY.is_simulated
+
+
+def test_a_block_of_a_run_has_a_seed_of_its_own_in_the_simulator_alone():
+    study = STUDY.on(SIMULATOR)
+    seeds = {
+        (run, block): {scenario_of(study, each.levels, block, run).seed for each in treatments(study)}
+        for run in (1, 2)
+        for block in (1, 2)
+    }
+    assert all(len(found) == 1 for found in seeds.values()), "treatments of a block share it"
+    assert len(set.union(*seeds.values())) == 4
+    assert scenario_of(STUDY, {}, 1, 7).seed is None
+
+
+def test_what_only_the_simulator_has_is_in_the_scenario():
+    made = scenario(
+        {
+            "network.discipline": "co_del",
+            "network.links.host.queue": "20 packets",
+            "network.impairment.bursts.enter": "0.01",
+            "hosts.sender.cost.per_packet": "2 us",
+            "hosts.sender.ecn": "true",
+            "hosts.sender.minimum_rto": "10 ms",
+            "hosts.receiver.scheduler": "round_robin",
+        }
+    )
+    link = made.links[0]
+    assert link.discipline.root.interval.root == "100 ms"
+    assert (link.impairment.bursts.enter, link.impairment.bursts.loss) == (0.01, 1)
+    nodes = {node.name: node for node in made.nodes}
+    sender, receiver = nodes["sender"], nodes["receiver"]
+    assert (sender.cost.per_packet.root, sender.cost.coalescing.root) == ("2 us", "0 ns")
+    assert (sender.stack.ecn, sender.stack.minimum_rto.root) == (True, "10 ms")
+    assert (receiver.cost, receiver.stack.ecn) == (None, None)
+    assert receiver.stack.scheduler.root == "round_robin"
+    assert receiver.stack.congestion_control == "cubic"
+
+
+def test_what_is_not_said_is_not_in_the_scenario():
+    made = scenario_of(STUDY, {})
+    assert {link.discipline for link in made.links} == {None}
+    assert {link.impairment for link in made.links} == {None}
+    assert {node.cost for node in made.nodes} == {None}
+
+
+def test_disciplines_are_levels_of_a_factor():
+    study = STUDY.with_overrides({"network.discipline": "drop_tail,co_del"}).on(SIMULATOR)
+    assert study.factors["network.discipline"].levels == ["drop_tail", "co_del"]
+    found = [
+        scenario_of(study, {"network.discipline": level}).links[0].discipline
+        for level in ("drop_tail", "co_del")
+    ]
+    assert (found[0], found[1].root.discipline) == (None, "co_del")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "legal"),
+    [
+        ("network.discipline", "fifo", "'drop_tail', 'mark', 'red', 'co_del'"),
+        ("network.discipline", "red", ""),
+        ("network.impairment.bursts.leave", "2", ""),
+        ("hosts.sender.scheduler", "fastest", "'lowest_rtt' or 'round_robin'"),
+        ("network.addresses", "9", ""),
+    ],
+)
+def test_what_is_no_setting_is_refused(name, value, legal):
+    with pytest.raises(BadInput) as caught:
+        STUDY.with_overrides({name: value})
+    assert legal in str(caught.value)
+
+
+def test_the_simulators_congestion_controls_are_named():
+    assert set(CONTROLS) >= SIMULATED
+    assert {name for name in CONTROLS if "sim" in CONTROLS[name].backends} == SIMULATED | {
+        f"{name}-kernel" for name in ("lia", "olia", "balia", "wvegas")
+    }
+
+
+FABRIC = load("jellyfish-vs-fat-tree")
+
+
+def permutation(seed, block):
+    study = FABRIC.with_overrides(
+        {
+            "workload.permutation.seed": str(seed),
+            "network.parameters.fat-tree.k": "4",
+            "network.parameters.fat-tree.hosts": "16",
+            "fabric": "fat-tree ECMP",
+        }
+    )
+    settings = study.settings({"fabric": "fat-tree ECMP"})
+    return [(member.from_, member.to) for member in settings.members("permutation", block)]
+
+
+def test_a_permutation_sends_every_host_to_another_and_differs_by_block():
+    drawn = [permutation(1, block) for block in range(1, 40)]
+    for pairs in drawn:
+        senders, receivers = zip(*pairs, strict=True)
+        assert sorted(senders) == sorted(receivers) == sorted(f"host-{n}" for n in range(1, 17))
+        assert all(one != other for one, other in pairs)
+    assert len({tuple(pairs) for pairs in drawn}) == len(drawn)
+    assert permutation(1, 2) == permutation(2, 1)
+    # Of 39 draws each of 15 others is drawn 2.6 times on average; none is missed by chance too often.
+    assert len({pairs[0][1] for pairs in drawn}) >= 10
+
+
+def test_a_hosts_interface_has_as_many_addresses_as_asked_for():
+    graph = TOPOLOGIES["fat-tree"].graph()
+    one, eight = interfaces(graph, 4), interfaces(graph, 4, 8)
+    firsts = [[(end.node, end.address) for pair in made for end in pair] for made in (one, eight)]
+    assert firsts[0] == firsts[1]
+    kinds = dict(graph.nodes(data="kind"))
+    assert {len(end.further) for pair in eight for end in pair if kinds[end.node] == "host"} == {7}
+    assert {len(end.further) for pair in eight for end in pair if kinds[end.node] != "host"} == {0}
+    every = [address for pair in eight for end in pair for address in (end.address, *end.further)]
+    assert len(set(every)) == len(every)
+
+
+def test_jellyfish_can_use_every_port():
+    shape = TOPOLOGIES["jellyfish"]
+    graph = shape.graph(
+        shape.parameters(switches=245, ports=14, degree=10, spare_ports=True, hosts=780, seed=3)
+    )
+    switches = [node for node in graph if node.startswith("switch")]
+    assert {graph.degree[switch] for switch in switches} == {14}
+    assert graph.number_of_edges() == 780 + (245 * 14 - 780) // 2
+
+
+def test_the_fabrics_of_the_study_have_the_same_switches():
+    sizes = []
+    for fabric in ("fat-tree ECMP", "Jellyfish 8 shortest"):
+        graph = FABRIC.settings({"fabric": fabric}).graph()
+        kinds = [kind for _, kind in graph.nodes(data="kind")]
+        sizes.append((kinds.count("router"), kinds.count("host")))
+    assert sizes == [(245, 686), (245, 780)]
+
+
+def test_no_simulated_trial_warms_up_and_its_time_is_simulated(nettrial):
+    shown = nettrial("show", "jumbo-ipv6", "--backend", "sim").stdout
+    assert "warm up" not in shown
+    assert "2 min 0 s simulated" in shown
+    assert len(plan(STUDY, 5, 1)) * 2 == 120
+
+
+def test_an_unknown_backend_is_refused(nettrial):
+    refused = nettrial(*SMALL, "--backend", "simulator")
+    assert refused.returncode == 2
+    assert "--backend" in refused.stderr
+    assert "lab, sim" in refused.stderr
+
+
+def test_reports_and_comparisons_say_what_was_simulated(nettrial):
+    assert nettrial(*SMALL, "--out", "lab").returncode == 0
+    done = nettrial(*SMALL, "--out", "sim", "--backend", "sim")
+    assert done.returncode == 0
+    assert "backend sim" in done.stdout
+    assert "All hosts of the lab share one kernel" not in done.stdout
+    assert "were simulated, packet by packet" in " ".join(done.stdout.split())
+    assert "none of its own" not in done.stdout
+    page = (nettrial.directory / "sim" / "report.html").read_text()
+    assert "Simulated: neither the machine nor the order of trials" in page
+    assert "Processors of the hosts" not in page
+    compared = nettrial("compare", "lab", "sim")
+    assert compared.returncode == 0
+    assert ["backend", "lab", "sim"] in [line.split() for line in compared.stdout.splitlines()]
+
+
+def test_equal_values_of_simulated_trials_are_no_fault(nettrial):
+    """Of one seed every replicate is the same: the interval has no width, and nothing is warned of."""
+    done = nettrial(*SMALL, "--out", "sim", "--backend", "sim", FAKE_SAME="1")
+    assert done.returncode == 0
+    assert "all values of a treatment are equal" not in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_a_plan_that_takes_days_says_so_before_it_begins(nettrial):
+    begin = (*SMALL, "--backend", "sim", "--out")
+    assert "takes long" not in nettrial(*begin, "short").stderr
+    said = nettrial(*begin, "long", FAKE_WORK="50000", FAKE_PROCESSORS="4").stderr
+    # 16 trials of 50000 s on four processors.
+    assert "that takes long: about 55 h 33 min on this machine, for 1.6e+10 packets over a link" in said
+    assert said.index("takes long") < said.index("0/16 trials")
