@@ -116,6 +116,16 @@ fn no_harm_is_done() {
     assert!(of_tcp >= 1.8, "uncoupled: {of_tcp}");
 }
 
+/// The out-of-tree kernel's variants count acknowledgments, of which most are of two segments: they grow more slowly, and
+/// take less beside TCP than the documents'.
+#[test]
+fn the_kernels_variants_take_less() {
+    for control in BY_LOSS {
+        let (document, kernel) = (beside_reno(control), beside_reno(&format!("{control}-kernel")));
+        assert!(kernel < 0.9 * document, "{control}: {kernel} and {document}");
+    }
+}
+
 /// Goal 2 by delay: beside wVegas with a single subflow, over a queue that never overflows.
 #[test]
 fn no_harm_is_done_by_delay() {
