@@ -1963,6 +1963,11 @@ class Flow(BaseModel):
     """
     Unique in the scenario.
     """
+    pair: Annotated[int | None, Field(ge=0)] = None
+    """
+    Which of the pairs of its hosts' addresses the flow begins with, counted from 0 and starting over after the
+    last; further subflows take those that follow.
+    """
     socket: SocketOptions | None = None
     """
     How the flow's sockets are set up.

@@ -121,7 +121,7 @@ def _windows(flow: FlowRecord) -> dict[str, list[Row]]:
             f"{flow.name}, subflow {number + 1}": [
                 (each.at_ns, each.subflow_cwnd_pkts[number].root)
                 for each in flow.intervals
-                if len(each.subflow_cwnd_pkts or ()) == count and each.subflow_cwnd_pkts
+                if each.subflow_cwnd_pkts and number < len(each.subflow_cwnd_pkts)
             ]
             for number in range(count)
         }

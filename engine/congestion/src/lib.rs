@@ -10,12 +10,21 @@
 #![forbid(unsafe_code)]
 
 mod balia;
+mod balia_kernel;
+mod bbr;
 mod coupled;
 mod cubic;
+mod dctcp;
 mod hystart;
 mod lia;
+mod lia_kernel;
 mod olia;
+mod olia_kernel;
 mod reno;
+mod rounds;
+mod vegas;
+mod wvegas;
+mod wvegas_kernel;
 
 use std::fmt::Debug;
 
@@ -169,8 +178,12 @@ pub struct Subflow {
 pub struct Shared {
     /// OLIA: max of the bytes acknowledged since the last loss and between the last two.
     pub interval_bytes: u64,
-    /// wVegas: the rate, segments a second.
+    /// wvegas-kernel: the rate when alpha segments were last queued, 2⁻¹⁶ segments a microsecond; 0: none.
     pub rate_pkts: f64,
+    /// lia-kernel: the alpha that this subflow computed last, 2⁻¹².
+    pub alpha: u64,
+    /// lia-kernel: when it did.
+    pub alpha_ns: u64,
 }
 
 /// A congestion control of one connection or subflow.
@@ -225,10 +238,18 @@ type Begin = fn() -> Box<dyn Control>;
 /// out-of-tree MPTCP kernel.
 const CONTROLS: &[(&str, Begin)] = &[
     ("balia", || Box::new(balia::Balia::default())),
+    ("balia-kernel", || Box::new(balia_kernel::BaliaKernel::default())),
+    ("bbr", || Box::new(bbr::Bbr::new())),
     ("cubic", || Box::new(cubic::Cubic::new())),
+    ("dctcp", || Box::new(dctcp::Dctcp::new())),
     ("lia", || Box::new(lia::Lia::default())),
+    ("lia-kernel", || Box::new(lia_kernel::LiaKernel::new())),
     ("olia", || Box::new(olia::Olia::default())),
+    ("olia-kernel", || Box::new(olia_kernel::OliaKernel::default())),
     ("reno", || Box::new(reno::Reno)),
+    ("vegas", || Box::new(vegas::Vegas::new())),
+    ("wvegas", || Box::new(wvegas::WVegas::new())),
+    ("wvegas-kernel", || Box::new(wvegas_kernel::WVegasKernel::new())),
 ];
 
 /// The names of all controls.

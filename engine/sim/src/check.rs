@@ -5,7 +5,7 @@
 
 use crate::wiring::pairs;
 use nettrial_routing::Paths;
-use nettrial_scenario::{Directory, End, Flow, Link, Problem, Scenario, Traffic, Transport};
+use nettrial_scenario::{End, Flow, Link, Problem, Scenario, Traffic, Transport};
 use std::collections::HashMap;
 
 /// Everything that is wrong with `scenario` in the simulator; empty if nothing is.

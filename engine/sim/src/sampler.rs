@@ -109,6 +109,8 @@ impl Sampler {
             let total = column.closed_bytes + open;
             total - std::mem::replace(&mut column.seen_bytes, total)
         });
+        let subflow_bytes: Vec<u64> = subflow_bytes.collect();
+        let window = |column: &Column| if is_open { column.last.cwnd_pkts } else { 0 };
         self.intervals.push(Interval {
             at_ns: now.as_ns(),
             bytes: total.0 - seen.0,
@@ -117,7 +119,8 @@ impl Sampler {
             cwnd_pkts: all.cwnd_pkts,
             retransmissions_pkts: total.1 - seen.1,
             delivery_rate_bps: is_open.then_some(all.delivery_rate_bps),
-            subflow_bytes: subflow_bytes.collect(),
+            subflow_bytes,
+            subflow_cwnd_pkts: self.columns.iter().map(window).collect(),
         });
     }
 }

@@ -52,6 +52,7 @@ pub fn run(scenario: &Scenario) -> Result<Record> {
         phases: Phases { traffic_ns, ..Phases::default() },
         flows,
         hosts: host_records,
+        processors: Vec::new(),
         ends,
         congestion: Vec::new(),
         checks: findings.checks,

@@ -32,7 +32,7 @@ fn side(transport: Transport, ip: IpVersion, traffic: Traffic, socket: SocketOpt
         IpVersion::V6 => IpAddr::from(Ipv6Addr::LOCALHOST),
     };
     let (from, to, start) = ("one".to_owned(), "other".to_owned(), Duration(0));
-    let flow = Flow { name: "flow".into(), from, to, transport, ip, start, socket, traffic };
+    let flow = Flow { name: "flow".into(), from, to, transport, ip, pair: 0, start, socket, traffic };
     Side {
         flow,
         cookie: COOKIE,

@@ -78,15 +78,28 @@ impl Connection {
         control.ssthresh(window, &subflows, own)
     }
 
+    /// Has subflow `own` compute what it keeps between growths, which it does in slow start.
+    pub fn settle(&mut self, own: usize) {
+        let rtt_ns = self.flows[own].2;
+        let kept = std::mem::replace(&mut self.flows[own].1.ssthresh_pkts, u32::MAX);
+        self.on_ack(own, &ack(0, rtt_ns, 0));
+        self.flows[own].1.ssthresh_pkts = kept;
+    }
+
     /// What an acknowledged segment adds to the window of subflow `own` on average over `acks`, all windows kept as
     /// they are.
     pub fn increase(&mut self, own: usize, acks: u32) -> f64 {
+        self.increase_by(own, acks, 1)
+    }
+
+    /// The same of acknowledgments of so many segments each, for an acknowledgment.
+    pub fn increase_by(&mut self, own: usize, acks: u32, acked_pkts: u32) -> f64 {
         let subflows = self.subflows();
         let (control, window, rtt_ns) = &mut self.flows[own];
         let kept = window.cwnd_pkts;
         let mut grown = 0i64;
         for number in 0..acks {
-            control.on_ack(window, &ack(u64::from(number) * 1000, *rtt_ns, 1), &subflows, own);
+            control.on_ack(window, &ack(u64::from(number) * 1000, *rtt_ns, acked_pkts), &subflows, own);
             grown += i64::from(window.cwnd_pkts) - i64::from(kept);
             window.cwnd_pkts = kept;
         }

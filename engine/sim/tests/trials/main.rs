@@ -1,5 +1,6 @@
 //! Whole trials: scenarios in, records out.
 
 mod checks;
+mod connections;
 mod datagrams;
 mod scenarios;

@@ -1,0 +1,257 @@
+//! BBR's modes: when it fills the path, drains it, and probes for its bandwidth and round trip.
+
+use super::{Bbr, WINDOW_LEAST};
+use crate::{Ack, Window};
+
+/// 2 / ln 2: doubles the rate each round (bbr_high_gain).
+pub const HIGH_GAIN: f64 = 739.0 / 256.0;
+/// Drains in a round what that queued (bbr_drain_gain).
+const DRAIN_GAIN: f64 = 88.0 / 256.0;
+/// Gain of the window in PROBE_BW (bbr_cwnd_gain).
+const CWND_GAIN: f64 = 2.0;
+/// PROBE_BW's cycle (bbr_pacing_gain).
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// The path is full when its bandwidth has not grown by this (bbr_full_bw_thresh) in so many rounds.
+const FULL: (f64, u32) = (1.25, 3);
+/// How long a least round trip holds (bbr_min_rtt_win_sec).
+const MIN_RTT_NS: u64 = 10_000_000_000;
+/// How long PROBE_RTT lasts at least (bbr_probe_rtt_mode_ms).
+const PROBE_RTT_NS: u64 = 200_000_000;
+
+/// What BBR is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Ramps up until the path is full.
+    Startup,
+    /// Drains the queue that startup has made.
+    Drain,
+    /// Probes for bandwidth, by cycles.
+    ProbeBandwidth,
+    /// Empties the path to see its round trip.
+    ProbeRtt,
+}
+
+/// Where BBR stands in its modes.
+#[derive(Debug)]
+pub struct Probing {
+    mode: Mode,
+    cycle: usize,
+    cycle_start_ns: u64,
+    /// The bandwidth that has to be exceeded for the path not to be full, segments a second.
+    full_bandwidth: f64,
+    full_rounds: u32,
+    is_full: bool,
+    min_rtt_ns: u64,
+    min_rtt_at_ns: u64,
+    /// When PROBE_RTT may end; `None` until the path is as good as empty.
+    probe_rtt_end_ns: Option<u64>,
+    has_probed_a_round: bool,
+    /// Samples of what was sent before so much was delivered say nothing of the bandwidth.
+    app_limited_pkts: u64,
+}
+
+impl Probing {
+    /// At the beginning of a connection.
+    pub fn new() -> Self {
+        Self {
+            mode: Mode::Startup,
+            cycle: 0,
+            cycle_start_ns: 0,
+            full_bandwidth: 0.0,
+            full_rounds: 0,
+            is_full: false,
+            min_rtt_ns: u64::MAX,
+            min_rtt_at_ns: 0,
+            probe_rtt_end_ns: None,
+            has_probed_a_round: false,
+            app_limited_pkts: 0,
+        }
+    }
+
+    /// The connection is established.
+    pub fn begin(&mut self, now_ns: u64) {
+        self.min_rtt_at_ns = now_ns;
+    }
+
+    /// The mode.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Whether startup has filled the path.
+    pub fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// The least round trip, if one was seen.
+    pub fn min_rtt_ns(&self) -> Option<u64> {
+        (self.min_rtt_ns != u64::MAX).then_some(self.min_rtt_ns)
+    }
+
+    /// Whether it sends more than the bandwidth to see whether there is more.
+    pub fn is_probing_for_bandwidth(&self) -> bool {
+        self.mode == Mode::ProbeBandwidth && self.cycle == 0
+    }
+
+    /// Whether a sample was limited by what there was to send.
+    pub fn is_app_limited(&self, ack: &Ack) -> bool {
+        ack.rate_is_app_limited || ack.prior_delivered_pkts < self.app_limited_pkts
+    }
+
+    /// Of the bandwidth, what is sent (bbr_update_gains).
+    pub fn pacing_gain(&self) -> f64 {
+        match self.mode {
+            Mode::Startup => HIGH_GAIN,
+            Mode::Drain => DRAIN_GAIN,
+            Mode::ProbeBandwidth => CYCLE[self.cycle],
+            Mode::ProbeRtt => 1.0,
+        }
+    }
+
+    /// Of the bandwidth-delay product, what the window is.
+    pub fn cwnd_gain(&self) -> f64 {
+        match self.mode {
+            Mode::Startup | Mode::Drain => HIGH_GAIN,
+            Mode::ProbeBandwidth => CWND_GAIN,
+            Mode::ProbeRtt => 1.0,
+        }
+    }
+
+    /// What slowed it down was no sign of a full path.
+    pub fn forget_full_bandwidth(&mut self) {
+        self.full_bandwidth = 0.0;
+        self.full_rounds = 0;
+    }
+
+    /// bbr_check_full_bw_reached.
+    fn look_whether_full(&mut self, bandwidth: f64) {
+        if bandwidth >= self.full_bandwidth * FULL.0 {
+            self.full_bandwidth = bandwidth;
+            self.full_rounds = 0;
+        } else {
+            self.full_rounds += 1;
+            self.is_full = self.full_rounds >= FULL.1;
+        }
+    }
+
+    /// Begins PROBE_BW's cycle in any phase but the second, in which it would send less than there is
+    /// (bbr_reset_probe_bw_mode).
+    fn probe_bandwidth(&mut self, now_ns: u64) {
+        let seven = (now_ns.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % (CYCLE.len() - 1);
+        self.mode = Mode::ProbeBandwidth;
+        self.cycle = (CYCLE.len() - seven) % CYCLE.len();
+        self.cycle_start_ns = now_ns;
+    }
+
+    /// bbr_reset_mode.
+    fn resume(&mut self, now_ns: u64) {
+        if self.is_full {
+            self.probe_bandwidth(now_ns);
+        } else {
+            self.mode = Mode::Startup;
+        }
+    }
+
+    /// Takes in a round trip; gives whether the least one had lasted too long (bbr_update_min_rtt).
+    fn take_rtt(&mut self, ack: &Ack) -> bool {
+        let is_old = ack.now_ns > self.min_rtt_at_ns.saturating_add(MIN_RTT_NS);
+        if let Some(rtt_ns) = ack.rtt_ns
+            && (rtt_ns <= self.min_rtt_ns || is_old)
+        {
+            self.min_rtt_ns = rtt_ns.max(1);
+            self.min_rtt_at_ns = ack.now_ns;
+        }
+        is_old
+    }
+}
+
+impl Bbr {
+    /// Goes on to the next phase or mode where it is time for it.
+    pub(super) fn update_modes(&mut self, window: &mut Window, ack: &Ack) {
+        if self.probing.mode == Mode::ProbeBandwidth && self.is_phase_over(ack) {
+            self.probing.cycle = (self.probing.cycle + 1) % CYCLE.len();
+            self.probing.cycle_start_ns = ack.now_ns;
+        }
+        if !self.probing.is_full && self.is_round_start && !self.probing.is_app_limited(ack) {
+            self.probing.look_whether_full(self.bandwidth.get());
+        }
+        self.look_whether_drained(window, ack);
+        self.update_min_rtt(window, ack);
+    }
+
+    /// bbr_is_next_cycle_phase.
+    fn is_phase_over(&self, ack: &Ack) -> bool {
+        let gain = self.probing.pacing_gain();
+        let is_full_length = ack.now_ns - self.probing.cycle_start_ns > self.probing.min_rtt_ns;
+        if gain > 1.0 {
+            let in_flight = ack.prior_in_flight_pkts + self.burst_pkts();
+            is_full_length && (ack.lost_pkts > 0 || in_flight >= self.target_pkts(gain))
+        } else if gain < 1.0 {
+            is_full_length || ack.prior_in_flight_pkts <= self.target_pkts(1.0)
+        } else {
+            is_full_length
+        }
+    }
+
+    /// bbr_check_drain.
+    fn look_whether_drained(&mut self, window: &mut Window, ack: &Ack) {
+        if self.probing.mode == Mode::Startup && self.probing.is_full {
+            self.probing.mode = Mode::Drain;
+            window.ssthresh_pkts = self.target_pkts(1.0);
+        }
+        if self.probing.mode == Mode::Drain && ack.in_flight_pkts <= self.target_pkts(1.0) {
+            self.probing.probe_bandwidth(ack.now_ns);
+        }
+    }
+
+    /// bbr_update_min_rtt.
+    fn update_min_rtt(&mut self, window: &mut Window, ack: &Ack) {
+        let is_old = self.probing.take_rtt(ack);
+        if is_old && !self.is_restarting && self.probing.mode != Mode::ProbeRtt {
+            self.probing.mode = Mode::ProbeRtt;
+            self.save_window(window);
+            self.probing.probe_rtt_end_ns = None;
+        }
+        if self.probing.mode == Mode::ProbeRtt {
+            self.probe_rtt(window, ack);
+        }
+        if ack.rate.is_some_and(|(pkts, _)| pkts > 0) {
+            self.is_restarting = false;
+        }
+    }
+
+    fn probe_rtt(&mut self, window: &mut Window, ack: &Ack) {
+        self.probing.app_limited_pkts = ack.delivered_pkts + u64::from(ack.in_flight_pkts);
+        if self.probing.probe_rtt_end_ns.is_some() {
+            self.probing.has_probed_a_round |= self.is_round_start;
+            if self.probing.has_probed_a_round {
+                self.end_probe_rtt(window, ack.now_ns);
+            }
+        } else if ack.in_flight_pkts <= WINDOW_LEAST {
+            self.probing.probe_rtt_end_ns = Some(ack.now_ns + PROBE_RTT_NS);
+            self.probing.has_probed_a_round = false;
+            self.round_end_pkts = ack.delivered_pkts;
+        }
+    }
+
+    /// Ends PROBE_RTT if its time is over (bbr_check_probe_rtt_done).
+    fn end_probe_rtt(&mut self, window: &mut Window, now_ns: u64) {
+        if self.probing.probe_rtt_end_ns.is_some_and(|end_ns| now_ns > end_ns) {
+            self.probing.min_rtt_at_ns = now_ns;
+            window.cwnd_pkts = window.cwnd_pkts.max(self.prior_cwnd_pkts);
+            self.probing.resume(now_ns);
+        }
+    }
+
+    /// Sending starts again: at the bandwidth, for more is not needed (bbr_cwnd_event).
+    pub(super) fn restart_modes(&mut self, window: &mut Window, now_ns: u64) {
+        match self.probing.mode {
+            Mode::ProbeBandwidth if self.bandwidth.get() > 0.0 => {
+                let rate = self.bandwidth.get() * f64::from(self.mss_bytes) * super::PACING_MARGIN;
+                self.pacing_rate = Some(rate);
+            }
+            Mode::ProbeRtt => self.end_probe_rtt(window, now_ns),
+            _ => {}
+        }
+    }
+}

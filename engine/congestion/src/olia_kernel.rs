@@ -1,0 +1,143 @@
+//! OLIA as the out-of-tree MPTCP kernel has it: net/mptcp/mptcp_olia.c of multipath-tcp v0.9x.
+//!
+//! How it differs from [`crate::olia`], the draft's, and from engine/bpf's: the window of a subflow in recovery is its
+//! threshold; what a window grows or shrinks by is counted in 2⁻¹⁰ of a segment, rounded to 0, and acknowledgment by
+//! acknowledgment, not segment by segment; once it is a segment less 2⁻¹⁰ the window changes by one and counting
+//! begins anew, so what was counted beyond is lost; increases below 2⁻¹⁰ are none. Differs from that kernel:
+//! nothing overflows (there, products of windows of thousands of segments do); with one subflow it is Linux's
+//! Reno, as for plain TCP.
+
+use crate::coupled::left_after_slow_start;
+use crate::olia::Run;
+use crate::{Ack, Control, Phase, Shared, Subflow, Window, reno};
+
+/// Bits of a segment's scale.
+const SCALE: u32 = 10;
+
+/// OLIA with the kernel's quirks.
+#[derive(Debug, Default)]
+pub struct OliaKernel {
+    run: Run,
+    /// What the window has grown by since it last changed, 2⁻¹⁰ of a segment; below 0 where it shrinks.
+    counted: i128,
+}
+
+/// A subflow as that kernel sees it.
+#[derive(Debug, Clone, Copy)]
+struct Path {
+    window: i128,
+    /// Eighths of a microsecond.
+    rtt: i128,
+    run: i128,
+}
+
+impl Path {
+    fn of(srtt_ns: u64, window_pkts: u32, run_bytes: u64) -> Self {
+        let rtt = (i128::from(srtt_ns) * 8 / 1000).min(1 << 32);
+        Self { window: i128::from(window_pkts), rtt, run: i128::from(run_bytes.min(1 << 60)) }
+    }
+
+    /// Whether l / rtt² is at least that of `other`.
+    fn is_as_good_as(&self, other: &Self) -> bool {
+        self.run * other.rtt * other.rtt >= other.run * self.rtt * self.rtt
+    }
+}
+
+/// The subflows of a connection, and of them the one that asks, whose window and run are newer than listed.
+#[derive(Clone, Copy)]
+struct Paths<'a> {
+    window: &'a Window,
+    run: &'a Run,
+    subflows: &'a [Subflow],
+    own: usize,
+}
+
+impl Paths<'_> {
+    fn own(&self) -> Path {
+        let own = &self.subflows[self.own];
+        Path::of(own.srtt_ns, self.window.cwnd_pkts, self.run.longest())
+    }
+
+    /// Every subflow that counts.
+    fn all(&self) -> impl Iterator<Item = Path> + use<'_> {
+        let path = |(place, subflow): (usize, &Subflow)| match (place == self.own, subflow.phase) {
+            (true, _) => self.own(),
+            (_, Phase::Recovery) => {
+                Path::of(subflow.srtt_ns, subflow.window.ssthresh_pkts, subflow.shared.interval_bytes)
+            }
+            _ => Path::of(subflow.srtt_ns, subflow.window.cwnd_pkts, subflow.shared.interval_bytes),
+        };
+        self.subflows.iter().enumerate().map(path).filter(|path| path.rtt > 0)
+    }
+
+    /// epsilon of the own subflow, as a sign and what divides it (mptcp_get_epsilon).
+    fn epsilon(&self) -> (i128, i128) {
+        let own = self.own();
+        let widest = self.all().map(|path| path.window).max().unwrap_or(0);
+        let is_best = |path: &Path| self.all().all(|other| path.is_as_good_as(&other));
+        let at_widest = self.all().filter(|path| path.window == widest).count();
+        let best_below = self.all().filter(|path| path.window != widest && is_best(path)).count();
+        let of = |count: usize| (self.subflows.len() * count) as i128;
+        match (best_below, own.window == widest) {
+            (0, _) => (0, 1),
+            (_, true) => (-1, of(at_widest)),
+            (_, false) if is_best(&own) => (1, of(best_below)),
+            _ => (0, 1),
+        }
+    }
+
+    /// What an acknowledgment counts, 2⁻¹⁰ of a segment.
+    fn increase(&self) -> i128 {
+        let own = self.own();
+        let (sign, divisor) = self.epsilon();
+        let rate: i128 = 1 + self.all().map(|path| (path.window << SCALE) * own.rtt / path.rtt).sum::<i128>();
+        let rate = rate.min(1 << 50);
+        let scaled = own.window << SCALE;
+        let numerator = sign * rate * rate + divisor * scaled * scaled;
+        (numerator << SCALE) / (divisor * own.window).saturating_mul(rate * rate).max(1)
+    }
+}
+
+impl Control for OliaKernel {
+    fn name(&self) -> &'static str {
+        "olia-kernel"
+    }
+
+    fn on_ack(&mut self, window: &mut Window, ack: &Ack, subflows: &[Subflow], own: usize) {
+        if subflows.len() < 2 {
+            return reno::grow(window, ack);
+        }
+        if matches!(ack.phase, Phase::Recovery | Phase::Reducing) {
+            return;
+        }
+        self.run.reached(ack.una_bytes);
+        if !ack.is_cwnd_limited {
+            return;
+        }
+        if window.in_slow_start() {
+            left_after_slow_start(window, ack);
+            return;
+        }
+        if subflows[own].srtt_ns == 0 {
+            return reno::grow(window, ack);
+        }
+        self.counted += Paths { window, run: &self.run, subflows, own }.increase();
+        let whole = (1 << SCALE) - 1;
+        if self.counted >= whole {
+            window.cwnd_pkts += 1;
+            self.counted = 0;
+        } else if self.counted <= -whole {
+            window.cwnd_pkts = (window.cwnd_pkts - 1).max(1);
+            self.counted = 0;
+        }
+    }
+
+    fn ssthresh(&mut self, window: &Window, _: &[Subflow], _: usize) -> u32 {
+        self.run.lost();
+        reno::ssthresh(window)
+    }
+
+    fn shared(&self) -> Shared {
+        Shared { interval_bytes: self.run.longest(), ..Shared::default() }
+    }
+}

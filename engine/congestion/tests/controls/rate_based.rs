@@ -1,0 +1,55 @@
+//! BBR over a link of its own.
+
+use crate::path::{Flow, run};
+use crate::support::MS;
+
+/// It finds a link's rate and round trip: 1000 segments a second, 51 ms. It then sends 99% of the rate on average (its
+/// pacing's margin), to 2%; keeps a window of twice the product and the room for bursts; and queues less than the
+/// product, where a window of twice would queue it all.
+#[test]
+fn bbr_finds_rate_and_round_trip() {
+    let mut flows = [Flow::new("bbr", MS, 50 * MS)];
+    let (mut rtts_ns, mut acks) = (0, 0);
+    let mut at_three = 0;
+    run(&mut flows, 9_000 * MS, |now_ns, flows| {
+        if now_ns < 3_000 * MS {
+            at_three = flows[0].delivered_pkts;
+            return;
+        }
+        acks += 1;
+        rtts_ns += flows[0].rtt_ns;
+        let paced = flows[0].paced_pkts().unwrap() / 990.0;
+        let is_of_the_cycle = [0.75, 1.0, 1.25].iter().any(|gain| (paced / gain - 1.0).abs() < 0.02);
+        assert!(is_of_the_cycle, "paced at {paced} of the rate, at {now_ns} ns");
+        assert!((102..=118).contains(&flows[0].window.cwnd_pkts), "{:?}", flows[0].window);
+    });
+    let rate = (flows[0].delivered_pkts - at_three) as f64 / 6.0;
+    assert!((rate / 990.0 - 1.0).abs() < 0.02, "{rate} segments a second");
+    let mean_rtt_ms = rtts_ns as f64 / f64::from(acks) / MS as f64;
+    assert!((51.0..60.0).contains(&mean_rtt_ms), "{mean_rtt_ms} ms");
+}
+
+/// Startup doubles the rate each round: within 1 s, twenty rounds, it sends all that a fast link takes.
+#[test]
+fn bbr_starts_up_fast() {
+    let mut flows = [Flow::new("bbr", MS / 20, 50 * MS)];
+    let mut late = 0;
+    run(&mut flows, 1_200 * MS, |now_ns, _| late += u32::from(now_ns > 1_000 * MS));
+    assert!((3_500..=4_000).contains(&late), "{late} segments of at most 4000 in 200 ms");
+}
+
+/// Ten seconds after its least round trip it empties the path, for 200 ms and a round, and goes on as before.
+#[test]
+fn bbr_probes_the_round_trip() {
+    let mut flows = [Flow::new("bbr", MS, 50 * MS)];
+    let mut small_ns = Vec::new();
+    run(&mut flows, 13_000 * MS, |now_ns, flows| {
+        if flows[0].window.cwnd_pkts <= 4 {
+            small_ns.push(now_ns);
+        }
+    });
+    let (first, last) = (small_ns[0], *small_ns.last().unwrap());
+    assert!((10_000 * MS..12_500 * MS).contains(&first), "from {first} ns");
+    assert!((200 * MS..500 * MS).contains(&(last - first)), "for {} ns", last - first);
+    assert!(flows[0].window.cwnd_pkts > 100, "{:?}", flows[0].window);
+}
