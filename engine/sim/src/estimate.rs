@@ -23,13 +23,12 @@ struct Share {
 
 /// What `scenario`, which has passed its check, would take, were there no losses: a flow that goes as fast as
 /// it can gets an equal part of the narrowest link on its way.
-pub fn estimate(scenario: &Scenario) -> Estimate {
-    let paths = Paths::new(scenario);
+pub fn estimate(scenario: &Scenario, paths: &Paths<'_>) -> Estimate {
     let ends = scenario.links.iter().flat_map(|link| &link.ends).zip(0..);
     let numbers: HashMap<(&str, &str), usize> =
         ends.map(|(end, number)| ((end.node.as_str(), end.interface.as_str()), number)).collect();
     let share = |flow: &Flow| {
-        let (_, far) = *pairs(&paths, flow).first()?;
+        let (_, far) = *pairs(paths, flow).first()?;
         let path = paths.path(&flow.from, far)?;
         let ends = path.iter().map(|end| numbers[&(end.node.as_str(), end.interface.as_str())]);
         Some(Share {
