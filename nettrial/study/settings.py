@@ -89,8 +89,11 @@ class FlowSettings(Strict):
     """The host that accepts it; or `next`: of several hosts in `from` each sends to the one after it, the
     last one to the first; or `permutation`: each sends to another one and hears from one, at random."""
     seed: Seed = 0
-    """Where the random numbers of a `permutation` start in the first block; each further block has another
-    permutation, the same for all of its treatments."""
+    """Where the random numbers of a `permutation` and of `pairs` start in the first block; each further block
+    has others, the same for all of its treatments."""
+    pairs: Literal["first", "random"] = "first"
+    """Which of the pairs of its hosts' addresses each flow begins with. With `random`, on the simulator
+    alone, flows of TCP spread over the paths of `k_shortest_paths`."""
     transport: Literal["tcp", "udp", "mptcp", "icmp"]
     """The protocol; only the tool `ping` speaks `icmp`."""
     start: Duration = "0 ns"
