@@ -14,7 +14,7 @@ from nettrial.study import load
 
 SEEDS = 3
 TRIES = 3
-"""Trials in the lab, where the first ones are off: a machine that does something else makes some so, but not all."""
+"""Trials in the lab, where the first ones are off: what else the machine does makes some so, but not all."""
 
 
 @pytest.fixture(scope="module")
