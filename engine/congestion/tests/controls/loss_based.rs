@@ -104,6 +104,17 @@ fn cubic_is_friendly_to_reno() {
     });
 }
 
+/// Before its first loss, once HyStart has ended slow start, the window grows by one for 20 acknowledged segments where the
+/// function, without a maximum to regain, hardly rises: 5% a round trip, to 1%.
+#[test]
+fn cubic_grows_by_a_twentieth_before_its_first_loss() {
+    let mut control = nettrial_congestion::new("cubic").unwrap();
+    let mut window = avoiding(1000);
+    run(control.as_mut(), &mut window, (0, 500 * MS), 100 * MS, |_, _| {});
+    let model = 1000.0 * 1.05f64.powi(5);
+    assert!((f64::from(window.cwnd_pkts) / model - 1.0).abs() < 0.01, "{window:?}, not {model}");
+}
+
 /// HyStart's delay detection: eight samples of a round trip that has grown by more than an eighth, at least 4 ms,
 /// end slow start where it stands; by less, they do not.
 #[test]
