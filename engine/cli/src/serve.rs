@@ -32,11 +32,10 @@ fn serve(answer: impl Fn(Request) -> Event) -> Result<()> {
 fn simulate(request: Request) -> Event {
     match request {
         Request::Preflight { .. } => Event::Preflight { preflight: sim::preflight() },
-        Request::Check { scenario } => {
-            let problems = sim::check(&scenario);
-            let estimate = problems.is_empty().then(|| sim::estimate(&scenario));
-            Event::Checked { problems, estimate }
-        }
+        Request::Check { scenario } => match sim::check(&scenario) {
+            Ok(estimate) => Event::Checked { problems: Vec::new(), estimate: Some(estimate) },
+            Err(problems) => Event::Checked { problems, estimate: None },
+        },
         Request::Run { trial, scenario } => match sim::run(&scenario) {
             Ok(record) => Event::Record { trial, record: Box::new(record) },
             Err(error) => Event::Failed { trial, message: format!("{error:#}") },

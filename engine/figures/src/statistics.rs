@@ -5,54 +5,106 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram as HdrHistogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use nettrial_scenario::{Distribution, Histogram};
+use std::borrow::Cow;
 
 /// Significant decimal digits of a percentile.
 const PERCENTILE_DIGITS: u8 = 3;
 
+/// So many values are kept as they are: a histogram takes 16 kB, and most flows of a large trial have a few.
+const FEW: usize = 64;
+
 /// Gathers durations. Mean and deviation are exact (Welford's update); percentiles come from an HDR
 /// histogram with [`PERCENTILE_DIGITS`] significant digits.
+#[derive(Default)]
 pub struct Durations {
-    histogram: HdrHistogram<u64>,
+    values: Values,
     minimum_ns: u64,
     maximum_ns: u64,
     mean_ns: f64,
     squares: f64,
 }
 
-impl Default for Durations {
+/// All values, nanoseconds.
+enum Values {
+    Few(Vec<u64>),
+    Many(Box<HdrHistogram<u64>>),
+}
+
+impl Default for Values {
     fn default() -> Self {
-        let histogram =
-            HdrHistogram::new(PERCENTILE_DIGITS).expect("the number of digits is in the library's range");
-        Self { histogram, minimum_ns: u64::MAX, maximum_ns: 0, mean_ns: 0.0, squares: 0.0 }
+        Self::Few(Vec::new())
+    }
+}
+
+impl Values {
+    fn count(&self) -> u64 {
+        match self {
+            Self::Few(values) => values.len() as u64,
+            Self::Many(histogram) => histogram.len(),
+        }
+    }
+
+    fn record(&mut self, value_ns: u64, count: u64) {
+        match self {
+            Self::Few(values) if values.len() < FEW && count == 1 => values.push(value_ns),
+            _ => self
+                .grow()
+                .record_n(value_ns, count)
+                .expect("a histogram made by `new` grows with its values"),
+        }
+    }
+
+    /// The values as a histogram from now on.
+    fn grow(&mut self) -> &mut HdrHistogram<u64> {
+        if let Self::Few(_) = self {
+            *self = Self::Many(Box::new(self.histogram().into_owned()));
+        }
+        let Self::Many(histogram) = self else { unreachable!("it was made one") };
+        histogram
+    }
+
+    fn histogram(&self) -> Cow<'_, HdrHistogram<u64>> {
+        match self {
+            Self::Many(histogram) => Cow::Borrowed(histogram),
+            Self::Few(values) => {
+                let mut histogram = HdrHistogram::new(PERCENTILE_DIGITS)
+                    .expect("the number of digits is in the library's range");
+                for value in values {
+                    histogram.record(*value).expect("a histogram made by `new` grows with its values");
+                }
+                Cow::Owned(histogram)
+            }
+        }
     }
 }
 
 impl Durations {
     /// Adds a duration in nanoseconds.
     pub fn record(&mut self, value_ns: u64) {
-        self.histogram.record(value_ns).expect("a histogram made by `new` grows with its values");
-        self.minimum_ns = self.minimum_ns.min(value_ns);
+        self.values.record(value_ns, 1);
+        self.minimum_ns = if self.values.count() == 1 { value_ns } else { self.minimum_ns.min(value_ns) };
         self.maximum_ns = self.maximum_ns.max(value_ns);
         let value = value_ns as f64;
         let difference = value - self.mean_ns;
-        self.mean_ns += difference / self.histogram.len() as f64;
+        self.mean_ns += difference / self.values.count() as f64;
         self.squares += difference * (value - self.mean_ns);
     }
 
     /// Adds a duration that came `count` times, for percentiles only.
     fn record_many(&mut self, value_ns: u64, count: u64) {
-        self.histogram.record_n(value_ns, count).expect("a histogram made by `new` grows with its values");
+        self.values.record(value_ns, count);
     }
 
     /// The summary, in microseconds.
     pub fn distribution_us(&self) -> Distribution {
-        let count = self.histogram.len();
+        let count = self.values.count();
         if count == 0 {
             return Distribution::default();
         }
+        let histogram = self.values.histogram();
         let (minimum, maximum) = (self.minimum_ns as f64, self.maximum_ns as f64);
         let percentile =
-            |quantile| (self.histogram.value_at_quantile(quantile) as f64).clamp(minimum, maximum) / 1e3;
+            |quantile| (histogram.value_at_quantile(quantile) as f64).clamp(minimum, maximum) / 1e3;
         let variance = if count > 1 { self.squares / (count - 1) as f64 } else { 0.0 };
         let tail = |quantile, least| (count >= least).then(|| percentile(quantile));
         Distribution {
@@ -72,12 +124,12 @@ impl Durations {
 
     /// All values, nanoseconds, in the record's encoding; `None` without any.
     pub fn histogram(&self) -> Option<Histogram> {
-        if self.histogram.is_empty() {
+        if self.values.count() == 0 {
             return None;
         }
         let mut encoded = Vec::new();
         V2DeflateSerializer::new()
-            .serialize(&self.histogram, &mut encoded)
+            .serialize(&*self.values.histogram(), &mut encoded)
             .expect("a histogram that fits in memory can be written to it");
         Some(Histogram(STANDARD.encode(encoded)))
     }
@@ -119,13 +171,13 @@ impl Variation {
         self.first_ns?;
         let depth = self.below.maximum_ns;
         let mut excess = Durations::default();
-        for value in self.below.histogram.iter_recorded() {
+        for value in self.below.values.histogram().iter_recorded() {
             excess.record_many(depth.saturating_sub(value.value_iterated_to()), value.count_at_value());
         }
-        for value in self.above.histogram.iter_recorded() {
+        for value in self.above.values.histogram().iter_recorded() {
             excess.record_many(value.value_iterated_to().saturating_add(depth), value.count_at_value());
         }
-        let count = excess.histogram.len() as f64;
+        let count = excess.values.count() as f64;
         excess.minimum_ns = 0;
         excess.maximum_ns = self.above.maximum_ns.saturating_add(depth);
         excess.mean_ns = self.sum_ns / count + depth as f64;
@@ -224,6 +276,21 @@ mod tests {
     }
 
     #[test]
+    fn few_values_and_many_have_one_summary() {
+        for count in [1, FEW as u64, FEW as u64 + 1] {
+            let mut durations = Durations::default();
+            let mut histogram = HdrHistogram::<u64>::new(PERCENTILE_DIGITS).unwrap();
+            for value in (1..=count).map(|number| number * 12_347) {
+                durations.record(value);
+                histogram.record(value).unwrap();
+            }
+            assert_eq!(*durations.values.histogram(), histogram);
+            let summary = durations.distribution_us();
+            assert_eq!((summary.count, summary.minimum), (count, 12.347));
+        }
+    }
+
+    #[test]
     fn a_histogram_decodes_to_what_was_recorded() {
         let mut durations = Durations::default();
         assert_eq!(durations.histogram(), None);
@@ -236,7 +303,7 @@ mod tests {
         let bytes = STANDARD.decode(text).unwrap();
         let decoded: HdrHistogram<u64> =
             hdrhistogram::serialization::Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
-        assert_eq!(decoded, durations.histogram);
+        assert_eq!(decoded, *durations.values.histogram());
         assert_eq!((decoded.len(), decoded.count_at(12_345), decoded.sigfig()), (6, 2, PERCENTILE_DIGITS));
         assert!(decoded.equivalent(decoded.max(), 5_000_000_000));
     }

@@ -102,6 +102,10 @@ fn check_nodes(scenario: &Scenario, problems: &mut Vec<Problem>) {
                 "only a router drops packets that others sent, and says so or not",
             ));
         }
+        if node.cost.is_some() && node.kind != NodeKind::Host {
+            let hint = "only hosts have a processor";
+            problems.push(Problem::new("cost", &object, "given", "none", hint));
+        }
         match (node.kind, &node.stack) {
             (NodeKind::Host, None) => problems.push(Problem::new(
                 "stack",
@@ -128,6 +132,10 @@ fn check_stack(object: &str, stack: &Stack, problems: &mut Vec<Problem>) {
             "a congestion control's name",
             "such as reno, cubic or bbr",
         ));
+    }
+    if stack.minimum_rto == Some(Duration(0)) {
+        let hint = "a timer that expires at once sends everything again: 200 ms is Linux's";
+        problems.push(Problem::new("minimum_rto", object, "0 s", "above 0", hint));
     }
     for (setting, buffer) in [("receive_buffer", stack.receive_buffer), ("send_buffer", stack.send_buffer)] {
         let ordered = buffer.minimum <= buffer.initial && buffer.initial <= buffer.maximum;
@@ -178,6 +186,15 @@ fn check_interval(interval: Duration, problems: &mut Vec<Problem>) {
 fn check_measurement(directory: &Directory, problems: &mut Vec<Problem>) {
     let scenario = directory.scenario;
     check_interval(scenario.measurement.interval, problems);
+    if scenario.measurement.queue_series && scenario.measurement.queue_interval.is_none() {
+        problems.push(Problem::new(
+            "queue_series",
+            "the measurement",
+            true,
+            "false, or a queue_interval",
+            "the interval says how often queues are looked at",
+        ));
+    }
     for name in &scenario.measurement.cpu {
         if directory.node(name).is_none_or(|node| node.kind != NodeKind::Host) {
             problems.push(Problem::new(

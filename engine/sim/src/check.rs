@@ -8,14 +8,11 @@ use nettrial_routing::Paths;
 use nettrial_scenario::{End, Flow, Link, Problem, Scenario, Traffic, Transport};
 use std::collections::HashMap;
 
-/// Everything that is wrong with `scenario` in the simulator; empty if nothing is.
-pub fn check(scenario: &Scenario) -> Vec<Problem> {
+/// Everything that is wrong with the nodes, links and flows of `scenario`, each by itself.
+pub fn check_parts(scenario: &Scenario) -> Vec<Problem> {
     let mut problems = nettrial_scenario::check(scenario);
     check_nodes(scenario, &mut problems);
     scenario.workload.iter().for_each(|flow| check_flow(flow, &mut problems));
-    if problems.is_empty() {
-        check_paths(scenario, &mut problems);
-    }
     problems
 }
 
@@ -74,17 +71,18 @@ fn check_flow(flow: &Flow, problems: &mut Vec<Problem>) {
 /// The links by the two names of their ends.
 type Links<'a> = HashMap<(&'a str, &'a str), &'a Link>;
 
-fn check_paths(scenario: &Scenario, problems: &mut Vec<Problem>) {
-    let paths = Paths::new(scenario);
+/// Everything that is wrong with the ways of the flows of `scenario`, which has passed [`check_parts`].
+pub fn check_paths(scenario: &Scenario, paths: &Paths<'_>) -> Vec<Problem> {
+    let mut problems = Vec::new();
     let ends = scenario.links.iter().flat_map(|link| link.ends.iter().map(move |end| (end, link)));
     let links: Links = ends.map(|(end, link)| ((end.node.as_str(), end.interface.as_str()), link)).collect();
     for flow in &scenario.workload {
-        let pairs = pairs(&paths, flow);
+        let pairs = pairs(paths, flow);
         let there: Option<Vec<_>> = pairs.iter().map(|(_, far)| paths.path(&flow.from, *far)).collect();
         let back: Option<Vec<_>> = pairs.iter().map(|(near, _)| paths.path(&flow.to, *near)).collect();
         match (there, back) {
             (Some(there), Some(back)) if !pairs.is_empty() => {
-                check_time(flow, &links, &there[0], &back[0], problems);
+                check_time(flow, &links, &there[0], &back[0], &mut problems);
             }
             _ => problems.push(Problem::new(
                 "to",
@@ -95,6 +93,7 @@ fn check_paths(scenario: &Scenario, problems: &mut Vec<Problem>) {
             )),
         }
     }
+    problems
 }
 
 /// A flow whose packets take no time goes on for ever at one instant.

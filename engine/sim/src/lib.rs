@@ -39,10 +39,8 @@ mod trial;
 mod wiring;
 mod world;
 
-pub use check::check;
 pub use connection::{Connection, ConnectionSettings, Statistics, SubflowSettings};
 pub use environment::preflight;
-pub use estimate::estimate;
 pub use events::Events;
 pub use io::{Endpoint, Io, Notice, PathId};
 pub use link::{Link, LinkCounters};
@@ -52,22 +50,37 @@ pub use queue::{Length, wire_bytes};
 pub use time::Time;
 pub use world::{Balance, Endpoints, Engine, World};
 
-use nettrial_scenario::{Record, Scenario};
+use nettrial_routing::Paths;
+use nettrial_scenario::{Estimate, Problem, Record, Scenario};
+
+/// Everything that keeps `scenario` from being simulated; if nothing does, what that would take.
+///
+/// # Errors
+/// Gives the problems.
+pub fn check(scenario: &Scenario) -> Result<Estimate, Vec<Problem>> {
+    let paths = paths_of(scenario)?;
+    Ok(estimate::estimate(scenario, &paths))
+}
 
 /// Runs one trial. The same scenario gives the same record, to the byte, on any machine.
 ///
 /// # Errors
 /// Fails if the scenario does not pass [`check`].
 pub fn run(scenario: &Scenario) -> anyhow::Result<Record> {
-    if let Some(problem) = check(scenario).first() {
-        anyhow::bail!(
-            "{} of {} is {}; legal: {} ({})",
-            problem.setting,
-            problem.object,
-            problem.value,
-            problem.legal,
-            problem.hint
-        );
+    let paths = paths_of(scenario).map_err(|problems| {
+        let Problem { setting, object, value, legal, hint } = &problems[0];
+        anyhow::anyhow!("{setting} of {object} is {value}; legal: {legal} ({hint})")
+    })?;
+    trial::run(scenario, &paths)
+}
+
+/// The paths of a scenario that can be simulated, or what is wrong with it.
+fn paths_of(scenario: &Scenario) -> Result<Paths<'_>, Vec<Problem>> {
+    let of_parts = check::check_parts(scenario);
+    if !of_parts.is_empty() {
+        return Err(of_parts);
     }
-    trial::run(scenario)
+    let paths = Paths::new(scenario);
+    let of_paths = check::check_paths(scenario, &paths);
+    if of_paths.is_empty() { Ok(paths) } else { Err(of_paths) }
 }

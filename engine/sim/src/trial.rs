@@ -14,14 +14,13 @@ use nettrial_scenario::{FORMAT, Phases, Record, Scenario};
 /// (tcp_retries2).
 const STANDSTILL: Time = Time::from_ms(2 * 3600 * 1000);
 
-/// Runs `scenario`, which has passed the simulator's check.
+/// Runs `scenario`, which has passed the simulator's check, over these paths of it.
 ///
 /// # Errors
 /// Fails if a flow of it can't be set up.
-pub fn run(scenario: &Scenario) -> Result<Record> {
-    let routing = Paths::new(scenario);
+pub fn run(scenario: &Scenario, routing: &Paths<'_>) -> Result<Record> {
     let mut network = Network::new(scenario);
-    let wirings = wire(scenario, &routing, &mut network)?;
+    let wirings = wire(scenario, routing, &mut network)?;
     let first = wirings.iter().map(|wiring| wiring.start).min().unwrap_or_default();
     let hosts = Hosts::new(wirings, Time::from_ns(scenario.measurement.interval.0))?;
     let mut world = World::new(network, hosts);
@@ -33,9 +32,9 @@ pub fn run(scenario: &Scenario) -> Result<Record> {
     let last = hosts.flows.iter().filter_map(|flow| flow.figures.over).max().unwrap_or(first);
     let ends = queues.records(scenario, engine.network(), last);
     let mut findings = Findings::default();
-    findings.paths(scenario, &routing, &hosts, engine.network());
+    findings.paths(scenario, routing, &hosts, engine.network());
     let flows: Vec<_> = hosts.flows.iter_mut().map(record::flow).collect();
-    findings.connections(scenario, &routing, &flows);
+    findings.connections(scenario, routing, &flows);
     findings.unfinished(&hosts);
     findings.drops(scenario, &ends);
     let traffic_ns = last.since(first).as_ns();

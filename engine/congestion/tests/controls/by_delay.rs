@@ -82,6 +82,30 @@ fn vegas_keeps_from_alpha_to_beta_queued() {
     }
 }
 
+/// From above and below it comes to rest where w (60 - 50) / 50, rounded down, is from 2 to 4.
+#[test]
+fn vegas_rests_from_alpha_to_beta() {
+    for (first, rests) in [(5, 10), (15, 15), (40, 24)] {
+        let mut rounds = Rounds::new("vegas", first, 50 * MS, &[]);
+        for _ in 0..50 {
+            rounds.take(60 * MS);
+        }
+        assert_eq!(rounds.window.cwnd_pkts, rests, "from {first}");
+    }
+}
+
+/// A round of two samples decides nothing, for both may be of delayed acknowledgments: the window grows as Reno's.
+#[test]
+fn two_samples_decide_nothing() {
+    for name in ["vegas", "wvegas", "wvegas-kernel"] {
+        let mut rounds = Rounds::new(name, 100, 50 * MS, &[]);
+        // Each has a sample of all but its first acknowledgment.
+        rounds.take_some(100 * MS, 3);
+        assert_eq!(rounds.take_some(100 * MS, 4), 100, "{name}");
+        assert!(rounds.take(100 * MS) < 100, "{name}");
+    }
+}
+
 /// Slow start ends when more than a segment waits, with what fills the path and one more.
 #[test]
 fn slow_start_ends_with_a_queue() {

@@ -21,6 +21,18 @@ fn balia_takes_a_half_or_three_quarters() {
     }
 }
 
+/// Rates above 2²⁵ bytes a second are shifted: a window still grows as the draft's, counting one acknowledgment more, to 1%.
+#[test]
+fn balia_shifts_fast_rates() {
+    let flows = [(1000, MS), (500, MS)];
+    let mut connection = Connection::of("balia-kernel", &flows);
+    connection.settle(1);
+    let kernel = connection.increase(1, 10 * ACKS);
+    let paper = Connection::of("balia", &flows).increase(1, 10 * ACKS);
+    let model = 1.0 / (1.0 / paper + 1.0);
+    assert!((kernel / model - 1.0).abs() < 0.01, "{kernel}, not {model}");
+}
+
 /// What a loss takes is of when the window last changed: siblings that have become faster since count as before.
 #[test]
 fn balia_remembers_its_siblings() {

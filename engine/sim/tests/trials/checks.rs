@@ -14,7 +14,7 @@ fn transfer() -> Flow {
 
 /// The settings that are refused.
 fn refused(scenario: &Scenario) -> Vec<String> {
-    nettrial_sim::check(scenario).into_iter().map(|problem| problem.setting).collect()
+    nettrial_sim::check(scenario).err().into_iter().flatten().map(|problem| problem.setting).collect()
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn what_the_simulator_does_not_have_is_refused_by_name() {
     let mut scenario = good.clone();
     scenario.nodes[1].stack.as_mut().unwrap().congestion_control = "hybla".into();
     assert_eq!(refused(&scenario), ["congestion_control"]);
-    assert!(nettrial_sim::check(&scenario)[0].legal.contains("reno"));
+    assert!(nettrial_sim::check(&scenario).unwrap_err()[0].legal.contains("reno"));
     assert!(nettrial_sim::run(&scenario).is_err());
 
     let mut scenario = good.clone();
@@ -68,7 +68,8 @@ fn an_estimate_is_of_what_the_bottleneck_lets_through() {
         let traffic = json!({"kind": "transfer", "duration": "10 s"});
         names.iter().map(|(from, to)| flow(from, to, "tcp", traffic.clone())).collect()
     };
-    let hops = |names| nettrial_sim::estimate(&with(dumbbell(2, &link(), &link()), flows(names))).packet_hops;
+    let hops =
+        |names| nettrial_sim::check(&with(dumbbell(2, &link(), &link()), flows(names))).unwrap().packet_hops;
     // 10 s at 1 Gbit/s are 812 744 frames of 1538 bytes; with acknowledgments 1.5 times as many, over 3 links.
     let one = hops(&[("a0", "b0")]);
     assert!((3_657_000..3_658_000).contains(&one), "{one}");

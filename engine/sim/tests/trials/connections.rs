@@ -1,6 +1,6 @@
 //! Trials over TCP and MPTCP.
 
-use super::scenarios::{dumbbell, flow, pair, run, run_flow, with};
+use super::scenarios::{dumbbell, flow, pair, run, run_flow, two_ways, with};
 use nettrial_scenario::Scenario;
 use serde_json::{Value, json};
 
@@ -152,9 +152,9 @@ fn window_limited(rtt_us: u64, window_bytes: u64, duration: &str) -> f64 {
     let mut scenario = with(pair(&settings), [flow("a0", "b0", "tcp", transfer(None, Some(duration)))]);
     for node in &mut scenario.nodes {
         let stack = node.stack.as_mut().unwrap();
-        // Half of a receive buffer is for payload.
-        stack.receive_buffer.initial.0 = 2 * window_bytes;
-        stack.receive_buffer.maximum.0 = 2 * window_bytes;
+        // A segment of 1448 bytes occupies 2408.
+        let buffer = window_bytes * 2408 / 1448;
+        (stack.receive_buffer.initial.0, stack.receive_buffer.maximum.0) = (buffer, buffer);
     }
     let record = run_flow(&scenario);
     // After slow start.
@@ -202,6 +202,37 @@ fn many_senders_at_once_wait_for_timeouts_and_a_smaller_one_cures_it() {
     let (slow, fast) = (incast("200 ms"), incast("1 ms"));
     assert!(slow > 200_000.0, "{slow}");
     assert!(fast < 40_000.0, "{fast}");
+}
+
+#[test]
+fn mptcp_takes_both_ways_and_tcp_the_one_of_its_pair() {
+    let slow = json!({"rate": "100 Mbit/s", "delay": "500 us", "queue": "60 packets"});
+    let with_flow = |transport: &str, number: u32| {
+        let mut flow = flow("a0", "b0", transport, transfer(None, Some("1 s")));
+        flow.pair = number;
+        run_flow(&with(two_ways(&slow), [flow]))
+    };
+    let record = with_flow("mptcp", 0);
+    near(record.goodput_bps.unwrap(), 2e8 * 1448.0 / 1538.0, 0.06);
+    assert_eq!(record.subflows.len(), 2);
+    let bytes: Vec<u64> = record.subflows.iter().map(|subflow| subflow.bytes).collect();
+    near(bytes[0] as f64, bytes[1] as f64, 0.1);
+    let sampled = |of: usize| record.intervals.iter().map(|interval| interval.subflow_bytes[of]).sum::<u64>();
+    assert!((0..2).all(|of| sampled(of) <= bytes[of] && sampled(of) > bytes[of] / 2));
+    assert!(record.subflows[1].local.starts_with("10.0.2.1:"), "{:?}", record.subflows);
+
+    for number in [0, 1, 2] {
+        near(with_flow("tcp", number).goodput_bps.unwrap(), 1e8 * 1448.0 / 1538.0, 0.03);
+    }
+    let both = [0, 1].map(|number| {
+        let mut flow = flow("a0", "b0", "tcp", transfer(None, Some("1 s")));
+        (flow.pair, flow.name) = (number, format!("flow{number}"));
+        flow
+    });
+    let record = run(&with(two_ways(&slow), both));
+    for flow in &record.flows {
+        near(flow.goodput_bps.unwrap(), 1e8 * 1448.0 / 1538.0, 0.03);
+    }
 }
 
 #[test]

@@ -20,6 +20,21 @@ pub fn dumbbell(hosts: usize, edge: &Value, middle: &Value) -> Scenario {
     scenario(nodes, links)
 }
 
+/// Hosts `a0` and `b0` with two ways between them, over a router each, all links with these settings.
+pub fn two_ways(settings: &Value) -> Scenario {
+    let mut nodes = vec![host("a0"), host("b0")];
+    let mut links = Vec::new();
+    for router in ["r1", "r2"] {
+        nodes.push(json!({"name": router, "kind": "router"}));
+        let number = &router[1..];
+        for (host, network) in [("a0", 10), ("b0", 11)] {
+            let [near, far] = [1, 2].map(|last| format!("{network}.0.{number}.{last}/24"));
+            links.push(link([host, router], settings, [Some(&near), Some(&far)]));
+        }
+    }
+    scenario(nodes, links)
+}
+
 /// Hosts `a0` and `b0` on one link.
 pub fn pair(settings: &Value) -> Scenario {
     let ends = [Some("10.0.0.1/24"), Some("10.0.0.2/24")];

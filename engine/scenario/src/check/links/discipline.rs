@@ -41,3 +41,54 @@ pub fn check(link: &Link, object: &str, problems: &mut Vec<Problem>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Rate;
+    use serde_json::{Value, json};
+
+    /// The settings that are refused of a link with this discipline.
+    fn refused(discipline: Value) -> Vec<String> {
+        let end = json!({"node": "a", "interface": "eth0", "mtu": "1500 B"});
+        let link =
+            json!({"ends": [end, end], "rate": "1 Gbit/s", "queue": "9 packets", "discipline": discipline});
+        let mut link: Link = serde_json::from_value(link).unwrap();
+        let mut problems = Vec::new();
+        check(&link, "link", &mut problems);
+        let shaped = problems.len();
+        assert_eq!(link.rate.take(), Some(Rate(1_000_000_000)));
+        check(&link, "link", &mut problems);
+        let unshaped = problems.split_off(shaped).len();
+        assert_eq!(
+            unshaped,
+            shaped + usize::from(!link.discipline.is_drop_tail()),
+            "one more without a rate"
+        );
+        problems.into_iter().map(|problem| problem.setting).collect()
+    }
+
+    fn red(minimum: &str, maximum: &str, probability: f64, weight: f64) -> Vec<String> {
+        refused(json!({"discipline": "red", "minimum": minimum, "maximum": maximum,
+            "probability": probability, "weight": weight}))
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused_by_name() {
+        assert!(refused(json!({"discipline": "drop_tail"})).is_empty());
+        assert!(red("5 kB", "15 kB", 0.1, 0.002).is_empty());
+        assert_eq!(red("15 kB", "15 kB", 0.1, 0.002), ["minimum"]);
+        assert_eq!(red("0 B", "15 kB", 1.1, 0.0), ["minimum", "probability", "weight"]);
+        let codel = |target: &str, interval: &str| {
+            refused(json!({"discipline": "co_del", "target": target, "interval": interval}))
+        };
+        assert!(codel("5 ms", "100 ms").is_empty());
+        assert_eq!(
+            (codel("0 ms", "100 ms"), codel("5 ms", "5 ms")),
+            (vec!["target".into()], vec!["target".into()])
+        );
+        let mark = |threshold: &str| refused(json!({"discipline": "mark", "threshold": threshold}));
+        assert!(mark("65 packets").is_empty());
+        assert_eq!(mark("0 packets"), ["threshold"]);
+    }
+}

@@ -1,0 +1,78 @@
+//! The controls that go by delay, rate or marks: what they leave in a bottleneck's queue, and what of its rate.
+
+use nettrial_scenario::{Distribution, Record};
+use serde_json::{Value, json};
+
+use crate::network::{Network, settled_bps};
+
+/// Payload of full segments over what they take on the wire.
+const PAYLOAD: f64 = 1448.0 / 1538.0;
+
+/// Flows of one control over a bottleneck.
+fn over(control: &str, flows: usize, bottleneck: &Value, seconds: u32) -> Record {
+    let mut network = Network::default();
+    for number in 0..flows {
+        let (sender, receiver) = (format!("sender{number}"), format!("receiver{number}"));
+        network.host(&sender, control);
+        network.host(&receiver, control);
+        network.link([&sender, "near"], &json!({"rate": "1 Gbit/s", "queue": "1000 packets"}));
+        network.link(["far", &receiver], &json!({"rate": "1 Gbit/s", "queue": "1000 packets"}));
+        network.transfer(&sender, &receiver, "tcp", seconds);
+    }
+    network.link(["near", "far"], bottleneck);
+    network.run("500 ms")
+}
+
+/// The part of a bottleneck's rate that its flows have together, once they have settled.
+fn used(record: &Record, rate_bps: f64) -> f64 {
+    record.flows.iter().map(|flow| settled_bps(flow, 3.0)).sum::<f64>() / rate_bps / PAYLOAD
+}
+
+/// What waits at the bottleneck, packets.
+fn queue(record: &Record) -> Distribution {
+    record
+        .ends
+        .iter()
+        .find(|end| end.node == "near" && end.queue_pkts.is_some_and(|queue| queue.maximum > 0.0))
+        .unwrap()
+        .queue_pkts
+        .unwrap()
+}
+
+/// BBR has a path's rate, but for its pacing's margin and PROBE_RTT, with a queue of less than half the path's product where
+/// CUBIC fills it; and has it though 1% is lost, where Reno has MSS / RTT sqrt(3/2) / sqrt(p), 18% of it.
+#[test]
+fn bbr_has_the_rate_whatever_is_lost() {
+    let settings = |loss: f64| {
+        json!({"rate": "20 Mbit/s", "queue": "500 packets", "delay": "20 ms",
+            "impairment": {"loss": loss, "seed": 1}})
+    };
+    let record = over("bbr", 1, &settings(0.0), 9);
+    assert!(used(&record, 20e6) > 0.95, "{}", used(&record, 20e6));
+    assert!(queue(&record).p50 < 33.0, "{:?}", queue(&record));
+    let lossy = used(&over("bbr", 1, &settings(0.01), 9), 20e6);
+    assert!(lossy > 0.9, "{lossy}");
+}
+
+/// DCTCP keeps a link busy with a queue by the threshold: K = 20 is more than a seventh of the path's product, as Alizadeh et
+/// al., "Data Center TCP", 2010, section 3.3, ask. It is never much longer, for each flow is but a round trip late.
+#[test]
+fn dctcp_keeps_to_the_threshold() {
+    let marking = json!({"rate": "100 Mbit/s", "queue": "500 packets", "delay": "5 ms",
+        "discipline": {"discipline": "mark", "threshold": "20 packets"}});
+    let record = over("dctcp", 2, &marking, 6);
+    assert!(used(&record, 100e6) > 0.97, "{}", used(&record, 100e6));
+    let queue = queue(&record);
+    assert!((5.0..=21.0).contains(&queue.p50) && queue.p99 < 30.0, "{queue:?}");
+    assert_eq!(record.flows.iter().map(|flow| flow.retransmissions_pkts).sum::<u64>(), 0);
+}
+
+/// Two flows of Vegas keep from 2 to 4 packets queued each, of which not all are seen to wait, and the link busy.
+#[test]
+fn vegas_keeps_its_packets_queued() {
+    let roomy = json!({"rate": "20 Mbit/s", "queue": "500 packets", "delay": "10 ms"});
+    let record = over("vegas", 2, &roomy, 20);
+    assert!(used(&record, 20e6) > 0.97, "{}", used(&record, 20e6));
+    let queue = queue(&record);
+    assert!((1.0..=9.0).contains(&queue.p50), "{queue:?}");
+}
