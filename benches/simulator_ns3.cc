@@ -136,8 +136,8 @@ int main(int argc, char** argv)
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", StringValue("ns3::TcpCubic"));
     Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(1448));
     Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(10));
-    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(4 << 20));
-    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(4 << 20));
+    Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(512 << 10));
+    Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(512 << 10));
     Ipv4NixVectorHelper routing;
     InternetStackHelper stack;
     stack.SetRoutingHelper(routing);

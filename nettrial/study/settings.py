@@ -130,8 +130,8 @@ class MeasurementSettings(Strict):
     queue_interval: Duration | None = None
     """How often the length of each queue is read; not at all where absent. Only links with a rate queue."""
     queue_series: bool = False
-    """Whether each of those readings is kept, with what the link end sent since the one before; on the simulator
-    alone."""
+    """Whether each of those readings is kept, with what the link end sent since the one before; on the
+    simulator alone."""
     packet_sizes: bool = False
     """Whether the packets that each link end sends are counted by size."""
 

@@ -64,8 +64,8 @@ impl Rounds {
     }
 }
 
-/// It keeps from alpha = 2 to beta = 4 segments queued, and never more or less once it is there. Slow start ends below,
-/// for what that leaves queued goes away by a segment a round only.
+/// It keeps from alpha = 2 to beta = 4 segments queued, and never more or less once it is there. Slow start
+/// ends below, for what that leaves queued goes away by a segment a round only.
 #[test]
 fn vegas_keeps_from_alpha_to_beta_queued() {
     for delay_ms in [20, 50, 200] {
@@ -94,7 +94,8 @@ fn vegas_rests_from_alpha_to_beta() {
     }
 }
 
-/// A round of two samples decides nothing, for both may be of delayed acknowledgments: the window grows as Reno's.
+/// A round of two samples decides nothing, for both may be of delayed acknowledgments: the window grows as
+/// Reno's.
 #[test]
 fn two_samples_decide_nothing() {
     for name in ["vegas", "wvegas", "wvegas-kernel"] {
@@ -123,8 +124,8 @@ fn slow_start_ends_with_a_queue() {
     }
 }
 
-/// Alone, the window rests where ten segments wait: from w (60 - 50) / 60 = 10 on, whence a smaller one grows by one
-/// a round.
+/// Alone, the window rests where ten segments wait: from w (60 - 50) / 60 = 10 on, whence a smaller one grows
+/// by one a round.
 #[test]
 fn wvegas_alone_is_vegas_with_alpha_ten() {
     for name in ["wvegas", "wvegas-kernel"] {
@@ -138,8 +139,8 @@ fn wvegas_alone_is_vegas_with_alpha_ten() {
     }
 }
 
-/// A subflow rests where as many of the ten wait as is its share of the rate: beside one of 19 segments and the same
-/// round trip, w / 6 of its own are 10 w / (w + 19) first at 36, in whole segments.
+/// A subflow rests where as many of the ten wait as is its share of the rate: beside one of 19 segments and
+/// the same round trip, w / 6 of its own are 10 w / (w + 19) first at 36, in whole segments.
 #[test]
 fn wvegas_weighs_subflows_by_their_rates() {
     for name in ["wvegas", "wvegas-kernel"] {
@@ -151,7 +152,8 @@ fn wvegas_weighs_subflows_by_their_rates() {
     }
 }
 
-/// When the queueing delay doubles, the window becomes w base / (2 rtt), and may return in slow start to three quarters.
+/// When the queueing delay doubles, the window becomes w base / (2 rtt), and may return in slow start to
+/// three quarters.
 #[test]
 fn wvegas_drains_a_queue_that_doubles() {
     let mut rounds = Rounds::new("wvegas", 100, 50 * MS, &[]);
@@ -159,14 +161,15 @@ fn wvegas_drains_a_queue_that_doubles() {
     rounds.take(60 * MS);
     let before = rounds.window.cwnd_pkts;
     let after = rounds.take(60 * MS);
-    // It has shrunk by one before, for more than ten wait; the first acknowledgment of the next round grows it by one.
+    // It has shrunk by one before, for more than ten wait; the first acknowledgment of the next round grows
+    // it by one.
     let emptied = (before - 1) * 50 / 120 + 1;
     assert!(after.abs_diff(emptied) <= 1, "{before} became {after}, not {emptied}");
     assert_eq!(rounds.window.ssthresh_pkts, (before - 1) / 2 + (before - 1) / 4);
 }
 
-/// Over a link of its own it never leaves the link idle for long, and its queue stays by alpha and what slow start leaves,
-/// as engine/bpf's does over the same.
+/// Over a link of its own it never leaves the link idle for long, and its queue stays by alpha and what slow
+/// start leaves, as engine/bpf's does over the same.
 #[test]
 fn wvegas_fills_a_path_of_its_own() {
     let mut flow = Flow::new("wvegas", MS, 50 * MS);
@@ -179,8 +182,8 @@ fn wvegas_fills_a_path_of_its_own() {
     assert!(flows[0].delivered_pkts > 21_000, "{}", flows[0].delivered_pkts);
 }
 
-/// An empty queue is twice its least delay of 0, for the out-of-tree kernel: it halves a window that queues nothing, where
-/// the draft's grows.
+/// An empty queue is twice its least delay of 0, for the out-of-tree kernel: it halves a window that queues
+/// nothing, where the draft's grows.
 #[test]
 fn the_kernels_wvegas_halves_windows_that_queue_nothing() {
     for (name, expected) in [("wvegas", 41), ("wvegas-kernel", 20)] {
