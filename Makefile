@@ -73,7 +73,9 @@ bench: build ## timings, as ratios or shares
 	$(as_root) $(python) benches/against_peers.py
 	$(as_root) $(python) benches/fabric.py
 	$(python) benches/large_run.py
+	$(python) benches/simulator.py
 	$(as_root) $(python) benches/rfc6356.py
+	$(as_root) $(python) benches/simulator_against_lab.py
 
 clean: ## everything that was made here
 	rm -rf target .venv runs report.html

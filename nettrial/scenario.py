@@ -475,6 +475,36 @@ class DurationVariate(
     """
 
 
+class EndSample(BaseModel):
+    """
+    A link end at one moment.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    at_ns: Annotated[int, Field(ge=0)]
+    """
+    When, after the trial's beginning.
+    """
+    queue_bytes: Annotated[int, Field(ge=0)]
+    """
+    Bytes in its queue as they will occupy the wire.
+    """
+    queue_pkts: Annotated[int, Field(ge=0)]
+    """
+    Packets in its queue.
+    """
+    utilisation_percent: float
+    """
+    The same as a share of what the link's rate allows, in percent.
+    """
+    wire_bytes: Annotated[int, Field(ge=0)]
+    """
+    Bytes sent since the sample before, as they occupy the wire.
+    """
+
+
 class Environment(BaseModel):
     """
     The machine a run was made on.
@@ -1918,6 +1948,10 @@ class EndRecord(BaseModel):
     Packets in the queue, sampled; a bundle of segments that is cut into frames after it is one. Where
     the measurement asks for it and the link has a rate.
     """
+    series: list[EndSample] | None = None
+    """
+    The same over time. Where the measurement asks for it.
+    """
     wire_bytes: Annotated[int, Field(ge=0)]
     """
     Bytes sent as they occupy the wire: preamble, frame check sequence and gap counted.
@@ -2256,6 +2290,11 @@ class Measurement(BaseModel):
     queue_interval: Duration | None = None
     """
     How often the length of each shaped queue is read; not at all where absent.
+    """
+    queue_series: bool | None = None
+    """
+    Whether each of those readings is kept, with what the link end sent since the one before. Of simulated
+    links only.
     """
 
 

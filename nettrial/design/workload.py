@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 from nettrial import scenario, units
@@ -19,7 +20,9 @@ REQUEST_SECONDS = 40e-6
 def workload(settings: Settings, block: int) -> list[scenario.Flow]:
     """Every flow, those of groups one by one."""
     flows = []
+    several = settings.network.addresses * getattr(settings.network.shape(), "interfaces_per_host", 1)
     for entry in settings.workload:
+        draw = random.Random(entry.seed + block - 1)
         members = settings.members(entry.flow, block)
         for number, member in enumerate(members):
             flows.append(
@@ -28,6 +31,7 @@ def workload(settings: Settings, block: int) -> list[scenario.Flow]:
                         "name": member.name,
                         "from": member.from_,
                         "to": member.to,
+                        "pair": draw.randrange(several) if entry.pairs == "random" else None,
                         "start": member.start,
                         "ip": settings.network.ip,
                         "transport": entry.transport,

@@ -124,6 +124,7 @@ TABLES = {
             FLOW,
             ("rtt_us", "rtt_minimum_us", "total_us"),
         ),
+        RecordTable("end_samples", "a link end at one moment of a trial", ("ends", "series"), END),
         RecordTable(
             "packet_sizes", "packets of one size that a link end sent", ("ends", "packet_sizes"), END
         ),

@@ -14,7 +14,7 @@ from nettrial.analysis import Cell
 from nettrial.report.content import Report
 from nettrial.report.tables import label
 from nettrial.report.vega import Chart, groups, layer, layered, silent, y
-from nettrial.scenario import FlowRecord, Interval
+from nettrial.scenario import EndRecord, FlowRecord, Interval
 from nettrial.store import Trial
 
 MOST_TREATMENTS = 12
@@ -79,6 +79,7 @@ def _charts(trial: Trial) -> list[Chart]:
     for flow in trial.record.flows:
         rates.update(_rates(flow))
         windows.update(_windows(flow))
+    queues, loads = _queues(trial.record.ends)
     name, of = f"series-{trial.planned.number}", f"in trial {trial.planned.number}"
     window = "Congestion window by flow or subflow"
     drawn = [
@@ -89,6 +90,10 @@ def _charts(trial: Trial) -> list[Chart]:
             f"{window} over time {of}.",
             windows,
         ),
+    ]
+    drawn += [
+        _chart(f"{name}-queue", "Queue, packets", f"Queues of link ends over time {of}.", queues),
+        _chart(f"{name}-utilisation", "Utilisation, %", f"Utilisation of link ends over time {of}.", loads),
     ]
     return [chart for chart in drawn if chart]
 
@@ -127,6 +132,18 @@ def _windows(flow: FlowRecord) -> dict[str, list[Row]]:
         }
     points = {name: [(at / 1e9, float(cwnd)) for at, cwnd in line if cwnd] for name, line in lines.items()}
     return {name: _rows(name, found, "segments") for name, found in points.items() if found}
+
+
+def _queues(ends: Sequence[EndRecord]) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
+    """The queue and the utilisation of the link ends that kept them, the busiest first."""
+    queues: dict[str, list[Row]] = {}
+    loads: dict[str, list[Row]] = {}
+    for end in sorted((end for end in ends if end.series), key=lambda end: -end.wire_bytes):
+        name = f"{end.interface} of {end.node}"
+        series = end.series or []
+        queues[name] = _rows(name, [(each.at_ns / 1e9, float(each.queue_pkts)) for each in series], "packets")
+        loads[name] = _rows(name, [(each.at_ns / 1e9, each.utilisation_percent) for each in series], "%")
+    return queues, loads
 
 
 def _rate(counts: Sequence[int], samples: Sequence[Interval]) -> list[tuple[float, float]]:

@@ -89,8 +89,11 @@ class FlowSettings(Strict):
     """The host that accepts it; or `next`: of several hosts in `from` each sends to the one after it, the
     last one to the first; or `permutation`: each sends to another one and hears from one, at random."""
     seed: Seed = 0
-    """Where the random numbers of a `permutation` start in the first block; each further block has another
-    permutation, the same for all of its treatments."""
+    """Where the random numbers of a `permutation` and of `pairs` start in the first block; each further block
+    has others, the same for all of its treatments."""
+    pairs: Literal["first", "random"] = "first"
+    """Which of the pairs of its hosts' addresses each flow begins with. With `random`, on the simulator
+    alone, flows of TCP spread over the paths of `k_shortest_paths`."""
     transport: Literal["tcp", "udp", "mptcp", "icmp"]
     """The protocol; only the tool `ping` speaks `icmp`."""
     start: Duration = "0 ns"
@@ -126,6 +129,9 @@ class MeasurementSettings(Strict):
     """Whether a drop in a queue is warned of."""
     queue_interval: Duration | None = None
     """How often the length of each queue is read; not at all where absent. Only links with a rate queue."""
+    queue_series: bool = False
+    """Whether each of those readings is kept, with what the link end sent since the one before; on the
+    simulator alone."""
     packet_sizes: bool = False
     """Whether the packets that each link end sends are counted by size."""
 

@@ -203,3 +203,14 @@ def test_a_plan_that_takes_days_says_so_before_it_begins(nettrial):
     # 16 trials of 50000 s on four processors.
     assert "that takes long: about 55 h 33 min on this machine, for 1.6e+10 packets over a link" in said
     assert said.index("takes long") < said.index("0/16 trials")
+
+
+def test_flows_of_tcp_spread_over_pairs_of_addresses():
+    study = FABRIC.with_overrides(
+        {"network.parameters.fat-tree.k": "4", "network.parameters.fat-tree.hosts": "16"}
+    )
+    levels = {"transport": "TCP 8 flows", "fabric": "fat-tree ECMP"}
+    drawn = [[flow.pair for flow in scenario_of(study, levels, block).workload] for block in (1, 2)]
+    assert set(drawn[0]) == set(range(8))
+    assert drawn[0] != drawn[1]
+    assert scenario_of(STUDY, {}).workload[0].pair is None

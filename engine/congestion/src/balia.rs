@@ -1,15 +1,16 @@
 //! BALIA, the balanced linked adaptation: Peng, Walid, Hwang and Low, "Multipath TCP: Analysis, Design and
-//! Implementation", IEEE/ACM Transactions on Networking 24 (2016), and draft-walid-mptcp-congestion-control-04.
+//! Implementation", IEEE/ACM Transactions on Networking 24 (2016), and
+//! draft-walid-mptcp-congestion-control-04.
 //!
-//! With x = w / rtt and alpha_r = max_i(x_i) / x_r, per acknowledged segment in congestion avoidance a window grows
-//! by x_r / (rtt_r (Σ_i x_i)²) · (1 + alpha_r)/2 · (4 + alpha_r)/5; a loss takes (w_r / 2) min(alpha_r, 1.5) of it.
-//! Alone it is Reno.
+//! With x = w / rtt and alpha_r = max_i(x_i) / x_r, per acknowledged segment in congestion avoidance a window
+//! grows by x_r / (rtt_r (Σ_i x_i)²) · (1 + alpha_r)/2 · (4 + alpha_r)/5; a loss takes (w_r / 2) min(alpha_r,
+//! 1.5) of it. Alone it is Reno.
 //!
-//! Three of them: this one in floating point; engine/bpf's in fixed point, which rounds an increase by at most
-//! 2⁻¹⁵ of itself and the window after a loss by at most one segment; [`crate::balia_kernel`], which has the
-//! out-of-tree kernel's alpha, divided before it is scaled. Differs from the draft: the window after a loss is
-//! rounded down, and at least two segments, as Linux's Reno has it. Where it stops being valid: rates are windows
-//! over round-trip times, which a subflow without enough to send does not reach.
+//! Three of them: this one in floating point; engine/bpf's in fixed point, which rounds an increase by at
+//! most 2⁻¹⁵ of itself and the window after a loss by at most one segment; [`crate::balia_kernel`], which has
+//! the out-of-tree kernel's alpha, divided before it is scaled. Differs from the draft: the window after a
+//! loss is rounded down, and at least two segments, as Linux's Reno has it. Where it stops being valid: rates
+//! are windows over round-trip times, which a subflow without enough to send does not reach.
 
 use crate::coupled::{Coupling, Fraction, left_after_slow_start};
 use crate::{Ack, Control, Subflow, Window, reno};

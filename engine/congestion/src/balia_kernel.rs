@@ -1,13 +1,14 @@
 //! BALIA as the out-of-tree MPTCP kernel has it: net/mptcp/mptcp_balia.c of multipath-tcp v0.9x.
 //!
-//! How it differs from [`crate::balia`], the draft's, and from engine/bpf's: alpha is divided in whole numbers before
-//! it is scaled, so that a loss takes half of the window or three quarters, never anything between; what a loss takes
-//! and how many acknowledgments a window needs to grow are kept from when the window last changed, so
-//! a subflow's answer to its siblings is late; acknowledgments are counted and not segments, and one more than
-//! needed; rates are bytes a second, above 2²⁵ shifted right by fives. Differs from that kernel: nothing overflows; the
-//! window after a loss is at least two segments, where that one has 1; what is computed after a reduction or a
-//! timeout is computed at the next acknowledgment; with one subflow it is Linux's Reno, as for plain TCP. Where it
-//! stops being valid: shifted rates of a few bits lose what is slow beside the fastest.
+//! How it differs from [`crate::balia`], the draft's, and from engine/bpf's: alpha is divided in whole
+//! numbers before it is scaled, so that a loss takes half of the window or three quarters, never anything
+//! between; what a loss takes and how many acknowledgments a window needs to grow are kept from when the
+//! window last changed, so a subflow's answer to its siblings is late; acknowledgments are counted and not
+//! segments, and one more than needed; rates are bytes a second, above 2²⁵ shifted right by fives. Differs
+//! from that kernel: nothing overflows; the window after a loss is at least two segments, where that one has
+//! 1; what is computed after a reduction or a timeout is computed at the next acknowledgment; with one
+//! subflow it is Linux's Reno, as for plain TCP. Where it stops being valid: shifted rates of a few bits lose
+//! what is slow beside the fastest.
 
 use crate::coupled::left_after_slow_start;
 use crate::{Ack, Control, Event, Subflow, Window, reno};

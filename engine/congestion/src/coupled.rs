@@ -1,9 +1,10 @@
-//! What the controls that couple a connection's subflows compute with: in floating point, and with nothing kept
-//! from one acknowledgment to the next but the fraction of a segment that a window is larger than its whole ones.
+//! What the controls that couple a connection's subflows compute with: in floating point, and with nothing
+//! kept from one acknowledgment to the next but the fraction of a segment that a window is larger than its
+//! whole ones.
 //!
-//! The same equations as engine/bpf's programs, which have them in fixed point (engine/bpf/programs/coupling.h);
-//! where a detail is open, this follows them: a subflow counts from its first round-trip sample, idle or not, and
-//! with its window as it is, in recovery too.
+//! The same equations as engine/bpf's programs, which have them in fixed point
+//! (engine/bpf/programs/coupling.h); where a detail is open, this follows them: a subflow counts from its
+//! first round-trip sample, idle or not, and with its window as it is, in recovery too.
 
 use crate::{Ack, Subflow, Window};
 
@@ -34,8 +35,8 @@ pub struct Coupling<'a> {
 }
 
 impl<'a> Coupling<'a> {
-    /// Of the subflow `own`, or `None` where it is alone, or has no round-trip time yet: every control then is
-    /// the one for a single path.
+    /// Of the subflow `own`, or `None` where it is alone, or has no round-trip time yet: every control then
+    /// is the one for a single path.
     pub fn of(window: &'a Window, subflows: &'a [Subflow], own: usize) -> Option<Self> {
         let coupling = Self { window, subflows, own };
         let own_counts = subflows.get(own).is_some_and(|subflow| subflow.srtt_ns > 0);
@@ -79,8 +80,8 @@ impl<'a> Coupling<'a> {
 pub struct Fraction(f64);
 
 impl Fraction {
-    /// Adds `increase` segments, which may be negative, for each acknowledged one; no more of them count than the
-    /// window holds, and a segment is always left of it.
+    /// Adds `increase` segments, which may be negative, for each acknowledged one; no more of them count than
+    /// the window holds, and a segment is always left of it.
     pub fn grow(&mut self, window: &mut Window, increase: f64, acked_pkts: u32) {
         let acked = acked_pkts.min(window.cwnd_pkts);
         let sum = self.0 + increase * f64::from(acked);

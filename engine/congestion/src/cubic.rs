@@ -1,12 +1,12 @@
-//! CUBIC: RFC 9438, as net/ipv4/tcp_cubic.c of Linux has it, in the same integers: C = 410/1024, beta = 717/1024,
-//! fast convergence, the Reno-friendly region, and HyStart ([`crate::hystart`]).
+//! CUBIC: RFC 9438, as net/ipv4/tcp_cubic.c of Linux has it, in the same integers: C = 410/1024, beta =
+//! 717/1024, fast convergence, the Reno-friendly region, and HyStart ([`crate::hystart`]).
 //!
-//! Differs from the RFC as Linux does: the window W(t) is looked up one least round trip ahead; after a timeout the
-//! maximum is forgotten; growth is at most one segment for two acknowledged; before the first loss at least 5% a
-//! round. Differs from Linux: a tick is 1 ms (HZ = 1000, where a distribution's kernel may have 250); the cube root
-//! is exact (Linux's is off by 0.2% on average); an idle time is counted from the last acknowledgment, not the
-//! last sending; what would overflow saturates. Where it stops being valid: windows above a million segments, for
-//! which Linux's integers are not made.
+//! Differs from the RFC as Linux does: the window W(t) is looked up one least round trip ahead; after a
+//! timeout the maximum is forgotten; growth is at most one segment for two acknowledged; before the first
+//! loss at least 5% a round. Differs from Linux: a tick is 1 ms (HZ = 1000, where a distribution's kernel may
+//! have 250); the cube root is exact (Linux's is off by 0.2% on average); an idle time is counted from the
+//! last acknowledgment, not the last sending; what would overflow saturates. Where it stops being valid:
+//! windows above a million segments, for which Linux's integers are not made.
 
 use crate::coupled::left_after_slow_start;
 use crate::hystart::HyStart;

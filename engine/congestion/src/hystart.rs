@@ -1,11 +1,11 @@
 //! HyStart (Ha and Rhee, "Taming the Elephants: New TCP Slow Start", 2008), by which CUBIC leaves slow start
-//! before it loses: hystart_update in net/ipv4/tcp_cubic.c of Linux 5.6 and later, both its detections on, as by
-//! default.
+//! before it loses: hystart_update in net/ipv4/tcp_cubic.c of Linux 5.6 and later, both its detections on, as
+//! by default.
 //!
 //! Differs from Linux: the pacing rate, of which the allowance for bursts is computed, is that of
-//! tcp_update_pacing_rate at its default ratios (2 in slow start, 1.2 near the threshold), from the window alone.
-//! Where it stops being valid: paths with jitter of more than an eighth of the round trip (at least 4 ms) make
-//! it leave early, as they make Linux; RFC 9406's HyStart++ is not here.
+//! tcp_update_pacing_rate at its default ratios (2 in slow start, 1.2 near the threshold), from the window
+//! alone. Where it stops being valid: paths with jitter of more than an eighth of the round trip (at least 4
+//! ms) make it leave early, as they make Linux; RFC 9406's HyStart++ is not here.
 
 use crate::{Ack, Window};
 
@@ -43,8 +43,8 @@ impl HyStart {
         self.start_round(ack);
     }
 
-    /// Looks at an acknowledgment in slow start with a sample `rtt_us` of the round trip, of which `delay_min_us` is
-    /// the least so far. Sets the threshold to the window where slow start is to end.
+    /// Looks at an acknowledgment in slow start with a sample `rtt_us` of the round trip, of which
+    /// `delay_min_us` is the least so far. Sets the threshold to the window where slow start is to end.
     pub fn look(&mut self, window: &mut Window, ack: &Ack, rtt_us: u64, delay_min_us: u64) {
         if self.found {
             return;
@@ -74,8 +74,8 @@ impl HyStart {
         };
     }
 
-    /// Whether acknowledgments have come close together for half of the path's round trip: what was sent at once
-    /// then fills it one way.
+    /// Whether acknowledgments have come close together for half of the path's round trip: what was sent at
+    /// once then fills it one way.
     fn train_is_long(&mut self, window: &Window, ack: &Ack, delay_min_us: u64) -> bool {
         let now_us = ack.now_ns / 1000;
         if now_us - self.last_us > TRAIN_GAP_US {

@@ -3,11 +3,12 @@
 //! Per acknowledged segment in congestion avoidance a window grows by min(alpha / w_total, 1 / w_r), where
 //! alpha / w_total = max_i(w_i / rtt_i²) / (Σ_i w_i / rtt_i)². A loss halves it, as Reno; alone it is Reno.
 //!
-//! Three of them: this one in floating point; engine/bpf's in fixed point, which rounds an increase by at most
-//! 2⁻¹⁵ of itself; [`crate::lia_kernel`], which has the out-of-tree kernel's rounding and remembered alpha.
-//! Differs from the RFC: it counts segments, as Linux does, and not bytes (so subflows of different segment sizes
-//! count by segments), and computes alpha for every acknowledgment. Where it stops being valid: as RFC 6356
-//! section 3, it balances congestion only halfway, so a congested path keeps more than fairness gives it.
+//! Three of them: this one in floating point; engine/bpf's in fixed point, which rounds an increase by at
+//! most 2⁻¹⁵ of itself; [`crate::lia_kernel`], which has the out-of-tree kernel's rounding and remembered
+//! alpha. Differs from the RFC: it counts segments, as Linux does, and not bytes (so subflows of different
+//! segment sizes count by segments), and computes alpha for every acknowledgment. Where it stops being valid:
+//! as RFC 6356 section 3, it balances congestion only halfway, so a congested path keeps more than fairness
+//! gives it.
 
 use crate::coupled::{Coupling, Fraction, left_after_slow_start};
 use crate::{Ack, Control, Subflow, Window, reno};

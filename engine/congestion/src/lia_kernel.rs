@@ -1,13 +1,14 @@
 //! LIA as the out-of-tree MPTCP kernel has it: net/mptcp/mptcp_coupled.c of multipath-tcp v0.9x, "coupled".
 //!
-//! How it differs from [`crate::lia`], the RFC's, and from engine/bpf's: alpha is one of the whole connection, computed
-//! anew only when a window has grown by one, in slow start, and after a change of phase, and kept in between; it is
-//! a whole number of 2⁻¹², at least 1, so that a window needs 2¹² / alpha acknowledgments to grow, 4096 at most, and few
-//! values between; the best path's w / rtt² is a whole number of 2⁻³² over eighths of a microsecond squared, which is
-//! 0 for many windows of tens of milliseconds: of those that are 0, the last is taken for the best; acknowledgments
-//! are counted and not segments, and one more than the window is needed. Differs from that kernel: nothing
-//! overflows; a change of phase is noticed by the subflow that it is of; with one subflow it is Linux's Reno, as
-//! for plain TCP, where that kernel counts acknowledgments too.
+//! How it differs from [`crate::lia`], the RFC's, and from engine/bpf's: alpha is one of the whole
+//! connection, computed anew only when a window has grown by one, in slow start, and after a change of phase,
+//! and kept in between; it is a whole number of 2⁻¹², at least 1, so that a window needs 2¹² / alpha
+//! acknowledgments to grow, 4096 at most, and few values between; the best path's w / rtt² is a whole number
+//! of 2⁻³² over eighths of a microsecond squared, which is 0 for many windows of tens of milliseconds: of
+//! those that are 0, the last is taken for the best; acknowledgments are counted and not segments, and one
+//! more than the window is needed. Differs from that kernel: nothing overflows; a change of phase is noticed
+//! by the subflow that it is of; with one subflow it is Linux's Reno, as for plain TCP, where that kernel
+//! counts acknowledgments too.
 
 use crate::coupled::left_after_slow_start;
 use crate::{Ack, Control, Phase, Shared, Subflow, Window, reno};

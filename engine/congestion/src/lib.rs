@@ -1,11 +1,11 @@
 //! Congestion controls without input and output: how a sender's window follows from what its acknowledgments
 //! say.
 //!
-//! The division of work is that of Linux (struct tcp_congestion_ops, include/net/tcp.h): the sender finds losses,
-//! keeps the window during recovery (RFC 6937) and counts what is in flight; a control says how the window
-//! grows, where it goes after a loss, and at what rate to send. One file for each control; [`new`] knows them by
-//! name. All of it is integer or IEEE double arithmetic in a fixed order, so that a result does not depend on
-//! the machine.
+//! The division of work is that of Linux (struct tcp_congestion_ops, include/net/tcp.h): the sender finds
+//! losses, keeps the window during recovery (RFC 6937) and counts what is in flight; a control says how the
+//! window grows, where it goes after a loss, and at what rate to send. One file for each control; [`new`]
+//! knows them by name. All of it is integer or IEEE double arithmetic in a fixed order, so that a result does
+//! not depend on the machine.
 
 #![forbid(unsafe_code)]
 
@@ -45,8 +45,8 @@ impl Window {
         self.cwnd_pkts < self.ssthresh_pkts
     }
 
-    /// Slow start (RFC 5681 section 3.1, one segment for each acknowledged one: tcp_slow_start): gives how many
-    /// of `acked_pkts` are left once the threshold is reached.
+    /// Slow start (RFC 5681 section 3.1, one segment for each acknowledged one: tcp_slow_start): gives how
+    /// many of `acked_pkts` are left once the threshold is reached.
     pub fn slow_start(&mut self, acked_pkts: u32) -> u32 {
         let cwnd = self.cwnd_pkts.saturating_add(acked_pkts).min(self.ssthresh_pkts);
         let left = acked_pkts - (cwnd - self.cwnd_pkts);
@@ -129,15 +129,15 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// Whether a control that does not drive may grow the window: it is what limits the sender, and the sender
-    /// is not reducing it (tcp_may_raise_cwnd, tcp_in_cwnd_reduction).
+    /// Whether a control that does not drive may grow the window: it is what limits the sender, and the
+    /// sender is not reducing it (tcp_may_raise_cwnd, tcp_in_cwnd_reduction).
     pub fn may_grow_window(&self) -> bool {
         self.is_cwnd_limited && !matches!(self.phase, Phase::Recovery | Phase::Reducing)
     }
 }
 
-/// What happens to a sender beside acknowledgments. The threshold is asked for right after `EnterRecovery` and
-/// `Marked`, and right before `Timeout`, as in Linux.
+/// What happens to a sender beside acknowledgments. The threshold is asked for right after `EnterRecovery`
+/// and `Marked`, and right before `Timeout`, as in Linux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// The connection (or subflow) is established.
@@ -191,9 +191,10 @@ pub trait Control: Debug + Send {
     /// Its name in scenarios.
     fn name(&self) -> &'static str;
 
-    /// An acknowledgment came. `subflows` are those of the connection that are established, this one at `own`;
-    /// `window` is this one's. Called in every phase; a control that does not `drive` leaves the window alone
-    /// outside [`Phase::Open`], [`Phase::Disorder`] and [`Phase::Loss`], where the sender reduces it itself.
+    /// An acknowledgment came. `subflows` are those of the connection that are established, this one at
+    /// `own`; `window` is this one's. Called in every phase; a control that does not `drive` leaves the
+    /// window alone outside [`Phase::Open`], [`Phase::Disorder`] and [`Phase::Loss`], where the sender
+    /// reduces it itself.
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, subflows: &[Subflow], own: usize);
 
     /// The threshold after a loss, a timeout or a mark, in segments (ssthresh); at least 2.
@@ -208,8 +209,8 @@ pub trait Control: Debug + Send {
         window.cwnd_pkts.max(prior_cwnd_pkts)
     }
 
-    /// The rate to send at, bits per second of payload (as Linux's own pacing counts, skb->len before headers);
-    /// `None` where the sender sends as the window opens.
+    /// The rate to send at, bits per second of payload (as Linux's own pacing counts, skb->len before
+    /// headers); `None` where the sender sends as the window opens.
     fn pacing_rate_bps(&self) -> Option<f64> {
         None
     }
@@ -219,8 +220,8 @@ pub trait Control: Debug + Send {
         false
     }
 
-    /// Whether connections with it ask for marks whatever the stack says (DCTCP; TCP_CONG_NEEDS_ECN), and echo
-    /// each one exactly (RFC 8257 section 3.2).
+    /// Whether connections with it ask for marks whatever the stack says (DCTCP; TCP_CONG_NEEDS_ECN), and
+    /// echo each one exactly (RFC 8257 section 3.2).
     fn needs_ecn(&self) -> bool {
         false
     }

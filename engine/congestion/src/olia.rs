@@ -1,17 +1,18 @@
 //! OLIA, the opportunistic linked increases algorithm: Khalili, Gast, Popovic and Le Boudec, "MPTCP is not
 //! Pareto-optimal", CoNEXT 2012, and draft-khalili-mptcp-congestion-control-05.
 //!
-//! Per acknowledged segment in congestion avoidance a window changes by
-//! (w_r / rtt_r²) / (Σ_p w_p / rtt_p)² + alpha_r / w_r. M are the subflows with the largest window, B those with the
-//! largest l / rtt², l the bytes acknowledged since the last loss or between the last two, whichever is more;
-//! alpha is 1 / (n |B \ M|) in B \ M, -1 / (n |M|) in M where B \ M is not empty, else 0. A loss halves the window,
-//! as Reno; alone it is Reno.
+//! Per acknowledged segment in congestion avoidance a window changes by (w_r / rtt_r²) / (Σ_p w_p / rtt_p)² +
+//! alpha_r / w_r. M are the subflows with the largest window, B those with the largest l / rtt², l the bytes
+//! acknowledged since the last loss or between the last two, whichever is more; alpha is 1 / (n |B \ M|) in B
+//! \ M, -1 / (n |M|) in M where B \ M is not empty, else 0. A loss halves the window, as Reno; alone it is
+//! Reno.
 //!
-//! Three of them: this one in floating point; engine/bpf's in fixed point, which rounds the first term by at most
-//! 2⁻¹⁵ of itself and compares l / rtt² exactly where this one rounds both to doubles; [`crate::olia_kernel`], which
-//! has the out-of-tree kernel's rounding. Differs from the draft, as engine/bpf's: a loss is where a threshold is
-//! asked for, a mark too; one taken back still counts; a window shrinks to one segment at least. Where it stops
-//! being valid: before a subflow's first losses its l says little of its path.
+//! Three of them: this one in floating point; engine/bpf's in fixed point, which rounds the first term by at
+//! most 2⁻¹⁵ of itself and compares l / rtt² exactly where this one rounds both to doubles;
+//! [`crate::olia_kernel`], which has the out-of-tree kernel's rounding. Differs from the draft, as
+//! engine/bpf's: a loss is where a threshold is asked for, a mark too; one taken back still counts; a window
+//! shrinks to one segment at least. Where it stops being valid: before a subflow's first losses its l says
+//! little of its path.
 
 use crate::coupled::{Coupling, Fraction, left_after_slow_start};
 use crate::{Ack, Control, Shared, Subflow, Window, reno};

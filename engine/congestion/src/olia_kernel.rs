@@ -1,11 +1,11 @@
 //! OLIA as the out-of-tree MPTCP kernel has it: net/mptcp/mptcp_olia.c of multipath-tcp v0.9x.
 //!
-//! How it differs from [`crate::olia`], the draft's, and from engine/bpf's: the window of a subflow in recovery is its
-//! threshold; what a window grows or shrinks by is counted in 2⁻¹⁰ of a segment, rounded to 0, and acknowledgment by
-//! acknowledgment, not segment by segment; once it is a segment less 2⁻¹⁰ the window changes by one and counting
-//! begins anew, so what was counted beyond is lost; increases below 2⁻¹⁰ are none. Differs from that kernel:
-//! nothing overflows (there, products of windows of thousands of segments do); with one subflow it is Linux's
-//! Reno, as for plain TCP.
+//! How it differs from [`crate::olia`], the draft's, and from engine/bpf's: the window of a subflow in
+//! recovery is its threshold; what a window grows or shrinks by is counted in 2⁻¹⁰ of a segment, rounded to
+//! 0, and acknowledgment by acknowledgment, not segment by segment; once it is a segment less 2⁻¹⁰ the window
+//! changes by one and counting begins anew, so what was counted beyond is lost; increases below 2⁻¹⁰ are
+//! none. Differs from that kernel: nothing overflows (there, products of windows of thousands of segments
+//! do); with one subflow it is Linux's Reno, as for plain TCP.
 
 use crate::coupled::left_after_slow_start;
 use crate::olia::Run;

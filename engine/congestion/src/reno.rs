@@ -1,7 +1,7 @@
 //! Reno (RFC 5681), as Linux has it: net/ipv4/tcp_cong.c, `tcp_reno`.
 //!
-//! Differs from the RFC as Linux does: windows are whole segments, and in congestion avoidance an acknowledgment
-//! counts for as many as it acknowledges (RFC 3465 without its limit).
+//! Differs from the RFC as Linux does: windows are whole segments, and in congestion avoidance an
+//! acknowledgment counts for as many as it acknowledges (RFC 3465 without its limit).
 
 use crate::coupled::left_after_slow_start;
 use crate::{Ack, Control, Subflow, Window};

@@ -1,4 +1,5 @@
-//! Rounds of a round trip each, and the round-trip times seen in them: what the controls by delay compute with.
+//! Rounds of a round trip each, and the round-trip times seen in them: what the controls by delay compute
+//! with.
 
 use crate::{Ack, Phase};
 
@@ -37,8 +38,8 @@ impl Rounds {
         *self = Self { end_bytes, phase: self.phase, ..Self::new() };
     }
 
-    /// Takes in an acknowledgment. Gives whether the sender has just come back to [`Phase::Open`], with which a new
-    /// round has begun.
+    /// Takes in an acknowledgment. Gives whether the sender has just come back to [`Phase::Open`], with which
+    /// a new round has begun.
     pub fn take(&mut self, ack: &Ack) -> bool {
         if let Some(rtt_ns) = ack.rtt_ns {
             let rtt_ns = rtt_ns.max(1);

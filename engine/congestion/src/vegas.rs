@@ -1,13 +1,14 @@
-//! Vegas: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13 (1995),
-//! as net/ipv4/tcp_vegas.c of Linux has it, at its default alpha = 2, beta = 4 and gamma = 1 segments.
+//! Vegas: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC
+//! 13 (1995), as net/ipv4/tcp_vegas.c of Linux has it, at its default alpha = 2, beta = 4 and gamma = 1
+//! segments.
 //!
-//! Once a round trip: diff = w (rtt - base) / base, rtt the round's least and base the least ever. Slow start ends
-//! when diff > gamma; after it the window grows by one if diff < alpha and shrinks by one if diff > beta. Differs from
-//! the paper as Linux does: it divides by base where the paper's diff, in segments that wait, divides by rtt (so with
-//! queues as long as the path it keeps fewer), slow start doubles each round and not every other, and what is
-//! lost is found and answered as by Reno. Differs from Linux: times are nanoseconds, not whole microseconds and one
-//! more. Where it stops being valid: beside controls that fill queues it gets little; a route that
-//! becomes longer looks like a queue for ever.
+//! Once a round trip: diff = w (rtt - base) / base, rtt the round's least and base the least ever. Slow start
+//! ends when diff > gamma; after it the window grows by one if diff < alpha and shrinks by one if diff >
+//! beta. Differs from the paper as Linux does: it divides by base where the paper's diff, in segments that
+//! wait, divides by rtt (so with queues as long as the path it keeps fewer), slow start doubles each round
+//! and not every other, and what is lost is found and answered as by Reno. Differs from Linux: times are
+//! nanoseconds, not whole microseconds and one more. Where it stops being valid: beside controls that fill
+//! queues it gets little; a route that becomes longer looks like a queue for ever.
 
 use crate::rounds::Rounds;
 use crate::{Ack, Control, Event, Phase, Subflow, Window, reno};

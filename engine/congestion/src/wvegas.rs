@@ -1,18 +1,19 @@
 //! wVegas, weighted Vegas: Cao, Xu and Fu, "Delay-based Congestion Control for Multipath TCP", ICNP 2012, and
 //! draft-xu-mptcp-congestion-control-05.
 //!
-//! Once a round trip, if it had three samples: diff = w (rtt - base) / rtt, rtt the round's average and base the
-//! least ever. Slow start ends when diff > gamma = 1. After it, when diff >= alpha_r, alpha_r becomes
+//! Once a round trip, if it had three samples: diff = w (rtt - base) / rtt, rtt the round's average and base
+//! the least ever. Slow start ends when diff > gamma = 1. After it, when diff >= alpha_r, alpha_r becomes
 //! max(2, 10 x_r / Σ x), x = w / rtt; the window grows by one if diff < alpha_r and shrinks by one if diff >
-//! alpha_r. The least queueing delay rtt - base is kept; where it doubles, the window becomes w base / (2 rtt) and the
-//! least is forgotten. Alone it is Vegas with alpha = 10.
+//! alpha_r. The least queueing delay rtt - base is kept; where it doubles, the window becomes w base / (2
+//! rtt) and the least is forgotten. Alone it is Vegas with alpha = 10.
 //!
-//! Three of them: this one in floating point; engine/bpf's in fixed point, of which a share of the rate is off by at
-//! most 2⁻¹⁶ of itself; [`crate::wvegas_kernel`], which weighs by the rates of when each subflow last had alpha
-//! segments queued, and halves windows that queue nothing. Differs from the draft, as engine/bpf's: diff and
-//! alpha are whole segments, rounded down, so that a window can rest; it grows only where it limits the sender;
-//! the weight is of the present rates; an empty queue is none to drain. Where it stops being valid: beside
-//! controls that fill queues it gets little, and a flow that joins a queue takes it for part of the path.
+//! Three of them: this one in floating point; engine/bpf's in fixed point, of which a share of the rate is
+//! off by at most 2⁻¹⁶ of itself; [`crate::wvegas_kernel`], which weighs by the rates of when each subflow
+//! last had alpha segments queued, and halves windows that queue nothing. Differs from the draft, as
+//! engine/bpf's: diff and alpha are whole segments, rounded down, so that a window can rest; it grows only
+//! where it limits the sender; the weight is of the present rates; an empty queue is none to drain. Where it
+//! stops being valid: beside controls that fill queues it gets little, and a flow that joins a queue takes it
+//! for part of the path.
 
 use crate::coupled::{Coupling, left_after_slow_start};
 use crate::rounds::Rounds;

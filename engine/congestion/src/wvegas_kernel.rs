@@ -1,12 +1,12 @@
 //! wVegas as the out-of-tree MPTCP kernel has it: net/mptcp/mptcp_wvegas.c of multipath-tcp v0.9x.
 //!
-//! How it differs from [`crate::wvegas`], the draft's, and from engine/bpf's: a subflow's weight is its share of
-//! the rates that each subflow had when it last had alpha segments queued, among those with a sample in their
-//! present round, in 2⁻¹⁶; an empty queue counts as a least queueing delay of 0, of which any delay is twice, so that a
-//! window which queues nothing is halved; the window grows whether it limits the sender or not; a drain
-//! leaves the threshold at three quarters of the window after it. Differs from that kernel: its
-//! rates are of whole microseconds and one more; alone, its Reno is Linux's own. Where it stops being valid: as
-//! the draft's.
+//! How it differs from [`crate::wvegas`], the draft's, and from engine/bpf's: a subflow's weight is its share
+//! of the rates that each subflow had when it last had alpha segments queued, among those with a sample in
+//! their present round, in 2⁻¹⁶; an empty queue counts as a least queueing delay of 0, of which any delay is
+//! twice, so that a window which queues nothing is halved; the window grows whether it limits the sender or
+//! not; a drain leaves the threshold at three quarters of the window after it. Differs from that kernel: its
+//! rates are of whole microseconds and one more; alone, its Reno is Linux's own. Where it stops being valid:
+//! as the draft's.
 
 use crate::rounds::Rounds;
 use crate::vegas::{lower_threshold, raise_threshold};

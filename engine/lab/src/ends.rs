@@ -86,6 +86,7 @@ fn shaped(end: EndCounters, lengths: &HashMap<(&str, &str), &Lengths>) -> EndRec
         drops_pkts: end.counters.drops,
         queue_pkts: length.map(|length| length.packets),
         queue_bytes: length.map(|length| length.bytes),
+        series: Vec::new(),
         packet_sizes: None,
         node: end.node,
         interface: end.interface,
@@ -104,6 +105,7 @@ fn unshaped(node: String, interface: String, sizes: Vec<PacketSize>) -> EndRecor
         drops_pkts: 0,
         queue_pkts: None,
         queue_bytes: None,
+        series: Vec::new(),
         packet_sizes: Some(sizes),
     }
 }

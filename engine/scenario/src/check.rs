@@ -186,6 +186,15 @@ fn check_interval(interval: Duration, problems: &mut Vec<Problem>) {
 fn check_measurement(directory: &Directory, problems: &mut Vec<Problem>) {
     let scenario = directory.scenario;
     check_interval(scenario.measurement.interval, problems);
+    if scenario.measurement.queue_series && scenario.measurement.queue_interval.is_none() {
+        problems.push(Problem::new(
+            "queue_series",
+            "the measurement",
+            true,
+            "false, or a queue_interval",
+            "the interval says how often queues are looked at",
+        ));
+    }
     for name in &scenario.measurement.cpu {
         if directory.node(name).is_none_or(|node| node.kind != NodeKind::Host) {
             problems.push(Problem::new(

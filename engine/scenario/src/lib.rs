@@ -32,9 +32,9 @@ pub use network::{Discipline, End, HostCost, Impairment, Link, LossBursts, Node,
 pub use protocol::{Environment, Estimate, Event, Measure, Preflight, Request, Shortfall};
 pub use queue_limit::QueueLimit;
 pub use record::{
-    Absence, Callbacks, Check, CongestionRecord, Distribution, EndRecord, FlowRecord, Histogram, HostRecord,
-    Interval, Pacing, PacketCounts, PacketSize, Phases, ProcessorRecord, Record, SizeRecord, SubflowRecord,
-    ToolRecord, Warning,
+    Absence, Callbacks, Check, CongestionRecord, Distribution, EndRecord, EndSample, FlowRecord, Histogram,
+    HostRecord, Interval, Pacing, PacketCounts, PacketSize, Phases, ProcessorRecord, Record, SizeRecord,
+    SubflowRecord, ToolRecord, Warning,
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Scheduler, Stack};

@@ -410,9 +410,28 @@ pub struct EndRecord {
     /// Bytes in the queue as they will occupy the wire, sampled at the same moments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_bytes: Option<Distribution>,
+    /// The same over time. Where the measurement asks for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<EndSample>,
     /// IP packets sent, by size. Where the measurement asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_sizes: Option<Vec<PacketSize>>,
+}
+
+/// A link end at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EndSample {
+    /// When, after the trial's beginning.
+    pub at_ns: u64,
+    /// Packets in its queue.
+    pub queue_pkts: u32,
+    /// Bytes in its queue as they will occupy the wire.
+    pub queue_bytes: u32,
+    /// Bytes sent since the sample before, as they occupy the wire.
+    pub wire_bytes: u64,
+    /// The same as a share of what the link's rate allows, in percent.
+    pub utilisation_percent: f64,
 }
 
 /// How many packets of one size a link end sent.

@@ -47,23 +47,31 @@ const BIT_PS: u64 = 1_000_000_000_000;
 /// What RED's numbers are for.
 const RED_PURPOSE: u64 = 0x7265_6400_0000_0000;
 
-/// One direction of a link.
+/// One direction of a link. What every hop needs comes first, in two lines of the processor's cache.
 #[derive(Debug)]
+#[repr(C, align(128))]
 pub struct Link {
-    rate_bps: Option<u64>,
-    /// Picoseconds of a byte where they are a whole number, else 0.
-    byte_ps: u64,
-    delay: Time,
-    mtu_bytes: u32,
-    limit: Option<QueueLimit>,
     /// When the last bit of all that was given a departure leaves.
     free_at: Time,
+    /// Picoseconds of a byte where they are a whole number, else 0.
+    byte_ps: u64,
     waiting: Waiting,
+    delay: Time,
+    limit: Option<QueueLimit>,
+    /// What a plain link does not have.
+    special: Option<Box<Special>>,
+    mtu_bytes: u32,
+    counters: LinkCounters,
+    rate_bps: Option<u64>,
+}
+
+/// What a link has that does more than to carry packets in their order until its queue is full.
+#[derive(Debug)]
+struct Special {
     arrivals: Arrivals,
     /// What waits, where the discipline decides at the head.
-    heads: Option<Box<CoDel>>,
-    fates: Option<Box<Fates>>,
-    counters: LinkCounters,
+    heads: Option<CoDel>,
+    fates: Option<Fates>,
     /// Packets by size, where they are counted.
     sizes: Option<BTreeMap<u32, u64>>,
 }
@@ -75,27 +83,18 @@ impl Link {
         let rate_bps = link.rate.map(|Rate(rate)| rate);
         let whole = rate_bps.filter(|rate| (8 * BIT_PS).is_multiple_of(*rate));
         let mut new = Self {
-            rate_bps,
-            byte_ps: whole.map_or(0, |rate| 8 * BIT_PS / rate),
-            delay: Time::from_ns(link.delay.0),
-            mtu_bytes: link.ends[direction % 2].mtu.0.try_into().unwrap_or(u32::MAX),
-            limit: link.queue,
             free_at: Time::ZERO,
+            byte_ps: whole.map_or(0, |rate| 8 * BIT_PS / rate),
             waiting: Waiting::default(),
-            arrivals: Arrivals::DropTail,
-            heads: None,
-            fates: Fates::new(link.impairment, direction as u64).map(Box::new),
+            delay: Time::from_ns(link.delay.0),
+            limit: link.queue,
+            special: None,
+            mtu_bytes: link.ends[direction % 2].mtu.0.try_into().unwrap_or(u32::MAX),
             counters: LinkCounters::default(),
-            sizes: scenario.measurement.packet_sizes.then(BTreeMap::new),
+            rate_bps,
         };
         let frame_bytes = wire_bytes(new.mtu_bytes);
-        let random = Random::new(scenario.seed, RED_PURPOSE | direction as u64);
-        new.arrivals = Arrivals::new(link, new.transmission(frame_bytes), random);
-        if let Discipline::CoDel { target, interval, ecn } = link.discipline {
-            let [target, interval] = [target, interval].map(|time| Time::from_ns(time.0));
-            let settings = CoDelSettings { target, interval, ecn, frame_bytes: frame_bytes.into() };
-            new.heads = Some(Box::new(CoDel::new(settings)));
-        }
+        new.special = Special::new(scenario, direction, frame_bytes, new.transmission(frame_bytes));
         new
     }
 
@@ -121,7 +120,8 @@ impl Link {
 
     /// How long its queue is. Times must not go back from call to call.
     pub fn queue(&mut self, now: Time) -> Length {
-        self.heads.as_ref().map_or_else(|| self.waiting.length(now), |heads| heads.length())
+        let heads = self.special.as_ref().and_then(|special| special.heads.as_ref());
+        heads.map_or_else(|| self.waiting.length(now), CoDel::length)
     }
 
     /// What it has done until now: frames that still wait are not counted as sent.
@@ -135,7 +135,7 @@ impl Link {
 
     /// The IP packets it has sent until now, by size; `None` if the scenario does not ask for them.
     pub fn packet_sizes(&mut self, now: Time) -> Option<Vec<PacketSize>> {
-        let mut sizes = self.sizes.clone()?;
+        let mut sizes = self.special.as_ref()?.sizes.clone()?;
         self.waiting.length(now);
         for ip_bytes in self.waiting.ip_bytes() {
             sizes.entry(ip_bytes).and_modify(|packets| *packets -= 1);
@@ -152,13 +152,15 @@ impl Link {
         }
         let wire_bytes = wire_bytes(travel.ip_bytes);
         let queue = self.queue(now);
-        let decision = self.arrivals.decide(queue, now.since(self.free_at));
+        let (is_busy, idle) = (self.free_at > now, now.since(self.free_at));
+        let decision =
+            self.special.as_mut().map_or(Decision::Take, |special| special.arrivals.decide(queue, idle));
         let is_full = self.limit.is_some_and(|limit| queue.with(wire_bytes).exceeds(limit));
         if is_full || !self.admit(decision, travel) {
             self.counters.drops_pkts += 1;
             return Verdict::Dropped;
         }
-        if let Some(heads) = self.heads.as_mut().filter(|_| self.free_at > now || queue.packets > 0) {
+        if let Some(heads) = self.heads().filter(|_| is_busy || queue.packets > 0) {
             heads.push(now, number, wire_bytes);
             let all = u32::try_from(queue.bytes).unwrap_or(u32::MAX).saturating_add(wire_bytes);
             return Verdict::Waits(self.free_at.max(now) + self.transmission(all));
@@ -192,7 +194,7 @@ impl Link {
         self.free_at = begins + self.transmission(wire_bytes);
         self.counters.frames_pkts += 1;
         self.counters.wire_bytes += u64::from(wire_bytes);
-        if let Some(sizes) = &mut self.sizes {
+        if let Some(sizes) = self.special.as_mut().and_then(|special| special.sizes.as_mut()) {
             *sizes.entry(ip_bytes).or_default() += 1;
         }
         self.free_at
@@ -200,13 +202,14 @@ impl Link {
 
     /// When the next packet that waits for [`Link::take`] can be taken; `None` if there is none.
     pub(crate) fn next_take(&self) -> Option<Time> {
-        self.heads.as_ref().filter(|heads| heads.length().packets > 0).map(|_| self.free_at)
+        let heads = self.special.as_ref()?.heads.as_ref()?;
+        (heads.length().packets > 0).then_some(self.free_at)
     }
 
     /// Takes the queue's head now that the link is free: gives the packet sent, when its last bit leaves, and how many
     /// were dropped before it.
     pub(crate) fn take(&mut self, now: Time, arena: &mut Arena) -> (Option<(u32, Time)>, u64) {
-        let Some(heads) = &mut self.heads else { return (None, 0) };
+        let Some(heads) = self.heads() else { return (None, 0) };
         let Taken { packet, dropped_pkts, marked_pkts } = heads.pop(now, arena);
         self.counters.drops_pkts += dropped_pkts;
         self.counters.marks_pkts += marked_pkts;
@@ -222,8 +225,8 @@ impl Link {
     /// What becomes of a frame whose last bit leaves then, on its way to the other end.
     pub(crate) fn carry(&mut self, leaves: Time) -> Fate {
         let at = leaves + self.delay;
-        let Some(fates) = &mut self.fates else { return Fate::Arrives(at) };
-        let fate = fates.next(at);
+        let fates = self.special.as_mut().and_then(|special| special.fates.as_mut());
+        let Some(fate) = fates.map(|fates| fates.next(at)) else { return Fate::Arrives(at) };
         match fate {
             Fate::Lost => self.counters.lost_pkts += 1,
             Fate::Arrives(_) => {}
@@ -239,5 +242,34 @@ impl Link {
             Some(rate) => Time::of_bytes(wire_bytes.into(), rate),
             None => Time::ZERO,
         }
+    }
+
+    fn heads(&mut self) -> Option<&mut CoDel> {
+        self.special.as_mut()?.heads.as_mut()
+    }
+}
+
+impl Special {
+    /// That of a link direction whose full frame has so many bytes on the wire and takes that long, if it has any.
+    fn new(scenario: &Scenario, direction: usize, frame_bytes: u32, frame_time: Time) -> Option<Box<Self>> {
+        let link = &scenario.links[direction / 2];
+        let counts_sizes = scenario.measurement.packet_sizes;
+        if link.discipline.is_drop_tail() && link.impairment.is_none() && !counts_sizes {
+            return None;
+        }
+        let heads = match link.discipline {
+            Discipline::CoDel { target, interval, ecn } => {
+                let [target, interval] = [target, interval].map(|time| Time::from_ns(time.0));
+                Some(CoDel::new(CoDelSettings { target, interval, ecn, frame_bytes: frame_bytes.into() }))
+            }
+            _ => None,
+        };
+        let random = Random::new(scenario.seed, RED_PURPOSE | direction as u64);
+        Some(Box::new(Self {
+            arrivals: Arrivals::new(link, frame_time, random),
+            heads,
+            fates: Fates::new(link.impairment, direction as u64),
+            sizes: counts_sizes.then(BTreeMap::new),
+        }))
     }
 }

@@ -1,7 +1,7 @@
 //! What BBR remembers of the past.
 
-/// The largest of what was seen in the last rounds, from the best of three parts of them: lib/win_minmax.c of Linux,
-/// after Nichols. Once the largest is too old, what follows may not be quite the next largest.
+/// The largest of what was seen in the last rounds, from the best of three parts of them: lib/win_minmax.c of
+/// Linux, after Nichols. Once the largest is too old, what follows may not be quite the next largest.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct MaxFilter {
     best: [(u64, f64); 3],
@@ -45,8 +45,8 @@ impl MaxFilter {
     }
 }
 
-/// Segments acknowledged beyond what the bandwidth explains, as aggregation does it: the most in the last five to ten
-/// rounds (bbr_update_ack_aggregation).
+/// Segments acknowledged beyond what the bandwidth explains, as aggregation does it: the most in the last
+/// five to ten rounds (bbr_update_ack_aggregation).
 #[derive(Debug, Default)]
 pub struct Aggregation {
     started_ns: u64,
@@ -68,7 +68,8 @@ impl Aggregation {
         self.acked_pkts = 0;
     }
 
-    /// Takes in `acked_pkts` acknowledged at a bandwidth of `rate` segments a second, with a window of `cwnd_pkts`.
+    /// Takes in `acked_pkts` acknowledged at a bandwidth of `rate` segments a second, with a window of
+    /// `cwnd_pkts`.
     pub fn take(&mut self, now_ns: u64, acked_pkts: u32, rate: f64, cwnd_pkts: u32, is_round_start: bool) {
         if acked_pkts == 0 {
             return;

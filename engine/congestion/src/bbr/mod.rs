@@ -1,15 +1,15 @@
-//! BBR, version 1: Cardwell, Cheng, Gunn, Yeganeh and Jacobson, "BBR: Congestion-Based Congestion Control", ACM Queue 14
-//! (2016), as net/ipv4/tcp_bbr.c of Linux has it: the largest delivery rate of ten rounds, the least round trip of ten
-//! seconds, and windows and pacing from the two.
+//! BBR, version 1: Cardwell, Cheng, Gunn, Yeganeh and Jacobson, "BBR: Congestion-Based Congestion Control",
+//! ACM Queue 14 (2016), as net/ipv4/tcp_bbr.c of Linux has it: the largest delivery rate of ten rounds, the
+//! least round trip of ten seconds, and windows and pacing from the two.
 //!
-//! Differs from Linux: there is no detection of policers (long-term bandwidth), so a token bucket costs it more
-//! than there; the phase in which PROBE_BW's cycle begins, random there, follows from the time at which it begins, by a
-//! multiplicative hash; rates are doubles; what pacing has already scheduled is taken for none (with Linux's own
-//! pacing it is at most a burst); a round trip is taken after ten seconds though a delayed acknowledgment
-//! brought it; a sample of PROBE_RTT counts as limited by the application up to what was sent before it. Windows leave
-//! room for three bursts of segmentation offload, as there, whether the sender has it or not. Where it stops being
-//! valid: what version 1 is known for: several in a shallow queue lose much, for losses do not slow it, and
-//! in a deep one flows of longer round trips get more.
+//! Differs from Linux: there is no detection of policers (long-term bandwidth), so a token bucket costs it
+//! more than there; the phase in which PROBE_BW's cycle begins, random there, follows from the time at which
+//! it begins, by a multiplicative hash; rates are doubles; what pacing has already scheduled is taken for
+//! none (with Linux's own pacing it is at most a burst); a round trip is taken after ten seconds though a
+//! delayed acknowledgment brought it; a sample of PROBE_RTT counts as limited by the application up to what
+//! was sent before it. Windows leave room for three bursts of segmentation offload, as there, whether the
+//! sender has it or not. Where it stops being valid: what version 1 is known for: several in a shallow queue
+//! lose much, for losses do not slow it, and in a deep one flows of longer round trips get more.
 
 mod filters;
 mod modes;

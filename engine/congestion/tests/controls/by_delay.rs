@@ -64,8 +64,8 @@ impl Rounds {
     }
 }
 
-/// It keeps from alpha = 2 to beta = 4 segments queued, and never more or less once it is there. Slow start ends below,
-/// for what that leaves queued goes away by a segment a round only.
+/// It keeps from alpha = 2 to beta = 4 segments queued, and never more or less once it is there. Slow start
+/// ends below, for what that leaves queued goes away by a segment a round only.
 #[test]
 fn vegas_keeps_from_alpha_to_beta_queued() {
     for delay_ms in [20, 50, 200] {
@@ -79,6 +79,31 @@ fn vegas_keeps_from_alpha_to_beta_queued() {
             assert!(now_ns < 5_000 * MS || is_there, "{queued} queued at {now_ns} ns of {delay_ms} ms");
         });
         assert!(flows[0].delivered_pkts > 9_000, "{} of {delay_ms} ms", flows[0].delivered_pkts);
+    }
+}
+
+/// From above and below it comes to rest where w (60 - 50) / 50, rounded down, is from 2 to 4.
+#[test]
+fn vegas_rests_from_alpha_to_beta() {
+    for (first, rests) in [(5, 10), (15, 15), (40, 24)] {
+        let mut rounds = Rounds::new("vegas", first, 50 * MS, &[]);
+        for _ in 0..50 {
+            rounds.take(60 * MS);
+        }
+        assert_eq!(rounds.window.cwnd_pkts, rests, "from {first}");
+    }
+}
+
+/// A round of two samples decides nothing, for both may be of delayed acknowledgments: the window grows as
+/// Reno's.
+#[test]
+fn two_samples_decide_nothing() {
+    for name in ["vegas", "wvegas", "wvegas-kernel"] {
+        let mut rounds = Rounds::new(name, 100, 50 * MS, &[]);
+        // Each has a sample of all but its first acknowledgment.
+        rounds.take_some(100 * MS, 3);
+        assert_eq!(rounds.take_some(100 * MS, 4), 100, "{name}");
+        assert!(rounds.take(100 * MS) < 100, "{name}");
     }
 }
 
@@ -99,8 +124,8 @@ fn slow_start_ends_with_a_queue() {
     }
 }
 
-/// Alone, the window rests where ten segments wait: from w (60 - 50) / 60 = 10 on, whence a smaller one grows by one
-/// a round.
+/// Alone, the window rests where ten segments wait: from w (60 - 50) / 60 = 10 on, whence a smaller one grows
+/// by one a round.
 #[test]
 fn wvegas_alone_is_vegas_with_alpha_ten() {
     for name in ["wvegas", "wvegas-kernel"] {
@@ -114,8 +139,8 @@ fn wvegas_alone_is_vegas_with_alpha_ten() {
     }
 }
 
-/// A subflow rests where as many of the ten wait as is its share of the rate: beside one of 19 segments and the same
-/// round trip, w / 6 of its own are 10 w / (w + 19) first at 36, in whole segments.
+/// A subflow rests where as many of the ten wait as is its share of the rate: beside one of 19 segments and
+/// the same round trip, w / 6 of its own are 10 w / (w + 19) first at 36, in whole segments.
 #[test]
 fn wvegas_weighs_subflows_by_their_rates() {
     for name in ["wvegas", "wvegas-kernel"] {
@@ -127,7 +152,8 @@ fn wvegas_weighs_subflows_by_their_rates() {
     }
 }
 
-/// When the queueing delay doubles, the window becomes w base / (2 rtt), and may return in slow start to three quarters.
+/// When the queueing delay doubles, the window becomes w base / (2 rtt), and may return in slow start to
+/// three quarters.
 #[test]
 fn wvegas_drains_a_queue_that_doubles() {
     let mut rounds = Rounds::new("wvegas", 100, 50 * MS, &[]);
@@ -135,14 +161,15 @@ fn wvegas_drains_a_queue_that_doubles() {
     rounds.take(60 * MS);
     let before = rounds.window.cwnd_pkts;
     let after = rounds.take(60 * MS);
-    // It has shrunk by one before, for more than ten wait; the first acknowledgment of the next round grows it by one.
+    // It has shrunk by one before, for more than ten wait; the first acknowledgment of the next round grows
+    // it by one.
     let emptied = (before - 1) * 50 / 120 + 1;
     assert!(after.abs_diff(emptied) <= 1, "{before} became {after}, not {emptied}");
     assert_eq!(rounds.window.ssthresh_pkts, (before - 1) / 2 + (before - 1) / 4);
 }
 
-/// Over a link of its own it never leaves the link idle for long, and its queue stays by alpha and what slow start leaves,
-/// as engine/bpf's does over the same.
+/// Over a link of its own it never leaves the link idle for long, and its queue stays by alpha and what slow
+/// start leaves, as engine/bpf's does over the same.
 #[test]
 fn wvegas_fills_a_path_of_its_own() {
     let mut flow = Flow::new("wvegas", MS, 50 * MS);
@@ -155,8 +182,8 @@ fn wvegas_fills_a_path_of_its_own() {
     assert!(flows[0].delivered_pkts > 21_000, "{}", flows[0].delivered_pkts);
 }
 
-/// An empty queue is twice its least delay of 0, for the out-of-tree kernel: it halves a window that queues nothing, where
-/// the draft's grows.
+/// An empty queue is twice its least delay of 0, for the out-of-tree kernel: it halves a window that queues
+/// nothing, where the draft's grows.
 #[test]
 fn the_kernels_wvegas_halves_windows_that_queue_nothing() {
     for (name, expected) in [("wvegas", 41), ("wvegas-kernel", 20)] {

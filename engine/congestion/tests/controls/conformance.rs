@@ -196,8 +196,8 @@ fn the_registry_is_in_order_and_knows_its_names() {
     assert!(nettrial_congestion::new("none").is_none());
 }
 
-/// A subflow that is established but has no round trip yet counts for nothing, and is no reason to stop. (That kernel
-/// couples a window by itself, once there are two, to about the same.)
+/// A subflow that is established but has no round trip yet counts for nothing, and is no reason to stop.
+/// (That kernel couples a window by itself, once there are two, to about the same.)
 #[test]
 fn a_subflow_without_a_round_trip_is_left_out() {
     for name in nettrial_congestion::names().filter(|name| !name.ends_with("-kernel")) {

@@ -1,5 +1,6 @@
-//! LIA, OLIA and BALIA against their documents' equations: what an acknowledged segment adds on average over many
-//! acknowledgments, to 0.2% and the one segment that is not yet whole; windows in segments, round trips in seconds.
+//! LIA, OLIA and BALIA against their documents' equations: what an acknowledged segment adds on average over
+//! many acknowledgments, to 0.2% and the one segment that is not yet whole; windows in segments, round trips
+//! in seconds.
 
 use crate::support::{Connection, MS, ack};
 
@@ -37,7 +38,8 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(f64::MIN, f64::max)
 }
 
-/// Checks what each subflow of each connection grows by against `model` of the subflows and the one that grows.
+/// Checks what each subflow of each connection grows by against `model` of the subflows and the one that
+/// grows.
 fn grows_as(name: &str, model: impl Fn(&[(u32, u64)], usize) -> f64) {
     for flows in CONNECTIONS {
         for own in 0..flows.len() {
@@ -60,8 +62,8 @@ fn lia_grows_as_rfc_6356_says() {
     });
 }
 
-/// (w_r / rtt_r²) / (Σ w_p / rtt_p)²: without losses and bytes, all are best, the widest too, unless a narrower one is
-/// as good, of which then window moves to it.
+/// (w_r / rtt_r²) / (Σ w_p / rtt_p)²: without losses and bytes, all are best, the widest too, unless a
+/// narrower one is as good, of which then window moves to it.
 #[test]
 fn olia_grows_as_the_paper_says() {
     grows_as("olia", |flows, own| {
@@ -78,8 +80,8 @@ fn olia_grows_as_the_paper_says() {
     });
 }
 
-/// Of two like paths, the narrower one that got more through between losses takes window from the wider; once it is
-/// the wider too, nothing moves. One that is worse takes nothing.
+/// Of two like paths, the narrower one that got more through between losses takes window from the wider; once
+/// it is the wider too, nothing moves. One that is worse takes nothing.
 #[test]
 fn olia_moves_window_to_the_better_path() {
     let opportunistic = |windows: [u32; 2], bytes: [u64; 2]| {
@@ -144,8 +146,8 @@ fn balia_shrinks_as_the_draft_says() {
     }
 }
 
-/// RFC 6356's second goal in the small: n like subflows together grow as one flow of all their windows, by 1 / (n² w)
-/// for each acknowledged segment.
+/// RFC 6356's second goal in the small: n like subflows together grow as one flow of all their windows, by 1
+/// / (n² w) for each acknowledged segment.
 #[test]
 fn like_subflows_grow_as_one() {
     for name in ["balia", "lia", "olia"] {

@@ -4,8 +4,8 @@ use nettrial_congestion::{Control, Window};
 
 use crate::support::{MS, ack, avoiding};
 
-/// Acknowledges `window` segment by segment from `from_ns` until `until_ns`, and tells `seen` of the time and window
-/// after each round trip.
+/// Acknowledges `window` segment by segment from `from_ns` until `until_ns`, and tells `seen` of the time and
+/// window after each round trip.
 fn run(
     control: &mut dyn Control,
     window: &mut Window,
@@ -48,7 +48,8 @@ fn reno_grows_by_one_segment_a_round_trip_and_halves() {
     assert_eq!((window.cwnd_pkts, window.ssthresh_pkts), (30, 30));
 }
 
-/// W(t) = C (t - K)³ + W_max from 0.7 W_max on (RFC 9438 section 4.2), to 1%: before, at and past the turning point.
+/// W(t) = C (t - K)³ + W_max from 0.7 W_max on (RFC 9438 section 4.2), to 1%: before, at and past the turning
+/// point.
 #[test]
 fn cubic_grows_by_its_function() {
     let mut control = nettrial_congestion::new("cubic").unwrap();
@@ -65,8 +66,8 @@ fn cubic_grows_by_its_function() {
     assert!(window.cwnd_pkts > 1100, "{window:?}");
 }
 
-/// A second loss below the last maximum leaves room for others: W_max = 0.85 of the window (RFC 9438 section 4.7).
-/// The window then rests there.
+/// A second loss below the last maximum leaves room for others: W_max = 0.85 of the window (RFC 9438 section
+/// 4.7). The window then rests there.
 #[test]
 fn cubic_converges_fast() {
     let mut control = nettrial_congestion::new("cubic").unwrap();
@@ -86,10 +87,10 @@ fn cubic_converges_fast() {
     assert!((f64::from(at_turning) / origin - 1.0).abs() < 0.01, "{at_turning}, not {origin}");
 }
 
-/// With a small window and a short round trip, the window that Reno with CUBIC's decrease would have: 8/15 of a
-/// segment a round trip (RFC 9438 section 4.3 has 9/17), where the cubic function alone gave 20. To 4 segments:
-/// that window is looked at each 1/32 s, in which it gains 1.7 here, counts whole segments, and is reached a round
-/// trip later.
+/// With a small window and a short round trip, the window that Reno with CUBIC's decrease would have: 8/15 of
+/// a segment a round trip (RFC 9438 section 4.3 has 9/17), where the cubic function alone gave 20. To 4
+/// segments: that window is looked at each 1/32 s, in which it gains 1.7 here, counts whole segments, and is
+/// reached a round trip later.
 #[test]
 fn cubic_is_friendly_to_reno() {
     let mut control = nettrial_congestion::new("cubic").unwrap();
@@ -104,8 +105,19 @@ fn cubic_is_friendly_to_reno() {
     });
 }
 
-/// HyStart's delay detection: eight samples of a round trip that has grown by more than an eighth, at least 4 ms,
-/// end slow start where it stands; by less, they do not.
+/// Before its first loss, once HyStart has ended slow start, the window grows by one for 20 acknowledged
+/// segments where the function, without a maximum to regain, hardly rises: 5% a round trip, to 1%.
+#[test]
+fn cubic_grows_by_a_twentieth_before_its_first_loss() {
+    let mut control = nettrial_congestion::new("cubic").unwrap();
+    let mut window = avoiding(1000);
+    run(control.as_mut(), &mut window, (0, 500 * MS), 100 * MS, |_, _| {});
+    let model = 1000.0 * 1.05f64.powi(5);
+    assert!((f64::from(window.cwnd_pkts) / model - 1.0).abs() < 0.01, "{window:?}, not {model}");
+}
+
+/// HyStart's delay detection: eight samples of a round trip that has grown by more than an eighth, at least 4
+/// ms, end slow start where it stands; by less, they do not.
 #[test]
 fn cubic_leaves_slow_start_when_the_delay_grows() {
     for (queue_ms, leaves) in [(4, false), (6, true)] {

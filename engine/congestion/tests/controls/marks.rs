@@ -28,7 +28,8 @@ fn alpha(control: &mut dyn Control) -> f64 {
     2.0 * (1.0 - f64::from(control.ssthresh(&avoiding(10_000), &[], 0)) / 10_000.0)
 }
 
-/// alpha comes to be the marked fraction (RFC 8257 section 3.3), to 3%, which is what rounding 1/16 of 1024ths can leave.
+/// alpha comes to be the marked fraction (RFC 8257 section 3.3), to 3%, which is what rounding 1/16 of
+/// 1024ths can leave.
 #[test]
 fn alpha_becomes_the_marked_fraction() {
     for percent in [0, 5, 20, 50, 80, 100] {

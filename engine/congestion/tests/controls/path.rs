@@ -1,4 +1,5 @@
-//! Flows over links of a rate and a delay, with queues without an end: acknowledgments as a real path spaces them.
+//! Flows over links of a rate and a delay, with queues without an end: acknowledgments as a real path spaces
+//! them.
 
 use std::collections::VecDeque;
 

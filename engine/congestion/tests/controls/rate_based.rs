@@ -3,9 +3,9 @@
 use crate::path::{Flow, run};
 use crate::support::MS;
 
-/// It finds a link's rate and round trip: 1000 segments a second, 51 ms. It then sends 99% of the rate on average (its
-/// pacing's margin), to 2%; keeps a window of twice the product and the room for bursts; and queues less than the
-/// product, where a window of twice would queue it all.
+/// It finds a link's rate and round trip: 1000 segments a second, 51 ms. It then sends 99% of the rate on
+/// average (its pacing's margin), to 2%; keeps a window of twice the product and the room for bursts; and
+/// queues less than the product, where a window of twice would queue it all.
 #[test]
 fn bbr_finds_rate_and_round_trip() {
     let mut flows = [Flow::new("bbr", MS, 50 * MS)];

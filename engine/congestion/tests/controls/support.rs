@@ -86,8 +86,8 @@ impl Connection {
         self.flows[own].1.ssthresh_pkts = kept;
     }
 
-    /// What an acknowledged segment adds to the window of subflow `own` on average over `acks`, all windows kept as
-    /// they are.
+    /// What an acknowledged segment adds to the window of subflow `own` on average over `acks`, all windows
+    /// kept as they are.
     pub fn increase(&mut self, own: usize, acks: u32) -> f64 {
         self.increase_by(own, acks, 1)
     }

@@ -15,6 +15,7 @@ pub fn problems(scenario: &Scenario) -> Vec<Problem> {
         nodes.iter().position(|node| node.stack.as_ref().is_some_and(is_set))
     };
     let flow = |index: usize| format!("flow {:?}", scenario.workload[index].name);
+    let series = scenario.measurement.queue_series.then(|| "the measurement".to_owned());
     let found = [
         ("discipline", links.iter().position(|link| !link.discipline.is_drop_tail()).map(link), "drop_tail"),
         ("bursts", links.iter().position(|link| link.impairment.bursts.is_some()).map(link), "none"),
@@ -22,6 +23,7 @@ pub fn problems(scenario: &Scenario) -> Vec<Problem> {
         ("ecn", stack(|stack| stack.ecn).map(node), "false"),
         ("minimum_rto", stack(|stack| stack.minimum_rto.is_some()).map(node), "none"),
         ("pair", scenario.workload.iter().position(|flow| flow.pair != 0).map(flow), "0"),
+        ("queue_series", series, "false"),
         ("scheduler", stack(|stack| !stack.scheduler.is_lowest_rtt()).map(node), "lowest_rtt"),
     ];
     let hint = "the lab's hosts and links don't have it: run the study with `--backend sim`";

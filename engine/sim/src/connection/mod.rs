@@ -159,8 +159,9 @@ impl Side {
         subflow.open(&mut scope);
     }
 
-    /// A subflow is established: the first opens the way for the others.
+    /// A subflow is established: there is room for its first flight, and the first opens the way for the others.
     fn on_established(&mut self, index: usize, side: u8, io: &mut dyn Io) {
+        self.expand_buffer();
         if index == 0 && side == 0 {
             for other in 1..self.subflows.len() {
                 self.open_subflow(other, io);
@@ -168,11 +169,15 @@ impl Side {
         }
     }
 
+    fn expand_buffer(&mut self) {
+        let established = self.subflows.iter().filter(|subflow| subflow.is_established());
+        self.stream.expand_buffer(established.map(Tcp::buffered_segments).sum());
+    }
+
     /// After each event: sends what can be sent, and tells the application.
     fn settle(&mut self, connection: u32, side: u8, io: &mut dyn Io) {
         if self.stream.is_full() {
-            let segments = self.subflows.iter().map(Tcp::buffered_segments).sum();
-            self.stream.expand_buffer(segments);
+            self.expand_buffer();
         }
         self.push(io);
         self.stream.tell(connection, side, io);

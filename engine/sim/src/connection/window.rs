@@ -1,7 +1,9 @@
 //! The receive window and its automatic sizing (tcp_rcv_space_adjust, tcp_grow_window, tcp_select_window).
 //!
-//! As the application reads at once, the buffer holds only what is out of order. Linux counts what a segment
-//! occupies in memory; here half of the buffer is for payload (tcp_adv_win_scale 1), whatever the segment's size.
+//! As the application reads at once, the buffer holds only what is out of order. A buffer counts what segments occupy
+//! in memory, a window their payload: half of the buffer until data arrives (TCP_DEFAULT_SCALING_RATIO), then the
+//! share of payload in a segment's memory (tcp_measure_rcv_mss, Linux 6.6 and later), which is more the larger the
+//! segments are. What an interface's driver adds to a segment differs; here it is a small socket buffer's head.
 
 use crate::Time;
 use nettrial_scenario::Stack;
@@ -9,6 +11,9 @@ use nettrial_scenario::Stack;
 /// The largest window without scaling, and the most that scaling can do (RFC 7323 section 2.2).
 const UNSCALED: u64 = 65_535;
 const LARGEST_SHIFT: u32 = 14;
+/// What a segment occupies beside its payload: sk_buff and a small head with skb_shared_info on x86-64
+/// (SKB_SMALL_HEAD_SIZE).
+const OVERHEAD_BYTES: u64 = 256 + 704;
 /// Segments of the initial window (TCP_INIT_CWND).
 const INITIAL_SEGMENTS: u64 = 10;
 
@@ -17,6 +22,8 @@ const INITIAL_SEGMENTS: u64 = 10;
 pub(crate) struct ReceiveWindow {
     buffer_bytes: u64,
     maximum_bytes: u64,
+    /// Payload of the largest segment so far; 0 before the first.
+    segment_bytes: u64,
     /// By how many bits windows are scaled; `None` without window scaling.
     shift: Option<u32>,
     /// What may be announced until more was seen to arrive (rcv_ssthresh).
@@ -45,6 +52,7 @@ impl ReceiveWindow {
         Self {
             buffer_bytes: stack.receive_buffer.initial.0,
             maximum_bytes,
+            segment_bytes: 0,
             shift: has_scaling.then_some(shift),
             threshold_bytes: initial,
             edge: 0,
@@ -60,8 +68,19 @@ impl ReceiveWindow {
 
     /// What the buffer has room for, in payload.
     fn room(&self) -> u64 {
-        let half = self.buffer_bytes / 2;
-        if self.shift.is_some() { half } else { half.min(UNSCALED) }
+        let room = match self.segment_bytes {
+            0 => self.buffer_bytes / 2,
+            payload => self.buffer_bytes * payload / (payload + OVERHEAD_BYTES),
+        };
+        if self.shift.is_some() { room } else { room.min(UNSCALED) }
+    }
+
+    /// The buffer that has room for so much payload (tcp_space_from_win).
+    fn buffer_for(&self, window_bytes: u64) -> u64 {
+        match self.segment_bytes {
+            0 => window_bytes.saturating_mul(2),
+            payload => window_bytes.saturating_mul(payload + OVERHEAD_BYTES) / payload,
+        }
     }
 
     /// The window to announce: `received` is the next offset expected, `held` what is out of order.
@@ -83,6 +102,7 @@ impl ReceiveWindow {
 
     /// A segment arrived in order: more may be announced.
     pub(crate) fn grow(&mut self, bytes: u32, mss_bytes: u32) {
+        self.segment_bytes = self.segment_bytes.max(u64::from(bytes));
         let more = 2 * u64::from(bytes.max(mss_bytes));
         self.threshold_bytes = (self.threshold_bytes + more).min(self.room().max(self.threshold_bytes));
     }
@@ -129,7 +149,7 @@ impl ReceiveWindow {
             let window = 2 * arrived + 16 * u64::from(mss_bytes);
             let growth = u128::from(window) * u128::from(arrived - self.arrived_bytes);
             let growth = (growth / u128::from(self.arrived_bytes.max(1))) as u64;
-            let buffer = (window + 2 * growth).saturating_mul(2).min(self.maximum_bytes);
+            let buffer = self.buffer_for(window + 2 * growth).min(self.maximum_bytes);
             self.buffer_bytes = self.buffer_bytes.max(buffer);
             self.arrived_bytes = arrived;
         }

@@ -128,6 +128,10 @@ impl Waiting {
             self.frames.pop_front();
             self.length = self.length.without(wire_bytes(ip_bytes));
         }
+        if self.frames.is_empty() {
+            // Begins anew at the ring's start, which is then still in the processor's cache.
+            self.frames.clear();
+        }
         self.length
     }
 

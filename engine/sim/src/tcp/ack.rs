@@ -41,7 +41,7 @@ impl Tcp {
             self.process_probe(packet.ack, &news, scope);
             return;
         }
-        self.take_cumulative(packet.ack, &mut news, scope);
+        self.take_cumulative(packet, &mut news, scope);
         news.is_no_duplicate |= news.acked_pkts > 0;
         let rtt = self.take_round_trip(packet, &mut news, scope.now);
         self.after_bookkeeping(packet, before, rtt, news, scope);

@@ -174,11 +174,11 @@ impl Tcp {
     /// A packet leaves, and every packet acknowledges (tcp_event_ack_sent).
     pub(super) fn on_ack_leaves(&mut self) {
         let acks = &mut self.acks;
+        let was_due = std::mem::take(&mut acks.is_due);
         acks.acked = self.receiver.next();
-        acks.is_due = false;
         acks.is_urgent = false;
         acks.has_small = false;
-        if acks.quick > 0 {
+        if was_due && acks.quick > 0 {
             acks.quick -= 1;
             if acks.quick == 0 {
                 acks.gap = LEAST;

@@ -102,12 +102,12 @@ impl Tcp {
     }
 
     /// Takes in the cumulative acknowledgment.
-    pub(super) fn take_cumulative(&mut self, ack: u64, news: &mut News, scope: &mut Scope<'_>) {
-        let una = self.una;
+    pub(super) fn take_cumulative(&mut self, packet: &Packet, news: &mut News, scope: &mut Scope<'_>) {
+        let (una, ack) = (self.una, packet.ack);
         let highest_sacked = self.board.highest_sacked;
         let has_sacked = self.board.sacked_pkts > 0;
         while let Some(segment) = self.board.pop_acked(ack) {
-            self.take_acked(&segment, news, scope.now);
+            self.take_acked(&segment, packet.echo, news, scope.now);
             if has_sacked && !segment.has(SACKED | EVER_RESENT) && segment.sequence < highest_sacked {
                 news.on_reordered(segment.sequence);
             }
@@ -123,7 +123,7 @@ impl Tcp {
         }
     }
 
-    fn take_acked(&mut self, segment: &Segment, news: &mut News, now: Time) {
+    fn take_acked(&mut self, segment: &Segment, echo: Time, news: &mut News, now: Time) {
         news.acked_pkts += 1;
         if segment.has(EVER_RESENT) {
             news.resent_acked = true;
@@ -137,7 +137,10 @@ impl Tcp {
             news.delivered_bytes += u64::from(segment.payload_bytes());
             if self.options.has_sack {
                 self.rate.delivered_pkts += 1;
-                self.rack.on_delivered(segment, now, self.rtt.minimum);
+                // Not if its first transmission is what arrived (tcp_skb_spurious_retrans).
+                if !segment.has(EVER_RESENT) || echo >= segment.sent_at {
+                    self.rack.on_delivered(segment, now, self.rtt.minimum);
+                }
             }
         }
         self.rate.on_delivered(segment);

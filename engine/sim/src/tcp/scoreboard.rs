@@ -156,6 +156,9 @@ impl Scoreboard {
         segment.sent_at = now;
         segment.snapshot = snapshot;
         self.resent_pkts += u32::from(!was_out);
+        while self.resent.front().is_some_and(|&(index, _)| index < self.first) {
+            self.resent.pop_front();
+        }
         self.resent.push_back((index, now));
     }
 

@@ -1,4 +1,5 @@
-//! What RFC 6356 section 2 asks of coupled controls; benches/rfc6356.py asks it of the lab's, with the same bounds.
+//! What RFC 6356 section 2 asks of coupled controls; benches/rfc6356.py asks it of the lab's, with the same
+//! bounds.
 
 use nettrial_scenario::Record;
 use serde_json::{Value, json};
@@ -62,8 +63,8 @@ fn beside_reno(control: &str) -> f64 {
     beside_tcp(control, "reno", &lossy)
 }
 
-/// The part of a connection's bytes that goes over the second of two paths: of these links, the first not being a
-/// bottleneck, and beside a TCP flow with Reno on the second if so.
+/// The part of a connection's bytes that goes over the second of two paths: of these links, the first not
+/// being a bottleneck, and beside a TCP flow with Reno on the second if so.
 fn on_the_second(control: &str, links: [Value; 2], is_shared: bool) -> f64 {
     let mut network = Network::default();
     network.host("coupled", control);
@@ -116,8 +117,8 @@ fn no_harm_is_done() {
     assert!(of_tcp >= 1.8, "uncoupled: {of_tcp}");
 }
 
-/// The out-of-tree kernel's variants count acknowledgments, of which most are of two segments: they grow more slowly, and
-/// take less beside TCP than the documents'.
+/// The out-of-tree kernel's variants count acknowledgments, of which most are of two segments: they grow more
+/// slowly, and take less beside TCP than the documents'.
 #[test]
 fn the_kernels_variants_take_less() {
     for control in BY_LOSS {
@@ -134,8 +135,8 @@ fn no_harm_is_done_by_delay() {
     assert!((0.8..=1.25).contains(&of_tcp), "{of_tcp}");
 }
 
-/// Goal 3, balance congestion: of what losses alone let through, 1 / (1 + 2) on the path that loses four times as much, LIA
-/// takes some away, and OLIA and BALIA more.
+/// Goal 3, balance congestion: of what losses alone let through, 1 / (1 + 2) on the path that loses four
+/// times as much, LIA takes some away, and OLIA and BALIA more.
 #[test]
 fn congestion_is_balanced() {
     let [lia, olia, balia, uncoupled] = ["lia", "olia", "balia", "reno"].map(on_the_lossy);

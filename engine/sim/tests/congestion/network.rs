@@ -21,8 +21,8 @@ impl Network {
         }}));
     }
 
-    /// Joins two nodes, of which one that is not there yet is a router, by a network of its own with these settings:
-    /// rate, queue, delay, impairment.
+    /// Joins two nodes, of which one that is not there yet is a router, by a network of its own with these
+    /// settings: rate, queue, delay, impairment.
     pub fn link(&mut self, nodes: [&str; 2], settings: &Value) {
         let number = self.links.len();
         let mut link = settings.clone();

@@ -1,4 +1,5 @@
-//! The controls that go by delay, rate or marks: what they leave in a bottleneck's queue, and what of its rate.
+//! The controls that go by delay, rate or marks: what they leave in a bottleneck's queue, and what of its
+//! rate.
 
 use nettrial_scenario::{Distribution, Record};
 use serde_json::{Value, json};
@@ -39,8 +40,9 @@ fn queue(record: &Record) -> Distribution {
         .unwrap()
 }
 
-/// BBR has a path's rate, but for its pacing's margin and PROBE_RTT, with a queue of less than half the path's product where
-/// CUBIC fills it; and has it though 1% is lost, where Reno has MSS / RTT sqrt(3/2) / sqrt(p), 18% of it.
+/// BBR has a path's rate, but for its pacing's margin and PROBE_RTT, with a queue of less than half the
+/// path's product where CUBIC fills it; and has it though 1% is lost, where Reno has MSS / RTT sqrt(3/2) /
+/// sqrt(p), 18% of it.
 #[test]
 fn bbr_has_the_rate_whatever_is_lost() {
     let settings = |loss: f64| {
@@ -54,8 +56,9 @@ fn bbr_has_the_rate_whatever_is_lost() {
     assert!(lossy > 0.9, "{lossy}");
 }
 
-/// DCTCP keeps a link busy with a queue by the threshold: K = 20 is more than a seventh of the path's product, as Alizadeh et
-/// al., "Data Center TCP", 2010, section 3.3, ask. It is never much longer, for each flow is but a round trip late.
+/// DCTCP keeps a link busy with a queue by the threshold: K = 20 is more than a seventh of the path's
+/// product, as Alizadeh et al., "Data Center TCP", 2010, section 3.3, ask. It is never much longer, for each
+/// flow is but a round trip late.
 #[test]
 fn dctcp_keeps_to_the_threshold() {
     let marking = json!({"rate": "100 Mbit/s", "queue": "500 packets", "delay": "5 ms",
@@ -67,7 +70,8 @@ fn dctcp_keeps_to_the_threshold() {
     assert_eq!(record.flows.iter().map(|flow| flow.retransmissions_pkts).sum::<u64>(), 0);
 }
 
-/// Two flows of Vegas keep from 2 to 4 packets queued each, of which not all are seen to wait, and the link busy.
+/// Two flows of Vegas keep from 2 to 4 packets queued each, of which not all are seen to wait, and the link
+/// busy.
 #[test]
 fn vegas_keeps_its_packets_queued() {
     let roomy = json!({"rate": "20 Mbit/s", "queue": "500 packets", "delay": "10 ms"});

@@ -19,9 +19,9 @@ fn reno_over_law(loss: f64, seconds: u32) -> f64 {
     settled_bps(&record.flows[0], 2.0) / law
 }
 
-/// Mathis, Semke, Mahdavi and Ott, "The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm", 1997, to 12%: the
-/// law supposes losses at equal distances, where these are random (of 2% also some in recovery, and timeouts), and
-/// some hundred of them are seen.
+/// Mathis, Semke, Mahdavi and Ott, "The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm",
+/// 1997, to 12%: the law supposes losses at equal distances, where these are random (of 2% also some in
+/// recovery, and timeouts), and some hundred of them are seen.
 #[test]
 fn reno_keeps_to_the_square_root_law() {
     for (loss, seconds) in [(0.001, 120), (0.002, 90), (0.005, 60), (0.01, 60), (0.02, 60)] {
@@ -30,7 +30,8 @@ fn reno_keeps_to_the_square_root_law() {
     }
 }
 
-/// Where windows fall by a fifth and more: the index of the last before, and of the first of the next sawtooth.
+/// Where windows fall by a fifth and more: the index of the last before, and of the first of the next
+/// sawtooth.
 fn reductions(intervals: &[Interval]) -> Vec<(usize, usize)> {
     let (mut peak, mut found) = (0, Vec::new());
     for (index, interval) in intervals.iter().enumerate() {
@@ -44,10 +45,10 @@ fn reductions(intervals: &[Interval]) -> Vec<(usize, usize)> {
     found
 }
 
-/// Behind a queue that overflows, each sawtooth is W(t) = C (t - K)³ + W_max (RFC 9438 section 4.2), from 0.7 of the window
-/// that overflowed it to the next, to 3%. The first overflow is slow start's. The second is at a smaller window, for
-/// that one's was more than the path holds: fast convergence has W_max be 0.85 of it (section 4.7). The third is past
-/// that: W_max is the window itself.
+/// Behind a queue that overflows, each sawtooth is W(t) = C (t - K)³ + W_max (RFC 9438 section 4.2), from 0.7
+/// of the window that overflowed it to the next, to 3%. The first overflow is slow start's. The second is at
+/// a smaller window, for that one's was more than the path holds: fast convergence has W_max be 0.85 of it
+/// (section 4.7). The third is past that: W_max is the window itself.
 #[test]
 fn cubic_follows_its_function() {
     let mut network = Network::default();

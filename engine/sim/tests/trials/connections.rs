@@ -152,9 +152,9 @@ fn window_limited(rtt_us: u64, window_bytes: u64, duration: &str) -> f64 {
     let mut scenario = with(pair(&settings), [flow("a0", "b0", "tcp", transfer(None, Some(duration)))]);
     for node in &mut scenario.nodes {
         let stack = node.stack.as_mut().unwrap();
-        // Half of a receive buffer is for payload.
-        stack.receive_buffer.initial.0 = 2 * window_bytes;
-        stack.receive_buffer.maximum.0 = 2 * window_bytes;
+        // A segment of 1448 bytes occupies 2408.
+        let buffer = window_bytes * 2408 / 1448;
+        (stack.receive_buffer.initial.0, stack.receive_buffer.maximum.0) = (buffer, buffer);
     }
     let record = run_flow(&scenario);
     // After slow start.

@@ -4,3 +4,4 @@ mod checks;
 mod connections;
 mod datagrams;
 mod scenarios;
+mod series;

@@ -4,6 +4,7 @@ mod acks;
 mod basics;
 mod loss;
 mod mptcp;
+mod pace;
 mod random;
 
 use crate::{
@@ -28,6 +29,8 @@ struct Pipe {
     delay: Time,
     queue_bytes: u64,
     is_own: bool,
+    /// It stops between these times.
+    stops: Option<(Time, Time)>,
     free_at: Time,
     drops: u64,
 }
@@ -78,6 +81,8 @@ impl Io for World {
             pipe.drops += 1;
             return if pipe.is_own { None } else { Some(self.now) };
         }
+        let stop = pipe.stops.filter(|(from, to)| (*from..*to).contains(&start));
+        let start = stop.map_or(start, |(_, to)| to);
         pipe.free_at = start + Time::of_bytes(size, pipe.rate_bps);
         let left = pipe.free_at;
         let arrives = left + pipe.delay;
@@ -223,7 +228,15 @@ fn pass() -> Judge {
 }
 
 fn pipe(rate_bps: u64, delay: Time) -> Pipe {
-    Pipe { rate_bps, delay, queue_bytes: u64::MAX >> 24, is_own: true, free_at: Time::ZERO, drops: 0 }
+    Pipe {
+        rate_bps,
+        delay,
+        queue_bytes: u64::MAX >> 24,
+        is_own: true,
+        stops: None,
+        free_at: Time::ZERO,
+        drops: 0,
+    }
 }
 
 fn bottleneck(rate_bps: u64, delay: Time, queue_bytes: u64) -> Pipe {

@@ -1,0 +1,246 @@
+"""How fast the simulator is: beside ns-3, and how its time grows with flows, hops and simulated seconds.
+
+    python benches/simulator.py [--ns3 DIRECTORY] [SECONDS]
+
+DIRECTORY is where ns-3's Python wheel is installed (`site-packages/ns3`: its headers and libraries; `pip
+install ns3`); g++ compiles `simulator_ns3.cc` against it. Without it, only the simulator's own figures are
+printed. SECONDS (default 2) are simulated of each dumbbell, a fifth of that of each fat tree.
+
+Both run CUBIC with selective acknowledgments, timestamps and segments of 1448 bytes, start with ten
+segments, have drop-tail queues, and take one shortest path from each host to another: a dumbbell of 100
+flows (1 Gbit/s, 10 ms, 1000 packets), and a fat tree of 8 ports whose hosts each send to the one half the
+hosts on (1 Gbit/s, 10 us, 100 packets). A packet is a frame that an interface has sent: a packet-hop.
+Seconds are those of the processor, so that what else the machine does hardly matters: of ns-3 Simulator::Run
+alone, of the simulator all from the scenario's text to the record's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from nettrial.backends.find import engine
+from nettrial.stacks import STACKS
+
+GOAL = 20
+"""How many times ns-3's packets a second it should be."""
+SOURCE = Path(__file__).with_name("simulator_ns3.cc")
+MODULES = (
+    "applications",
+    "internet",
+    "network",
+    "nix-vector-routing",
+    "point-to-point",
+    "traffic-control",
+    "core",
+)
+BUFFER = {"minimum": "4096 B", "initial": "512 KiB", "maximum": "512 KiB"}
+"""Of every socket: what is written when a transfer's time is over still goes out, and takes its time."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run simulated, and the processor seconds it took."""
+
+    packets: int
+    seconds: float
+
+    @property
+    def speed(self) -> float:
+        """Packets a second."""
+        return self.packets / self.seconds
+
+
+class Network:
+    """A scenario in the making, with one way for everything: links of one gigabit a second."""
+
+    def __init__(self) -> None:
+        stack = STACKS["linux-cubic"].stack.model_dump(mode="json", exclude_none=True)
+        self.stack = stack | {"receive_buffer": BUFFER, "send_buffer": BUFFER}
+        self.nodes: dict[str, dict[str, Any]] = {}
+        self.links: list[dict[str, Any]] = []
+        self.flows: list[dict[str, Any]] = []
+
+    def add(self, name: str, kind: str) -> str:
+        """A node."""
+        node: dict[str, Any] = {"name": name, "kind": kind}
+        self.nodes.setdefault(name, node | ({"stack": self.stack} if kind == "host" else {}))
+        return name
+
+    def join(self, near: str, far: str, delay: str, queue: str) -> None:
+        """A link."""
+        number = len(self.links)
+        ends = [
+            {
+                "node": node,
+                "interface": f"l{number}",
+                "mtu": "1500 B",
+                "addresses": [f"10.{number // 250}.{number % 250}.{last}/24"],
+            }
+            for last, node in ((1, near), (2, far))
+        ]
+        self.links.append({"ends": ends, "rate": "1 Gbit/s", "delay": delay, "queue": queue})
+
+    def flow(self, near: str, far: str, seconds: float) -> None:
+        """A transfer."""
+        number = len(self.flows)
+        traffic = {"kind": "transfer", "duration": f"{round(seconds * 1e9)} ns"}
+        entry = {"name": f"f{number}", "from": near, "to": far, "transport": "tcp", "ip": 4}
+        self.flows.append(entry | {"start": f"{10 * number} us", "traffic": traffic})
+
+    def scenario(self, policy: dict[str, Any]) -> dict[str, Any]:
+        """The scenario."""
+        return {
+            "format": 1,
+            "nodes": list(self.nodes.values()),
+            "links": self.links,
+            "routing": policy,
+            "workload": self.flows,
+            "measurement": {"interval": "100 ms", "queue_drops": "allowed"},
+        }
+
+
+SHORTEST = {"policy": "shortest_path"}
+
+
+def dumbbell(flows: int, seconds: float, hops: int = 1) -> dict[str, Any]:
+    """Flows from hosts on the left to hosts on the right over `hops` links that all share."""
+    network = Network()
+    routers = [network.add(f"r{number}", "router") for number in range(hops + 1)]
+    for number in range(flows):
+        network.join(network.add(f"a{number}", "host"), routers[0], "100 us", "1000 packets")
+        network.join(network.add(f"b{number}", "host"), routers[-1], "100 us", "1000 packets")
+    for near, far in pairwise(routers):
+        network.join(near, far, f"{10_000 // hops} us", "1000 packets")
+    for number in range(flows):
+        network.flow(f"a{number}", f"b{number}", seconds)
+    return network.scenario(SHORTEST)
+
+
+def fat_tree(ports: int, seconds: float, policy: dict[str, Any]) -> dict[str, Any]:
+    """A fat tree (Al-Fares, Loukissas and Vahdat 2008) whose hosts each send to the one half the hosts on."""
+    network, half = Network(), ports // 2
+    hosts = [network.add(f"h{number}", "host") for number in range(ports * half * half)]
+    delay, queue = "10 us", "100 packets"
+    for number, host in enumerate(hosts):
+        network.join(host, network.add(f"e{number // half}", "router"), delay, queue)
+    for edge in range(ports * half):
+        for up in range(half):
+            network.join(f"e{edge}", network.add(f"a{edge // half * half + up}", "router"), delay, queue)
+    for number in range(ports * half):
+        for up in range(half):
+            network.join(f"a{number}", network.add(f"c{number % half * half + up}", "router"), delay, queue)
+    for number, host in enumerate(hosts):
+        network.flow(host, hosts[(number + len(hosts) // 2) % len(hosts)], seconds)
+    return network.scenario(policy)
+
+
+def simulate(scenario: dict[str, Any]) -> Run:
+    """Runs it in the simulator."""
+    request = json.dumps({"request": "run", "trial": "bench", "scenario": scenario}) + "\n"
+    process = subprocess.Popen([engine(), "sim"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(request)
+    process.stdin.flush()
+    event = json.loads(process.stdout.readline())
+    # The end of the input ends the engine: it comes after the answer.
+    process.stdin.close()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if event["event"] != "record":
+        sys.exit(event.get("message", str(event)))
+    packets = sum(end["frames_pkts"] for end in event["record"]["ends"])
+    return Run(packets, usage.ru_utime + usage.ru_stime)
+
+
+class Ns3:
+    """ns-3's side, compiled."""
+
+    def __init__(self, directory: Path, into: Path) -> None:
+        self.program = into / "simulator_ns3"
+        libraries = directory / "lib64"
+        subprocess.run(
+            [
+                *("g++", "-O2", "-std=c++20", f"-I{directory / 'include'}", SOURCE, "-o", self.program),
+                *(f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--no-as-needed"),
+                *(f"-lns3.44-{module}" for module in MODULES),
+            ],
+            check=True,
+        )
+
+    def run(self, shape: str, size: int, seconds: float) -> Run:
+        """Runs it twice: once to count its packets, once to take its time."""
+
+        def figures(counts: int) -> list[str]:
+            command = [str(self.program), shape, str(size), str(seconds), str(counts)]
+            return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+
+        return Run(int(figures(1)[1]), float(figures(0)[0]))
+
+
+def row(name: str, run: Run, other: Run | None = None) -> str:
+    """A line of the table."""
+    beside = ""
+    if other:
+        speeds = f"{other.speed:12,.0f}  {run.speed / other.speed:6.1f}"
+        beside = f"{other.packets:12,}  {other.seconds:9.2f}  {speeds}"
+    return f"{name:<34}{run.packets:12,}  {run.seconds:9.2f}  {run.speed:12,.0f}  {beside}"
+
+
+def beside(ns3: Ns3 | None, seconds: float) -> list[float]:
+    """Both simulators on the same scenarios; gives the ratios of their speeds."""
+    print(f"{'':<34}{'simulator':>12}{'seconds':>11}{'packets/s':>14}  {'ns-3':>12}{'seconds':>11}", end="")
+    print(f"{'packets/s':>14}{'ratio':>8}")
+    tree = seconds / 5
+    pairs = (
+        ("dumbbell, 100 flows", dumbbell(100, seconds), ("dumbbell", 100, seconds)),
+        ("fat tree k=8, permutation", fat_tree(8, tree, SHORTEST), ("fat_tree", 8, tree)),
+    )
+    ratios = []
+    for name, scenario, arguments in pairs:
+        run = simulate(scenario)
+        other = ns3.run(*arguments) if ns3 else None
+        print(row(name, run, other), flush=True)
+        if other:
+            ratios.append(run.speed / other.speed)
+    ecmp = {"policy": "ecmp", "seed": 1}
+    print(row("fat tree k=8, equal paths", simulate(fat_tree(8, tree, ecmp))))
+    return ratios
+
+
+def growth(seconds: float) -> None:
+    """How the time grows."""
+    print("\nA dumbbell's time, by what there is more of")
+    for flows in (10, 100, 400):
+        print(row(f"  {flows} flows", simulate(dumbbell(flows, seconds))), flush=True)
+    for hops in (1, 4, 16):
+        print(row(f"  100 flows, {hops + 2} hops", simulate(dumbbell(100, seconds, hops))), flush=True)
+    for times in (0.5, 1, 2, 4):
+        run = simulate(dumbbell(100, times * seconds))
+        print(row(f"  100 flows, {times * seconds:g} simulated seconds", run), flush=True)
+
+
+def main() -> None:
+    """Prints the tables; exits with 1 where the goal is missed."""
+    arguments = sys.argv[1:]
+    directory = Path(arguments[1]) if arguments[:1] == ["--ns3"] else None
+    rest = arguments[2:] if directory else arguments
+    seconds = float(rest[0]) if rest else 2.0
+    with tempfile.TemporaryDirectory() as scratch:
+        ns3 = Ns3(directory, Path(scratch)) if directory else None
+        ratios = beside(ns3, seconds)
+    growth(seconds)
+    if any(ratio < GOAL for ratio in ratios):
+        sys.exit(f"less than {GOAL} times ns-3's packets a second")
+
+
+if __name__ == "__main__":
+    main()
