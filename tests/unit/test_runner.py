@@ -154,16 +154,16 @@ SIMULATED = (*SHORT, "--backend", "sim")
 
 
 def test_simulated_trials_run_at_once_and_give_the_same_however_many(nettrial, run):
-    records = []
+    records, seconds = [], []
     for processors in ("1", "4"):
         began = time.monotonic()
-        done = nettrial(*SIMULATED, FAKE_PROCESSORS=processors, FAKE_SECONDS="0.5")
-        seconds = time.monotonic() - began
+        done = nettrial(*SIMULATED, FAKE_PROCESSORS=processors, FAKE_SECONDS="0.8")
+        seconds.append(time.monotonic() - began)
         assert done.returncode == 0
         assert_complete(run())
         records.append([trial.record.model_dump() for trial in run().trials()])
         (nettrial.directory / "mine").rename(nettrial.directory / f"on-{processors}")
-        assert (seconds > 0.5 * TRIALS) == (processors == "1")
+    assert seconds[1] < seconds[0]  # 1.6 s of trials instead of 6.4 s
     assert records[0] == records[1]
     assert ", 4 trials at once, seed 1" in done.stderr
     assert "--backend sim" in Run.open(nettrial.directory / "on-4").command
