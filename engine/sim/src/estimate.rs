@@ -1,68 +1,63 @@
 //! How long a trial would take, before it begins.
 
-use crate::wiring::pairs;
+use crate::Network;
+use crate::wiring::{Wiring, wire};
 use nettrial_routing::Paths;
 use nettrial_scenario::{Estimate, Flow, Scenario, Sweep, Traffic, Transport, Variate};
-use std::collections::HashMap;
 
-/// Packet-hops that one processor simulates in a second, or more: 7 million of a dumbbell of 100 flows, 16 million
-/// of a single flow (2 GHz EPYC).
-const HOPS_PER_SECOND: f64 = 5e6;
+/// Packet-hops that one processor simulates in a second, or about that: 1 to 2 million of a fabric of 1000 nodes,
+/// 7 million of a dumbbell of 100 flows, 16 million of a single flow.
+const HOPS_PER_SECOND: f64 = 2e6;
 /// What a data segment carries beside its payload, with timestamps over IPv4, and Ethernet's framing.
 const HEADERS_BYTES: u64 = 52 + 38;
 /// Acknowledgments for each data packet (RFC 9293 section 3.8.6.3: every second segment).
 const ACKNOWLEDGMENTS: f64 = 0.5;
 
-/// A flow's part of the work: what it sends, and over how many links.
+/// A flow's part of the work: over how many links its packets go, how large they may be, and at what rate on the
+/// wire, bits per second, it can send if it shares its links evenly.
 struct Share {
-    hops: u64,
-    /// The directions of links it passes, as the numbers of their ends.
-    ends: Vec<usize>,
+    hops: f64,
     mtu_bytes: u64,
+    rate_bps: Option<f64>,
 }
 
-/// What `scenario`, which has passed its check, would take, were there no losses: a flow that goes as fast as
-/// it can gets an equal part of the narrowest link on its way.
+/// What `scenario`, which has passed its check, would take over these paths of it, were there no losses: a flow that
+/// goes as fast as it can gets an equal part of the narrowest link on its way.
 pub fn estimate(scenario: &Scenario, paths: &Paths<'_>) -> Estimate {
-    let ends = scenario.links.iter().flat_map(|link| &link.ends).zip(0..);
-    let numbers: HashMap<(&str, &str), usize> =
-        ends.map(|(end, number)| ((end.node.as_str(), end.interface.as_str()), number)).collect();
-    let share = |flow: &Flow| {
-        let (_, far) = *pairs(paths, flow).first()?;
-        let path = paths.path(&flow.from, far)?;
-        let ends = path.iter().map(|end| numbers[&(end.node.as_str(), end.interface.as_str())]);
-        Some(Share {
-            hops: path.len() as u64,
-            ends: ends.collect(),
-            mtu_bytes: path.iter().map(|end| end.mtu.0).min()?,
-        })
+    let mut network = Network::new(scenario);
+    // A flow that can't be wired ends the trial before it begins: there is no work.
+    let wirings = wire(scenario, paths, &mut network).unwrap_or_default();
+    let ways = |wiring: &Wiring<'_>| -> Vec<Vec<u32>> {
+        wiring.ways[0].iter().map(|subflow| network.links_of(subflow.paths[0]).to_vec()).collect()
     };
-    let shares: Vec<Option<Share>> = scenario.workload.iter().map(share).collect();
-    let mut users: HashMap<usize, u64> = HashMap::new();
-    for share in shares.iter().flatten() {
-        share.ends.iter().for_each(|end| *users.entry(*end).or_default() += 1);
-    }
-    let rate_bps = |share: &Share| -> Option<f64> {
-        let rates = share
-            .ends
-            .iter()
-            .filter_map(|end| Some(scenario.links[end / 2].rate?.0 as f64 / users[end] as f64));
-        rates.reduce(f64::min)
+    let all: Vec<Vec<Vec<u32>>> = wirings.iter().map(ways).collect();
+    let mut users = vec![0.0; scenario.links.len() * 2];
+    all.iter().flatten().flatten().for_each(|direction| users[*direction as usize] += 1.0);
+    let rate_bps = |way: &Vec<u32>| {
+        let part = |direction: &u32| {
+            let rate = scenario.links[*direction as usize / 2].rate?;
+            Some(rate.0 as f64 / users[*direction as usize])
+        };
+        way.iter().filter_map(part).reduce(f64::min)
     };
-    let work = |(flow, share): (&Flow, &Option<Share>)| {
-        let share = share.as_ref()?;
-        Some(packets(flow, share, rate_bps(share)) * share.hops as f64)
+    let work = |(wiring, ways): (&Wiring<'_>, &Vec<Vec<u32>>)| {
+        let share = Share {
+            hops: ways.iter().map(Vec::len).sum::<usize>() as f64 / ways.len() as f64,
+            mtu_bytes: wiring.datagrams(0).1,
+            rate_bps: ways.iter().map(rate_bps).sum(),
+        };
+        packets(wiring.flow, &share) * share.hops
     };
-    let hops: f64 = scenario.workload.iter().zip(&shares).filter_map(work).sum();
+    let hops: f64 = wirings.iter().zip(&all).map(work).sum();
     Estimate { packet_hops: hops as u64, seconds: hops / HOPS_PER_SECOND }
 }
 
 /// Packets of a flow, both ways.
-fn packets(flow: &Flow, share: &Share, rate_bps: Option<f64>) -> f64 {
+fn packets(flow: &Flow, share: &Share) -> f64 {
     let payload = share.mtu_bytes.saturating_sub(52).max(1) as f64;
     let frame_bits = (share.mtu_bytes + HEADERS_BYTES - 52) as f64 * 8.0;
     // A path without any rate is as fast as windows allow: nobody knows that before.
-    let a_second = rate_bps.map_or(0.0, |rate| rate / frame_bits);
+    let a_second = share.rate_bps.map_or(0.0, |rate| rate / frame_bits);
     let segments = |bytes: f64| (bytes / payload).ceil().max(1.0);
     let acknowledgments = if flow.transport == Transport::Udp { 0.0 } else { ACKNOWLEDGMENTS };
     let seconds = flow.traffic.duration().map_or(f64::INFINITY, |duration| duration.0 as f64 / 1e9);

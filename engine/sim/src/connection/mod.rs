@@ -63,7 +63,7 @@ impl Connection {
         if !was_established && side.subflows[index].is_established() {
             side.on_established(index, packet.to.side, io);
         }
-        side.settle(self.number, packet.to.side, io);
+        side.settle(self.number, packet.to.side, index, io);
     }
 
     /// A time asked for by [`Io::wake`] came.
@@ -74,7 +74,7 @@ impl Connection {
         if subflow.on_timer(&mut scope) {
             side.reinject(index);
         }
-        side.settle(self.number, endpoint.side, io);
+        side.settle(self.number, endpoint.side, index, io);
     }
 
     /// The application at `side` writes: gives how many of `bytes` the send buffer took. Where that is fewer,
@@ -90,7 +90,7 @@ impl Connection {
             }
         }
         let taken = own.stream.write(bytes);
-        own.push(io);
+        own.push(None, io);
         taken
     }
 
@@ -98,7 +98,7 @@ impl Connection {
     pub fn close(&mut self, side: u8, io: &mut dyn Io) {
         let own = &mut self.sides[usize::from(side)];
         own.stream.close();
-        own.push(io);
+        own.push(None, io);
     }
 
     /// The figures of a side, of all its subflows together.
@@ -175,11 +175,11 @@ impl Side {
     }
 
     /// After each event: sends what can be sent, and tells the application.
-    fn settle(&mut self, connection: u32, side: u8, io: &mut dyn Io) {
+    fn settle(&mut self, connection: u32, side: u8, origin: usize, io: &mut dyn Io) {
         if self.stream.is_full() {
             self.expand_buffer();
         }
-        self.push(io);
+        self.push(Some(origin), io);
         self.stream.tell(connection, side, io);
         if !self.told_failed && self.subflows.iter().all(Tcp::has_failed) {
             self.told_failed = true;

@@ -21,12 +21,15 @@ pub(super) struct Scheduling {
     again: VecDeque<(u64, u64, usize)>,
     /// The data that was repeated because the window was full: once each.
     repeated: Option<u64>,
+    /// A subflow could have sent more than there was. If not, each waits for an event of its own, and no other
+    /// event need look at it.
+    is_starved: bool,
 }
 
 impl Scheduling {
     /// By that scheduler.
     pub(super) fn new(scheduler: Scheduler) -> Self {
-        Self { scheduler, last: 0, again: VecDeque::new(), repeated: None }
+        Self { scheduler, last: 0, again: VecDeque::new(), repeated: None, is_starved: true }
     }
 }
 
@@ -39,12 +42,12 @@ struct Work {
 }
 
 impl Side {
-    /// Sends what subflows and windows have room for.
-    pub(super) fn push(&mut self, io: &mut dyn Io) {
+    /// Sends what subflows and windows have room for, after an event of the subflow `origin` or of the application.
+    pub(super) fn push(&mut self, origin: Option<usize>, io: &mut dyn Io) {
         if self.subflows.len() == 1 {
             self.push_one(io);
         } else {
-            self.push_all(io);
+            self.push_all(origin, io);
         }
         self.push_fins(io);
     }
@@ -76,14 +79,23 @@ impl Side {
     }
 
     /// MPTCP: each segment goes to the subflow that the scheduler names.
-    fn push_all(&mut self, io: &mut dyn Io) {
+    fn push_all(&mut self, origin: Option<usize>, io: &mut dyn Io) {
         let mut sent = [0; 8];
         let mut is_full = [false; 8];
         let mut asked = [false; 8];
-        while self.has_work()
-            && let Some(index) = self.choose(&mut asked, &mut is_full, io)
-        {
+        let was_starved = std::mem::take(&mut self.scheduling.is_starved);
+        if let Some(origin) = origin.filter(|_| !was_starved) {
+            asked = [true; 8];
+            asked[origin] = false;
+        }
+        loop {
+            if !self.has_work() {
+                self.scheduling.is_starved = true;
+                break;
+            }
+            let Some(index) = self.choose(&mut asked, &mut is_full, io) else { break };
             let Some(work) = self.work_for(index) else {
+                self.scheduling.is_starved = true;
                 asked[index] = true;
                 continue;
             };
@@ -197,6 +209,7 @@ impl Side {
         if self.subflows.len() == 1 {
             return;
         }
+        self.scheduling.is_starved = true;
         let una = self.stream.una();
         for (start, end) in self.subflows[index].outstanding_data() {
             if end <= una || start == end {
