@@ -9,8 +9,9 @@ use crate::Time;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Buckets of the calendar, a power of two.
-const BUCKETS: u64 = 1 << 13;
+/// Buckets of the calendar, a power of two: enough that packets that wait in a fabric's queues for milliseconds are
+/// within the horizon, though buckets are narrow where there is much traffic.
+const BUCKETS: u64 = 1 << 16;
 /// Picoseconds of a bucket at the beginning, as a power of two: a microsecond.
 const FIRST_SHIFT: u32 = 20;
 /// The narrowest (a nanosecond) and the widest bucket (17 ms) as powers of two.
