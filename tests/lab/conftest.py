@@ -12,6 +12,7 @@ from nettrial.backends import Backend
 from nettrial.design import scenario_of, traffic_seconds
 from nettrial.scenario import Record, Scenario
 from nettrial.study import load
+from tests.lab.lacking import lacking
 
 # Where tools/setup-tests.sh puts netperf; sudo has another PATH than whoever called it.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -30,9 +31,7 @@ def lab() -> Iterator[Backend]:
         missing = backend.preflight().missing
         if missing:
             why = "; ".join(f"{lack.what}: {lack.why}" for lack in missing)
-            if os.environ.get("CI"):
-                pytest.fail(f"the lab can't run here: {why}")
-            pytest.skip(f"the lab can't run here: {why}")
+            lacking(f"the lab can't run here: {why}")
         yield backend
 
 
@@ -70,7 +69,5 @@ def as_user() -> list[str]:
     command = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
     probe = subprocess.run([*command, "id", "-u"], capture_output=True, text=True, check=False)
     if probe.stdout.strip() != "1000":
-        if os.environ.get("CI"):
-            pytest.fail(f"no user namespace here: {probe.stderr}")
-        pytest.skip(f"no user namespace here: {probe.stderr}")
+        lacking(f"no user namespace here: {probe.stderr}")
     return command

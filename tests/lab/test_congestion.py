@@ -16,6 +16,7 @@ from nettrial.backends import Backend, find
 from nettrial.congestion import CONTROLS
 from nettrial.design import traffic_seconds
 from nettrial.scenario import Link, Record, Scenario
+from tests.lab.lacking import lacking
 
 ROOT = Path(__file__).parents[2]
 OWN = [name for name in CONTROLS if CONTROLS[name].own]
@@ -29,10 +30,7 @@ def _machine(lab: Backend) -> None:
     """Skips where the machine lacks what the kernel needs to take them; in CI that is a failure."""
     lacks = [limit for limit in lab.preflight(thorough=True).limits if "lia" in limit.what]
     if lacks:
-        why = "; ".join(f"{lack.what}: {lack.why}" for lack in lacks)
-        if os.environ.get("CI"):
-            pytest.fail(why)
-        pytest.skip(why)
+        lacking("; ".join(f"{lack.what}: {lack.why}" for lack in lacks))
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from benches.rfc6356 import (
 )
 from nettrial.backends import Backend
 from nettrial.scenario import Record, Scenario
+from tests.lab.lacking import lacking
 
 TRIALS = 2
 
@@ -29,7 +30,7 @@ def _controls(lab: Backend) -> None:
     there = lab.preflight(thorough=True).environment.congestion_controls
     missing = [name for name in CONTROLS if name not in there]
     if missing:
-        pytest.skip(f"congestion controls that can't be loaded here: {', '.join(missing)}")
+        lacking(f"congestion controls that can't be loaded here: {', '.join(missing)}")
 
 
 def records(

@@ -11,6 +11,7 @@ from benches.simulator_against_lab import CASES, WITHIN, explained, figures, off
 from nettrial.backends import Backend
 from nettrial.design import scenario_of
 from nettrial.study import load
+from tests.lab.lacking import lacking
 
 SEEDS = 3
 TRIES = 3
@@ -43,7 +44,7 @@ def test_the_simulator_agrees_with_the_lab(
     nodes = scenario_of(load("simulator-agreement"), CASES[case]).nodes
     missing = {node.stack.congestion_control for node in nodes if node.stack} - controls
     if missing:
-        pytest.skip(f"congestion controls that can't be loaded here: {', '.join(missing)}")
+        lacking(f"congestion controls that can't be loaded here: {', '.join(missing)}")
     simulated = figures(case, [trial(simulator, case, seed) for seed in range(SEEDS)])
     found: list[dict[str, float]] = []
     for _ in range(TRIES):
