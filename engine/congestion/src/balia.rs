@@ -12,7 +12,7 @@
 //! loss is rounded down, and at least two segments, as Linux's Reno has it. Where it stops being valid: rates
 //! are windows over round-trip times, which a subflow without enough to send does not reach.
 
-use crate::coupled::{Coupling, Fraction, left_after_slow_start};
+use crate::coupled::{self, Coupling, Fraction};
 use crate::{Ack, Control, Subflow, Window, reno};
 
 /// The most of half a window that a loss takes.
@@ -48,14 +48,7 @@ impl Control for Balia {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, subflows: &[Subflow], own: usize) {
-        let before = *window;
-        let Some(coupling) = Coupling::of(&before, subflows, own) else {
-            return reno::grow(window, ack);
-        };
-        let left = left_after_slow_start(window, ack);
-        if left > 0 {
-            self.fraction.grow(window, increase(&coupling), left);
-        }
+        coupled::grow(&mut self.fraction, window, ack, (subflows, own), increase);
     }
 
     fn ssthresh(&mut self, window: &Window, subflows: &[Subflow], own: usize) -> u32 {

@@ -6,7 +6,7 @@
 //! (engine/bpf/programs/coupling.h); where a detail is open, this follows them: a subflow counts from its
 //! first round-trip sample, idle or not, and with its window as it is, in recovery too.
 
-use crate::{Ack, Subflow, Window};
+use crate::{Ack, Subflow, Window, reno};
 
 /// A subflow as the equations see it.
 #[derive(Debug, Clone, Copy)]
@@ -89,6 +89,25 @@ impl Fraction {
         let cwnd = f64::from(window.cwnd_pkts) + whole;
         *self = Self(if cwnd < 1.0 { 0.0 } else { sum - whole });
         window.cwnd_pkts = cwnd.max(1.0) as u32;
+    }
+}
+
+/// Grows a window after an acknowledgment: in slow start and without another subflow as Reno does, else by `increase`
+/// for each acknowledged segment.
+pub fn grow(
+    fraction: &mut Fraction,
+    window: &mut Window,
+    ack: &Ack,
+    (subflows, own): (&[Subflow], usize),
+    increase: impl Fn(&Coupling<'_>) -> f64,
+) {
+    let before = *window;
+    let Some(coupling) = Coupling::of(&before, subflows, own) else {
+        return reno::grow(window, ack);
+    };
+    let left = left_after_slow_start(window, ack);
+    if left > 0 {
+        fraction.grow(window, increase(&coupling), left);
     }
 }
 

@@ -10,7 +10,7 @@
 //! as RFC 6356 section 3, it balances congestion only halfway, so a congested path keeps more than fairness
 //! gives it.
 
-use crate::coupled::{Coupling, Fraction, left_after_slow_start};
+use crate::coupled::{self, Coupling, Fraction};
 use crate::{Ack, Control, Subflow, Window, reno};
 
 /// LIA in floating point.
@@ -32,14 +32,7 @@ impl Control for Lia {
     }
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, subflows: &[Subflow], own: usize) {
-        let before = *window;
-        let Some(coupling) = Coupling::of(&before, subflows, own) else {
-            return reno::grow(window, ack);
-        };
-        let left = left_after_slow_start(window, ack);
-        if left > 0 {
-            self.fraction.grow(window, increase(&coupling), left);
-        }
+        coupled::grow(&mut self.fraction, window, ack, (subflows, own), increase);
     }
 
     fn ssthresh(&mut self, window: &Window, _: &[Subflow], _: usize) -> u32 {

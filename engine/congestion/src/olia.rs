@@ -14,7 +14,7 @@
 //! shrinks to one segment at least. Where it stops being valid: before a subflow's first losses its l says
 //! little of its path.
 
-use crate::coupled::{Coupling, Fraction, left_after_slow_start};
+use crate::coupled::{self, Coupling, Fraction};
 use crate::{Ack, Control, Shared, Subflow, Window, reno};
 
 /// OLIA in floating point.
@@ -89,14 +89,7 @@ impl Control for Olia {
 
     fn on_ack(&mut self, window: &mut Window, ack: &Ack, subflows: &[Subflow], own: usize) {
         self.run.reached(ack.una_bytes);
-        let before = *window;
-        let Some(coupling) = Coupling::of(&before, subflows, own) else {
-            return reno::grow(window, ack);
-        };
-        let left = left_after_slow_start(window, ack);
-        if left > 0 {
-            self.fraction.grow(window, increase(&coupling), left);
-        }
+        coupled::grow(&mut self.fraction, window, ack, (subflows, own), increase);
     }
 
     fn ssthresh(&mut self, window: &Window, _: &[Subflow], _: usize) -> u32 {
