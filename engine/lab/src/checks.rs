@@ -23,20 +23,13 @@ impl Findings {
     /// Notes that `name` of `object` should be `expected` and is `found`; if not, warns with the
     /// `consequence`.
     fn compare(&mut self, name: &str, object: &str, expected: String, found: String, consequence: &str) {
-        let passed = expected == found;
-        if !passed {
-            self.warn(name, object, format!("{name} should be {expected} and is {found}"), consequence);
-        }
-        self.checks.push(Check { name: name.into(), object: object.into(), expected, found, passed });
+        let check = Check::of(name, object, expected, found);
+        self.warnings.extend(check.warning(consequence));
+        self.checks.push(check);
     }
 
     fn warn(&mut self, code: &str, object: &str, message: String, consequence: &str) {
-        self.warnings.push(Warning {
-            code: code.into(),
-            object: object.into(),
-            message,
-            consequence: consequence.into(),
-        });
+        self.warnings.push(Warning::new(code, object, message, consequence));
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a trial measured.
 
-use crate::{Flow, IpVersion, Transport};
+use crate::{Flow, IpVersion, QueueDrops, Scenario, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -510,6 +510,20 @@ pub struct Check {
     pub passed: bool,
 }
 
+impl Check {
+    /// That `name` of `object` should be `expected` and is `found`.
+    pub fn of(name: &str, object: &str, expected: String, found: String) -> Self {
+        let passed = expected == found;
+        Self { name: name.into(), object: object.into(), expected, found, passed }
+    }
+
+    /// What is to be warned of, with this consequence, if it did not pass.
+    pub fn warning(&self, consequence: &str) -> Option<Warning> {
+        let message = || format!("{} should be {} and is {}", self.name, self.expected, self.found);
+        (!self.passed).then(|| Warning::new(&self.name, &self.object, message(), consequence))
+    }
+}
+
 /// Why a trial's figures may not be what they seem.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -522,6 +536,29 @@ pub struct Warning {
     pub message: String,
     /// What that does to the figures.
     pub consequence: String,
+}
+
+impl Warning {
+    /// A warning of the kind `code` about `object`.
+    pub fn new(code: &str, object: &str, message: String, consequence: &str) -> Self {
+        Self { code: code.into(), object: object.into(), message, consequence: consequence.into() }
+    }
+
+    /// Those of drops in queues of `scenario` that were not meant to overflow.
+    pub fn of_drops(scenario: &Scenario, ends: &[EndRecord]) -> Vec<Self> {
+        if scenario.measurement.queue_drops == QueueDrops::Allowed {
+            return Vec::new();
+        }
+        let warning = |end: &EndRecord| {
+            Self::new(
+                "queue_drops",
+                &format!("{} of {}", end.interface, end.node),
+                format!("its queue dropped {} frames", end.drops_pkts),
+                "the flow was slowed by loss that the study does not mean to have",
+            )
+        };
+        ends.iter().filter(|end| end.drops_pkts > 0).map(warning).collect()
+    }
 }
 
 /// A metric that could not be measured.

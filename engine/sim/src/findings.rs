@@ -5,9 +5,7 @@ use crate::hosts::Hosts;
 use crate::record::percent;
 use crate::wiring::pairs;
 use nettrial_routing::Paths;
-use nettrial_scenario::{
-    Check, Directory, EndRecord, Flow, FlowRecord, QueueDrops, Scenario, Transport, Warning,
-};
+use nettrial_scenario::{Check, Directory, EndRecord, Flow, FlowRecord, Scenario, Transport, Warning};
 use std::collections::HashSet;
 
 /// A processor that is busy for more of the time than this has no room left, as in the lab.
@@ -28,20 +26,13 @@ pub struct Findings {
 
 impl Findings {
     fn compare(&mut self, name: &str, object: &str, expected: String, found: String, consequence: &str) {
-        let passed = expected == found;
-        if !passed {
-            self.warn(name, object, format!("{name} should be {expected} and is {found}"), consequence);
-        }
-        self.checks.push(Check { name: name.into(), object: object.into(), expected, found, passed });
+        let check = Check::of(name, object, expected, found);
+        self.warnings.extend(check.warning(consequence));
+        self.checks.push(check);
     }
 
     fn warn(&mut self, code: &str, object: &str, message: String, consequence: &str) {
-        self.warnings.push(Warning {
-            code: code.into(),
-            object: object.into(),
-            message,
-            consequence: consequence.into(),
-        });
+        self.warnings.push(Warning::new(code, object, message, consequence));
     }
 
     /// Verifies the path MTU of every pair of hosts with a flow, in both directions.
@@ -125,17 +116,7 @@ impl Findings {
 
     /// Warns of drops in queues that were not meant to overflow.
     pub fn drops(&mut self, scenario: &Scenario, ends: &[EndRecord]) {
-        if scenario.measurement.queue_drops == QueueDrops::Allowed {
-            return;
-        }
-        for end in ends.iter().filter(|end| end.drops_pkts > 0) {
-            self.warn(
-                "queue_drops",
-                &format!("{} of {}", end.interface, end.node),
-                format!("its queue dropped {} frames", end.drops_pkts),
-                "the flow was slowed by loss that the study does not mean to have",
-            );
-        }
+        self.warnings.extend(Warning::of_drops(scenario, ends));
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Findings;
 use crate::delay_line::{Carried, LATE_NS};
 use crate::network::Refused;
-use nettrial_scenario::{Check, EndRecord, QueueDrops, Scenario};
+use nettrial_scenario::{Check, EndRecord, Scenario, Warning};
 
 /// This share of a delay line's frames may leave late.
 const LATE_SHARE: f64 = 0.01;
@@ -11,17 +11,7 @@ const LATE_SHARE: f64 = 0.01;
 impl Findings {
     /// Warns of drops in queues that were not meant to overflow.
     pub fn drops(&mut self, scenario: &Scenario, ends: &[EndRecord]) {
-        if scenario.measurement.queue_drops == QueueDrops::Allowed {
-            return;
-        }
-        for end in ends.iter().filter(|end| end.drops_pkts > 0) {
-            self.warn(
-                "queue_drops",
-                &format!("{} of {}", end.interface, end.node),
-                format!("its queue dropped {} frames", end.drops_pkts),
-                "the flow was slowed by loss that the study does not mean to have",
-            );
-        }
+        self.warnings.extend(Warning::of_drops(scenario, ends));
     }
 
     /// Warns of frames that a link's far end could not take, though nothing of the scenario says so.
