@@ -31,13 +31,6 @@ fn check_nodes(scenario: &Scenario, problems: &mut Vec<Problem>) {
             let hint = "simulated hosts learn the path MTU by ICMP alone";
             problems.push(Problem::new("mtu_probing", &object, "true", "false in the simulator", hint));
         }
-        let offloads = [("tso", node.offloads.tso), ("gso", node.offloads.gso), ("gro", node.offloads.gro)];
-        for (setting, is_on) in offloads {
-            if is_on {
-                let hint = "simulated interfaces send and receive packet by packet";
-                problems.push(Problem::new(setting, &object, "true", "false in the simulator", hint));
-            }
-        }
     }
 }
 

@@ -114,6 +114,22 @@ impl Findings {
         }
     }
 
+    /// Warns of hosts that were to join the segments of flows to them, and had none that arrived together.
+    pub fn joining(&mut self, scenario: &Scenario, network: &Network) {
+        for (number, node) in scenario.nodes.iter().enumerate() {
+            let receives = |flow: &Flow| flow.to == node.name && flow.transport != Transport::Udp;
+            let is_idle = network.joined_by(number) == Some(0);
+            if is_idle && scenario.workload.iter().any(receives) {
+                self.warn(
+                    "nothing_joined",
+                    &node.name,
+                    "gro is on, and no two segments arrived together".into(),
+                    "gro changed nothing; a cost with `coalescing` has packets arrive together",
+                );
+            }
+        }
+    }
+
     /// Warns of drops in queues that were not meant to overflow.
     pub fn drops(&mut self, scenario: &Scenario, ends: &[EndRecord]) {
         self.warnings.extend(Warning::of_drops(scenario, ends));

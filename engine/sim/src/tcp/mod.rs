@@ -7,6 +7,7 @@
 
 mod ack;
 mod acks;
+mod bursts;
 mod handshake;
 mod rack;
 mod rate;
@@ -22,12 +23,14 @@ mod timers;
 mod transmit;
 mod undo;
 
+pub(crate) use bursts::Cutter;
 pub(crate) use handshake::Options;
 pub(crate) use sender::Readiness;
 
 use crate::connection::Stream;
 use crate::{Codepoint, Endpoint, Flags, Io, Notice, Packet, PathId, Time};
 use acks::Acks;
+use bursts::Bursts;
 use handshake::State;
 use nettrial_congestion::{Control, Subflow as View, Window};
 use rack::Rack;
@@ -94,6 +97,7 @@ pub(crate) struct Tcp {
     rtt: Rtt,
     rate: Rate,
     interface: Interface,
+    bursts: Bursts,
     receiver: Receiver,
     acks: Acks,
     ecn: Ecn,
@@ -126,6 +130,7 @@ impl Tcp {
             rack: Rack::default(),
             rate: Rate::default(),
             interface: Interface::default(),
+            bursts: Bursts::default(),
             receiver: Receiver::default(),
             timers: Timers::default(),
             own: 0,

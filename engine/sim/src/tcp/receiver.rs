@@ -13,6 +13,19 @@ struct Held {
     data_sequence: u64,
 }
 
+impl Held {
+    /// The segments of so many bytes that were joined in it; itself if that is 0.
+    fn segments(self, bytes: u64) -> impl Iterator<Item = Self> {
+        let length = if bytes == 0 { self.end - self.start } else { bytes };
+        let count = (self.end - self.start).div_ceil(length.max(1));
+        (0..count).map(move |number| {
+            let start = self.start + number * length;
+            let end = (start + length).min(self.end);
+            Self { start, end, data_sequence: self.data_sequence + number * length }
+        })
+    }
+}
+
 /// A receiver's state.
 #[derive(Debug)]
 pub(super) struct Receiver {
@@ -188,8 +201,10 @@ impl Tcp {
         } else if new.start <= self.receiver.next {
             self.on_next(new, packet, scope);
         } else {
-            if !self.receiver.hold(new) {
-                self.on_repeated(new, scope);
+            for segment in new.segments(packet.segment_bytes.into()) {
+                if !self.receiver.hold(segment) {
+                    self.on_repeated(segment, scope);
+                }
             }
             self.acks.demand();
         }
@@ -206,10 +221,10 @@ impl Tcp {
 
     fn on_next(&mut self, data: Held, packet: &Packet, scope: &mut Scope<'_>) {
         self.accept(data, scope);
-        self.note_data(packet.payload_bytes, scope);
+        self.note_data(packet.segment(), scope);
         let full = packet.payload_bytes >= self.options.mss_bytes.min(GROWS_FROM_BYTES);
         if full {
-            scope.stream.grow_window(packet.payload_bytes, self.options.mss_bytes);
+            scope.stream.grow_window(packet, self.options.mss_bytes);
         }
         let echo = Some(packet.echo).filter(|&echo| echo != Time::NEVER);
         scope.stream.measure_round_trip(echo, scope.now, self.own);
