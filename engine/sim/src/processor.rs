@@ -8,10 +8,11 @@
 //! for an interrupt. The costs are those of the scenario: where they come from, it has to say.
 //!
 //! What is sent as a burst (TSO, GSO) costs a packet's time once, and so does what the interface has joined (GRO); the
-//! time of bytes is that of all of them. That is the most the offloads can save. Cutting in the kernel and joining take
-//! some time for each segment as well (skb_segment, skb_gro_receive, the driver), which a scenario can put into that of
-//! bytes; and as the kernel cuts last of all, what GSO leaves to be done for each segment is but the driver's part. The
-//! first segment of a burst bears what it costs once, and the others follow it after the time of their bytes.
+//! time of bytes is that of all of them. That is the most the offloads can save. The kernel cuts a burst just before the
+//! driver (net/core/dev.c, validate_xmit_skb), so that TCP, IP and the queue are passed once with GSO as with TSO; what
+//! cutting, joining and the driver take for each segment (skb_segment, skb_gro_receive) is not counted apart, and a
+//! scenario can put it into the time of bytes. The first segment of a burst bears what it costs once, and the others
+//! follow it after the time of their bytes.
 
 use crate::Time;
 use crate::arena::Arena;

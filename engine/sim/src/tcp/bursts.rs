@@ -81,7 +81,7 @@ impl Bursts {
 
 /// Segments of a burst at the most, at a pacing rate of so many bytes in 1/1024 s (tcp_tso_autosize).
 fn most_pkts(paced_bytes: u64, minimum_rtt: Time, mss_bytes: u32, least_pkts: u32) -> u32 {
-    let halvings = minimum_rtt.as_ns() / 1000 >> RTT_LOG;
+    let halvings = (minimum_rtt.as_ns() / 1000) >> RTT_LOG;
     let for_near = if halvings < 32 { LARGEST_BYTES >> halvings } else { 0 };
     let bytes = paced_bytes.saturating_add(for_near).min(LARGEST_BYTES);
     ((bytes / u64::from(mss_bytes)) as u32).max(least_pkts)

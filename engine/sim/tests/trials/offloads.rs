@@ -145,7 +145,7 @@ fn everything_arrives_whatever_is_joined() {
         for node in &mut scenario.nodes {
             (node.offloads.tso, node.offloads.gro) = (true, true);
             if let Some(stack) = &mut node.stack {
-                stack.ecn = seed % 2 == 0;
+                stack.ecn = seed.is_multiple_of(2);
                 node.cost = Some(serde_json::from_value(json!({"coalescing": "70 us"})).unwrap());
             }
         }
