@@ -8,7 +8,7 @@ theirs is part of what a packet costs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -40,6 +40,8 @@ class Work:
     trials: int
     busy_us: float
     """Processor time."""
+    busy_percent: float
+    """Of the time that passed."""
     packets: float
     """Sent and received."""
     kilobytes: float
@@ -130,16 +132,16 @@ def _work(treatments: Sequence[Levels], trials: Sequence[Trial], host: str) -> t
     reason = ""
     for treatment in treatments:
         of = [_measured(trial, host) for trial in trials if trial.planned.treatment == treatment]
-        found = [measured for measured in of if not isinstance(measured, str)]
+        found = [measured for measured in of if isinstance(measured, tuple)]
         reason = next((why for why in of if isinstance(why, str) and why), reason)
         if found:
-            busy, packets, kilobytes = (fmean(values) for values in zip(*found, strict=True))
-            done.append(Work(treatment, len(found), busy, packets, kilobytes))
+            done.append(Work(treatment, len(found), *(fmean(values) for values in zip(*found, strict=True))))
     return done, reason
 
 
-def _measured(trial: Trial, host: str) -> tuple[float, float, float] | str:
-    """Processor time in us, packets and kilobytes of the host in a trial, or why they are not known."""
+def _measured(trial: Trial, host: str) -> tuple[float, float, float, float] | str:
+    """Processor time in us and in percent, packets and kilobytes of the host in a trial, or why they are not
+    known."""
     record = _record(trial.record, host)
     if record is None or not record.cpu_busy_ns:
         absence = next((a for a in trial.record.absent if a.metric == "cpu" and a.object == host), None)
@@ -151,7 +153,9 @@ def _measured(trial: Trial, host: str) -> tuple[float, float, float] | str:
             "`measurement.packet_sizes: true`"
         )
     packets, kilobytes = carried
-    return (record.cpu_busy_ns / 1000, packets, kilobytes) if packets else "it neither sent nor received"
+    if not packets:
+        return "it neither sent nor received"
+    return record.cpu_busy_ns / 1000, record.cpu_percent or 0.0, packets, kilobytes
 
 
 def _record(record: Record, host: str) -> HostRecord | None:
@@ -292,10 +296,8 @@ def _cautions(host: str, trials: Sequence[Trial]) -> list[str]:
 
 
 def _has_offloads(scenario: Scenario, host: str) -> bool:
-    offloads: Mapping[str, object] = next(
-        node.offloads.model_dump() for node in scenario.nodes if node.name == host
-    )
-    return any(offloads.values())
+    offloads = next(node.offloads for node in scenario.nodes if node.name == host)
+    return offloads is not None and any(offloads.model_dump().values())
 
 
 def _polls(scenario: Scenario, host: str) -> bool:

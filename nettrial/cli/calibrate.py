@@ -33,7 +33,7 @@ def show(directory: Path, as_json: bool) -> None:
         print("Trials beside which other processes worked are left out: their work is in the processor time.")
     print()
     rows = [_row(fit, name, cost) for fit in found.hosts for name, cost in fit.costs().items()]
-    print_table(["host", "cost", "us", "interval", "R2"], rows)
+    print_table(["host", "cost", "us", "interval", "R2", "in use"], rows)
     print("\nError in the processor time at a level held out")
     errors = [
         [fit.host, factor, level, f"{numbers.signed(error, 1)}%"]
@@ -50,7 +50,8 @@ def show(directory: Path, as_json: bool) -> None:
     _print_list("Warnings of the run", _warned(run))
     print(
         f"\nEach interval holds the cost at {100 * CONFIDENCE:g}%, if the model holds; it counts treatments, "
-        "not trials. What an interrupt costs is part of per_packet: no record counts interrupts."
+        "not trials. No record counts interrupts: what they cost is part of per_packet. The costs hold for "
+        "processors in use that much: one that sleeps between packets takes longer for each."
     )
     print("\nIn a study file, for the simulator")
     print(_yaml(found.hosts))
@@ -59,20 +60,21 @@ def show(directory: Path, as_json: bool) -> None:
 
 
 def _row(fit: HostFit, name: str, cost: Cost) -> list[str]:
-    """The line of one cost; the fit's figure stands in the first of its two."""
+    """The line of one cost; what is of the fit stands in the first of its two."""
     first = name == next(iter(fit.costs()))
     explained = "" if fit.r_squared is None else numbers.fixed(fit.r_squared, DECIMALS)
     interval = "none"
     if cost.interval is not None:
         low, high = (numbers.fixed(bound, DECIMALS) for bound in (cost.interval.low, cost.interval.high))
         interval = f"[{low}, {high}]"
-    return [
-        fit.host if first else "",
-        name,
-        numbers.fixed(cost.value, DECIMALS),
-        interval,
-        explained if first else "",
-    ]
+    of_host = [explained, _use(fit)] if first else ["", ""]
+    return [fit.host if first else "", name, numbers.fixed(cost.value, DECIMALS), interval, *of_host]
+
+
+def _use(fit: HostFit) -> str:
+    """How busy its processor was: "45% to 70%"."""
+    shares = [numbers.fixed(share(work.busy_percent for work in fit.work), 0) for share in (min, max)]
+    return " to ".join(f"{share}%" for share in dict.fromkeys(shares))
 
 
 def _print_list(title: str, items: Sequence[str]) -> None:
@@ -144,6 +146,7 @@ def _fit(fit: HostFit) -> dict[str, Any]:
                 "treatment": work.treatment,
                 "trials": work.trials,
                 "busy_us": work.busy_us,
+                "busy_percent": work.busy_percent,
                 "packets": work.packets,
                 "kilobytes": work.kilobytes,
             }

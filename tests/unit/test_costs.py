@@ -3,6 +3,7 @@
 import json
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import yaml
 
 from nettrial import scenario
 from nettrial.analysis.costs import Costs, HostFit, costs
+from nettrial.analysis.costs import fit as fit_host
 from nettrial.analysis.model import ETHERNET_BYTES
 from nettrial.design import PlannedTrial, scenario_of
 from nettrial.errors import BadInput
@@ -105,17 +107,15 @@ def test_a_level_is_held_out_of_the_fit_that_tells_it(tmp_path: Path) -> None:
 
 def test_intervals_hold_the_costs_as_often_as_they_say(tmp_path: Path) -> None:
     """Treatments scatter by 3% about the model, as trials of one treatment don't."""
-    from nettrial.analysis import costs as module
-
     draw = np.random.default_rng(6)
     work = of_sender(fitted(tmp_path / "run")).work
     rounds, held = 400, np.zeros(2)
     for _ in range(rounds):
         scattered = [
-            module.Work(each.treatment, 3, each.busy_us * noise, each.packets, each.kilobytes)
+            replace(each, busy_us=each.busy_us * noise)
             for each, noise in zip(work, draw.normal(1, 0.03, len(work)), strict=True)
         ]
-        fit = module.fit("sender", scattered, [])
+        fit = fit_host("sender", scattered, [])
         truths = (PACKET_US, KILOBYTE_US)
         for number, (cost, truth) in enumerate(zip(fit.costs().values(), truths, strict=True)):
             assert cost.interval is not None
@@ -181,7 +181,10 @@ def test_what_is_in_the_processors_time_and_no_packets_cost_is_said(tmp_path: Pa
         found.hosts[0].processor_shared_with = ["router"]
         return found
 
-    changes = {"tso: false": "tso: true", "transport: tcp\n": "transport: tcp\n    socket: {busy_poll: 1 ms}\n"}
+    changes = {
+        "tso: false": "tso: true",
+        "transport: tcp\n": "transport: tcp\n    socket: {busy_poll: 1 ms}\n",
+    }
     study = altered_study(tmp_path / "study", changes)
     found = costs(make_run(tmp_path / "run", 1, MTUS, made, study=study))
     said = of_sender(found).cautions
