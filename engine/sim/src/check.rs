@@ -1,7 +1,8 @@
 //! What keeps a scenario from being simulated.
 //!
 //! A setting that would make no difference here is refused, for a study that compares its levels would find
-//! none. One is taken: a reader that polls (`busy_poll`) is what every simulated reader is.
+//! none. Two are taken: a reader that polls (`busy_poll`) is what every simulated reader is; and whether `gro` makes one
+//! shows only when it runs, so that the record then warns if it did not.
 
 use crate::wiring::pairs;
 use nettrial_routing::Paths;

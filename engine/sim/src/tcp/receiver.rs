@@ -289,3 +289,32 @@ impl Tcp {
 
 /// Segments from so many bytes on widen the window (tcp_grow_window).
 const GROWS_FROM_BYTES: u32 = 128;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(start: u64, end: u64) -> Held {
+        Held { start, end, data_sequence: start - 1 }
+    }
+
+    /// The second of three segments was there before all three came as one.
+    #[test]
+    fn what_is_new_in_a_joined_packet_is_held() {
+        let mut receiver = Receiver::default();
+        receiver.begin(1);
+        assert!(receiver.hold(held(2001, 3001)));
+        let segments = held(1001, 4001).segments(1000);
+        assert_eq!(segments.map(|segment| receiver.hold(segment)).collect::<Vec<_>>(), [true, false, true]);
+        assert_eq!((receiver.held.len(), receiver.held_bytes), (1, 3000));
+        assert_eq!(receiver.recent[0], (1001, 4001));
+    }
+
+    #[test]
+    fn a_joined_packet_is_its_segments_and_a_last_one_that_may_be_short() {
+        let spans =
+            |bytes| held(1, 2501).segments(bytes).map(|each| (each.start, each.end)).collect::<Vec<_>>();
+        assert_eq!(spans(1000), [(1, 1001), (1001, 2001), (2001, 2501)]);
+        assert_eq!(spans(0), [(1, 2501)], "as it was sent");
+    }
+}
