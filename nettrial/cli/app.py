@@ -256,6 +256,22 @@ def _predict(
     predict.show(directory, mtu)
 
 
+@app.command("calibrate")
+def _calibrate(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    json: Annotated[bool, typer.Option("--json", help="Print costs and fits as one JSON document.")] = False,
+) -> None:
+    """Fit what a packet and a kilobyte cost each host of a run, for simulated hosts that cost the same.
+
+    Shows the error on each level when the others tell it. Needs several packet sizes, such as MTUs.
+
+    Exit status: 0 fitted, 2 bad input, or a run that counted no processor time or no packets.
+    """
+    from nettrial.cli import calibrate  # when it is needed: its statistics are slow to load
+
+    calibrate.show(directory, json)
+
+
 @app.command("list")
 def _list(what: Annotated[str, typer.Argument(metavar="WHAT", help=", ".join(listing.LISTS) + ".")]) -> None:
     """List what there is: studies, topologies, metrics, stacks, congestion controls or backends."""

@@ -1,5 +1,6 @@
 """The README's commands, as a user gives them, on real networks."""
 
+import json
 import os
 import subprocess
 import sys
@@ -76,3 +77,35 @@ def test_a_sweep_gives_curves_and_their_steps(tmp_path: Path) -> None:
         assert text in done.stdout, text
     page = (tmp_path / "run" / "report.html").read_text()
     assert page.count("against packet size, udp") == 4
+
+
+@pytest.mark.end_to_end
+def test_what_packets_were_made_to_cost_is_what_calibrate_finds(tmp_path: Path) -> None:
+    """On the simulator, whose costs are known: those of packets and bytes come back to the nanosecond, and an
+    interrupt's, which no record counts, is part of a packet's."""
+    settings = {
+        "mtu": "1500,4000,9000",
+        "sender": "linux-cubic",
+        "receiver": "linux-cubic",
+        "network.rate": "100 Mbit/s",
+        "workload.transfer.traffic.duration": "500 ms",
+        "workload.probe.traffic.duration": "500 ms",
+        "hosts.sender.cost.per_packet": "3 us",
+        "hosts.sender.cost.per_kilobyte": "700 ns",
+        "hosts.receiver.cost.per_packet": "5 us",
+        "hosts.receiver.cost.per_kilobyte": "400 ns",
+        "hosts.receiver.cost.per_interrupt": "2 us",
+    }
+    given = [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+    common = ("--backend", "sim", "--replicates", "1", "--seed", "1", "--out", "run")
+    done = nettrial(tmp_path, "run", "jumbo-ipv6", *given, *common)
+    assert done.returncode == 0, done.stderr
+    told = nettrial(tmp_path, "calibrate", "run", "--json")
+    assert told.returncode == 0, told.stderr
+    document = json.loads(told.stdout)
+    assert document["hosts"]["sender"]["cost"] == {"per_packet": "3 us", "per_kilobyte": "700 ns"}
+    sender, receiver = document["fits"]
+    assert "these are the costs that the study gave it" in " ".join(sender["cautions"])
+    assert receiver["per_kilobyte_us"] == pytest.approx(0.4, abs=0.05)
+    # Two of three packets are received, each with an interrupt of its own at this rate.
+    assert receiver["per_packet_us"] == pytest.approx(5 + 2 * 2 / 3, abs=0.1)

@@ -30,6 +30,7 @@ SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
         "watch",
         "compare",
         "predict",
+        "calibrate",
         "list",
         "draw",
         "doctor",

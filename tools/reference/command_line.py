@@ -19,6 +19,7 @@ COMMANDS = (
     "watch",
     "compare",
     "predict",
+    "calibrate",
     "list",
     "draw",
     "doctor",

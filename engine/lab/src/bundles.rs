@@ -4,13 +4,9 @@
 //! size and are cut for one path MTU (`wire`). The flows of a node say whether that is so.
 
 use crate::layout::Layout;
+use nettrial_routing::segment_headers;
 use nettrial_scenario::{Directory, Flow, Node, NodeKind, Transport};
 use std::collections::HashMap;
-
-/// Bytes of a TCP header without options (RFC 9293 section 3.1).
-pub const TCP_HEADER_BYTES: u64 = 20;
-/// Bytes the timestamps option takes, padding included (RFC 7323 appendix A).
-const TIMESTAMPS_BYTES: u64 = 12;
 
 /// What all bundles that pass a node agree on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -90,18 +86,6 @@ impl<'a> AllBundles<'a> {
             NodeKind::Router | NodeKind::Switch => self.forwarders,
         }
     }
-}
-
-/// Bytes of the IP and TCP headers of a full segment of `flow`, options included; `None` where they are
-/// not always as many: with MPTCP, whose options differ from segment to segment (RFC 8684 section 3.3).
-pub fn segment_headers(directory: &Directory, flow: &Flow) -> Option<u64> {
-    if flow.transport != Transport::Tcp {
-        return None;
-    }
-    let timestamps =
-        [&flow.from, &flow.to].iter().all(|host| directory.stack(host).is_some_and(|stack| stack.timestamps));
-    let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
-    Some(flow.ip.header_bytes() + TCP_HEADER_BYTES + options)
 }
 
 /// The header bytes of each packet of a bundle of `flow`, if all but the last are as large as the MTU

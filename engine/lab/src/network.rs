@@ -29,7 +29,7 @@ pub use messages::veth;
 use messages::{ethernet_address, new_address, new_neighbour};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
-use nettrial_scenario::{End, Link, NodeKind, QueueLimit, Rate, Scenario};
+use nettrial_scenario::{End, Link, Node, NodeKind, QueueLimit, Rate, Scenario};
 pub use node::BuiltNode;
 pub use routes::{HASH_POLICIES, HASH_SEED};
 use std::collections::hash_map::Entry;
@@ -54,14 +54,16 @@ impl Network {
     pub fn build(home: &Home, layout: &Layout, placement: Option<&Placement>) -> Result<Self> {
         let scenario = layout.scenario;
         let mut procfs = Procfs::open()?;
-        let create = |node| BuiltNode::create(home, &mut procfs, node);
+        let has_ipv6 = with_ipv6(scenario);
+        let create =
+            |node: &Node| BuiltNode::create(home, &mut procfs, node, has_ipv6.contains(node.name.as_str()));
         let nodes = scenario.nodes.iter().map(create).collect::<Result<Vec<_>>>()?;
         let by_name = scenario.nodes.iter().map(|node| node.name.clone()).zip(0..).collect();
         let mut network = Self { nodes, by_name, lines: Lines::create(home, scenario)? };
         let bundles = AllBundles::new(layout);
         network.create_links(home, layout, &bundles)?;
         network.shape(scenario, &bundles)?;
-        network.bring_up(scenario)?;
+        network.bring_up()?;
         network.nodes.iter_mut().try_for_each(BuiltNode::await_carrier)?;
         if let Some(lines) = &mut network.lines {
             lines.start(home, layout, placement)?;
@@ -182,10 +184,8 @@ impl Network {
         self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
     }
 
-    fn bring_up(&mut self, scenario: &Scenario) -> Result<()> {
-        for (built, node) in self.nodes.iter_mut().zip(&scenario.nodes) {
-            built.bring_up(node.kind)?;
-        }
+    fn bring_up(&mut self) -> Result<()> {
+        self.nodes.iter_mut().try_for_each(BuiltNode::bring_up)?;
         self.lines.as_mut().map_or(Ok(()), Lines::bring_up)
     }
 
@@ -249,4 +249,11 @@ impl Network {
     pub fn carried(&self) -> Result<Vec<(&str, Carried)>> {
         self.lines.as_ref().map_or(Ok(Vec::new()), Lines::carried)
     }
+}
+
+/// The nodes that have an IPv6 address.
+fn with_ipv6(scenario: &Scenario) -> HashSet<&str> {
+    let ends = scenario.links.iter().flat_map(|link| &link.ends);
+    let of_ipv6 = ends.filter(|end| end.addresses.iter().any(|address| address.address().is_ipv6()));
+    of_ipv6.map(|end| end.node.as_str()).collect()
 }

@@ -80,8 +80,9 @@ pub fn recorded() -> BTreeMap<String, String> {
     RECORDED.iter().filter_map(read).collect()
 }
 
-/// Prepares the calling thread's namespace, before it has links, for `node`; through the procfs with this root.
-pub fn apply(procfs: &File, node: &Node) -> Result<()> {
+/// Prepares the calling thread's namespace, before it has links, for `node`, whose links have IPv6 addresses or not;
+/// through the procfs with this root.
+pub fn apply(procfs: &File, node: &Node, has_ipv6: bool) -> Result<()> {
     let ipv4 = Settings::open(procfs, "net.ipv4").context("opening the settings net.ipv4")?;
     let forwarding = if node.kind == NodeKind::Router { "1" } else { "0" };
     ipv4.write("ip_forward", forwarding)?;
@@ -89,7 +90,9 @@ pub fn apply(procfs: &File, node: &Node) -> Result<()> {
     ipv4.write("conf.all.rp_filter", "0")?;
     ipv4.write("conf.default.rp_filter", "0")?;
     match Settings::open(procfs, "net.ipv6") {
-        Ok(ipv6) => apply_ipv6(&ipv6, forwarding)?,
+        Ok(ipv6) if has_ipv6 => apply_ipv6(&ipv6, forwarding)?,
+        // It would send packets of its own over the links, such as multicast listener reports (RFC 3810).
+        Ok(ipv6) => ipv6.write("conf.default.disable_ipv6", "1")?,
         // A kernel without it.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error).context("opening the settings net.ipv6"),

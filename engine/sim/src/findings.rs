@@ -5,16 +5,11 @@ use crate::hosts::Hosts;
 use crate::record::percent;
 use crate::wiring::pairs;
 use nettrial_routing::Paths;
-use nettrial_scenario::{Check, Directory, EndRecord, Flow, FlowRecord, Scenario, Transport, Warning};
+use nettrial_scenario::{Check, Directory, EndRecord, FlowRecord, Scenario, Warning};
 use std::collections::HashSet;
 
 /// A processor that is busy for more of the time than this has no room left, as in the lab.
 const SATURATED_PERCENT: f64 = 95.0;
-/// Bytes of a TCP header without options (RFC 9293 section 3.1).
-const TCP_HEADER_BYTES: u64 = 20;
-/// Bytes the timestamps option takes, padding included (RFC 7323 appendix A).
-const TIMESTAMPS_BYTES: u64 = 12;
-
 /// Checks made, and warnings that follow.
 #[derive(Default)]
 pub struct Findings {
@@ -72,7 +67,10 @@ impl Findings {
                 record.congestion_control.clone(),
                 "the flow is not controlled as the stack says",
             );
-            if let Some(expected) = expected_mss(&directory, routing, flow) {
+            let expected = pairs(routing, flow)
+                .first()
+                .and_then(|(near, far)| routing.expected_mss(&directory, flow, *near, *far));
+            if let Some(expected) = expected {
                 self.compare(
                     "mss",
                     &object,
@@ -118,21 +116,4 @@ impl Findings {
     pub fn drops(&mut self, scenario: &Scenario, ends: &[EndRecord]) {
         self.warnings.extend(Warning::of_drops(scenario, ends));
     }
-}
-
-/// The payload of a full segment that the MTU the sender knows of, the one the receiver announces, the two
-/// stacks (RFC 9293 section 3.7.1) and the flow's own limit imply, the options taken off either (RFC 6691);
-/// `None` for MPTCP, whose options take up more or less of it, and where the sender searches for the MTU
-/// (RFC 4821).
-fn expected_mss(directory: &Directory<'_>, routing: &Paths<'_>, flow: &Flow) -> Option<u64> {
-    let (from, to) = (directory.stack(&flow.from)?, directory.stack(&flow.to)?);
-    if flow.transport != Transport::Tcp || from.mtu_probing {
-        return None;
-    }
-    let options = if from.timestamps && to.timestamps { TIMESTAMPS_BYTES } else { 0 };
-    let (near, far) = *pairs(routing, flow).first()?;
-    let announced = routing.path(&flow.to, near)?.first()?.mtu.0;
-    let mtu = routing.known_mtu(&flow.from, far)?.min(announced);
-    let implied = mtu.checked_sub(flow.ip.header_bytes() + TCP_HEADER_BYTES + options)?;
-    Some(flow.socket.mss.map_or(implied, |limit| limit.0.saturating_sub(options).min(implied)))
 }

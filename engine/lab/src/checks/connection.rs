@@ -1,11 +1,10 @@
 //! Whether a connection is as the kernel should have set it up.
 
 use super::Findings;
-use crate::bundles::{TCP_HEADER_BYTES, segment_headers};
 use crate::layout::Layout;
 use nettrial_scenario::{Directory, Flow, FlowRecord};
 use nettrial_traffic::{Connection, Side};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 impl Findings {
     /// Verifies a connection of `flow` to `destination` as the kernel set it up.
@@ -26,7 +25,10 @@ impl Findings {
             found.options.join(", "),
             "the two stacks do not work together as their settings say",
         );
-        if let Some(expected) = expected_mss(layout, flow, destination.ip()) {
+        let near = layout.address(&flow.from, flow.ip).ok();
+        let expected =
+            near.and_then(|near| layout.paths.expected_mss(&layout.directory, flow, near, destination.ip()));
+        if let Some(expected) = expected {
             self.compare(
                 "mss",
                 &object,
@@ -66,16 +68,4 @@ fn expected_options(directory: &Directory, flow: &Flow) -> Vec<&'static str> {
         ("window_scaling", from.window_scaling && to.window_scaling),
     ];
     options.into_iter().filter(|(_, both)| *both).map(|(name, _)| name).collect()
-}
-
-/// The payload of a full segment that the MTU the sender knows of, the one the receiver announces, the two
-/// stacks (RFC 9293 section 3.7.1) and the flow's own limit imply, the options taken off either (RFC 6691);
-/// `None` for MPTCP, whose options take up more or less of it.
-fn expected_mss(layout: &Layout, flow: &Flow, destination: IpAddr) -> Option<u64> {
-    let headers = segment_headers(&layout.directory, flow)?;
-    let back = layout.paths.path(&flow.to, layout.address(&flow.from, flow.ip).ok()?)?;
-    let mtu = layout.paths.known_mtu(&flow.from, destination)?.min(back.first()?.mtu.0);
-    let options = headers.checked_sub(flow.ip.header_bytes() + TCP_HEADER_BYTES)?;
-    let implied = mtu.checked_sub(headers)?;
-    Some(flow.socket.mss.map_or(implied, |limit| limit.0.saturating_sub(options).min(implied)))
 }

@@ -1,7 +1,6 @@
 //! The route netlink messages that a network is built with.
 
 use anyhow::Result;
-use netlink_packet_core::DefaultNla;
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::address::{AddressAttribute, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{
@@ -16,9 +15,6 @@ use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use nettrial_routing::Route;
 use nettrial_scenario::InterfaceAddress;
 use std::net::IpAddr;
-
-/// IFLA_AF_SPEC (include/uapi/linux/if_link.h).
-const IFLA_AF_SPEC: u16 = 26;
 
 /// One queue each way. Without asking a veth gets one for each processor, all but one of which are taken away
 /// again, and the kernel waits until nobody uses them (drivers/net/veth.c, veth_init_queues).
@@ -82,18 +78,6 @@ pub fn state_of(index: i32) -> LinkMessage {
     message.header.index = index.unsigned_abs();
     message.attributes = vec![LinkAttribute::ExtMask(vec![LinkExtentMask::SkipStats])];
     message
-}
-
-/// What keeps an interface from having an IPv6 address of its own:
-/// IFLA_AF_SPEC { AF_INET6 { IFLA_INET6_ADDR_GEN_MODE: none } }.
-pub fn without_ipv6_address() -> LinkAttribute {
-    const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
-    const IN6_ADDR_GEN_MODE_NONE: u8 = 1;
-    let mode = [5u16, IFLA_INET6_ADDR_GEN_MODE].map(u16::to_ne_bytes).concat();
-    let mode = [mode, vec![IN6_ADDR_GEN_MODE_NONE, 0, 0, 0]].concat();
-    let family = u16::from(u8::from(AddressFamily::Inet6));
-    let family = [[12, family].map(u16::to_ne_bytes).concat(), mode].concat();
-    LinkAttribute::Other(DefaultNla::new(IFLA_AF_SPEC, family))
 }
 
 /// A request for an address of the interface with this index.

@@ -1,6 +1,6 @@
 //! A node that has been built.
 
-use super::messages::{new_bridge, state_of, up, without_ipv6_address};
+use super::messages::{new_bridge, state_of, up};
 use crate::namespace::{Home, Namespace};
 use crate::netlink::Netlink;
 use crate::procfs::Procfs;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage, State};
 use nettrial_ethtool::Ethtool;
-use nettrial_scenario::{Node, NodeKind, Offloads};
+use nettrial_scenario::{Node, Offloads};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
@@ -31,11 +31,12 @@ pub struct BuiltNode {
 }
 
 impl BuiltNode {
-    /// Makes the namespace of `node`, with the node's settings and without interfaces.
-    pub(super) fn create(home: &Home, procfs: &mut Procfs, node: &Node) -> Result<Self> {
+    /// Makes the namespace of `node`, with the node's settings and without interfaces; they will have IPv6 addresses
+    /// or not.
+    pub(super) fn create(home: &Home, procfs: &mut Procfs, node: &Node, has_ipv6: bool) -> Result<Self> {
         let procfs = procfs.next()?;
         let inside = || {
-            settings::apply(procfs, node)?;
+            settings::apply(procfs, node, has_ipv6)?;
             Netlink::open()
         };
         let (namespace, netlink) =
@@ -98,20 +99,16 @@ impl BuiltNode {
         netlink.flush()
     }
 
-    /// Starts every interface. A switch's speak no IP of their own.
-    pub(super) fn bring_up(&mut self, kind: NodeKind) -> Result<()> {
+    /// Starts every interface.
+    pub(super) fn bring_up(&mut self) -> Result<()> {
         let Self { name, netlink, interfaces, .. } = self;
         netlink.change(
             RouteNetlinkMessage::SetLink(up(LOOPBACK_INDEX)),
             format!("starting the loopback interface of {name}"),
         )?;
         for (interface, index) in interfaces {
-            let mut message = up(*index);
-            if kind == NodeKind::Switch {
-                message.attributes.push(without_ipv6_address());
-            }
             let purpose = format!("starting {interface} of {name}");
-            netlink.change(RouteNetlinkMessage::SetLink(message), purpose)?;
+            netlink.change(RouteNetlinkMessage::SetLink(up(*index)), purpose)?;
         }
         netlink.flush()
     }
