@@ -4,7 +4,8 @@
 
 DIRECTORY is where ns-3's Python wheel is installed (`site-packages/ns3`: its headers and libraries; `pip
 install ns3`); g++ compiles `simulator_ns3.cc` against it. Without it, only the simulator's own figures are
-printed. SECONDS (default 2) are simulated of each dumbbell, a fifth of that of each fat tree.
+printed. SECONDS (default 2) are simulated of each dumbbell, a fifth of that of each fat tree; of the large
+fabrics, two treatments of the study jellyfish-vs-fat-tree, a tenth.
 
 Both run CUBIC with selective acknowledgments, timestamps and segments of 1448 bytes, start with ten
 segments, have drop-tail queues, and take one shortest path from each host to another: a dumbbell of 100
@@ -27,7 +28,9 @@ from pathlib import Path
 from typing import Any
 
 from nettrial.backends.find import engine
+from nettrial.design import scenario_of
 from nettrial.stacks import STACKS
+from nettrial.study import load
 
 GOAL = 20
 """How many times ns-3's packets a second it should be."""
@@ -142,6 +145,22 @@ def fat_tree(ports: int, seconds: float, policy: dict[str, Any]) -> dict[str, An
     return network.scenario(policy)
 
 
+LARGE = {
+    "Jellyfish, 245 switches, 780 flows": {"transport": "TCP 1 flow", "fabric": "Jellyfish ECMP"},
+    "fat tree k=14, 5488 flows": {"transport": "TCP 8 flows", "fabric": "fat-tree ECMP"},
+}
+"""Treatments of the study whose fabrics have 245 switches of 14 ports, with links of 100 Mbit/s and Reno."""
+
+
+def large(treatment: dict[str, str], seconds: float) -> dict[str, Any]:
+    """A scenario of that study with transfers of so many seconds."""
+    scenario = scenario_of(load("jellyfish-vs-fat-tree"), treatment)
+    document: dict[str, Any] = scenario.model_dump(mode="json", by_alias=True, exclude_none=True)
+    for flow in document["workload"]:
+        flow["traffic"]["duration"] = f"{round(seconds * 1e9)} ns"
+    return document
+
+
 def simulate(scenario: dict[str, Any]) -> Run:
     """Runs it in the simulator."""
     request = json.dumps({"request": "run", "trial": "bench", "scenario": scenario}) + "\n"
@@ -212,7 +231,9 @@ def beside(ns3: Ns3 | None, seconds: float) -> list[float]:
         if other:
             ratios.append(run.speed / other.speed)
     ecmp = {"policy": "ecmp", "seed": 1}
-    print(row("fat tree k=8, equal paths", simulate(fat_tree(8, tree, ecmp))))
+    print(row("fat tree k=8, equal paths", simulate(fat_tree(8, tree, ecmp))), flush=True)
+    for name, treatment in LARGE.items():
+        print(row(name, simulate(large(treatment, seconds / 10))), flush=True)
     return ratios
 
 

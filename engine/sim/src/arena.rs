@@ -1,6 +1,6 @@
 //! Packets on their way, by number.
 
-use crate::{Codepoint, Packet};
+use crate::{Codepoint, Endpoint, Packet};
 
 /// What a hop needs of a packet, apart from the rest so that it stays in the processor's cache.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +38,22 @@ impl Arena {
     /// How far packet `number` is.
     pub fn travel(&mut self, number: u32) -> &mut Travel {
         &mut self.travels[number as usize]
+    }
+
+    /// Reads what a hop needs of packet `number`.
+    pub fn touch(&self, number: u32) -> u32 {
+        self.travels[number as usize].next
+    }
+
+    /// Reads of every line of the processor's cache that packet `number` is on.
+    pub fn touch_all(&self, number: u32) -> u64 {
+        let packet = &self.packets[number as usize];
+        packet.sequence ^ packet.sack.touch() ^ packet.data_ack ^ u64::from(self.touch(number))
+    }
+
+    /// Whom packet `number` is for.
+    pub fn to(&self, number: u32) -> Endpoint {
+        self.packets[number as usize].to
     }
 
     /// Another packet like `number`, at the same place; gives its number.

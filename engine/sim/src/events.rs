@@ -5,22 +5,29 @@
 //! time comes. The width of a bucket follows how many events there are. Nothing is allocated once the queue has
 //! held as many events as it ever will.
 
+#[cfg(test)]
+mod tests;
+
 use crate::Time;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 /// Buckets of the calendar, a power of two: enough that packets that wait in a fabric's queues for milliseconds are
-/// within the horizon, though buckets are narrow where there is much traffic.
-const BUCKETS: u64 = 1 << 16;
+/// within the horizon, though buckets are narrow where there is much traffic; few enough that the processor's cache
+/// holds where each list begins.
+const BUCKETS: u64 = 1 << 14;
 /// Picoseconds of a bucket at the beginning, as a power of two: a microsecond.
 const FIRST_SHIFT: u32 = 20;
 /// The narrowest (a nanosecond) and the widest bucket (17 ms) as powers of two.
 const SHIFTS: std::ops::RangeInclusive<u32> = 10..=34;
 /// After how many buckets the width is considered.
 const REVIEW: u32 = 1024;
-/// Mean events of a bucket above which it gets narrower, and below which it gets wider.
-const CROWDED: u32 = 16;
-const SPARSE: u32 = 2;
+/// Mean events of a bucket above which it gets narrower, and below which it gets wider: many, so that there is much
+/// whose memory can be waited for at once ([`Events::upcoming`]).
+const CROWDED: u32 = 96;
+const SPARSE: u32 = 24;
+/// Events of a node, which is two lines of the processor's cache.
+const TOGETHER: usize = 5;
 /// The end of a list.
 const NONE: u32 = u32::MAX;
 
@@ -33,13 +40,25 @@ struct Entry<E> {
     event: E,
 }
 
-/// An event on a bucket's list.
+/// Events on a bucket's list that were added one after the other: so many that one need not go from one place of
+/// memory to the next for each.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 struct Node<E> {
-    at: Time,
+    /// The node with the events before these.
     next: u32,
-    event: E,
+    events: [(Time, E); TOGETHER],
 }
+
+/// The list of a bucket: its newest node, and how many events that has.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    node: u32,
+    count: u32,
+}
+
+/// A list of none.
+const EMPTY: Head = Head { node: NONE, count: TOGETHER as u32 };
 
 /// An event beyond the horizon.
 #[derive(Debug)]
@@ -79,8 +98,8 @@ pub struct Events<E> {
     bucket: u64,
     /// Its events, the next one last.
     current: Vec<Entry<E>>,
-    /// The newest event of each bucket after it.
-    heads: Box<[u32]>,
+    /// The events of each bucket after it.
+    heads: Box<[Head]>,
     /// A bit for each bucket that has events.
     occupied: Box<[u64]>,
     nodes: Vec<Node<E>>,
@@ -101,7 +120,7 @@ impl<E: Copy> Default for Events<E> {
             shift: FIRST_SHIFT,
             bucket: 0,
             current: Vec::new(),
-            heads: vec![NONE; BUCKETS as usize].into(),
+            heads: vec![EMPTY; BUCKETS as usize].into(),
             occupied: vec![0; BUCKETS as usize / 64].into(),
             nodes: Vec::new(),
             free: NONE,
@@ -138,9 +157,7 @@ impl<E: Copy> Events<E> {
 
     /// Takes the next event, unless it is after `end`.
     pub fn pop(&mut self, end: Time) -> Option<(Time, E)> {
-        if self.current.is_empty() && !self.turn() {
-            return None;
-        }
+        self.turn();
         let at = self.current.last().map(|entry| entry.at).filter(|&at| at <= end)?;
         let Entry { event, .. } = self.current.pop()?;
         self.now = at;
@@ -164,20 +181,39 @@ impl<E: Copy> Events<E> {
     /// Puts an event on the list of its bucket.
     fn list(&mut self, bucket: u64, at: Time, event: E) {
         let index = (bucket % BUCKETS) as usize;
-        let node = Node { at, next: self.heads[index], event };
-        if self.free == NONE {
-            self.heads[index] = self.nodes.len() as u32;
-            self.nodes.push(node);
-        } else {
-            self.heads[index] = self.free;
-            self.free = self.nodes[self.free as usize].next;
-            self.nodes[self.heads[index] as usize] = node;
+        let mut head = self.heads[index];
+        if head.count == TOGETHER as u32 {
+            head = Head { node: self.another_node(head.node, (at, event)), count: 0 };
+            self.occupied[index / 64] |= 1 << (index % 64);
         }
-        self.occupied[index / 64] |= 1 << (index % 64);
+        // What is there is not read: that would be to wait for memory.
+        self.nodes[head.node as usize].events[head.count as usize] = (at, event);
+        self.heads[index] = Head { count: head.count + 1, ..head };
+    }
+
+    /// A node whose events are to be set, followed by `next`; a new one has this event in each place.
+    fn another_node(&mut self, next: u32, event: (Time, E)) -> u32 {
+        let number = self.free;
+        if let Some(node) = self.nodes.get_mut(number as usize) {
+            self.free = std::mem::replace(&mut node.next, next);
+            return number;
+        }
+        self.nodes.push(Node { next, events: [event; TOGETHER] });
+        self.nodes.len() as u32 - 1
+    }
+
+    /// Goes on to the next bucket that has events, if all of this one were taken; whether it did.
+    pub fn turn(&mut self) -> bool {
+        self.current.is_empty() && self.go_on()
+    }
+
+    /// The next events, in no order: those of the present bucket.
+    pub fn upcoming(&self) -> impl Iterator<Item = &E> {
+        self.current.iter().map(|entry| &entry.event)
     }
 
     /// Goes on to the next bucket that has events; whether there is one.
-    fn turn(&mut self) -> bool {
+    fn go_on(&mut self) -> bool {
         if self.review.0 == REVIEW {
             self.consider_width();
             if !self.current.is_empty() {
@@ -225,15 +261,18 @@ impl<E: Copy> Events<E> {
     fn load(&mut self) {
         let index = (self.bucket % BUCKETS) as usize;
         self.occupied[index / 64] &= !(1 << (index % 64));
-        let mut next = std::mem::replace(&mut self.heads[index], NONE);
+        let Head { mut node, mut count } = std::mem::replace(&mut self.heads[index], EMPTY);
         // The newest is first on the list.
         let mut order = u32::MAX;
-        while next != NONE {
-            let node = &mut self.nodes[next as usize];
-            self.current.push(Entry { at: node.at, order, event: node.event });
-            order -= 1;
-            let after = std::mem::replace(&mut node.next, self.free);
-            self.free = std::mem::replace(&mut next, after);
+        while node != NONE {
+            let Node { next, events } = &mut self.nodes[node as usize];
+            for &(at, event) in events[..count as usize].iter().rev() {
+                self.current.push(Entry { at, order, event });
+                order -= 1;
+            }
+            count = TOGETHER as u32;
+            let after = std::mem::replace(next, self.free);
+            self.free = std::mem::replace(&mut node, after);
         }
         if self.current.len() > 1 {
             self.current.sort_unstable_by_key(|entry| std::cmp::Reverse((entry.at, entry.order)));
@@ -270,85 +309,5 @@ impl<E: Copy> Events<E> {
         for (at, event) in all {
             self.place(at, event);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use std::cmp::Reverse;
-
-    /// What is done with the queue: an event so far ahead is added, or some are taken.
-    #[derive(Debug, Clone)]
-    enum Step {
-        Push(u64),
-        Pop(u8),
-    }
-
-    fn steps() -> impl Strategy<Value = Vec<Step>> {
-        let ahead = prop_oneof![Just(0), 0..1000u64, 0..10_000_000u64, 0..10_000_000_000_000u64];
-        let step = prop_oneof![3 => ahead.prop_map(Step::Push), 2 => (0..4u8).prop_map(Step::Pop)];
-        prop::collection::vec(step, 0..400)
-    }
-
-    /// Does the steps and takes what is left, each time comparing with a heap.
-    fn compare(steps: &[Step]) {
-        let mut queue = Events::default();
-        let mut model = BinaryHeap::new();
-        let mut number = 0u32;
-        let pop = |queue: &mut Events<u32>, model: &mut BinaryHeap<Reverse<(Time, u32)>>| {
-            let before = queue.now();
-            let found = queue.pop(Time::NEVER);
-            assert_eq!(found, model.pop().map(|Reverse(next)| next));
-            assert!(queue.now() >= before);
-            assert_eq!(queue.len(), model.len());
-            found.is_some()
-        };
-        for step in steps {
-            match *step {
-                Step::Push(ahead) => {
-                    let at = queue.now() + Time(ahead);
-                    queue.push(at, number);
-                    model.push(Reverse((at, number)));
-                    number += 1;
-                }
-                Step::Pop(count) => (0..count).for_each(|_| {
-                    pop(&mut queue, &mut model);
-                }),
-            }
-        }
-        while pop(&mut queue, &mut model) {}
-    }
-
-    proptest! {
-        #[test]
-        fn events_come_in_order_of_time_and_then_of_insertion(steps in steps()) {
-            compare(&steps);
-        }
-    }
-
-    /// Enough events in so short a time, and then in so long a one, that the width changes many times.
-    #[test]
-    fn the_order_holds_while_buckets_change_their_width() {
-        let mut steps = Vec::new();
-        for spread in [100, 1_000_000_000_000, 3_000_000] {
-            for step in 0..60_000u64 {
-                let ahead = step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
-                steps.push(Step::Push(ahead % spread));
-                steps.push(Step::Pop(u8::from(step > 2_000)));
-            }
-        }
-        compare(&steps);
-    }
-
-    #[test]
-    fn an_event_after_the_end_stays_and_earlier_ones_may_still_be_added() {
-        let mut queue = Events::default();
-        queue.push(Time::from_ms(5), 1);
-        assert_eq!(queue.pop(Time::from_ms(4)), None);
-        queue.push(Time::from_ms(4), 2);
-        assert_eq!(queue.pop(Time::from_ms(4)), Some((Time::from_ms(4), 2)));
-        assert_eq!((queue.pop(Time::from_ms(4)), queue.len()), (None, 1));
     }
 }

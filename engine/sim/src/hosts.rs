@@ -3,7 +3,7 @@
 use crate::sampler::Sampler;
 use crate::traffic::{Application, Assembly, Connections, Figures, Ground, application};
 use crate::wiring::Wiring;
-use crate::{Endpoint, Endpoints, Io, Notice, Packet, Time};
+use crate::{Endpoint, Endpoints, Io, Notice, Packet, PathId, Time};
 use anyhow::{Context, Result};
 
 /// A flow while it goes.
@@ -143,6 +143,10 @@ impl Endpoints for Hosts<'_> {
                 });
             });
         }
+    }
+
+    fn expect(&self, endpoint: Endpoint) -> Option<PathId> {
+        self.connections.get(endpoint.connection).map(|connection| connection.expect(endpoint))
     }
 
     fn on_timer(&mut self, endpoint: Endpoint, io: &mut impl Io) {

@@ -108,6 +108,16 @@ impl Link {
         self.mtu_bytes
     }
 
+    /// Reads of both its lines of the processor's cache.
+    pub(crate) fn touch(&self) -> u64 {
+        self.free_at.0 ^ u64::from(self.mtu_bytes)
+    }
+
+    /// Reads the head of its queue.
+    pub(crate) fn touch_waiting(&self) -> Option<Time> {
+        self.waiting.head()
+    }
+
     /// The line rate, bits per second; `None` where frames take no time.
     pub fn rate_bps(&self) -> Option<u64> {
         self.rate_bps

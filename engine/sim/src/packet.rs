@@ -102,6 +102,11 @@ impl SackBlocks {
         &self.blocks[..usize::from(self.count)]
     }
 
+    /// Reads of the last.
+    pub(crate) fn touch(&self) -> u64 {
+        u64::from(self.count)
+    }
+
     /// Adds a block; whether there was room.
     pub fn push(&mut self, first: u64, end: u64) -> bool {
         let free = self.blocks.get_mut(usize::from(self.count));

@@ -1,12 +1,14 @@
 //! The loop: events in order of time, packets from link to link, and what they arrive at.
 
+mod ahead;
+
 use crate::arena::Arena;
 use crate::events::Events;
 use crate::fate::Fate;
 use crate::link::Verdict;
 use crate::network::Network;
 use crate::processor::{Next, Processors};
-use crate::{Endpoint, Io, Notice, Packet, Time};
+use crate::{Endpoint, Io, Notice, Packet, PathId, Time};
 use std::collections::VecDeque;
 
 /// What packets arrive at: connections and applications.
@@ -16,6 +18,12 @@ pub trait Endpoints {
 
     /// The time has come that [`Io::wake`] was given for this endpoint.
     fn on_timer(&mut self, endpoint: Endpoint, io: &mut impl Io);
+
+    /// A packet for this endpoint is about to arrive, or a time it asked for to come: may read what that will need, so
+    /// that it is in the processor's cache. Gives the path that an answer would take. Nothing may depend on it.
+    fn expect(&self, _: Endpoint) -> Option<PathId> {
+        None
+    }
 
     /// An endpoint has told something, in an event that is now handled.
     fn on_notice(&mut self, notice: Notice, io: &mut impl Io);
@@ -29,7 +37,9 @@ pub trait Endpoints {
 /// What happens.
 #[derive(Debug, Clone, Copy)]
 enum Event {
-    /// A packet comes to where it is next: at a link, or at its path's end.
+    /// A packet comes to a link. The event has the link's number so that it is looked up when nothing waits for it.
+    Enter { number: u32, direction: u32 },
+    /// A packet comes to its path's end.
     Arrive(u32),
     /// A timer.
     Timer(Endpoint),
@@ -121,14 +131,18 @@ impl Engine {
 
     /// Has packet `number`, whose last bit leaves then, arrive at the link's other end, or not.
     fn carry(&mut self, number: u32, direction: u32, leaves: Time) {
-        self.arena.travel(number).next += 1;
+        let travel = self.arena.travel(number);
+        travel.next += 1;
+        let next = self.network.paths.link(travel.next);
+        let event =
+            |number| next.map_or(Event::Arrive(number), |direction| Event::Enter { number, direction });
         match self.network.links[direction as usize].carry(leaves) {
-            Fate::Arrives(at) => self.events.push(at, Event::Arrive(number)),
+            Fate::Arrives(at) => self.events.push(at, event(number)),
             Fate::ArrivesTwice(at) => {
                 self.balance.duplicated_pkts += 1;
                 let copy = self.arena.copy(number);
-                self.events.push(at, Event::Arrive(number));
-                self.events.push(at, Event::Arrive(copy));
+                self.events.push(at, event(number));
+                self.events.push(at, event(copy));
             }
             Fate::Lost => {
                 self.balance.dropped_pkts += 1;
@@ -150,12 +164,8 @@ impl Engine {
         }
     }
 
-    /// Packet `number` is where it is next: gives it if that is its path's end, and its host takes no time for it.
+    /// Packet `number` is at its path's end: gives it if its host takes no time for it.
     fn arrive(&mut self, number: u32) -> Option<Packet> {
-        if let Some(link) = self.network.paths.link(self.arena.travel(number).next) {
-            self.enter(number, link);
-            return None;
-        }
         let now = self.events.now();
         if let Some((processors, processor)) = self.receiver(number) {
             if let Some(at) = processors.arrive(processor, number, now) {
@@ -209,7 +219,7 @@ impl Engine {
         let ip_bytes = self.arena.travel(number).ip_bytes;
         let processors = self.network.processors.as_mut()?;
         let done = processors.send(processors.at(direction)?, ip_bytes, goes_with_last, now)?;
-        self.events.push(done, Event::Arrive(number));
+        self.events.push(done, Event::Enter { number, direction });
         Some(self.network.links[direction as usize].leaves_at_best(done, ip_bytes))
     }
 
@@ -276,8 +286,16 @@ impl<E: Endpoints> World<E> {
     /// Runs until nothing is left to happen, the next event is after `end`, or the endpoints are through; gives the
     /// time of the last event.
     pub fn run(&mut self, end: Time) -> Time {
-        while let Some((_, event)) = self.engine.events.pop(end) {
+        loop {
+            if self.engine.events.turn() {
+                self.look_ahead();
+            }
+            let Some((_, event)) = self.engine.events.pop(end) else { break };
             match event {
+                Event::Enter { number, direction } => {
+                    self.engine.enter(number, direction);
+                    continue;
+                }
                 Event::Arrive(number) => match self.engine.arrive(number) {
                     Some(packet) => self.endpoints.on_packet(&packet, &mut self.engine),
                     None => continue,

@@ -17,9 +17,10 @@ pub use statistics::Statistics;
 pub(crate) use stream::Stream;
 
 use crate::tcp::{Cutter, Options, Scope, Tcp};
-use crate::{Endpoint, Io, Notice, Packet};
+use crate::{Endpoint, Io, Notice, Packet, PathId};
 use nettrial_congestion::{Control, Subflow as View};
 use scheduler::Scheduling;
+use std::hint::black_box;
 
 /// One side of a connection.
 #[derive(Debug)]
@@ -51,6 +52,13 @@ impl Connection {
             Self { number: settings.number, sides: [0, 1].map(|side| Side::new(settings, side)) };
         connection.sides[0].open_subflow(0, io);
         connection
+    }
+
+    /// Reads what a packet or a wake-up for that endpoint will need; gives the path its own packets take.
+    pub fn expect(&self, endpoint: Endpoint) -> PathId {
+        let side = &self.sides[usize::from(endpoint.side)];
+        black_box(side.stream.touch());
+        side.subflows[usize::from(endpoint.subflow)].touch()
     }
 
     /// A packet whose `to` names this connection arrived.

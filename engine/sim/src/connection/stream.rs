@@ -202,6 +202,13 @@ impl Stream {
         self.window.announce(self.received, held)
     }
 
+    /// Reads of each of its lines of the processor's cache.
+    pub(crate) fn touch(&self) -> u64 {
+        let own =
+            self.written ^ self.una ^ self.received ^ self.held_bytes ^ self.told ^ self.subflows_hold[7];
+        own ^ u64::from(self.told_closed) ^ self.window.touch()
+    }
+
     /// The window as announced last.
     pub(crate) fn window_bytes(&self) -> u64 {
         self.window.announced(self.received)

@@ -66,6 +66,11 @@ impl ReceiveWindow {
         }
     }
 
+    /// Reads of each of its lines of the processor's cache.
+    pub(crate) fn touch(&self) -> u64 {
+        self.edge ^ self.threshold_bytes ^ self.round_trips[0].0 ^ self.last_echo[0].0 ^ self.window_ends
+    }
+
     /// What the buffer has room for, in payload.
     fn room(&self) -> u64 {
         let room = match self.segment_bytes {

@@ -135,6 +135,11 @@ impl Waiting {
         self.length
     }
 
+    /// When its first frame begins its transmission, as of the last call of [`Waiting::length`].
+    pub fn head(&self) -> Option<Time> {
+        self.frames.front().map(|&(begins, _)| begins)
+    }
+
     /// Adds a frame whose transmission begins then.
     pub fn push(&mut self, begins: Time, ip_bytes: u32) {
         self.frames.push_back((begins, ip_bytes));

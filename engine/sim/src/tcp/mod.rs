@@ -40,6 +40,7 @@ use recovery::Recovery;
 use rtt::Rtt;
 use scoreboard::Scoreboard;
 use sender::Interface;
+use std::hint::black_box;
 use timers::Timers;
 
 /// The initial window (RFC 6928).
@@ -137,6 +138,22 @@ impl Tcp {
             fin_end: None,
             counts: Counts::default(),
         }
+    }
+
+    /// Reads of each of its lines of the processor's cache, and of what it has of its own elsewhere; gives its path.
+    pub(crate) fn touch(&self) -> PathId {
+        let oldest = self.board.front().map_or(0, |segment| segment.sequence ^ u64::from(segment.marks));
+        let sender =
+            self.next ^ self.board.highest_sacked ^ self.recovery.high_sequence ^ self.recovery.duplicates;
+        let rates = u64::from(self.rack.reordering_pkts)
+            ^ self.rtt.smoothed.0
+            ^ self.rate.delivered_pkts
+            ^ self.interface.last_sent_at.0;
+        let receiver = self.receiver.next() ^ self.receiver.timestamp().0 ^ self.acks.acked();
+        let others = self.counts.sent_pkts ^ self.counts.acked_bytes ^ u64::from(self.options.mss_bytes);
+        let timers = self.timers.due(timers::Timer::Send).map_or(0, |at| at.0);
+        black_box(oldest ^ sender ^ rates ^ receiver ^ others ^ timers);
+        self.path
     }
 
     /// A packet for it arrived.
