@@ -13,7 +13,8 @@ intervals (Student's t). It exits with 1 where a goal is missed by the mean.
    its network is a bottleneck whose queue never overflows, and the TCP flow has wVegas, too, with a single
    subflow. Shown beside, without a bound: drop-tail bottlenecks, where a full queue takes from all flows at
    once. A coupled control then halves as often as TCP but grows more slowly.
-3. Balance congestion: two paths that lose a little and twice as much. wVegas is shown, too.
+3. Balance congestion: two paths that lose a little and four times as much. Beside the shares stands by how
+   much each is below LIA's of the same trial. wVegas is shown, too.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ DELAY = "15 ms"
 """One way, where links lose at random or wVegas is beside wVegas."""
 LOSS = 0.001
 """Of each frame, where goal 2 loses at random: windows of 1.22 / sqrt(LOSS) = 39 packets, 15 Mbit/s."""
-LIGHT, HEAVY = 0.001, 0.002
+LIGHT, HEAVY = 0.001, 0.004
 """Of each frame on the two paths of goal 3."""
 WIDE = "100 Mbit/s"
 """Of links that lose at random: wide enough that no queue forms."""
@@ -214,6 +215,12 @@ def on_the_congested_path(record: Record) -> dict[str, float]:
     return {flow.name: _second_share(flow) for flow in record.flows if flow.name in CONTROLS}
 
 
+def below_lia(record: Record) -> dict[str, float]:
+    """By how much that share is below LIA's."""
+    shares = on_the_congested_path(record)
+    return {name: shares["lia"] - shares[name] for name in CONTROLS if name != "lia"}
+
+
 def _second_share(flow: FlowRecord) -> float:
     carried: Counter[str] = Counter()
     for subflow in flow.subflows or []:
@@ -267,7 +274,12 @@ GOALS = (
     ),
     Goal("2. Do no harm", shared, {RATIO: of_the_tcp_beside}, _does_no_harm),
     Goal("2. with drop tail, shown", shared_drop_tail, {RATIO: of_the_tcp_beside}, _is_shown),
-    Goal("3. Balance congestion", unequal, {"on the congested path": on_the_congested_path}, _balances),
+    Goal(
+        "3. Balance congestion",
+        unequal,
+        {"on the congested path": on_the_congested_path, "below LIA": below_lia},
+        _balances,
+    ),
 )
 
 
