@@ -58,6 +58,8 @@ lint: build ## formatting, lints, types, generated files
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
+	.venv/bin/mypy --platform win32 --cache-dir .mypy_cache/win32
+	.venv/bin/mypy --platform darwin --cache-dir .mypy_cache/darwin
 
 engine-test: setup ## the engine's own tests
 	cargo test --locked --quiet

@@ -16,6 +16,7 @@ from typing import IO, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from nettrial.scenario import Event
+from nettrial.systems import APART
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -52,7 +53,7 @@ class Engine:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
-                start_new_session=True,  # the terminal's Ctrl-C is for us, not for the engine
+                **APART,  # the terminal's Ctrl-C is for us, not for the engine
             )
         except OSError as error:
             raise EngineLost(f"{binary} can't be started: {error.strerror}") from None

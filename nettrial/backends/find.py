@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import nettrial
 from nettrial.errors import CannotRun, Lack
+from nettrial.systems import executable, executables
 
-ENGINE = "nettrial-engine"
+ENGINE = executable("nettrial-engine")
 VARIABLE = "NETTRIAL_ENGINE"
 """The environment variable that says where the engine is."""
 
@@ -23,10 +23,10 @@ def engine() -> Path:
         places = [Path(given).absolute()]  # a bare name would be looked for in PATH
     else:
         checkout = Path(nettrial.__file__).parent.parent
-        places = [Path(sys.executable).parent / ENGINE, checkout / "target" / "release" / ENGINE]
+        places = [folder / ENGINE for folder in (*executables(), checkout / "target" / "release")]
     for place in places:
         if place.is_file() and os.access(place, os.X_OK):
             return place
     looked = ", ".join(map(str, places))
-    remedy = f"build it with `make build`, or set {VARIABLE} to its path"
+    remedy = f"build it (`make build`, or `pip install .`), or set {VARIABLE} to its path"
     raise CannotRun("finding the engine", [Lack(ENGINE, f"it is not at {looked}", remedy)])

@@ -6,6 +6,7 @@ from nettrial.backends import find
 from nettrial.backends.engine import Engine, EngineLost
 from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.path_report import BadRequestAnswer, PathAnswer, PathReport, PathRequest, ReportAnswer
+from nettrial.systems import require_linux
 
 PATIENCE_SECONDS = 600.0
 """How long an examination may take. The longest are those of hosts that answer nothing."""
@@ -14,8 +15,9 @@ PATIENCE_SECONDS = 600.0
 def examine(request: PathRequest) -> PathReport:
     """Examines a path; raises BadInput where the request can't be followed, and CannotRun where this
     machine can't probe."""
-    binary = find.engine()
     doing = f"examining the path to {request.host}"
+    require_linux(doing)
+    binary = find.engine()
     try:
         engine = Engine(binary, "path")
         try:

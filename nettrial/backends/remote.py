@@ -14,6 +14,7 @@ from nettrial.backends.engine import EngineLost
 from nettrial.backends.keeper import Keeper
 from nettrial.errors import BadInput, CannotRun, Fault, Lack
 from nettrial.scenario import CheckedEvent, FailedEvent, Flow, Measure, Record, RecordEvent
+from nettrial.systems import require_linux
 
 GRACE_SECONDS = 150.0
 """What a measurement may take beyond its traffic: the engine's own limits are shorter."""
@@ -25,6 +26,7 @@ def serve(arguments: Sequence[str]) -> NoReturn:
     """Becomes an engine that serves other machines; raises CannotRun if there is none.
 
     The process is the engine's from here on: what ends it ends the serving, and nothing else is left."""
+    require_linux("serving other machines")
     binary = find.engine()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -36,6 +38,7 @@ class Measurer(Keeper):
 
     def __init__(self, server: str, iperf3: bool, token_file: Path | None) -> None:
         """`server` is an address and a port."""
+        require_linux(f"measuring against {server}")
         options = ["--iperf3"] if iperf3 else []
         options += ["--token-file", str(token_file)] if token_file else []
         super().__init__("measure", server, *options)

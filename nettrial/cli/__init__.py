@@ -7,12 +7,14 @@ import sys
 import traceback
 
 from nettrial.errors import NettrialError
+from nettrial.systems import write_unicode
 
 
 def main() -> None:
     """Runs a command and ends the process with its exit status. No traceback reaches the user."""
     from nettrial.cli.app import app
 
+    write_unicode()
     try:
         app(prog_name="nettrial")
     except NettrialError as error:

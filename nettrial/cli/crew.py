@@ -11,6 +11,7 @@ from typing import Self, TypeAlias
 from nettrial.backends import Backend
 from nettrial.design import PlannedTrial
 from nettrial.scenario import Record, Scenario
+from nettrial.systems import WAKE_SECONDS
 
 Outcome: TypeAlias = Future[tuple[Scenario, Record]]
 """What a trial gave: its `result` raises what running it raised."""
@@ -63,7 +64,7 @@ class Crew:
                 running[self._pool.submit(attempt, backend, trial)] = trial, backend
             if not running:
                 return
-            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            finished, _ = wait(running, WAKE_SECONDS, FIRST_COMPLETED)
             for outcome in sorted(finished, key=lambda each: running[each][0].number):
                 trial, backend = running.pop(outcome)
                 self._idle.append(backend)

@@ -63,7 +63,7 @@ def write(target: Path, data: bytes, doing: str) -> None:
             temporary = Path(file.name)
             try:
                 file.write(data)
-                file.flush()
+                file.close()  # Windows renames no open file
                 temporary.chmod(0o644)
                 temporary.replace(target)
             except BaseException:

@@ -1,12 +1,11 @@
 """A run's directory: made whole or not at all, and held by one runner at a time.
 
-Both rest on flock(2) of the directory itself: the kernel lets go of it with the process that has it,
-however that ends, so a killed runner leaves no lock and its half-made directory can be told."""
+Both rest on a lock of the directory: the kernel lets go of it with the process that has it, however that
+ends, so a killed runner leaves no lock and its half-made directory can be told."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 from collections.abc import Iterator
@@ -14,33 +13,23 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nettrial.errors import BadInput
+from nettrial.systems import hold
 
 TEMPORARY = ".nettrial-"
 CREATING = "creating the run"
 
 
-def _held(directory: Path) -> int | None:
-    """A descriptor that holds the directory, or None while another process does."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    return descriptor
-
-
 @contextmanager
 def lock(directory: Path) -> Iterator[None]:
     """Holds a run's directory; raises BadInput while another process does."""
-    descriptor = _held(directory)
-    if descriptor is None:
+    held = hold(directory)
+    if held is None:
         hint = "wait for it, or stop it"
         raise BadInput("running the trials", str(directory), "another nettrial runs it", "", hint)
     try:
         yield
     finally:
-        os.close(descriptor)
+        os.close(held)
 
 
 @contextmanager
@@ -57,16 +46,16 @@ def appearing(
         temporary.mkdir()
     except OSError as error:
         raise BadInput(doing, str(directory), error.strerror or str(error), "a place to write to") from None
-    descriptor = os.open(temporary, os.O_RDONLY)
+    held = hold(temporary)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield temporary
         temporary.rename(directory)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
     finally:
-        os.close(descriptor)
+        if held is not None:
+            os.close(held)
 
 
 def refuse_existing(
@@ -85,7 +74,7 @@ def _remove_abandoned(parent: Path) -> None:
     """Removes what runners that are gone were making."""
     for left in parent.glob(f"{TEMPORARY}*"):
         with contextlib.suppress(OSError):  # another runner may remove it first
-            descriptor = _held(left)
-            if descriptor is not None:
+            held = hold(left)
+            if held is not None:
                 shutil.rmtree(left, ignore_errors=True)
-                os.close(descriptor)
+                os.close(held)

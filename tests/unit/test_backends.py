@@ -139,6 +139,7 @@ def test_the_engine_is_where_the_variable_says(monkeypatch, tmp_path):
 def test_else_beside_python_else_in_the_checkout(monkeypatch, tmp_path):
     monkeypatch.delenv("NETTRIAL_ENGINE")
     monkeypatch.setattr("sys.executable", str(tmp_path / "bin" / "python"))
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path / name))
     monkeypatch.setattr("nettrial.__file__", str(tmp_path / "checkout" / "nettrial" / "__init__.py"))
     with pytest.raises(CannotRun, match="make build"):
         find.engine()

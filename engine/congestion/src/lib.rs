@@ -215,6 +215,11 @@ pub trait Control: Debug + Send {
         None
     }
 
+    /// Segments of a burst at the least, where segmentation is offloaded (min_tso_segs; net.ipv4.tcp_min_tso_segs).
+    fn least_burst_pkts(&self) -> u32 {
+        2
+    }
+
     /// Whether the control sets the window in every phase itself (Linux's cong_control, as BBR).
     fn drives(&self) -> bool {
         false

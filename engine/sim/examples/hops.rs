@@ -64,7 +64,7 @@ impl Permutation {
         let ip_bytes = if side == 1 { 1500 } else { 52 };
         let packet = Packet {
             path: self.paths[host as usize][usize::from(1 - side)],
-            hop: 0,
+            segment_bytes: 0,
             ecn: Codepoint::NotCapable,
             flags: Flags::ACK,
             ip_bytes,

@@ -64,11 +64,21 @@ impl Arena {
         copy
     }
 
+    /// Packet `number`, with what has become of it on its way so far.
+    pub fn packet(&self, number: u32) -> Packet {
+        Packet { ecn: self.travels[number as usize].ecn, ..self.packets[number as usize] }
+    }
+
+    /// Puts another packet in the place of `number`.
+    pub fn replace(&mut self, number: u32, packet: Packet) {
+        self.travels[number as usize].ip_bytes = packet.ip_bytes;
+        self.packets[number as usize] = packet;
+    }
+
     /// Takes packet `number` out, with what has become of it on its way so far.
     pub fn remove(&mut self, number: u32) -> Packet {
         self.free.push(number);
-        let travel = self.travels[number as usize];
-        Packet { ecn: travel.ecn, ..self.packets[number as usize] }
+        self.packet(number)
     }
 
     /// Drops packet `number`.

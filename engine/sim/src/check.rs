@@ -1,7 +1,8 @@
 //! What keeps a scenario from being simulated.
 //!
 //! A setting that would make no difference here is refused, for a study that compares its levels would find
-//! none. One is taken: a reader that polls (`busy_poll`) is what every simulated reader is.
+//! none. Two are taken: a reader that polls (`busy_poll`) is what every simulated reader is; and whether `gro` makes one
+//! shows only when it runs, so that the record then warns if it did not.
 
 use crate::wiring::pairs;
 use nettrial_routing::Paths;
@@ -30,13 +31,6 @@ fn check_nodes(scenario: &Scenario, problems: &mut Vec<Problem>) {
         if node.stack.as_ref().is_some_and(|stack| stack.mtu_probing) {
             let hint = "simulated hosts learn the path MTU by ICMP alone";
             problems.push(Problem::new("mtu_probing", &object, "true", "false in the simulator", hint));
-        }
-        let offloads = [("tso", node.offloads.tso), ("gso", node.offloads.gso), ("gro", node.offloads.gro)];
-        for (setting, is_on) in offloads {
-            if is_on {
-                let hint = "simulated interfaces send and receive packet by packet";
-                problems.push(Problem::new(setting, &object, "true", "false in the simulator", hint));
-            }
         }
     }
 }

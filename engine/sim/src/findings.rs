@@ -5,7 +5,7 @@ use crate::hosts::Hosts;
 use crate::record::percent;
 use crate::wiring::pairs;
 use nettrial_routing::Paths;
-use nettrial_scenario::{Check, Directory, EndRecord, FlowRecord, Scenario, Warning};
+use nettrial_scenario::{Check, Directory, EndRecord, Flow, FlowRecord, Scenario, Transport, Warning};
 use std::collections::HashSet;
 
 /// A processor that is busy for more of the time than this has no room left, as in the lab.
@@ -107,6 +107,22 @@ impl Findings {
                     &node.name,
                     format!("its processor was busy for {used:.0}% of the traffic's time"),
                     "the flow was slowed by the host, not by the network",
+                );
+            }
+        }
+    }
+
+    /// Warns of hosts that were to join the segments of flows to them, and had none that arrived together.
+    pub fn joining(&mut self, scenario: &Scenario, network: &Network) {
+        for (number, node) in scenario.nodes.iter().enumerate() {
+            let receives = |flow: &Flow| flow.to == node.name && flow.transport != Transport::Udp;
+            let is_idle = network.joined_by(number) == Some(0);
+            if is_idle && scenario.workload.iter().any(receives) {
+                self.warn(
+                    "nothing_joined",
+                    &node.name,
+                    "gro is on, and no two segments arrived together".into(),
+                    "gro changed nothing; a cost with `coalescing` has packets arrive together",
                 );
             }
         }

@@ -69,6 +69,12 @@ pub trait Io {
     /// NET_XMIT_DROP).
     fn send(&mut self, packet: Packet) -> Option<Time>;
 
+    /// Sends a packet that is cut from the same burst as the one before it (segmentation offload), so that a host
+    /// whose packets cost time has done with that one what is done once.
+    fn send_cut(&mut self, packet: Packet) -> Option<Time> {
+        self.send(packet)
+    }
+
     /// Has `on_timer` of the endpoint called at that time. Timers can't be taken back: who is called checks
     /// whether there is something to do, and keeps to one waiting timer an endpoint where it can.
     fn wake(&mut self, endpoint: Endpoint, at: Time);

@@ -22,6 +22,7 @@ mod fate;
 mod findings;
 mod hosts;
 mod io;
+mod joining;
 mod link;
 mod network;
 mod packet;

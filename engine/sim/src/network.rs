@@ -13,7 +13,7 @@ pub struct Network {
     /// Link `n` of the scenario has the directions `2 n`, from its first end, and `2 n + 1`.
     pub(crate) links: Vec<Link>,
     pub(crate) paths: PathTable,
-    /// `None` where work costs nothing.
+    /// `None` where work costs nothing and nothing is joined.
     pub(crate) processors: Option<Processors>,
 }
 
@@ -44,6 +44,16 @@ impl Network {
     /// How long the processor of node number `node` has been busy until `now`; `None` if its work costs nothing.
     pub fn busy(&self, node: usize, now: Time) -> Option<Time> {
         self.processors.as_ref()?.busy(node, now)
+    }
+
+    /// Segments that hosts' interfaces have joined to others.
+    pub fn joined_pkts(&self) -> u64 {
+        self.processors.as_ref().map_or(0, Processors::joined_pkts)
+    }
+
+    /// The same of node number `node`; `None` if its interfaces join none.
+    pub fn joined_by(&self, node: usize) -> Option<u64> {
+        self.processors.as_ref()?.joined_by(node)
     }
 
     /// The smallest MTU on the path, bytes.

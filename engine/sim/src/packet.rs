@@ -8,8 +8,8 @@ use crate::{Endpoint, PathId, Time};
 pub struct Packet {
     /// Its way through the network.
     pub path: PathId,
-    /// How many links of its path it has passed.
-    pub hop: u16,
+    /// TCP: payload of each segment in it but the last, where its receiver's interface has joined some; else 0.
+    pub segment_bytes: u16,
     /// Whether it may be marked instead of dropped, or is.
     pub ecn: Codepoint,
     /// TCP's flags.
@@ -36,6 +36,13 @@ pub struct Packet {
     pub data_sequence: u64,
     /// MPTCP: the next data byte expected (DATA_ACK); `u64::MAX` if it says none.
     pub data_ack: u64,
+}
+
+impl Packet {
+    /// Bytes of payload of a segment in it, the first if they differ.
+    pub fn segment(&self) -> u32 {
+        if self.segment_bytes == 0 { self.payload_bytes } else { self.segment_bytes.into() }
+    }
 }
 
 /// ECN's two bits in the IP header (RFC 3168 section 5).

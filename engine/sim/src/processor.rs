@@ -6,12 +6,21 @@
 //! send (an acknowledgment) is worked at before the next packet that has arrived. Unlike on a real host there is no
 //! backlog that overflows (net.core.netdev_max_backlog), what applications do costs nothing, and sending never waits
 //! for an interrupt. The costs are those of the scenario: where they come from, it has to say.
+//!
+//! What is sent as a burst (TSO, GSO) costs a packet's time once, and so does what the interface has joined (GRO); the
+//! time of bytes is that of all of them. That is the most the offloads can save. The kernel cuts a burst just before the
+//! driver (net/core/dev.c, validate_xmit_skb), so that TCP, IP and the queue are passed once with GSO as with TSO; what
+//! cutting, joining and the driver take for each segment (skb_segment, skb_gro_receive) is not counted apart, and a
+//! scenario can put it into the time of bytes. The first segment of a burst bears what it costs once, and the others
+//! follow it after the time of their bytes.
 
 use crate::Time;
-use nettrial_scenario::{Duration, HostCost, Scenario};
+use crate::arena::Arena;
+use crate::joining::{POLL_PKTS, join_waiting};
+use nettrial_scenario::{Duration, HostCost, Node, NodeKind, Scenario};
 use std::collections::VecDeque;
 
-/// The processors of all hosts whose work costs something.
+/// The processors of all hosts whose work costs something, or whose interfaces join segments.
 #[derive(Debug)]
 pub struct Processors {
     /// The processor at each link direction's beginning.
@@ -25,6 +34,12 @@ pub struct Processors {
 #[derive(Debug)]
 struct Processor {
     cost: HostCost,
+    /// Whether the scenario gives a cost.
+    is_costly: bool,
+    /// Whether its interfaces join segments.
+    joins: bool,
+    /// Packets that were joined to others.
+    joined_pkts: u64,
     /// When it has done all it was given.
     busy_until: Time,
     /// All its work, done or to be done.
@@ -33,6 +48,8 @@ struct Processor {
     arrived: VecDeque<u32>,
     /// How many of them the last interrupt was for.
     batch: usize,
+    /// How many of these are of the poll it is at.
+    poll: usize,
     /// Whether an event will have it look at `arrived`, or is working at one of them.
     is_awake: bool,
     /// When the first packet after `batch` arrived.
@@ -49,14 +66,14 @@ pub enum Next {
 }
 
 impl Processors {
-    /// Those of `scenario`; `None` if no host has costs.
+    /// Those of `scenario`; `None` if there are none.
     pub fn new(scenario: &Scenario) -> Option<Self> {
         let mut all = Vec::new();
         let of_node: Vec<Option<u32>> = scenario
             .nodes
             .iter()
             .map(|node| {
-                all.push(Processor::new(node.cost?));
+                all.push(Processor::of(node)?);
                 Some(all.len() as u32 - 1)
             })
             .collect();
@@ -73,14 +90,29 @@ impl Processors {
 
     /// How long the processor of node number `node` has been busy until `now`; `None` if its work costs nothing.
     pub fn busy(&self, node: usize, now: Time) -> Option<Time> {
-        let processor = &self.all[self.of_node[node]? as usize];
+        let processor =
+            Some(&self.all[self.of_node[node]? as usize]).filter(|processor| processor.is_costly)?;
         Some(processor.work - processor.busy_until.since(now))
     }
 
-    /// Has a packet of that size sent; gives when the processor is done with it.
-    pub fn send(&mut self, processor: u32, ip_bytes: u32, now: Time) -> Time {
-        let processor = &mut self.all[processor as usize];
-        processor.occupy(now, processor.packet_cost(ip_bytes))
+    /// Packets that were joined to others, of all hosts.
+    pub fn joined_pkts(&self) -> u64 {
+        self.all.iter().map(|processor| processor.joined_pkts).sum()
+    }
+
+    /// The same of node number `node`; `None` if its interfaces join none.
+    pub fn joined_by(&self, node: usize) -> Option<u64> {
+        let processor = &self.all[self.of_node[node]? as usize];
+        processor.joins.then_some(processor.joined_pkts)
+    }
+
+    /// Has a packet of that size sent, which may go with the one before it; gives when the processor is done with it,
+    /// or `None` if that takes no time.
+    pub fn send(&mut self, processor: u32, ip_bytes: u32, goes_with_last: bool, now: Time) -> Option<Time> {
+        let processor = Some(&mut self.all[processor as usize]).filter(|processor| processor.is_costly)?;
+        let work =
+            if goes_with_last { processor.bytes_cost(ip_bytes) } else { processor.packet_cost(ip_bytes) };
+        Some(processor.occupy(now, work))
     }
 
     /// Takes packet `number` as it arrives; gives when the processor looks at it, unless it will anyway.
@@ -94,8 +126,8 @@ impl Processors {
         (!was_awake).then(|| now + time(processor.cost.coalescing))
     }
 
-    /// Looks at what has arrived; `ip_bytes` gives the size of a packet.
-    pub fn look(&mut self, processor: u32, now: Time, ip_bytes: impl FnOnce(u32) -> u32) -> Option<Next> {
+    /// Looks at what has arrived, and joins what can be.
+    pub fn look(&mut self, processor: u32, now: Time, arena: &mut Arena) -> Option<Next> {
         let processor = &mut self.all[processor as usize];
         if processor.busy_until > now {
             return Some(Next::Look(processor.busy_until));
@@ -106,7 +138,10 @@ impl Processors {
         }
         let number = processor.arrived.pop_front()?;
         processor.batch -= 1;
-        let done = processor.occupy(now, processor.packet_cost(ip_bytes(number)));
+        if processor.joins {
+            processor.join(number, arena);
+        }
+        let done = processor.occupy(now, processor.packet_cost(arena.travel(number).ip_bytes));
         Some(Next::Finish(number, done))
     }
 
@@ -121,16 +156,34 @@ impl Processors {
 }
 
 impl Processor {
-    fn new(cost: HostCost) -> Self {
-        Self {
-            cost,
+    /// That of a node, if it is a host that needs one.
+    fn of(node: &Node) -> Option<Self> {
+        let joins = node.offloads.gro && node.kind == NodeKind::Host;
+        (joins || node.cost.is_some()).then(|| Self {
+            cost: node.cost.unwrap_or_default(),
+            is_costly: node.cost.is_some(),
+            joins,
+            joined_pkts: 0,
             busy_until: Time::ZERO,
             work: Time::ZERO,
             arrived: VecDeque::new(),
             batch: 0,
+            poll: 0,
             is_awake: false,
             first_at: Time::ZERO,
+        })
+    }
+
+    /// Joins what can be to a packet that was taken from `arrived`.
+    fn join(&mut self, number: u32, arena: &mut Arena) {
+        if self.poll == 0 {
+            self.poll = POLL_PKTS.min(self.batch + 1);
         }
+        self.poll -= 1;
+        let joined = join_waiting(number, &mut self.arrived, self.poll, arena);
+        self.poll -= joined;
+        self.batch -= joined;
+        self.joined_pkts += joined as u64;
     }
 
     fn occupy(&mut self, now: Time, work: Time) -> Time {
@@ -140,8 +193,12 @@ impl Processor {
     }
 
     fn packet_cost(&self, ip_bytes: u32) -> Time {
+        time(self.cost.per_packet) + self.bytes_cost(ip_bytes)
+    }
+
+    fn bytes_cost(&self, ip_bytes: u32) -> Time {
         // Picoseconds a byte are nanoseconds a kilobyte.
-        time(self.cost.per_packet) + Time(self.cost.per_kilobyte.0 * u64::from(ip_bytes))
+        Time(self.cost.per_kilobyte.0 * u64::from(ip_bytes))
     }
 }
 

@@ -43,6 +43,7 @@ pub fn run(scenario: &Scenario, routing: &Paths<'_>) -> Result<Record> {
     let busy = |node: usize| network.busy(node, last).map(Time::as_ns);
     let (host_records, absent) = record::hosts(scenario, &flows, busy, traffic_ns);
     findings.processors(scenario, busy, traffic_ns);
+    findings.joining(scenario, network);
     Ok(Record {
         format: FORMAT,
         backend: "sim".into(),

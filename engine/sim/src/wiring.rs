@@ -3,7 +3,9 @@
 use crate::{Network, PathId, SubflowSettings, Time};
 use anyhow::{Context, Result};
 use nettrial_routing::{FiveTuple, Paths};
-use nettrial_scenario::{Directory, Flow, RoutingPolicy, Scenario, SocketOptions, Stack, Transport};
+use nettrial_scenario::{
+    Directory, Flow, Offloads, RoutingPolicy, Scenario, SocketOptions, Stack, Transport,
+};
 use rand::rngs::ChaCha8Rng;
 use rand::{RngExt, SeedableRng};
 use std::net::{IpAddr, SocketAddr};
@@ -26,6 +28,8 @@ pub struct Wiring<'a> {
     pub number: u32,
     /// The stacks of its two hosts.
     pub stacks: [&'a Stack; 2],
+    /// The offloads of its two hosts.
+    pub offloads: [Offloads; 2],
     /// When it starts: its time and a random part of a millisecond.
     pub start: Time,
     /// The subflows of its connections, one list a connection; each is used in turn. Datagrams go by the first
@@ -88,7 +92,16 @@ impl<'a> Wiring<'a> {
             ways.push(subflows);
         }
         let stack = |host: &str| directory.stack(host).with_context(|| format!("{host} has no stack"));
-        Ok(Self { flow, number, stacks: [stack(&flow.from)?, stack(&flow.to)?], start, ways, sockets })
+        let offloads = |host: &str| directory.node(host).map_or_else(Offloads::default, |node| node.offloads);
+        Ok(Self {
+            flow,
+            number,
+            stacks: [stack(&flow.from)?, stack(&flow.to)?],
+            offloads: [offloads(&flow.from), offloads(&flow.to)],
+            start,
+            ways,
+            sockets,
+        })
     }
 
     /// The way of a datagram from that side, and the largest IP packet it takes.

@@ -59,7 +59,7 @@ pub struct Balance {
     pub sent_pkts: u64,
     /// Copies made on links.
     pub duplicated_pkts: u64,
-    /// Arrived at their path's end.
+    /// Arrived at their path's end, each that was joined to another counted.
     pub delivered_pkts: u64,
     /// Dropped by queues, for their size, or on links.
     pub dropped_pkts: u64,
@@ -97,7 +97,12 @@ impl Engine {
 
     /// What became of all packets.
     pub fn balance(&self) -> Balance {
-        Balance { in_flight_pkts: self.arena.len() as u64, ..self.balance }
+        let joined_pkts = self.network.joined_pkts();
+        Balance {
+            in_flight_pkts: self.arena.len() as u64,
+            delivered_pkts: self.balance.delivered_pkts + joined_pkts,
+            ..self.balance
+        }
     }
 
     /// Has packet `number` taken by link direction `direction`; gives when its last bit leaves, if it does.
@@ -183,7 +188,7 @@ impl Engine {
     fn look(&mut self, processor: u32) {
         let (now, arena) = (self.events.now(), &mut self.arena);
         let Some(processors) = &mut self.network.processors else { return };
-        match processors.look(processor, now, |number| arena.travel(number).ip_bytes) {
+        match processors.look(processor, now, arena) {
             Some(Next::Look(at)) => self.events.push(at, Event::Look(processor)),
             Some(Next::Finish(number, at)) => self.events.push(at, Event::Finish(number)),
             None => {}
@@ -208,14 +213,29 @@ impl Engine {
     }
 
     /// Has packet `number` go to its first link once its host's processor is done with it, if that takes time; gives
-    /// when its last bit will leave if the link is then as it is now.
-    fn send_later(&mut self, number: u32, direction: u32) -> Option<Time> {
+    /// when its last bit will leave if the link is then as it is now. It may go with the packet before it.
+    fn send_later(&mut self, number: u32, direction: u32, goes_with_last: bool) -> Option<Time> {
         let now = self.events.now();
         let ip_bytes = self.arena.travel(number).ip_bytes;
         let processors = self.network.processors.as_mut()?;
-        let done = processors.send(processors.at(direction)?, ip_bytes, now);
+        let done = processors.send(processors.at(direction)?, ip_bytes, goes_with_last, now)?;
         self.events.push(done, Event::Enter { number, direction });
         Some(self.network.links[direction as usize].leaves_at_best(done, ip_bytes))
+    }
+
+    /// Sends a packet, which may go with the one before it.
+    fn start(&mut self, packet: Packet, goes_with_last: bool) -> Option<Time> {
+        self.balance.sent_pkts += 1;
+        let start = self.network.paths.start(packet.path);
+        let number = self.arena.insert(packet, start);
+        match self.network.paths.link(start) {
+            Some(link) => self.send_later(number, link, goes_with_last).or_else(|| self.enter(number, link)),
+            None => {
+                let now = self.now();
+                self.events.push(now, Event::Arrive(number));
+                Some(now)
+            }
+        }
     }
 }
 
@@ -225,17 +245,11 @@ impl Io for Engine {
     }
 
     fn send(&mut self, packet: Packet) -> Option<Time> {
-        self.balance.sent_pkts += 1;
-        let start = self.network.paths.start(packet.path);
-        let number = self.arena.insert(packet, start);
-        match self.network.paths.link(start) {
-            Some(link) => self.send_later(number, link).or_else(|| self.enter(number, link)),
-            None => {
-                let now = self.now();
-                self.events.push(now, Event::Arrive(number));
-                Some(now)
-            }
-        }
+        self.start(packet, false)
+    }
+
+    fn send_cut(&mut self, packet: Packet) -> Option<Time> {
+        self.start(packet, true)
     }
 
     fn wake(&mut self, endpoint: Endpoint, at: Time) {

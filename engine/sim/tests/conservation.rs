@@ -42,18 +42,21 @@ fn links() -> impl Strategy<Value = Value> {
     prop_oneof![4 => shaped, 1 => impairments().prop_map(|impairment| json!({"impairment": impairment}))]
 }
 
-/// Hosts at the ends of a chain, which may have costs.
+/// Hosts at the ends of a chain, which may have costs and join what they receive.
 fn scenarios() -> impl Strategy<Value = Scenario> {
-    (prop::collection::vec(links(), 1..5), any::<[bool; 2]>()).prop_map(|(links, has_cost)| {
-        let mut scenario = chain(&links, 1500);
-        let last = scenario.nodes.len() - 1;
-        for (node, has_cost) in [0, last].into_iter().zip(has_cost) {
-            let cost = json!({"per_packet": "2 us", "per_kilobyte": "1 us", "per_interrupt": "3 us",
+    (prop::collection::vec(links(), 1..5), any::<[bool; 2]>(), any::<bool>()).prop_map(
+        |(links, has_cost, gro)| {
+            let mut scenario = chain(&links, 1500);
+            let last = scenario.nodes.len() - 1;
+            for (node, has_cost) in [0, last].into_iter().zip(has_cost) {
+                let cost = json!({"per_packet": "2 us", "per_kilobyte": "1 us", "per_interrupt": "3 us",
                 "coalescing": "20 us"});
-            scenario.nodes[node].cost = has_cost.then(|| serde_json::from_value(cost).unwrap());
-        }
-        scenario
-    })
+                scenario.nodes[node].offloads.gro = gro;
+                scenario.nodes[node].cost = has_cost.then(|| serde_json::from_value(cost).unwrap());
+            }
+            scenario
+        },
+    )
 }
 
 fn departures() -> impl Strategy<Value = Vec<(u64, u32, bool)>> {

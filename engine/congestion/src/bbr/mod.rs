@@ -94,11 +94,9 @@ impl Bbr {
 
     /// Segments of a burst (bbr_tso_segs_goal).
     fn burst_pkts(&self) -> u32 {
-        let rate = self.pacing_rate.unwrap_or(0.0);
-        let least = if rate * 8.0 < SMALL_RATE_BPS { 1 } else { 2 };
-        let bytes = (rate / 1024.0).min(BURST_MOST.0);
+        let bytes = (self.pacing_rate.unwrap_or(0.0) / 1024.0).min(BURST_MOST.0);
         let pkts = (bytes / f64::from(self.mss_bytes.max(1))) as u32;
-        pkts.max(least).min(BURST_MOST.1)
+        pkts.max(self.least_burst_pkts()).min(BURST_MOST.1)
     }
 
     /// The bandwidth-delay product at a gain (bbr_bdp).
@@ -244,6 +242,11 @@ impl Control for Bbr {
     fn undo(&mut self, window: &Window, _: u32) -> u32 {
         self.probing.forget_full_bandwidth();
         window.cwnd_pkts
+    }
+
+    /// bbr_min_tso_segs.
+    fn least_burst_pkts(&self) -> u32 {
+        if self.pacing_rate.unwrap_or(0.0) * 8.0 < SMALL_RATE_BPS { 1 } else { 2 }
     }
 
     fn pacing_rate_bps(&self) -> Option<f64> {

@@ -16,7 +16,7 @@ pub use settings::{ConnectionSettings, SubflowSettings};
 pub use statistics::Statistics;
 pub(crate) use stream::Stream;
 
-use crate::tcp::{Options, Scope, Tcp};
+use crate::tcp::{Cutter, Options, Scope, Tcp};
 use crate::{Endpoint, Io, Notice, Packet, PathId};
 use nettrial_congestion::{Control, Subflow as View};
 use scheduler::Scheduling;
@@ -205,6 +205,7 @@ fn new_subflow(settings: &ConnectionSettings<'_>, side: usize, index: usize) -> 
         Options::new(side, settings.is_mptcp, settings.ip, settings.stacks, settings.socket, mtu);
     let control = new_control(&stack.congestion_control);
     options.has_ecn = stack.ecn || control.needs_ecn();
+    options.cutter = Cutter::of(settings.offloads[side]);
     let me = Endpoint { connection: settings.number, side: side as u8, subflow: index as u8 };
     Tcp::new(me, way.paths[side], options, control)
 }

@@ -67,11 +67,12 @@ impl Side {
                 Readiness::Later => break,
                 Readiness::No => return,
             }
-            if !send_next(subflow, &mut scope) {
+            let (pkts, could_go_on) = send_burst(subflow, &mut scope);
+            sent += pkts;
+            if !could_go_on {
                 subflow.wait_for_room(&mut scope);
                 break;
             }
-            sent += 1;
         }
         if sent > 0 || is_full {
             subflow.validate_window(sent, is_full, &mut scope);
@@ -94,20 +95,9 @@ impl Side {
                 break;
             }
             let Some(index) = self.choose(&mut asked, &mut is_full, io) else { break };
-            let Some(work) = self.work_for(index) else {
-                self.scheduling.is_starved = true;
-                asked[index] = true;
-                continue;
-            };
-            let (subflow, mut scope) = self.part(index, io);
-            if !subflow.send_new(work.data_sequence, work.bytes, work.is_last, &mut scope) {
-                subflow.wait_for_room(&mut scope);
-                asked[index] = true;
-                continue;
-            }
-            sent[index] += 1;
-            self.scheduling.last = index;
-            self.on_work_sent(&work);
+            let (pkts, could_go_on) = self.push_burst(index, io);
+            sent[index] += pkts;
+            asked[index] |= !could_go_on;
         }
         for index in 0..self.subflows.len() {
             if sent[index] > 0 || is_full[index] {
@@ -115,6 +105,28 @@ impl Side {
                 subflow.validate_window(sent[index], is_full[index], &mut scope);
             }
         }
+    }
+
+    /// Has a subflow send a burst; gives of how many segments, and whether it could go on.
+    fn push_burst(&mut self, index: usize, io: &mut dyn Io) -> (u32, bool) {
+        let most = self.subflows[index].begin_burst();
+        let mut sent = 0;
+        while sent < most {
+            let Some(work) = self.work_for(index) else {
+                self.scheduling.is_starved = true;
+                break;
+            };
+            let (subflow, mut scope) = self.part(index, io);
+            if !subflow.send_new(work.data_sequence, work.bytes, work.is_last, &mut scope) {
+                subflow.wait_for_room(&mut scope);
+                break;
+            }
+            sent += 1;
+            self.scheduling.last = index;
+            self.on_work_sent(&work);
+        }
+        self.subflows[index].end_burst(io.now());
+        (sent, sent == most)
     }
 
     fn has_work(&mut self) -> bool {
@@ -236,6 +248,19 @@ impl Side {
             }
         }
     }
+}
+
+/// Sends the next burst of a stream; gives of how many segments, and whether window and own interface took all.
+fn send_burst(subflow: &mut Tcp, scope: &mut Scope<'_>) -> (u32, bool) {
+    let most = subflow.begin_burst();
+    let mut sent = 0;
+    let mut is_taken = true;
+    while is_taken && sent < most && scope.stream.has_unsent() {
+        is_taken = send_next(subflow, scope);
+        sent += u32::from(is_taken);
+    }
+    subflow.end_burst(scope.now);
+    (sent, is_taken)
 }
 
 /// Sends the next data of a stream; `false` if the window or the own interface took none.

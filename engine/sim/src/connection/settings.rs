@@ -1,7 +1,7 @@
 //! What a connection is opened with.
 
 use crate::PathId;
-use nettrial_scenario::{IpVersion, SocketOptions, Stack};
+use nettrial_scenario::{IpVersion, Offloads, SocketOptions, Stack};
 
 /// What a connection is opened with. Lists of two have the side that opens it first.
 #[derive(Debug, Clone)]
@@ -14,6 +14,8 @@ pub struct ConnectionSettings<'a> {
     pub ip: IpVersion,
     /// Both hosts' stacks.
     pub stacks: [&'a Stack; 2],
+    /// The offloads of both hosts' interfaces.
+    pub offloads: [Offloads; 2],
     /// How its sockets are set up.
     pub socket: SocketOptions,
     /// Its subflows: one for TCP, one to eight for MPTCP. The first opens the connection.

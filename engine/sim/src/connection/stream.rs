@@ -2,7 +2,7 @@
 //! of all (RFC 8684 section 3.3). Offsets count bytes of data from 0.
 
 use super::window::ReceiveWindow;
-use crate::{Io, Notice, Time};
+use crate::{Io, Notice, Packet, Time};
 use nettrial_scenario::Stack;
 use std::collections::VecDeque;
 
@@ -146,6 +146,26 @@ impl Stream {
         self.written > self.next
     }
 
+    /// How much of it that is.
+    pub(crate) fn unsent_bytes(&self) -> u64 {
+        self.written - self.next
+    }
+
+    /// How much more data the other side's window has room for.
+    pub(crate) fn window_left(&self) -> u64 {
+        self.window_end.saturating_sub(self.next)
+    }
+
+    /// The other side's window (snd_wnd).
+    pub(crate) fn send_window(&self) -> u64 {
+        self.window_end.saturating_sub(self.una)
+    }
+
+    /// Whether the application has written all.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.is_closing
+    }
+
     /// Whether FIN can be sent: all is sent, and of MPTCP acknowledged, so that no other subflow has to repeat it.
     pub(crate) fn is_fin_due(&self) -> bool {
         self.is_closing && self.written == if self.is_mptcp { self.una } else { self.next }
@@ -199,9 +219,9 @@ impl Stream {
         self.subflows_hold[usize::from(subflow)] = bytes;
     }
 
-    /// A segment arrived in order on its subflow.
-    pub(crate) fn grow_window(&mut self, bytes: u32, mss_bytes: u32) {
-        self.window.grow(bytes, mss_bytes);
+    /// A packet's data arrived in order on its subflow.
+    pub(crate) fn grow_window(&mut self, packet: &Packet, mss_bytes: u32) {
+        self.window.grow(packet, mss_bytes);
     }
 
     /// A sample of the round-trip time, of the acknowledgment echoed.

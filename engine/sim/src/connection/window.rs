@@ -5,7 +5,7 @@
 //! share of payload in a segment's memory (tcp_measure_rcv_mss, Linux 6.6 and later), which is more the larger the
 //! segments are. What an interface's driver adds to a segment differs; here it is a small socket buffer's head.
 
-use crate::Time;
+use crate::{Packet, Time};
 use nettrial_scenario::Stack;
 
 /// The largest window without scaling, and the most that scaling can do (RFC 7323 section 2.2).
@@ -105,10 +105,10 @@ impl ReceiveWindow {
         self.edge.saturating_sub(received)
     }
 
-    /// A segment arrived in order: more may be announced.
-    pub(crate) fn grow(&mut self, bytes: u32, mss_bytes: u32) {
-        self.segment_bytes = self.segment_bytes.max(u64::from(bytes));
-        let more = 2 * u64::from(bytes.max(mss_bytes));
+    /// A packet's data arrived in order: more may be announced.
+    pub(crate) fn grow(&mut self, packet: &Packet, mss_bytes: u32) {
+        self.segment_bytes = self.segment_bytes.max(u64::from(packet.segment()));
+        let more = 2 * u64::from(packet.payload_bytes.max(mss_bytes));
         self.threshold_bytes = (self.threshold_bytes + more).min(self.room().max(self.threshold_bytes));
     }
 

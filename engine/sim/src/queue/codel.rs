@@ -167,7 +167,7 @@ mod tests {
     fn packet(ecn: Codepoint) -> Packet {
         Packet {
             path: PathId(0),
-            hop: 0,
+            segment_bytes: 0,
             ecn,
             flags: Flags::NONE,
             ip_bytes: 1462,

@@ -1,7 +1,7 @@
 //! Opening: SYN, SYN and ACK, and what their options agree on.
 
 use super::timers::{Purpose, Timer};
-use super::{Scope, Tcp, rtt};
+use super::{Cutter, Scope, Tcp, rtt};
 use crate::{Codepoint, Flags, Packet, Time};
 use nettrial_congestion::Event;
 use nettrial_scenario::{Duration, IpVersion, SocketOptions, Stack};
@@ -44,6 +44,8 @@ pub(crate) struct Options {
     /// Whether ECN is asked for at this side, and whether the other agrees.
     pub(crate) has_ecn: bool,
     pub(crate) minimum_rto: Time,
+    /// Who cuts this side's bursts; `None` if it sends segment by segment.
+    pub(crate) cutter: Option<Cutter>,
     /// Headers of a data segment, and of an acknowledgment, IP's included; SACK blocks come on top.
     data_header_bytes: u32,
     ack_header_bytes: u32,
@@ -77,6 +79,7 @@ impl Options {
             has_timestamps,
             has_ecn: false,
             minimum_rto: Time::from_ns(rto.0),
+            cutter: None,
             data_header_bytes: headers + options,
             ack_header_bytes: headers + timestamps + if is_mptcp { DATA_ACK_BYTES } else { 0 },
             syn_bytes: headers + syn_option_bytes(own, is_mptcp),

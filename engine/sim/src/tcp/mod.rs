@@ -1,12 +1,13 @@
 //! One side of one subflow: TCP as Linux has it (net/ipv4/tcp_input.c, tcp_output.c, tcp_recovery.c,
 //! tcp_timer.c), from RFCs 9293, 7323, 2018, 2883, 8985 (RACK-TLP), 6937 (PRR), 6298, 5682 (F-RTO), 3168 and 8257.
 //!
-//! How it differs from Linux: segments are never split, joined or trimmed once they are sent; receivers never
-//! take a SACK back; acknowledgments of data out of order are not compressed (tcp_comp_sack_nr), nor is there a
+//! How it differs from Linux: segments are never split, joined or trimmed once they are sent, unless their receiver's
+//! interface joins them; receivers never take a SACK back; acknowledgments of data out of order are not compressed (tcp_comp_sack_nr), nor is there a
 //! backlog; times are exact, where the kernel's timers tick in milliseconds and its timestamps do by default.
 
 mod ack;
 mod acks;
+mod bursts;
 mod handshake;
 mod rack;
 mod rate;
@@ -22,12 +23,14 @@ mod timers;
 mod transmit;
 mod undo;
 
+pub(crate) use bursts::Cutter;
 pub(crate) use handshake::Options;
 pub(crate) use sender::Readiness;
 
 use crate::connection::Stream;
 use crate::{Codepoint, Endpoint, Flags, Io, Notice, Packet, PathId, Time};
 use acks::Acks;
+use bursts::Bursts;
 use handshake::State;
 use nettrial_congestion::{Control, Subflow as View, Window};
 use rack::Rack;
@@ -95,6 +98,7 @@ pub(crate) struct Tcp {
     rtt: Rtt,
     rate: Rate,
     interface: Interface,
+    bursts: Bursts,
     receiver: Receiver,
     acks: Acks,
     ecn: Ecn,
@@ -127,6 +131,7 @@ impl Tcp {
             rack: Rack::default(),
             rate: Rate::default(),
             interface: Interface::default(),
+            bursts: Bursts::default(),
             receiver: Receiver::default(),
             timers: Timers::default(),
             own: 0,

@@ -13,6 +13,19 @@ struct Held {
     data_sequence: u64,
 }
 
+impl Held {
+    /// The segments of so many bytes that were joined in it; itself if that is 0.
+    fn segments(self, bytes: u64) -> impl Iterator<Item = Self> {
+        let length = if bytes == 0 { self.end - self.start } else { bytes };
+        let count = (self.end - self.start).div_ceil(length.max(1));
+        (0..count).map(move |number| {
+            let start = self.start + number * length;
+            let end = (start + length).min(self.end);
+            Self { start, end, data_sequence: self.data_sequence + number * length }
+        })
+    }
+}
+
 /// A receiver's state.
 #[derive(Debug)]
 pub(super) struct Receiver {
@@ -188,8 +201,10 @@ impl Tcp {
         } else if new.start <= self.receiver.next {
             self.on_next(new, packet, scope);
         } else {
-            if !self.receiver.hold(new) {
-                self.on_repeated(new, scope);
+            for segment in new.segments(packet.segment_bytes.into()) {
+                if !self.receiver.hold(segment) {
+                    self.on_repeated(segment, scope);
+                }
             }
             self.acks.demand();
         }
@@ -206,10 +221,10 @@ impl Tcp {
 
     fn on_next(&mut self, data: Held, packet: &Packet, scope: &mut Scope<'_>) {
         self.accept(data, scope);
-        self.note_data(packet.payload_bytes, scope);
+        self.note_data(packet.segment(), scope);
         let full = packet.payload_bytes >= self.options.mss_bytes.min(GROWS_FROM_BYTES);
         if full {
-            scope.stream.grow_window(packet.payload_bytes, self.options.mss_bytes);
+            scope.stream.grow_window(packet, self.options.mss_bytes);
         }
         let echo = Some(packet.echo).filter(|&echo| echo != Time::NEVER);
         scope.stream.measure_round_trip(echo, scope.now, self.own);
@@ -274,3 +289,32 @@ impl Tcp {
 
 /// Segments from so many bytes on widen the window (tcp_grow_window).
 const GROWS_FROM_BYTES: u32 = 128;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(start: u64, end: u64) -> Held {
+        Held { start, end, data_sequence: start - 1 }
+    }
+
+    /// The second of three segments was there before all three came as one.
+    #[test]
+    fn what_is_new_in_a_joined_packet_is_held() {
+        let mut receiver = Receiver::default();
+        receiver.begin(1);
+        assert!(receiver.hold(held(2001, 3001)));
+        let segments = held(1001, 4001).segments(1000);
+        assert_eq!(segments.map(|segment| receiver.hold(segment)).collect::<Vec<_>>(), [true, false, true]);
+        assert_eq!((receiver.held.len(), receiver.held_bytes), (1, 3000));
+        assert_eq!(receiver.recent[0], (1001, 4001));
+    }
+
+    #[test]
+    fn a_joined_packet_is_its_segments_and_a_last_one_that_may_be_short() {
+        let spans =
+            |bytes| held(1, 2501).segments(bytes).map(|each| (each.start, each.end)).collect::<Vec<_>>();
+        assert_eq!(spans(1000), [(1, 1001), (1001, 2001), (2001, 2501)]);
+        assert_eq!(spans(0), [(1, 2501)], "as it was sent");
+    }
+}

@@ -38,17 +38,26 @@ pub(crate) enum Readiness {
     Now,
     /// The congestion window is full.
     Window,
-    /// Its timer is set to when it can: it is paced, or has enough in the interface.
+    /// Its timer is set to when it can: it is paced, or has enough in the interface. Or it waits for an
+    /// acknowledgment, to send more at once.
     Later,
     /// Never, or not before it is established.
     No,
 }
 
 impl Interface {
-    /// A packet was sent that will have left at that time.
-    pub(super) fn on_sent(&mut self, leaves_at: Time, bytes: u32) {
-        self.departures.push_back((leaves_at, bytes));
+    /// A packet was sent that will have left at that time; if it goes with the one before it, both have only then.
+    pub(super) fn on_sent(&mut self, leaves_at: Time, bytes: u32, goes_with_last: bool) {
         self.queued_bytes += u64::from(bytes);
+        match self.departures.back_mut().filter(|_| goes_with_last) {
+            Some(last) => *last = (leaves_at, last.1 + bytes),
+            None => self.departures.push_back((leaves_at, bytes)),
+        }
+    }
+
+    /// When the last segment was to leave, which is later than now where it is paced (tcp_wstamp_ns).
+    pub(super) fn last_departure(&self) -> Time {
+        self.last_sent_at.max(self.paced_until)
     }
 
     fn forget_departed(&mut self, now: Time) {
@@ -68,8 +77,8 @@ impl Interface {
         })
     }
 
-    /// Takes a packet into the pacing (tcp_update_skb_after_send).
-    pub(super) fn pace(&mut self, bytes: u32, rate_bps: f64, now: Time) {
+    /// Takes a packet, or a burst, into the pacing (tcp_update_skb_after_send).
+    fn pace(&mut self, bytes: u32, rate_bps: f64, now: Time) {
         let length = (f64::from(bytes) * 8e12 / rate_bps.max(1.0)) as u64;
         let credit = now.since(self.paced_until).0.min(length / 2);
         self.paced_until = self.paced_until.max(now) + Time(length - credit);
@@ -85,8 +94,9 @@ impl Tcp {
         if self.board.in_flight() >= self.window.cwnd_pkts {
             return Readiness::Window;
         }
-        match self.blocked_until(scope.now) {
-            None => Readiness::Now,
+        self.plan_burst(scope);
+        match self.blocked_until(scope.now, self.bursts.planned_pkts) {
+            None => self.defers(scope).unwrap_or(Readiness::Now),
             Some(at) => {
                 self.timers.set(Timer::Send, at, self.me, scope.io);
                 Readiness::Later
@@ -94,26 +104,34 @@ impl Tcp {
         }
     }
 
-    /// Until when pacing or its packets in the interface keep it from sending.
-    pub(super) fn blocked_until(&mut self, now: Time) -> Option<Time> {
+    /// Takes what was sent into the pacing, if the control wants that.
+    pub(super) fn pace(&mut self, payload_bytes: u32, now: Time) {
+        if let Some(rate) = self.control.pacing_rate_bps() {
+            self.interface.pace(payload_bytes, rate, now);
+        }
+    }
+
+    /// Until when pacing or its packets in the interface keep it from sending so many segments as one piece
+    /// (tcp_small_queue_check).
+    pub(super) fn blocked_until(&mut self, now: Time, pkts: u32) -> Option<Time> {
         if self.interface.paced_until > now && self.control.pacing_rate_bps().is_some() {
             return Some(self.interface.paced_until);
         }
         self.interface.forget_departed(now);
-        let packet = u64::from(self.options.packet_bytes(self.options.mss_bytes, 0));
-        if self.interface.queued_bytes <= 2 * packet || self.board.len() <= 1 {
+        let piece = u64::from(self.options.packet_bytes(self.options.mss_bytes, 0)) * u64::from(pkts);
+        if self.interface.queued_bytes <= 2 * piece || self.board.len() <= self.bursts.last_pkts {
             return None;
         }
-        let limit = self.interface_limit_bytes().max(2 * packet);
+        let limit = self.interface_limit_bytes().max(2 * piece);
         if self.interface.queued_bytes <= limit {
             return None;
         }
         // Interfaces tell of what has left in batches: half of what may be there.
-        self.interface.drained_to((limit / 2).max(packet))
+        self.interface.drained_to((limit / 2).max(piece))
     }
 
     /// About a millisecond at the rate that Linux computes for every socket (tcp_update_pacing_rate).
-    fn interface_limit_bytes(&self) -> u64 {
+    pub(super) fn interface_limit_bytes(&self) -> u64 {
         if let Some(rate) = self.control.pacing_rate_bps() {
             return (rate / 8.0 / 1024.0) as u64;
         }

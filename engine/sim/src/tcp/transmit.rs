@@ -3,7 +3,7 @@
 use super::recovery::Resend;
 use super::scoreboard::{FIN, Segment};
 use super::timers::{Purpose, Timer};
-use super::{Scope, Tcp};
+use super::{Cutter, Scope, Tcp};
 use crate::{Codepoint, Flags, Packet, SackBlocks, Time};
 use nettrial_congestion::Event;
 
@@ -13,7 +13,7 @@ impl Tcp {
         let has_timestamps = self.options.has_timestamps;
         Packet {
             path: self.path,
-            hop: 0,
+            segment_bytes: 0,
             ecn: Codepoint::NotCapable,
             flags,
             ip_bytes: 0,
@@ -32,7 +32,8 @@ impl Tcp {
 
     /// Sends a packet, and counts it.
     pub(super) fn put(&mut self, packet: Packet, scope: &mut Scope<'_>) -> Option<Time> {
-        let left = scope.io.send(packet);
+        let is_cut = self.bursts.is_begun();
+        let left = if is_cut { scope.io.send_cut(packet) } else { scope.io.send(packet) };
         if left.is_some() {
             self.counts.sent_pkts += 1;
             self.counts.sent_bytes += u64::from(packet.ip_bytes);
@@ -88,10 +89,12 @@ impl Tcp {
         };
         self.ecn.must_tell_reduced &= !tells_reduced;
         self.on_ack_leaves();
-        self.interface.on_sent(leaves_at, packet.ip_bytes);
+        let goes_with_last = self.bursts.is_begun() && self.options.cutter == Some(Cutter::Interface);
+        self.interface.on_sent(leaves_at, packet.ip_bytes, goes_with_last);
         self.interface.last_sent_at = scope.now;
-        if let Some(rate) = self.control.pacing_rate_bps() {
-            self.interface.pace(packet.payload_bytes, rate, scope.now);
+        if !self.bursts.on_sent(payload_bytes) {
+            self.bursts.last_pkts = 1;
+            self.pace(payload_bytes, scope.now);
         }
         true
     }
@@ -183,7 +186,7 @@ impl Tcp {
         while self.board.in_flight() < self.window.cwnd_pkts
             && let Some(index) = self.board.next_waiting()
         {
-            if let Some(at) = self.blocked_until(scope.now) {
+            if let Some(at) = self.blocked_until(scope.now, 1) {
                 self.timers.set(Timer::Send, at, self.me, scope.io);
                 break;
             }

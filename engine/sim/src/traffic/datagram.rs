@@ -59,7 +59,7 @@ pub fn send(
     for (&ip_bytes, index) in pieces.iter().zip(0..) {
         let sent = io.send(Packet {
             path,
-            hop: 0,
+            segment_bytes: 0,
             ecn: Codepoint::NotCapable,
             flags: Flags::NONE,
             ip_bytes: ip_bytes as u32,

@@ -135,6 +135,7 @@ impl Ground<'_, '_> {
             is_mptcp: self.wiring.flow.transport == nettrial_scenario::Transport::Mptcp,
             ip: self.wiring.flow.ip,
             stacks: self.wiring.stacks,
+            offloads: self.wiring.offloads,
             socket: self.wiring.socket(),
             subflows: self.wiring.ways[turn].clone(),
         };

@@ -57,7 +57,7 @@ pub fn along(network: &mut Network, scenario: &Scenario) -> PathId {
 pub fn datagram(path: PathId, number: u64, ip_bytes: u32) -> Packet {
     Packet {
         path,
-        hop: 0,
+        segment_bytes: 0,
         ecn: Codepoint::NotCapable,
         flags: Flags::NONE,
         ip_bytes,

@@ -36,10 +36,6 @@ fn what_the_simulator_does_not_have_is_refused_by_name() {
     assert!(nettrial_sim::check(&scenario).unwrap_err()[0].legal.contains("reno"));
     assert!(nettrial_sim::run(&scenario).is_err());
 
-    let mut scenario = good.clone();
-    scenario.nodes[0].offloads.tso = true;
-    assert_eq!(refused(&scenario), ["tso"]);
-
     let tool = json!({"kind": "tool", "tool": "ping", "duration": "1 s"});
     assert_eq!(refused(&with(pair(&link()), [flow("a0", "b0", "icmp", tool)])), ["kind", "transport"]);
 }

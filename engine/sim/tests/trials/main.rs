@@ -3,5 +3,6 @@
 mod checks;
 mod connections;
 mod datagrams;
+mod offloads;
 mod scenarios;
 mod series;

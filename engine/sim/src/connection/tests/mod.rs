@@ -2,6 +2,7 @@
 
 mod acks;
 mod basics;
+mod bursts;
 mod loss;
 mod mptcp;
 mod pace;
@@ -10,7 +11,7 @@ mod random;
 use crate::{
     Connection, ConnectionSettings, Endpoint, Flags, Io, Notice, Packet, PathId, SubflowSettings, Time,
 };
-use nettrial_scenario::{Buffer, IpVersion, Scheduler, Size, SocketOptions, Stack};
+use nettrial_scenario::{Buffer, IpVersion, Offloads, Scheduler, Size, SocketOptions, Stack};
 use std::collections::BTreeMap;
 
 /// What becomes of a packet.
@@ -270,6 +271,7 @@ fn settings(stack: &Stack) -> ConnectionSettings<'_> {
         is_mptcp: false,
         ip: IpVersion::V4,
         stacks: [stack; 2],
+        offloads: [Offloads::default(); 2],
         socket: SocketOptions::default(),
         subflows: vec![SubflowSettings { paths: [PathId(0), PathId(1)], path_mtu_bytes: [1500; 2] }],
     }

@@ -23,6 +23,10 @@ fn random(seed: u64, loss: u64, twice: u64, late: u64) -> Judge {
     })
 }
 
+fn with(settings: ConnectionSettings<'_>, tso: bool) -> ConnectionSettings<'_> {
+    ConnectionSettings { offloads: [Offloads { tso, ..Offloads::default() }; 2], ..settings }
+}
+
 fn check(trial: &mut Trial, bytes: u64) {
     trial.run_to_end();
     assert_eq!(trial.readable, [0, bytes]);
@@ -40,19 +44,19 @@ proptest! {
     #[test]
     fn everything_arrives_once(
         seed: u64, loss in 0_u64..15, twice in 0_u64..10, late in 0_u64..20,
-        sack: bool, timestamps: bool, ecn: bool, bytes in 1_u64..300_000,
+        sack: bool, timestamps: bool, ecn: bool, tso: bool, bytes in 1_u64..300_000,
     ) {
         let stack = Stack { sack, timestamps, ecn, ..stack("reno") };
         let pipes = both_ways(20_000_000, Time::from_ms(5));
         let mut trial =
-            Trial::new(&settings(&stack), pipes, random(seed, loss, twice, late)).transfer(bytes);
+            Trial::new(&with(settings(&stack), tso), pipes, random(seed, loss, twice, late)).transfer(bytes);
         check(&mut trial, bytes);
     }
 
     #[test]
     fn everything_arrives_once_over_several_paths(
         seed: u64, loss in 0_u64..12, twice in 0_u64..10, late in 0_u64..20, bytes in 1_u64..300_000,
-        subflows in 1_usize..5, round_robin: bool,
+        subflows in 1_usize..5, round_robin: bool, tso: bool,
     ) {
         let mut stack = stack("reno");
         if round_robin {
@@ -60,7 +64,7 @@ proptest! {
         }
         let (settings, pipes) = mptcp::over(&stack, &vec![(10_000_000, Time::from_ms(5)); subflows]);
         let mut trial =
-            Trial::new(&settings, pipes, random(seed, loss, twice, late)).transfer(bytes);
+            Trial::new(&with(settings, tso), pipes, random(seed, loss, twice, late)).transfer(bytes);
         check(&mut trial, bytes);
     }
 }

@@ -1,0 +1,133 @@
+//! The commands that need Linux, on other systems: each says that this one can't do it.
+
+use crate::serve::{refused, serve};
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use nettrial_scenario::{Preflight, Shortfall};
+use schemars::Schema;
+use std::ffi::OsString;
+
+/// Exit status for what this machine cannot do.
+const CANNOT: i32 = 3;
+/// What such a user can do.
+const REMEDY: &str = "use a machine with Linux; `nettrial run STUDY --backend sim` runs on any system";
+
+/// The commands: those of `linux`.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Run trials between network namespaces of this machine (needs Linux)
+    ///
+    /// Reads requests as `sim` does, and answers what is missing.
+    Lab,
+    /// Generate and measure traffic on a host, for a backend (needs Linux)
+    Agent(Ignored),
+    /// Examine the path to a host (needs Linux)
+    Path,
+    /// Serve clients on other machines (needs Linux)
+    Serve(Ignored),
+    /// Measure between this machine and one that serves (needs Linux)
+    Measure(Ignored),
+}
+
+/// Arguments that are not looked at.
+#[derive(Args)]
+pub struct Ignored {
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+/// Refuses the command: `lab` in its backend's protocol, the others with a message and the exit status 3.
+///
+/// # Errors
+/// Fails if nobody reads the answers.
+pub fn run(command: Command) -> Result<()> {
+    match command {
+        Command::Lab => {
+            let refusal = preflight();
+            serve(|request| refused(&refusal, request))
+        }
+        Command::Agent(_) => end("agent"),
+        Command::Path => end("path"),
+        Command::Serve(_) => end("serve"),
+        Command::Measure(_) => end("measure"),
+    }
+}
+
+/// Refuses: what describes a path is of Linux, too.
+pub fn path_schema() -> Schema {
+    end("schema --path")
+}
+
+fn end(command: &str) -> ! {
+    eprintln!("error: {}", message(command));
+    std::process::exit(CANNOT)
+}
+
+fn message(command: &str) -> String {
+    format!(
+        "this machine can't run it: `{command}` needs Linux, and this is {}; {REMEDY}",
+        std::env::consts::OS
+    )
+}
+
+/// What a lab finds here.
+fn preflight() -> Preflight {
+    let mut found = nettrial_sim::preflight();
+    found.environment.kernel = std::env::consts::OS.to_owned();
+    found.environment.congestion_controls.clear();
+    found.missing = vec![Shortfall {
+        what: "Linux".to_owned(),
+        why: format!("the lab needs Linux, and this is {}", std::env::consts::OS),
+        remedy: REMEDY.to_owned(),
+    }];
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Command as Parser;
+    use nettrial_scenario::{Event, Request};
+
+    fn names<C: Subcommand>() -> Vec<String> {
+        let parser = C::augment_subcommands(Parser::new("nettrial-engine"));
+        parser.get_subcommands().map(|command| command.get_name().to_owned()).collect()
+    }
+
+    #[test]
+    fn the_commands_are_those_of_linux() {
+        assert_eq!(names::<Command>(), names::<crate::system::Command>());
+    }
+
+    /// Takes what either module has to have.
+    fn is_system<C: Subcommand>(_run: fn(C) -> Result<()>, _path_schema: fn() -> Schema) {}
+
+    #[test]
+    fn main_can_use_it_as_it_uses_linux() {
+        is_system(run, path_schema);
+        is_system(crate::linux::run, crate::linux::path_schema);
+    }
+
+    #[test]
+    fn every_argument_is_taken_that_linux_takes() {
+        for line in [
+            "e agent --dies-with-parent",
+            "e serve --iperf3 --port 1",
+            "e measure 192.0.2.1:5210 --token-file x",
+        ] {
+            let parser = Command::augment_subcommands(Parser::new("e"));
+            parser.try_get_matches_from(line.split(' ')).expect(line);
+        }
+    }
+
+    #[test]
+    fn the_lab_says_what_is_missing() {
+        let refusal = preflight();
+        let Event::Preflight { preflight } = refused(&refusal, Request::Preflight { thorough: false }) else {
+            panic!("no preflight")
+        };
+        assert_eq!(preflight.missing[0].what, "Linux");
+        assert!(preflight.missing[0].remedy.contains("--backend sim"));
+        assert!(message("path").starts_with("this machine can't run it: `path` needs Linux"));
+    }
+}

@@ -1,0 +1,31 @@
+//! The lab as a backend.
+
+use crate::serve::{refused, serve as serve_with};
+use anyhow::Result;
+use nettrial_lab::Lab;
+use nettrial_scenario::{Event, Preflight, Request};
+
+/// Serves requests with the lab until the input ends.
+///
+/// # Errors
+/// Fails if nobody reads the answers.
+pub fn serve() -> Result<()> {
+    // Before any thread: a process with several cannot enter a user namespace.
+    let lab = Lab::enter();
+    serve_with(|request| answer(&lab, request))
+}
+
+fn answer(lab: &Result<Lab, Box<Preflight>>, request: Request) -> Event {
+    let lab = match lab {
+        Ok(lab) => lab,
+        Err(refusal) => return refused(refusal, request),
+    };
+    match request {
+        Request::Preflight { thorough } => Event::Preflight { preflight: lab.preflight(thorough) },
+        Request::Check { scenario } => Event::Checked { problems: lab.check(&scenario), estimate: None },
+        Request::Run { trial, scenario } => match lab.run(&scenario) {
+            Ok(record) => Event::Record { trial, record: Box::new(record) },
+            Err(error) => Event::Failed { trial, message: format!("{error:#}") },
+        },
+    }
+}

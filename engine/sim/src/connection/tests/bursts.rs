@@ -1,0 +1,107 @@
+//! Bursts for segmentation offload: how large they are, when they leave, and when the sender waits for more.
+
+use super::*;
+
+const DELAY: Time = Time::from_ms(10);
+
+fn offloaded(stack: &Stack) -> ConnectionSettings<'_> {
+    let own = Offloads { tso: true, gso: true, gro: false };
+    ConnectionSettings { offloads: [own, Offloads::default()], ..settings(stack) }
+}
+
+/// How many segments left at each instant between these times, in the order of time.
+fn trains(trial: &Trial, from: Time, to: Time) -> Vec<(Time, u32)> {
+    let mut trains: Vec<(Time, u32)> = Vec::new();
+    for (at, _) in trial.data().filter(|(at, _)| (from..to).contains(at)) {
+        match trains.last_mut().filter(|(last, _)| last == at) {
+            Some((_, count)) => *count += 1,
+            None => trains.push((*at, 1)),
+        }
+    }
+    trains
+}
+
+fn mean_of(trains: &[(Time, u32)]) -> f64 {
+    trains.iter().map(|&(_, count)| f64::from(count)).sum::<f64>() / trains.len() as f64
+}
+
+/// A stream over a bottleneck of 100 Mbit/s with a base round trip of 20 ms; mean train in its fourth second.
+fn mean_train(settings: &ConnectionSettings<'_>) -> f64 {
+    let pipes = vec![bottleneck(100_000_000, DELAY, 250_000), pipe(1_000_000_000, DELAY)];
+    let mut trial = Trial::new(settings, pipes, pass());
+    trial.to_write[0] = u64::MAX / 2;
+    trial.run(Time::from_ms(4000));
+    assert!(trial.connection.statistics(0).bytes_acked > 40_000_000);
+    mean_of(&trains(&trial, Time::from_ms(3000), Time::from_ms(4000)))
+}
+
+#[test]
+fn a_sender_waits_until_it_can_send_a_millisecond_of_its_rate_at_once() {
+    let stack = stack("reno");
+    // Acknowledgments of two segments let two go.
+    let without = mean_train(&settings(&stack));
+    assert!((1.9..2.3).contains(&without), "{without}");
+    // In congestion avoidance the rate is 1.2 times what gets through, 94 Mbit/s: 13.8 kB in 1/1024 s, 9 segments. It
+    // goes once the window has room for them, which acknowledgments of two bring about at the fifth.
+    let with = mean_train(&offloaded(&stack));
+    assert!((8.0..11.0).contains(&with), "{with}");
+}
+
+#[test]
+fn a_paced_burst_is_followed_by_the_pause_of_all_its_segments() {
+    let stack = stack("bbr");
+    let pipes = vec![bottleneck(100_000_000, DELAY, 1_000_000), pipe(1_000_000_000, DELAY)];
+    let mut trial = Trial::new(&offloaded(&stack), pipes, pass());
+    trial.to_write[0] = u64::MAX / 2;
+    trial.run(Time::from_ms(4000));
+    let trains = trains(&trial, Time::from_ms(3000), Time::from_ms(4000));
+    // 94 Mbit/s are 11.5 kB in 1/1024 s; the gain goes from 0.75 to 1.25.
+    assert!((6.0..9.0).contains(&mean_of(&trains)), "{}", mean_of(&trains));
+    let gap_of = |pair: &[(Time, u32)]| (pair[1].0 - pair[0].0).0 / u64::from(pair[0].1) / 1_000_000;
+    let even = trains.windows(2).filter(|pair| (90..180).contains(&gap_of(pair))).count();
+    assert!(even * 100 > trains.len() * 95, "{even} of {}", trains.len());
+    let goodput = trial.readable[1] as f64 * 8.0 / 4.0;
+    assert!(goodput > 0.9 * 1e8 * 1448.0 / 1538.0, "{goodput}");
+}
+
+/// A message of three segments, with nothing in flight and then with as much as is less than a third of the window.
+#[test]
+fn what_the_application_ends_with_does_not_wait() {
+    let stack = stack("reno");
+    let mut trial = Trial::new(&offloaded(&stack), both_ways(100_000_000, DELAY), pass());
+    trial.run(Time::from_ms(100));
+    for bytes in [4000, 3000, 100] {
+        let before = trial.data().count();
+        trial.to_write[0] = bytes;
+        trial.write(0);
+        assert_eq!(trial.data().count() - before, bytes.div_ceil(1448) as usize, "{bytes}");
+        let now = trial.world.now;
+        trial.run(now + Time::from_ms(1));
+    }
+    trial.run(Time::from_ms(300));
+    assert_eq!(trial.readable[1], 7100);
+}
+
+/// Small queues (tcp_small_queue_check): a sender goes on until more is in the own interface than its rate gives in a
+/// millisecond, and what comes on top is a segment, or else a burst of 64 KB, 554 us of the link.
+#[test]
+fn the_own_interface_holds_a_burst_more() {
+    let stack = stack("reno");
+    let most_queued_us = |settings: &ConnectionSettings<'_>| {
+        let mut count = 0;
+        let judge: Judge = Box::new(move |packet| {
+            count += u32::from(packet.payload_bytes > 0);
+            if count == 3000 { Fate::Drop } else { Fate::Pass }
+        });
+        let mut trial = Trial::new(settings, both_ways(1_000_000_000, Time::from_us(20)), judge);
+        trial.to_write[0] = u64::MAX / 2;
+        trial.run(Time::from_ms(200));
+        let queued = (0..1000).map(|step| {
+            trial.run(Time::from_us(200_000 + 50 * step));
+            trial.world.pipes[0].free_at.since(trial.world.now).0 / 1_000_000
+        });
+        queued.max().unwrap()
+    };
+    let (single, bursts) = (most_queued_us(&settings(&stack)), most_queued_us(&offloaded(&stack)));
+    assert!((single + 450..single + 650).contains(&bursts), "{bursts} after {single}");
+}

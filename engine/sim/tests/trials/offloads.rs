@@ -1,0 +1,175 @@
+//! Bursts and joined segments in whole trials.
+
+use super::scenarios::{dumbbell, flow, pair, run, run_flow, two_ways, with};
+use nettrial_scenario::{Duration, HostCost, Record, Scenario};
+use serde_json::{Value, json};
+
+fn link() -> Value {
+    json!({"rate": "1 Gbit/s", "delay": "50 us", "queue": "200 packets"})
+}
+
+fn transfer(scenario: Scenario, duration: &str) -> Scenario {
+    with(scenario, [flow("a0", "b0", "tcp", json!({"kind": "transfer", "duration": duration}))])
+}
+
+/// The scenario with TSO at the hosts called `a…`, and GRO at the others with this cost.
+fn offloaded(mut scenario: Scenario, tso: bool, gro: bool) -> Scenario {
+    for node in &mut scenario.nodes {
+        node.offloads.tso = tso && node.name.starts_with('a');
+        node.offloads.gro = gro && node.name.starts_with('b');
+    }
+    scenario
+}
+
+fn costly(mut scenario: Scenario, host: &str, cost: &Value) -> Scenario {
+    let cost: HostCost = serde_json::from_value(cost.clone()).unwrap();
+    scenario.nodes.iter_mut().filter(|node| node.name == host).for_each(|node| node.cost = Some(cost));
+    scenario
+}
+
+/// Packets that came into the network at the end of a node's link: frames and bytes on it.
+fn sent_by(record: &Record, node: &str) -> (u64, u64) {
+    let end = record.ends.iter().find(|end| end.node == node).unwrap();
+    (end.frames_pkts, end.wire_bytes)
+}
+
+fn near(found: f64, expected: f64, tolerance: f64) {
+    assert!((found / expected - 1.0).abs() <= tolerance, "{found} is not {expected}");
+}
+
+/// Flows from hosts whose links are ten times as fast as the bottleneck, so that a burst is there before the first of it
+/// has left: what goes through, and the queue that is longer for a tenth of the time.
+fn through_a_bottleneck(queue: &str, loss: f64, tso: bool) -> (f64, f64) {
+    let edge = json!({"rate": "10 Gbit/s", "queue": "1000 packets"});
+    let middle = json!({"rate": "1 Gbit/s", "delay": "2 ms", "queue": queue,
+        "impairment": {"loss": loss, "seed": 2}});
+    let mut scenario = transfer(dumbbell(1, &edge, &middle), "1 s");
+    scenario.measurement.queue_interval = Some(Duration(100_000));
+    let record = run(&offloaded(scenario, tso, false));
+    let end = record.ends.iter().find(|end| (end.node.as_str(), end.interface.as_str()) == ("left", "eth0"));
+    (record.flows[0].goodput_bps.unwrap(), end.unwrap().queue_pkts.unwrap().p90)
+}
+
+#[test]
+fn bursts_leave_the_goodput_of_a_full_link_as_it_was() {
+    let [single, bursts] = [false, true].map(|tso| through_a_bottleneck("500 packets", 0.0, tso));
+    near(bursts.0, single.0, 0.02);
+}
+
+/// By its losses, the window is about 120 segments where 330 would fill the link: a queue is of what comes at once.
+#[test]
+fn a_queue_has_room_for_bursts_to_fill() {
+    let [single, bursts] = [false, true].map(|tso| through_a_bottleneck("1000 packets", 1e-4, tso));
+    assert!(single.1 <= 3.0, "{single:?}");
+    // A burst is a millisecond's rate or a third of the window, some 40 segments, and a tenth leaves while it comes.
+    assert!((25.0..60.0).contains(&bursts.1), "{bursts:?}");
+    // A sender that waits for a third of its window to be open uses less of it.
+    assert!((0.67..1.0).contains(&(bursts.0 / single.0)), "{bursts:?} {single:?}");
+}
+
+#[test]
+fn what_is_joined_is_acknowledged_once() {
+    let cost = json!({"coalescing": "100 us"});
+    let figures = |gro: bool| {
+        let scenario = costly(transfer(pair(&link()), "200 ms"), "b0", &cost);
+        let record = run(&offloaded(scenario, true, gro));
+        assert!(record.warnings.is_empty(), "{:?}", record.warnings);
+        (
+            sent_by(&record, "b0").0 as f64,
+            sent_by(&record, "a0").0 as f64,
+            record.flows[0].goodput_bps.unwrap(),
+        )
+    };
+    let (acks, segments, goodput) = figures(false);
+    near(acks, segments / 2.0, 0.02);
+    let (fewer, joined, same) = figures(true);
+    // 100 us are eight segments.
+    assert!(fewer < joined / 6.0, "{fewer} for {joined}");
+    near(same, goodput, 0.03);
+}
+
+/// The sender's processor is what limits: with bursts of 45 segments a segment costs it a 45th and its bytes.
+#[test]
+fn a_costly_sender_sends_more_in_bursts() {
+    let fast = json!({"rate": "100 Gbit/s", "delay": "10 us", "queue": "1000 packets"});
+    let cost = json!({"per_packet": "10 us", "per_kilobyte": "1 us"});
+    let scenario = costly(transfer(pair(&fast), "100 ms"), "a0", &cost);
+    let record = |tso: bool| run(&offloaded(scenario.clone(), tso, false));
+    let goodput = |record: &Record| record.flows[0].goodput_bps.unwrap();
+    let (single, bursts) = (record(false), record(true));
+    // 1500 bytes take 11.5 us and every second one's acknowledgment 10.052 us.
+    near(goodput(&single), 1448.0 * 8e6 / (11.5 + 10.052 / 2.0), 0.02);
+    // A burst of 45: 10 us, 1.5 us each, and as many acknowledgments as before.
+    near(goodput(&bursts), 1448.0 * 8e6 / (10.0 / 45.0 + 1.5 + 10.052 / 2.0), 0.05);
+    assert_eq!(bursts.warnings[0].code, "processor_saturated");
+}
+
+/// The receiver's is: what one poll finds costs it a packet, its bytes and one acknowledgment.
+#[test]
+fn a_costly_receiver_takes_more_if_it_joins() {
+    let fast = json!({"rate": "100 Gbit/s", "delay": "10 us", "queue": "1000 packets"});
+    let cost = json!({"per_packet": "10 us", "per_kilobyte": "1 us"});
+    let scenario = costly(transfer(pair(&fast), "100 ms"), "b0", &cost);
+    let record = |gro: bool| run(&offloaded(scenario.clone(), true, gro));
+    let goodput = |record: &Record| record.flows[0].goodput_bps.unwrap();
+    let (single, joined) = (record(false), record(true));
+    near(goodput(&single), 1448.0 * 8e6 / (11.5 + 10.052 / 2.0), 0.02);
+    let (segments, acks) = (sent_by(&joined, "a0").0 as f64, sent_by(&joined, "b0").0 as f64);
+    let each = segments / acks;
+    near(goodput(&joined), 1448.0 * 8e6 / (1.5 + 20.052 / each), 0.05);
+    assert!(goodput(&joined) > 4.0 * goodput(&single), "{each} segments are joined");
+}
+
+#[test]
+fn nothing_is_joined_where_nothing_arrives_together_and_the_record_says_so() {
+    let record = run(&offloaded(transfer(pair(&link()), "20 ms"), true, true));
+    let [warning] = record.warnings.as_slice() else { panic!("{:?}", record.warnings) };
+    assert_eq!((warning.code.as_str(), warning.object.as_str()), ("nothing_joined", "b0"));
+    // Without a rate a burst arrives at one instant.
+    let record = run(&offloaded(transfer(pair(&json!({"delay": "50 us"})), "2 ms"), true, true));
+    assert!(record.warnings.is_empty(), "{:?}", record.warnings);
+}
+
+/// Losses, reordering and marks, over one path and two: all that is joined is cut again where it has to be.
+#[test]
+fn everything_arrives_whatever_is_joined() {
+    let bad = json!({"rate": "500 Mbit/s", "delay": "100 us", "queue": "50 packets",
+        "impairment": {"loss": 0.01, "duplication": 0.02, "reordering": 0.05, "reordering_delay": "90 us", "seed": 3},
+        "discipline": {"discipline": "mark", "threshold": "20 packets"}});
+    let once = |transport: &str, seed: u64| {
+        let traffic = json!({"kind": "transfer", "size": "400 kB"});
+        let network = if transport == "tcp" { pair(&bad) } else { two_ways(&bad) };
+        let flows = [flow("a0", "b0", transport, traffic.clone()), flow("b0", "a0", transport, traffic)];
+        let mut scenario = with(network, flows);
+        scenario.seed = seed;
+        for node in &mut scenario.nodes {
+            (node.offloads.tso, node.offloads.gro) = (true, true);
+            if let Some(stack) = &mut node.stack {
+                stack.ecn = seed.is_multiple_of(2);
+                node.cost = Some(serde_json::from_value(json!({"coalescing": "70 us"})).unwrap());
+            }
+        }
+        scenario
+    };
+    for seed in 0..6 {
+        for transport in ["tcp", "mptcp"] {
+            let scenario = once(transport, seed);
+            let record = run(&scenario);
+            assert!(record.warnings.is_empty(), "{:?}", record.warnings);
+            for flow in &record.flows {
+                assert_eq!((flow.bytes, flow.completion_us.unwrap().count), (400_000, 1));
+            }
+            let again = serde_json::to_string(&run(&scenario)).unwrap();
+            assert_eq!(serde_json::to_string(&record).unwrap(), again);
+        }
+    }
+}
+
+#[test]
+fn a_host_without_a_cost_that_joins_has_no_processor_time() {
+    let mut scenario = offloaded(transfer(pair(&json!({"delay": "50 us"})), "2 ms"), true, true);
+    scenario.measurement.cpu = vec!["b0".into()];
+    let record = run(&scenario);
+    assert_eq!((record.hosts[0].cpu_busy_ns, record.absent[0].object.as_str()), (None, "b0"));
+    assert!(run_flow(&scenario).bytes > 0);
+}

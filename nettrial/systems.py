@@ -1,0 +1,85 @@
+"""What operating systems do differently, in one place: holding a directory, starting a program apart from the
+terminal, waiting so that Ctrl-C is heard, names of programs, writing text.
+
+There are two kinds here: Windows, and those with POSIX's calls, such as Linux and macOS."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from nettrial.errors import CannotRun, Lack
+
+if sys.platform == "win32":
+    import msvcrt
+
+    APART: dict[str, Any] = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    WAKE_SECONDS: float | None = 0.2
+    _SUFFIX = ".exe"
+
+    def hold(directory: Path) -> int | None:
+        """A descriptor that holds a directory until it is closed or this process ends, however that be; None
+        while another has one. Raises OSError where there is no such directory."""
+        # A directory can't be locked here, nor renamed with an open file in it: one elsewhere stands for it.
+        name = hashlib.sha256(os.path.normcase(directory.resolve(strict=True)).encode()).hexdigest()
+        locks = Path(tempfile.gettempdir()) / "nettrial-locks"
+        locks.mkdir(exist_ok=True)
+        descriptor = os.open(locks / name, os.O_RDWR | os.O_CREAT)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            os.close(descriptor)
+            return None
+        return descriptor
+
+else:
+    import fcntl
+
+    APART: dict[str, Any] = {"start_new_session": True}
+    """What starts a program so that the terminal's Ctrl-C is not for it: arguments of subprocess.Popen."""
+    WAKE_SECONDS: float | None = None
+    """How often a wait for a thread must end for Ctrl-C to be heard; None: Ctrl-C itself ends it."""
+    _SUFFIX = ""
+
+    def hold(directory: Path) -> int | None:
+        """A descriptor that holds a directory until it is closed or this process ends, however that be; None
+        while another has one. Raises OSError where there is no such directory."""
+        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        return descriptor
+
+
+def executable(name: str) -> str:
+    """The file name of a program."""
+    return name + _SUFFIX
+
+
+def executables() -> list[Path]:
+    """The folders that have the programs of this Python's packages, the likeliest first."""
+    return list(dict.fromkeys([Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))]))
+
+
+def write_unicode() -> None:
+    """Lets both outputs take every character: on Windows, pipes and files have an old code page."""
+    for stream in (sys.stdout, sys.stderr):
+        if sys.platform == "win32" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")
+
+
+def require_linux(doing: str) -> None:
+    """Raises CannotRun on other systems. `doing` is what needs Linux, in the words of errors."""
+    if sys.platform != "linux":
+        here = {"win32": "Windows", "darwin": "macOS"}.get(sys.platform, sys.platform)
+        remedy = "use a machine with Linux; `nettrial run STUDY --backend sim` runs on any system"
+        raise CannotRun(doing, [Lack("Linux", f"this is {here}", remedy)])

@@ -1,0 +1,97 @@
+"""Operating systems other than Linux: what runs there, and what says that it does not."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nettrial import systems
+from nettrial.backends import remote
+from nettrial.backends.path import examine
+from nettrial.errors import CannotRun
+from nettrial.path_report import PathRequest
+from tests.unit.as_windows import POSIX_CALLS, POSIX_MODULES
+from tests.unit.conftest import ROOT, environment
+
+RUN = "nettrial run jumbo-ipv6 --backend sim --set mtu=1500,9000 --replicates 2 --seed 1 --out"
+REACHED = [
+    "nettrial list studies",
+    f"{RUN} one",
+    f"{RUN} two",
+    "nettrial report one",
+    "nettrial compare one two",
+    "nettrial export one --out tables",
+    "nettrial draw fat-tree --set k=4 --out network.svg",
+]
+REFUSED = [
+    "nettrial run jumbo-ipv6 --replicates 2 --out lab",
+    "nettrial doctor",
+    "nettrial path 192.0.2.1",
+    "nettrial serve",
+    "nettrial measure 192.0.2.1 --repeat 1",
+]
+
+
+def windows(directory, commands, **fake):
+    """Runs commands as on Windows; gives what the double says, and both outputs."""
+    answers = directory / "answers.json"
+    double = [sys.executable, "-X", "warn_default_encoding", ROOT / "tests/unit/as_windows.py", answers]
+    variables = {**environment(directory), "PYTHONIOENCODING": "cp1252", "TMPDIR": str(directory), **fake}
+    done = subprocess.run(
+        double, input="\n".join(commands), env=variables, cwd=directory, capture_output=True, encoding="utf-8"
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(answers.read_text()), done.stdout, done.stderr
+
+
+def test_what_is_simulated_needs_nothing_of_posix(tmp_path):
+    answers, output, errors = windows(tmp_path, [*REACHED, *REFUSED], FAKE_MISSING="1", FAKE_SAME="1")
+    assert answers["statuses"] == {**dict.fromkeys(REACHED, 0), **dict.fromkeys(REFUSED, 3)}, errors
+    assert answers["flags"] == [0x200], "Ctrl-C would end the engine"
+    assert answers["held_twice"] == [False, True]
+    assert answers["lacking"] == ["fcntl", "geteuid"], "the double has what Windows lacks"
+    assert "\N{MINUS SIGN}" in output or "\N{MULTIPLICATION SIGN}" in output
+    assert (tmp_path / "one" / "report.html").stat().st_size > 100_000
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".nettrial")]
+    assert errors.count("Linux: this is Windows") == 3
+    assert errors.count("--backend sim") == 3
+
+
+@pytest.mark.parametrize(
+    "file", sorted((ROOT / "nettrial").rglob("*.py")), ids=lambda file: str(file.relative_to(ROOT))
+)
+def test_one_module_knows_what_systems_do_differently(file):
+    if file.name == "systems.py":
+        return
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            assert not {alias.name for alias in node.names} & (POSIX_MODULES | {"msvcrt"})
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os":
+            assert node.attr not in POSIX_CALLS
+    assert "sys.platform" not in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("platform", "name"), [("darwin", "macOS"), ("win32", "Windows"), ("freebsd14", "freebsd14")]
+)
+def test_what_needs_linux_says_so_elsewhere(monkeypatch, platform, name):
+    monkeypatch.setattr(sys, "platform", platform)
+    for refused in (
+        lambda: remote.serve([]),
+        lambda: remote.Measurer("192.0.2.1:1", False, None),
+        lambda: examine(PathRequest(host="192.0.2.1")),
+    ):
+        with pytest.raises(CannotRun, match=f"this is {name}") as caught:
+            refused()
+        assert caught.value.exit_code == 3
+
+
+def test_the_programs_of_this_python_are_found(monkeypatch):
+    monkeypatch.setattr("sysconfig.get_path", lambda name: f"/opt/{name}")
+    assert systems.executables() == [Path(sys.executable).parent, Path("/opt/scripts")]
+    monkeypatch.setattr("sysconfig.get_path", lambda name: os.path.dirname(sys.executable))
+    assert len(systems.executables()) == 1
