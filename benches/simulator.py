@@ -5,7 +5,7 @@
 DIRECTORY is where ns-3's Python wheel is installed (`site-packages/ns3`: its headers and libraries; `pip
 install ns3`); g++ compiles `simulator_ns3.cc` against it. Without it, only the simulator's own figures are
 printed. SECONDS (default 2) are simulated of each dumbbell, a fifth of that of each fat tree; of the large
-fabrics, two treatments of the study jellyfish-vs-fat-tree, a tenth.
+fabrics, two treatments of the study jellyfish-vs-fat-tree, a twentieth.
 
 Both run CUBIC with selective acknowledgments, timestamps and segments of 1448 bytes, start with ten
 segments, have drop-tail queues, and take one shortest path from each host to another: a dumbbell of 100
@@ -233,7 +233,7 @@ def beside(ns3: Ns3 | None, seconds: float) -> list[float]:
     ecmp = {"policy": "ecmp", "seed": 1}
     print(row("fat tree k=8, equal paths", simulate(fat_tree(8, tree, ecmp))), flush=True)
     for name, treatment in LARGE.items():
-        print(row(name, simulate(large(treatment, seconds / 10))), flush=True)
+        print(row(name, simulate(large(treatment, seconds / 20))), flush=True)
     return ratios
 
 
