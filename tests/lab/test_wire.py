@@ -63,6 +63,23 @@ def test_a_bundle_is_charged_as_its_frames(
     fills(run, scenario, theory(1500, 6, 1e9))
 
 
+def test_a_router_charges_a_bundle_that_a_host_did_not_cut_as_its_frames(
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    scenario = resolve(
+        mtu="1500", workload__transfer__traffic__duration="1500 ms", measurement__queue_drops="allowed"
+    )
+    for node in scenario.nodes:
+        if node.stack is not None:
+            assert node.offloads is not None
+            node.offloads.tso = node.offloads.gso = True
+    bottleneck = scenario.links[1]
+    assert bottleneck.rate is not None
+    bottleneck.rate = type(bottleneck.rate)("500 Mbit/s")
+    scenario.workload[0].traffic.root.size = None
+    fills(run, scenario, theory(1500, 6, 5e8))
+
+
 def test_wire_bytes_are_payload_and_overhead(
     resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
 ) -> None:

@@ -13,6 +13,8 @@ use std::collections::HashMap;
 pub struct Bundles {
     headers: Common,
     path_mtu: Common,
+    /// Whether hosts hand them over uncut.
+    are_whole: bool,
 }
 
 /// A number that several agree on, or not.
@@ -44,6 +46,11 @@ impl Bundles {
         self.headers.number()
     }
 
+    /// Whether they come to a router or a switch as they are: a veth does not cut what its interface is said to cut.
+    pub fn are_whole(self) -> bool {
+        self.are_whole
+    }
+
     /// The path MTU of the host's flows, towards their other ends, if they all have the same.
     pub fn path_mtu(self) -> Option<u64> {
         self.path_mtu.number()
@@ -60,7 +67,8 @@ pub struct AllBundles<'a> {
 impl<'a> AllBundles<'a> {
     /// Those that the flows of a scenario make.
     pub fn new(layout: &Layout<'a>) -> Self {
-        let mut all = Self { hosts: HashMap::new(), forwarders: Bundles::default() };
+        let are_whole = layout.scenario.nodes.iter().any(|node| node.offloads.tso);
+        let mut all = Self { hosts: HashMap::new(), forwarders: Bundles { are_whole, ..Bundles::default() } };
         for flow in &layout.scenario.workload {
             let headers = makes_bundles(flow).then(|| bundle_headers(&layout.directory, flow));
             for (host, far) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {

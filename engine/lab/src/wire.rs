@@ -61,7 +61,7 @@ impl Wire {
         let segment_mtu = path_mtu.map_or(mtu, |path_mtu| path_mtu.min(mtu));
         let headers = path_mtu.and_then(|_| bundles.headers()).map(|headers| ETHERNET_HEADER_BYTES + headers);
         let Offloads { tso, gso, gro } = node.offloads;
-        let as_it_likes = if forwards { gro } else { tso || gso || rate.is_none() };
+        let as_it_likes = if forwards { gro || bundles.are_whole() } else { tso || gso || rate.is_none() };
         let one_at_a_time = forwards || headers.is_none();
         let limit = |rate: Rate| {
             let bytes = rate.0 / 8 * BUNDLE_NS / 1_000_000_000;
