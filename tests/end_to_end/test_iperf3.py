@@ -260,7 +260,16 @@ def test_measure_against_the_real_server(kind: str, reverse: tuple[str, ...]) ->
 def test_measure_and_iperf3s_own_client_agree() -> None:
     """Against one server, in turns: the same goodput, within the intervals of both together.
 
-    TCP at a rate and UDP at a rate: what a machine can do at most depends on who else works on it."""
+    TCP at a rate and UDP at a rate: what a machine can do at most depends on who else works on it. Of three
+    attempts one must succeed: a machine that does something else for a second fails one."""
+    found = []
+    while len(found) < 3 and None not in found:
+        found.append(disagreement())
+    assert None in found, found
+
+
+def disagreement() -> str | None:
+    """By what three measurements of either differ, if by more than they may."""
     ours: dict[str, list[float]] = {"tcp": [], "udp": []}
     theirs: dict[str, list[float]] = {"tcp": [], "udp": []}
     losses = []
@@ -283,8 +292,9 @@ def test_measure_and_iperf3s_own_client_agree() -> None:
         differences = [a - b for a, b in zip(ours[kind], theirs[kind], strict=True)]
         interval = mean_interval(differences)
         assert interval is not None
-        assert interval.contains(0) or max(map(abs, differences)) < 0.02 * 8, (kind, differences)
-    assert all(pair == (0, 0) for pair in losses), losses
+        if not interval.contains(0) and max(map(abs, differences)) >= 0.02 * 8:
+            return f"{kind}: {differences}"
+    return None if all(pair == (0, 0) for pair in losses) else f"losses: {losses}"
 
 
 def test_measure_against_our_own_server(server: Server, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ use crate::token::Token;
 use anyhow::{Context, Result, bail, ensure};
 use nettrial_scenario::{Measure, Record};
 use nettrial_traffic::{Command, Order, Reply, Report};
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -70,6 +71,12 @@ pub struct Client {
     number: u64,
 }
 
+/// Whether the other end is gone: a reset that comes after its end of data is a broken pipe to whoever reads, too
+/// (net/ipv4/tcp_input.c, tcp_reset).
+fn is_closed(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
+}
+
 impl Client {
     /// Opens a session with the `nettrial serve` at `server`.
     ///
@@ -95,9 +102,7 @@ impl Client {
                         }
                     }
                     Ok(None) => break "the server closed the session".into(),
-                    Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {
-                        break "the server closed the session".into();
-                    }
+                    Err(error) if is_closed(&error) => break "the server closed the session".into(),
                     Err(error) => break error.to_string(),
                 }
             };
