@@ -1,5 +1,7 @@
 """Studies on the simulator: what only it has, what replicates are, and what reports say of them."""
 
+from functools import cache
+
 import pytest
 
 from nettrial.backends import BACKENDS
@@ -102,7 +104,8 @@ def test_the_simulators_congestion_controls_are_named():
 FABRIC = load("jellyfish-vs-fat-tree")
 
 
-def permutation(seed, block):
+@cache
+def settings_of_permutation(seed):
     study = FABRIC.with_overrides(
         {
             "workload.permutation.seed": str(seed),
@@ -111,8 +114,12 @@ def permutation(seed, block):
             "fabric": "fat-tree ECMP",
         }
     )
-    settings = study.settings({"fabric": "fat-tree ECMP"})
-    return [(member.from_, member.to) for member in settings.members("permutation", block)]
+    return study.settings({"fabric": "fat-tree ECMP"})
+
+
+def permutation(seed, block):
+    members = settings_of_permutation(seed).members("permutation", block)
+    return [(member.from_, member.to) for member in members]
 
 
 def test_a_permutation_sends_every_host_to_another_and_differs_by_block():
