@@ -10,6 +10,7 @@ use std::collections::HashSet;
 
 /// A processor that is busy for more of the time than this has no room left, as in the lab.
 const SATURATED_PERCENT: f64 = 95.0;
+
 /// Checks made, and warnings that follow.
 #[derive(Default)]
 pub struct Findings {
