@@ -3,7 +3,7 @@
 use crate::serve::{refused, serve};
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use nettrial_scenario::{Preflight, Shortfall};
+use nettrial_scenario::{Capabilities, Preflight, Shortfall};
 use schemars::Schema;
 use std::ffi::OsString;
 
@@ -19,8 +19,6 @@ pub enum Command {
     ///
     /// Reads requests as `sim` does, and answers what is missing.
     Lab,
-    /// Generate and measure traffic on a host, for a backend (needs Linux)
-    Agent(Ignored),
     /// Examine the path to a host (needs Linux)
     Path,
     /// Serve clients on other machines (needs Linux)
@@ -46,11 +44,15 @@ pub fn run(command: Command) -> Result<()> {
             let refusal = preflight();
             serve(|request| refused(&refusal, request))
         }
-        Command::Agent(_) => end("agent"),
         Command::Path => end("path"),
         Command::Serve(_) => end("serve"),
         Command::Measure(_) => end("measure"),
     }
+}
+
+/// The lab's capabilities: none, because it does not run here.
+pub fn lab_capabilities() -> Option<Capabilities> {
+    None
 }
 
 /// Refuses: what describes a path is of Linux, too.
@@ -73,6 +75,7 @@ fn message(command: &str) -> String {
 /// What a lab finds here.
 fn preflight() -> Preflight {
     let mut found = nettrial_sim::preflight();
+    found.capabilities = None;
     found.environment.kernel = std::env::consts::OS.to_owned();
     found.environment.congestion_controls.clear();
     found.missing = vec![Shortfall {
@@ -100,21 +103,22 @@ mod tests {
     }
 
     /// Takes what either module has to have.
-    fn is_system<C: Subcommand>(_run: fn(C) -> Result<()>, _path_schema: fn() -> Schema) {}
+    fn is_system<C: Subcommand>(
+        _run: fn(C) -> Result<()>,
+        _path_schema: fn() -> Schema,
+        _lab_capabilities: fn() -> Option<Capabilities>,
+    ) {
+    }
 
     #[test]
     fn main_can_use_it_as_it_uses_linux() {
-        is_system(run, path_schema);
-        is_system(crate::linux::run, crate::linux::path_schema);
+        is_system(run, path_schema, lab_capabilities);
+        is_system(crate::linux::run, crate::linux::path_schema, crate::linux::lab_capabilities);
     }
 
     #[test]
     fn every_argument_is_taken_that_linux_takes() {
-        for line in [
-            "e agent --dies-with-parent",
-            "e serve --iperf3 --port 1",
-            "e measure 192.0.2.1:5210 --token-file x",
-        ] {
+        for line in ["e serve --iperf3 --port 1", "e measure 192.0.2.1:5210 --token-file x"] {
             let parser = Command::augment_subcommands(Parser::new("e"));
             parser.try_get_matches_from(line.split(' ')).expect(line);
         }

@@ -6,6 +6,7 @@ mod remote;
 
 use anyhow::Result;
 use clap::Subcommand;
+use nettrial_scenario::Capabilities;
 use schemars::Schema;
 
 /// The commands.
@@ -16,14 +17,6 @@ pub enum Command {
     /// Reads requests from standard input and answers each with an event on standard output, one JSON
     /// document a line (see `schema`). The end of the input stops everything at once.
     Lab,
-    /// Generate and measure traffic on a host, for a backend
-    ///
-    /// Reads orders from standard input and answers on standard output. The end of the input ends it.
-    Agent {
-        /// End at once with the thread that started it, whatever ends that
-        #[arg(long)]
-        dies_with_parent: bool,
-    },
     /// Examine the path to a host
     ///
     /// Reads one request from standard input and answers it on standard output, a JSON document each
@@ -45,17 +38,15 @@ pub enum Command {
 pub fn run(command: Command) -> Result<()> {
     match command {
         Command::Lab => lab::serve(),
-        Command::Agent { dies_with_parent } => {
-            if dies_with_parent {
-                // Should that be over already, the input has ended.
-                nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
-            }
-            nettrial_traffic::run_agent(std::io::stdin().lock())
-        }
         Command::Path => path::answer(),
         Command::Serve(options) => remote::serve(options),
         Command::Measure(options) => remote::measure(&options),
     }
+}
+
+/// The lab's capabilities.
+pub fn lab_capabilities() -> Option<Capabilities> {
+    Some(nettrial_lab::capabilities())
 }
 
 /// The schema of `path`.

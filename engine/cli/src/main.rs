@@ -1,6 +1,7 @@
 //! `nettrial-engine`: runs trials for whoever plans them, one JSON document a line.
 //!
-//! The simulator runs on any operating system; everything else here needs Linux, and is in the module `linux`.
+//! The simulator and the agent run on any operating system; everything else here needs Linux, and is in the
+//! module `linux`.
 //! `elsewhere` stands in for that on other systems, and says so. It is built for tests on Linux, too.
 
 #[cfg(any(test, not(target_os = "linux")))]
@@ -8,6 +9,7 @@ mod elsewhere;
 mod lines;
 #[cfg(target_os = "linux")]
 mod linux;
+mod logs;
 mod serve;
 
 use clap::{Parser, Subcommand};
@@ -15,6 +17,7 @@ use clap::{Parser, Subcommand};
 use elsewhere as system;
 #[cfg(target_os = "linux")]
 use linux as system;
+use std::collections::BTreeMap;
 
 #[derive(Parser)]
 #[command(version, about)]
@@ -30,22 +33,48 @@ enum Command {
     /// Reads requests from standard input and answers each with an event on standard output, one JSON
     /// document a line (see `schema`). The end of the input stops everything at once.
     Sim,
+    /// Generate and measure traffic on a host, for a backend
+    ///
+    /// Reads orders from standard input and answers on standard output. The end of the input ends it.
+    Agent {
+        /// End at once with the thread that started it, whatever ends that (Linux)
+        #[arg(long)]
+        dies_with_parent: bool,
+    },
     /// Print the JSON Schema of scenarios, records, requests and events
     Schema {
         /// That of `path` instead
         #[arg(long)]
         path: bool,
     },
+    /// Print the capabilities of each backend where nothing is missing
+    Capabilities,
     #[command(flatten)]
     System(system::Command),
 }
 
 fn main() -> anyhow::Result<()> {
-    match Arguments::parse().command {
+    let arguments = Arguments::parse();
+    logs::start();
+    match arguments.command {
         Command::Sim => serve::simulator(),
+        Command::Agent { dies_with_parent } => {
+            if dies_with_parent {
+                // Should that be over already, the input has ended.
+                nettrial_traffic::die_with_parent()?;
+            }
+            nettrial_traffic::run_agent(std::io::stdin().lock())
+        }
         Command::Schema { path } => {
             let schema = if path { system::path_schema() } else { nettrial_scenario::schema() };
             println!("{}", serde_json::to_string_pretty(&schema)?);
+            Ok(())
+        }
+        Command::Capabilities => {
+            let lab = system::lab_capabilities().map(|capabilities| ("lab", capabilities));
+            let all: BTreeMap<_, _> =
+                lab.into_iter().chain([("sim", nettrial_sim::capabilities())]).collect();
+            println!("{}", serde_json::to_string_pretty(&all)?);
             Ok(())
         }
         Command::System(command) => system::run(command),

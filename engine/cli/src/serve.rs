@@ -20,12 +20,54 @@ pub fn simulator() -> Result<()> {
 pub fn serve(answer: impl Fn(Request) -> Event) -> Result<()> {
     for line in lines::input() {
         let event = match serde_json::from_str(&line) {
-            Ok(request) => answer(request),
+            Ok(request) => span_of(&request).in_scope(|| {
+                let event = answer(request);
+                log(&event);
+                event
+            }),
             Err(error) => Event::Refused { message: format!("not a request: {error}") },
         };
         lines::output(&event)?;
     }
     Ok(())
+}
+
+/// The span of a request's answer in the log.
+fn span_of(request: &Request) -> tracing::Span {
+    match request {
+        Request::Preflight { thorough } => tracing::debug_span!("preflight", thorough),
+        Request::Check { .. } => tracing::debug_span!("check"),
+        Request::Run { trial, scenario, .. } => {
+            tracing::error_span!(
+                "trial",
+                number = trial,
+                nodes = scenario.nodes.len(),
+                flows = scenario.workload.len()
+            )
+        }
+    }
+}
+
+/// Logs the outcome of a request.
+fn log(event: &Event) {
+    match event {
+        Event::Record { record, .. } => {
+            for warning in &record.warnings {
+                tracing::warn!(code = warning.code, object = warning.object, "{}", warning.message);
+            }
+            tracing::info!(
+                warnings = record.warnings.len(),
+                checks = record.checks.len(),
+                "the trial is over"
+            );
+        }
+        Event::Failed { message, .. } => tracing::error!("the trial failed: {message}"),
+        Event::Checked { problems, .. } => tracing::info!(problems = problems.len(), "checked"),
+        Event::Preflight { preflight } => {
+            tracing::info!(missing = preflight.missing.len(), "looked at the machine")
+        }
+        Event::Refused { message } => tracing::error!("refused: {message}"),
+    }
 }
 
 fn simulate(request: Request) -> Event {
@@ -35,7 +77,7 @@ fn simulate(request: Request) -> Event {
             Ok(estimate) => Event::Checked { problems: Vec::new(), estimate: Some(estimate) },
             Err(problems) => Event::Checked { problems, estimate: None },
         },
-        Request::Run { trial, scenario } => match sim::run(&scenario) {
+        Request::Run { trial, scenario, capture } => match sim::run(&scenario, capture.as_ref()) {
             Ok(record) => Event::Record { trial, record: Box::new(record) },
             Err(error) => Event::Failed { trial, message: format!("{error:#}") },
         },

@@ -24,7 +24,7 @@ const TSO: &[&str] = &[
     "tx-tcp-mangleid-segmentation",
     "tx-tcp6-segmentation",
 ];
-/// Cutting UDP bundles (UDP_SEGMENT) among them.
+/// Cutting UDP GSO packets (UDP_SEGMENT) among them.
 const GSO: &[&str] = &["tx-generic-segmentation", "tx-udp-segmentation"];
 const GRO: &[&str] = &["rx-gro"];
 const ETHTOOL_GLINKSETTINGS: u32 = 0x4c;

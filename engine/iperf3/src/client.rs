@@ -12,7 +12,7 @@ use crate::results::{Results, stream_id};
 use crate::socket;
 use crate::stream::{self, Carrier, Clock, Direction, Outcome};
 use anyhow::{Context, Result, anyhow, bail};
-use nettrial_door::read_exact_by;
+use nettrial_admission::read_exact_by;
 use nettrial_scenario::{Flow, Record};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};

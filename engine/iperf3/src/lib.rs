@@ -9,6 +9,7 @@
 mod arrivals;
 mod client;
 mod datagram;
+mod guests;
 mod message;
 mod pace;
 mod parameters;

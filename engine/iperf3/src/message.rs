@@ -1,7 +1,7 @@
 //! What crosses the control connection: the cookie, states of one byte, and JSON documents that follow
 //! their length.
 
-use nettrial_door::read_exact_by;
+use nettrial_admission::{document, read_exact_by};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::io::{self, ErrorKind, Write};
@@ -116,7 +116,7 @@ pub fn send_document(mut stream: &TcpStream, document: &impl Serialize) -> io::R
     stream.write_all(&[&length.to_be_bytes(), &text[..]].concat())
 }
 
-/// Reads a document of at most `most` bytes.
+/// Reads a document of at most `most` bytes, whose strings are then fit for a log and a record.
 pub fn read_document<T: DeserializeOwned>(stream: &TcpStream, most: u32, deadline: Instant) -> io::Result<T> {
     let mut length = [0; 4];
     read_exact_by(stream, &mut length, deadline)?;
@@ -127,7 +127,7 @@ pub fn read_document<T: DeserializeOwned>(stream: &TcpStream, most: u32, deadlin
     }
     let mut text = vec![0; length as usize];
     read_exact_by(stream, &mut text, deadline)?;
-    serde_json::from_slice(&text).map_err(io::Error::from)
+    document(&text).map_err(io::Error::from)
 }
 
 #[cfg(test)]

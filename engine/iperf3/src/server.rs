@@ -1,29 +1,25 @@
 //! The server: callers with a new cookie begin a test, callers with a known one are its streams.
 
+use crate::guests::{Bounds, Guests, Refused};
 use crate::message::{Cookie, State};
 use crate::session::{self, Guest};
 use crate::udp_port::UdpPort;
-use nettrial_door::{Limits, Log, Seats, Visitor, bind, receive};
-use std::collections::HashMap;
+use nettrial_admission::{Limits, Log, Visitor, bind, raise_descriptor_limit, receive};
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// iperf3's port.
 pub const PORT: u16 = 5201;
 /// How long a caller may take to show a cookie.
 const COOKIE_PATIENCE: Duration = Duration::from_secs(5);
-/// Tests at a time, in all and of one address; more are told that the server is busy.
-const TESTS: (usize, usize) = (32, 16);
 /// Callers that may be silent at a time. One test of 128 streams both ways opens 256 quickly.
 const LIMITS: Limits = Limits { pending: 1024, pending_each: 320 };
 
 /// What all tests share.
 pub struct Server {
-    /// Where the streams of running tests go.
-    tests: Mutex<HashMap<Cookie, Sender<(u64, TcpStream)>>>,
+    pub guests: Guests,
     pub udp: Arc<UdpPort>,
     pub log: Arc<Log>,
 }
@@ -34,55 +30,168 @@ pub struct Server {
 /// # Errors
 /// Fails if the ports cannot be opened.
 pub fn serve(address: Option<IpAddr>, port: u16, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
+    let descriptors = raise_descriptor_limit();
     let listener = bind(address, port)?;
-    let here = listener.local_addr()?;
-    let log = Arc::new(Log::default());
-    let udp = UdpPort::open(here, Arc::clone(&log))?;
-    let server = Arc::new(Server { tests: Mutex::default(), udp, log: Arc::clone(&log) });
-    let seats = Seats::new(TESTS.0, TESTS.1);
-    ready(here);
-    receive(&listener, LIMITS, &log, move |visitor| {
-        if let Err(error) = server.hear(visitor, &seats) {
-            server.log.line(&error);
-        }
-    })
+    let server = Arc::new(Server::open(&listener, Bounds::with_descriptors(descriptors))?);
+    // A quarter of the descriptors at most: the other three are for tests and their streams.
+    let limits = Limits {
+        pending: LIMITS.pending.min(descriptors / 4),
+        pending_each: LIMITS.pending_each.min(descriptors / 8),
+    };
+    ready(listener.local_addr()?);
+    server.serve(&listener, limits)
 }
 
 impl Server {
-    fn hear(self: &Arc<Self>, visitor: Visitor, seats: &Seats) -> Result<(), String> {
+    /// A server of the tests that come to `listener`, with the UDP port of the same number.
+    fn open(listener: &TcpListener, bounds: Bounds) -> io::Result<Self> {
+        let log = Arc::new(Log::default());
+        let udp = UdpPort::open(listener.local_addr()?, Arc::clone(&log))?;
+        Ok(Self { guests: Guests::new(bounds), udp, log })
+    }
+
+    fn serve(self: Arc<Self>, listener: &TcpListener, limits: Limits) -> ! {
+        let log = Arc::clone(&self.log);
+        receive(listener, limits, &log, move |visitor| {
+            let peer = visitor.peer;
+            if let Err((kind, detail)) = self.hear(visitor) {
+                self.log.line(peer.ip(), kind, &format!("{peer}: {kind}{detail}"));
+            }
+        })
+    }
+
+    fn hear(&self, visitor: Visitor) -> Result<(), (&'static str, String)> {
         let peer = visitor.peer;
         let cookie = Cookie::read(&visitor.stream, Instant::now() + COOKIE_PATIENCE)
-            .map_err(|error| format!("refused {peer}: no iperf3 client: {error}"))?;
-        let (stream, peer, number) = visitor.admit();
-        if let Some(test) = self.tests().get(&cookie) {
-            // A test that has its streams takes no more.
-            let _ = test.send((number, stream));
-            return Ok(());
+            .map_err(|error| ("refused: no iperf3 client", format!(": {error}")))?;
+        if let Some(streams) = self.guests.test_of(&cookie) {
+            let (stream, _, number) = visitor.admit();
+            return streams
+                .give(number, stream)
+                .map_err(|_| ("refused: a test has its streams", String::new()));
         }
-        let Some(_seat) = seats.take(peer.ip()) else {
-            let _ = State::AccessDenied.send(&stream);
-            return Err(format!("refused {peer}: too many tests run"));
+        let place = match self.guests.begin(cookie, peer.ip()) {
+            Ok(place) => place,
+            Err(Refused) => {
+                let _ = State::AccessDenied.send(&visitor.stream);
+                return Err(("refused: too many tests run", String::new()));
+            }
         };
-        let (sender, streams) = std::sync::mpsc::channel();
-        self.tests().insert(cookie, sender);
-        let _listed = Listed { server: self, cookie };
-        let guest = Guest { control: &stream, peer, streams };
-        session::run(self, &guest).map_err(|error| format!("the test of {peer} ended: {error}"))
-    }
-
-    fn tests(&self) -> MutexGuard<'_, HashMap<Cookie, Sender<(u64, TcpStream)>>> {
-        self.tests.lock().unwrap_or_else(PoisonError::into_inner)
+        let (stream, peer, _) = visitor.admit();
+        let guest = Guest { control: &stream, peer, place };
+        session::run(self, &guest).map_err(|error| ("the test ended", format!(": {error}")))
     }
 }
 
-/// A test's place in the list; it leaves with the test, however that ends.
-struct Listed<'a> {
-    server: &'a Server,
-    cookie: Cookie,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::send_document;
+    use crate::parameters::Parameters;
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
 
-impl Drop for Listed<'_> {
-    fn drop(&mut self) {
-        self.server.tests().remove(&self.cookie);
+    const SOON: Duration = Duration::from_secs(10);
+
+    fn serving(bounds: Bounds) -> SocketAddr {
+        let listener = bind(Some([127, 0, 0, 1].into()), 0).unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = Arc::new(Server::open(&listener, bounds).unwrap());
+        std::thread::spawn(move || server.serve(&listener, LIMITS));
+        address
+    }
+
+    fn call(address: SocketAddr, cookie: &Cookie) -> TcpStream {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(SOON)).unwrap();
+        stream.write_all(&cookie.0).unwrap();
+        stream
+    }
+
+    /// A test that runs, and its stream.
+    fn running(address: SocketAddr, time: u32) -> (TcpStream, TcpStream) {
+        let cookie = Cookie::random();
+        let control = call(address, &cookie);
+        let next = || State::read(&control, Instant::now() + SOON).unwrap();
+        assert_eq!(next(), State::ParameterExchange);
+        let parameters = Parameters { tcp: true, parallel: 1, time, ..Parameters::default() };
+        send_document(&control, &parameters).unwrap();
+        assert_eq!(next(), State::CreateStreams);
+        let stream = call(address, &cookie);
+        assert_eq!((next(), next()), (State::TestStart, State::TestRunning));
+        (control, stream)
+    }
+
+    fn bounds() -> Bounds {
+        Bounds { tests: (2, 2), streams: (8, 8), ..Bounds::with_descriptors(1024) }
+    }
+
+    #[test]
+    fn a_test_gets_no_more_connections_than_it_has_streams() {
+        let address = serving(bounds());
+        let cookie = Cookie::random();
+        let control = call(address, &cookie);
+        assert_eq!(State::read(&control, Instant::now() + SOON).unwrap(), State::ParameterExchange);
+        // It has said nothing of streams: none is taken.
+        assert_eq!(call(address, &cookie).read(&mut [0]).unwrap(), 0);
+        let parameters = Parameters { tcp: true, parallel: 2, ..Parameters::default() };
+        send_document(&control, &parameters).unwrap();
+        assert_eq!(State::read(&control, Instant::now() + SOON).unwrap(), State::CreateStreams);
+        let _streams = [call(address, &cookie), call(address, &cookie)];
+        for _ in 0..20 {
+            // The end of the connection, or a reset: it was closed with bytes unread.
+            assert!(matches!(call(address, &cookie).read(&mut [0]), Ok(0) | Err(_)));
+        }
+    }
+
+    #[test]
+    fn streams_of_one_address_are_bounded() {
+        let address = serving(Bounds { streams: (8, 4), ..bounds() });
+        let control = call(address, &Cookie::random());
+        assert_eq!(State::read(&control, Instant::now() + SOON).unwrap(), State::ParameterExchange);
+        let parameters = Parameters { tcp: true, parallel: 5, ..Parameters::default() };
+        send_document(&control, &parameters).unwrap();
+        assert_eq!(State::read(&control, Instant::now() + SOON).unwrap(), State::AccessDenied);
+    }
+
+    #[test]
+    fn who_sends_a_byte_now_and_then_loses_the_seat() {
+        let address = serving(Bounds { silence: Duration::from_millis(500), ..bounds() });
+        let (control, mut stream) = running(address, 0);
+        let dripping = std::thread::spawn(move || {
+            while stream.write_all(b"x").is_ok() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        assert_eq!(State::read(&control, Instant::now() + SOON).unwrap(), State::ServerTerminate);
+        dripping.join().unwrap();
+    }
+
+    #[test]
+    fn a_test_without_a_time_ends() {
+        let address = serving(Bounds { untimed: Duration::from_millis(300), ..bounds() });
+        let (control, mut stream) = running(address, 0);
+        let sending = std::thread::spawn(move || while stream.write_all(&[0; 1000]).is_ok() {});
+        assert_eq!(State::read(&control, Instant::now() + SOON).unwrap(), State::ServerTerminate);
+        sending.join().unwrap();
+    }
+
+    #[test]
+    fn a_test_that_has_had_its_time_gives_its_seat_to_who_waits() {
+        let address = serving(Bounds { tests: (2, 3), owed: Duration::ZERO, ..bounds() });
+        let (first, _stream) = running(address, 3600);
+        let (second, _other) = running(address, 3600);
+        let (_third, _more) = running(address, 1);
+        assert_eq!(State::read(&first, Instant::now() + SOON).unwrap(), State::ServerTerminate);
+        second.set_nonblocking(true).unwrap();
+        assert!((&second).read(&mut [0]).is_err(), "one made room");
+    }
+
+    #[test]
+    fn a_test_that_is_owed_time_keeps_its_seat() {
+        let address = serving(Bounds { tests: (1, 3), ..bounds() });
+        let _running = running(address, 3600);
+        let control = call(address, &Cookie::random());
+        assert_eq!(State::read(&control, Instant::now() + SOON).unwrap(), State::AccessDenied);
     }
 }

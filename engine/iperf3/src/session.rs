@@ -1,22 +1,21 @@
 //! One test, from the server's side.
 
+use crate::guests::{Bounds, Place};
 use crate::message::{MOST_PARAMETER_BYTES, MOST_RESULT_BYTES, State, read_document, send_document};
 use crate::parameters::Parameters;
 use crate::results::{Results, stream_id};
 use crate::server::Server;
 use crate::socket;
 use crate::stream::{self, Carrier, Clock, Direction, Outcome};
-use nettrial_door::Log;
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 /// How long a client may take for each step that is no traffic.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a running test may move no byte, or go on after its time.
-const SILENCE: Duration = Duration::from_secs(30);
+/// How long a client may take to open all its streams.
+const OPENING_PATIENCE: Duration = Duration::from_secs(120);
 /// How often a waiting or running test is looked at.
 const GLANCE: Duration = Duration::from_millis(200);
 
@@ -26,8 +25,8 @@ pub struct Guest<'a> {
     pub control: &'a TcpStream,
     /// Where it comes from.
     pub peer: SocketAddr,
-    /// Connections that showed the test's cookie, with their numbers.
-    pub streams: Receiver<(u64, TcpStream)>,
+    /// The test's place, to which connections come that showed its cookie.
+    pub place: Place,
 }
 
 /// Runs a test to its end.
@@ -42,10 +41,16 @@ pub fn run(server: &Server, guest: &Guest) -> io::Result<()> {
         (&*control).write_all(&[number.to_be_bytes(), 0i32.to_be_bytes()].concat())?;
         return Err(io::Error::new(ErrorKind::InvalidData, why));
     }
-    server.log.line(&format!("test of {}: {}", guest.peer, in_words(&parameters)));
+    let Some(_seats) = server.guests.streams(guest.peer.ip(), parameters.streams()) else {
+        State::AccessDenied.send(control)?;
+        let why = format!("{} streams are more than are free", parameters.streams());
+        return Err(io::Error::new(ErrorKind::QuotaExceeded, why));
+    };
+    let peer = guest.peer;
+    server.log.line(peer.ip(), "a test", &format!("test of {peer}: {}", in_words(&parameters)));
     let carriers = open_streams(server, guest, &parameters)?;
     let begin = Instant::now();
-    let outcomes = traffic(control, &parameters, &carriers, &server.log)?;
+    let outcomes = traffic(guest, &parameters, &carriers, server)?;
     // A client that receives reads whole blocks, and waits for the rest of the last one or its end.
     drop(carriers);
     State::ExchangeResults.send(control)?;
@@ -81,19 +86,21 @@ fn open_streams(
 ) -> io::Result<Vec<(Carrier, Direction)>> {
     let is_ipv4 = guest.peer.is_ipv4();
     let control = guest.control;
+    let end = Instant::now() + OPENING_PATIENCE;
     let carriers: Vec<Carrier> = if parameters.udp {
-        let turn = await_client(control, |moment| server.udp.turn(guest.peer.ip(), moment))?;
+        let peer = guest.peer.ip();
+        let turn = await_client(guest, end, |moment| server.udp.turn(peer, parameters.streams(), moment))?;
         State::CreateStreams.send(control)?;
         let next = || {
-            let socket = await_client(control, |moment| turn.stream(moment))?;
+            let socket = await_client(guest, end, |moment| turn.stream(moment))?;
             socket::prepare(&socket, parameters, is_ipv4);
             Ok(Carrier::Udp(socket))
         };
         (0..parameters.streams()).map(|_| next()).collect::<io::Result<_>>()?
     } else {
+        guest.place.await_streams(parameters.streams());
         State::CreateStreams.send(control)?;
-        let left = |moment: Instant| moment.saturating_duration_since(Instant::now());
-        let next = || await_client(control, |moment| guest.streams.recv_timeout(left(moment)).ok());
+        let next = || await_client(guest, end, |moment| guest.place.stream(moment));
         let mut numbered = (0..parameters.streams()).map(|_| next()).collect::<io::Result<Vec<_>>>()?;
         numbered.sort_by_key(|(number, _)| *number);
         let carry = |(_, stream)| {
@@ -111,10 +118,14 @@ fn open_streams(
 }
 
 /// Waits for what `next` gives before a moment, again and again, as long as the client is there and is
-/// patient; it has nothing to say meanwhile.
-fn await_client<T>(control: &TcpStream, mut next: impl FnMut(Instant) -> Option<T>) -> io::Result<T> {
-    let deadline = soon();
+/// patient, at most until `end`; it has nothing to say meanwhile.
+fn await_client<T>(guest: &Guest, end: Instant, mut next: impl FnMut(Instant) -> Option<T>) -> io::Result<T> {
+    let control = guest.control;
+    let deadline = soon().min(end);
     while Instant::now() < deadline {
+        if guest.place.must_end() {
+            return Err(make_room(control));
+        }
         if let Some(found) = next(Instant::now() + GLANCE) {
             return Ok(found);
         }
@@ -132,11 +143,12 @@ fn await_client<T>(control: &TcpStream, mut next: impl FnMut(Instant) -> Option<
 
 /// Lets the data flow until the client has had enough.
 fn traffic(
-    control: &TcpStream,
+    guest: &Guest,
     parameters: &Parameters,
     carriers: &[(Carrier, Direction)],
-    log: &Log,
+    server: &Server,
 ) -> io::Result<Vec<(Direction, Outcome)>> {
+    let control = guest.control;
     State::TestStart.send(control)?;
     let clock = Clock::start(Duration::from_secs(parameters.omit.into()));
     State::TestRunning.send(control)?;
@@ -150,22 +162,27 @@ fn traffic(
             std::thread::Builder::new().spawn_scoped(scope, run)
         });
         let started: io::Result<Vec<_>> = threads.collect();
-        let ended = started.as_ref().map_or(Ok(()), |_| await_end(control, parameters, clock));
+        let bounds = &server.guests.bounds;
+        let ended = started.as_ref().map_or(Ok(()), |_| await_end(guest, parameters, clock, bounds));
         clock.stop();
         let outcomes: Vec<_> = started?.into_iter().filter_map(|thread| thread.join().ok()).collect();
         ended?;
         if outcomes.len() < carriers.len() {
-            log.line("a stream's thread failed: its figures are missing in the results");
+            let kind = "a stream's thread failed: its figures are missing in the results";
+            server.log.line(guest.peer.ip(), kind, kind);
         }
         Ok(outcomes)
     })
 }
 
-/// Waits for the client's word that the test is over.
-fn await_end(control: &TcpStream, parameters: &Parameters, clock: &Clock) -> io::Result<()> {
-    let time = Duration::from_secs((parameters.omit + parameters.time).into());
-    let bounded = parameters.time > 0;
-    let (begin, mut last_moved, mut moved) = (Instant::now(), Instant::now(), 0);
+/// Waits for the client's word that the test is over, or until it has had what it may have.
+fn await_end(guest: &Guest, parameters: &Parameters, clock: &Clock, bounds: &Bounds) -> io::Result<()> {
+    let control = guest.control;
+    let longest = match parameters.time {
+        0 => bounds.untimed,
+        time => Duration::from_secs((parameters.omit + time).into()) + bounds.silence,
+    };
+    let (begin, mut window, mut moved) = (Instant::now(), Instant::now(), 0);
     loop {
         match State::read(control, Instant::now() + GLANCE) {
             Ok(State::TestEnd) => return Ok(()),
@@ -180,14 +197,27 @@ fn await_end(control: &TcpStream, parameters: &Parameters, clock: &Clock) -> io:
             Err(error) => return Err(error),
         }
         let now_moved = clock.moved.load(Ordering::Relaxed);
-        if now_moved > moved {
-            (moved, last_moved) = (now_moved, Instant::now());
+        if now_moved - moved >= bounds.progress {
+            (moved, window) = (now_moved, Instant::now());
         }
-        if last_moved.elapsed() > SILENCE || (bounded && begin.elapsed() > time + SILENCE) {
+        if guest.place.must_end() {
+            return Err(make_room(control));
+        }
+        let stopped = [
+            (window.elapsed() > bounds.silence, "the client fell silent"),
+            (begin.elapsed() > longest, "the test took longer than it may"),
+        ];
+        if let Some((_, why)) = stopped.into_iter().find(|(is_so, _)| *is_so) {
             let _ = State::ServerTerminate.send(control);
-            return Err(io::Error::new(ErrorKind::TimedOut, "the client fell silent"));
+            return Err(io::Error::new(ErrorKind::TimedOut, why));
         }
     }
+}
+
+/// Tells the client that its test is over, because another client waits for its place.
+fn make_room(control: &TcpStream) -> io::Error {
+    let _ = State::ServerTerminate.send(control);
+    io::Error::new(ErrorKind::QuotaExceeded, "another client waited for its place")
 }
 
 fn results(outcomes: Vec<(Direction, Outcome)>, took: Duration) -> Results {

@@ -1,14 +1,16 @@
 //! The kernel's edge: options and figures of a test's sockets.
 
 use crate::parameters::Parameters;
+use nettrial_admission::loaded_congestion_controls;
 use socket2::SockRef;
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
-/// Sets what a test's parameters ask of a data socket. What the kernel refuses is left as it is: the
-/// results say which congestion control is in force, and the client reads its own buffers.
+/// Sets what a test's parameters ask of a data socket. What the kernel refuses is left as it is, and so is a
+/// congestion control that it has not loaded: the results say which one is in force, and the client reads its
+/// own buffers.
 pub fn prepare(socket: &impl AsFd, parameters: &Parameters, is_ipv4: bool) {
     let socket = SockRef::from(socket);
     if parameters.window > 0 {
@@ -26,7 +28,9 @@ pub fn prepare(socket: &impl AsFd, parameters: &Parameters, is_ipv4: bool) {
     }
     if parameters.tcp {
         let _ = socket.set_tcp_nodelay(parameters.nodelay);
-        if let Some(name) = &parameters.congestion {
+        if let Some(name) = &parameters.congestion
+            && loaded_congestion_controls().contains(name)
+        {
             let _ = socket.set_tcp_congestion(name.as_bytes());
         }
     }

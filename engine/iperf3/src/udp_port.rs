@@ -5,7 +5,7 @@
 //! own, connected to its peer: the kernel prefers it to the port's socket for what that peer sends.
 
 use crate::datagram;
-use nettrial_door::Log;
+use nettrial_admission::Log;
 use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::HashMap;
 use std::io;
@@ -19,8 +19,15 @@ const RECOVERY: Duration = Duration::from_millis(10);
 
 /// The port, and who waits for streams on it.
 pub struct UdpPort {
-    opening: Mutex<HashMap<IpAddr, Sender<UdpSocket>>>,
+    opening: Mutex<HashMap<IpAddr, Opening>>,
     freed: Condvar,
+}
+
+/// A test that waits for its streams.
+struct Opening {
+    streams: Sender<UdpSocket>,
+    /// Streams that it still waits for; it gets no more.
+    awaited: usize,
 }
 
 /// A test's turn to open streams from its address.
@@ -40,20 +47,25 @@ impl UdpPort {
         Ok(port)
     }
 
-    /// Waits for the turn of `peer` to open streams; none before `deadline`.
-    pub fn turn(self: &Arc<Self>, peer: IpAddr, deadline: Instant) -> Option<Turn> {
+    /// Waits for the turn of `peer` to open so many streams; none before `deadline`.
+    pub fn turn(self: &Arc<Self>, peer: IpAddr, awaited: usize, deadline: Instant) -> Option<Turn> {
         let mut opening = self.lock();
         while opening.contains_key(&peer) {
             let left = deadline.checked_duration_since(Instant::now())?;
             opening = self.freed.wait_timeout(opening, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         let (sender, streams) = channel();
-        opening.insert(peer, sender);
+        opening.insert(peer, Opening { streams: sender, awaited });
         Some(Turn { port: Arc::clone(self), peer, streams })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Sender<UdpSocket>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, Opening>> {
         self.opening.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a test waits for a stream that comes `from` there.
+    fn awaits(&self, from: SocketAddr) -> bool {
+        self.lock().get(&from.ip().to_canonical()).is_some_and(|opening| opening.awaited > 0)
     }
 
     fn answer(&self, socket: &UdpSocket, address: SocketAddr, log: &Log) {
@@ -68,7 +80,7 @@ impl UdpPort {
 
     fn hear(&self, datagram: &[u8], from: SocketAddr, address: SocketAddr, log: &Log) {
         // What is no opening is the rest of a stream that is over, or a stranger's: neither is answered.
-        if !datagram::opens(datagram) || !self.lock().contains_key(&from.ip().to_canonical()) {
+        if !datagram::opens(datagram) || !self.awaits(from) {
             return;
         }
         let mut strays = Vec::new();
@@ -78,12 +90,16 @@ impl UdpPort {
         });
         match opened {
             Ok(stream) => {
-                if let Some(sender) = self.lock().get(&from.ip().to_canonical()) {
+                if let Some(opening) = self.lock().get_mut(&from.ip().to_canonical()) {
+                    opening.awaited = opening.awaited.saturating_sub(1);
                     // The test that waited may just have given up.
-                    let _ = sender.send(stream);
+                    let _ = opening.streams.send(stream);
                 }
             }
-            Err(error) => log.line(&format!("a UDP stream of {from} could not be opened: {error}")),
+            Err(error) => {
+                let kind = "a UDP stream could not be opened";
+                log.line(from.ip(), kind, &format!("{kind}, for {from}: {error}"));
+            }
         }
         for (stray, from) in strays {
             self.hear(&stray, from, address, log);
@@ -141,7 +157,7 @@ mod tests {
     use std::net::Ipv6Addr;
 
     fn opened() -> (Arc<UdpPort>, SocketAddr) {
-        let taken = nettrial_door::bind(None, 0).unwrap();
+        let taken = nettrial_admission::bind(None, 0).unwrap();
         let port = taken.local_addr().unwrap().port();
         let udp = UdpPort::open((Ipv6Addr::UNSPECIFIED, port).into(), Arc::default()).unwrap();
         (udp, SocketAddr::new("127.0.0.1".parse().unwrap(), port))
@@ -154,7 +170,7 @@ mod tests {
     #[test]
     fn streams_of_one_peer_each_hear_their_own_socket() {
         let (port, address) = opened();
-        let turn = port.turn("127.0.0.1".parse().unwrap(), soon()).unwrap();
+        let turn = port.turn("127.0.0.1".parse().unwrap(), 8, soon()).unwrap();
         let clients: Vec<(UdpSocket, UdpSocket)> = (0..8)
             .map(|_| {
                 let client = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -180,11 +196,27 @@ mod tests {
     fn only_one_test_of_an_address_opens_streams_at_a_time() {
         let (port, _) = opened();
         let peer: IpAddr = "192.0.2.1".parse().unwrap();
-        let first = port.turn(peer, soon()).unwrap();
-        assert!(port.turn(peer, Instant::now()).is_none());
-        assert!(port.turn("192.0.2.2".parse().unwrap(), Instant::now()).is_some());
+        let first = port.turn(peer, 1, soon()).unwrap();
+        assert!(port.turn(peer, 1, Instant::now()).is_none());
+        assert!(port.turn("192.0.2.2".parse().unwrap(), 1, Instant::now()).is_some());
         drop(first);
-        assert!(port.turn(peer, Instant::now()).is_some());
+        assert!(port.turn(peer, 1, Instant::now()).is_some());
+    }
+
+    #[test]
+    fn a_test_gets_no_more_streams_than_it_asked_for() {
+        let (port, address) = opened();
+        let turn = port.turn("127.0.0.1".parse().unwrap(), 2, soon()).unwrap();
+        let open = || {
+            let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+            client.connect(address).unwrap();
+            client.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+            client.send(&datagram::OPENING).unwrap();
+            client.recv(&mut [0; 4]).is_ok()
+        };
+        assert_eq!([open(), open(), open()], [true, true, false]);
+        let streams = std::iter::from_fn(|| turn.stream(Instant::now() + Duration::from_millis(200)));
+        assert_eq!(streams.count(), 2);
     }
 
     #[test]
@@ -195,7 +227,7 @@ mod tests {
         client.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
         client.send(&datagram::OPENING).unwrap(); // no test waits for it
         assert!(client.recv(&mut [0; 4]).is_err());
-        let turn = port.turn("127.0.0.1".parse().unwrap(), soon()).unwrap();
+        let turn = port.turn("127.0.0.1".parse().unwrap(), 8, soon()).unwrap();
         client.send(b"nonsense").unwrap();
         assert!(client.recv(&mut [0; 4]).is_err());
         assert!(turn.stream(Instant::now()).is_none());

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A link with any of these is two veth pairs, and a thread for each direction moves the frames between
-//! them as they are: addresses, checksums still to be made and bundles still to be cut included. Its
+//! them as they are: addresses, checksums still to be made and GSO packets still to be cut included. Its
 //! rate and queue are at A's and B's own interfaces, before the line. It is used everywhere, also where
 //! the kernel has netem: one behaviour on every machine, without a module, without root, and with the
 //! same fate for the same frame in every run.
@@ -17,13 +17,12 @@
 //!
 //! Measured on a virtual machine with two processors: frames every 15 us left 1.7 us (median), 16 us (99%)
 //! and 60 us (99.9%) later than set; a transfer reached 3.1 Gbit/s in frames of 1500 bytes (270,000 a
-//! second), 6.3 Gbit/s in frames of 9000 and 8 to 10 Gbit/s in bundles, on links without a rate. Where a
+//! second), 6.3 Gbit/s in frames of 9000 and 8 to 10 Gbit/s in GSO packets, on links without a rate. Where a
 //! line shares a processor with hosts that use most of it, frames leave late, and the record says so.
 //!
 //! The delay is always there. Loss and the rest begin when the line is armed, which is when the traffic
 //! starts: the checks before it see the path and not chance. Frames are numbered from there.
 
-mod fate;
 mod hold;
 #[cfg(test)]
 mod tests;
@@ -32,7 +31,7 @@ mod worker;
 use crate::packet_socket::{Intake, Outlet, Ring, overflow};
 use crate::processors;
 use anyhow::{Context, Result};
-use fate::Fates;
+use nettrial_impair::Fates;
 use nettrial_scenario::{Link, Rate};
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::prctl;
@@ -45,6 +44,8 @@ use worker::{Switch, Tally, Worker};
 
 /// Bytes of a ring: at the least, and at the most.
 const RING_BYTES: std::ops::RangeInclusive<u64> = (2 << 20)..=(16 << 20);
+/// The streams of frames without UDP are those of the directions, which frames with UDP have, with this bit set.
+const WITHOUT_UDP: u64 = 1 << 32;
 /// For how long a ring holds what a link carries, between these bounds.
 const RING_NS: u64 = 40_000_000;
 
@@ -102,7 +103,7 @@ impl DelayLine {
                 outlet: Outlet::open(to)?,
                 delay_ns: link.delay.0,
                 reordering_delay_ns: link.impairment.reordering_delay.0,
-                fates: Fates::new(link.impairment, number as u64, direction as u64),
+                fates: fates(link, number, direction),
                 switch: line.switch.clone(),
                 tally: Arc::default(),
             };
@@ -149,6 +150,12 @@ impl Drop for DelayLine {
             let _ = thread.join();
         }
     }
+}
+
+/// The fates of frames without UDP, and of those with it, in `direction` 0 or 1 of a link. They are apart, since what
+/// agents tell each other over TCP goes by its own timers and must not shift the fates of datagrams.
+fn fates(link: &Link, number: usize, direction: usize) -> [Fates; 2] {
+    [WITHOUT_UDP, 0].map(|stream| Fates::new(link.impairment, stream | (2 * number + direction) as u64))
 }
 
 fn slots(rate: Option<Rate>, largest_frame: usize) -> usize {

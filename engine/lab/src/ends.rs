@@ -4,21 +4,30 @@ use crate::namespace::Home;
 use crate::network::{EndCounters, Network};
 use crate::packet_sizes::{PacketCounter, Sent};
 use crate::processors::Placement;
-use crate::queue_length::{Lengths, QueueSampler};
+use crate::queue::Length;
+use crate::queue_length::{QueueSampler, Sampled};
 use anyhow::Result;
-use nettrial_scenario::{Absence, EndRecord, PacketSize, Scenario};
+use nettrial_flows::statistics::distribution;
+use nettrial_scenario::{Absence, Distribution, EndRecord, PacketSize, Scenario, ethernet};
 use std::collections::HashMap;
-
-/// Bytes a packet occupies on the wire beyond its own: header 14, preamble 8, check sequence 4, gap 12.
-const FRAME_OVERHEAD_BYTES: u64 = 38;
-/// Bytes the smallest frame occupies.
-const SMALLEST_BYTES: u64 = 84;
 
 /// What is being observed.
 pub struct Observation {
     before: Vec<EndCounters>,
     counter: Option<Result<PacketCounter>>,
-    sampler: Option<QueueSampler>,
+    sampler: QueueSampler,
+    /// Whether the measurement asks for the lengths of queues.
+    with_lengths: bool,
+}
+
+/// What was observed.
+pub struct Observed {
+    /// A record of each link end.
+    pub ends: Vec<EndRecord>,
+    /// What could not be observed.
+    pub absent: Vec<Absence>,
+    /// What was read of each shaped interface's queue.
+    pub sampled: Vec<Sampled>,
 }
 
 impl Observation {
@@ -31,15 +40,14 @@ impl Observation {
     ) -> Result<Self> {
         let measurement = &scenario.measurement;
         let counter = measurement.packet_sizes.then(|| PacketCounter::start(home, network, placement));
-        let sampler = measurement
-            .queue_interval
-            .map(|interval| QueueSampler::start(home, network, interval.as_std(), placement));
-        Ok(Self { before: network.counters()?, counter, sampler: sampler.transpose()? })
+        let interval = measurement.queue_interval.map(|interval| interval.as_std());
+        let sampler = QueueSampler::start(home, network, interval, placement)?;
+        Ok(Self { before: network.counters()?, counter, sampler, with_lengths: interval.is_some() })
     }
 
-    /// Ends, and gives a record of each link end that was observed, and what could not be.
-    pub fn finish(self, network: &mut Network) -> Result<(Vec<EndRecord>, Vec<Absence>)> {
-        let lengths = self.sampler.map_or(Ok(Vec::new()), QueueSampler::finish)?;
+    /// Ends, and gives what was observed.
+    pub fn finish(self, network: &mut Network) -> Result<Observed> {
+        let sampled = self.sampler.finish()?;
         let after = network.counters()?;
         let mut absent = Vec::new();
         let mut note = |object: String, reason: String| {
@@ -53,10 +61,9 @@ impl Observation {
             }
             None => Vec::new(),
         };
-        let lengths: HashMap<(&str, &str), &Lengths> = lengths
-            .iter()
-            .map(|length| ((length.node.as_str(), length.interface.as_str()), length))
-            .collect();
+        let key = |sampled: &Sampled| (sampled.node.clone(), sampled.shaped.interface.clone());
+        let with_lengths = sampled.iter().filter(|_| self.with_lengths);
+        let lengths: Lengths = with_lengths.map(|sampled| (key(sampled), sampled)).collect();
         let counted = EndCounters::difference(&self.before, after);
         let mut ends: Vec<EndRecord> = counted.into_iter().map(|end| shaped(end, &lengths)).collect();
         let key = |end: &EndRecord| (end.node.clone(), end.interface.clone());
@@ -74,18 +81,26 @@ impl Observation {
                 None => ends.push(unshaped(node, interface, sizes)),
             }
         }
-        Ok((ends, absent))
+        Ok(Observed { ends, absent, sampled })
     }
 }
 
-fn shaped(end: EndCounters, lengths: &HashMap<(&str, &str), &Lengths>) -> EndRecord {
-    let length = lengths.get(&(end.node.as_str(), end.interface.as_str()));
+/// What was read of each interface whose queue's lengths are asked for, by node and interface.
+type Lengths<'a> = HashMap<(String, String), &'a Sampled>;
+
+fn shaped(end: EndCounters, lengths: &Lengths) -> EndRecord {
+    let sampled = lengths.get(&(end.node.clone(), end.interface.clone()));
+    let of = |value: fn(&Length) -> u32| -> Option<Distribution> {
+        let samples = &sampled?.samples;
+        Some(distribution(samples.iter().map(|(_, reading)| value(&reading.length)).collect()))
+    };
     EndRecord {
         wire_bytes: end.counters.wire_bytes,
         frames_pkts: end.counters.packets,
         drops_pkts: end.counters.drops,
-        queue_pkts: length.map(|length| length.packets),
-        queue_bytes: length.map(|length| length.bytes),
+        burst_bytes: Some(end.burst_bytes),
+        queue_pkts: of(|length| length.packets),
+        queue_bytes: of(|length| length.bytes),
         series: Vec::new(),
         packet_sizes: None,
         node: end.node,
@@ -95,14 +110,14 @@ fn shaped(end: EndCounters, lengths: &HashMap<(&str, &str), &Lengths>) -> EndRec
 
 /// The record of an end without a queue of its own, from the packets it sent.
 fn unshaped(node: String, interface: String, sizes: Vec<PacketSize>) -> EndRecord {
-    let occupied =
-        |size: &PacketSize| (u64::from(size.size_bytes) + FRAME_OVERHEAD_BYTES).max(SMALLEST_BYTES);
+    let occupied = |size: &PacketSize| ethernet::wire_bytes(size.size_bytes.into());
     EndRecord {
         node,
         interface,
         wire_bytes: sizes.iter().map(|size| size.packets * occupied(size)).sum(),
         frames_pkts: sizes.iter().map(|size| size.packets).sum(),
         drops_pkts: 0,
+        burst_bytes: None,
         queue_pkts: None,
         queue_bytes: None,
         series: Vec::new(),

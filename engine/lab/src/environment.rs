@@ -1,11 +1,12 @@
 //! The machine, as far as it bears on results.
 
 use crate::{processors, settings};
-use nettrial_scenario::Environment;
+use nettrial_scenario::{Environment, TimerLateness};
 use std::fs;
 
-/// Describes the machine, and the calling thread's network namespace.
-pub fn describe(privileges: &str) -> Environment {
+/// Describes the machine, whose timers are as late as `timer_lateness` says, and the calling thread's network
+/// namespace.
+pub fn describe(privileges: &str, timer_lateness: Option<TimerLateness>) -> Environment {
     let kernel = nix::sys::utsname::uname().map_or_else(
         |_| "unknown".to_owned(),
         |name| {
@@ -21,6 +22,7 @@ pub fn describe(privileges: &str) -> Environment {
         privileges: privileges.into(),
         congestion_controls: congestion_controls(),
         sysctls: settings::recorded(),
+        timer_lateness,
     }
 }
 

@@ -9,14 +9,18 @@
 //! whatever kills the engine takes the whole network away.
 
 mod agents;
-mod bundles;
+mod bucket;
 mod bystanders;
+mod capabilities;
+mod capture;
 mod checks;
 mod congestion;
 mod delay_line;
 mod ends;
 mod environment;
+mod gso;
 mod icmp_filter;
+mod lateness;
 mod layout;
 mod mptcp;
 mod namespace;
@@ -33,13 +37,16 @@ mod settings;
 mod trial;
 mod wire;
 
+pub use capabilities::capabilities;
+
 use layout::Layout;
-use nettrial_scenario::{Preflight, Problem, Record, Scenario};
+use nettrial_scenario::{Capture, Flow, Place, Preflight, Problem, Record, Scenario, TimerLateness};
 
 /// The lab backend, inside namespaces of its own.
 pub struct Lab {
     home: namespace::Home,
     own: congestion::Own,
+    lateness: TimerLateness,
 }
 
 impl Lab {
@@ -51,24 +58,32 @@ impl Lab {
     pub fn enter() -> Result<Self, Box<Preflight>> {
         // The engine's own namespace does not show it.
         let jit_is_off = nettrial_bpf::jit_is_off();
-        let entered = namespace::Home::enter().map(|home| {
-            let own = congestion::Own::new(home.is_root, jit_is_off);
-            Self { home, own }
-        });
-        entered.map_err(|missing| {
-            Box::new(Preflight { missing, limits: Vec::new(), environment: environment::describe("none") })
-        })
+        let refuse = |missing| {
+            let environment = environment::describe("none", None);
+            Box::new(Preflight {
+                missing,
+                limits: Vec::new(),
+                capabilities: Some(Box::new(capabilities())),
+                environment,
+            })
+        };
+        let home = namespace::Home::enter().map_err(refuse)?;
+        let own = congestion::Own::new(home.is_root, jit_is_off);
+        let lateness = lateness::measure().map_err(|error| refuse(vec![preflight::no_timers(&error)]))?;
+        Ok(Self { home, own, lateness })
     }
 
     /// What this machine can run, found by trying it; `thorough`: the engine's own congestion controls, too.
     pub fn preflight(&self, thorough: bool) -> Preflight {
-        preflight::examine(&self.home, thorough.then_some(&self.own))
+        preflight::examine(&self.home, thorough.then_some(&self.own), self.lateness)
     }
 
     /// Everything that keeps `scenario` from running here; empty if nothing does.
     pub fn check(&self, scenario: &Scenario) -> Vec<Problem> {
         let mut problems = nettrial_scenario::check(scenario);
-        problems.extend(scenario.workload.iter().flat_map(nettrial_traffic::problems));
+        for (number, flow) in scenario.workload.iter().enumerate() {
+            problems.extend(nettrial_traffic::problems(flow, &Place::flow(number, flow)));
+        }
         problems.extend(preflight::scenario_problems(scenario, &self.own));
         if problems.is_empty() {
             problems.extend(unreachable_flows(scenario));
@@ -81,19 +96,13 @@ impl Lab {
     ///
     /// # Errors
     /// Fails if the scenario does not pass [`Lab::check`], or if the network cannot be built or the
-    /// traffic not completed.
-    pub fn run(&self, scenario: &Scenario) -> anyhow::Result<Record> {
+    /// traffic not completed, or a capture not written.
+    pub fn run(&self, scenario: &Scenario, capture: Option<&Capture>) -> anyhow::Result<Record> {
         if let Some(problem) = self.check(scenario).first() {
-            anyhow::bail!(
-                "{} of {} is {}; legal: {} ({})",
-                problem.setting,
-                problem.object,
-                problem.value,
-                problem.legal,
-                problem.hint
-            );
+            anyhow::bail!("{problem}");
         }
-        let mut record = trial::run(&self.home, &self.own.in_kernel(scenario)?, &self.own)?;
+        let mut record =
+            trial::run(&self.home, &self.own.in_kernel(scenario)?, &self.own, &self.lateness, capture)?;
         self.own.out_of_kernel(&mut record);
         Ok(record)
     }
@@ -104,18 +113,12 @@ fn unreachable_flows(scenario: &Scenario) -> Vec<Problem> {
     let reaches = |from: &str, to: &str, version| {
         layout.address(to, version).is_ok_and(|address| layout.paths.path(from, address).is_some())
     };
-    let lost = scenario
-        .workload
-        .iter()
-        .filter(|flow| !(reaches(&flow.from, &flow.to, flow.ip) && reaches(&flow.to, &flow.from, flow.ip)));
-    lost.map(|flow| {
-        Problem::new(
-            "to",
-            format!("flow {:?}", flow.name),
-            &flow.to,
-            format!("a host that a path leads to from {}, and back", flow.from),
-            "no links and routers join the two",
-        )
+    let is_lost =
+        |flow: &Flow| !(reaches(&flow.from, &flow.to, flow.ip) && reaches(&flow.to, &flow.from, flow.ip));
+    let lost = scenario.workload.iter().enumerate().filter(|(_, flow)| is_lost(flow));
+    lost.map(|(number, flow)| {
+        let legal = format!("a host that a path leads to from {}, and back", flow.from);
+        Place::flow(number, flow).problem("to", &flow.to, legal, "no links and routers join the two")
     })
     .collect()
 }

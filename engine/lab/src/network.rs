@@ -9,8 +9,8 @@ mod messages;
 mod node;
 mod routes;
 
-use crate::bundles::AllBundles;
 use crate::delay_line::Carried;
+use crate::gso::AllGsoPackets;
 use crate::layout::Layout;
 use crate::namespace::Home;
 use crate::netlink::Netlink;
@@ -29,8 +29,8 @@ pub use messages::veth;
 use messages::{ethernet_address, new_address, new_neighbour};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
-use nettrial_scenario::{End, Link, Node, NodeKind, QueueLimit, Rate, Scenario};
-pub use node::BuiltNode;
+use nettrial_scenario::{End, Link, Node, NodeKind, QueueLimit, Rate, Scenario, TimerLateness};
+pub use node::{BuiltNode, Shaped};
 pub use routes::{HASH_POLICIES, HASH_SEED};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -50,8 +50,13 @@ pub struct Network {
 
 impl Network {
     /// Builds the network of a scenario; the receive work of each node goes to its processor in `placement`,
-    /// if there is one.
-    pub fn build(home: &Home, layout: &Layout, placement: Option<&Placement>) -> Result<Self> {
+    /// if there is one. Shapers allow for timers as late as `lateness` says.
+    pub fn build(
+        home: &Home,
+        layout: &Layout,
+        placement: Option<&Placement>,
+        lateness: &TimerLateness,
+    ) -> Result<Self> {
         let scenario = layout.scenario;
         let mut procfs = Procfs::open()?;
         let has_ipv6 = with_ipv6(scenario);
@@ -60,9 +65,9 @@ impl Network {
         let nodes = scenario.nodes.iter().map(create).collect::<Result<Vec<_>>>()?;
         let by_name = scenario.nodes.iter().map(|node| node.name.clone()).zip(0..).collect();
         let mut network = Self { nodes, by_name, lines: Lines::create(home, scenario)? };
-        let bundles = AllBundles::new(layout);
-        network.create_links(home, layout, &bundles)?;
-        network.shape(scenario, &bundles)?;
+        let gso_packets = AllGsoPackets::new(layout);
+        network.create_links(home, layout, &gso_packets)?;
+        network.shape(scenario, &gso_packets, lateness)?;
         network.bring_up()?;
         network.nodes.iter_mut().try_for_each(BuiltNode::await_carrier)?;
         if let Some(lines) = &mut network.lines {
@@ -102,7 +107,7 @@ impl Network {
         Ok(&mut self.nodes[place])
     }
 
-    fn create_links(&mut self, home: &Home, layout: &Layout, bundles: &AllBundles) -> Result<()> {
+    fn create_links(&mut self, home: &Home, layout: &Layout, gso_packets: &AllGsoPackets) -> Result<()> {
         let Layout { scenario, paths, .. } = layout;
         let mut netlink = Netlink::open()?;
         let mut indexes = FIRST_INTERFACE..;
@@ -111,8 +116,8 @@ impl Network {
         for (number, link) in scenario.links.iter().enumerate() {
             let [near, far] = &link.ends;
             let ends = [
-                self.new_end(scenario, bundles, link, near, next()?)?,
-                self.new_end(scenario, bundles, link, far, next()?)?,
+                self.new_end(scenario, gso_packets, link, near, next()?)?,
+                self.new_end(scenario, gso_packets, link, far, next()?)?,
             ];
             if paths.is_blocked(number) {
                 blocked.extend(ends.iter().map(|end| end.header.index));
@@ -142,7 +147,7 @@ impl Network {
     fn new_end(
         &mut self,
         scenario: &Scenario,
-        bundles: &AllBundles,
+        gso_packets: &AllGsoPackets,
         link: &Link,
         end: &End,
         index: i32,
@@ -159,26 +164,33 @@ impl Network {
             LinkAttribute::Mtu(u32::try_from(end.mtu.0)?),
         ];
         message.attributes.extend(SINGLE_QUEUES);
-        let wire = Wire::new(node, bundles.of(node), end.mtu.0, link.rate);
-        message.attributes.extend(wire.bundle_segments().map(LinkAttribute::GsoMaxSegs));
+        let wire = Wire::new(node, gso_packets.of(node), end.mtu.0, link.rate);
+        message.attributes.extend(wire.gso_max_segments().map(LinkAttribute::GsoMaxSegs));
         Ok(message)
     }
 
-    fn shape(&mut self, scenario: &Scenario, bundles: &AllBundles) -> Result<()> {
+    fn shape(
+        &mut self,
+        scenario: &Scenario,
+        gso_packets: &AllGsoPackets,
+        lateness: &TimerLateness,
+    ) -> Result<()> {
         let mut known: HashMap<(Rate, QueueLimit, Wire), Shaping> = HashMap::new();
         for link in &scenario.links {
             let Link { rate: Some(rate), queue: Some(limit), ends, .. } = link else { continue };
             for end in ends {
                 let place = self.place(&end.node)?;
                 let (built, node) = (&mut self.nodes[place], &scenario.nodes[place]);
-                let wire = Wire::new(node, bundles.of(node), end.mtu.0, Some(*rate));
+                let wire = Wire::new(node, gso_packets.of(node), end.mtu.0, Some(*rate));
                 let shaping = match known.entry((*rate, *limit, wire)) {
                     Entry::Occupied(entry) => entry.into_mut(),
-                    Entry::Vacant(entry) => entry.insert(Shaping::new(*rate, *limit, &wire)?),
+                    Entry::Vacant(entry) => entry.insert(Shaping::new(*rate, *limit, &wire, lateness)?),
                 };
                 let index = built.index_of(&end.interface)?;
                 let object = format!("{} of {}", end.interface, end.node);
                 shaping.apply(&mut built.netlink, (index, &object))?;
+                let interface = end.interface.clone();
+                built.shaped.push(Shaped { interface, index, rate: *rate, bucket: shaping.bucket });
             }
         }
         self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())

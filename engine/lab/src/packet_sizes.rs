@@ -1,7 +1,7 @@
 //! Counts the packets that every link end sends, by size.
 //!
 //! They are counted where the kernel hands them to the interface: after the queue, so that its drops are
-//! not among them, and after bundles of segments are cut, so that sizes are those of frames. A filter in
+//! not among them, and after GSO packets are cut, so that sizes are those of frames. A filter in
 //! the kernel lets one byte of each packet through; its length is beside it. (A counter of nftables would
 //! sit before the queue, or behind the far end's own bundling.)
 //!
@@ -13,7 +13,7 @@ use crate::network::Network;
 use crate::packet_socket::{Intake, Ring, overflow};
 use crate::processors::{Placement, keep_to};
 use anyhow::{Context, Result};
-use nettrial_scenario::PacketSize;
+use nettrial_scenario::{PacketSize, ethernet};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -26,8 +26,6 @@ const PAUSE: Duration = Duration::from_millis(5);
 const RING_PACKETS: std::ops::RangeInclusive<usize> = 4_096..=65_536;
 /// Packets that all rings together hold, as long as each holds the least.
 const ALL_PACKETS: usize = 2_000_000;
-/// Bytes of an Ethernet header.
-const ETHERNET_HEADER_BYTES: usize = 14;
 
 /// A thread that counts.
 pub struct PacketCounter {
@@ -96,7 +94,7 @@ impl Tap {
     /// Counts what has been sent.
     fn drain(&mut self) {
         while let Some(slot) = self.ring.peek() {
-            let size = (slot.length as usize).saturating_sub(ETHERNET_HEADER_BYTES);
+            let size = (slot.length as usize).saturating_sub(ethernet::HEADER_BYTES as usize);
             if size >= self.packets.len() {
                 self.packets.resize(size + 1, 0);
             }

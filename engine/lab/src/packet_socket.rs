@@ -27,6 +27,8 @@ pub const BATCH: usize = 64;
 pub enum Intake {
     /// Every frame that arrives, whole.
     Arriving,
+    /// The first bytes of every frame that arrives or leaves.
+    Captured,
     /// Of every IP packet that leaves, as it leaves the queue, its length only.
     LeavingLengths,
 }
@@ -68,6 +70,7 @@ impl Ring {
         let socket = raw_socket()?;
         let (lead, keep) = match intake {
             Intake::Arriving => (OFFLOAD_HEADER_BYTES, largest_frame),
+            Intake::Captured => (0, largest_frame),
             Intake::LeavingLengths => (0, 1),
         };
         let slot_bytes = (SLOT_HEADER_BYTES + keep).next_multiple_of(libc::TPACKET_ALIGNMENT);
@@ -77,11 +80,13 @@ impl Ring {
         let length = blocks * block_bytes;
         set(&socket, libc::PACKET_VERSION, &(libc::tpacket_versions::TPACKET_V2 as libc::c_int))
             .context("choosing a ring of version 2")?;
-        if intake == Intake::Arriving {
-            set(&socket, libc::PACKET_VNET_HDR, &1).context("asking for offload headers")?;
-            set(&socket, libc::PACKET_IGNORE_OUTGOING, &1).context("leaving out what is sent")?;
-        } else {
-            keep_lengths_of_packets(&socket)?;
+        match intake {
+            Intake::Arriving => {
+                set(&socket, libc::PACKET_VNET_HDR, &1).context("asking for offload headers")?;
+                set(&socket, libc::PACKET_IGNORE_OUTGOING, &1).context("leaving out what is sent")?;
+            }
+            Intake::Captured => {}
+            Intake::LeavingLengths => keep_lengths_of_packets(&socket)?,
         }
         let request = libc::tpacket_req {
             tp_block_size: u32::try_from(block_bytes)?,

@@ -1,7 +1,6 @@
 //! What this machine can run, found by trying each thing in a namespace that is thrown away.
 
 pub mod routing;
-mod simulated;
 
 use crate::congestion::Own;
 use crate::namespace::Home;
@@ -10,12 +9,14 @@ use crate::network::veth;
 use crate::packet_socket::{Intake, Outlet, Ring};
 use crate::queue::Shaping;
 use crate::wire::Wire;
-use crate::{delay_line, environment, mptcp, processors, settings};
+use crate::{capabilities, delay_line, environment, mptcp, processors, settings};
 use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
 use nettrial_ethtool::Ethtool;
-use nettrial_scenario::{Offloads, Preflight, Problem, QueueLimit, Rate, Scenario, Shortfall, Transport};
+use nettrial_scenario::{
+    Offloads, Place, Preflight, Problem, QueueLimit, Rate, Scenario, Shortfall, TimerLateness, Transport,
+};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -23,14 +24,14 @@ use std::ffi::OsString;
 const INTERFACE: &str = "try0";
 const INTERFACE_INDEX: i32 = 100;
 
-/// Tries everything a trial needs; of congestion controls those of `own`.
-pub fn examine(home: &Home, own: Option<&Own>) -> Preflight {
+/// Tries everything a trial needs; of congestion controls those of `own`. Timers are as late as `lateness` says.
+pub fn examine(home: &Home, own: Option<&Own>, lateness: TimerLateness) -> Preflight {
     let privileges = if home.is_root { "root" } else { "user_namespace" };
     let mut missing = Vec::new();
-    let mut environment = environment::describe(privileges);
+    let mut environment = environment::describe(privileges, Some(lateness));
     let tried = home.create(|| {
-        environment = environment::describe(privileges);
-        missing.extend(try_all());
+        environment = environment::describe(privileges, Some(lateness));
+        missing.extend(try_all(&lateness));
         Ok(())
     });
     if let Err(error) = tried {
@@ -39,7 +40,17 @@ pub fn examine(home: &Home, own: Option<&Own>) -> Preflight {
     let (taken, refused) = own.map(Own::examine).unwrap_or_default();
     environment.congestion_controls.extend(taken.into_iter().map(str::to_owned));
     environment.congestion_controls.sort();
-    Preflight { missing, limits: [limits(home), refused].concat(), environment }
+    Preflight {
+        missing,
+        limits: [limits(home), refused].concat(),
+        capabilities: Some(Box::new(capabilities::capabilities())),
+        environment,
+    }
+}
+
+/// Says that the lateness of timers could not be measured.
+pub fn no_timers(error: &anyhow::Error) -> Shortfall {
+    shortfall("timers", error, "allow this user's processes to start threads that sleep")
 }
 
 fn shortfall(what: &str, error: &anyhow::Error, remedy: &str) -> Shortfall {
@@ -47,7 +58,7 @@ fn shortfall(what: &str, error: &anyhow::Error, remedy: &str) -> Shortfall {
 }
 
 /// Everything that fails in the calling thread's namespace, each tried whatever became of the others.
-fn try_all() -> Vec<Shortfall> {
+fn try_all(lateness: &TimerLateness) -> Vec<Shortfall> {
     let mut missing = Vec::new();
     let mut attempt = |what: &str, remedy: &str, result: Result<()>| {
         if let Err(error) = result {
@@ -64,7 +75,7 @@ fn try_all() -> Vec<Shortfall> {
     attempt(
         "link rates and queues (HTB, pfifo)",
         "a kernel with CONFIG_NET_SCH_HTB and CONFIG_NET_SCH_FIFO: modprobe sch_htb",
-        try_shaping(),
+        try_shaping(lateness),
     );
     attempt(
         "offload settings (ethtool)",
@@ -102,10 +113,11 @@ fn try_bridge() -> Result<()> {
     netlink.flush()
 }
 
-fn try_shaping() -> Result<()> {
+fn try_shaping(lateness: &TimerLateness) -> Result<()> {
     let mut netlink = Netlink::open()?;
     let (rate, limit) = (Rate(1_000_000_000), QueueLimit::Packets(100));
-    Shaping::new(rate, limit, &Wire::plain(1500))?.apply(&mut netlink, (INTERFACE_INDEX, INTERFACE))?;
+    let shaping = Shaping::new(rate, limit, &Wire::plain(1500), lateness)?;
+    shaping.apply(&mut netlink, (INTERFACE_INDEX, INTERFACE))?;
     netlink.flush()
 }
 
@@ -174,43 +186,41 @@ fn try_congestion_control(name: &str) -> Result<()> {
 /// What of `scenario` this backend, or this kernel, cannot do.
 pub fn scenario_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
     let mut problems = Vec::new();
-    if let Some(link) = scenario.links.iter().find(|link| delay_line::is_needed(link))
+    let mut links = scenario.links.iter().enumerate();
+    if let Some((number, link)) = links.find(|(_, link)| delay_line::is_needed(link))
         && let Err(error) = try_delay_line()
     {
-        problems.push(Problem::new(
+        problems.push(Place::link(number, link).problem(
             "delay",
-            format!("link {} - {}", link.ends[0].node, link.ends[1].node),
             link.delay,
             "0 ns, and no impairment",
             format!("links can't delay or lose frames here: {error:#}"),
         ));
     }
-    for flow in scenario.workload.iter().filter(|flow| flow.transport == Transport::Mptcp) {
-        if !mptcp::is_there() {
-            let object = format!("flow {:?}", flow.name);
-            problems.push(Problem::new("transport", object, "mptcp", "tcp, udp", "this kernel has no MPTCP"));
+    let shaped = scenario.links.iter().any(|link| link.rate.is_some());
+    for (number, flow) in scenario.workload.iter().enumerate() {
+        let place = Place::flow(number, flow);
+        if flow.transport == Transport::Mptcp && !mptcp::is_there() {
+            problems.push(place.problem("transport", "mptcp", "tcp, udp", "this kernel has no MPTCP"));
+        }
+        if flow.socket.udp_gso && shaped {
+            let legal = "false, or links without a rate";
+            let hint = "a link's shaper is given whole GSO packets and cannot tell how many frames they make";
+            problems.push(place.within("socket").problem("udp_gso", true, legal, hint));
         }
     }
-    let shaped = scenario.links.iter().any(|link| link.rate.is_some());
-    for flow in scenario.workload.iter().filter(|flow| flow.socket.udp_gso && shaped) {
-        problems.push(Problem::new(
-            "udp_gso",
-            format!("flow {:?}", flow.name),
-            true,
-            "false, or links without a rate",
-            "a link's shaper is given whole bundles and cannot tell how many frames they make",
-        ));
-    }
     problems.extend(congestion_problems(scenario, own));
-    problems.extend(simulated::problems(scenario));
+    problems.extend(capabilities::problems(scenario));
     problems
 }
 
 /// A problem for each congestion control that hosts ask for and can't have, of the first such host.
 fn congestion_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
-    let stacks = scenario.nodes.iter().filter_map(|node| Some((&node.name, node.stack.as_ref()?)));
+    let nodes = scenario.nodes.iter().enumerate();
+    let stacks =
+        nodes.filter_map(|(number, node)| Some((Place::node(number, node), node, node.stack.as_ref()?)));
     let mut asked = HashSet::new();
-    let refused = stacks.filter_map(|(host, stack)| {
+    let refused = stacks.filter_map(|(place, node, stack)| {
         let name = &stack.congestion_control;
         let hint = match asked.insert(name).then(|| own.get(name))? {
             Some(found) => format!("{name} can't be loaded into the kernel: {}", found.err()?),
@@ -219,8 +229,8 @@ fn congestion_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
                 format!("this kernel does not have it; if it is a module: modprobe tcp_{name}")
             }
         };
-        let object = format!("stack {} of {host}", stack.name);
-        Some(Problem::new("congestion_control", object, name, there_are(own).join(", "), hint))
+        let place = place.within("stack").called(format!("stack {} of {}", stack.name, node.name));
+        Some(place.problem("congestion_control", name, there_are(own).join(", "), hint))
     });
     refused.collect()
 }

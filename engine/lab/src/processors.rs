@@ -13,7 +13,6 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use std::collections::HashMap;
 use std::fs;
-use std::time::Instant;
 
 /// Which processor each node's work is kept on.
 pub struct Placement {
@@ -142,45 +141,6 @@ fn mask_text(processor: usize) -> String {
     text
 }
 
-/// A processor's clocks at one moment.
-#[derive(Debug, Clone, Copy)]
-pub struct Reading {
-    at: Instant,
-    idle_ticks: u64,
-    steal_ticks: u64,
-}
-
-/// How a processor spent the time between two readings.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Use {
-    /// Neither idle nor taken by the hypervisor, nanoseconds.
-    pub busy_ns: u64,
-    /// Busy, in percent of the time.
-    pub busy_percent: f64,
-    /// Taken by the hypervisor, in percent of the time.
-    pub steal_percent: f64,
-}
-
-/// Reads every processor's clocks from /proc/stat (proc_stat(5)). Idle time there is exact to a tick of
-/// 10 ms; the busy columns are sampled and are not used.
-pub fn read() -> Result<HashMap<usize, Reading>> {
-    let at = Instant::now();
-    let text = fs::read_to_string("/proc/stat").context("reading /proc/stat")?;
-    Ok(parse(&text, at))
-}
-
-fn parse(text: &str, at: Instant) -> HashMap<usize, Reading> {
-    let row = |line: &str| {
-        let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
-        let processor: usize = words.next()?.parse().ok()?;
-        let columns: Vec<u64> = words.map(|word| word.parse().unwrap_or(0)).collect();
-        let column = |number: usize| columns.get(number).copied().unwrap_or(0);
-        // user nice system idle iowait irq softirq steal
-        Some((processor, Reading { at, idle_ticks: column(3) + column(4), steal_ticks: column(7) }))
-    };
-    text.lines().filter(|line| !line.starts_with("cpu ")).filter_map(row).collect()
-}
-
 /// The clock of each usable processor in MHz, by number, where its driver says it
 /// (Documentation/admin-guide/pm/cpufreq.rst).
 pub fn frequencies_mhz() -> HashMap<usize, f64> {
@@ -192,24 +152,9 @@ pub fn frequencies_mhz() -> HashMap<usize, f64> {
     usable().into_iter().filter_map(read).collect()
 }
 
-impl Reading {
-    /// How the time until `later` was spent.
-    pub fn until(&self, later: &Self) -> Use {
-        // proc_stat(5): ticks of USER_HZ, which is 100 on every Linux.
-        const TICK_NS: u64 = 10_000_000;
-        let total = u64::try_from((later.at - self.at).as_nanos()).unwrap_or(u64::MAX);
-        let idle = later.idle_ticks.saturating_sub(self.idle_ticks) * TICK_NS;
-        let steal = later.steal_ticks.saturating_sub(self.steal_ticks) * TICK_NS;
-        let busy_ns = total.saturating_sub(idle).saturating_sub(steal);
-        let percent = |part: u64| if total == 0 { 0.0 } else { part as f64 / total as f64 * 100.0 };
-        Use { busy_ns, busy_percent: percent(busy_ns), steal_percent: percent(steal) }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn a_processor_is_a_bit_of_the_bitmap() {
@@ -217,17 +162,5 @@ mod tests {
         assert_eq!(mask_text(5), "20");
         assert_eq!(mask_text(32), "1,00000000");
         assert_eq!(mask_text(65), "2,00000000,00000000");
-    }
-
-    #[test]
-    fn busy_is_what_is_neither_idle_nor_stolen() {
-        let at = Instant::now();
-        let text =
-            "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 1 1 100 5 1 1 7 0 0\ncpu12 0 0 0 40 0 0 0 0 0 0\nintr 5\n";
-        let first = parse(text, at);
-        assert_eq!(first.len(), 2);
-        let later = parse("cpu0 9 9 9 150 5 9 9 17 0 0\n", at + Duration::from_secs(1));
-        let spent = first[&0].until(&later[&0]);
-        assert_eq!((spent.busy_ns, spent.busy_percent, spent.steal_percent), (400_000_000, 40.0, 10.0));
     }
 }

@@ -3,23 +3,14 @@
 //! What a packet occupies on the wire is looked up in a table (`wire`), which the kernel applies as it
 //! takes the packet into the queue (tc-stab(8)); rates and counters here are those of the wire.
 
+use crate::bucket::Bucket;
 use crate::netlink::{Netlink, attribute};
 use crate::wire::{SizeTable, Wire};
 use anyhow::Result;
 use netlink_packet_core::DefaultNla;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
-use nettrial_scenario::{QueueLimit, Rate};
-
-/// How much of the rate may pass at once after the link was idle. It must cover the lateness of the
-/// kernel's timer, or the rate is not reached.
-const BURST_NS: u64 = 200_000;
-/// The same in frames, for links so slow that fewer would fit.
-const BURST_FRAMES: u64 = 4;
-/// The same on routers and switches. Traffic that a host shaped to the rate passes a bucket of the same
-/// rate without waiting only if that holds the host's burst and the jitter on the way; each wait costs a
-/// timer interrupt, and on a virtual machine those are dear.
-const FORWARDER_BURST_NS: u64 = 3 * BURST_NS;
+use nettrial_scenario::{QueueLimit, Rate, TimerLateness};
 
 // include/uapi/linux/pkt_sched.h and rtnetlink.h
 const TCA_OPTIONS: u16 = 2;
@@ -75,21 +66,22 @@ fn rate_specification(bytes_per_second: u64) -> Vec<u8> {
 }
 
 /// `struct tc_htb_opt` and the 64-bit rates.
-fn class_options(rate: Rate, wire: &Wire) -> Vec<u8> {
-    let frame = wire.largest_frame();
-    let burst_ns = if wire.forwards() { FORWARDER_BURST_NS } else { BURST_NS };
+fn class_options(rate: Rate, frame: u64, bucket: Bucket) -> Vec<u8> {
     let bytes_per_second = (rate.0 / 8).max(1);
-    let burst = (bytes_per_second * burst_ns / 1_000_000_000).max(BURST_FRAMES * frame);
-    let ticks = u32::try_from(burst * 1_000_000_000 / bytes_per_second / TICK_NS).unwrap_or(u32::MAX);
+    let ceiling = bucket.ceiling_bytes_per_second;
+    let ticks = |bytes: u64, bytes_per_second: u64| {
+        u32::try_from(bytes * 1_000_000_000 / bytes_per_second / TICK_NS).unwrap_or(u32::MAX)
+    };
     let quantum = u32::try_from(frame).unwrap_or(u32::MAX);
-    let mut options = [rate_specification(bytes_per_second), rate_specification(bytes_per_second)].concat();
-    for word in [ticks, ticks, quantum, 0, 0] {
+    let mut options = [rate_specification(bytes_per_second), rate_specification(ceiling)].concat();
+    let (burst, at_once) = (ticks(bucket.bytes, bytes_per_second), ticks(bucket.at_once_bytes, ceiling));
+    for word in [burst, at_once, quantum, 0, 0] {
         options.extend(word.to_ne_bytes());
     }
     [
         attribute(TCA_HTB_PARMS, &options),
         attribute(TCA_HTB_RATE64, &bytes_per_second.to_ne_bytes()),
-        attribute(TCA_HTB_CEIL64, &bytes_per_second.to_ne_bytes()),
+        attribute(TCA_HTB_CEIL64, &ceiling.to_ne_bytes()),
     ]
     .concat()
 }
@@ -109,24 +101,28 @@ fn size_table_options(table: &SizeTable) -> Vec<u8> {
 pub struct Shaping {
     rate: Rate,
     limit: QueueLimit,
+    /// How much passes at once, and is made up for after a late timer.
+    pub bucket: Bucket,
     shaper: Vec<TcAttribute>,
     class: Vec<TcAttribute>,
     fifo: Vec<TcAttribute>,
 }
 
 impl Shaping {
-    /// To `rate`, with a queue that holds `limit`.
-    pub fn new(rate: Rate, limit: QueueLimit, wire: &Wire) -> Result<Self> {
+    /// To `rate`, with a queue that holds `limit`, where timers are as late as `lateness` says.
+    pub fn new(rate: Rate, limit: QueueLimit, wire: &Wire, lateness: &TimerLateness) -> Result<Self> {
+        let frame = wire.largest_frame();
+        let bucket = Bucket::new(rate, frame, wire.forwards(), lateness);
         let mut shaper = attributes("htb", shaper_options());
         let table = size_table_options(&wire.size_table());
         shaper.push(TcAttribute::Other(DefaultNla::new(TCA_STAB, table)));
-        let class = attributes("htb", class_options(rate, wire));
+        let class = attributes("htb", class_options(rate, frame, bucket));
         let (kind, amount) = match limit {
             QueueLimit::Packets(packets) => ("pfifo", packets),
             QueueLimit::Bytes(size) => ("bfifo", u32::try_from(size.0)?),
         };
         let fifo = attributes(kind, amount.to_ne_bytes().to_vec());
-        Ok(Self { rate, limit, shaper, class, fifo })
+        Ok(Self { rate, limit, bucket, shaper, class, fifo })
     }
 
     /// Queues the requests that shape what `interface` (called `object` in errors) sends. Where the interface
@@ -150,30 +146,29 @@ impl Shaping {
     }
 }
 
-/// The counters of every shaped interface of the namespace, by interface index.
-pub fn counters(netlink: &mut Netlink) -> Result<Vec<(i32, Counters)>> {
-    Ok(shapers(netlink)?.iter().map(|message| (message.header.index, read_counters(message))).collect())
-}
-
 /// How long a queue is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Length {
-    /// Packets as the kernel counts them: a bundle of segments that is cut after the queue is one.
+    /// Packets as the kernel counts them: a GSO packet that is cut after the queue is one.
     pub packets: u32,
     /// Bytes, as they will occupy the wire.
     pub bytes: u32,
 }
 
-/// The length of every shaped interface's queue in the namespace, by interface index.
-pub fn lengths(netlink: &mut Netlink) -> Result<Vec<(i32, Length)>> {
-    let length = |message: &TcMessage| {
-        let queue = statistics(message).find_map(|statistic| match statistic {
-            TcStats2::Queue(queue) => Some(Length { packets: queue.qlen, bytes: queue.backlog }),
-            _ => None,
-        });
-        (message.header.index, queue.unwrap_or_default())
-    };
-    Ok(shapers(netlink)?.iter().map(length).collect())
+/// A shaped interface at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reading {
+    /// The interface's index.
+    pub index: i32,
+    /// How long its queue is.
+    pub length: Length,
+    /// What the queue has passed and dropped since it was made.
+    pub counters: Counters,
+}
+
+/// Reads every shaped interface of the namespace.
+pub fn read(netlink: &mut Netlink) -> Result<Vec<Reading>> {
+    Ok(shapers(netlink)?.iter().map(reading).collect())
 }
 
 fn shapers(netlink: &mut Netlink) -> Result<Vec<TcMessage>> {
@@ -185,25 +180,24 @@ fn shapers(netlink: &mut Netlink) -> Result<Vec<TcMessage>> {
     Ok(shapers.collect())
 }
 
-fn statistics(message: &TcMessage) -> impl Iterator<Item = &TcStats2> {
+fn reading(message: &TcMessage) -> Reading {
+    let (mut length, mut counters) = (Length::default(), Counters::default());
     let lists = message.attributes.iter().filter_map(|attribute| match attribute {
         TcAttribute::Stats2(statistics) => Some(statistics),
         _ => None,
     });
-    lists.flatten()
-}
-
-fn read_counters(message: &TcMessage) -> Counters {
-    let mut counters = Counters::default();
-    for statistic in statistics(message) {
+    for statistic in lists.flatten() {
         match statistic {
             TcStats2::Basic(basic) => {
                 counters.wire_bytes = basic.bytes;
                 counters.packets = basic.packets.into();
             }
-            TcStats2::Queue(queue) => counters.drops = queue.drops.into(),
+            TcStats2::Queue(queue) => {
+                length = Length { packets: queue.qlen, bytes: queue.backlog };
+                counters.drops = queue.drops.into();
+            }
             _ => {}
         }
     }
-    counters
+    Reading { index: message.header.index, length, counters }
 }

@@ -1,20 +1,22 @@
 //! One trial, from building its network to its record.
 
-use crate::agents::{Agents, Pending};
+use crate::agents;
 use crate::bystanders::Census;
+use crate::capture::Capturing;
 use crate::checks::Findings;
 use crate::congestion::Own;
-use crate::ends::Observation;
+use crate::ends::{Observation, Observed};
 use crate::layout::Layout;
 use crate::mptcp;
 use crate::namespace::Home;
 use crate::network::Network;
-use crate::processors::{self, Placement, Reading, Use};
+use crate::processors::{self, Placement};
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::{
-    Absence, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, ProcessorRecord, Record, Scenario,
-    Traffic, Transport,
+    Absence, Capture, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, ProcessorRecord, Record,
+    Scenario, TimerLateness, Traffic, Transport,
 };
+use nettrial_session::{Agents, Pending, Reading, Use};
 use nettrial_traffic::{ClockOffset, Command, Cookie, Reply, Side};
 use nix::time::{ClockId, clock_gettime};
 use socket2::Socket;
@@ -30,8 +32,14 @@ struct Ready<'a> {
 }
 
 /// Runs `scenario`, which has passed the lab's check and has the kernel's names of the congestion controls in
-/// `own`.
-pub fn run(home: &Home, scenario: &Scenario, own: &Own) -> Result<Record> {
+/// `own`. Timers are as late as `lateness` says.
+pub fn run(
+    home: &Home,
+    scenario: &Scenario,
+    own: &Own,
+    lateness: &TimerLateness,
+    capture: Option<&Capture>,
+) -> Result<Record> {
     let started_unix_ns = nanoseconds(SystemTime::now().duration_since(UNIX_EPOCH)?);
     let mut phases = Phases::default();
     let mut begin = Instant::now();
@@ -42,37 +50,50 @@ pub fn run(home: &Home, scenario: &Scenario, own: &Own) -> Result<Record> {
     } else {
         Placement::plan(scenario, home)
     };
+    match &placement {
+        Ok(_) => tracing::debug!("each measured host has a processor of its own"),
+        Err(reason) => tracing::debug!(reason, "no host has a processor of its own"),
+    }
     let layout = Layout::new(scenario);
-    let mut network = Network::build(home, &layout, placement.as_ref().ok())?;
+    tracing::info!(nodes = scenario.nodes.len(), links = scenario.links.len(), "building the network");
+    let mut network = Network::build(home, &layout, placement.as_ref().ok(), lateness)?;
     phases.network_ns = lap();
 
+    tracing::info!(took_ns = phases.network_ns, "checking what was built");
     let mut findings = Findings::default();
     let cookie = Cookie(rand::random());
-    let mut agents = Agents::start(home, &network, scenario, placement.as_ref().ok())?;
+    let mut agents = agents::start(home, &network, scenario, placement.as_ref().ok())?;
     findings.offloads(home, &network, scenario)?;
     findings.path_mtus(&mut agents, &layout, cookie)?;
     let (ready, subflow_listeners) = prepare(home, &network, &mut agents, &layout, cookie, &mut findings)?;
     let (refused, counted) = (network.refused()?, network.host_counters(home, scenario)?);
     let observation = Observation::start(home, &mut network, scenario, placement.as_ref().ok())?;
+    let start = |capture| Capturing::start(capture, home, &network, placement.as_ref().ok());
+    let capturing = capture.map(start).transpose()?;
     phases.checks_ns = lap();
 
+    tracing::info!(took_ns = phases.checks_ns, "starting the traffic");
     let part_of_trial: Vec<u32> = agents.processes().chain([std::process::id()]).collect();
     let bystanders = Census::take(&part_of_trial);
     let clock = clock_offset_ns()?;
     network.arm()?;
     let calls = own.callbacks()?;
-    let idle = processors::read()?;
+    let idle = Reading::now()?;
     let flows = drive(&mut agents, scenario, &ready, &mut findings)?;
     let frequencies = processors::frequencies_mhz();
-    let busy = processors::read()?;
+    let busy = Reading::now()?;
     let congestion = own.since(&calls, scenario)?;
     findings.congestion(scenario, &congestion, &flows);
     findings.tools(&layout, &flows);
     findings.bystanders(bystanders.percent_until(&Census::take(&part_of_trial)));
     findings.clock(clock_offset_ns()? - clock);
     phases.traffic_ns = lap();
+    tracing::info!(took_ns = phases.traffic_ns, "all flows have ended");
 
-    let (ends, unobserved) = observation.finish(&mut network)?;
+    if let Some(capturing) = capturing {
+        findings.warnings.push(capturing.finish()?);
+    }
+    let Observed { ends, absent: unobserved, sampled } = observation.finish(&mut network)?;
     findings.drops(scenario, &ends);
     findings.refused(&refused, &network.refused()?);
     findings.host_counters(&layout, &counted, &network.host_counters(home, scenario)?);
@@ -85,6 +106,13 @@ pub fn run(home: &Home, scenario: &Scenario, own: &Own) -> Result<Record> {
         let object = processor_object(scenario, placement, *processor);
         findings.processor(&object, *spent, polls(scenario, placement, *processor));
     }
+    for interface in &sampled {
+        let processor = placement.as_ref().ok().and_then(|placement| placement.of(&interface.node));
+        let steal =
+            use_of.iter().filter(|(number, _)| processor.is_none_or(|processor| *number == processor));
+        let steal_percent = steal.map(|(_, spent)| spent.steal_percent).fold(0.0, f64::max);
+        findings.saturated(interface, lateness, steal_percent);
+    }
     let processors = use_of.iter().map(|&(number, spent)| record_of(number, spent, &frequencies)).collect();
     let (hosts, mut absent) = hosts(scenario, &placement, &use_of.into_iter().collect(), &flows);
     absent.extend(unobserved);
@@ -94,7 +122,9 @@ pub fn run(home: &Home, scenario: &Scenario, own: &Own) -> Result<Record> {
     drop(agents);
     drop(apart);
     phases.tear_down_ns = lap();
+    tracing::info!(took_ns = phases.tear_down_ns, "the network is gone");
 
+    let nettrial_session::Findings { checks, warnings } = findings.into_common();
     Ok(Record {
         format: FORMAT,
         backend: "lab".into(),
@@ -106,8 +136,8 @@ pub fn run(home: &Home, scenario: &Scenario, own: &Own) -> Result<Record> {
         processors,
         ends,
         congestion,
-        checks: findings.checks,
-        warnings: findings.warnings,
+        checks,
+        warnings,
         absent,
     })
 }
@@ -182,7 +212,7 @@ fn drive(
     let pending = ready.iter().map(start).collect::<Result<Vec<Pending>>>()?;
     let mut flows = Vec::new();
     for (pending, ready) in pending.iter().zip(ready) {
-        match agents.collect(pending, true).with_context(|| format!("flow {:?}", ready.flow.name))? {
+        match agents.collect(pending, None).with_context(|| format!("flow {:?}", ready.flow.name))? {
             Reply::Finished(flow, warnings) => {
                 flows.push(*flow);
                 findings.warnings.extend(warnings);
@@ -207,8 +237,9 @@ fn clock_offset_ns() -> Result<i64> {
 }
 
 /// How each usable processor spent the traffic's time, by number.
-fn usage(before: &HashMap<usize, Reading>, after: &HashMap<usize, Reading>) -> Vec<(usize, Use)> {
-    let spent = |processor| Some((processor, before.get(&processor)?.until(after.get(&processor)?)));
+fn usage(before: &Reading, after: &Reading) -> Vec<(usize, Use)> {
+    let all = before.until(after);
+    let spent = |processor| Some((processor, *all.get(&processor)?));
     processors::usable().into_iter().filter_map(spent).collect()
 }
 

@@ -3,29 +3,24 @@
 //! A frame takes 24 bytes beyond those the kernel counts (its header of 14 is among them): preamble 8,
 //! frame check sequence 4, inter-frame gap 12; and 84 at least (IEEE 802.3 clauses 3 and 4.2.7).
 //!
-//! TCP builds bundles of segments whatever an interface's offload features say (net/core/sock.c,
+//! TCP builds GSO packets whatever an interface's offload features say (net/core/sock.c,
 //! sk_setup_caps); without segmentation offload they are cut into frames after the queue. The kernel
-//! charges a bundle as one packet, so a shaper would let too much through: up to 1.6% at MTU 1500. The
-//! table here charges each bundle what its frames occupy, which follows from its length if all its
+//! charges a GSO packet as one packet, so a shaper would let too much through: up to 1.6% at MTU 1500. The
+//! table here charges each GSO packet what its frames occupy, which follows from its length if all its
 //! segments have headers of one known size and are cut for one path MTU, which may be below the
 //! interface's. Where the flows of a node differ in either (IPv4 beside IPv6, timestamps beside none, a
-//! smaller link on one's way), bundles are kept to one segment.
+//! smaller link on one's way), GSO packets are kept to one segment.
 
-use crate::bundles::Bundles;
+use crate::gso::GsoPackets;
+use nettrial_scenario::ethernet::{FRAMING_BYTES, HEADER_BYTES, MINIMUM_BYTES, OUTSIDE_BYTES};
 use nettrial_scenario::{Node, NodeKind, Offloads, Rate};
 
-/// Preamble 8, frame check sequence 4, inter-frame gap 12.
-const OVERHEAD_BYTES: u64 = 24;
-/// The smallest frame, 64, with preamble and gap.
-const MINIMUM_BYTES: u64 = 84;
-/// Bytes an Ethernet header adds to an IP packet.
-const ETHERNET_HEADER_BYTES: u64 = 14;
-/// The largest bundle the kernel makes by default (GSO_LEGACY_MAX_SIZE), with its Ethernet header.
-const LARGEST_BUNDLE_BYTES: u64 = 65_536 + ETHERNET_HEADER_BYTES;
-/// How long a bundle may occupy the wire when segmentation offload is off. A shorter one is nearer to
+/// The largest GSO packet the kernel makes by default (GSO_LEGACY_MAX_SIZE), with its Ethernet header.
+const LARGEST_GSO_BYTES: u64 = 65_536 + HEADER_BYTES;
+/// How long a GSO packet may occupy the wire when segmentation offload is off. A shorter one is nearer to
 /// frames on a wire, a longer one costs fewer timer interrupts. Counted in time, not frames, so that those
 /// interrupts are as many at every MTU and do not hide what a frame costs.
-const BUNDLE_NS: u64 = 150_000;
+const GSO_PACKET_NS: u64 = 150_000;
 /// Entries of a table at the most: its netlink attribute must stay under 64 KiB.
 const LARGEST_TABLE: u64 = 30_000;
 
@@ -37,8 +32,8 @@ pub struct Wire {
     segment_mtu: u64,
     /// Ethernet, IP and TCP header bytes of a full segment, if all flows agree, on their path MTU too.
     headers: Option<u64>,
-    /// Segments of a bundle at the most, or as many as the kernel likes.
-    bundle_segments: Option<u32>,
+    /// Segments of a GSO packet at the most, or as many as the kernel likes.
+    gso_max_segments: Option<u32>,
     forwards: bool,
 }
 
@@ -54,37 +49,36 @@ pub struct SizeTable {
 }
 
 impl Wire {
-    /// The wire of an interface of `node` with `mtu` bytes, on a link of `rate`; `bundles` pass the node.
-    pub fn new(node: &Node, bundles: Bundles, mtu: u64, rate: Option<Rate>) -> Self {
+    /// The wire of an interface of `node` with `mtu` bytes, on a link of `rate`; `gso_packets` pass the node.
+    pub fn new(node: &Node, gso_packets: GsoPackets, mtu: u64, rate: Option<Rate>) -> Self {
         let forwards = node.kind != NodeKind::Host;
-        let path_mtu = if forwards { Some(mtu) } else { bundles.path_mtu() };
+        let path_mtu = if forwards { Some(mtu) } else { gso_packets.path_mtu() };
         let segment_mtu = path_mtu.map_or(mtu, |path_mtu| path_mtu.min(mtu));
-        let headers = path_mtu.and_then(|_| bundles.headers()).map(|headers| ETHERNET_HEADER_BYTES + headers);
+        let headers = path_mtu.and_then(|_| gso_packets.headers()).map(|headers| HEADER_BYTES + headers);
         let Offloads { tso, gso, gro } = node.offloads;
-        let as_it_likes = if forwards { gro || bundles.are_whole() } else { tso || gso || rate.is_none() };
+        let as_it_likes =
+            if forwards { gro || gso_packets.are_whole() } else { tso || gso || rate.is_none() };
         let one_at_a_time = forwards || headers.is_none();
         let limit = |rate: Rate| {
-            let bytes = rate.0 / 8 * BUNDLE_NS / 1_000_000_000;
-            u32::try_from(bytes / (segment_mtu + ETHERNET_HEADER_BYTES + OVERHEAD_BYTES))
-                .unwrap_or(u32::MAX)
-                .max(1)
+            let bytes = rate.0 / 8 * GSO_PACKET_NS / 1_000_000_000;
+            u32::try_from(bytes / (segment_mtu + FRAMING_BYTES)).unwrap_or(u32::MAX).max(1)
         };
-        let bundle_segments = match rate {
+        let gso_max_segments = match rate {
             _ if as_it_likes => None,
             Some(rate) if !one_at_a_time => Some(limit(rate)),
             _ => Some(1),
         };
-        Self { mtu, segment_mtu, headers, bundle_segments, forwards }
+        Self { mtu, segment_mtu, headers, gso_max_segments, forwards }
     }
 
     /// The wire of a host's interface that is given single frames.
     pub fn plain(mtu: u64) -> Self {
-        Self { mtu, segment_mtu: mtu, headers: None, bundle_segments: Some(1), forwards: false }
+        Self { mtu, segment_mtu: mtu, headers: None, gso_max_segments: Some(1), forwards: false }
     }
 
-    /// Segments of a bundle at the most, or `None` for as many as the kernel likes.
-    pub fn bundle_segments(&self) -> Option<u32> {
-        self.bundle_segments
+    /// Segments of a GSO packet at the most, or `None` for as many as the kernel likes.
+    pub fn gso_max_segments(&self) -> Option<u32> {
+        self.gso_max_segments
     }
 
     /// Whether the node passes on what others send.
@@ -94,35 +88,35 @@ impl Wire {
 
     /// Bytes of the largest frame on the wire.
     pub fn largest_frame(&self) -> u64 {
-        self.mtu + ETHERNET_HEADER_BYTES + OVERHEAD_BYTES
+        self.mtu + FRAMING_BYTES
     }
 
     /// Bytes on the wire of a packet that the kernel counts as `length` bytes.
     fn occupied(&self, length: u64) -> u64 {
-        let frame = self.segment_mtu + ETHERNET_HEADER_BYTES;
+        let frame = self.segment_mtu + HEADER_BYTES;
         // With segments of unknown headers, the smallest: no more than is right is charged.
-        let headers = self.headers.unwrap_or(ETHERNET_HEADER_BYTES + 40);
+        let headers = self.headers.unwrap_or(HEADER_BYTES + 40);
         if length <= frame || frame <= headers {
-            return (length + OVERHEAD_BYTES).max(MINIMUM_BYTES);
+            return (length + OUTSIDE_BYTES).max(MINIMUM_BYTES);
         }
         let payload = length - headers;
         let frames = payload.div_ceil(frame - headers);
-        payload + frames * (headers + OVERHEAD_BYTES)
+        payload + frames * (headers + OUTSIDE_BYTES)
     }
 
     /// The table of [`Wire::occupied`] for every length the interface can be given.
     pub fn size_table(&self) -> SizeTable {
-        let frame = self.segment_mtu + ETHERNET_HEADER_BYTES;
-        let bundle =
-            self.bundle_segments.map_or(LARGEST_BUNDLE_BYTES, |segments| frame * u64::from(segments));
-        let longest = bundle.min(LARGEST_BUNDLE_BYTES).max(self.mtu + ETHERNET_HEADER_BYTES);
+        let frame = self.segment_mtu + HEADER_BYTES;
+        let gso_packet =
+            self.gso_max_segments.map_or(LARGEST_GSO_BYTES, |segments| frame * u64::from(segments));
+        let longest = gso_packet.min(LARGEST_GSO_BYTES).max(self.mtu + HEADER_BYTES);
         let cell_log = (0..).find(|log| longest >> log < LARGEST_TABLE).unwrap_or(0);
         let size_log = u8::from(self.occupied(longest) > u64::from(u16::MAX));
         let headers = self.headers.unwrap_or(0);
         let segment = frame.saturating_sub(headers).max(1);
         let entry = |cell: u64| {
             let (first, last) = (cell << cell_log, ((cell + 1) << cell_log) - 1);
-            // Exact for a bundle of full segments, which most are; else for the cell's first length.
+            // Exact for a GSO packet of full segments, which most are; else for the cell's first length.
             let full = last.saturating_sub(headers) / segment * segment + headers;
             let length = if (first..=last).contains(&full) { full } else { first };
             u16::try_from(self.occupied(length).div_ceil(1 << size_log)).unwrap_or(u16::MAX)
@@ -137,7 +131,7 @@ mod tests {
 
     fn wire(mtu: u64) -> Wire {
         // IPv6 with timestamps: 14 + 40 + 20 + 12.
-        Wire { mtu, segment_mtu: mtu, headers: Some(86), bundle_segments: None, forwards: false }
+        Wire { mtu, segment_mtu: mtu, headers: Some(86), gso_max_segments: None, forwards: false }
     }
 
     fn charged(table: &SizeTable, length: u64) -> u64 {
@@ -152,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_takes_what_its_frames_take() {
+    fn a_gso_packet_takes_what_its_frames_take() {
         let mss = 1428;
         for segments in 1..40 {
             assert_eq!(wire(1500).occupied(86 + segments * mss), segments * 1538);
@@ -162,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_exact_for_full_bundles_and_close_for_others() {
+    fn the_table_is_exact_for_full_gso_packets_and_close_for_others() {
         for mtu in [576, 1280, 1500, 4000, 9000, 65_535] {
             let wire = wire(mtu);
             let table = wire.size_table();
@@ -183,8 +177,8 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_for_a_smaller_link_on_the_way_takes_what_the_smaller_frames_take() {
-        let wire = Wire { segment_mtu: 1500, bundle_segments: Some(2), ..wire(9000) };
+    fn a_gso_packet_for_a_smaller_link_on_the_way_takes_what_the_smaller_frames_take() {
+        let wire = Wire { segment_mtu: 1500, gso_max_segments: Some(2), ..wire(9000) };
         let table = wire.size_table();
         assert_eq!(charged(&table, 86 + 2 * 1428), 2 * 1538);
         assert_eq!(wire.largest_frame(), 9038);
@@ -193,7 +187,7 @@ mod tests {
 
     #[test]
     fn single_frames_are_charged_to_the_byte() {
-        let table = Wire { bundle_segments: Some(1), ..wire(1500) }.size_table();
+        let table = Wire { gso_max_segments: Some(1), ..wire(1500) }.size_table();
         assert_eq!((table.cell_log, table.sizes.len()), (0, 1515));
         assert!((0..=1514).all(|length| charged(&table, length) == (length + 24).max(84)));
     }

@@ -38,7 +38,7 @@ pub use report::{
 };
 pub use request::{PathAnswer, PathRequest};
 
-use nettrial_scenario::{Absence, IpVersion, Problem, Shortfall};
+use nettrial_scenario::{Absence, IpVersion, Place, Problem, Shortfall};
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -51,7 +51,7 @@ const FORMAT: u32 = 1;
 pub fn examine(request: &PathRequest) -> PathAnswer {
     let targets = match targets(request) {
         Ok(targets) => targets,
-        Err(problem) => return PathAnswer::BadRequest { problem },
+        Err(problem) => return PathAnswer::BadRequest { problem: *problem },
     };
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (mut paths, mut missing) = (Vec::new(), Vec::new());
@@ -83,9 +83,9 @@ pub fn examine(request: &PathRequest) -> PathAnswer {
 }
 
 /// The host's first address of each IP version that is asked for.
-fn targets(request: &PathRequest) -> Result<Vec<SocketAddr>, Problem> {
+fn targets(request: &PathRequest) -> Result<Vec<SocketAddr>, Box<Problem>> {
     let bad = |setting: &str, value: String, legal: &str, hint: String| {
-        Problem::new(setting, "the path", value, legal, hint)
+        Box::new(Place::new("", "the path").problem(setting, value, legal, hint))
     };
     let bad_host = |hint: String| bad("host", request.host.clone(), "a host's name or address", hint);
     if let Some(size) = request.max_mtu

@@ -3,10 +3,8 @@
 use crate::report::{BaseRtt, Buffers, Direction, Goodput};
 use crate::sizes::TCP_HEADER_BYTES;
 use nettrial_scenario::IpVersion;
+use nettrial_scenario::ethernet::FRAMING_BYTES;
 
-/// What a frame takes on Ethernet beside the IP packet: preamble 8, header 14, frame check sequence 4, gap
-/// 12 (IEEE 802.3).
-const FRAME_BYTES: u64 = 38;
 /// Bytes of TCP options with timestamps (RFC 7323 appendix A).
 const TIMESTAMP_BYTES: u64 = 12;
 /// MTUs to compare, beside the path's own.
@@ -40,7 +38,7 @@ pub fn table(known: Known) -> Vec<Goodput> {
     let window = known.buffers.map(|buffers| buffers.receive_window_bytes.min(buffers.send_window_bytes));
     let row = |mtu: u64| {
         let payload = mtu.saturating_sub(headers) as f64;
-        let efficiency = payload / (mtu + FRAME_BYTES) as f64;
+        let efficiency = payload / (mtu + FRAMING_BYTES) as f64;
         let passes = [forward, reverse].map(|direction| carries(direction, mtu));
         Goodput {
             mtu_bytes: mtu,

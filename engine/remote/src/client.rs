@@ -1,27 +1,24 @@
 //! The client: a session with a server, and an agent of its own.
 
-use crate::agent::Agent;
 use crate::clock::{Offset, Round};
-use crate::handshake::{self, Keys};
-use crate::interface::monotonic_ns;
-use crate::line::{Reader, Writer};
 use crate::message::{MOST_REPORT_BYTES, ToClient, ToServer, Welcome};
-use crate::processors::Reading;
-use crate::token::Token;
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use nettrial_admission::one_line;
 use nettrial_scenario::{Measure, Record};
-use nettrial_traffic::{Command, Order, Reply, Report};
+use nettrial_session::{
+    Agents, Event, Findings, Process, Reader, Reading, Sink, Token, Transport, Writer, enter, monotonic_ns,
+};
+use nettrial_traffic::Order;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// How long the server may take for what is no flow.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Rounds of questions that a clock's offset is estimated from.
 const ROUNDS: usize = 16;
-/// How long the last lines of a server that is gone may take.
-const LAST_LINES: Duration = Duration::from_secs(1);
 
 /// One of the two hosts of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,34 +44,110 @@ impl Host {
     }
 }
 
-/// What a session gives, from whichever thread.
-enum Event {
-    /// A line of the server, and when it came.
-    Server(ToClient, i64),
-    /// The session is over.
-    Over(String),
-    /// A report of this machine's agent; none if it ended by itself.
-    Client(Option<Report>),
-}
-
 /// A session with a server.
 pub struct Client {
     pub(crate) server: SocketAddr,
     pub(crate) here: SocketAddr,
     pub(crate) welcome: Welcome,
-    pub(crate) path: Option<crate::trial::PathFindings>,
-    output: Writer<TcpStream>,
-    agent: Option<Agent>,
-    sender: Sender<Event>,
-    events: Receiver<Event>,
-    early: Vec<(Host, Report)>,
-    number: u64,
+    /// What was found of the path; it is looked at once in a session.
+    pub(crate) path: Option<Findings>,
+    pub(crate) agents: Agents,
+    connection: Connection,
+}
+
+/// The connection to the server. Orders to its agent and questions to itself go one way; the reports of the agent
+/// and the server's answers come back, and are told apart by a thread.
+struct Connection {
+    output: Output,
+    /// What the server says beside reports, and when it came; at the end of the session, the reason.
+    answers: Receiver<Result<(ToClient, i64), String>>,
+    /// Takes the news of the server's agent.
+    agent: Arc<Mutex<Option<Sink>>>,
+}
+
+/// What writes to the server.
+type Output = Arc<Mutex<Writer<TcpStream>>>;
+
+fn lock<T>(guarded: &Mutex<T>) -> MutexGuard<'_, T> {
+    guarded.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The server's agent, by way of the session.
+struct Served(Output);
+
+impl Transport for Served {
+    fn order(&mut self, order: &Order) -> Result<()> {
+        let order = ToServer::Order(Box::new(order.clone()));
+        lock(&self.0).send(&order).context("writing to the server")
+    }
 }
 
 /// Whether the other end is gone: a reset that comes after its end of data is a broken pipe to whoever reads, too
 /// (net/ipv4/tcp_input.c, tcp_reset).
 fn is_closed(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
+}
+
+impl Connection {
+    fn open(stream: TcpStream, token: &Token) -> Result<Self> {
+        let sealed = enter(&stream, token)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(None)?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let lines = sealed.reader(stream.try_clone()?, MOST_REPORT_BYTES);
+        let output = Arc::new(Mutex::new(sealed.writer(stream)));
+        let agent = Arc::default();
+        let (sender, answers) = channel();
+        let of_agent = Arc::clone(&agent);
+        std::thread::spawn(move || listen(lines, &of_agent, &sender));
+        Ok(Self { output, answers, agent })
+    }
+
+    /// Asks the server something, and gives its answer and when that came.
+    fn ask(&self, question: &ToServer) -> Result<(ToClient, i64)> {
+        let said = lock(&self.output).send(question);
+        // Where the server is gone, its reason is better told than that it could not be written to.
+        match (self.answer(), said) {
+            (Ok(_), Err(error)) => Err(error).context("writing to the server"),
+            (answer, _) => answer,
+        }
+    }
+
+    fn answer(&self) -> Result<(ToClient, i64)> {
+        match self.answers.recv_timeout(PATIENCE) {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(why)) => Err(anyhow!(why)),
+            Err(_) => bail!("the server does not answer"),
+        }
+    }
+}
+
+/// Reads what the server says until the session is over.
+fn listen(
+    mut lines: Reader<TcpStream>,
+    agent: &Mutex<Option<Sink>>,
+    answers: &Sender<Result<(ToClient, i64), String>>,
+) {
+    let tell = |event| {
+        if let Some(sink) = &*lock(agent) {
+            sink.tell(event);
+        }
+    };
+    let why = loop {
+        match lines.receive() {
+            Ok(Some(ToClient::Report(report))) => tell(Event::Report(*report)),
+            Ok(Some(ToClient::AgentEnded)) => {
+                tell(Event::Ended("its agent ended in the middle of it".into()))
+            }
+            // Nobody listens any more if this fails.
+            Ok(Some(answer)) => drop(answers.send(Ok((answer, monotonic_ns())))),
+            Ok(None) => break "the server closed the session".to_owned(),
+            Err(error) if is_closed(&error) => break "the server closed the session".to_owned(),
+            Err(error) => break error.to_string(),
+        }
+    };
+    tell(Event::Ended(why.clone()));
+    let _ = answers.send(Err(why));
 }
 
 impl Client {
@@ -85,44 +158,20 @@ impl Client {
     pub fn connect(server: SocketAddr, token: &Token) -> Result<Self> {
         let stream = TcpStream::connect_timeout(&server, PATIENCE)
             .with_context(|| format!("connecting to {server}"))?;
-        let Keys { client, server: of_server } = handshake::enter(&stream, token)?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(None)?;
-        stream.set_write_timeout(Some(PATIENCE))?;
         let here = stream.local_addr()?;
-        let (sender, events) = channel();
-        let mut lines = Reader::new(stream.try_clone()?, of_server, MOST_REPORT_BYTES);
-        let of_lines = sender.clone();
-        std::thread::spawn(move || {
-            let over = loop {
-                match lines.next() {
-                    Ok(Some(line)) => {
-                        if of_lines.send(Event::Server(line, monotonic_ns())).is_err() {
-                            return;
-                        }
-                    }
-                    Ok(None) => break "the server closed the session".into(),
-                    Err(error) if is_closed(&error) => break "the server closed the session".into(),
-                    Err(error) => break error.to_string(),
-                }
-            };
-            // Nobody listens any more if this fails.
-            let _ = of_lines.send(Event::Over(over));
-        });
-        let welcome = match events.recv_timeout(PATIENCE) {
-            Ok(Event::Server(ToClient::Welcome(welcome), _)) => welcome,
-            Ok(Event::Over(why)) => bail!("{why}: it has no place for another session"),
+        let connection = Connection::open(stream, token)?;
+        let welcome = match connection.answers.recv_timeout(PATIENCE) {
+            Ok(Ok((ToClient::Welcome(welcome), _))) => welcome,
+            Ok(Err(why)) => bail!("{why}: it has no place for another session"),
             _ => bail!("the server did not welcome"),
         };
         let version = env!("CARGO_PKG_VERSION");
         ensure!(
             welcome.engine_version == version,
             "nettrial there is version {}, here it is {version}: both must be of one version",
-            welcome.engine_version
+            one_line(&welcome.engine_version)
         );
-        let output = Writer::new(stream, client);
-        let (path, agent, early) = (None, None, Vec::new());
-        Ok(Self { server, here, welcome, path, output, agent, sender, events, early, number: 0 })
+        Ok(Self { server, here, welcome, path: None, agents: Agents::default(), connection })
     }
 
     /// Makes one measurement, in which there is no problem, and gives its record.
@@ -133,104 +182,38 @@ impl Client {
         crate::trial::run(self, measure)
     }
 
-    /// New agents on both machines.
+    /// Starts new agents on both machines.
     pub(crate) fn new_agents(&mut self) -> Result<()> {
-        self.early.clear();
-        self.say(&ToServer::NewAgent)?;
-        let sender = self.sender.clone();
-        let report = move |report| {
-            // Nobody listens any more if this fails.
-            let _ = sender.send(Event::Client(report));
-        };
-        self.agent = None;
-        self.agent = Some(Agent::start(report, |line| eprintln!("{line}"))?);
-        Ok(())
+        let Connection { output, agent, .. } = &self.connection;
+        self.agents.start(Host::Server.name(), |sink| {
+            *lock(agent) = Some(sink);
+            lock(output).send(&ToServer::NewAgent).context("writing to the server")?;
+            Ok(Served(Arc::clone(output)))
+        })?;
+        self.agents.start(Host::Client.name(), |sink| {
+            Process::local(Process::spawn(&mut Process::own())?, move |event| sink.tell(event))
+        })
     }
 
-    /// Has the agent of `host` do something, and waits for its answer for `patience`.
-    pub(crate) fn ask(&mut self, host: Host, command: Command, patience: Duration) -> Result<Reply> {
-        self.number += 1;
-        let order = Order { number: self.number, command };
-        match (host, &mut self.agent) {
-            (Host::Server, _) => self.say(&ToServer::Order(Box::new(order)))?,
-            (Host::Client, Some(agent)) => agent.order(&order)?,
-            (Host::Client, None) => bail!("there is no agent"),
-        }
-        let deadline = Instant::now() + patience;
-        loop {
-            let mine = |(of, report): &(Host, Report)| *of == host && report.number == self.number;
-            if let Some(found) = self.early.iter().position(mine) {
-                return match self.early.swap_remove(found).1.reply {
-                    Reply::Failed { message } => bail!("{}: {message}", host.name()),
-                    reply => Ok(reply),
-                };
-            }
-            if let Some((line, _)) = self.event(deadline)? {
-                bail!("the server said {line:?} where that means nothing");
-            }
-        }
-    }
-
-    /// The other machine's processors; none where it does not tell them.
-    pub(crate) fn processors(&mut self) -> Result<Option<Reading>> {
-        self.say(&ToServer::Processors)?;
-        match self.event_of_server()? {
+    /// The other machine's CPUs; none where it does not tell them.
+    pub(crate) fn reading(&self) -> Result<Option<Reading>> {
+        match self.connection.ask(&ToServer::Processors)? {
             (ToClient::Processors(reading), _) => Ok(reading),
             _ => bail!("the server did not say how busy it is"),
         }
     }
 
     /// By how much the other machine's monotonic clock is ahead.
-    pub(crate) fn clock_offset(&mut self) -> Result<Option<Offset>> {
+    pub(crate) fn clock_offset(&self) -> Result<Option<Offset>> {
         let mut rounds = Vec::new();
         for _ in 0..ROUNDS {
             let asked_ns = monotonic_ns();
-            self.say(&ToServer::Time)?;
-            let (ToClient::Time { heard_ns, answered_ns }, came_ns) = self.event_of_server()? else {
+            let (ToClient::Time { heard_ns, answered_ns }, came_ns) = self.connection.ask(&ToServer::Time)?
+            else {
                 bail!("the server did not tell the time");
             };
             rounds.push(Round { asked_ns, heard_ns, answered_ns, came_ns });
         }
         Ok(Offset::of(&rounds))
-    }
-
-    fn say(&mut self, line: &ToServer) -> Result<()> {
-        if let Err(error) = self.output.send(line) {
-            // Why it ended is better told by its last lines, which may still be on their way.
-            while let Ok(event) = self.events.recv_timeout(LAST_LINES) {
-                if let Event::Over(why) = event {
-                    bail!("{why}");
-                }
-            }
-            return Err(error).context("writing to the server");
-        }
-        Ok(())
-    }
-
-    /// The server's next line before `deadline`, and when it came; none if it was a report, which is put
-    /// aside.
-    fn event(&mut self, deadline: Instant) -> Result<Option<(ToClient, i64)>> {
-        let report = match self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Event::Over(why)) => bail!("{why}"),
-            Ok(Event::Client(None)) => bail!("the agent here ended in the middle of it"),
-            Ok(Event::Server(ToClient::AgentEnded, _)) => bail!("the agent there ended in the middle of it"),
-            Ok(Event::Client(Some(report))) => (Host::Client, report),
-            Ok(Event::Server(ToClient::Report(report), _)) => (Host::Server, *report),
-            Ok(Event::Server(line, at_ns)) => return Ok(Some((line, at_ns))),
-            Err(RecvTimeoutError::Timeout) => bail!("no answer came in time"),
-            Err(RecvTimeoutError::Disconnected) => bail!("the session ended"),
-        };
-        self.early.push(report);
-        Ok(None)
-    }
-
-    /// The server's next line that is no report.
-    fn event_of_server(&mut self) -> Result<(ToClient, i64)> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            if let Some(line) = self.event(deadline)? {
-                return Ok(line);
-            }
-        }
     }
 }

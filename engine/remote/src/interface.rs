@@ -42,18 +42,6 @@ pub fn congestion_control() -> String {
     read.map_or_else(|_| "cubic".into(), |name| name.trim().to_owned())
 }
 
-/// The congestion controls that the kernel has.
-pub fn congestion_controls() -> Vec<String> {
-    let read = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control");
-    read.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
-}
-
-/// The monotonic clock, nanoseconds.
-pub fn monotonic_ns() -> i64 {
-    let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC);
-    time.map_or(0, |time| time.tv_sec() * 1_000_000_000 + time.tv_nsec())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,6 +54,6 @@ mod tests {
 
     #[test]
     fn the_default_congestion_control_is_one_of_those_there_are() {
-        assert!(congestion_controls().contains(&congestion_control()));
+        assert!(nettrial_admission::loaded_congestion_controls().contains(&congestion_control()));
     }
 }

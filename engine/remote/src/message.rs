@@ -1,16 +1,16 @@
-//! What the two sides say after the handshake, one line each.
+//! .
 
-use crate::processors::Reading;
+use nettrial_session::Reading;
 use nettrial_traffic::{Order, Report};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// The longest line that a client may send, bytes.
-pub const MOST_ORDER_BYTES: u64 = 64 << 10;
-/// The longest line that a server may send, bytes: a record with its intervals and histograms.
-pub const MOST_REPORT_BYTES: u64 = 64 << 20;
+/// The longest document that a client may send, bytes.
+pub const MOST_ORDER_BYTES: usize = 64 << 10;
+/// The longest document that a server may send, bytes: a record with its intervals and histograms.
+pub const MOST_REPORT_BYTES: usize = 64 << 20;
 
-/// A line of the client.
+/// A document of the client's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ToServer {
@@ -24,7 +24,7 @@ pub enum ToServer {
     Processors,
 }
 
-/// A line of the server.
+/// A document of the server's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ToClient {

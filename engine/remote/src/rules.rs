@@ -1,6 +1,6 @@
 //! What a served agent does for who has the token: traffic between the two machines, and nothing else.
 
-use nettrial_scenario::{Duration, Measure, Traffic, Transport};
+use nettrial_scenario::{Duration, Flow, Measure, Traffic, Transport};
 use nettrial_traffic::{Command, Side};
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,6 +8,38 @@ use std::net::{IpAddr, SocketAddr};
 const LONGEST: Duration = Duration(3_600_000_000_000);
 /// The most bytes of one transfer.
 const MOST_BYTES: u64 = 1 << 40;
+
+/// The most samples of a flow: as many as a report holds.
+const MOST_SAMPLES: u64 = 100_000;
+/// The most orders that one agent takes, and of them the flows that it starts. A measurement has an agent of
+/// its own, which takes at most five orders.
+const MOST_ORDERS: u32 = 16;
+const MOST_STARTS: u32 = 1;
+
+/// The orders that an agent was given.
+#[derive(Debug, Default)]
+pub struct Ration {
+    orders: u32,
+    starts: u32,
+}
+
+impl Ration {
+    /// Why the agent does not take `command` beside those it was given; none if it does, and `command` is
+    /// counted.
+    pub fn refusal(&mut self, command: &Command) -> Option<String> {
+        if self.orders >= MOST_ORDERS {
+            return Some(format!("an agent takes {MOST_ORDERS} orders"));
+        }
+        if matches!(command, Command::Start { .. }) {
+            if self.starts >= MOST_STARTS {
+                return Some(format!("an agent starts {MOST_STARTS} flow"));
+            }
+            self.starts += 1;
+        }
+        self.orders += 1;
+        None
+    }
+}
 
 /// Between whom a session's traffic goes, seen from here.
 #[derive(Debug, Clone, Copy)]
@@ -35,9 +67,7 @@ impl Between {
             Command::Start { side, destination, sample_ns } => self
                 .refuse_side(side, congestion_controls)
                 .or_else(|| self.refuse_destination(*destination))
-                .or_else(|| {
-                    (*sample_ns < 1_000_000).then(|| "samples more often than each millisecond".into())
-                }),
+                .or_else(|| refuse_samples(&side.flow, *sample_ns)),
         }
     }
 
@@ -73,15 +103,26 @@ impl Between {
             return Some(format!("a flow may take {LONGEST} and one transfer {MOST_BYTES} bytes"));
         }
         let measure = Measure { trial: String::new(), flow: flow.clone(), interval: LONGEST };
-        let problems = measure.problems().into_iter().chain(nettrial_traffic::problems(flow));
+        let problems =
+            measure.problems().into_iter().chain(nettrial_traffic::problems(flow, &measure.flow_place()));
         problems.map(|problem| format!("{} {}: {}", problem.setting, problem.value, problem.hint)).next()
+    }
+}
+
+fn refuse_samples(flow: &Flow, sample_ns: u64) -> Option<String> {
+    let longest = flow.traffic.duration().unwrap_or(LONGEST).0.saturating_add(flow.start.0);
+    if sample_ns < 1_000_000 {
+        Some("samples more often than each millisecond".into())
+    } else if longest / sample_ns > MOST_SAMPLES {
+        Some(format!("a flow may have {MOST_SAMPLES} samples"))
+    } else {
+        None
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nettrial_scenario::Flow;
     use nettrial_traffic::Cookie;
 
     const HERE: &str = "192.0.2.1";
@@ -152,6 +193,23 @@ mod tests {
         assert!(refusal(&Command::ProbePathMtu { cookie, address, destination, expected: 1500 }).is_some());
         let address = "127.0.0.1".parse().unwrap();
         assert!(refusal(&Command::Respond { cookie, address }).is_some());
+    }
+
+    #[test]
+    fn an_agents_orders_and_samples_are_bounded() {
+        let mut ration = Ration::default();
+        assert_eq!(ration.refusal(&start(transfer(), "192.0.2.2:4000")), None);
+        assert!(ration.refusal(&start(transfer(), "192.0.2.2:4000")).unwrap().contains("starts 1 flow"));
+        let refused = (0..2000).filter(|_| ration.refusal(&Command::Listen(transfer())).is_some()).count();
+        assert_eq!(refused, 2000 - 15);
+        let often = |flow: Flow, sample_ns| {
+            let destination = "192.0.2.2:4000".parse().unwrap();
+            refusal(&Command::Start { side: side(flow), destination, sample_ns })
+        };
+        let untimed = flow("tcp", r#"{"kind": "transfer", "size": "1 GB"}"#);
+        assert!(often(untimed.clone(), 1_000_000).unwrap().contains("100000 samples"));
+        assert_eq!(often(untimed, 100_000_000), None);
+        assert_eq!(often(transfer().flow, 1_000_000), None);
     }
 
     #[test]

@@ -1,19 +1,20 @@
 //! The server: callers who have the token get a session with an agent.
 
-use crate::agent::Agent;
-use crate::handshake::{self, Keys};
 use crate::interface;
-use crate::line::{Reader, Writer};
 use crate::message::{MOST_ORDER_BYTES, ToClient, ToServer, Welcome};
-use crate::processors::Reading;
-use crate::rules::Between;
-use crate::token::Token;
-use anyhow::{Context, Result};
-use nettrial_door::{Limits, Log, Seats, Visitor, bind, receive};
+use crate::rules::{Between, Ration};
+use anyhow::{Context, Result, anyhow};
+use nettrial_admission::{
+    Kind, Limits, Log, Seats, Visitor, bind, loaded_congestion_controls, raise_descriptor_limit, receive,
+};
+use nettrial_session::{
+    Event, Process, Reader, Reading, Sealed, Token, Transport, Writer, WrongToken, admit, monotonic_ns,
+};
 use nettrial_traffic::{Order, Reply, Report};
 use socket2::{SockRef, TcpKeepalive};
-use std::io;
+use std::io::{self, BufRead, BufReader};
 use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -44,6 +45,7 @@ pub fn serve(
     port: u16,
     ready: impl FnOnce(SocketAddr),
 ) -> io::Result<()> {
+    raise_descriptor_limit();
     let listener = bind(address, port)?;
     let log = Arc::new(Log::default());
     let seats = Seats::new(SESSIONS.0, SESSIONS.1);
@@ -51,26 +53,41 @@ pub fn serve(
     let shared = Arc::clone(&log);
     receive(&listener, LIMITS, &shared, move |visitor| {
         let peer = visitor.peer;
-        match hear(visitor, &token, &seats, &log) {
-            Ok(()) => log.line(&format!("the session of {peer} ended")),
-            Err(error) => log.line(&format!("{peer}: {error:#}")),
+        if let Err((kind, error)) = hear(visitor, &token, &seats, &log) {
+            log.line(peer.ip(), kind, &format!("{peer}: {error:#}"));
         }
     })
 }
 
-fn hear(visitor: Visitor, token: &Token, seats: &Seats, log: &Arc<Log>) -> Result<()> {
-    let keys = handshake::admit(&visitor.stream, token).context("refused")?;
+/// Serves a caller to the end of its session; an error has its kind for the log.
+fn hear(visitor: Visitor, token: &Token, seats: &Seats, log: &Arc<Log>) -> Result<(), (Kind, anyhow::Error)> {
+    let sealed = admit(&visitor.stream, token).map_err(|error| {
+        let kind = if error.is::<WrongToken>() { "wrong token" } else { "no handshake" };
+        (kind, error.context("refused"))
+    })?;
     let Some(_seat) = seats.take(visitor.peer.ip()) else {
-        anyhow::bail!("refused: too many sessions");
+        return Err(("too many sessions", anyhow!("refused: too many sessions")));
     };
     let others = seats.taken() - 1;
     let (stream, peer, _) = visitor.admit();
-    log.line(&format!("a session of {peer} began"));
-    keep_alive(&stream)?;
+    log.line(peer.ip(), "a session began", &format!("a session of {peer} began"));
+    session(&stream, peer, others, &sealed, log).map_err(|error| ("a session failed", error))?;
+    log.line(peer.ip(), "a session ended", &format!("the session of {peer} ended"));
+    Ok(())
+}
+
+/// Serves a caller that has the token.
+fn session(
+    stream: &TcpStream,
+    peer: SocketAddr,
+    others: usize,
+    sealed: &Sealed,
+    log: &Arc<Log>,
+) -> Result<()> {
+    keep_alive(stream)?;
     let here = stream.local_addr()?.ip().to_canonical();
     let between = Between { here, there: peer.ip() };
-    let Keys { client, server } = keys;
-    let output: Output = Arc::new(Mutex::new(Writer::new(stream.try_clone()?, server)));
+    let output: Output = Arc::new(Mutex::new(sealed.writer(stream.try_clone()?)));
     say(
         &output,
         &ToClient::Welcome(Welcome {
@@ -81,7 +98,7 @@ fn hear(visitor: Visitor, token: &Token, seats: &Seats, log: &Arc<Log>) -> Resul
             others,
         }),
     )?;
-    let result = obey(Reader::new(&stream, client, MOST_ORDER_BYTES), &output, between, log);
+    let result = obey(sealed.reader(stream, MOST_ORDER_BYTES), &output, between, log);
     // The threads of an agent that still write do so no more.
     let _ = stream.shutdown(std::net::Shutdown::Both);
     result
@@ -105,25 +122,25 @@ fn say(output: &Output, message: &ToClient) -> io::Result<()> {
 
 /// Does what the client says until it leaves.
 fn obey(mut lines: Reader<&TcpStream>, output: &Output, between: Between, log: &Arc<Log>) -> Result<()> {
-    let congestion_controls = interface::congestion_controls();
-    let mut agent = None;
-    while let Some(line) = lines.next::<ToServer>().context("the session was ended")? {
-        let heard_ns = interface::monotonic_ns();
+    let congestion_controls = loaded_congestion_controls();
+    let (mut agent, mut ration) = (None, Ration::default());
+    while let Some(line) = lines.receive::<ToServer>().context("the session was ended")? {
+        let heard_ns = monotonic_ns();
         match line {
-            ToServer::Time => {
-                say(output, &ToClient::Time { heard_ns, answered_ns: interface::monotonic_ns() })?
-            }
+            ToServer::Time => say(output, &ToClient::Time { heard_ns, answered_ns: monotonic_ns() })?,
             ToServer::Processors => say(output, &ToClient::Processors(Reading::now().ok()))?,
             ToServer::NewAgent => {
                 drop(agent.take());
                 agent = Some(new_agent(output, between, log)?);
+                ration = Ration::default();
             }
             ToServer::Order(order) => {
                 let Order { number, command } = *order;
-                let refused = between.refusal(&command, &congestion_controls);
+                let refused =
+                    between.refusal(&command, &congestion_controls).or_else(|| ration.refusal(&command));
                 let done = match (refused, &mut agent) {
                     (Some(why), _) => {
-                        log.refused(between.there, &why);
+                        log.refused(between.there, "an order", &why);
                         Err(format!("the server refuses: {why}"))
                     }
                     (None, None) => Err("there is no agent yet".into()),
@@ -141,12 +158,25 @@ fn obey(mut lines: Reader<&TcpStream>, output: &Output, between: Between, log: &
     Ok(())
 }
 
-fn new_agent(output: &Output, between: Between, log: &Arc<Log>) -> Result<Agent> {
+fn new_agent(output: &Output, between: Between, log: &Arc<Log>) -> Result<Process> {
     let (output, log) = (Arc::clone(output), Arc::clone(log));
-    let report = move |report: Option<Report>| {
-        let line = report.map_or(ToClient::AgentEnded, |report| ToClient::Report(Box::new(report)));
+    let tell = move |event| {
+        let line = match event {
+            Event::Report(report) => ToClient::Report(Box::new(report)),
+            Event::Ended(_) => ToClient::AgentEnded,
+        };
         // A client that is gone is noticed where its lines are read.
         let _ = say(&output, &line);
     };
-    Agent::start(report, move |line| log.line(&format!("session of {}: {line}", between.there)))
+    let mut command = Process::own();
+    command.stderr(Stdio::piped());
+    let mut agent = Process::local(Process::spawn(&mut command)?, tell)?;
+    let errors = agent.errors().context("no pipe from the agent")?;
+    std::thread::spawn(move || {
+        for line in BufReader::new(errors).lines().map_while(Result::ok) {
+            let text = format!("session of {}: {line}", between.there);
+            log.line(between.there, "an agent's line", &text);
+        }
+    });
+    Ok(agent)
 }

@@ -3,11 +3,11 @@
 use crate::client::{Client, Host};
 use crate::clock::Offset;
 use crate::interface;
-use crate::processors::{Reading, saturated};
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::{
     Absence, Check, FORMAT, Flow, FlowRecord, HostRecord, Measure, Phases, Record, Warning,
 };
+use nettrial_session::{Direction, Findings, Reading, path_mtus};
 use nettrial_traffic::{ClockOffset, Command, Cookie, Reply, Side};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -21,13 +21,6 @@ const UNTIMED: Duration = Duration::from_secs(3600);
 /// The largest IP packet.
 const LARGEST_PACKET: u64 = 65_535;
 
-/// What was found of the path; it is looked at once in a session.
-#[derive(Clone, Default)]
-pub struct PathFindings {
-    checks: Vec<Check>,
-    warnings: Vec<Warning>,
-}
-
 /// Makes `measure`.
 pub fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is before 1970")?;
@@ -37,46 +30,46 @@ pub fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
 
     let cookie = Cookie(rand::random());
     client.new_agents()?;
-    let PathFindings { mut checks, mut warnings } = path(client, cookie)?;
+    let mut findings = path(client, cookie)?;
     let clock = client.clock_offset()?;
     let flow = &measure.flow;
     let (from, to) = (Host::of(&flow.from), Host::of(&flow.to));
     let Reply::Listening { port } =
-        client.ask(to, Command::Listen(side(client, to, flow, cookie, clock)), QUICK)?
+        client.agents.ask(to.name(), Command::Listen(side(client, to, flow, cookie, clock)), QUICK)?
     else {
         bail!("the agent of {} opened no port", to.name());
     };
     let destination = SocketAddr::new(reached(client, to), port);
     let sender = side(client, from, flow, cookie, clock);
-    let before = (Reading::now().ok(), client.processors()?);
+    let before = (Reading::now().ok(), client.reading()?);
     phases.checks_ns = lap();
 
     let start = Command::Start { side: sender, destination, sample_ns: measure.interval.0 };
     let time = flow.traffic.duration().map_or(UNTIMED, nettrial_scenario::Duration::as_std);
     let Reply::Finished(mut record, cautions) =
-        client.ask(from, start, flow.start.as_std() + time + GRACE)?
+        client.agents.ask(from.name(), start, flow.start.as_std() + time + GRACE)?
     else {
         bail!("the flow ended without a record");
     };
     phases.traffic_ns = lap();
 
-    let after = (Reading::now().ok(), client.processors()?);
+    let after = (Reading::now().ok(), client.reading()?);
     let readings = [(Host::Client, before.0, after.0), (Host::Server, before.1, after.1)];
     // Where both are one machine, its processors are told of once.
     for (host, before, after) in readings.into_iter().take(if one_machine(client) { 1 } else { 2 }) {
         if let (Some(before), Some(after)) = (before, after) {
-            warnings.extend(saturated(host.name(), &before, &after));
+            findings.machine(host.name(), &before, &after);
         }
     }
     if let Some((before, after)) = clock.zip(client.clock_offset()?) {
         // One-way delays are by the offset before the flow: what the clocks drifted apart since is error.
         let drifted_ns = (after.offset_ns - before.offset_ns).unsigned_abs();
         record.owd_error_us = record.owd_error_us.map(|error| error + drifted_ns as f64 / 1e3);
-        checks.push(clock_check(Offset::between(before, after)));
+        findings.checks.push(clock_check(Offset::between(before, after)));
     }
-    warnings.extend(cautions);
-    warnings.extend(losses(&record));
-    warnings.extend(surroundings(client));
+    findings.warnings.extend(cautions);
+    findings.warnings.extend(losses(&record));
+    findings.warnings.extend(surroundings(client));
     phases.tear_down_ns = lap();
     Ok(Record {
         format: FORMAT,
@@ -89,8 +82,8 @@ pub fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
         processors: Vec::new(),
         ends: Vec::new(),
         congestion: Vec::new(),
-        checks,
-        warnings,
+        checks: findings.checks,
+        warnings: findings.warnings,
         absent: [Host::Client, Host::Server].iter().flat_map(|host| absences(*host)).collect(),
     })
 }
@@ -116,73 +109,45 @@ fn side(client: &Client, host: Host, flow: &Flow, cookie: Cookie, clock: Option<
     Side { flow: flow.clone(), cookie, address, congestion_control, clock_offset }
 }
 
-/// What passes in each direction, against what the sender's interface would let out.
-fn path(client: &mut Client, cookie: Cookie) -> Result<PathFindings> {
+/// Verifies the path MTU of each direction, which should be what the sender's interface lets out.
+fn path(client: &mut Client, cookie: Cookie) -> Result<Findings> {
     if let Some(found) = &client.path {
         return Ok(found.clone());
     }
-    let mut found = PathFindings::default();
+    let (here, there) = (client.here.ip(), client.welcome.address);
+    let own = |host| if host == Host::Client { here } else { there };
+    let mut findings = Findings::default();
+    let mut directions = Vec::new();
     for (from, to, mtu) in [
-        (Host::Client, Host::Server, interface::mtu(client.here.ip())),
+        (Host::Client, Host::Server, interface::mtu(here)),
         (Host::Server, Host::Client, client.welcome.interface_mtu),
     ] {
-        let direction = format!("{} to {}", from.name(), to.name());
-        let Some(expected) = mtu.map(|mtu| mtu.min(LARGEST_PACKET)) else {
-            found.warnings.push(Warning {
-                code: "path_mtu".into(),
-                object: direction,
-                message: format!("the MTU of the interface of {} is not known", from.name()),
-                consequence: "whether the path carries as large packets was not looked at".into(),
+        if let Some(mtu) = mtu {
+            directions.push(Direction {
+                from: (from.name(), own(from)),
+                to: (to.name(), own(to)),
+                reached: reached(client, to),
+                expected: mtu.min(LARGEST_PACKET),
             });
-            continue;
-        };
-        let own = |client: &Client, host| match host {
-            Host::Client => client.here.ip(),
-            Host::Server => client.welcome.address,
-        };
-        let address = own(client, to);
-        let Reply::Listening { port } = client.ask(to, Command::Respond { cookie, address }, QUICK)? else {
-            bail!("the agent of {} opened no port", to.name());
-        };
-        let destination = SocketAddr::new(reached(client, to), port);
-        let address = own(client, from);
-        let probe = Command::ProbePathMtu { cookie, address, destination, expected };
-        let Reply::PathMtu(passes) = client.ask(from, probe, QUICK)? else {
-            bail!("the agent of {} gave no path MTU", from.name());
-        };
-        found.add(&direction, expected, passes.largest);
+        } else {
+            let message = format!("the MTU of the interface of {} is not known", from.name());
+            let consequence = "whether the path carries as large packets was not looked at";
+            findings.warn("path_mtu", &format!("{} to {}", from.name(), to.name()), message, consequence);
+        }
     }
-    client.path = Some(found.clone());
-    Ok(found)
-}
-
-impl PathFindings {
-    fn add(&mut self, direction: &str, expected: u64, largest: u64) {
-        self.checks.push(Check {
-            name: "path_mtu".into(),
-            object: direction.into(),
-            expected: format!("{expected} B"),
-            found: format!("{largest} B"),
-            passed: largest == expected,
-        });
-        let (message, consequence) = match largest {
-            0 => (
-                "no UDP packet was answered".into(),
-                "what the path's MTU is, and whether UDP passes at all, is not known",
-            ),
-            largest if largest < expected => (
-                format!("packets of {largest} B pass, and the interface's MTU is {expected} B"),
-                "full packets of the interface are cut or lost on the way; goodput is that of the smaller MTU",
-            ),
-            _ => return,
+    let found = path_mtus(&mut client.agents, &directions, cookie)?;
+    for (direction, found) in directions.iter().zip(found) {
+        let object = format!("{} to {}", direction.from.0, direction.to.0);
+        let consequence = match found.largest {
+            0 => "the path's MTU, and whether UDP passes at all, is not known",
+            _ => {
+                "full packets of the interface are cut or lost on the way; goodput is that of the smaller MTU"
+            }
         };
-        self.warnings.push(Warning {
-            code: "path_mtu".into(),
-            object: direction.into(),
-            message,
-            consequence: consequence.into(),
-        });
+        findings.path_mtu(&object, direction.expected, found, consequence);
     }
+    client.path = Some(findings.clone());
+    Ok(findings)
 }
 
 fn clock_check(offset: Offset) -> Check {
@@ -257,22 +222,4 @@ fn absences(host: Host) -> [Absence; 2] {
 
 fn nanoseconds(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_is_warned_of_where_it_is_narrower_than_the_interface() {
-        let mut found = PathFindings::default();
-        found.add("client to server", 1500, 1500);
-        assert_eq!((found.checks.len(), found.warnings.len()), (1, 0));
-        found.add("client to server", 9000, 1500);
-        found.add("server to client", 1500, 0);
-        assert_eq!(found.warnings.len(), 2);
-        assert!(
-            found.warnings[0].message.contains("1500 B pass") && found.warnings[1].message.contains("UDP")
-        );
-    }
 }

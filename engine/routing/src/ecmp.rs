@@ -4,6 +4,7 @@
 //! the hash the same on each node, flows that one node sent the same way would all be sent the same way
 //! by the next, and part of the paths would stay empty.
 
+use nettrial_scenario::random::spread;
 use std::net::IpAddr;
 
 /// What names a flow to a router (`fib_multipath_hash_policy` 1 of Linux).
@@ -35,21 +36,13 @@ pub fn choose(flow: &FiveTuple, seed: u32, paths: usize) -> usize {
     let [c, d] = words(flow.destination);
     let ports = u64::from(flow.source_port) << 16 | u64::from(flow.destination_port);
     let rest = u64::from(flow.protocol) << 32 | ports;
-    let hash = [a, b, c, d, rest].into_iter().fold(mix(u64::from(seed)), |hash, word| mix(hash ^ word));
+    let hash = [a, b, c, d, rest].into_iter().fold(spread(u64::from(seed)), |hash, word| spread(hash ^ word));
     // The high half of a product is even over 0..paths (Lemire 2019).
     ((u128::from(hash) * paths as u128) >> 64) as usize
 }
 
 /// The seed of the hash of node number `node`, never 0: to Linux that means a random one.
 pub fn node_seed(seed: u64, node: usize) -> u32 {
-    let mixed = mix(mix(seed) ^ node as u64);
+    let mixed = spread(spread(seed) ^ node as u64);
     ((mixed >> 32) as u32).max(1)
-}
-
-/// A bijection that spreads every bit over all (SplitMix64's output function; Steele, Lea and Flood 2014).
-fn mix(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ value >> 31
 }

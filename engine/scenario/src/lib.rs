@@ -12,12 +12,16 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod capabilities;
 mod check;
 mod directory;
+pub mod ethernet;
 mod measurement;
 mod network;
+mod problem;
 mod protocol;
 mod queue_limit;
+pub mod random;
 mod record;
 mod schema;
 mod stack;
@@ -25,11 +29,15 @@ mod units;
 mod workload;
 
 pub use address::{InterfaceAddress, IpVersion};
-pub use check::{Problem, check};
+pub use capabilities::{Capabilities, Setting};
+pub use check::check;
 pub use directory::Directory;
 pub use measurement::{Measurement, QueueDrops};
 pub use network::{Discipline, End, HostCost, Impairment, Link, LossBursts, Node, NodeKind, RoutingPolicy};
-pub use protocol::{Environment, Estimate, Event, Measure, Preflight, Request, Shortfall};
+pub use problem::{Place, Problem};
+pub use protocol::{
+    Capture, Environment, Estimate, Event, Measure, Preflight, Request, Shortfall, TimerLateness,
+};
 pub use queue_limit::QueueLimit;
 pub use record::{
     Absence, Callbacks, Check, CongestionRecord, Distribution, EndRecord, EndSample, FlowRecord, Histogram,

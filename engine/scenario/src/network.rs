@@ -150,6 +150,19 @@ impl Default for Discipline {
 }
 
 impl Discipline {
+    /// The names in documents of all disciplines.
+    pub const NAMES: [&'static str; 4] = ["drop_tail", "mark", "red", "co_del"];
+
+    /// Its name in documents.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::DropTail {} => "drop_tail",
+            Self::Mark { .. } => "mark",
+            Self::Red { .. } => "red",
+            Self::CoDel { .. } => "co_del",
+        }
+    }
+
     /// Whether the limit alone drops.
     pub fn is_drop_tail(&self) -> bool {
         *self == Self::DropTail {}

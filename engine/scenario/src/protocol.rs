@@ -2,7 +2,7 @@
 //! requests on the engine's standard input, events on its standard output. The end of the input is
 //! the order to stop at once and leave nothing behind.
 
-use crate::{Duration, Flow, Problem, Record, Scenario};
+use crate::{Capabilities, Duration, Flow, Place, Problem, Record, Scenario};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -32,7 +32,42 @@ pub enum Request {
         trial: String,
         /// The scenario.
         scenario: Box<Scenario>,
+        /// Where packets are captured to; none are where it is absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        capture: Option<Capture>,
     },
+}
+
+/// Which packets of a trial are captured, and where to. Capturing is no part of the scenario: what is measured means
+/// the same with it and without it, but for what it costs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Capture {
+    /// The directory of the files, which must exist.
+    pub directory: String,
+    /// The trial as it stands in the files' names, one an interface: `NAME-NODE-INTERFACE.pcapng`.
+    pub name: String,
+    /// The interfaces, each a node's name (all its interfaces) or `NODE:INTERFACE`; every interface where it is empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<String>,
+    /// Bytes kept of each frame, Ethernet's header counted.
+    pub snap_bytes: u32,
+}
+
+impl Capture {
+    /// Returns whether the packets of this interface are captured.
+    pub fn includes(&self, node: &str, interface: &str) -> bool {
+        let is_it = |chosen: &String| match chosen.split_once(':') {
+            Some((of, name)) => of == node && name == interface,
+            None => chosen == node,
+        };
+        self.interfaces.is_empty() || self.interfaces.iter().any(is_it)
+    }
+
+    /// Returns the name, without extension, of an interface's file.
+    pub fn file_name(&self, node: &str, interface: &str) -> String {
+        format!("{}-{node}-{interface}", self.name)
+    }
 }
 
 /// A line to an engine that measures between this machine and another one. Answered by
@@ -53,6 +88,11 @@ impl Measure {
     pub const CLIENT: &str = "client";
     /// The name of the other machine in the flow.
     pub const SERVER: &str = "server";
+
+    /// The place of the flow in this document.
+    pub fn flow_place(&self) -> Place {
+        Place::new("/flow", format!("flow {:?}", self.flow.name))
+    }
 
     /// Everything that is wrong with the measurement, whoever makes it; empty if nothing is.
     pub fn problems(&self) -> Vec<Problem> {
@@ -121,6 +161,10 @@ pub struct Preflight {
     pub missing: Vec<Shortfall>,
     /// What trials can do without, and what is lost.
     pub limits: Vec<Shortfall>,
+    /// The backend's statement of what it can do where nothing is missing; absent where it does not run on this
+    /// system at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<Box<Capabilities>>,
     /// The machine, for the run's record.
     pub environment: Environment,
 }
@@ -155,4 +199,19 @@ pub struct Environment {
     pub congestion_controls: Vec<String>,
     /// Network settings of a fresh namespace that bear on the results, by sysctl name.
     pub sysctls: BTreeMap<String, String>,
+    /// How late timers fire, measured as the engine started. Absent on the simulator, which has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_lateness: Option<TimerLateness>,
+}
+
+/// By how much sleeps of 200 us were longer than asked, on all processors that the engine may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TimerLateness {
+    /// Median, nanoseconds.
+    pub median_ns: u64,
+    /// 99th percentile, nanoseconds.
+    pub p99_ns: u64,
+    /// Percentile 99.9, nanoseconds.
+    pub p99_9_ns: u64,
 }

@@ -234,8 +234,9 @@ pub struct Pacing {
     pub sent_bps: f64,
     /// How much later than asked each packet was handed to the kernel.
     pub lateness_us: Distribution,
-    /// Time the sending thread used a processor, in percent of the flow's time.
-    pub cpu_percent: f64,
+    /// CPU time of the sending thread in percent of the flow's time, where the system tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_percent: Option<f64>,
 }
 
 /// A subflow's state at its connection's end. Of several connections: those between the same addresses
@@ -403,7 +404,11 @@ pub struct EndRecord {
     pub frames_pkts: u64,
     /// Frames dropped by the queue.
     pub drops_pkts: u64,
-    /// Packets in the queue, sampled; a bundle of segments that is cut into frames after it is one. Where
+    /// Bytes that the shaper holds as credit: what the interface may send beyond the link's rate after an idle
+    /// time, or after a late timer. Absent where nothing is shaped, and on the simulator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst_bytes: Option<u64>,
+    /// Packets in the queue, sampled; a GSO packet that is cut into frames after it is one. Where
     /// the measurement asks for it and the link has a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_pkts: Option<Distribution>,
@@ -438,7 +443,7 @@ pub struct EndSample {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PacketSize {
-    /// Bytes of the IP packet; a bundle of segments that the link's far end will not see cut (TSO, GSO)
+    /// Bytes of the IP packet; a GSO packet that the link's far end will not see cut (TSO, GSO)
     /// counts as what it is.
     pub size_bytes: u32,
     /// How many.

@@ -78,7 +78,7 @@ pub struct Offloads {
     /// Generic segmentation offload: the kernel cuts them just before the interface.
     #[serde(default)]
     pub gso: bool,
-    /// Generic receive offload: received segments are joined before the stack sees them.
+    /// Generic receive offload: received segments are coalesced before the stack sees them.
     #[serde(default)]
     pub gro: bool,
 }

@@ -34,6 +34,18 @@ pub enum Transport {
     Icmp,
 }
 
+impl Transport {
+    /// Its name in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+            Self::Mptcp => "mptcp",
+            Self::Icmp => "icmp",
+        }
+    }
+}
+
 /// Traffic between two hosts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -93,6 +105,10 @@ pub enum Traffic {
 }
 
 impl Traffic {
+    /// The names in documents of all kinds.
+    pub const KINDS: [&'static str; 6] =
+        ["transfer", "file_transfer", "request_response", "packets", "sweep", "tool"];
+
     /// How long the flow goes on by its description, if that says so.
     pub fn duration(&self) -> Option<Duration> {
         match self {

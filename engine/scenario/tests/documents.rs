@@ -1,7 +1,7 @@
 //! The documents as others write them: they round-trip, refuse what they do not know, and no text makes
 //! reading or checking them panic.
 
-use nettrial_scenario::{Request, Scenario, check};
+use nettrial_scenario::{Problem, Request, Scenario, check};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -72,6 +72,23 @@ fn an_unknown_field_anywhere_is_an_error() {
     }
 }
 
+/// Verifies that the problem's pointer leads to a value of the document, or to a field that an object of it could
+/// have and has not.
+fn assert_leads_somewhere(problem: &Problem, document: &Value) {
+    if document.pointer(&problem.pointer).is_some() {
+        return;
+    }
+    let (parent, field) = problem.pointer.rsplit_once('/').expect("the whole document is always there");
+    let mut with_field = document.clone();
+    let Some(Value::Object(fields)) = with_field.pointer_mut(parent) else {
+        panic!("{problem} in {document}")
+    };
+    fields.insert(field.into(), Value::Null);
+    if let Err(error) = read(&with_field) {
+        assert!(!error.to_string().contains("unknown field"), "{problem}: {error}");
+    }
+}
+
 #[test]
 fn what_makes_no_sense_is_a_problem() {
     for (place, value, setting) in [
@@ -107,7 +124,58 @@ fn what_makes_no_sense_is_a_problem() {
             _ => *document.pointer_mut(place).expect(place) = value.clone(),
         }
         let problems = check(&read(&document).expect(place));
-        assert!(problems.iter().any(|problem| problem.setting == setting), "{place} = {value}: {problems:?}");
+        let is_meant = |problem: &&Problem| problem.setting == setting;
+        let found =
+            problems.iter().find(is_meant).unwrap_or_else(|| panic!("{place} = {value}: {problems:?}"));
+        if problems.len() == 1
+            && !["stack", "receive_buffer", "ends", "to", "paths", "address", "name"].contains(&setting)
+        {
+            assert_eq!(found.pointer, place);
+        }
+    }
+}
+
+#[test]
+fn a_pointer_leads_to_the_one_member_that_is_wrong() {
+    let packets = |size: Value| {
+        let flow = json!({"name": "p", "from": "a", "to": "b", "transport": "udp", "ip": 6, "start": "0 ns",
+            "traffic": {"kind": "packets", "size": size, "duration": "1 s"}});
+        ("/workload/2", flow)
+    };
+    let share = |value: &str| json!({"value": value, "share": 1.0});
+    let mix = json!({"distribution": "mix", "shares": [share("100 B"), share("1 B")]});
+    let truncation = json!({"minimum": "24 B", "maximum": "65528 B"});
+    let cut = json!({"distribution": "exponential", "mean": "50 B", "truncation": truncation});
+    let bursts = json!({"loss": 0.1, "bursts": {"enter": 0.1, "leave": 2.0, "loss": 1.0}});
+    let codel = json!({"discipline": "co_del", "target": "0 ns", "interval": "100 ms"});
+    for (change, pointer) in [
+        (packets(mix), "/workload/2/traffic/size/shares/1/value"),
+        (
+            packets(json!({"distribution": "listed", "values": ["99 B", "98 B", "2 B"]})),
+            "/workload/2/traffic/size/values/2",
+        ),
+        (packets(cut), "/workload/2/traffic/size/truncation/maximum"),
+        (
+            packets(json!({"distribution": "exponential", "mean": "50 B"})),
+            "/workload/2/traffic/size/truncation",
+        ),
+        (("/links/0/impairment", bursts), "/links/0/impairment/bursts/leave"),
+        (("/links/0/discipline", codel), "/links/0/discipline/target"),
+        (("/links/0/queue", Value::Null), "/links/0/queue"),
+        (("/nodes/1/stack/minimum_rto", json!("0 ns")), "/nodes/1/stack/minimum_rto"),
+        (("/measurement/cpu/1", json!("c")), "/measurement/cpu/1"),
+        (("/workload/1/socket", json!({"mss": "1 B"})), "/workload/1/socket/mss"),
+    ] {
+        let ((place, value), mut document) = (change, sample());
+        let (parent, field) = place.rsplit_once('/').unwrap();
+        match document.pointer_mut(parent).unwrap() {
+            Value::Object(fields) => _ = fields.insert(field.into(), value),
+            Value::Array(values) => values.push(value),
+            _ => panic!("{parent} has no members"),
+        }
+        let problems = check(&read(&document).expect(pointer));
+        assert_eq!(problems.iter().map(|problem| problem.pointer.as_str()).collect::<Vec<_>>(), [pointer]);
+        assert_leads_somewhere(&problems[0], &document);
     }
 }
 
@@ -137,8 +205,9 @@ proptest! {
             }
         }
         if let Ok(scenario) = read(&document) {
-            let _ = check(&scenario);
-            let again: Scenario = serde_json::from_value(serde_json::to_value(&scenario).unwrap()).unwrap();
+            let written = serde_json::to_value(&scenario).unwrap();
+            check(&scenario).iter().for_each(|problem| assert_leads_somewhere(problem, &written));
+            let again: Scenario = serde_json::from_value(written).unwrap();
             prop_assert_eq!(again, scenario);
         }
     }

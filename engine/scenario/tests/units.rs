@@ -5,9 +5,13 @@ use serde_json::{Value, json};
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// The value in base units and the printed form of `text` as a `T`; `None` if it is refused.
-fn read<T: FromStr + Display>(text: &str, value: impl Fn(&T) -> Value) -> Option<(Value, String)> {
-    text.parse().ok().map(|quantity: T| (value(&quantity), quantity.to_string()))
+/// The value in base units and the printed form of `text` as a `T`; the error if it is refused.
+fn read<T>(text: &str, value: impl Fn(&T) -> Value) -> Result<(Value, String), String>
+where
+    T: FromStr<Err: Display> + Display,
+{
+    let parsed = text.parse::<T>().map_err(|error| error.to_string());
+    parsed.map(|quantity| (value(&quantity), quantity.to_string()))
 }
 
 #[test]
@@ -17,7 +21,8 @@ fn both_implementations_agree() {
     assert!(vectors.len() > 50);
     for vector in vectors {
         let text = vector["text"].as_str().unwrap();
-        let found = match vector["quantity"].as_str().unwrap() {
+        let quantity = vector["quantity"].as_str().unwrap();
+        let found = match quantity {
             "rate" => read(text, |rate: &Rate| json!(rate.0)),
             "size" => read(text, |size: &Size| json!(size.0)),
             "duration" => read(text, |duration: &Duration| json!(duration.0)),
@@ -27,9 +32,9 @@ fn both_implementations_agree() {
             }),
             other => panic!("unknown quantity {other:?}"),
         };
-        let expected = match vector.get("error") {
-            Some(_) => None,
-            None => Some((vector["value"].clone(), vector["printed"].as_str().unwrap().to_owned())),
+        let expected = match vector.get("error").map(|legal| legal.as_str().unwrap()) {
+            Some(legal) => Err(format!("{text:?} is not a {quantity}; legal: {legal}")),
+            None => Ok((vector["value"].clone(), vector["printed"].as_str().unwrap().to_owned())),
         };
         assert_eq!(found, expected, "{vector}");
     }

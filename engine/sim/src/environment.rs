@@ -9,6 +9,7 @@ pub fn preflight() -> Preflight {
     Preflight {
         missing: Vec::new(),
         limits: Vec::new(),
+        capabilities: Some(Box::new(crate::capabilities())),
         environment: Environment {
             engine_version: env!("CARGO_PKG_VERSION").to_owned(),
             kernel: "simulated".to_owned(),
@@ -17,6 +18,7 @@ pub fn preflight() -> Preflight {
             privileges: "none".to_owned(),
             congestion_controls: nettrial_congestion::names().map(str::to_owned).collect(),
             sysctls: BTreeMap::new(),
+            timer_lateness: None,
         },
     }
 }

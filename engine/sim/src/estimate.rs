@@ -3,13 +3,14 @@
 use crate::Network;
 use crate::wiring::{Wiring, wire};
 use nettrial_routing::Paths;
+use nettrial_scenario::ethernet::FRAMING_BYTES;
 use nettrial_scenario::{Estimate, Flow, Scenario, Sweep, Traffic, Transport, Variate};
 
 /// Packet-hops that one processor simulates in a second, or about that: 1 to 2 million of a fabric of 1000 nodes,
 /// 7 million of a dumbbell of 100 flows, 16 million of a single flow.
 const HOPS_PER_SECOND: f64 = 2e6;
 /// What a data segment carries beside its payload, with timestamps over IPv4, and Ethernet's framing.
-const HEADERS_BYTES: u64 = 52 + 38;
+const HEADERS_BYTES: u64 = 52 + FRAMING_BYTES;
 /// Acknowledgments for each data packet (RFC 9293 section 3.8.6.3: every second segment).
 const ACKNOWLEDGMENTS: f64 = 0.5;
 
@@ -97,7 +98,7 @@ fn sweep_packets(sweep: &Sweep, segments: impl Fn(f64) -> f64) -> f64 {
 }
 
 /// About the mean of a random quantity, in base units, where it has one that is known at a glance.
-fn typical<T: nettrial_figures::variate::Quantity>(variate: &Variate<T>) -> Option<f64> {
+fn typical<T: nettrial_flows::variate::Quantity>(variate: &Variate<T>) -> Option<f64> {
     let base = |value: &T| value.base() as f64;
     match variate {
         Variate::Constant { value } => Some(base(value)),

@@ -35,7 +35,7 @@ impl Findings {
     pub fn paths(&mut self, scenario: &Scenario, routing: &Paths<'_>, hosts: &Hosts<'_>, network: &Network) {
         let mut seen = HashSet::new();
         for (flow, running) in scenario.workload.iter().zip(&hosts.flows) {
-            let (near, far) = running.wiring.sockets[0];
+            let (near, far) = running.wiring.sockets[0][0];
             let ways = running.wiring.ways[0][0].paths;
             for (from, to, address, way) in
                 [(&flow.from, &flow.to, far.ip(), ways[0]), (&flow.to, &flow.from, near.ip(), ways[1])]
@@ -114,13 +114,13 @@ impl Findings {
     }
 
     /// Warns of hosts that were to join the segments of flows to them, and had none that arrived together.
-    pub fn joining(&mut self, scenario: &Scenario, network: &Network) {
+    pub fn coalescing(&mut self, scenario: &Scenario, network: &Network) {
         for (number, node) in scenario.nodes.iter().enumerate() {
             let receives = |flow: &Flow| flow.to == node.name && flow.transport != Transport::Udp;
-            let is_idle = network.joined_by(number) == Some(0);
+            let is_idle = network.coalesced_by(number) == Some(0);
             if is_idle && scenario.workload.iter().any(receives) {
                 self.warn(
-                    "nothing_joined",
+                    "nothing_coalesced",
                     &node.name,
                     "gro is on, and no two segments arrived together".into(),
                     "gro changed nothing; a cost with `coalescing` has packets arrive together",

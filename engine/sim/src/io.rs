@@ -79,6 +79,10 @@ pub trait Io {
     /// whether there is something to do, and keeps to one waiting timer an endpoint where it can.
     fn wake(&mut self, endpoint: Endpoint, at: Time);
 
+    /// Notes that a connection of flow `flow` is about to open, its `turn`-th list of subflows; a capture names packets
+    /// by it.
+    fn opens(&mut self, _connection: u32, _flow: u32, _turn: usize) {}
+
     /// Tells the application. It is called after the event is handled, never within.
     fn tell(&mut self, notice: Notice);
 }

@@ -13,7 +13,10 @@
 #![forbid(unsafe_code)]
 
 mod arena;
+mod capabilities;
+mod capture;
 mod check;
+mod coalescing;
 mod connection;
 mod environment;
 mod estimate;
@@ -22,15 +25,13 @@ mod fate;
 mod findings;
 mod hosts;
 mod io;
-mod joining;
 mod link;
 mod network;
 mod packet;
 mod paths;
 mod processor;
 mod queue;
-mod queues;
-mod random;
+mod queue_series;
 mod record;
 mod sampler;
 mod tcp;
@@ -40,6 +41,7 @@ mod trial;
 mod wiring;
 mod world;
 
+pub use capabilities::capabilities;
 pub use connection::{Connection, ConnectionSettings, Statistics, SubflowSettings};
 pub use environment::preflight;
 pub use events::Events;
@@ -52,7 +54,7 @@ pub use time::Time;
 pub use world::{Balance, Endpoints, Engine, World};
 
 use nettrial_routing::Paths;
-use nettrial_scenario::{Estimate, Problem, Record, Scenario};
+use nettrial_scenario::{Capture, Estimate, Problem, Record, Scenario};
 
 /// Everything that keeps `scenario` from being simulated; if nothing does, what that would take.
 ///
@@ -63,16 +65,15 @@ pub fn check(scenario: &Scenario) -> Result<Estimate, Vec<Problem>> {
     Ok(estimate::estimate(scenario, &paths))
 }
 
-/// Runs one trial. The same scenario gives the same record, to the byte, on any machine.
+/// Runs one trial. The same scenario gives the same record, to the byte, on any machine, whether packets are captured
+/// or not.
 ///
 /// # Errors
-/// Fails if the scenario does not pass [`check`].
-pub fn run(scenario: &Scenario) -> anyhow::Result<Record> {
-    let paths = paths_of(scenario).map_err(|problems| {
-        let Problem { setting, object, value, legal, hint } = &problems[0];
-        anyhow::anyhow!("{setting} of {object} is {value}; legal: {legal} ({hint})")
-    })?;
-    trial::run(scenario, &paths)
+/// Fails if the scenario does not pass [`check`], or if a capture can't be written.
+pub fn run(scenario: &Scenario, capture: Option<&Capture>) -> anyhow::Result<Record> {
+    let paths = paths_of(scenario).map_err(|problems| anyhow::anyhow!("{}", problems[0]))?;
+    tracing::info!(links = scenario.links.len(), "simulating");
+    trial::run(scenario, &paths, capture)
 }
 
 /// The paths of a scenario that can be simulated, or what is wrong with it.

@@ -5,10 +5,10 @@
 //! queue's head, needs an event for each frame that waited.
 
 use crate::arena::{Arena, Travel};
-use crate::fate::{Fate, Fates};
+use crate::fate::{Outcome, Outcomes};
 use crate::queue::{Arrivals, CoDel, CoDelSettings, Decision, Length, Taken, Waiting, wire_bytes};
-use crate::random::Random;
 use crate::{Codepoint, Time};
+use nettrial_scenario::random::Random;
 use nettrial_scenario::{Discipline, PacketSize, QueueLimit, Rate, Scenario};
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ struct Special {
     arrivals: Arrivals,
     /// What waits, where the discipline decides at the head.
     heads: Option<CoDel>,
-    fates: Option<Fates>,
+    outcomes: Option<Outcomes>,
     /// Packets by size, where they are counted.
     sizes: Option<BTreeMap<u32, u64>>,
 }
@@ -233,16 +233,21 @@ impl Link {
     }
 
     /// What becomes of a frame whose last bit leaves then, on its way to the other end.
-    pub(crate) fn carry(&mut self, leaves: Time) -> Fate {
+    pub(crate) fn carry(&mut self, leaves: Time) -> Outcome {
         let at = leaves + self.delay;
-        let fates = self.special.as_mut().and_then(|special| special.fates.as_mut());
-        let Some(fate) = fates.map(|fates| fates.next(at)) else { return Fate::Arrives(at) };
-        match fate {
-            Fate::Lost => self.counters.lost_pkts += 1,
-            Fate::Arrives(_) => {}
-            Fate::ArrivesTwice(_) => self.counters.duplicated_pkts += 1,
+        let outcomes = self.special.as_mut().and_then(|special| special.outcomes.as_mut());
+        let Some(outcome) = outcomes.map(|outcomes| outcomes.next(at)) else { return Outcome::Arrives(at) };
+        match outcome {
+            Outcome::Lost => self.counters.lost_pkts += 1,
+            Outcome::Arrives(_) => {}
+            Outcome::ArrivesTwice(_) => self.counters.duplicated_pkts += 1,
         }
-        fate
+        outcome
+    }
+
+    /// How long an IP packet of that many bytes takes on the wire.
+    pub(crate) fn frame_time(&self, ip_bytes: u32) -> Time {
+        self.transmission(wire_bytes(ip_bytes))
     }
 
     /// How long that many bytes take, rounded up.
@@ -278,7 +283,7 @@ impl Special {
         Some(Box::new(Self {
             arrivals: Arrivals::new(link, frame_time, random),
             heads,
-            fates: Fates::new(link.impairment, direction as u64),
+            outcomes: Outcomes::new(link.impairment, direction as u64),
             sizes: counts_sizes.then(BTreeMap::new),
         }))
     }

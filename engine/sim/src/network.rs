@@ -47,13 +47,13 @@ impl Network {
     }
 
     /// Segments that hosts' interfaces have joined to others.
-    pub fn joined_pkts(&self) -> u64 {
-        self.processors.as_ref().map_or(0, Processors::joined_pkts)
+    pub fn coalesced_pkts(&self) -> u64 {
+        self.processors.as_ref().map_or(0, Processors::coalesced_pkts)
     }
 
     /// The same of node number `node`; `None` if its interfaces join none.
-    pub fn joined_by(&self, node: usize) -> Option<u64> {
-        self.processors.as_ref()?.joined_by(node)
+    pub fn coalesced_by(&self, node: usize) -> Option<u64> {
+        self.processors.as_ref()?.coalesced_by(node)
     }
 
     /// The smallest MTU on the path, bytes.

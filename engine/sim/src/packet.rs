@@ -8,7 +8,7 @@ use crate::{Endpoint, PathId, Time};
 pub struct Packet {
     /// Its way through the network.
     pub path: PathId,
-    /// TCP: payload of each segment in it but the last, where its receiver's interface has joined some; else 0.
+    /// TCP: payload of each segment in it but the last, where its receiver's interface has coalesced some; else 0.
     pub segment_bytes: u16,
     /// Whether it may be marked instead of dropped, or is.
     pub ecn: Codepoint,

@@ -7,7 +7,7 @@
 //! backlog that overflows (net.core.netdev_max_backlog), what applications do costs nothing, and sending never waits
 //! for an interrupt. The costs are those of the scenario: where they come from, it has to say.
 //!
-//! What is sent as a burst (TSO, GSO) costs a packet's time once, and so does what the interface has joined (GRO); the
+//! What is sent as a burst (TSO, GSO) costs a packet's time once, and so does what the interface has coalesced (GRO); the
 //! time of bytes is that of all of them. That is the most the offloads can save. The kernel cuts a burst just before the
 //! driver (net/core/dev.c, validate_xmit_skb), so that TCP, IP and the queue are passed once with GSO as with TSO; what
 //! cutting, joining and the driver take for each segment (skb_segment, skb_gro_receive) is not counted apart, and a
@@ -16,7 +16,7 @@
 
 use crate::Time;
 use crate::arena::Arena;
-use crate::joining::{POLL_PKTS, join_waiting};
+use crate::coalescing::{POLL_PKTS, coalesce_waiting};
 use nettrial_scenario::{Duration, HostCost, Node, NodeKind, Scenario};
 use std::collections::VecDeque;
 
@@ -37,9 +37,9 @@ struct Processor {
     /// Whether the scenario gives a cost.
     is_costly: bool,
     /// Whether its interfaces join segments.
-    joins: bool,
-    /// Packets that were joined to others.
-    joined_pkts: u64,
+    coalesces: bool,
+    /// Packets that were coalesced to others.
+    coalesced_pkts: u64,
     /// When it has done all it was given.
     busy_until: Time,
     /// All its work, done or to be done.
@@ -95,15 +95,15 @@ impl Processors {
         Some(processor.work - processor.busy_until.since(now))
     }
 
-    /// Packets that were joined to others, of all hosts.
-    pub fn joined_pkts(&self) -> u64 {
-        self.all.iter().map(|processor| processor.joined_pkts).sum()
+    /// Packets that were coalesced to others, of all hosts.
+    pub fn coalesced_pkts(&self) -> u64 {
+        self.all.iter().map(|processor| processor.coalesced_pkts).sum()
     }
 
     /// The same of node number `node`; `None` if its interfaces join none.
-    pub fn joined_by(&self, node: usize) -> Option<u64> {
+    pub fn coalesced_by(&self, node: usize) -> Option<u64> {
         let processor = &self.all[self.of_node[node]? as usize];
-        processor.joins.then_some(processor.joined_pkts)
+        processor.coalesces.then_some(processor.coalesced_pkts)
     }
 
     /// Has a packet of that size sent, which may go with the one before it; gives when the processor is done with it,
@@ -126,7 +126,7 @@ impl Processors {
         (!was_awake).then(|| now + time(processor.cost.coalescing))
     }
 
-    /// Looks at what has arrived, and joins what can be.
+    /// Looks at what has arrived, and coalesces what can be.
     pub fn look(&mut self, processor: u32, now: Time, arena: &mut Arena) -> Option<Next> {
         let processor = &mut self.all[processor as usize];
         if processor.busy_until > now {
@@ -138,7 +138,7 @@ impl Processors {
         }
         let number = processor.arrived.pop_front()?;
         processor.batch -= 1;
-        if processor.joins {
+        if processor.coalesces {
             processor.join(number, arena);
         }
         let done = processor.occupy(now, processor.packet_cost(arena.travel(number).ip_bytes));
@@ -158,12 +158,12 @@ impl Processors {
 impl Processor {
     /// That of a node, if it is a host that needs one.
     fn of(node: &Node) -> Option<Self> {
-        let joins = node.offloads.gro && node.kind == NodeKind::Host;
-        (joins || node.cost.is_some()).then(|| Self {
+        let coalesces = node.offloads.gro && node.kind == NodeKind::Host;
+        (coalesces || node.cost.is_some()).then(|| Self {
             cost: node.cost.unwrap_or_default(),
             is_costly: node.cost.is_some(),
-            joins,
-            joined_pkts: 0,
+            coalesces,
+            coalesced_pkts: 0,
             busy_until: Time::ZERO,
             work: Time::ZERO,
             arrived: VecDeque::new(),
@@ -180,10 +180,10 @@ impl Processor {
             self.poll = POLL_PKTS.min(self.batch + 1);
         }
         self.poll -= 1;
-        let joined = join_waiting(number, &mut self.arrived, self.poll, arena);
-        self.poll -= joined;
-        self.batch -= joined;
-        self.joined_pkts += joined as u64;
+        let coalesced = coalesce_waiting(number, &mut self.arrived, self.poll, arena);
+        self.poll -= coalesced;
+        self.batch -= coalesced;
+        self.coalesced_pkts += coalesced as u64;
     }
 
     fn occupy(&mut self, now: Time, work: Time) -> Time {

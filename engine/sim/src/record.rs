@@ -2,7 +2,7 @@
 
 use crate::hosts::Running;
 use crate::sampler::{Sampler, microseconds};
-use nettrial_figures::statistics::Durations;
+use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{
     Absence, Distribution, Flow, FlowRecord, HostRecord, Node, NodeKind, Scenario, SubflowRecord, Traffic,
     Transport,
@@ -63,7 +63,7 @@ fn some_if_any(durations: &Durations) -> Option<Distribution> {
 fn subflows(running: &Running<'_>) -> Vec<SubflowRecord> {
     let Sampler { columns, congestion_control, .. } = &running.sampler;
     let records =
-        columns.iter().zip(&running.wiring.sockets).map(|(column, (local, remote))| SubflowRecord {
+        columns.iter().zip(&running.wiring.sockets[0]).map(|(column, (local, remote))| SubflowRecord {
             local: local.to_string(),
             remote: remote.to_string(),
             bytes: column.closed_bytes,

@@ -1,8 +1,8 @@
 //! Looks at a flow's transport state at regular intervals, whichever connection it is on.
 
 use crate::{Connection, Statistics, Time};
-use nettrial_figures::statistics::Durations;
-use nettrial_figures::wire::Weight;
+use nettrial_flows::statistics::Durations;
+use nettrial_flows::wire::Weight;
 use nettrial_scenario::{Flow, Interval, Transport};
 
 /// A flow's transport state over its life.

@@ -1,14 +1,15 @@
 //! One trial, from its network to its record.
 
+use crate::capture::Captures;
 use crate::findings::Findings;
 use crate::hosts::Hosts;
-use crate::queues::Queues;
+use crate::queue_series::Queues;
 use crate::record;
 use crate::wiring::wire;
 use crate::{Network, Time, World};
 use anyhow::Result;
 use nettrial_routing::Paths;
-use nettrial_scenario::{FORMAT, Phases, Record, Scenario};
+use nettrial_scenario::{Capture, FORMAT, Phases, Record, Scenario};
 
 /// A trial in which no packet is sent for so long, 2 hours, stands still: longer than TCP keeps trying
 /// (tcp_retries2).
@@ -18,17 +19,20 @@ const STANDSTILL: Time = Time::from_ms(2 * 3600 * 1000);
 ///
 /// # Errors
 /// Fails if a flow of it can't be set up.
-pub fn run(scenario: &Scenario, routing: &Paths<'_>) -> Result<Record> {
+pub fn run(scenario: &Scenario, routing: &Paths<'_>, capture: Option<&Capture>) -> Result<Record> {
     let mut network = Network::new(scenario);
     let wirings = wire(scenario, routing, &mut network)?;
+    let captures = capture.map(|capture| Captures::new(capture, scenario, &wirings)).transpose()?;
     let first = wirings.iter().map(|wiring| wiring.start).min().unwrap_or_default();
     let hosts = Hosts::new(wirings, Time::from_ns(scenario.measurement.interval.0))?;
     let mut world = World::new(network, hosts);
+    world.engine.capture(captures);
     world.act(|hosts, engine| hosts.begin(engine));
     let mut queues = Queues::of(scenario);
     drive(&mut world, &mut queues);
 
     let World { mut engine, endpoints: mut hosts } = world;
+    engine.captured()?;
     let last = hosts.flows.iter().filter_map(|flow| flow.figures.over).max().unwrap_or(first);
     let ends = queues.records(scenario, engine.network(), last);
     let mut findings = Findings::default();
@@ -43,7 +47,7 @@ pub fn run(scenario: &Scenario, routing: &Paths<'_>) -> Result<Record> {
     let busy = |node: usize| network.busy(node, last).map(Time::as_ns);
     let (host_records, absent) = record::hosts(scenario, &flows, busy, traffic_ns);
     findings.processors(scenario, busy, traffic_ns);
-    findings.joining(scenario, network);
+    findings.coalescing(scenario, network);
     Ok(Record {
         format: FORMAT,
         backend: "sim".into(),

@@ -12,7 +12,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 
 /// Ports that hosts choose for themselves (net.ipv4.ip_local_port_range).
-const EPHEMERAL_PORTS: RangeInclusive<u16> = 32_768..=60_999;
+pub const EPHEMERAL_PORTS: RangeInclusive<u16> = 32_768..=60_999;
 /// A flow starts up to so long after its time, so that flows that start together don't run in step.
 const LATEST_START: Time = Time::from_ms(1);
 /// Source ports that the connections of a flow use in turn where the path depends on the port.
@@ -35,9 +35,8 @@ pub struct Wiring<'a> {
     /// The subflows of its connections, one list a connection; each is used in turn. Datagrams go by the first
     /// subflow of the first.
     pub ways: Vec<Vec<SubflowSettings>>,
-    /// The addresses and ports of the first connection's subflows: those of the flow's first host, and of its
-    /// second.
-    pub sockets: Vec<(SocketAddr, SocketAddr)>,
+    /// The addresses and ports of each of those subflows: those of the flow's first host, and of its second.
+    pub sockets: Vec<Vec<(SocketAddr, SocketAddr)>>,
 }
 
 /// The wirings of all flows of `scenario`, which has passed its check. What is random of a flow follows from
@@ -78,18 +77,18 @@ impl<'a> Wiring<'a> {
         let depends_on_port = matches!(scenario.routing, RoutingPolicy::Ecmp { .. });
         let connections = if depends_on_port && opens_many(flow) { SOURCE_PORTS } else { 1 };
         let mut ways = Vec::with_capacity(connections);
-        let mut sockets = Vec::new();
-        for connection in 0..connections {
+        let mut sockets = Vec::with_capacity(connections);
+        for _ in 0..connections {
             let mut subflows = Vec::with_capacity(pairs.len());
+            let mut of_subflows = Vec::with_capacity(pairs.len());
             for &(near, far) in &pairs {
                 let near = SocketAddr::new(near, random.random_range(EPHEMERAL_PORTS));
                 let far = SocketAddr::new(far, destination_port);
                 subflows.push(subflow(routing, network, flow, near, far)?);
-                if connection == 0 {
-                    sockets.push((near, far));
-                }
+                of_subflows.push((near, far));
             }
             ways.push(subflows);
+            sockets.push(of_subflows);
         }
         let stack = |host: &str| directory.stack(host).with_context(|| format!("{host} has no stack"));
         let offloads = |host: &str| directory.node(host).map_or_else(Offloads::default, |node| node.offloads);

@@ -3,8 +3,9 @@
 mod ahead;
 
 use crate::arena::Arena;
+use crate::capture::Captures;
 use crate::events::Events;
-use crate::fate::Fate;
+use crate::fate::Outcome;
 use crate::link::Verdict;
 use crate::network::Network;
 use crate::processor::{Next, Processors};
@@ -59,7 +60,7 @@ pub struct Balance {
     pub sent_pkts: u64,
     /// Copies made on links.
     pub duplicated_pkts: u64,
-    /// Arrived at their path's end, each that was joined to another counted.
+    /// Arrived at their path's end, each that was coalesced with another counted.
     pub delivered_pkts: u64,
     /// Dropped by queues, for their size, or on links.
     pub dropped_pkts: u64,
@@ -77,6 +78,7 @@ pub struct Engine {
     arena: Arena,
     notices: VecDeque<Notice>,
     balance: Balance,
+    captures: Option<Box<Captures>>,
 }
 
 impl Engine {
@@ -87,7 +89,18 @@ impl Engine {
             arena: Arena::default(),
             notices: VecDeque::new(),
             balance: Balance::default(),
+            captures: None,
         }
+    }
+
+    /// Captures packets from now on.
+    pub(crate) fn capture(&mut self, captures: Option<Captures>) {
+        self.captures = captures.map(Box::new);
+    }
+
+    /// Completes the captures.
+    pub(crate) fn captured(&mut self) -> anyhow::Result<()> {
+        self.captures.take().map_or(Ok(()), |captures| captures.finish())
     }
 
     /// The links and paths.
@@ -97,10 +110,10 @@ impl Engine {
 
     /// What became of all packets.
     pub fn balance(&self) -> Balance {
-        let joined_pkts = self.network.joined_pkts();
+        let coalesced_pkts = self.network.coalesced_pkts();
         Balance {
             in_flight_pkts: self.arena.len() as u64,
-            delivered_pkts: self.balance.delivered_pkts + joined_pkts,
+            delivered_pkts: self.balance.delivered_pkts + coalesced_pkts,
             ..self.balance
         }
     }
@@ -136,18 +149,39 @@ impl Engine {
         let next = self.network.paths.link(travel.next);
         let event =
             |number| next.map_or(Event::Arrive(number), |direction| Event::Enter { number, direction });
-        match self.network.links[direction as usize].carry(leaves) {
-            Fate::Arrives(at) => self.events.push(at, event(number)),
-            Fate::ArrivesTwice(at) => {
+        let outcome = self.network.links[direction as usize].carry(leaves);
+        if self.captures.is_some() {
+            self.take_down(number, direction, leaves, outcome);
+        }
+        match outcome {
+            Outcome::Arrives(at) => self.events.push(at, event(number)),
+            Outcome::ArrivesTwice(at) => {
                 self.balance.duplicated_pkts += 1;
                 let copy = self.arena.copy(number);
                 self.events.push(at, event(number));
                 self.events.push(at, event(copy));
             }
-            Fate::Lost => {
+            Outcome::Lost => {
                 self.balance.dropped_pkts += 1;
                 self.arena.discard(number);
             }
+        }
+    }
+
+    /// Captures packet `number` where it leaves and where it arrives.
+    fn take_down(&mut self, number: u32, direction: u32, leaves: Time, outcome: Outcome) {
+        let (packet, now) = (self.arena.packet(number), self.events.now());
+        let Some(captures) = &mut self.captures else { return };
+        let (near, link) = (direction as usize, &self.network.links[direction as usize]);
+        let begins = Time(leaves.0 - link.frame_time(packet.ip_bytes).0);
+        captures.take(near, &packet, begins, now);
+        let arrivals = match outcome {
+            Outcome::Lost => [None, None],
+            Outcome::Arrives(at) => [Some(at), None],
+            Outcome::ArrivesTwice(at) => [Some(at), Some(at)],
+        };
+        for at in arrivals.into_iter().flatten() {
+            captures.take(near ^ 1, &packet, at, now);
         }
     }
 
@@ -254,6 +288,12 @@ impl Io for Engine {
 
     fn wake(&mut self, endpoint: Endpoint, at: Time) {
         self.events.push(at, Event::Timer(endpoint));
+    }
+
+    fn opens(&mut self, connection: u32, flow: u32, turn: usize) {
+        if let Some(captures) = &mut self.captures {
+            captures.opened(connection, flow, turn);
+        }
     }
 
     fn tell(&mut self, notice: Notice) {

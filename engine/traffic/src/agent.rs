@@ -24,7 +24,14 @@ pub fn run(input: impl BufRead) -> Result<()> {
 }
 
 fn answer(number: u64, command: Command) {
+    let span = tracing::info_span!("order", number, command = command.name());
+    let _entered = span.enter();
+    tracing::debug!("carrying it out");
     let reply = execute(command).unwrap_or_else(|error| Reply::Failed { message: format!("{error:#}") });
+    match &reply {
+        Reply::Failed { message } => tracing::warn!("failed: {message}"),
+        _ => tracing::debug!("done"),
+    }
     let line = serde_json::to_string(&Report { number, reply }).expect("a report is always representable");
     let mut output = std::io::stdout().lock();
     // Whoever gave the order is gone if this fails; the end of the input then ends the agent.

@@ -26,7 +26,7 @@ pub enum Purpose {
 }
 
 impl Cookie {
-    /// What opens a connection for `purpose`.
+    /// The bytes that open a connection for `purpose`.
     pub fn opening(&self, purpose: Purpose) -> [u8; OPENING_BYTES] {
         let mut opening = [0; OPENING_BYTES];
         opening[..COOKIE_BYTES].copy_from_slice(&self.0);

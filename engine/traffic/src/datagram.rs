@@ -4,10 +4,9 @@
 //! another port, whose socket takes datagrams from this sender alone. Whatever else arrives is dropped.
 
 use crate::cookie::{COOKIE_BYTES, OPENING_BYTES, Purpose};
-use crate::options;
+use crate::platform;
 use crate::protocol::Side;
 use anyhow::{Context, Result, bail};
-use nettrial_scenario::IpVersion;
 use std::collections::HashMap;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -22,7 +21,7 @@ const ANSWER_BYTES: usize = COOKIE_BYTES + 2;
 const MOST_SESSIONS: usize = 1024;
 /// Room in a socket's buffers, bytes, as far as the system allows.
 const BUFFER_BYTES: i32 = 4 << 20;
-/// How long the answer to an opening may take before it is sent again, one entry a try. Neighbours may
+/// Time that the answer to an opening may take before it is retransmitted, one entry a try. Neighbours may
 /// have to be asked for again a second later (RFC 4861 section 10).
 const WAITS: &[Duration] = &[
     Duration::from_millis(50),
@@ -116,7 +115,7 @@ pub fn connect(side: &Side, destination: SocketAddr) -> Result<UdpSocket> {
     bail!("{destination} does not answer: the flow's opening was sent {} times over UDP", WAITS.len())
 }
 
-/// Whether an error of a socket says nothing about the next datagram.
+/// Returns whether an error of a socket says nothing about the next datagram.
 fn is_passing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -132,23 +131,6 @@ fn is_passing(error: &io::Error) -> bool {
 fn bind(side: &Side) -> Result<UdpSocket> {
     let socket =
         UdpSocket::bind((side.address, 0)).with_context(|| format!("binding to {}", side.address))?;
-    for (forced, plain) in [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)]
-    {
-        // Without rights over the network the system's limit holds.
-        options::set(&socket, libc::SOL_SOCKET, forced, BUFFER_BYTES)
-            .or_else(|_| options::set(&socket, libc::SOL_SOCKET, plain, BUFFER_BYTES))
-            .context("sizing a socket's buffers")?;
-    }
+    platform::enlarge_buffers(&socket, BUFFER_BYTES).context("sizing a socket's buffers")?;
     Ok(socket)
-}
-
-/// The path MTU that the kernel knows for a connected socket, bytes (IP_MTU, ip(7)).
-pub fn path_mtu(socket: &UdpSocket, ip: IpVersion) -> Result<u64> {
-    let (level, option) = match ip {
-        IpVersion::V4 => (libc::IPPROTO_IP, libc::IP_MTU),
-        IpVersion::V6 => (libc::IPPROTO_IPV6, libc::IPV6_MTU),
-    };
-    let mut mtu = 0i32;
-    options::get(socket, level, option, &mut mtu).context("reading the path MTU")?;
-    Ok(u64::try_from(mtu)?)
 }

@@ -6,13 +6,13 @@ mod stream;
 pub use datagram::respond as respond_to_datagrams;
 pub use stream::respond as respond_to_stream;
 
-use crate::figures::Figures;
+use crate::flow_record::Figures;
 use crate::message::Header;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use anyhow::Result;
-use nettrial_figures::requests::{Next, Requests};
-use nettrial_figures::statistics::Jitter;
+use nettrial_flows::requests::{Next, Requests};
+use nettrial_flows::statistics::Jitter;
 use nettrial_scenario::{Connecting, RequestResponse, Transport};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -49,7 +49,7 @@ impl<'a> Schedule<'a> {
         nanoseconds(self.origin.elapsed())
     }
 
-    /// What there is to do at `now_ns`.
+    /// Returns the next thing to do at `now_ns`.
     fn next(&self, now_ns: u64) -> Next {
         self.requests.next(now_ns)
     }
@@ -70,7 +70,7 @@ impl<'a> Schedule<'a> {
     }
 }
 
-/// What the responses gave.
+/// The figures that responses add to.
 struct Tally {
     figures: Figures,
     jitter: Jitter,

@@ -1,6 +1,7 @@
 //! Files over TCP and MPTCP, from the sender's disk to a file of the receiver's without a name.
 
-use crate::figures::Figures;
+use crate::flow_record::Figures;
+use crate::platform;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use crate::transfer::{Sender, linger};
@@ -8,11 +9,9 @@ use crate::waiting::Reader;
 use anyhow::{Context, Result, bail, ensure};
 use crc32fast::Hasher;
 use nettrial_scenario::FileTransfer;
-use nix::sys::sendfile::sendfile;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::os::unix::fs::OpenOptionsExt;
 use std::time::Instant;
 
 /// Bytes read or written at a time.
@@ -40,10 +39,9 @@ pub fn send(
     let sender = Sender::open(side, destination, sampler, &mut figures)?;
     let mut left = size;
     while left > 0 {
-        let piece = usize::try_from(left).unwrap_or(usize::MAX).min(1 << 30);
-        match sendfile(&*sender.stream, &file, None, piece).context("sending the file")? {
+        match platform::send_file(&sender.stream, &mut file, left).context("sending the file")? {
             0 => bail!("the file {:?} became shorter while it was sent", transfer.file),
-            count => left -= count as u64,
+            count => left -= count,
         }
     }
     sender.stream.shutdown(Shutdown::Write).context("ending the transfer")?;
@@ -69,7 +67,7 @@ pub fn send(
 /// the file has.
 pub fn receive(mut stream: &TcpStream, side: &Side) -> Result<()> {
     let reader = Reader::new(stream, &side.flow.socket);
-    let mut file = nameless().context("opening a temporary file for what is received")?;
+    let mut file = platform::nameless_file().context("opening a temporary file for what is received")?;
     let mut block = vec![0; BLOCK_BYTES];
     let mut received: u64 = 0;
     loop {
@@ -99,22 +97,5 @@ fn checksum(file: &mut File, size: u64) -> Result<u32> {
             0 => return Ok(hasher.finalize()),
             count => hasher.update(&block[..count]),
         }
-    }
-}
-
-/// A file in the directory for temporary ones that is gone when it is closed.
-fn nameless() -> io::Result<File> {
-    let directory = std::env::temp_dir();
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600);
-    match options.clone().custom_flags(libc::O_TMPFILE).open(&directory) {
-        // Not every file system has files without names.
-        Err(error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EISDIR)) => {
-            let path = directory.join(format!("nettrial-{:032x}", rand::random::<u128>()));
-            let file = options.create_new(true).open(&path)?;
-            std::fs::remove_file(&path)?;
-            Ok(file)
-        }
-        result => result,
     }
 }

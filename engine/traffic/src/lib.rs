@@ -7,53 +7,59 @@
 //!
 //! Each transport and each kind of traffic is one module behind [`flow::run`] (the sender's side) and
 //! [`listener`] (the receiver's); [`problems`] names what is not carried. Other programs make their own
-//! traffic: [`tool`] starts and reads them.
+//! traffic: [`tool`] starts and reads them. Whatever operating systems do differently is behind [`platform`].
 
 mod agent;
-mod clock;
 mod cookie;
 mod datagram;
 mod exchange;
-mod figures;
 mod file_transfer;
 mod flow;
+mod flow_record;
 mod listener;
 mod message;
-mod mptcp;
-mod options;
 mod packets;
 mod path_mtu;
+mod platform;
 mod protocol;
 mod sampler;
 mod sweep;
 mod tcp;
-mod tcp_info;
+mod tcp_state;
 mod tool;
 mod transfer;
 mod waiting;
-mod zerocopy;
 
 #[cfg(test)]
 mod tests;
 
 pub use agent::run as run_agent;
 pub use cookie::Cookie;
+pub use platform::die_with_parent;
 pub use protocol::{ClockOffset, Command, Connection, Order, PathMtu, Reply, Report, Side};
 
-use nettrial_scenario::{Flow, Problem, Traffic};
+use nettrial_scenario::{Flow, Place, Problem, Traffic};
 
-/// What of `flow` the agent cannot carry; empty if it can.
-pub fn problems(flow: &Flow) -> Vec<Problem> {
-    let object = format!("flow {:?}", flow.name);
+/// What of `flow`, which is at `place`, the agent cannot carry; empty if it can.
+pub fn problems(flow: &Flow, place: &Place) -> Vec<Problem> {
+    let refusals = platform::refusals(flow);
+    if !refusals.is_empty() {
+        let hint = format!("it needs Linux, and this is {}", std::env::consts::OS);
+        let problem = |refusal: platform::Refusal| {
+            let part = refusal.part.map_or_else(|| place.clone(), |part| place.within(part));
+            part.problem(refusal.setting, refusal.value, refusal.legal, hint.clone())
+        };
+        return refusals.into_iter().map(problem).collect();
+    }
     if let Some(tool) = tool::of(flow) {
-        return tool::problems(flow, tool);
+        return tool::problems(flow, tool, place);
     }
     let mut problems = Vec::new();
     if let Traffic::FileTransfer(transfer) = &flow.traffic
         && let Err(error) = file_transfer::open(transfer)
     {
         let legal = "a regular file that can be read";
-        problems.push(Problem::new("file", &object, &transfer.file, legal, format!("{error:#}")));
+        problems.push(place.within("traffic").problem("file", &transfer.file, legal, format!("{error:#}")));
     }
     problems
 }

@@ -1,16 +1,17 @@
 //! A flow from its receiver's side: accepts the flow's connections and serves each.
 
 use crate::cookie::Purpose;
+use crate::platform;
 use crate::protocol::{Connection, Side};
-use crate::tcp_info::TcpInfo;
 use crate::{datagram, exchange, file_transfer, packets, sweep, tcp, tool, transfer};
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::{Traffic, Transport};
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 128;
@@ -18,8 +19,12 @@ const BACKLOG: i32 = 128;
 const WAITING: usize = 2;
 /// Connections that are served at a time; more wait to be accepted.
 const MOST_SERVED: usize = 1024;
-/// How long a connection may take to show the cookie.
+/// Time that a connection may take to show the cookie.
 const OPENING: Duration = Duration::from_secs(20);
+/// Connections that may not have shown it yet; for one more, the oldest is closed.
+const MOST_UNSHOWN: usize = 64;
+/// Time to wait after a connection could not be accepted, for want of descriptors or memory.
+const RECOVERY: Duration = Duration::from_millis(100);
 
 /// Opens a port for the flow of `side` and serves it from threads of its own until the agent ends.
 pub fn listen(side: Side) -> Result<u16> {
@@ -31,7 +36,8 @@ pub fn listen(side: Side) -> Result<u16> {
     }
     let listener = tcp::listen(&side, BACKLOG)?;
     let port = listener.local_addr()?.port();
-    let crew = Arc::new(Crew { listener, side, waiting: AtomicUsize::new(0), all: AtomicUsize::new(0) });
+    let (waiting, all) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let crew = Arc::new(Crew { listener, side, waiting, all, unshown: Mutex::default() });
     for _ in 0..WAITING {
         crew.join();
     }
@@ -45,6 +51,8 @@ struct Crew {
     side: Side,
     waiting: AtomicUsize,
     all: AtomicUsize,
+    /// Connections that have not shown the cookie yet, the oldest first.
+    unshown: Mutex<VecDeque<Arc<TcpStream>>>,
 }
 
 impl Crew {
@@ -60,13 +68,21 @@ impl Crew {
 
     fn work(self: &Arc<Self>) {
         loop {
-            let Ok((stream, _)) = self.listener.accept() else { continue };
+            let stream = match self.listener.accept() {
+                Ok((stream, _)) => Arc::new(stream),
+                // The connection is gone already.
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => continue,
+                Err(_) => {
+                    std::thread::sleep(RECOVERY);
+                    continue;
+                }
+            };
             let last = self.waiting.fetch_sub(1, Ordering::SeqCst) == 1;
             if last && self.all.load(Ordering::SeqCst) < MOST_SERVED {
                 self.join();
             }
             // A connection that fails is the sender's to report: it waits for an answer.
-            if let Err(error) = serve(&stream, &self.side) {
+            if let Err(error) = self.admit(&stream).and_then(|purpose| serve(&stream, &self.side, purpose)) {
                 eprintln!("flow {:?}: {error:#}", self.side.flow.name);
             }
             drop(stream);
@@ -76,11 +92,46 @@ impl Crew {
             self.waiting.fetch_add(1, Ordering::SeqCst);
         }
     }
+
+    /// Waits until `stream` has shown the trial's cookie. Strangers can open connections: one that shows
+    /// nothing is closed when its time is over, or when many others have come after it.
+    fn admit(&self, stream: &Arc<TcpStream>) -> Result<Purpose> {
+        let unshown = || self.unshown.lock().unwrap_or_else(PoisonError::into_inner);
+        let oldest = {
+            let mut unshown = unshown();
+            unshown.push_back(Arc::clone(stream));
+            if unshown.len() > MOST_UNSHOWN { unshown.pop_front() } else { None }
+        };
+        if let Some(oldest) = oldest {
+            // Whoever reads from it finds its end. An error means that it is closed already.
+            let _ = oldest.shutdown(Shutdown::Both);
+        }
+        tcp::bound_waits(stream, OPENING)?;
+        let purpose = self.side.cookie.admit(&mut Until { stream, deadline: Instant::now() + OPENING });
+        unshown().retain(|other| !Arc::ptr_eq(other, stream));
+        purpose.context("a connection was refused")
+    }
 }
 
-fn serve(mut stream: &TcpStream, side: &Side) -> Result<()> {
-    tcp::bound_waits(stream, OPENING)?;
-    match side.cookie.admit(&mut stream).context("a connection was refused")? {
+/// Reads from a connection until a deadline, however little comes at a time.
+struct Until<'a> {
+    stream: &'a TcpStream,
+    deadline: Instant,
+}
+
+impl Read for Until<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::Error::new(ErrorKind::TimedOut, "nothing came in time"));
+        }
+        self.stream.set_read_timeout(Some(left))?;
+        self.stream.read(buffer)
+    }
+}
+
+fn serve(mut stream: &TcpStream, side: &Side, purpose: Purpose) -> Result<()> {
+    match purpose {
         Purpose::Inspect => {
             // One byte back: the inspector then knows that the connection is established on both sides.
             stream.write_all(&[1])?;
@@ -116,10 +167,12 @@ pub fn inspect(side: &Side, destination: SocketAddr) -> Result<Connection> {
     }
     let (mut stream, _) = tcp::connect(side, destination, Purpose::Inspect)?;
     stream.read_exact(&mut [0]).context("waiting for the receiver")?;
-    let info = TcpInfo::of(&stream)?;
+    let state = platform::tcp_state(&stream)
+        .context("reading TCP_INFO")?
+        .context("this system does not tell the settings of a connection")?;
     Ok(Connection {
-        mss_bytes: info.snd_mss,
-        congestion_control: tcp::congestion_control(&stream)?,
-        options: info.option_names().into_iter().map(str::to_owned).collect(),
+        mss_bytes: state.mss_bytes,
+        congestion_control: platform::congestion_control(&stream).context("reading TCP_CONGESTION")?,
+        options: state.option_names().into_iter().map(str::to_owned).collect(),
     })
 }

@@ -5,7 +5,7 @@ use nettrial_scenario::MESSAGE_HEADER_BYTES;
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = MESSAGE_HEADER_BYTES as usize;
 
-/// What a message begins with.
+/// The first bytes of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Header {
     /// The request's number; a response repeats it.

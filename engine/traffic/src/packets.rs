@@ -8,21 +8,19 @@
 mod batch;
 mod datagrams;
 mod header;
-mod inbox;
-mod outbox;
 mod pacer;
 mod sender;
 mod stream;
 
-use crate::clock;
-use crate::figures::Figures;
+use crate::flow_record::Figures;
+use crate::platform;
 use crate::protocol::Side;
 use crate::sampler::{Sampler, Samples};
 use anyhow::{Context, Result};
 use batch::Batch;
-use nettrial_figures::arrivals::Received;
-use nettrial_figures::departures::Departures;
-use nettrial_figures::variate::largest;
+use nettrial_flows::arrivals::Received;
+use nettrial_flows::departures::Departures;
+use nettrial_flows::variate::largest;
 use nettrial_scenario::{FlowRecord, Packets, Transport, Warning};
 use sender::{Sampling, Sent};
 use std::net::{SocketAddr, TcpStream};
@@ -44,15 +42,17 @@ pub fn send(
     let largest = largest_packet(packets)?;
     if side.flow.transport == Transport::Udp {
         let sampling = Sampling {
-            origin_ns: clock::now_ns().saturating_sub(u64::try_from(origin.elapsed().as_nanos())?),
+            origin_ns: platform::now_ns().saturating_sub(u64::try_from(origin.elapsed().as_nanos())?),
             period_ns: u64::try_from(period.as_nanos())?,
         };
         let (mut sent, received) = datagrams::send(side, &mut schedule, largest, destination, sampling)?;
         let samples = Samples { intervals: std::mem::take(&mut sent.intervals), ..Samples::default() };
         let mut record = record(side, Figures::default(), samples, &sent, &received);
         record.packets = Some(received.packets);
-        record.ip_bytes = Some(sent.weight.ip_bytes);
-        record.wire_bytes = Some(sent.weight.wire_bytes);
+        if let Some(weight) = sent.weight {
+            record.ip_bytes = Some(weight.ip_bytes);
+            record.wire_bytes = Some(weight.wire_bytes);
+        }
         return Ok((record, Vec::new()));
     }
     let sampler = Sampler::start(&side.flow, origin, period);

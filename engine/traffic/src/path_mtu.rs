@@ -4,18 +4,18 @@
 //! routers send no ICMP is measured as well as one whose routers do (RFC 8899 section 3).
 
 use crate::cookie::COOKIE_BYTES;
-use crate::{Cookie, PathMtu};
+use crate::{Cookie, PathMtu, platform};
 use anyhow::{Context, Result};
 use nettrial_scenario::IpVersion;
+use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 /// Bytes of a UDP header (RFC 768).
 const UDP_HEADER_BYTES: u64 = 8;
 /// Cookie and the probe's number.
 const PROBE_BYTES: usize = COOKIE_BYTES + 8;
-/// How long an answer may take before the probe is sent again, one entry a try.
+/// Time that an answer may take before the probe is retransmitted, one entry a try.
 const WAITS: &[Duration] =
     &[Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(400)];
 /// The same for the first probe, whose neighbours may have to be asked for again, a second later
@@ -42,7 +42,7 @@ pub fn respond(cookie: Cookie, address: IpAddr) -> Result<u16> {
 /// Finds the largest packet up to one byte above `expected` that reaches `destination`.
 pub fn probe(cookie: Cookie, address: IpAddr, destination: SocketAddr, expected: u64) -> Result<PathMtu> {
     let socket = UdpSocket::bind((address, 0)).with_context(|| format!("binding to {address}"))?;
-    forbid_fragmentation(&socket)?;
+    platform::forbid_fragmentation(&socket).context("forbidding fragmentation")?;
     socket.connect(destination).with_context(|| format!("choosing {destination}"))?;
     let mut prober = Prober { socket, cookie, number: 0, version: IpVersion::of(destination.ip()) };
     let (mut passing, mut failing) = (prober.version.minimum_mtu().min(expected), expected);
@@ -67,7 +67,7 @@ struct Prober {
 }
 
 impl Prober {
-    /// Whether an IP packet of `size` bytes is answered, sent once for each of `waits`.
+    /// Returns whether an IP packet of `size` bytes is answered, sent once for each of `waits`.
     fn passes(&mut self, size: u64, waits: &[Duration]) -> Result<bool> {
         let headers = self.version.header_bytes() + UDP_HEADER_BYTES;
         let Some(length) = size.checked_sub(headers).and_then(|length| usize::try_from(length).ok()) else {
@@ -80,9 +80,9 @@ impl Prober {
             packet[COOKIE_BYTES..PROBE_BYTES].copy_from_slice(&self.number.to_be_bytes());
             match self.socket.send(&packet) {
                 Ok(_) => {}
-                Err(error) if error.raw_os_error() == Some(libc::EMSGSIZE) => return Ok(false),
+                Err(error) if platform::is_too_large(&error) => return Ok(false),
                 // An ICMP error to an earlier probe shows at the next call: not this probe's fate.
-                Err(error) if error.raw_os_error() == Some(libc::ECONNREFUSED) => continue,
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => continue,
                 Err(error) => return Err(error).context("sending a path MTU probe"),
             }
             if self.answered(wait)? {
@@ -92,7 +92,7 @@ impl Prober {
         Ok(false)
     }
 
-    /// Whether the latest probe's answer comes within `wait`.
+    /// Returns whether the latest probe's answer comes within `wait`.
     fn answered(&self, wait: Duration) -> Result<bool> {
         self.socket.set_read_timeout(Some(wait))?;
         let mut answer = [0; PROBE_BYTES];
@@ -103,21 +103,4 @@ impl Prober {
         }
         Ok(false)
     }
-}
-
-/// Sets "do not fragment" and tells the kernel not to apply a path MTU of its own.
-fn forbid_fragmentation(socket: &UdpSocket) -> Result<()> {
-    let (level, option, value) = if socket.local_addr()?.is_ipv4() {
-        (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE)
-    } else {
-        (libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_PROBE)
-    };
-    let length = libc::socklen_t::try_from(size_of_val(&value)).expect("the size of an integer");
-    // SAFETY: `value` is a readable integer of `length` bytes, and the descriptor is open.
-    let status =
-        unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, (&raw const value).cast(), length) };
-    if status != 0 {
-        return Err(std::io::Error::last_os_error()).context("forbidding fragmentation");
-    }
-    Ok(())
 }

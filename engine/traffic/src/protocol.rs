@@ -13,7 +13,7 @@ use std::net::{IpAddr, SocketAddr};
 pub struct Order {
     /// Repeated in the answer.
     pub number: u64,
-    /// What to do.
+    /// The command.
     pub command: Command,
 }
 
@@ -23,7 +23,7 @@ pub struct Order {
 pub struct Report {
     /// The order's.
     pub number: u64,
-    /// What came of it.
+    /// The outcome.
     pub reply: Reply,
 }
 
@@ -39,24 +39,24 @@ pub struct Side {
     pub address: IpAddr,
     /// This host's congestion control.
     pub congestion_control: String,
-    /// How the two hosts' clocks stand to each other, if that is known: one-way delays mean something then.
+    /// Offset of the two hosts' clocks, if it is known: one-way delays mean something then.
     pub clock_offset: Option<ClockOffset>,
 }
 
 impl Side {
-    /// By how much the clock of the flow's second host is ahead, if that is known.
+    /// Returns the nanoseconds by which the clock of the flow's second host is ahead, if they are known.
     pub fn ahead_ns(&self) -> Option<i64> {
         self.clock_offset.map(|offset| offset.ahead_ns)
     }
 }
 
-/// By how much the monotonic clock of a flow's second host is ahead of its first host's.
+/// Lead of the monotonic clock of a flow's second host over its first host's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClockOffset {
     /// Nanoseconds to take off the second host's times.
     pub ahead_ns: i64,
-    /// By how much that may be wrong, nanoseconds.
+    /// Largest error of the lead, nanoseconds.
     pub error_ns: u64,
 }
 
@@ -65,7 +65,7 @@ impl ClockOffset {
     pub const ONE_CLOCK: Self = Self { ahead_ns: 0, error_ns: 0 };
 }
 
-/// What an agent can be told to do.
+/// A command that an agent can be given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
@@ -84,7 +84,7 @@ pub enum Command {
         cookie: Cookie,
         /// This host's address.
         address: IpAddr,
-        /// Where the other host responds.
+        /// Address and port at which the other host responds.
         destination: SocketAddr,
         /// The path MTU that the scenario implies, bytes.
         expected: u64,
@@ -93,21 +93,34 @@ pub enum Command {
     Inspect {
         /// This host's side of the flow.
         side: Side,
-        /// Where the other host listens.
+        /// Address and port at which the other host listens.
         destination: SocketAddr,
     },
     /// Run the flow. Answered by [`Reply::Finished`] at its end.
     Start {
         /// This host's side of the flow.
         side: Side,
-        /// Where the other host listens.
+        /// Address and port at which the other host listens.
         destination: SocketAddr,
-        /// How often the transport's state is read, nanoseconds.
+        /// Time from one reading of the transport's state to the next, nanoseconds.
         sample_ns: u64,
     },
 }
 
-/// What an agent answers.
+impl Command {
+    /// The command's name in messages.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Listen(_) => "listen",
+            Self::Respond { .. } => "respond",
+            Self::ProbePathMtu { .. } => "probe_path_mtu",
+            Self::Inspect { .. } => "inspect",
+            Self::Start { .. } => "start",
+        }
+    }
+}
+
+/// An agent's answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Reply {
@@ -116,7 +129,7 @@ pub enum Reply {
         /// TCP for a flow, UDP for probes.
         port: u16,
     },
-    /// What the path carries.
+    /// The path MTU.
     PathMtu(PathMtu),
     /// A connection as the kernel set it up.
     Inspected(Connection),
@@ -124,7 +137,7 @@ pub enum Reply {
     Finished(Box<FlowRecord>, Vec<Warning>),
     /// The order could not be carried out.
     Failed {
-        /// What was being done, and what went wrong.
+        /// The step that failed, and the reason.
         message: String,
     },
 }
@@ -137,16 +150,16 @@ pub struct Connection {
     pub mss_bytes: u32,
     /// The sender's congestion control.
     pub congestion_control: String,
-    /// Of `timestamps`, `sack` and `window_scaling`, those that both sides agreed to, in this order.
+    /// Options that both sides agreed to, of `timestamps`, `sack` and `window_scaling`, in this order.
     pub options: Vec<String>,
 }
 
-/// What probes found of a path's MTU, in one direction.
+/// A path's MTU in one direction, as probes found it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathMtu {
     /// The largest probe that was answered, bytes of IP packet; 0 if none was.
     pub largest: u64,
-    /// Whether a probe one byte above the expected MTU was answered, too.
+    /// True if a probe one byte above the expected MTU was answered, too.
     pub exceeded: bool,
 }

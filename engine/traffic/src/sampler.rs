@@ -1,10 +1,10 @@
 //! Reads a flow's transport state at regular intervals, whichever connection it is on.
 
-use crate::mptcp::{self, Subflow};
-use crate::tcp_info::TcpInfo;
-use anyhow::Result;
-use nettrial_figures::statistics::Durations;
-use nettrial_figures::wire::Weight;
+use crate::platform::{self, Subflow};
+use crate::tcp_state::{TcpState, mptcp_option_bytes};
+use anyhow::{Context, Result};
+use nettrial_flows::statistics::Durations;
+use nettrial_flows::wire::Weight;
 use nettrial_scenario::{Distribution, Flow, Interval, SubflowRecord, Traffic, Transport};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What is known of the flow so far.
+/// The flow's state so far.
 struct State {
     flow: Flow,
     connection: Option<Connection>,
@@ -48,12 +48,12 @@ struct Open {
     remote: SocketAddr,
 }
 
-/// What went between two addresses.
+/// The counters of the subflows between two addresses.
 struct Column {
     local: SocketAddr,
     remote: SocketAddr,
     /// The latest state of the subflow that has this column.
-    info: TcpInfo,
+    state: TcpState,
     /// Totals of the connections that are closed.
     closed_bytes: u64,
     closed_retransmissions: u64,
@@ -61,10 +61,10 @@ struct Column {
     seen_bytes: u64,
 }
 
-/// Samples one flow from a thread of its own.
+/// Samples one flow from a thread of its own, which ends with it.
 pub struct Sampler {
     shared: Arc<(Mutex<State>, Condvar)>,
-    thread: JoinHandle<()>,
+    thread: Option<JoinHandle<()>>,
 }
 
 /// A flow's transport state over its life.
@@ -74,11 +74,11 @@ pub struct Samples {
     pub srtt_us: Distribution,
     /// The smallest round-trip time of any connection.
     pub min_rtt_us: u32,
-    /// Segments sent again on all connections.
+    /// Segments retransmitted on all connections.
     pub retransmissions_pkts: u64,
     /// Maximum segment size last seen.
     pub mss_bytes: u32,
-    /// What the connections' segments weigh.
+    /// The bytes of the connections' segments, by layer.
     pub weight: Weight,
     /// Connections that were asked for as MPTCP and are TCP.
     pub fell_back: u32,
@@ -126,7 +126,7 @@ impl Sampler {
                 }
             }
         });
-        Self { shared, thread }
+        Self { shared, thread: Some(thread) }
     }
 
     /// From now on the flow is on `stream`.
@@ -141,19 +141,23 @@ impl Sampler {
         lock(&self.shared.0).close()
     }
 
-    /// Where a flow without connections counts the bytes that it sends.
+    /// The counter to which a flow without connections adds the bytes that it sends.
     pub fn datagram_bytes(&self) -> Arc<AtomicU64> {
         Arc::clone(&lock(&self.shared.0).datagram_bytes)
     }
 
-    /// Ends sampling.
-    pub fn finish(self) -> Samples {
-        let mut state = lock(&self.shared.0);
-        state.finished = true;
-        drop(state);
+    fn stop(&mut self) {
+        lock(&self.shared.0).finished = true;
         self.shared.1.notify_all();
-        // A thread that panicked has no more samples to give; those it took are in the state.
-        let _ = self.thread.join();
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked has no more samples to give; those it took are in the state.
+            let _ = thread.join();
+        }
+    }
+
+    /// Ends sampling.
+    pub fn finish(mut self) -> Samples {
+        self.stop();
         let mut state = lock(&self.shared.0);
         let mut intervals = std::mem::take(&mut state.intervals);
         let is_mptcp = state.flow.transport == Transport::Mptcp;
@@ -176,6 +180,13 @@ impl Sampler {
     }
 }
 
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        // A flow that failed has not finished it.
+        self.stop();
+    }
+}
+
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
@@ -185,11 +196,14 @@ impl State {
     fn read(&mut self) -> Result<bool> {
         let Some(Connection { stream, local, remote }) = self.connection.clone() else { return Ok(true) };
         let is_mptcp = self.flow.transport == Transport::Mptcp;
-        let subflows = if is_mptcp { mptcp::subflows(&stream)? } else { None };
+        let subflows = if is_mptcp { platform::subflows(&stream)? } else { None };
         let as_asked = !is_mptcp || subflows.is_some();
         let found = match subflows {
             Some(subflows) => subflows,
-            None => vec![Subflow { local, remote, info: TcpInfo::of(&*stream)? }],
+            None => {
+                let state = platform::tcp_state(&stream).context("reading TCP_INFO")?;
+                state.map(|state| Subflow { local, remote, state }).into_iter().collect()
+            }
         };
         for subflow in found {
             self.observe(&subflow);
@@ -198,13 +212,9 @@ impl State {
     }
 
     fn observe(&mut self, subflow: &Subflow) {
-        let Subflow { local, remote, info } = *subflow;
-        self.mss_bytes = info.snd_mss;
-        // The kernel's "none yet" is the largest number.
-        if info.min_rtt_us != u32::MAX {
-            let smallest = self.min_rtt_us.unwrap_or(u32::MAX);
-            self.min_rtt_us = Some(smallest.min(info.min_rtt_us));
-        }
+        let Subflow { local, remote, state } = *subflow;
+        self.mss_bytes = state.mss_bytes;
+        self.min_rtt_us = self.min_rtt_us.into_iter().chain(state.min_rtt_us).min();
         let same = |open: &&Open| open.local == local && open.remote == remote;
         let known = self.open.iter().find(same).map(|open| open.column);
         let column = known.unwrap_or_else(|| {
@@ -212,7 +222,7 @@ impl State {
             self.open.push(Open { column, local, remote });
             column
         });
-        self.columns[column].info = info;
+        self.columns[column].state = state;
     }
 
     /// The column of a new subflow: that of an earlier connection's between the same addresses, if no
@@ -227,7 +237,7 @@ impl State {
             self.columns.push(Column {
                 local,
                 remote,
-                info: TcpInfo::default(),
+                state: TcpState::default(),
                 closed_bytes: 0,
                 closed_retransmissions: 0,
                 seen_bytes: 0,
@@ -238,24 +248,27 @@ impl State {
     }
 
     fn sample(&mut self, origin: Instant) {
+        if !platform::READS_TCP_STATE && self.flow.transport != Transport::Udp {
+            return;
+        }
         // What could not be read now is read at the next interval.
         let _ = self.read();
-        let infos = || self.open.iter().map(|open| &self.columns[open.column].info);
+        let states = || self.open.iter().map(|open| &self.columns[open.column].state);
         let subflows = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
-        let srtt_us = infos().map(|info| info.rtt_us).sum::<u32>().checked_div(subflows).unwrap_or(0);
+        let srtt_us = states().map(|state| state.srtt_us).sum::<u32>().checked_div(subflows).unwrap_or(0);
         if subflows > 0 {
             self.srtt.record(u64::from(srtt_us) * 1000);
         }
-        let rates = infos().map(|info| info.delivery_rate).sum::<u64>();
-        let smallest = infos().map(|info| info.min_rtt_us).filter(|&rtt| rtt != u32::MAX).min();
+        let rates = states().map(|state| state.delivery_rate).sum::<u64>();
+        let smallest = states().filter_map(|state| state.min_rtt_us).min();
         let retransmissions = self.columns.iter().map(|column| column.closed_retransmissions).sum::<u64>()
-            + infos().map(|info| u64::from(info.total_retrans)).sum::<u64>();
+            + states().map(|state| state.retransmissions_pkts).sum::<u64>();
         let interval = Interval {
             at_ns: u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX),
             bytes: 0,
             srtt_us,
             min_rtt_us: smallest.unwrap_or(0),
-            cwnd_pkts: infos().map(|info| info.snd_cwnd).sum(),
+            cwnd_pkts: states().map(|state| state.cwnd_pkts).sum(),
             retransmissions_pkts: retransmissions - self.seen_retransmissions,
             delivery_rate_bps: (subflows > 0).then_some(rates * 8),
             subflow_bytes: Vec::new(),
@@ -264,7 +277,7 @@ impl State {
         self.seen_retransmissions = retransmissions;
         let mut totals: Vec<u64> = self.columns.iter().map(|column| column.closed_bytes).collect();
         for open in &self.open {
-            totals[open.column] += self.columns[open.column].info.bytes_acked;
+            totals[open.column] += self.columns[open.column].state.bytes_acked;
         }
         let mut bytes_of = Vec::new();
         for (column, total) in self.columns.iter_mut().zip(totals) {
@@ -280,7 +293,7 @@ impl State {
     fn windows(&self) -> Vec<u32> {
         let mut windows = vec![0; self.columns.len()];
         for open in &self.open {
-            windows[open.column] = self.columns[open.column].info.snd_cwnd;
+            windows[open.column] = self.columns[open.column].state.cwnd_pkts;
         }
         windows
     }
@@ -294,12 +307,12 @@ impl State {
             self.flow.traffic,
             Traffic::Transfer(_) | Traffic::FileTransfer(_) | Traffic::Packets(_)
         );
-        let options = if is_mptcp { mptcp::option_bytes(!one_sends) } else { (0, 0) };
+        let options = if is_mptcp { mptcp_option_bytes(!one_sends) } else { (0, 0) };
         for open in self.open.drain(..) {
             let column = &mut self.columns[open.column];
-            self.weight += column.info.weight(self.flow.ip, options);
-            column.closed_bytes += column.info.bytes_acked;
-            column.closed_retransmissions += u64::from(column.info.total_retrans);
+            self.weight += column.state.weight(self.flow.ip, options);
+            column.closed_bytes += column.state.bytes_acked;
+            column.closed_retransmissions += column.state.retransmissions_pkts;
         }
         Ok(())
     }
@@ -309,12 +322,28 @@ impl State {
             local: column.local.to_string(),
             remote: column.remote.to_string(),
             bytes: column.closed_bytes,
-            srtt_us: column.info.rtt_us,
-            min_rtt_us: if column.info.min_rtt_us == u32::MAX { 0 } else { column.info.min_rtt_us },
-            cwnd_pkts: column.info.snd_cwnd,
+            srtt_us: column.state.srtt_us,
+            min_rtt_us: column.state.min_rtt_us.unwrap_or(0),
+            cwnd_pkts: column.state.cwnd_pkts,
             retransmissions_pkts: column.closed_retransmissions,
             congestion_control: String::new(),
         };
         self.columns.iter().map(record).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sampler_that_is_dropped_samples_no_more() {
+        let flow = r#"{"name": "x", "from": "a", "to": "b", "transport": "tcp", "ip": 4,
+            "traffic": {"kind": "transfer", "size": "1 B"}}"#;
+        let flow: Flow = serde_json::from_str(flow).unwrap();
+        let sampler = Sampler::start(&flow, Instant::now(), Duration::from_millis(1));
+        let kept = Arc::downgrade(&sampler.shared);
+        drop(sampler);
+        assert!(kept.upgrade().is_none(), "its thread has ended, and what it kept is gone");
     }
 }

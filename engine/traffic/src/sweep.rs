@@ -9,11 +9,11 @@ mod stream;
 pub use datagram::respond as respond_to_datagrams;
 pub use stream::respond as respond_to_stream;
 
-use crate::figures::Figures;
+use crate::flow_record::Figures;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use anyhow::Result;
-use nettrial_figures::sweep::{Asked, Measurement, Sizes, answer_bytes, order};
+use nettrial_flows::sweep::{Asked, Measurement, Sizes, answer_bytes, order};
 use nettrial_scenario::{Sweep, Transport};
 use std::net::SocketAddr;
 use std::time::Instant;

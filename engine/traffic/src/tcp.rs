@@ -1,34 +1,27 @@
 //! Sockets of TCP and MPTCP, opened as a flow asks.
 
 use crate::cookie::Purpose;
-use crate::options;
+use crate::platform;
 use crate::protocol::Side;
 use anyhow::{Context, Result};
 use nettrial_scenario::{Traffic, Transport};
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Socket};
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// How long a host may leave a connection unanswered before the flow fails.
+/// Time that a host may leave a connection unanswered before the flow fails.
 pub const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Not in the library: `IPPROTO_IP` option of include/uapi/linux/in.h.
-const IP_BIND_ADDRESS_NO_PORT: i32 = 24;
 
 /// A socket of the flow's `side`, as the flow asks, not yet bound.
 fn socket(side: &Side) -> Result<Socket> {
-    let protocol = match side.flow.transport {
-        Transport::Mptcp => Protocol::MPTCP,
-        _ => Protocol::TCP,
-    };
+    let mptcp = side.flow.transport == Transport::Mptcp;
     let domain = if side.address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
-    let socket = Socket::new(domain, Type::STREAM, Some(protocol)).with_context(|| match protocol {
-        Protocol::MPTCP => "opening an MPTCP socket (sysctl net.mptcp.enabled must be 1)",
-        _ => "opening a TCP socket",
+    let socket = platform::stream_socket(domain, mptcp).with_context(|| match mptcp {
+        true => "opening an MPTCP socket (sysctl net.mptcp.enabled must be 1)",
+        false => "opening a TCP socket",
     })?;
-    socket
-        .set_tcp_congestion(side.congestion_control.as_bytes())
+    platform::choose_congestion_control(&socket, &side.congestion_control)
         .with_context(|| format!("choosing congestion control {:?}", side.congestion_control))?;
     if !matches!(side.flow.traffic, Traffic::Transfer(_) | Traffic::FileTransfer(_)) {
         // A message does not wait for the acknowledgment of the one before. The listener's connections
@@ -36,7 +29,7 @@ fn socket(side: &Side) -> Result<Socket> {
         socket.set_tcp_nodelay(true).context("setting TCP_NODELAY")?;
     }
     if let Some(mss) = side.flow.socket.mss {
-        options::set(&socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, i32::try_from(mss.0)?)
+        platform::limit_segments(&socket, i32::try_from(mss.0)?)
             .with_context(|| format!("limiting segments to {mss} (TCP_MAXSEG)"))?;
     }
     Ok(socket)
@@ -55,9 +48,7 @@ pub fn listen(side: &Side, backlog: i32) -> Result<std::net::TcpListener> {
 /// admitted until it has shown the cookie.
 pub fn connect_only(side: &Side, destination: SocketAddr) -> Result<(TcpStream, Duration)> {
     let socket = socket(side)?;
-    // The port is chosen when connecting, when the kernel knows which ones are free for the destination.
-    options::set(&socket, libc::IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
-        .context("setting IP_BIND_ADDRESS_NO_PORT")?;
+    platform::bind_late(&socket).context("setting IP_BIND_ADDRESS_NO_PORT")?;
     let local = SocketAddr::new(side.address, 0);
     socket.bind(&local.into()).with_context(|| format!("binding to {}", side.address))?;
     let stream = TcpStream::from(socket);
@@ -81,11 +72,4 @@ pub fn bound_waits(stream: &TcpStream, patience: Duration) -> Result<()> {
     stream.set_read_timeout(Some(patience))?;
     stream.set_write_timeout(Some(patience))?;
     Ok(())
-}
-
-/// The congestion control in force on a connection.
-pub fn congestion_control(stream: &TcpStream) -> Result<String> {
-    let name = socket2::SockRef::from(stream).tcp_congestion().context("reading TCP_CONGESTION")?;
-    let text: Vec<u8> = name.into_iter().take_while(|&byte| byte != 0).collect();
-    Ok(String::from_utf8_lossy(&text).into_owned())
 }

@@ -1,10 +1,10 @@
 //! Bulk transfers over TCP and MPTCP.
 
-use crate::figures::Figures;
+use crate::flow_record::Figures;
+use crate::platform::ZeroCopy;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use crate::waiting::Reader;
-use crate::zerocopy::ZeroCopy;
 use anyhow::{Context, Result, ensure};
 use nettrial_scenario::{SocketOptions, Transfer, Transport};
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Bytes handed to the kernel, or taken from it, at a time, unless the flow says otherwise.
 const BLOCK_BYTES: u64 = 128 << 10;
 
-/// How long an MPTCP receiver keeps the connection open after its confirmation. When both ends have
+/// Time that an MPTCP receiver keeps the connection open after its confirmation. When both ends have
 /// closed it, the sender's kernel forgets the subflows, and the sender has yet to read their counters.
 const LINGER: Duration = Duration::from_millis(20);
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use nettrial_path::{PathAnswer, PathRequest};
-use nettrial_scenario::Problem;
+use nettrial_scenario::Place;
 use std::io::{BufRead, Write};
 
 /// Answers the request on standard input.
@@ -22,7 +22,8 @@ pub fn answer() -> Result<()> {
         Ok(request) => nettrial_path::examine(&request),
         Err(error) => {
             let hint = error.to_string();
-            let problem = Problem::new("request", "the path", line.trim(), "a path request", hint);
+            let problem =
+                Place::new("", "the path").problem_here("request", line.trim(), "a path request", hint);
             PathAnswer::BadRequest { problem }
         }
     };

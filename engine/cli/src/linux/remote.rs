@@ -3,8 +3,8 @@
 use crate::lines;
 use anyhow::{Result, anyhow};
 use clap::Args;
-use nettrial_remote::{Reading, Token, saturated};
 use nettrial_scenario::{Event, Problem, Record};
+use nettrial_session::{Findings, Reading, Token, VARIABLE};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
@@ -58,7 +58,7 @@ pub fn serve(options: Serve) -> Result<()> {
             if made {
                 eprintln!(
                     "token: {text}\nIt holds as long as this runs. Give it to the other machine in a file, or in {}.",
-                    nettrial_remote::VARIABLE
+                    VARIABLE
                 );
             }
         })
@@ -93,7 +93,7 @@ fn connect(options: &Measure) -> Measurer {
         return Measurer::Iperf3(nettrial_iperf3::Client::new(options.server));
     }
     let token = Token::find(options.token_file.as_deref()).unwrap_or_else(|error| end(BAD_INPUT, &error));
-    let missing = || anyhow!("no token: give it by --token-file or in {}", nettrial_remote::VARIABLE);
+    let missing = || anyhow!("no token: give it by --token-file or in {}", VARIABLE);
     let token = token.unwrap_or_else(|| end(BAD_INPUT, &missing()));
     let client = nettrial_remote::Client::connect(options.server, &token);
     Measurer::Nettrial(Box::new(client.unwrap_or_else(|error| end(CANNOT, &error))))
@@ -102,8 +102,8 @@ fn connect(options: &Measure) -> Measurer {
 fn answer(measurer: &mut Measurer, measure: nettrial_scenario::Measure) -> Event {
     let mut problems = measure.problems();
     problems.extend(match measurer {
-        Measurer::Iperf3(_) => nettrial_iperf3::problems(&measure.flow),
-        Measurer::Nettrial(_) => nettrial_traffic::problems(&measure.flow),
+        Measurer::Iperf3(_) => nettrial_iperf3::problems(&measure),
+        Measurer::Nettrial(_) => nettrial_traffic::problems(&measure.flow, &measure.flow_place()),
     });
     if !problems.is_empty() {
         return Event::Checked { problems: distinct(problems), estimate: None };
@@ -130,7 +130,9 @@ fn watched(run: impl FnOnce() -> Result<Record>) -> Result<Record> {
     let before = Reading::now();
     let mut record = run()?;
     if let (Ok(before), Ok(after)) = (before, Reading::now()) {
-        record.warnings.extend(saturated(nettrial_scenario::Measure::CLIENT, &before, &after));
+        let mut findings = Findings::default();
+        findings.machine(nettrial_scenario::Measure::CLIENT, &before, &after);
+        record.warnings.extend(findings.warnings);
     }
     Ok(record)
 }

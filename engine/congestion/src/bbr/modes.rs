@@ -156,7 +156,7 @@ impl Probing {
     fn take_rtt(&mut self, ack: &Ack) -> bool {
         let is_old = ack.now_ns > self.min_rtt_at_ns.saturating_add(MIN_RTT_NS);
         if let Some(rtt_ns) = ack.rtt_ns
-            && (rtt_ns <= self.min_rtt_ns || is_old)
+            && (rtt_ns < self.min_rtt_ns || is_old)
         {
             self.min_rtt_ns = rtt_ns.max(1);
             self.min_rtt_at_ns = ack.now_ns;

@@ -1,7 +1,9 @@
 //! BBR over a link of its own.
 
+use nettrial_congestion::{Ack, Event, Window};
+
 use crate::path::{Flow, run};
-use crate::support::MS;
+use crate::support::{MS, ack};
 
 /// It finds a link's rate and round trip: 1000 segments a second, 51 ms. It then sends 99% of the rate on
 /// average (its pacing's margin), to 2%; keeps a window of twice the product and the room for bursts; and
@@ -36,6 +38,39 @@ fn bbr_starts_up_fast() {
     let mut late = 0;
     run(&mut flows, 1_200 * MS, |now_ns, _| late += u32::from(now_ns > 1_000 * MS));
     assert!((3_500..=4_000).contains(&late), "{late} segments of at most 4000 in 200 ms");
+}
+
+/// Where the application sends less than the path takes, and nothing ever waits, every round trip is the least one. They
+/// do not put PROBE_RTT off, as Linux has it since 5.10: in 60 s it is entered five times, every ten seconds and its own
+/// length.
+#[test]
+fn bbr_probes_the_round_trip_where_all_are_equal() {
+    let mut control = nettrial_congestion::new("bbr").unwrap();
+    let mut window = Window { cwnd_pkts: 10, ssthresh_pkts: u32::MAX, credit_pkts: 0 };
+    control.on_event(Event::Established, &mut window, 0);
+    let (mut begun_ns, mut was_small) = (Vec::new(), false);
+    for number in 1..60_000u64 {
+        // A segment each millisecond over a round trip of 2 ms.
+        let taken = Ack {
+            in_flight_pkts: 1,
+            prior_in_flight_pkts: 2,
+            delivered_pkts: number,
+            prior_delivered_pkts: number.saturating_sub(2),
+            rate: Some((2, 2 * MS)),
+            is_cwnd_limited: false,
+            ..ack(number * MS, 2 * MS, 1)
+        };
+        control.on_ack(&mut window, &taken, &[], 0);
+        let is_small = window.cwnd_pkts <= 4;
+        if is_small && !was_small {
+            begun_ns.push(taken.now_ns);
+        }
+        was_small = is_small;
+    }
+    assert_eq!(begun_ns.len(), 5, "{begun_ns:?}");
+    for (begun, number) in begun_ns.iter().zip(1u64..) {
+        assert!(begun.abs_diff(number * 10_200 * MS - 200 * MS) < 100 * MS, "{begun_ns:?}");
+    }
 }
 
 /// Ten seconds after its least round trip it empties the path, for 200 ms and a round, and goes on as before.

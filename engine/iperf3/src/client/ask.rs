@@ -3,7 +3,7 @@
 use crate::datagram::HEADER_BYTES;
 use crate::parameters::{MOST_BLOCK_BYTES, MOST_DATAGRAM_BYTES, Parameters};
 use crate::stream::Direction;
-use nettrial_scenario::{Flow, Measure, Problem, Size, SocketOptions, Traffic, Transport, Variate};
+use nettrial_scenario::{Flow, Measure, Place, Problem, Size, SocketOptions, Traffic, Transport, Variate};
 use std::time::Duration;
 
 /// The version of iperf3 whose protocol the client speaks.
@@ -19,22 +19,23 @@ pub struct Asked {
     pub bytes: Option<u64>,
 }
 
-/// What of `flow` iperf3 has no way to do; empty if it can be asked for.
-pub fn problems(flow: &Flow) -> Vec<Problem> {
-    let object = format!("flow {:?}", flow.name);
+/// What of the flow of `measure` iperf3 has no way to do; empty if it can be asked for.
+pub fn problems(measure: &Measure) -> Vec<Problem> {
+    let (flow, place) = (&measure.flow, measure.flow_place());
+    let of_traffic = place.within("traffic");
     let mut problems = Vec::new();
-    let mut refuse = |setting: &str, value: String, legal: &str| {
-        problems.push(Problem::new(setting, &object, value, legal, "iperf3 has no other"));
+    let mut refuse = |place: &Place, setting: &str, value: String, legal: &str| {
+        problems.push(place.problem(setting, value, legal, "iperf3 has no other"));
     };
     let block_only =
         SocketOptions { block: flow.socket.block, mss: flow.socket.mss, ..SocketOptions::default() };
     if flow.socket != block_only {
-        refuse("socket", "its options".into(), "block and mss");
+        refuse(&place, "socket", "its options".into(), "block and mss");
     }
     match (&flow.traffic, flow.transport) {
         (Traffic::Transfer(transfer), Transport::Tcp) => {
             if transfer.size.is_some() && transfer.duration.is_some() {
-                refuse("size", "size and duration".into(), "one of the two");
+                refuse(&of_traffic, "size", "size and duration".into(), "one of the two");
             }
         }
         (Traffic::Packets(packets), Transport::Tcp | Transport::Udp) => {
@@ -43,16 +44,16 @@ pub fn problems(flow: &Flow) -> Vec<Problem> {
             let legal = format!("a constant of {HEADER_BYTES} B to {largest} B");
             match &packets.size {
                 Variate::Constant { value } if (HEADER_BYTES as u64..=largest.into()).contains(&value.0) => {}
-                Variate::Constant { value } => refuse("size", value.to_string(), &legal),
-                _ => refuse("size", "random".into(), &legal),
+                Variate::Constant { value } => refuse(&of_traffic, "size", value.to_string(), &legal),
+                _ => refuse(&of_traffic, "size", "random".into(), &legal),
             }
             if packets.gap.is_some() || packets.on_off.is_some() {
-                refuse("gap", "given".into(), "a rate, or none");
+                refuse(&of_traffic, "gap", "given".into(), "a rate, or none");
             }
         }
         _ => {
             let value = format!("{} over {:?}", flow.traffic.kind(), flow.transport).to_lowercase();
-            refuse("traffic", value, "transfer over tcp, packets over tcp or udp");
+            refuse(&place, "traffic", value, "transfer over tcp, packets over tcp or udp");
         }
     }
     problems

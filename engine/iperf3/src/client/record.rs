@@ -5,9 +5,12 @@ use super::ask::Asked;
 use crate::results::StreamResults;
 use crate::stream::Direction;
 use nettrial_scenario::{
-    Absence, Distribution, FORMAT, Flow, FlowRecord, PacketCounts, Phases, Record, Transport,
+    Absence, Distribution, FORMAT, Flow, FlowRecord, PacketCounts, Phases, Record, Transport, Warning,
 };
 use std::time::Duration;
+
+/// Why figures of a test are absent whose server told nothing of its streams.
+const UNTOLD: &str = "the iperf3 server's results have no streams";
 
 /// The record of `flow`, which went as `tested` says.
 pub fn record(flow: &Flow, asked: &Asked, tested: &Tested, started: Duration) -> Record {
@@ -33,9 +36,20 @@ pub fn record(flow: &Flow, asked: &Asked, tested: &Tested, started: Duration) ->
         ends: Vec::new(),
         congestion: Vec::new(),
         checks: Vec::new(),
-        warnings: Vec::new(),
+        warnings: silence(tested),
         absent,
     }
+}
+
+/// Warns of a server that told nothing of its streams.
+fn silence(tested: &Tested) -> Vec<Warning> {
+    let warning = Warning::new(
+        "no_server_results",
+        "server",
+        UNTOLD.into(),
+        "what arrived there, or was sent from there, is not known",
+    );
+    if tested.theirs.streams.is_empty() { vec![warning] } else { Vec::new() }
 }
 
 fn flow_record(
@@ -44,9 +58,11 @@ fn flow_record(
     tested: &Tested,
     absent: &mut impl FnMut(&str, &str),
 ) -> FlowRecord {
-    let nothing = StreamResults::default();
+    let nothing = StreamResults { retransmits: -1, ..StreamResults::default() };
     let ours = &tested.ours.results;
     let theirs = tested.theirs.streams.first().unwrap_or(&nothing);
+    // Of a direction that the server receives, only the server knows what arrived.
+    let arrived_known = asked.direction == Direction::Receive || !tested.theirs.streams.is_empty();
     let is_udp = flow.transport == Transport::Udp;
     let (sender, receiver) = if asked.direction == Direction::Send { (ours, theirs) } else { (theirs, ours) };
     // Servers before 3.2 give no times; the test then took as long as it did here.
@@ -54,6 +70,13 @@ fn flow_record(
     let seconds = if their_seconds > 0.0 { their_seconds } else { ours.end_time };
     let info = tested.ours.info.filter(|_| asked.direction == Direction::Send);
 
+    if !arrived_known {
+        absent("goodput", UNTOLD);
+        if is_udp {
+            absent("jitter_rfc3550", UNTOLD);
+            absent("loss", UNTOLD);
+        }
+    }
     if !is_udp {
         if sender.retransmits < 0 {
             absent("retransmissions", "the iperf3 server's system does not count them");
@@ -83,11 +106,13 @@ fn flow_record(
         connections: 1,
         bytes: receiver.bytes,
         active_ns: nanoseconds(Duration::from_secs_f64(seconds.clamp(0.0, 1e6))),
-        goodput_bps: (seconds > 0.0).then(|| receiver.bytes as f64 * 8.0 / seconds),
+        goodput_bps: (arrived_known && seconds > 0.0)
+            .then(|| receiver.bytes as f64 * 8.0 / seconds)
+            .filter(|goodput| goodput.is_finite()),
         connect_us: if is_udp { Distribution::default() } else { once(tested.connect) },
         retransmissions_pkts: u64::try_from(sender.retransmits).unwrap_or(0),
-        jitter_rfc3550_us: is_udp.then_some(receiver.jitter * 1e6),
-        packets: is_udp.then(|| packets(sender, receiver, tested, asked)),
+        jitter_rfc3550_us: Some(receiver.jitter * 1e6).filter(|us| is_udp && arrived_known && us.is_finite()),
+        packets: (is_udp && arrived_known).then(|| packets(sender, receiver, tested, asked)),
         ..FlowRecord::blank(flow)
     }
 }
@@ -99,7 +124,7 @@ fn packets(sender: &StreamResults, receiver: &StreamResults, tested: &Tested, as
     let here = asked.direction == Direction::Receive;
     PacketCounts {
         sent_pkts: count(sender.packets).max(count(receiver.packets)),
-        received_pkts: count(receiver.packets - receiver.errors),
+        received_pkts: count(receiver.packets.saturating_sub(receiver.errors)),
         lost_pkts: count(receiver.errors),
         reordered_pkts: here.then_some(tested.ours.late),
         duplicated_pkts: here.then_some(tested.ours.duplicates),
@@ -124,4 +149,62 @@ fn once(time: Duration) -> Distribution {
 
 fn nanoseconds(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::Results;
+    use crate::stream::Outcome;
+
+    fn recorded(flow: &Flow, streams: Vec<StreamResults>) -> Record {
+        let ours = Outcome {
+            results: StreamResults { bytes: 1000, end_time: 1.0, ..StreamResults::default() },
+            ..Outcome::default()
+        };
+        let theirs = Results { streams, ..Results::default() };
+        let [connect, begun, traffic, took] = [Duration::from_millis(1); 4];
+        let tested = Tested { ours, theirs, connect, begun, traffic, took };
+        record(flow, &Asked::of(flow), &tested, Duration::ZERO)
+    }
+
+    fn flow(transport: &str) -> Flow {
+        let packets = r#"{"kind": "packets", "size": {"distribution": "constant", "value": "1000 B"},
+            "rate": "1 Mbit/s", "duration": "1 s"}"#;
+        let text = format!(
+            r#"{{"name": "measured", "from": "client", "to": "server", "transport": "{transport}", "ip": 4,
+                "traffic": {packets}}}"#
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn what_a_server_does_not_tell_is_absent_and_warned_of() {
+        for (transport, metrics) in
+            [("tcp", &["goodput"][..]), ("udp", &["goodput", "jitter_rfc3550", "loss"])]
+        {
+            let found = recorded(&flow(transport), Vec::new());
+            assert_eq!(found.flows[0].goodput_bps, None);
+            assert_eq!((found.flows[0].packets, found.flows[0].jitter_rfc3550_us), (None, None));
+            assert_eq!(found.warnings[0].code, "no_server_results");
+            for metric in metrics {
+                assert!(found.absent.iter().any(|absence| absence.metric == *metric), "{metric}");
+            }
+        }
+    }
+
+    #[test]
+    fn impossible_figures_are_not_repeated() {
+        let told = StreamResults {
+            bytes: u64::MAX,
+            end_time: f64::MIN_POSITIVE,
+            jitter: f64::MAX,
+            packets: i64::MIN,
+            errors: i64::MAX,
+            ..StreamResults::default()
+        };
+        let found = recorded(&flow("udp"), vec![told]);
+        assert_eq!((found.flows[0].goodput_bps, found.flows[0].jitter_rfc3550_us), (None, None));
+        assert_eq!(found.flows[0].packets.unwrap().received_pkts, 0);
+    }
 }

@@ -82,7 +82,7 @@ mod tests {
             let mut findings = Findings::default();
             findings.calls(control, subflows);
             assert_eq!(findings.checks.len(), if subflows > 1 { 3 } else { 2 });
-            findings.warnings.into_iter().map(|warning| warning.code).collect()
+            findings.into_common().warnings.into_iter().map(|warning| warning.code).collect()
         };
         assert!(warned(&control(9, 3), 2).is_empty());
         assert!(warned(&control(9, 0), 1).is_empty());

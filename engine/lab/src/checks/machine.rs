@@ -1,40 +1,14 @@
 //! Whether the machine itself was in the way.
 
 use super::Findings;
-use crate::processors::Use;
 use nettrial_scenario::Check;
 
-/// Above this share of its time in use a processor, not the network, may set the pace.
-const SATURATED_PERCENT: f64 = 95.0;
-/// Above this share taken by the hypervisor, figures depend on the neighbours.
-const STEAL_PERCENT: f64 = 2.0;
 /// Other processes may use this share of one processor.
 const BYSTANDER_PERCENT: f64 = 5.0;
 /// The wall clock may drift this far from the monotonic clock over a trial.
 const CLOCK_STEP_NS: i64 = 1_000_000;
 
 impl Findings {
-    /// Warns of a processor that was in use all the time, or taken by the hypervisor. One on which a flow
-    /// `polls` is in use whether or not it has work, so its use tells nothing.
-    pub fn processor(&mut self, object: &str, spent: Use, polls: bool) {
-        if spent.busy_percent > SATURATED_PERCENT && !polls {
-            self.warn(
-                "processor_saturated",
-                object,
-                format!("in use {:.0}% of the time", spent.busy_percent),
-                "throughput and round-trip time may be the processor's and not the network's",
-            );
-        }
-        if spent.steal_percent > STEAL_PERCENT {
-            self.warn(
-                "steal_time",
-                object,
-                format!("the hypervisor took {:.1}% of its time", spent.steal_percent),
-                "other machines on the same hardware are in the figures",
-            );
-        }
-    }
-
     /// Warns of other processes that used `percent` of one processor while traffic went.
     pub fn bystanders(&mut self, percent: f64) {
         if percent > BYSTANDER_PERCENT {
@@ -76,18 +50,6 @@ mod tests {
 
     fn codes(findings: &Findings) -> Vec<&str> {
         findings.warnings.iter().map(|warning| warning.code.as_str()).collect()
-    }
-
-    #[test]
-    fn a_processor_that_is_always_in_use_or_taken_away_is_warned_of() {
-        let mut findings = Findings::default();
-        findings.processor("processor 0", Use { busy_ns: 0, busy_percent: 94.0, steal_percent: 1.0 }, false);
-        assert!(findings.warnings.is_empty());
-        findings.processor("processor 0", Use { busy_ns: 0, busy_percent: 99.0, steal_percent: 5.0 }, false);
-        assert_eq!(codes(&findings), ["processor_saturated", "steal_time"]);
-        let mut polling = Findings::default();
-        polling.processor("processor 0", Use { busy_ns: 0, busy_percent: 99.0, steal_percent: 5.0 }, true);
-        assert_eq!(codes(&polling), ["steal_time"]);
     }
 
     #[test]

@@ -1,15 +1,14 @@
 //! Whether packets go as the scenario says, and of what size.
 
 use super::Findings;
-use crate::agents::Agents;
 use crate::layout::Layout;
 use crate::namespace::Home;
 use crate::network::Network;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use nettrial_scenario::{IpVersion, Offloads, Scenario};
-use nettrial_traffic::{Command, Cookie, PathMtu, Reply};
-use std::collections::{HashMap, HashSet};
-use std::net::SocketAddr;
+use nettrial_session::{Agents, Direction, path_mtus};
+use nettrial_traffic::Cookie;
+use std::collections::HashSet;
 
 /// An offload's name, and whether it is on.
 type Offload = (&'static str, fn(Offloads) -> bool);
@@ -17,9 +16,6 @@ type Offload = (&'static str, fn(Offloads) -> bool);
 /// The offloads that are verified.
 const OFFLOADS: [Offload; 3] =
     [("tso", |offloads| offloads.tso), ("gso", |offloads| offloads.gso), ("gro", |offloads| offloads.gro)];
-
-/// A direction between two hosts of a flow: from, to, and which of their addresses.
-type Direction<'a> = (&'a str, &'a str, IpVersion);
 
 impl Findings {
     /// Verifies the offloads of every interface: a check for each node, and for each interface that differs.
@@ -55,28 +51,18 @@ impl Findings {
 
     /// Verifies the path MTU of every pair of hosts with a flow, in both directions.
     pub fn path_mtus(&mut self, agents: &mut Agents, layout: &Layout, cookie: Cookie) -> Result<()> {
-        let directions = directions(layout.scenario);
-        let responders = respond(agents, layout, &directions, cookie)?;
-        let mut orders = Vec::new();
-        let mut expected = Vec::new();
-        for &(from, to, version) in &directions {
-            let mtu = layout.path_mtu(from, to, version).unwrap_or(0);
-            let (address, destination) = (layout.address(from, version)?, responders[&(to, version)]);
-            orders.push((from, Command::ProbePathMtu { cookie, address, destination, expected: mtu }));
-            expected.push(mtu);
+        let pairs = directions(layout.scenario);
+        let mut directions = Vec::new();
+        for &(from, to, version) in &pairs {
+            let (near, far) = (layout.address(from, version)?, layout.address(to, version)?);
+            let expected = layout.path_mtu(from, to, version).unwrap_or(0);
+            directions.push(Direction { from: (from, near), to: (to, far), reached: far, expected });
         }
-        let replies = agents.ask_all(orders)?;
-        for (((from, to, version), expected), reply) in directions.into_iter().zip(expected).zip(replies) {
-            let found = match reply {
-                Reply::PathMtu(PathMtu { largest: 0, .. }) => "nothing passes".to_owned(),
-                Reply::PathMtu(PathMtu { largest, exceeded: true }) => format!("above {largest} B"),
-                Reply::PathMtu(PathMtu { largest, exceeded: false }) => format!("{largest} B"),
-                other => bail!("the agent of {from} answered a path MTU probe with {other:?}"),
-            };
-            self.compare(
-                "path_mtu",
-                &format!("{from} to {to}, IPv{}", u8::from(version)),
-                format!("{expected} B"),
+        let found = path_mtus(agents, &directions, cookie)?;
+        for ((direction, found), (from, to, version)) in directions.iter().zip(found).zip(&pairs) {
+            self.path_mtu(
+                &format!("{from} to {to}, IPv{}", u8::from(*version)),
+                direction.expected,
                 found,
                 "the trial does not measure the MTU it is named after",
             );
@@ -85,8 +71,11 @@ impl Findings {
     }
 }
 
+/// A direction between two hosts of a flow: from, to, and which of their addresses.
+type Pair<'a> = (&'a str, &'a str, IpVersion);
+
 /// Both directions of every flow, each once.
-fn directions(scenario: &Scenario) -> Vec<Direction<'_>> {
+fn directions(scenario: &Scenario) -> Vec<Pair<'_>> {
     let mut seen = HashSet::new();
     let mut directions = Vec::new();
     for flow in &scenario.workload {
@@ -98,30 +87,6 @@ fn directions(scenario: &Scenario) -> Vec<Direction<'_>> {
         }
     }
     directions
-}
-
-/// Has every host that a direction leads to answer probes; where it does, by host and IP version.
-fn respond<'a>(
-    agents: &mut Agents,
-    layout: &Layout,
-    directions: &[Direction<'a>],
-    cookie: Cookie,
-) -> Result<HashMap<(&'a str, IpVersion), SocketAddr>> {
-    let mut seen = HashSet::new();
-    let mut orders = Vec::new();
-    let mut places = Vec::new();
-    for &(_, to, version) in directions {
-        if seen.insert((to, version)) {
-            let address = layout.address(to, version)?;
-            orders.push((to, Command::Respond { cookie, address }));
-            places.push(((to, version), address));
-        }
-    }
-    let port = |((key, address), reply): (((&'a str, IpVersion), _), Reply)| match reply {
-        Reply::Listening { port } => Ok((key, SocketAddr::new(address, port))),
-        _ => bail!("the agent of {} opened no port for path MTU probes", key.0),
-    };
-    places.into_iter().zip(agents.ask_all(orders)?).map(port).collect()
 }
 
 #[cfg(test)]

@@ -52,6 +52,7 @@ fn interface(index: i32) -> LinkMessage {
 
 /// Frames in at the first interface, a line between the two in the middle, frames out at the last.
 struct Bench {
+    link: Link,
     line: DelayLine,
     outlet: Outlet,
     ring: Ring,
@@ -92,7 +93,7 @@ impl Bench {
         // Room for all that a test sends: what is missing was lost by the line.
         let ring = Ring::open(ENDS[3], Intake::Arriving, 1514, 60_000).unwrap();
         let line = DelayLine::start(&link, 0, [ENDS[1], ENDS[2]], 1514, 0).unwrap();
-        Self { line, outlet: Outlet::open(ENDS[0]).unwrap(), ring }
+        Self { link, line, outlet: Outlet::open(ENDS[0]).unwrap(), ring }
     }
 
     /// Sends `count` frames, `gap` apart, and gives what came out, in its order.
@@ -225,8 +226,9 @@ fn jitter_is_even_between_the_delay_and_so_much_more() {
     // Farther apart than the jitter, so that keeping the order changes no frame's delay.
     let arrivals = bench.pass(400, Span::from_millis(5));
     assert_eq!(numbers(&arrivals), (0..400).collect::<Vec<_>>());
-    let fates = super::Fates::new(impairment, 0, 0);
-    let jitter_ns = |arrival: &Arrival| fates.of(arrival.number as u64, false).jitter_ns;
+    let [mut fates, _] = super::fates(&bench.link, 0, 0);
+    let mut drawn: Vec<u64> = (0..400).map(|_| fates.next().jitter_ps / 1000).collect();
+    let jitter_ns = |arrival: &Arrival| drawn[arrival.number];
     for part in 0..4 {
         let here = arrivals.iter().filter(|arrival| jitter_ns(arrival) / 1_000_000 == part);
         let added =
@@ -237,7 +239,6 @@ fn jitter_is_even_between_the_delay_and_so_much_more() {
         assert!(fits(count, 400, 0.25), "{count} with a jitter of {part} ms");
     }
     // The drawn jitter itself is even: Kolmogorov and Smirnov's distance, 99.9%.
-    let mut drawn: Vec<u64> = (0..400).map(|number| fates.of(number, false).jitter_ns).collect();
     drawn.sort_unstable();
     let distance = |(rank, value): (usize, &u64)| (*value as f64 / 4e6 - rank as f64 / 400.0).abs();
     assert!(drawn.iter().enumerate().map(distance).fold(0.0, f64::max) < 1.95 / 20.0);

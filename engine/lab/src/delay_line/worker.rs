@@ -1,8 +1,8 @@
 //! The thread that moves one direction's frames.
 
-use super::fate::{Fate, Fates};
 use super::hold::Hold;
 use crate::packet_socket::{BATCH, OFFLOAD_HEADER_BYTES, Outlet, Ring};
+use nettrial_impair::{Fate, Fates};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::eventfd::EventFd;
 use nix::sys::time::TimeSpec;
@@ -41,7 +41,8 @@ pub struct Worker {
     pub outlet: Outlet,
     pub delay_ns: u64,
     pub reordering_delay_ns: u64,
-    pub fates: Fates,
+    /// The fates of frames without UDP, and of those with it.
+    pub fates: [Fates; 2],
     pub switch: Arc<Switch>,
     pub tally: Arc<Tally>,
 }
@@ -60,8 +61,6 @@ pub struct Switch {
 #[derive(Default)]
 struct State {
     hold: Hold,
-    /// Frames seen since the line was armed: those without UDP, and those with it.
-    numbers: [u64; 2],
     /// Until when all that had arrived was taken.
     taken_ns: u64,
     batch: Vec<(u64, Vec<u8>)>,
@@ -100,17 +99,14 @@ impl Worker {
             // Frames to a group are the kernel's own (neighbour discovery, MLD): they come at any time, and would
             // shift the fates of all that follow.
             if armed && !is_to_a_group(slot.bytes) {
-                let udp = has_udp(slot.bytes);
-                let number = &mut state.numbers[usize::from(udp)];
-                fate = self.fates.of(*number, udp);
-                *number += 1;
+                fate = self.fates[usize::from(has_udp(slot.bytes))].next();
             }
             if !slot.whole || state.hold.bytes() > HOLD_BYTES {
                 self.tally.lost_pkts.fetch_add(1, Relaxed);
-            } else if !fate.lost {
-                let due = arrived + self.delay_ns + fate.jitter_ns;
-                for _ in 0..=u8::from(fate.duplicated) {
-                    if fate.held_back {
+            } else if !fate.is_lost {
+                let due = arrived + self.delay_ns + fate.jitter_ps / 1000;
+                for _ in 0..=u8::from(fate.is_duplicated) {
+                    if fate.is_held_back {
                         state.hold.push_held_back(due + self.reordering_delay_ns, slot.bytes);
                     } else {
                         state.hold.push(due, slot.bytes);

@@ -18,6 +18,8 @@ pub struct EndCounters {
     pub interface: String,
     /// Since the interface was made.
     pub counters: queue::Counters,
+    /// Bytes that its shaper holds as credit.
+    pub burst_bytes: u64,
     /// The interface's index, which no other of the network has.
     index: i32,
 }
@@ -55,10 +57,11 @@ impl Network {
     pub fn counters(&mut self) -> Result<Vec<EndCounters>> {
         let mut all = Vec::new();
         for node in &mut self.nodes {
-            for (index, counters) in queue::counters(&mut node.netlink)? {
-                if let Some((interface, _)) = node.interfaces.iter().find(|(_, known)| *known == index) {
-                    let (node, interface) = (node.name.clone(), interface.clone());
-                    all.push(EndCounters { node, interface, counters, index });
+            for queue::Reading { index, counters, .. } in queue::read(&mut node.netlink)? {
+                if let Some(shaped) = node.shaped.iter().find(|shaped| shaped.index == index) {
+                    let (node, interface) = (node.name.clone(), shaped.interface.clone());
+                    let burst_bytes = shaped.bucket.bytes;
+                    all.push(EndCounters { node, interface, counters, burst_bytes, index });
                 }
             }
         }

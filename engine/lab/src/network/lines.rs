@@ -10,15 +10,13 @@ use crate::settings;
 use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
-use nettrial_scenario::{Link, Scenario};
+use nettrial_scenario::{Link, Scenario, ethernet};
 use std::os::fd::AsRawFd;
 
 /// A line's own interfaces take whatever a node's may send.
 const LARGEST_MTU: u32 = 65_535;
-/// Bytes of an Ethernet header.
-const ETHERNET_HEADER_BYTES: u64 = 14;
-/// More than a bundle of segments has (GSO_LEGACY_MAX_SIZE, with headers).
-const LARGEST_BUNDLE_BYTES: u64 = 65_536 + 256;
+/// More than a GSO packet has (GSO_LEGACY_MAX_SIZE, with headers).
+const LARGEST_GSO_BYTES: u64 = 65_536 + 256;
 
 /// The namespace with the inner ends of every link that has a delay line, and the lines.
 pub struct Lines {
@@ -123,12 +121,12 @@ fn name(index: i32) -> String {
     format!("line{index}")
 }
 
-/// Bytes of the largest frame that either end of `link` may hand over: a bundle of segments where
-/// something may leave bundles uncut.
+/// Bytes of the largest frame that either end of `link` may hand over: a GSO packet where
+/// something may leave GSO packets uncut.
 fn largest_frame(layout: &Layout, link: &Link) -> usize {
     let offloads = link.ends.iter().filter_map(|end| Some(layout.directory.node(&end.node)?.offloads));
-    let bundles = offloads.into_iter().any(|offloads| offloads.tso || offloads.gso || offloads.gro)
+    let gso_packets = offloads.into_iter().any(|offloads| offloads.tso || offloads.gso || offloads.gro)
         || layout.scenario.workload.iter().any(|flow| flow.socket.udp_gso);
-    let mtu = link.ends.iter().map(|end| end.mtu.0).max().unwrap_or(0) + ETHERNET_HEADER_BYTES;
-    usize::try_from(if bundles { mtu.max(LARGEST_BUNDLE_BYTES) } else { mtu }).unwrap_or(usize::MAX)
+    let mtu = link.ends.iter().map(|end| end.mtu.0).max().unwrap_or(0) + ethernet::HEADER_BYTES;
+    usize::try_from(if gso_packets { mtu.max(LARGEST_GSO_BYTES) } else { mtu }).unwrap_or(usize::MAX)
 }

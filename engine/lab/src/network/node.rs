@@ -1,6 +1,7 @@
 //! A node that has been built.
 
 use super::messages::{new_bridge, state_of, up};
+use crate::bucket::Bucket;
 use crate::namespace::{Home, Namespace};
 use crate::netlink::Netlink;
 use crate::procfs::Procfs;
@@ -9,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage, State};
 use nettrial_ethtool::Ethtool;
-use nettrial_scenario::{Node, Offloads};
+use nettrial_scenario::{Node, Offloads, Rate};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,20 @@ pub struct BuiltNode {
     pub namespace: Namespace,
     pub(super) netlink: Netlink,
     pub(super) interfaces: Vec<(String, i32)>,
+    pub(super) shaped: Vec<Shaped>,
+}
+
+/// An interface that is shaped.
+#[derive(Debug, Clone)]
+pub struct Shaped {
+    /// Its name.
+    pub interface: String,
+    /// Its index.
+    pub index: i32,
+    /// The link's rate.
+    pub rate: Rate,
+    /// How much passes at once.
+    pub bucket: Bucket,
 }
 
 impl BuiltNode {
@@ -41,12 +56,17 @@ impl BuiltNode {
         };
         let (namespace, netlink) =
             home.create(inside).with_context(|| format!("making node {:?}", node.name))?;
-        Ok(Self { name: node.name.clone(), namespace, netlink, interfaces: Vec::new() })
+        Ok(Self { name: node.name.clone(), namespace, netlink, interfaces: Vec::new(), shaped: Vec::new() })
     }
 
     /// Name and index of each of its interfaces.
     pub fn interfaces(&self) -> &[(String, i32)] {
         &self.interfaces
+    }
+
+    /// Each of its interfaces that is shaped.
+    pub fn shaped(&self) -> &[Shaped] {
+        &self.shaped
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &String> {

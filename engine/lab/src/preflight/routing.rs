@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use netlink_packet_route::rule::RuleMessage;
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use nettrial_routing::Paths;
-use nettrial_scenario::{Problem, RoutingPolicy, Scenario, Shortfall};
+use nettrial_scenario::{Place, Problem, RoutingPolicy, Scenario, Shortfall};
 
 /// What this kernel's routing can't do and most trials do without.
 pub fn limits() -> Vec<Shortfall> {
@@ -56,10 +56,10 @@ fn try_rules() -> Result<()> {
 /// What of the routing of `scenario`, which has passed [`nettrial_scenario::check`], this kernel can't do.
 pub fn problems(scenario: &Scenario) -> Vec<Problem> {
     let mut problems = Vec::new();
+    let routing = Place::new("/routing", "the routing");
     if matches!(scenario.routing, RoutingPolicy::Ecmp { .. }) && !settings::is_there(HASH_POLICIES[0]) {
-        problems.push(Problem::new(
+        problems.push(routing.problem(
             "policy",
-            "the routing",
             "ecmp",
             "shortest_path, k_shortest_paths, spanning_tree",
             "this kernel takes one path only: it was built without CONFIG_IP_ROUTE_MULTIPATH",
@@ -68,9 +68,9 @@ pub fn problems(scenario: &Scenario) -> Vec<Problem> {
     if let Err(error) = try_rules()
         && let Some(route) = Paths::new(scenario).routes().iter().find(|route| route.source.is_some())
     {
-        problems.push(Problem::new(
+        let place = routing.called(route.node);
+        problems.push(place.problem_here(
             "routing",
-            route.node,
             "a route by source address",
             "hosts with one interface, and another policy than k_shortest_paths",
             format!("this kernel routes by destination only: {error:#}"),

@@ -2,8 +2,8 @@
 
 mod discipline;
 
-use super::{Problem, is_name, names};
-use crate::{Directory, End, IpVersion, Link, NodeKind, QueueLimit, Scenario, Size};
+use super::{is_name, names};
+use crate::{Directory, End, IpVersion, Link, NodeKind, Place, Problem, QueueLimit, Scenario, Size};
 use std::collections::HashSet;
 use std::net::IpAddr;
 
@@ -14,23 +14,16 @@ const INTERFACE_NAME_BYTES: usize = 15;
 
 /// Adds everything that is wrong with the links and interfaces of a scenario.
 pub fn check(directory: &Directory, problems: &mut Vec<Problem>) {
-    for link in &directory.scenario.links {
-        check_link(directory, link, problems);
+    for (number, link) in directory.scenario.links.iter().enumerate() {
+        check_link(directory, link, &Place::link(number, link), problems);
     }
     check_interfaces(directory.scenario, problems);
 }
 
-/// A link in words: its two nodes.
-fn describe(link: &Link) -> String {
-    format!("link {} - {}", link.ends[0].node, link.ends[1].node)
-}
-
-fn check_link(directory: &Directory, link: &Link, problems: &mut Vec<Problem>) {
-    let object = describe(link);
+fn check_link(directory: &Directory, link: &Link, place: &Place, problems: &mut Vec<Problem>) {
     if link.ends[0].node == link.ends[1].node {
-        problems.push(Problem::new(
+        problems.push(place.problem(
             "ends",
-            &object,
             &link.ends[0].node,
             "two different nodes",
             "a link joins two nodes",
@@ -38,61 +31,60 @@ fn check_link(directory: &Directory, link: &Link, problems: &mut Vec<Problem>) {
     }
     if let Some(rate) = link.rate {
         if rate.0 < 8_000 {
-            problems.push(Problem::new(
+            problems.push(place.problem(
                 "rate",
-                &object,
                 rate,
                 "8 kbit/s or more",
                 "leave the rate out for a link that is not shaped",
             ));
         }
         if link.queue.is_none() {
-            problems.push(Problem::new(
+            problems.push(place.problem(
                 "queue",
-                &object,
                 "none",
                 "a queue limit",
                 "a link with a rate needs a queue",
             ));
         }
     }
-    check_impairment(link, &object, problems);
-    discipline::check(link, &object, problems);
+    check_impairment(link, &place.within("impairment"), problems);
+    discipline::check(link, place, problems);
     match link.queue {
-        Some(QueueLimit::Packets(0) | QueueLimit::Bytes(Size(0))) => problems.push(Problem::new(
+        Some(QueueLimit::Packets(0) | QueueLimit::Bytes(Size(0))) => problems.push(place.problem(
             "queue",
-            &object,
             "0",
             "1 packet or more",
             "a queue that holds nothing passes nothing",
         )),
-        Some(QueueLimit::Bytes(limit)) if u32::try_from(limit.0).is_err() => problems.push(Problem::new(
+        Some(QueueLimit::Bytes(limit)) if u32::try_from(limit.0).is_err() => problems.push(place.problem(
             "queue",
-            &object,
             limit,
             "up to 4294967295 B",
             "the kernel keeps it in 32 bits",
         )),
-        Some(limit) if link.rate.is_none() => problems.push(Problem::new(
+        Some(limit) if link.rate.is_none() => problems.push(place.problem(
             "queue",
-            &object,
             limit,
             "none",
             "a link without a rate never queues: give it a rate",
         )),
         _ => {}
     }
-    for end in &link.ends {
-        check_end(directory, &object, end, problems);
+    for (number, end) in link.ends.iter().enumerate() {
+        check_end(directory, &place.within("ends").within(number), end, problems);
     }
 }
 
-fn check_end(directory: &Directory, link: &str, end: &End, problems: &mut Vec<Problem>) {
-    let object = format!("interface {} of {}", end.interface, end.node);
+/// The place of an interface, in words of its own and not of its link.
+fn called(end: &End, place: &Place) -> Place {
+    place.clone().called(format!("interface {} of {}", end.interface, end.node))
+}
+
+fn check_end(directory: &Directory, of_link: &Place, end: &End, problems: &mut Vec<Problem>) {
+    let place = called(end, of_link);
     if !is_name(&end.interface) || end.interface.len() > INTERFACE_NAME_BYTES || end.interface == "lo" {
-        problems.push(Problem::new(
+        problems.push(place.problem(
             "interface",
-            &object,
             &end.interface,
             "1 to 15 letters, digits, - and _, and not lo",
             "rename the interface",
@@ -105,34 +97,33 @@ fn check_end(directory: &Directory, link: &str, end: &End, problems: &mut Vec<Pr
         (IpVersion::V4.minimum_mtu(), "IPv4's smallest MTU (RFC 791 section 3.2)")
     };
     if !(smallest..=LARGEST_MTU).contains(&end.mtu.0) {
-        problems.push(Problem::new(
+        problems.push(of_link.problem(
             "mtu",
-            link,
             end.mtu,
             format!("{smallest} B to {LARGEST_MTU} B"),
             format!("{smallest} is {why}"),
         ));
     }
     match directory.node(&end.node).map(|node| node.kind) {
-        None => problems.push(Problem::new(
+        None => problems.push(of_link.problem(
             "node",
-            link,
             &end.node,
             names(directory.scenario),
             "the link names a node that is not there",
         )),
-        Some(NodeKind::Switch) if !end.addresses.is_empty() => problems.push(Problem::new(
-            "address",
-            &object,
-            end.addresses[0].0,
-            "none",
-            "a switch has no addresses",
-        )),
+        Some(NodeKind::Switch) if !end.addresses.is_empty() => {
+            problems.push(place.within("addresses").problem_here(
+                "address",
+                end.addresses[0].0,
+                "none",
+                "a switch has no addresses",
+            ))
+        }
         _ => {}
     }
 }
 
-fn check_impairment(link: &Link, object: &str, problems: &mut Vec<Problem>) {
+fn check_impairment(link: &Link, place: &Place, problems: &mut Vec<Problem>) {
     let impairment = &link.impairment;
     let mut probabilities = vec![
         ("loss", impairment.loss),
@@ -146,9 +137,8 @@ fn check_impairment(link: &Link, object: &str, problems: &mut Vec<Problem>) {
     }
     for (setting, probability) in probabilities {
         if !(0.0..=1.0).contains(&probability) {
-            problems.push(Problem::new(
+            problems.push(place.problem(
                 setting,
-                object,
                 probability,
                 "0 to 1",
                 "it is a probability: 0.01 is one frame in a hundred",
@@ -156,9 +146,8 @@ fn check_impairment(link: &Link, object: &str, problems: &mut Vec<Problem>) {
         }
     }
     if impairment.reordering > 0.0 && impairment.reordering_delay.0 == 0 {
-        problems.push(Problem::new(
+        problems.push(place.problem(
             "reordering_delay",
-            object,
             impairment.reordering_delay,
             "above 0",
             "a frame must be held back for later ones to overtake it",
@@ -169,22 +158,24 @@ fn check_impairment(link: &Link, object: &str, problems: &mut Vec<Problem>) {
 fn check_interfaces(scenario: &Scenario, problems: &mut Vec<Problem>) {
     let mut interfaces = HashSet::new();
     let mut addresses: HashSet<IpAddr> = HashSet::new();
-    for end in scenario.links.iter().flat_map(|link| &link.ends) {
-        let object = format!("interface {} of {}", end.interface, end.node);
+    let places = scenario.links.iter().enumerate().flat_map(|(number, link)| {
+        let place = Place::link(number, link).within("ends");
+        link.ends.iter().enumerate().map(move |(number, end)| (end, place.within(number)))
+    });
+    for (end, place) in places {
+        let place = called(end, &place);
         if !interfaces.insert((&end.node, &end.interface)) {
-            problems.push(Problem::new(
+            problems.push(place.problem(
                 "interface",
-                &object,
                 &end.interface,
                 "a name the node has once",
                 "rename one of the two",
             ));
         }
-        for address in &end.addresses {
+        for (number, address) in end.addresses.iter().enumerate() {
             if !addresses.insert(address.address()) {
-                problems.push(Problem::new(
+                problems.push(place.within("addresses").within(number).problem_here(
                     "address",
-                    &object,
                     address.0,
                     "an address no other interface has",
                     "two interfaces have it",

@@ -23,10 +23,10 @@ pub struct SocketOptions {
     /// Transfers send without copying (MSG_ZEROCOPY, Linux Documentation/networking/msg_zerocopy.rst).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub zerocopy: bool,
-    /// UDP packets of one size leave in bundles that the kernel cuts (UDP_SEGMENT, udp(7)).
+    /// UDP packets of one size leave in GSO packets that the kernel segments (UDP_SEGMENT, udp(7)).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub udp_gso: bool,
-    /// UDP packets arrive in bundles that the kernel joined (UDP_GRO, udp(7)).
+    /// UDP packets arrive in packets that the kernel coalesced (UDP_GRO, udp(7)).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub udp_gro: bool,
 }

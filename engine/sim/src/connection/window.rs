@@ -42,12 +42,20 @@ pub(crate) struct ReceiveWindow {
     window_ends: u64,
 }
 
+fn maximum_bytes(stack: &Stack) -> u64 {
+    stack.receive_buffer.maximum.0.max(stack.receive_buffer.initial.0)
+}
+
+/// Returns by how many bits a host with that stack scales its windows, if both hosts scale.
+pub(crate) fn window_shift(stack: &Stack) -> u32 {
+    let fits = |shift: &u32| maximum_bytes(stack) >> shift <= UNSCALED;
+    (0..LARGEST_SHIFT).find(fits).unwrap_or(LARGEST_SHIFT)
+}
+
 impl ReceiveWindow {
     /// The window of a host with that stack; `has_scaling` if both hosts have it.
     pub(crate) fn new(stack: &Stack, has_scaling: bool, mss_bytes: u32) -> Self {
-        let maximum_bytes = stack.receive_buffer.maximum.0.max(stack.receive_buffer.initial.0);
-        let fits = |shift: &u32| maximum_bytes >> shift <= UNSCALED;
-        let shift = (0..LARGEST_SHIFT).find(fits).unwrap_or(LARGEST_SHIFT);
+        let (maximum_bytes, shift) = (maximum_bytes(stack), window_shift(stack));
         let initial = (stack.receive_buffer.initial.0 / 2).min(UNSCALED);
         Self {
             buffer_bytes: stack.receive_buffer.initial.0,

@@ -8,7 +8,7 @@
 
 use super::Decision;
 use crate::Time;
-use crate::random::Random;
+use nettrial_scenario::random::Random;
 
 /// The settings, in bytes on the wire.
 #[derive(Debug, Clone, Copy)]

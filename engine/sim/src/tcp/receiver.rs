@@ -14,7 +14,7 @@ struct Held {
 }
 
 impl Held {
-    /// The segments of so many bytes that were joined in it; itself if that is 0.
+    /// The segments of so many bytes that were coalesced in it; itself if that is 0.
     fn segments(self, bytes: u64) -> impl Iterator<Item = Self> {
         let length = if bytes == 0 { self.end - self.start } else { bytes };
         let count = (self.end - self.start).div_ceil(length.max(1));

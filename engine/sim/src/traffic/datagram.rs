@@ -5,12 +5,10 @@
 //! (`data_ack`). A fragment of bytes that a duplicate brings again changes nothing.
 
 use crate::{Codepoint, Endpoint, Flags, Io, Packet, PathId, SackBlocks, Time};
-use nettrial_figures::wire::UDP_HEADER_BYTES;
+use nettrial_flows::wire::datagram_packets;
 use nettrial_scenario::IpVersion;
 use std::collections::BTreeMap;
 
-/// Bytes of IPv6's fragment header (RFC 8200 section 4.5).
-const FRAGMENT_HEADER_BYTES: u64 = 8;
 /// How long fragments wait for the others (net.ipv4.ipfrag_time; RFC 8200 section 4.5 asks for 60 s).
 const ASSEMBLY_TIME: Time = Time::from_ms(30_000);
 
@@ -27,22 +25,6 @@ pub struct Datagram {
     pub read: Time,
 }
 
-/// Bytes of the IP packets that carry `payload` bytes over a path that takes packets of `mtu`.
-fn fragments(payload: u64, mtu: u64, ip: IpVersion) -> Vec<u64> {
-    let length = payload + UDP_HEADER_BYTES;
-    if ip.header_bytes() + length <= mtu {
-        return vec![ip.header_bytes() + length];
-    }
-    let header = match ip {
-        IpVersion::V4 => ip.header_bytes(),
-        IpVersion::V6 => ip.header_bytes() + FRAGMENT_HEADER_BYTES,
-    };
-    // All fragments but the last carry a multiple of 8 bytes (RFC 791, RFC 8200).
-    let piece = (mtu.saturating_sub(header) / 8 * 8).max(8);
-    let full = std::iter::repeat_n(header + piece, (length / piece) as usize);
-    full.chain(Some(header + length % piece).filter(|_| !length.is_multiple_of(piece))).collect()
-}
-
 /// Sends a datagram to endpoint `to`. Gives when its last bit has left the host, or `None` where the host's
 /// interface dropped some of it.
 pub fn send(
@@ -54,7 +36,7 @@ pub fn send(
     ip: IpVersion,
     to: Endpoint,
 ) -> Option<Time> {
-    let pieces = fragments(datagram.payload_bytes, mtu, ip);
+    let pieces: Vec<u64> = datagram_packets(datagram.payload_bytes, mtu, ip).collect();
     let mut leaves = Some(io.now());
     for (&ip_bytes, index) in pieces.iter().zip(0..) {
         let sent = io.send(Packet {
@@ -122,24 +104,5 @@ impl Assembly {
             self.partial.remove(&packet.ack);
         }
         is_whole
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use nettrial_figures::wire::Weight;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn fragments_weigh_what_the_lab_says(payload in 24u64..65_508, mtu in 1280u64..9001, six: bool) {
-            let ip = if six { IpVersion::V6 } else { IpVersion::V4 };
-            let mut weight = Weight::default();
-            weight.add_datagram(payload, mtu, ip);
-            let pieces = fragments(payload, mtu, ip);
-            prop_assert_eq!(pieces.iter().sum::<u64>(), weight.ip_bytes);
-            prop_assert!(pieces.iter().all(|&piece| piece <= mtu));
-        }
     }
 }

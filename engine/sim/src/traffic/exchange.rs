@@ -3,8 +3,8 @@
 use super::stream::Stream;
 use super::{Application, Datagram, Ground};
 use crate::{Notice, Time};
-use nettrial_figures::requests::{Next, Requests};
-use nettrial_figures::unanswered::Unanswered;
+use nettrial_flows::requests::{Next, Requests};
+use nettrial_flows::unanswered::Unanswered;
 use nettrial_scenario::RequestResponse;
 use std::collections::VecDeque;
 

@@ -4,9 +4,9 @@ use super::datagram;
 use crate::sampler::Sampler;
 use crate::wiring::Wiring;
 use crate::{Connection, ConnectionSettings, Endpoint, Io, Time};
-use nettrial_figures::arrivals::Received;
-use nettrial_figures::statistics::{Durations, Jitter};
-use nettrial_figures::wire::Weight;
+use nettrial_flows::arrivals::Received;
+use nettrial_flows::statistics::{Durations, Jitter};
+use nettrial_flows::wire::Weight;
 use nettrial_scenario::{Pacing, PacketCounts, SizeRecord};
 
 /// What an application gathers.
@@ -140,6 +140,7 @@ impl Ground<'_, '_> {
             subflows: self.wiring.ways[turn].clone(),
         };
         self.figures.connections += 1;
+        self.io.opens(number, self.wiring.number, turn);
         let connection = Connection::open(&settings, self.io);
         let slot = Slot { connection, flow: self.wiring.number, is_released: false };
         self.connections.slots.push(Some(Box::new(slot)));

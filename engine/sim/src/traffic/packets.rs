@@ -10,9 +10,9 @@ use super::transfer::CONFIRMATION_BYTES;
 use super::{Application, Datagram, Ground};
 use crate::{Notice, Time};
 use anyhow::Result;
-use nettrial_figures::arrivals::{Arrivals, Packet};
-use nettrial_figures::departures::Departures;
-use nettrial_figures::statistics::Durations;
+use nettrial_flows::arrivals::{Arrivals, Packet};
+use nettrial_flows::departures::Departures;
+use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{Pacing, Packets};
 use std::collections::VecDeque;
 
@@ -87,7 +87,7 @@ impl Sender {
             sent_bps: self.bytes as f64 * 8e9 / asked_ns.max(self.last_ns) as f64,
             lateness_us: self.lateness.distribution_us(),
             // A simulated sender has no thread.
-            cpu_percent: 0.0,
+            cpu_percent: Some(0.0),
         })
     }
 

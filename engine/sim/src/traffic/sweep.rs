@@ -3,7 +3,7 @@
 use super::stream::Stream;
 use super::{Application, Datagram, Ground};
 use crate::{Notice, Time};
-use nettrial_figures::sweep::{Asked, Measurement, Sizes, answer_bytes, order};
+use nettrial_flows::sweep::{Asked, Measurement, Sizes, answer_bytes, order};
 use nettrial_scenario::Sweep;
 
 /// A datagram that is not answered for so long is sent again.

@@ -12,9 +12,17 @@ fn transfer() -> Flow {
     flow("a0", "b0", "tcp", json!({"kind": "transfer", "duration": "10 s"}))
 }
 
-/// The settings that are refused.
+/// The settings that are refused, each at a place that is in the scenario, or in what is.
 fn refused(scenario: &Scenario) -> Vec<String> {
-    nettrial_sim::check(scenario).err().into_iter().flatten().map(|problem| problem.setting).collect()
+    let document = serde_json::to_value(scenario).unwrap();
+    let problems = nettrial_sim::check(scenario).err().into_iter().flatten();
+    let setting = |problem: nettrial_scenario::Problem| {
+        let (parent, field) = problem.pointer.rsplit_once('/').unwrap();
+        assert!(document.pointer(parent).is_some_and(Value::is_object), "{problem}");
+        assert_eq!(field, problem.setting);
+        problem.setting
+    };
+    problems.map(setting).collect()
 }
 
 #[test]
@@ -34,7 +42,7 @@ fn what_the_simulator_does_not_have_is_refused_by_name() {
     scenario.nodes[1].stack.as_mut().unwrap().congestion_control = "hybla".into();
     assert_eq!(refused(&scenario), ["congestion_control"]);
     assert!(nettrial_sim::check(&scenario).unwrap_err()[0].legal.contains("reno"));
-    assert!(nettrial_sim::run(&scenario).is_err());
+    assert!(nettrial_sim::run(&scenario, None).is_err());
 
     let tool = json!({"kind": "tool", "tool": "ping", "duration": "1 s"});
     assert_eq!(refused(&with(pair(&link()), [flow("a0", "b0", "icmp", tool)])), ["kind", "transport"]);

@@ -75,6 +75,21 @@ fn a_datagram_larger_than_the_mtu_comes_in_fragments() {
     assert_eq!((record.bytes, record.owd_us.unwrap().maximum), (40_000, 4182.0 * 0.008 + 50.0));
 }
 
+/// As in tests/lab/test_links.py: the last fragment over IPv4 may fill an MTU that is no multiple of 8.
+#[test]
+fn the_last_fragment_fills_the_mtu() {
+    let traffic = json!({"kind": "packets", "size": {"distribution": "constant", "value": "35900 B"},
+        "gap": {"distribution": "constant", "value": "1 ms"}, "count": 10});
+    let mut scenario = with(pair(&LINK()), [flow("a0", "b0", "udp", traffic)]);
+    scenario.links[0].ends.iter_mut().for_each(|end| end.mtu = nettrial_scenario::Size(9000));
+    scenario.measurement.packet_sizes = true;
+    let record = run(&scenario);
+    let sizes = record.ends[0].packet_sizes.as_ref().unwrap().iter();
+    let counted: Vec<_> = sizes.map(|size| (size.size_bytes, size.packets)).collect();
+    assert_eq!(counted, [(8996, 30), (9000, 10)]);
+    assert_eq!(record.flows[0].ip_bytes, Some(10 * (3 * 8996 + 9000)));
+}
+
 #[test]
 fn random_sizes_and_gaps_follow_from_their_seed_alone() {
     let traffic = |seed: u64| {

@@ -1,4 +1,4 @@
-//! Bursts and joined segments in whole trials.
+//! Bursts and coalesced segments in whole trials.
 
 use super::scenarios::{dumbbell, flow, pair, run, run_flow, two_ways, with};
 use nettrial_scenario::{Duration, HostCost, Record, Scenario};
@@ -124,7 +124,7 @@ fn a_costly_receiver_takes_more_if_it_joins() {
 fn nothing_is_joined_where_nothing_arrives_together_and_the_record_says_so() {
     let record = run(&offloaded(transfer(pair(&link()), "20 ms"), true, true));
     let [warning] = record.warnings.as_slice() else { panic!("{:?}", record.warnings) };
-    assert_eq!((warning.code.as_str(), warning.object.as_str()), ("nothing_joined", "b0"));
+    assert_eq!((warning.code.as_str(), warning.object.as_str()), ("nothing_coalesced", "b0"));
     // Without a rate a burst arrives at one instant.
     let record = run(&offloaded(transfer(pair(&json!({"delay": "50 us"})), "2 ms"), true, true));
     assert!(record.warnings.is_empty(), "{:?}", record.warnings);

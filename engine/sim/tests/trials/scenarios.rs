@@ -85,7 +85,7 @@ pub fn with(scenario: Scenario, flows: impl IntoIterator<Item = Flow>) -> Scenar
 
 /// The record of a scenario that can run.
 pub fn run(scenario: &Scenario) -> Record {
-    nettrial_sim::run(scenario).unwrap()
+    nettrial_sim::run(scenario, None).unwrap()
 }
 
 /// The record of its one flow, with no warnings.

@@ -2,15 +2,16 @@
 
 use super::{Next, Schedule, Tally, nanoseconds};
 use crate::datagram;
-use crate::figures::Figures;
+use crate::flow_record::Figures;
 use crate::message::Header;
+use crate::platform;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use crate::tcp::PATIENCE;
 use crate::waiting::Reader;
 use anyhow::{Context, Result};
-use nettrial_figures::unanswered::{LOST_AFTER_NS, Unanswered};
-use nettrial_figures::wire::Weight;
+use nettrial_flows::unanswered::{LOST_AFTER_NS, Unanswered};
+use nettrial_flows::wire::Weight;
 use nettrial_scenario::RequestResponse;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
@@ -77,10 +78,11 @@ pub fn request(
         waiting.expire(now_ns);
     }
     let counts = waiting.counts();
-    let mtu = datagram::path_mtu(&socket, side.flow.ip)?;
-    let mut one = Weight::default();
-    one.add_datagram(exchange.request.0, mtu, side.flow.ip);
-    tally.figures.weight = one.times(counts.sent_pkts);
+    if let Some(mtu) = platform::path_mtu(&socket).context("reading the path MTU")? {
+        let mut one = Weight::default();
+        one.add_datagram(exchange.request.0, mtu, side.flow.ip);
+        tally.figures.weight = one.times(counts.sent_pkts);
+    }
     tally.figures.packets = Some(counts);
     Ok(tally.finish())
 }

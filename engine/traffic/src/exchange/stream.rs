@@ -2,20 +2,18 @@
 
 use super::{Next, Schedule, Tally, nanoseconds};
 use crate::cookie::Purpose;
-use crate::figures::Figures;
+use crate::flow_record::Figures;
 use crate::message::{HEADER_BYTES, Header};
+use crate::platform;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use crate::tcp;
 use crate::waiting::Reader;
 use anyhow::{Context, Result, ensure};
 use nettrial_scenario::{Connecting, RequestResponse, Size};
-use nix::errno::Errno;
-use nix::sys::socket::{MsgFlags, send};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -83,7 +81,9 @@ pub fn several(
                 waiting.push_back(header.sent_ns);
             }
         }
-        written += write_some(&stream, &outgoing[written..]).context("sending requests")?;
+        if written < outgoing.len() {
+            written += platform::send_some(&stream, &outgoing[written..]).context("sending requests")?;
+        }
         let next = schedule.next(now_ns);
         if waiting.is_empty() && next == Next::Over {
             break;
@@ -201,16 +201,4 @@ pub fn respond(mut stream: &TcpStream, side: &Side, exchange: &RequestResponse) 
 /// A message of `size`, all zeros.
 fn message(size: Size) -> Result<Vec<u8>> {
     Ok(vec![0; usize::try_from(size.0)?.max(HEADER_BYTES)])
-}
-
-/// Writes as much of `bytes` as there is room for now.
-fn write_some(stream: &TcpStream, bytes: &[u8]) -> Result<usize> {
-    if bytes.is_empty() {
-        return Ok(0);
-    }
-    let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
-    match send(stream.as_raw_fd(), bytes, flags) {
-        Err(Errno::EAGAIN | Errno::EINTR) => Ok(0),
-        result => Ok(result?),
-    }
 }

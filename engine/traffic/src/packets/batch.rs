@@ -1,6 +1,7 @@
 //! Packets that are handed to the kernel together.
 
 use super::header::{Header, Tag};
+use crate::platform::Datagrams;
 
 /// Bytes of a batch, or one packet where that is larger: what stays in a processor's cache.
 const BATCH_BYTES: usize = 256 << 10;
@@ -19,7 +20,7 @@ pub struct Batch {
 /// A packet of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// Where it begins in the batch's bytes.
+    /// Offset in the batch's bytes.
     pub offset: usize,
     /// Its length.
     pub size: usize,
@@ -46,7 +47,7 @@ impl Batch {
         self.packets.clear();
     }
 
-    /// Whether any packet fits in.
+    /// Returns whether any packet fits in.
     pub fn has_room(&self) -> bool {
         self.packets.len() < self.most && self.used + self.largest <= self.bytes.len()
     }
@@ -68,9 +69,28 @@ impl Batch {
         }
     }
 
-    /// Takes out `count` packets from the one at `index` on, which the kernel refused: those behind them
-    /// get their numbers, so that a refused packet does not look lost.
-    pub fn refuse(&mut self, index: usize, count: usize) {
+    /// The packets' places.
+    pub fn packets(&self) -> &[Packet] {
+        &self.packets
+    }
+
+    /// Packets added so far and not refused, of all batches.
+    pub fn sent(&self) -> u64 {
+        self.next_number
+    }
+}
+
+impl Datagrams for Batch {
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.used]
+    }
+
+    fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.packets.iter().map(|packet| (packet.offset, packet.size))
+    }
+
+    /// The packets behind the refused ones get their numbers, so that a refused packet does not look lost.
+    fn refuse(&mut self, index: usize, count: usize) {
         self.packets.drain(index..index + count);
         for packet in &mut self.packets[index..] {
             packet.number -= count as u64;
@@ -78,21 +98,6 @@ impl Batch {
             Header::write(&mut self.bytes[packet.offset..], packet.number, length, self.tag);
         }
         self.next_number -= count as u64;
-    }
-
-    /// The packets' places.
-    pub fn packets(&self) -> &[Packet] {
-        &self.packets
-    }
-
-    /// All packets, one behind the other.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.used]
-    }
-
-    /// Packets added so far and not refused, of all batches.
-    pub fn sent(&self) -> u64 {
-        self.next_number
     }
 }
 

@@ -8,27 +8,25 @@
 
 use super::batch::Batch;
 use super::header::{Header, Tag, tag};
-use super::inbox::{self, Inbox};
-use super::outbox::{self, Outbox};
-use super::sender::{self, Path, Sampling, Sent};
+use super::sender::{self, Carrier, PACED_TOGETHER, Path, Sampling, Sent};
 use crate::cookie::{COOKIE_BYTES, Cookie, Purpose};
+use crate::platform::{self, Inbox, Outbox};
 use crate::protocol::Side;
 use crate::tcp;
 use anyhow::{Context, Result, bail};
-use nettrial_figures::arrivals::{Arrivals, Received};
-use nettrial_figures::departures::Departures;
-use nettrial_figures::wire::UDP_HEADER_BYTES;
+use nettrial_flows::arrivals::{Arrivals, Received};
+use nettrial_flows::departures::Departures;
+use nettrial_flows::wire::UDP_HEADER_BYTES;
 use nettrial_scenario::IpVersion;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
-use std::os::fd::AsRawFd;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Packets handed to the kernel with one call.
 const TOGETHER: usize = 64;
-/// The same where the kernel cuts bundles.
-const BUNDLED_TOGETHER: usize = 256;
+/// The same where the kernel cuts GSO packets.
+const GSO_DATAGRAMS_TOGETHER: usize = 256;
 /// After the sender's end, a packet that comes this much later than the one before counts as lost
 /// (RFC 7680 asks for such a bound).
 const QUIET: Duration = Duration::from_millis(500);
@@ -54,18 +52,19 @@ pub fn send(
     socket.set_write_timeout(Some(tcp::PATIENCE)).context("bounding the wait for the kernel")?;
     greet(&socket, &mut control, &side.cookie, largest)?;
 
-    let mtu = path_mtu(&socket)?;
+    let mtu = platform::path_mtu(&socket).context("reading the path MTU (IP_MTU)")?;
     let version = IpVersion::of(destination.ip());
     let (together, segment_limit) = if side.flow.socket.udp_gso {
-        outbox::verify_bundling(&socket)?;
+        Outbox::verify_gso(&socket)?;
         let headers = version.header_bytes() + UDP_HEADER_BYTES;
-        (BUNDLED_TOGETHER, usize::try_from(mtu.saturating_sub(headers))?)
+        (GSO_DATAGRAMS_TOGETHER, usize::try_from(mtu.unwrap_or(0).saturating_sub(headers))?)
     } else {
         (TOGETHER, 0)
     };
     let mut batch = Batch::new(together, largest, tag(&side.cookie));
     let mut outbox = Outbox::new(&socket, together, segment_limit);
-    let sent = sender::send(schedule, &mut batch, &mut outbox, sampling, Some(Path { mtu, version }))?;
+    let path = mtu.map(|mtu| Path { mtu, version });
+    let sent = sender::send(schedule, &mut batch, &mut outbox, sampling, path)?;
 
     let counts = [sent.packets.to_be_bytes(), sent.refused.to_be_bytes()].concat();
     control.write_all(&counts).context("telling the receiver the end")?;
@@ -99,23 +98,14 @@ fn greet(socket: &UdpSocket, control: &mut TcpStream, cookie: &Cookie, largest: 
     tcp::bound_waits(control, tcp::PATIENCE)
 }
 
-/// The path MTU that the kernel knows of for a connected socket, bytes.
-fn path_mtu(socket: &UdpSocket) -> Result<u64> {
-    let (level, option) = if socket.local_addr()?.is_ipv4() {
-        (libc::IPPROTO_IP, libc::IP_MTU)
-    } else {
-        (libc::IPPROTO_IPV6, libc::IPV6_MTU)
-    };
-    let (mut value, mut length): (libc::c_int, libc::socklen_t) = (0, 4);
-    // SAFETY: `value` is a writable integer of `length` bytes, and the descriptor is open.
-    let status = unsafe {
-        let value = (&raw mut value).cast();
-        libc::getsockopt(socket.as_raw_fd(), level, option, value, &raw mut length)
-    };
-    if status != 0 {
-        return Err(std::io::Error::last_os_error()).context("reading the path MTU (IP_MTU)");
+impl Carrier for Outbox<'_> {
+    fn hand_over(&mut self, batch: &mut Batch) -> Result<u64> {
+        self.send(batch)
     }
-    Ok(u64::try_from(value)?)
+
+    fn paced_together(&self) -> usize {
+        self.packets_as_one().unwrap_or(PACED_TOGETHER)
+    }
 }
 
 /// Receives the packets of a flow whose control connection was admitted.
@@ -125,7 +115,7 @@ pub fn receive(control: &TcpStream, side: &Side, largest: usize) -> Result<()> {
         UdpSocket::bind((side.address, 0)).with_context(|| format!("binding to {}", side.address))?;
     let options = &side.flow.socket;
     let busy_poll = options.busy_poll.map(nettrial_scenario::Duration::as_std);
-    inbox::set_up(&socket, options.udp_gro, busy_poll)?;
+    Inbox::set_up(&socket, options.udp_gro, busy_poll)?;
     answer.write_all(&socket.local_addr()?.port().to_be_bytes()).context("telling the port")?;
     admit(&socket, &side.cookie)?;
     answer.write_all(&[1]).context("telling the sender to start")?;

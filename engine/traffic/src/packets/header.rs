@@ -1,8 +1,8 @@
-//! What every packet begins with: its number, its departure, its length and the trial's tag, 24 bytes,
+//! The header of every packet: its number, its departure, its length and the trial's tag, 24 bytes,
 //! big-endian.
 
 use crate::cookie::{COOKIE_BYTES, Cookie};
-use nettrial_figures::arrivals::Packet;
+use nettrial_flows::arrivals::Packet;
 use nettrial_scenario::MESSAGE_HEADER_BYTES;
 
 /// Bytes of the header.

@@ -4,7 +4,7 @@
 //! instead. That may take a fifth of the time. Where departures are so dense that it would take more, the
 //! thread sleeps at least [`REST_NS`] at a time, and what fell due meanwhile departs together.
 
-use crate::clock;
+use crate::platform;
 
 /// The last part of a wait, in which a sleep could be late.
 const SPIN_NS: u64 = 20_000;
@@ -27,15 +27,13 @@ pub struct Pacer {
 impl Pacer {
     /// For a flow that begins at `now_ns`, sent by the calling thread.
     pub fn new(now_ns: u64) -> Self {
-        // By default the kernel may wake a thread 50 us late to save power (prctl(2)). If it does not
-        // let itself be told otherwise, the lateness shows it.
-        let _ = nix::sys::prctl::set_timerslack(1);
+        platform::wake_promptly();
         Self { begin_ns: now_ns, spun_ns: 0, woken_ns: now_ns }
     }
 
     /// Waits until `due_ns` or a little longer, after `departed` packets of the flow.
     pub fn wait(&mut self, due_ns: u64, departed: u64) {
-        let now_ns = clock::now_ns();
+        let now_ns = platform::now_ns();
         let elapsed_ns = now_ns - self.begin_ns;
         if departed / DENSE > elapsed_ns / REST_NS || self.spun_ns > SPIN_CREDIT_NS + elapsed_ns / SPIN_SHARE
         {
@@ -48,20 +46,20 @@ impl Pacer {
     /// Sleeps as long as a rest, unless the departure is one that fell due since the last one began.
     fn rest(&mut self, due_ns: u64) {
         if due_ns > self.woken_ns {
-            clock::sleep_until(due_ns.max(self.woken_ns + REST_NS));
-            self.woken_ns = clock::now_ns();
+            platform::sleep_until(due_ns.max(self.woken_ns + REST_NS));
+            self.woken_ns = platform::now_ns();
         }
     }
 
     fn spin(&mut self, due_ns: u64, mut now_ns: u64) {
         if due_ns > now_ns + SPIN_NS {
-            clock::sleep_until(due_ns - SPIN_NS);
-            now_ns = clock::now_ns();
+            platform::sleep_until(due_ns - SPIN_NS);
+            now_ns = platform::now_ns();
         }
         let spin_ns = now_ns;
         while now_ns < due_ns {
             std::hint::spin_loop();
-            now_ns = clock::now_ns();
+            now_ns = platform::now_ns();
         }
         self.spun_ns += now_ns - spin_ns;
         self.woken_ns = now_ns;

@@ -2,26 +2,29 @@
 
 use super::batch::Batch;
 use super::pacer::Pacer;
-use crate::clock;
+use crate::platform;
 use anyhow::Result;
-use nettrial_figures::departures::Departures;
-use nettrial_figures::statistics::Durations;
-use nettrial_figures::wire::Weight;
+use nettrial_flows::departures::Departures;
+use nettrial_flows::statistics::Durations;
+use nettrial_flows::wire::Weight;
 use nettrial_scenario::{Interval, IpVersion, Pacing};
 
-/// What takes packets to the other host.
+/// Paced packets that may depart together where each goes through the kernel by itself.
+pub const PACED_TOGETHER: usize = 8;
+
+/// A socket that takes packets to the other host.
 pub trait Carrier {
-    /// Hands the packets of `batch` to the kernel. Those it refuses are taken out; gives how many.
+    /// Hands the packets of `batch` to the kernel. Those it refuses are taken out; returns how many.
     fn hand_over(&mut self, batch: &mut Batch) -> Result<u64>;
 
     /// Paced packets that may depart together: they bear one moment, and the last one's is wrong by the
     /// time it takes to hand over those before it.
     fn paced_together(&self) -> usize {
-        8
+        PACED_TOGETHER
     }
 }
 
-/// Where a flow's time starts and how often it is looked at.
+/// The start of a flow's time, and the length of its intervals.
 #[derive(Debug, Clone, Copy)]
 pub struct Sampling {
     /// The instant from which intervals count, by the monotonic clock.
@@ -30,7 +33,7 @@ pub struct Sampling {
     pub period_ns: u64,
 }
 
-/// How datagrams are cut on their way.
+/// The path of datagrams, which cuts those that exceed its MTU.
 #[derive(Debug, Clone, Copy)]
 pub struct Path {
     /// The path's MTU, bytes.
@@ -39,7 +42,7 @@ pub struct Path {
     pub version: IpVersion,
 }
 
-/// What was sent.
+/// Counts of the packets sent.
 pub struct Sent {
     /// Packets handed to the kernel.
     pub packets: u64,
@@ -47,9 +50,9 @@ pub struct Sent {
     pub refused: u64,
     /// When the first packet departed, by the monotonic clock.
     pub first_departure_ns: u64,
-    /// The packets as datagrams, by layer.
-    pub weight: Weight,
-    /// How well departures were kept to, where there were any to keep to.
+    /// The bytes of the packets as datagrams, by layer, where the path MTU is known.
+    pub weight: Option<Weight>,
+    /// Lateness of the departures, where packets are paced.
     pub pacing: Option<Pacing>,
     /// Bytes over time.
     pub intervals: Vec<Interval>,
@@ -65,19 +68,19 @@ pub fn send(
 ) -> Result<Sent> {
     let paced = schedule.is_paced();
     let together = if paced { carrier.paced_together() } else { usize::MAX };
-    let begin_ns = clock::now_ns();
-    let begin_cpu_ns = clock::thread_cpu_ns();
+    let begin_ns = platform::now_ns();
+    let begin_cpu_ns = platform::thread_cpu_ns();
     let mut pacer = Pacer::new(begin_ns);
     let mut progress = Progress::new(sampling);
     let mut lateness = Durations::default();
-    let (mut bytes, mut refused, mut weight) = (0, 0, Weight::default());
+    let (mut bytes, mut refused, mut weight) = (0, 0, path.map(|_| Weight::default()));
     let (mut first_departure_ns, mut last_departure_ns) = (None, begin_ns);
-    while let Some(due_ns) = schedule.due(clock::now_ns() - begin_ns) {
+    while let Some(due_ns) = schedule.due(platform::now_ns() - begin_ns) {
         let due_ns = begin_ns.saturating_add(due_ns);
-        if paced || due_ns > clock::now_ns() {
+        if paced || due_ns > platform::now_ns() {
             pacer.wait(due_ns, batch.sent());
         }
-        let now_ns = clock::now_ns();
+        let now_ns = platform::now_ns();
         batch.clear();
         while batch.has_room()
             && batch.packets().len() < together
@@ -97,15 +100,15 @@ pub fn send(
         first_departure_ns.get_or_insert(now_ns);
         last_departure_ns = now_ns;
         let handed: u64 = batch.packets().iter().map(|packet| packet.size as u64).sum();
-        if let Some(path) = path {
+        if let Some((path, weight)) = path.zip(weight.as_mut()) {
             for packet in batch.packets() {
                 weight.add_datagram(packet.size as u64, path.mtu, path.version);
             }
         }
         bytes += handed;
-        progress.sent(clock::now_ns(), handed);
+        progress.sent(platform::now_ns(), handed);
     }
-    let end_ns = clock::now_ns();
+    let end_ns = platform::now_ns();
     let asked_ns = schedule.asked_ns();
     let pacing = (paced && asked_ns > 0).then(|| {
         // On time, the sending took what was asked for; late, until the last departure.
@@ -114,8 +117,9 @@ pub fn send(
             asked_bps: schedule.bytes() as f64 * 8e9 / asked_ns as f64,
             sent_bps: bytes as f64 * 8e9 / sent_ns as f64,
             lateness_us: lateness.distribution_us(),
-            cpu_percent: (clock::thread_cpu_ns() - begin_cpu_ns) as f64 * 100.0
-                / (end_ns - begin_ns).max(1) as f64,
+            cpu_percent: platform::thread_cpu_ns()
+                .zip(begin_cpu_ns)
+                .map(|(end, begin)| (end - begin) as f64 * 100.0 / (end_ns - begin_ns).max(1) as f64),
         }
     });
     Ok(Sent {

@@ -7,10 +7,10 @@
 use super::batch::Batch;
 use super::header::{HEADER_BYTES, Header, Tag, tag};
 use super::sender::Carrier;
-use crate::clock;
+use crate::platform::{self, Datagrams};
 use crate::protocol::Side;
 use anyhow::{Context, Result, ensure};
-use nettrial_figures::arrivals::{Arrivals, Received};
+use nettrial_flows::arrivals::{Arrivals, Received};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 
@@ -44,7 +44,7 @@ pub fn receive(mut stream: &TcpStream, side: &Side, largest: usize) -> Result<()
         if count == 0 {
             break;
         }
-        let now_ns = clock::now_ns();
+        let now_ns = platform::now_ns();
         parser.take(&bytes[..count], |header| arrivals.packet(header.packet(), now_ns))?;
     }
     let line = serde_json::to_string(&arrivals.figures(arrivals.received(), 0))?;

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::cookie::Purpose;
+use crate::platform::Datagrams;
 use crate::tcp;
+use crate::tests::PORTABLE;
 use crate::{Cookie, flow, listener};
 use nettrial_scenario::{Flow, Rate, Share, Size, SocketOptions, Traffic, Variate};
 use std::io::{Read, Write};
@@ -34,7 +36,7 @@ fn side(transport: Transport, address: &str, packets: Packets) -> Side {
         },
         cookie: Cookie([7; 16]),
         address,
-        congestion_control: "reno".into(),
+        congestion_control: if PORTABLE { "" } else { "reno" }.into(),
         clock_offset: Some(crate::ClockOffset::ONE_CLOCK),
     }
 }
@@ -50,10 +52,18 @@ fn paced(size: Variate<Size>) -> Packets {
     Packets { rate: Some(Rate(400_000_000)), count: Some(2000), ..packets(size) }
 }
 
+/// A figure that follows from the path MTU, which only Linux tells.
+fn known(bytes: u64) -> Option<u64> {
+    (!PORTABLE).then_some(bytes)
+}
+
 #[test]
 fn datagrams_are_counted_at_both_ends() {
     for address in ["127.0.0.1", "::1"] {
         for (udp_gso, udp_gro) in [(false, false), (true, false), (false, true), (true, true)] {
+            if PORTABLE && (udp_gso || udp_gro) {
+                continue;
+            }
             let mut side = side(Transport::Udp, address, packets(constant(200)));
             side.flow.socket = SocketOptions { udp_gso, udp_gro, ..side.flow.socket };
             let record = run(&side);
@@ -65,8 +75,8 @@ fn datagrams_are_counted_at_both_ends() {
             assert_eq!(record.bytes, counts.received_pkts * 200);
             assert_eq!(record.owd_us.unwrap().count, counts.received_pkts);
             let headers = side.flow.ip.header_bytes() + 8;
-            assert_eq!(record.ip_bytes, Some(COUNT * (200 + headers)));
-            assert_eq!(record.wire_bytes, Some(COUNT * (200 + headers + 38)));
+            assert_eq!(record.ip_bytes, known(COUNT * (200 + headers)));
+            assert_eq!(record.wire_bytes, known(COUNT * (200 + headers + 38)));
             assert!(record.goodput_bps.unwrap() > 1e6 && record.pacing.is_none());
         }
     }
@@ -84,7 +94,7 @@ fn a_paced_flow_loses_nothing_and_tells_its_pace() {
     // The last packet's share of the time is rounded to a nanosecond.
     assert!((pacing.asked_bps / 400e6 - 1.0).abs() < 1e-3, "{pacing:?}");
     assert_eq!(pacing.lateness_us.count, 2000);
-    assert!(pacing.cpu_percent > 0.0);
+    assert_eq!(pacing.cpu_percent.is_some_and(|percent| percent > 0.0), !PORTABLE);
     let variation = record.delay_variation_us.unwrap();
     let delay = record.owd_us.unwrap();
     assert!((variation.maximum - (delay.maximum - delay.minimum)).abs() < 1e-6);
@@ -97,7 +107,7 @@ fn the_largest_datagram_is_carried() {
     let packets = Packets { count: Some(50), rate: Some(Rate(1_000_000_000)), ..packets(constant(65_507)) };
     let record = run(&side(Transport::Udp, "127.0.0.1", packets));
     assert_eq!(record.packets.unwrap().received_pkts, 50);
-    assert_eq!(record.ip_bytes, Some(50 * 65_535));
+    assert_eq!(record.ip_bytes, known(50 * 65_535));
 }
 
 #[test]
@@ -109,7 +119,7 @@ fn messages_over_tcp_all_arrive() {
         let record = run(&side(Transport::Tcp, "127.0.0.1", packets));
         assert_eq!(record.owd_us.unwrap().count, count);
         assert_eq!((record.packets, record.connections), (None, 1));
-        assert!(record.ip_bytes.is_some_and(|bytes| bytes > record.bytes));
+        assert_eq!(record.ip_bytes.is_some_and(|bytes| bytes > record.bytes), !PORTABLE);
         assert_eq!(record.pacing.is_some(), paced);
         assert!(record.bytes >= count * 24 && record.goodput_bps.unwrap() > 0.0);
     }

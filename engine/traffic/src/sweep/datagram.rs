@@ -3,12 +3,13 @@
 use super::{Asked, Line};
 use crate::datagram;
 use crate::message::{HEADER_BYTES, Header};
+use crate::platform;
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use crate::tcp::PATIENCE;
 use crate::waiting::Reader;
 use anyhow::{Context, Result, bail};
-use nettrial_figures::wire::Weight;
+use nettrial_flows::wire::Weight;
 use nettrial_scenario::{Answer, IpVersion, SocketOptions, Sweep};
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
@@ -16,14 +17,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A request that is not answered for so long is sent again.
+/// A request that is not answered for so long is retransmitted.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
 /// The sweep's socket.
 pub struct Connected {
     socket: UdpSocket,
     ip: IpVersion,
-    mtu: u64,
+    /// The path MTU in bytes, where the system tells it.
+    mtu: Option<u64>,
     options: SocketOptions,
     bytes_sent: Arc<AtomicU64>,
     weight: Weight,
@@ -38,7 +40,7 @@ impl Connected {
         socket.set_read_timeout(Some(AGAIN_AFTER))?;
         let ip = side.flow.ip;
         Ok(Self {
-            mtu: datagram::path_mtu(&socket, ip)?,
+            mtu: platform::path_mtu(&socket).context("reading the path MTU")?,
             socket,
             ip,
             options: side.flow.socket,
@@ -49,12 +51,12 @@ impl Connected {
         })
     }
 
-    /// What was sent.
+    /// Bytes of the datagrams sent, by layer.
     pub fn weight(&self) -> Weight {
         self.weight
     }
 
-    /// Whether the answer of `length` bytes to request `number` comes in time; answers to other requests
+    /// Returns whether the answer of `length` bytes to request `number` comes in time; answers to other requests
     /// are late ones, or come a second time.
     fn answered(&mut self, number: u64, length: usize, sent: Instant) -> Result<bool> {
         let reader = Reader::new(&self.socket, &self.options);
@@ -83,7 +85,9 @@ impl Line for Connected {
         loop {
             self.socket.send(&self.message[..size]).context("sending a request")?;
             self.bytes_sent.fetch_add(size as u64, Ordering::Relaxed);
-            self.weight.add_datagram(size as u64, self.mtu, self.ip);
+            if let Some(mtu) = self.mtu {
+                self.weight.add_datagram(size as u64, mtu, self.ip);
+            }
             if self.answered(number, answer, sent)? {
                 return Ok(Asked { rtt_ns: u64::try_from(begin.elapsed().as_nanos())?, resent });
             }

@@ -1,7 +1,7 @@
 //! A sweep over TCP or MPTCP.
 
 use super::{Asked, Line};
-use crate::figures::Figures;
+use crate::flow_record::Figures;
 use crate::message::{HEADER_BYTES, Header};
 use crate::protocol::Side;
 use crate::sampler::Sampler;

@@ -4,19 +4,17 @@
 //! descriptor in /proc: both run on one machine, and nothing is left when the agent ends.
 
 use super::process::{Finished, run};
-use super::record::{default_congestion_control, nanoseconds};
+use super::record::nanoseconds;
 use super::text::{between, number, plain, whole};
 use super::{Job, Program, words};
+use crate::platform::{SharedFile, default_congestion_control};
 use anyhow::{Context, Result, ensure};
-use nettrial_figures::statistics::Durations;
+use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{Flow, FlowRecord, Tool, Transport};
-use nix::sys::memfd::{MFdFlags, memfd_create};
-use std::fs::File;
 use std::net::SocketAddr;
-use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-/// What stands for the log's path until there is one.
+/// Placeholder of the log's path until there is one.
 const LOG: &str = "{log}";
 /// Bytes of a packet where none are given: D-ITG's own default.
 const DEFAULT_SIZE_BYTES: u64 = 512;
@@ -72,7 +70,7 @@ impl Program for Ditg {
     }
 
     fn run(&self, command: &[String], limit: Duration) -> Result<Finished> {
-        let (log, decoded) = (Unnamed::new("log")?, Unnamed::new("decoded")?);
+        let (log, decoded) = (SharedFile::new("log")?, SharedFile::new("decoded")?);
         let path = log.path.clone();
         let command: Vec<String> =
             command.iter().map(|word| if word == LOG { path.clone() } else { word.clone() }).collect();
@@ -80,7 +78,7 @@ impl Program for Ditg {
         // ITGSend's status is 0 even then.
         let said = format!("{}{}", sent.printed, sent.complained);
         ensure!(sent.succeeded && !said.contains("rror"), "{}", sent.shown());
-        log.settle()?;
+        settle(&log)?;
         let mut summary = run(&words(&["ITGDec", &log.path]), limit)?;
         summary.check()?;
         run(&words(&["ITGDec", &log.path, "-l", &decoded.path]), limit)?.check()?;
@@ -95,33 +93,17 @@ impl Program for Ditg {
     }
 }
 
-/// A file without a name, and a path by which other processes of this user can open it.
-struct Unnamed {
-    file: File,
-    path: String,
-}
-
-impl Unnamed {
-    fn new(name: &str) -> Result<Self> {
-        let file = File::from(memfd_create(name, MFdFlags::MFD_CLOEXEC).context("making a file in memory")?);
-        // This process's number as /proc has it, whatever its PID namespace.
-        let process = std::fs::read_link("/proc/self").context("reading /proc/self")?;
-        let path = format!("/proc/{}/fd/{}", process.display(), file.as_raw_fd());
-        Ok(Self { file, path })
-    }
-
-    /// Waits until it does not grow any more.
-    fn settle(&self) -> Result<()> {
-        let length = || self.file.metadata().map(|found| found.len()).context("looking at a log");
-        let mut before = length()?;
-        loop {
-            std::thread::sleep(SETTLED);
-            let now = length()?;
-            if now == before {
-                return Ok(());
-            }
-            before = now;
+/// Waits until `log` does not grow any more.
+fn settle(log: &SharedFile) -> Result<()> {
+    let length = || log.file.metadata().map(|found| found.len()).context("looking at a log");
+    let mut before = length()?;
+    loop {
+        std::thread::sleep(SETTLED);
+        let now = length()?;
+        if now == before {
+            return Ok(());
         }
+        before = now;
     }
 }
 

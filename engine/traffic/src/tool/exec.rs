@@ -5,7 +5,7 @@ use super::process::Finished;
 use super::text::whole;
 use super::{Job, Program};
 use anyhow::{Context, Result};
-use nettrial_figures::statistics::Durations;
+use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{Distribution, Flow, FlowRecord, PacketCounts, Tool};
 use serde::Deserialize;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use std::net::SocketAddr;
 /// The command that the scenario names.
 pub struct Exec;
 
-/// What a command may print in its last line. Every field is optional, and named and defined as in a
+/// Figures that a command may print in its last line. Every field is optional, and named and defined as in a
 /// flow's record; those called packets count in it under `packets`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -6,7 +6,7 @@ use super::record::nanoseconds;
 use super::text::whole;
 use super::{Job, Program, QUICK, seconds, whole_seconds, words};
 use anyhow::{Context, Result, bail};
-use nettrial_figures::statistics::Durations;
+use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{Flow, FlowRecord, Interval, PacketCounts, Tool, Transport};
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -128,7 +128,7 @@ fn read(flow: &Flow, document: &Value) -> Result<FlowRecord> {
     Ok(record)
 }
 
-/// What became of the packets; what arrived twice iperf3 takes for a packet that had been lost.
+/// Counts of the packets; iperf3 takes one that arrived twice for one that had been lost.
 fn packets(document: &Value) -> Option<PacketCounts> {
     let sum = |name: &str| document.pointer("/end/sum")?.get(name)?.as_f64().and_then(whole);
     let received = document.pointer("/end/sum_received/packets").and_then(Value::as_f64).and_then(whole);

@@ -4,7 +4,7 @@ use super::process::Finished;
 use super::text::{between, number};
 use super::{Job, Program, whole_seconds, words};
 use anyhow::{Context, Result};
-use nettrial_figures::statistics::Durations;
+use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{Flow, FlowRecord, IpVersion, PacketCounts, Tool};
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -117,7 +117,7 @@ fn unwrap(sequence: u64, latest: u64) -> u64 {
     candidates.into_iter().min_by_key(|candidate| candidate.abs_diff(latest)).unwrap_or(sequence)
 }
 
-/// How many runs of requests, of those from 1 to `sent`, had no reply, and the longest.
+/// Counts the runs of requests, of those from 1 to `sent`, that had no reply, and finds the longest.
 fn runs(seen: &HashSet<u64>, sent: u64) -> (u64, u64) {
     let mut received: Vec<u64> = seen.iter().copied().filter(|number| (1..=sent).contains(number)).collect();
     received.sort_unstable();

@@ -1,28 +1,19 @@
-//! Programs that cannot outlive the agent.
-//!
-//! Each is the first process of a PID namespace of its own, so its end is the end of whatever it started
-//! (pid_namespaces(7)), and it is killed when the thread that started it ends (PR_SET_PDEATHSIG), which
-//! is when the agent does, whatever kills it.
+//! Programs that cannot outlive the agent: their outputs, their ends, and how long they may take.
 
+use crate::platform;
 use anyhow::{Context, Result, bail};
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sched::{CloneFlags, unshare};
-use nix::sys::prctl;
-use nix::sys::signal::Signal;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::path::Path;
+use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often a program is looked at to see whether it has ended.
+/// Time from one look at whether a program has ended to the next.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// What is kept of each output; programs that print more are not stopped by it.
+/// Bytes kept of each output; programs that print more are not stopped by it.
 const MOST_KEPT_BYTES: u64 = 64 << 20;
-/// What a record keeps of the output.
+/// Bytes of the output that a record keeps.
 const RECORDED_BYTES: usize = 64 << 10;
 
 /// A running program. Dropping it kills it.
@@ -39,15 +30,15 @@ pub struct Process {
 /// A program that ended.
 #[derive(Debug, Clone, Default)]
 pub struct Finished {
-    /// Whether its exit status was 0.
+    /// True if its exit status was 0.
     pub succeeded: bool,
-    /// How it ended, in words.
+    /// Its end, in words.
     pub status: String,
     /// Its standard output.
     pub printed: String,
     /// Its standard error.
     pub complained: String,
-    /// What it logged beside, where that is asked for.
+    /// Its log, where one is asked for.
     pub logged: String,
 }
 
@@ -60,7 +51,7 @@ impl Process {
         let (ended_sender, ended) = channel();
         let words = command.to_vec();
         // The thread is the program's parent: it lives as long, and only it has children elsewhere.
-        std::thread::spawn(move || match spawn(&words) {
+        std::thread::spawn(move || match platform::spawn(&words) {
             Ok(mut child) => {
                 let pipes = child.stdout.take().zip(child.stderr.take());
                 let _ = started_sender.send(Ok(pipes));
@@ -77,7 +68,7 @@ impl Process {
         Ok(Self { name, _stop: stop, ended, end: None, printed, complained })
     }
 
-    /// Whether it has ended by itself.
+    /// Returns whether it has ended by itself.
     pub fn has_ended(&mut self) -> bool {
         if self.end.is_none() {
             self.end = self.ended.try_recv().ok();
@@ -121,7 +112,7 @@ impl Finished {
         if self.succeeded { Ok(()) } else { bail!("{}", self.shown()) }
     }
 
-    /// How it ended and the last lines of what it said, for a message.
+    /// Its end and the last lines of its output, for a message.
     pub fn shown(&self) -> String {
         let said = if self.complained.trim().is_empty() { &self.printed } else { &self.complained };
         let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
@@ -144,43 +135,13 @@ pub fn run(command: &[String], limit: Duration) -> Result<Finished> {
     Process::start(command)?.finish(limit)
 }
 
-/// Whether `name` is a program: a path to one, or in PATH.
+/// Returns whether `name` is a program: a path to one, or in PATH.
 pub fn is_installed(name: &str) -> bool {
-    let is_program = |path: std::path::PathBuf| {
-        path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    };
     if name.contains('/') {
-        return is_program(name.into());
+        return platform::is_executable(Path::new(name));
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|directory| is_program(directory.join(name)))
-}
-
-fn spawn(words: &[String]) -> io::Result<Child> {
-    // The next child of this thread is the first process of a new namespace.
-    unshare(CloneFlags::CLONE_NEWPID)?;
-    let (alive, ours): (OwnedFd, OwnedFd) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
-    let ours_number = ours.as_raw_fd();
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // SAFETY: between fork and exec only system calls are made: no allocation, no locks. The descriptor
-    // that is closed is the child's own copy of `ours`, which nothing in the child uses.
-    unsafe {
-        command.pre_exec(move || {
-            prctl::set_pdeathsig(Signal::SIGKILL)?;
-            // Should the agent have ended before that, nobody holds the pipe's other end.
-            libc::close(ours_number);
-            let mut end = [PollFd::new(alive.as_fd(), PollFlags::empty())];
-            poll(&mut end, PollTimeout::ZERO)?;
-            match end[0].revents() {
-                Some(events) if events.contains(PollFlags::POLLHUP) => Err(io::ErrorKind::BrokenPipe.into()),
-                _ => Ok(()),
-            }
-        });
-    }
-    let child = command.spawn();
-    drop(ours);
-    child
+    std::env::split_paths(&path).any(|directory| platform::is_executable(&directory.join(name)))
 }
 
 /// Waits for the child's end; kills it when the other end of `stopped` is gone.
@@ -215,9 +176,9 @@ mod tests {
         ["sh", "-c", script].map(str::to_owned).to_vec()
     }
 
-    /// Whether this user may make PID namespaces; the tests that need it are part of `make test`, as root.
+    /// Returns whether this user may make PID namespaces; the tests that need it are part of `make test`, as root.
     fn may() -> bool {
-        std::thread::spawn(|| unshare(CloneFlags::CLONE_NEWPID).is_ok()).join().unwrap()
+        std::thread::spawn(|| platform::spawn(&shell("true")).is_ok()).join().unwrap()
     }
 
     #[test]

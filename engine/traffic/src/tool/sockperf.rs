@@ -1,9 +1,10 @@
 //! sockperf's ping-pong test (tested with 3.7): round-trip time.
 
 use super::process::{Finished, run};
-use super::record::{default_congestion_control, nanoseconds};
+use super::record::nanoseconds;
 use super::text::{number, plain, whole};
 use super::{Job, Program, QUICK, seconds, whole_seconds, words};
+use crate::platform::default_congestion_control;
 use anyhow::{Context, Result};
 use nettrial_scenario::{Distribution, Flow, FlowRecord, IpVersion, PacketCounts, Tool, Transport};
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What the programs print, recorded, and what nobody meant them to print.
+//! Recorded outputs of the programs, and outputs that nobody meant them to print.
 
 use super::process::Finished;
 use super::*;
@@ -235,7 +235,8 @@ fn commands_carry_the_flow_s_settings() {
 #[test]
 fn what_cannot_be_run_is_refused_before_the_traffic() {
     let missing = Tool { arguments: words(&["no-such-program-here"]), ..tool(ToolName::Exec) };
-    let problems = problems(&flow(Transport::Tcp, &missing), &missing);
+    let flow = flow(Transport::Tcp, &missing);
+    let problems = problems(&flow, &missing, &nettrial_scenario::Place::flow(0, &flow));
     assert_eq!(problems.len(), 1);
     assert_eq!((problems[0].setting.as_str(), problems[0].object.as_str()), ("tool", "flow \"tool\""));
     assert_eq!(problems[0].value, "no-such-program-here is not installed");

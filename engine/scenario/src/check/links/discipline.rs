@@ -1,16 +1,16 @@
 //! What makes a queue's discipline impossible.
 
-use super::Problem;
-use crate::{Discipline, Link, QueueLimit, Size};
+use crate::{Discipline, Link, Place, Problem, QueueLimit, Size};
 
-/// Adds everything that is wrong with the discipline of `link`, which is called `object`.
-pub fn check(link: &Link, object: &str, problems: &mut Vec<Problem>) {
+/// Adds everything that is wrong with the discipline of `link`, which is at `place`.
+pub fn check(link: &Link, place: &Place, problems: &mut Vec<Problem>) {
     if link.rate.is_none() && !link.discipline.is_drop_tail() {
         let hint = "a link without a rate never queues: give it a rate";
-        problems.push(Problem::new("discipline", object, "given", "drop_tail", hint));
+        problems.push(place.problem("discipline", "given", "drop_tail", hint));
     }
+    let place = place.within("discipline");
     let mut refuse = |setting: &str, value: String, legal: &str, hint: &str| {
-        problems.push(Problem::new(setting, object, value, legal, hint));
+        problems.push(place.problem(setting, value, legal, hint));
     };
     match link.discipline {
         Discipline::DropTail {} => {}
@@ -55,10 +55,10 @@ mod tests {
             json!({"ends": [end, end], "rate": "1 Gbit/s", "queue": "9 packets", "discipline": discipline});
         let mut link: Link = serde_json::from_value(link).unwrap();
         let mut problems = Vec::new();
-        check(&link, "link", &mut problems);
+        check(&link, &Place::link(0, &link), &mut problems);
         let shaped = problems.len();
         assert_eq!(link.rate.take(), Some(Rate(1_000_000_000)));
-        check(&link, "link", &mut problems);
+        check(&link, &Place::link(0, &link), &mut problems);
         let unshaped = problems.split_off(shaped).len();
         assert_eq!(
             unshaped,

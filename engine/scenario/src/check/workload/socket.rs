@@ -1,23 +1,19 @@
 //! What makes socket options impossible.
 
-use crate::check::Problem;
-use crate::{Flow, Traffic, Transport};
+use crate::{Flow, Place, Problem, Traffic, Transport};
 
-/// Adds everything that is wrong with how the sockets of `flow` are set up.
-pub fn check(flow: &Flow, object: &str, problems: &mut Vec<Problem>) {
+/// Adds everything that is wrong with how the sockets of `flow`, which is at `place`, are set up.
+pub fn check(flow: &Flow, place: &Place, problems: &mut Vec<Problem>) {
     let options = &flow.socket;
-    let mut refuse = |setting: &str, value: String, legal: &str, hint: &str| {
-        problems.push(Problem::new(setting, object, value, legal, hint));
-    };
+    let of_socket = place.within("socket");
     if matches!(flow.traffic, Traffic::Tool(_)) && !options.is_default() {
-        refuse(
-            "socket",
-            "options".into(),
-            "none with a tool",
-            "give them to the tool itself, among its arguments",
-        );
+        let hint = "give them to the tool itself, among its arguments";
+        problems.push(place.problem("socket", "options", "none with a tool", hint));
         return;
     }
+    let mut refuse = |setting: &str, value: String, legal: &str, hint: &str| {
+        problems.push(of_socket.problem(setting, value, legal, hint));
+    };
     if let Some(mss) = options.mss {
         if flow.transport == Transport::Udp {
             refuse("mss", mss.to_string(), "none over UDP", "only TCP has segments");
@@ -42,7 +38,7 @@ pub fn check(flow: &Flow, object: &str, problems: &mut Vec<Problem>) {
     let datagrams = matches!(flow.traffic, Traffic::Packets(_)) && flow.transport == Transport::Udp;
     for (setting, asked) in [("udp_gso", options.udp_gso), ("udp_gro", options.udp_gro)] {
         if asked && !datagrams {
-            refuse(setting, "true".into(), "false", "only packets over UDP leave or arrive in bundles");
+            refuse(setting, "true".into(), "false", "only packets over UDP leave or arrive in GSO packets");
         }
     }
 }

@@ -1,10 +1,10 @@
 //! What makes a kind of traffic impossible.
 
 use super::packets;
-use crate::check::Problem;
 use crate::workload::MESSAGE_HEADER_BYTES;
 use crate::{
-    Answer, Connecting, Flow, IpVersion, RequestResponse, Sweep, Tool, ToolName, Traffic, Transfer, Transport,
+    Answer, Connecting, Flow, IpVersion, Place, Problem, RequestResponse, Sweep, Tool, ToolName, Traffic,
+    Transfer, Transport,
 };
 
 /// The largest message over TCP.
@@ -25,37 +25,33 @@ pub fn largest_message(flow: &Flow) -> u64 {
     if flow.transport == Transport::Udp { largest_datagram(flow.ip) } else { LARGEST_MESSAGE_BYTES }
 }
 
-/// Adds everything that is wrong with what `flow` sends.
-pub fn check(flow: &Flow, object: &str, problems: &mut Vec<Problem>) {
+/// Adds everything that is wrong with what `flow`, which is at `place`, sends.
+pub fn check(flow: &Flow, place: &Place, problems: &mut Vec<Problem>) {
     let carries = carriers(&flow.traffic);
     if !carries.contains(&flow.transport) {
-        let names: Vec<String> = carries.iter().map(|transport| name(*transport)).collect();
-        problems.push(Problem::new(
+        let names: Vec<&str> = carries.iter().map(|transport| transport.name()).collect();
+        problems.push(place.problem(
             "transport",
-            object,
-            name(flow.transport),
+            flow.transport.name(),
             names.join(", "),
             format!("no other carries traffic of the kind {}", flow.traffic.kind()),
         ));
     }
+    let place = &place.within("traffic");
     match &flow.traffic {
-        Traffic::Transfer(transfer) => check_transfer(transfer, object, problems),
+        Traffic::Transfer(transfer) => check_transfer(transfer, place, problems),
         Traffic::FileTransfer(transfer) if transfer.file.is_empty() => {
-            problems.push(Problem::new("file", object, "none", "a file's path", "there is nothing to send"));
+            problems.push(place.problem("file", "none", "a file's path", "there is nothing to send"));
         }
         Traffic::FileTransfer(_) => {}
-        Traffic::RequestResponse(exchange) => check_exchange(flow, exchange, object, problems),
-        Traffic::Packets(settings) => packets::check(flow, settings, object, problems),
-        Traffic::Sweep(sweep) => check_sweep(flow, sweep, object, problems),
-        Traffic::Tool(tool) => check_tool(tool, object, problems),
+        Traffic::RequestResponse(exchange) => check_exchange(flow, exchange, place, problems),
+        Traffic::Packets(settings) => packets::check(flow, settings, place, problems),
+        Traffic::Sweep(sweep) => check_sweep(flow, sweep, place, problems),
+        Traffic::Tool(tool) => check_tool(tool, place, problems),
     }
     if flow.traffic.duration().is_some_and(|duration| duration.0 == 0) {
-        problems.push(Problem::new("duration", object, "0 ns", "above 0", "nothing would be sent"));
+        problems.push(place.problem("duration", "0 ns", "above 0", "nothing would be sent"));
     }
-}
-
-fn name(transport: Transport) -> String {
-    format!("{transport:?}").to_lowercase()
 }
 
 /// The transports that carry a kind of traffic.
@@ -73,48 +69,44 @@ fn carriers(traffic: &Traffic) -> &'static [Transport] {
     }
 }
 
-fn check_transfer(transfer: &Transfer, object: &str, problems: &mut Vec<Problem>) {
+fn check_transfer(transfer: &Transfer, place: &Place, problems: &mut Vec<Problem>) {
     if transfer.size.is_none() && transfer.duration.is_none() {
-        problems.push(Problem::new(
+        problems.push(place.problem_here(
             "traffic",
-            object,
             "neither",
             "a size, a duration, or both",
             "a transfer must end",
         ));
     }
     if transfer.size.is_some_and(|size| size.0 == 0) {
-        problems.push(Problem::new("size", object, "0 B", "1 B or more", "nothing would be sent"));
+        problems.push(place.problem("size", "0 B", "1 B or more", "nothing would be sent"));
     }
 }
 
-fn check_exchange(flow: &Flow, exchange: &RequestResponse, object: &str, problems: &mut Vec<Problem>) {
+fn check_exchange(flow: &Flow, exchange: &RequestResponse, place: &Place, problems: &mut Vec<Problem>) {
     let largest = largest_message(flow);
     for (setting, size) in [("request", exchange.request), ("response", exchange.response)] {
         if !(MESSAGE_HEADER_BYTES..=largest).contains(&size.0) {
-            problems.push(Problem::new(
+            problems.push(place.problem(
                 setting,
-                object,
                 size,
                 format!("{MESSAGE_HEADER_BYTES} B to {largest} B"),
                 "a message carries a number and two times, 8 bytes each; over UDP it is one datagram",
             ));
         }
     }
-    check_end(exchange.duration.is_some(), exchange.count, object, problems);
+    check_end(exchange.duration.is_some(), exchange.count, place, problems);
     if exchange.interval.is_some_and(|interval| interval.0 == 0) {
-        problems.push(Problem::new(
+        problems.push(place.problem(
             "interval",
-            object,
             "0 ns",
             "above 0",
             "leave it out for requests without a pause",
         ));
     }
     if !(1..=10_000).contains(&exchange.in_flight) {
-        problems.push(Problem::new(
+        problems.push(place.problem(
             "in_flight",
-            object,
             exchange.in_flight,
             "1 to 10000",
             "so many requests may wait for their responses at a time",
@@ -122,49 +114,40 @@ fn check_exchange(flow: &Flow, exchange: &RequestResponse, object: &str, problem
     }
     if exchange.connecting == Connecting::EachRequest {
         if exchange.in_flight > 1 {
-            problems.push(Problem::new(
+            problems.push(place.problem(
                 "in_flight",
-                object,
                 exchange.in_flight,
                 "1 where each request has a connection of its own",
                 "use several flows for connections at the same time",
             ));
         }
         if flow.transport == Transport::Udp {
-            problems.push(Problem::new(
-                "connecting",
-                object,
-                "each_request",
-                "once",
-                "UDP has no connections",
-            ));
+            problems.push(place.problem("connecting", "each_request", "once", "UDP has no connections"));
         }
     }
 }
 
 /// Adds what is wrong with how a flow ends: by a duration, a count, or both.
-pub fn check_end(has_duration: bool, count: Option<u64>, object: &str, problems: &mut Vec<Problem>) {
+pub fn check_end(has_duration: bool, count: Option<u64>, place: &Place, problems: &mut Vec<Problem>) {
     if !has_duration && count.is_none() {
-        problems.push(Problem::new(
+        problems.push(place.problem_here(
             "traffic",
-            object,
             "neither",
             "a duration, a count, or both",
             "the flow must end",
         ));
     }
     if count == Some(0) {
-        problems.push(Problem::new("count", object, 0, "1 or more", "nothing would be sent"));
+        problems.push(place.problem("count", 0, "1 or more", "nothing would be sent"));
     }
 }
 
-fn check_sweep(flow: &Flow, sweep: &Sweep, object: &str, problems: &mut Vec<Problem>) {
+fn check_sweep(flow: &Flow, sweep: &Sweep, place: &Place, problems: &mut Vec<Problem>) {
     let largest = largest_message(flow);
     for (setting, size) in [("first", sweep.first), ("last", sweep.last)] {
         if !(MESSAGE_HEADER_BYTES..=largest).contains(&size.0) {
-            problems.push(Problem::new(
+            problems.push(place.problem(
                 setting,
-                object,
                 size,
                 format!("{MESSAGE_HEADER_BYTES} B to {largest} B"),
                 "a request carries a number and two times, 8 bytes each; over UDP it is one datagram",
@@ -172,21 +155,19 @@ fn check_sweep(flow: &Flow, sweep: &Sweep, object: &str, problems: &mut Vec<Prob
         }
     }
     if sweep.last.0 < sweep.first.0 {
-        problems.push(Problem::new(
+        problems.push(place.problem(
             "last",
-            object,
             sweep.last,
             format!("{} or more", sweep.first),
             "sizes go from the first to the last",
         ));
     }
     if sweep.bytes.0 == 0 {
-        problems.push(Problem::new("bytes", object, "0 B", "1 B or more", "nothing would be sent"));
+        problems.push(place.problem("bytes", "0 B", "1 B or more", "nothing would be sent"));
     }
     if sweep.step.0 == 0 || sweep.repeats == 0 {
-        problems.push(Problem::new(
+        problems.push(place.problem(
             if sweep.step.0 == 0 { "step" } else { "repeats" },
-            object,
             0,
             "1 or more",
             "nothing would be sent",
@@ -196,22 +177,21 @@ fn check_sweep(flow: &Flow, sweep: &Sweep, object: &str, problems: &mut Vec<Prob
     let sizes = sweep.last.0.saturating_sub(sweep.first.0) / sweep.step.0 + 1;
     let measurements = sizes.saturating_mul(sweep.repeats.into());
     if measurements > MOST_MEASUREMENTS {
-        problems.push(Problem::new(
+        problems.push(place.problem(
             "step",
-            object,
             sweep.step,
             format!("so that sizes × repeats is at most {MOST_MEASUREMENTS}; it is {measurements}"),
             "take a larger step, or fewer repeats",
         ));
     }
     if sweep.answer == Answer::Echo && sweep.last.0 > largest {
-        problems.push(Problem::new("answer", object, "echo", "acknowledgment", "the echo would not fit"));
+        problems.push(place.problem("answer", "echo", "acknowledgment", "the echo would not fit"));
     }
 }
 
-fn check_tool(tool: &Tool, object: &str, problems: &mut Vec<Problem>) {
+fn check_tool(tool: &Tool, place: &Place, problems: &mut Vec<Problem>) {
     let mut refuse = |setting: &str, value: String, legal: &str, hint: &str| {
-        problems.push(Problem::new(setting, object, value, legal, hint));
+        problems.push(place.problem(setting, value, legal, hint));
     };
     match tool.tool {
         ToolName::Exec if tool.arguments.is_empty() => {

@@ -1,8 +1,7 @@
 //! What makes a random quantity impossible: parameters outside their range, values that the traffic
 //! cannot have and no truncation keeps away, and means that do not exist.
 
-use crate::check::Problem;
-use crate::{Duration, Size, Truncation, Variate};
+use crate::{Duration, Place, Problem, Size, Truncation, Variate};
 use std::fmt::Display;
 
 /// The values that a quantity of some traffic can have, in base units.
@@ -34,15 +33,15 @@ impl Base for Duration {
     }
 }
 
-/// Adds everything that is wrong with `variate`, the `setting` of `object`.
+/// Adds everything that is wrong with `variate`, the `setting` of what is at `place`.
 pub fn check<T: Base>(
     setting: &str,
     variate: &Variate<T>,
     bounds: Bounds,
-    object: &str,
+    place: &Place,
     problems: &mut Vec<Problem>,
 ) {
-    let mut checker = Checker { setting, bounds, object, problems };
+    let mut checker = Checker { setting, bounds, place, problems };
     match variate {
         Variate::Constant { value } => checker.value("value", *value),
         Variate::Uniform { minimum, maximum } => {
@@ -92,14 +91,16 @@ pub fn check<T: Base>(
         }
         Variate::Mix { shares } => {
             checker.some(shares.is_empty(), "shares");
-            for share in shares {
-                checker.value("value", share.value);
-                checker.positive("share", share.share);
+            for (number, share) in shares.iter().enumerate() {
+                checker.value(&format!("shares.{number}.value"), share.value);
+                checker.positive(&format!("shares.{number}.share"), share.share);
             }
         }
         Variate::Listed { values } => {
             checker.some(values.is_empty(), "values");
-            values.iter().for_each(|value| checker.value("values", *value));
+            for (number, value) in values.iter().enumerate() {
+                checker.value(&format!("values.{number}"), *value);
+            }
         }
     }
 }
@@ -107,14 +108,14 @@ pub fn check<T: Base>(
 struct Checker<'a> {
     setting: &'a str,
     bounds: Bounds,
-    object: &'a str,
+    place: &'a Place,
     problems: &'a mut Vec<Problem>,
 }
 
 impl Checker<'_> {
     fn refuse(&mut self, parameter: &str, value: impl ToString, legal: String, hint: &str) {
         let setting = format!("{}.{parameter}", self.setting);
-        self.problems.push(Problem::new(&setting, self.object, value, legal, hint));
+        self.problems.push(self.place.problem(&setting, value, legal, hint));
     }
 
     fn legal(&self) -> String {
@@ -161,8 +162,11 @@ impl Checker<'_> {
             );
             return;
         }
-        for bound in [truncation.minimum, truncation.maximum].into_iter().flatten() {
-            self.value("truncation", bound);
+        let bounds = [("truncation.minimum", truncation.minimum), ("truncation.maximum", truncation.maximum)];
+        for (parameter, bound) in bounds {
+            if let Some(bound) = bound {
+                self.value(parameter, bound);
+            }
         }
         let reaches_low = minimum.map_or(lowest, i128::from) < i128::from(self.bounds.smallest);
         // Gaps may be as long as they come: only sizes have a largest value that ends what can be sent.

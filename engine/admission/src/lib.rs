@@ -1,0 +1,21 @@
+//! Protection of a listening port that anyone can reach: a bounded number of callers ([`Seats`]), reads that
+//! end whatever the caller does ([`read_exact_by`], [`read_line_by`]), texts that cannot write to a terminal
+//! ([`one_line`], [`document`]), and a log in which a flood of one kind hides no other ([`Log`]).
+//!
+//! It knows nothing of the protocols spoken behind it.
+
+#![forbid(unsafe_code)]
+
+mod deadline;
+mod kernel;
+mod log;
+mod port;
+mod seats;
+mod text;
+
+pub use deadline::{read_exact_by, read_line_by};
+pub use kernel::{loaded_congestion_controls, raise_descriptor_limit};
+pub use log::{Kind, Log};
+pub use port::{Limits, Visitor, bind, receive};
+pub use seats::{Seat, Seats};
+pub use text::{document, one_line};

@@ -1,0 +1,101 @@
+//! The port itself: who calls gets a thread, as long as there is a seat.
+
+use crate::{Kind, Log, Seat, Seats};
+use socket2::{Domain, Socket, Type};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Connections that may wait to be accepted.
+const BACKLOG: i32 = 128;
+/// Time to wait after a connection could not be accepted, for want of descriptors or memory.
+const RECOVERY: Duration = Duration::from_millis(100);
+/// The kind of line about that.
+const NOT_ACCEPTED: Kind = "a connection could not be accepted";
+
+/// Number of callers that may be heard at a time before they have shown what they want.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// In all.
+    pub pending: usize,
+    /// Callers of one address.
+    pub pending_each: usize,
+}
+
+/// A caller.
+pub struct Visitor {
+    /// The connection.
+    pub stream: TcpStream,
+    /// The address it comes from; an IPv4 address is one, also on a port that serves both versions.
+    pub peer: SocketAddr,
+    /// Callers are numbered in the order in which the kernel gave them.
+    pub number: u64,
+    pending: Seat,
+}
+
+impl Visitor {
+    /// The caller has shown what it wants: it is no longer counted by [`Limits`].
+    pub fn admit(self) -> (TcpStream, SocketAddr, u64) {
+        drop(self.pending);
+        (self.stream, self.peer, self.number)
+    }
+}
+
+/// Opens a TCP port at `address`; at every address of both versions, where none is given.
+///
+/// # Errors
+/// Fails if the kernel refuses the address or the port.
+pub fn bind(address: Option<IpAddr>, port: u16) -> io::Result<TcpListener> {
+    match address {
+        Some(address) => listen(SocketAddr::new(address, port)),
+        // A machine without IPv6 has no such address.
+        None => listen((Ipv6Addr::UNSPECIFIED, port).into())
+            .or_else(|_| listen((Ipv4Addr::UNSPECIFIED, port).into())),
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+/// Gives every caller of `listener` to `hear` on a thread of its own, for ever. Callers beyond `limits`
+/// are closed unheard.
+pub fn receive(
+    listener: &TcpListener,
+    limits: Limits,
+    log: &Arc<Log>,
+    hear: impl Fn(Visitor) + Send + Sync + 'static,
+) -> ! {
+    let seats = Seats::new(limits.pending, limits.pending_each);
+    let hear = Arc::new(hear);
+    let here = listener.local_addr().map_or(Ipv4Addr::UNSPECIFIED.into(), |here| here.ip());
+    for number in 0.. {
+        let (stream, peer) = match listener.accept() {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                log.line(here, NOT_ACCEPTED, &format!("{NOT_ACCEPTED}: {error}"));
+                std::thread::sleep(RECOVERY);
+                continue;
+            }
+        };
+        let peer = SocketAddr::new(peer.ip().to_canonical(), peer.port());
+        let Some(pending) = seats.take(peer.ip()) else {
+            log.refused(peer.ip(), "too many connections wait to be heard", "");
+            continue;
+        };
+        let hear = Arc::clone(&hear);
+        let visitor = Visitor { stream, peer, number, pending };
+        if std::thread::Builder::new().spawn(move || hear(visitor)).is_err() {
+            log.refused(peer.ip(), "the system gives no more threads", "");
+        }
+    }
+    unreachable!("there are more numbers than callers")
+}

@@ -1,0 +1,66 @@
+//! Texts that a stranger wrote, made fit for a terminal, a log and a record.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// The most of a stranger's text that a line repeats, characters.
+const SHOWN: usize = 300;
+/// Stands for a character that was taken out.
+const REPLACEMENT: char = '\u{fffd}';
+
+/// Returns `text` without characters that move a terminal's cursor or reorder what is shown, and not too
+/// long for a line.
+pub fn one_line(text: &str) -> String {
+    text.chars().take(SHOWN).map(plain).collect()
+}
+
+/// Reads a stranger's JSON document. Characters that [`one_line`] takes out are taken out of all its strings,
+/// which may come to be shown or stored.
+///
+/// # Errors
+/// Fails as serde_json does: the text is no JSON, or no such document.
+pub fn document<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
+    let mut value = serde_json::from_slice(text)?;
+    clean(&mut value);
+    serde_json::from_value(value)
+}
+
+fn clean(value: &mut Value) {
+    match value {
+        Value::String(text) if text.chars().any(|letter| plain(letter) != letter) => {
+            *text = text.chars().map(plain).collect();
+        }
+        Value::Array(values) => values.iter_mut().for_each(clean),
+        // Names are those that the document's type knows: any other is an error, or ignored.
+        Value::Object(fields) => fields.values_mut().for_each(clean),
+        _ => {}
+    }
+}
+
+/// `letter`, or what stands for it: control characters (Unicode's Cc), line separators, and the marks that
+/// change a text's direction (Unicode Standard Annex 9, section 2).
+fn plain(letter: char) -> char {
+    let directs = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let separates = matches!(letter, '\u{2028}' | '\u{2029}');
+    if letter.is_control() || directs || separates { REPLACEMENT } else { letter }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caller_cannot_write_to_the_terminal() {
+        assert_eq!(one_line("a\n\u{1b}[2Jb\u{202e}c"), "a\u{fffd}\u{fffd}[2Jb\u{fffd}c");
+        assert_eq!(one_line(&"x".repeat(1000)).len(), SHOWN);
+    }
+
+    #[test]
+    fn a_documents_strings_are_plain_and_its_numbers_stay() {
+        let text = br#"{"a": ["\u001b]0;x\u0007", 18446744073709551615, -1, 0.25], "b": {"c": "gr\u00fcn"}}"#;
+        let found: Value = document(text).unwrap();
+        let expected = r#"{"a":["�]0;x�",18446744073709551615,-1,0.25],"b":{"c":"grün"}}"#;
+        assert_eq!(found.to_string(), expected);
+        assert!(document::<Value>(b"{").is_err());
+    }
+}

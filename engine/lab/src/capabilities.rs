@@ -1,0 +1,35 @@
+//! The lab's capabilities.
+
+use nettrial_scenario::{Capabilities, Problem, Scenario, Setting, Traffic, Transport};
+
+/// The lab's capabilities on a machine that lacks nothing.
+pub fn capabilities() -> Capabilities {
+    Capabilities {
+        parallel: false, // other trials would take its processor time
+        deterministic: false,
+        estimates: false,
+        warm_up: true,
+        simulated_time: false,
+        modelled_hosts: false,
+        shared_kernel: true,
+        kernel_congestion_controls: true,
+        congestion_controls: nettrial_bpf::algorithms().map(str::to_owned).collect(),
+        transports: vec![Transport::Tcp, Transport::Udp, Transport::Mptcp, Transport::Icmp],
+        traffic: Traffic::KINDS.map(str::to_owned).to_vec(),
+        disciplines: vec!["drop_tail".to_owned()],
+        settings: vec![
+            Setting::Block,
+            Setting::Bursts,
+            Setting::MtuProbing,
+            Setting::UdpGro,
+            Setting::UdpGso,
+            Setting::Zerocopy,
+        ],
+    }
+}
+
+/// A problem for everything in `scenario` that the lab does not have.
+pub fn problems(scenario: &Scenario) -> Vec<Problem> {
+    let hint = "the lab's hosts and links don't have it: run the study with `--backend sim`";
+    capabilities().problems(scenario, "in the lab", |_| hint)
+}

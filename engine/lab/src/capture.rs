@@ -1,0 +1,154 @@
+//! Captures the frames of the lab's interfaces as pcapng files, both directions, by packet sockets (packet(7)).
+//!
+//! A frame is captured as any capture on that host sees it: what leaves after the queue, what arrives before the stack,
+//! and a GSO or GRO packet as one. Timestamps are the kernel's, of the wall clock.
+//!
+//! Cost: the kernel copies what is kept of each frame on the CPU that handles it, and a thread writes the files on the
+//! engine's own CPU. What the thread took is measured and warned of in the record, for the trial's figures include it.
+
+use crate::namespace::Home;
+use crate::network::Network;
+use crate::packet_socket::{Intake, Ring, overflow};
+use crate::processors::{Placement, keep_to};
+use anyhow::{Context, Result};
+use nettrial_capture::Capture;
+use nettrial_scenario::{Capture as Settings, Warning};
+use nix::time::{ClockId, clock_gettime};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Time that frames may wait in the rings.
+const PAUSE: Duration = Duration::from_millis(2);
+/// Bytes of all rings together, and of each at the most.
+const ALL_BYTES: usize = 512 << 20;
+const RING_BYTES: usize = 32 << 20;
+/// Frames that a ring holds at the least.
+const LEAST_FRAMES: usize = 64;
+
+/// A thread that captures.
+pub struct Capturing {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Result<Done>>,
+    began: Instant,
+}
+
+/// The outcome of a capture.
+struct Done {
+    interfaces: usize,
+    frames: u64,
+    missed: u64,
+    /// CPU time of the thread.
+    cpu: Duration,
+}
+
+struct Tap {
+    ring: Ring,
+    socket: OwnedFd,
+    file: Capture,
+}
+
+impl Capturing {
+    /// Captures at the interfaces that `settings` name, from now on.
+    pub fn start(
+        settings: &Settings,
+        home: &Home,
+        network: &Network,
+        placement: Option<&Placement>,
+    ) -> Result<Self> {
+        let wanted = |node: &str, interface: &str| settings.includes(node, interface);
+        let count: usize = network
+            .nodes()
+            .map(|node| node.interfaces().iter().filter(|(name, _)| wanted(&node.name, name)).count())
+            .sum();
+        let snap_bytes = settings.snap_bytes as usize;
+        let slots = ((ALL_BYTES / count.max(1)).min(RING_BYTES) / (snap_bytes + 128)).max(LEAST_FRAMES);
+        let mut taps = Vec::new();
+        for node in network.nodes() {
+            let tap = |(interface, index): &(String, i32)| -> Result<Tap> {
+                let ring = Ring::open(*index, Intake::Captured, snap_bytes, slots)?;
+                let socket = ring.socket()?;
+                let name = settings.file_name(&node.name, interface);
+                let file = Capture::create(Path::new(&settings.directory), &name, interface, snap_bytes)?;
+                Ok(Tap { ring, socket, file })
+            };
+            let chosen = || node.interfaces().iter().filter(|(name, _)| wanted(&node.name, name));
+            let opened = home.visit(&node.namespace, || chosen().map(tap).collect());
+            taps.extend::<Vec<Tap>>(opened.with_context(|| format!("capturing packets of {}", node.name))?);
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, processor) = (stop.clone(), placement.map(Placement::engine_processor));
+        let thread = std::thread::Builder::new().name("capture".into()).spawn(move || {
+            processor.into_iter().for_each(keep_to);
+            let mut failure = None;
+            while !stopped.load(Relaxed) {
+                std::thread::sleep(PAUSE);
+                taps.iter_mut().for_each(|tap| {
+                    failure = failure.take().or(tap.drain().err());
+                });
+            }
+            failure.map_or(Ok(()), Err)?;
+            finish(taps)
+        });
+        Ok(Self {
+            stop,
+            thread: thread.context("starting a thread to capture packets")?,
+            began: Instant::now(),
+        })
+    }
+
+    /// Ends, completes the files, and gives the warning that the record has of it.
+    pub fn finish(self) -> Result<Warning> {
+        let seconds = self.began.elapsed().as_secs_f64();
+        self.stop.store(true, Relaxed);
+        let done = self.thread.join().map_err(|_| anyhow::anyhow!("the capture ended early"))??;
+        let Done { interfaces, frames, missed, cpu } = done;
+        let percent = 100.0 * cpu.as_secs_f64() / seconds.max(1e-9);
+        let lost = match missed {
+            0 => String::new(),
+            missed => format!("; {missed} more came too fast and are missing from the files"),
+        };
+        Ok(Warning::new(
+            "captured",
+            &format!("{interfaces} interfaces"),
+            format!(
+                "{frames} frames were captured, which took {percent:.1}% of a CPU, beside what the kernel takes to copy \
+                 them: the trial's throughput, delays and CPU figures include that{lost}"
+            ),
+            "capture fewer interfaces, fewer bytes of each frame or fewer trials, and take figures from trials without \
+             a capture",
+        ))
+    }
+}
+
+fn finish(mut taps: Vec<Tap>) -> Result<Done> {
+    let mut done = Done { interfaces: taps.len(), frames: 0, missed: 0, cpu: Duration::ZERO };
+    for tap in &mut taps {
+        tap.drain()?;
+        done.missed += overflow(&tap.socket)?;
+    }
+    for tap in taps {
+        done.frames += tap.file.packets();
+        tap.file.finish()?;
+    }
+    let cpu = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).context("reading a thread's CPU time")?;
+    done.cpu = Duration::from(cpu);
+    Ok(done)
+}
+
+impl Tap {
+    /// Writes what has been seen, in the order in which the kernel saw it.
+    fn drain(&mut self) -> Result<()> {
+        let mut last_ns = 0;
+        while let Some(slot) = self.ring.peek() {
+            last_ns = last_ns.max(slot.arrived_unix_ns);
+            self.file.add(slot.arrived_unix_ns, slot.length as usize, slot.bytes);
+            self.ring.release();
+        }
+        // Frames that two CPUs handle at once may be in the ring out of order: some wait for the next turn.
+        self.file.release(last_ns.saturating_sub(PAUSE.as_nanos() as u64))
+    }
+}

@@ -1,0 +1,230 @@
+//! The statement of what a backend can do, and what follows for a scenario.
+
+use crate::{Place, Problem, Scenario, Transport};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A backend's statement of what it can do on a machine that lacks nothing. Each preflight has it, a scenario is
+/// held to it, and whoever plans trials asks it instead of the backend's name.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Capabilities {
+    /// Several trials may run at the same time on one machine without touching each other.
+    pub parallel: bool,
+    /// A trial depends on its scenario alone: the same scenario gives the same record.
+    pub deterministic: bool,
+    /// A check gives an estimate of the work.
+    pub estimates: bool,
+    /// The first trials of a session differ from later ones, so that they are better not counted.
+    pub warm_up: bool,
+    /// Trials run in simulated time, which says nothing of how long they take.
+    pub simulated_time: bool,
+    /// Hosts are models: a packet costs them what the scenario says, and they need nothing of the kernel.
+    pub modelled_hosts: bool,
+    /// All hosts share the kernel of one machine.
+    pub shared_kernel: bool,
+    /// Hosts can have every congestion control of the machine's kernel.
+    pub kernel_congestion_controls: bool,
+    /// The congestion controls that the backend brings.
+    pub congestion_controls: Vec<String>,
+    /// The transport protocols that flows can have.
+    pub transports: Vec<Transport>,
+    /// The kinds of traffic that flows can have.
+    pub traffic: Vec<String>,
+    /// The disciplines that transmit queues can have.
+    pub disciplines: Vec<String>,
+    /// The settings that it follows, of those that some backend does not.
+    pub settings: Vec<Setting>,
+}
+
+/// A setting that not every backend follows. Its default is followed everywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Setting {
+    /// Bytes handed to the kernel at a time: `socket.block` of a flow.
+    Block,
+    /// Losses in bursts: `impairment.bursts` of a link.
+    Bursts,
+    /// A cost of packets: `cost` of a node.
+    Cost,
+    /// Connections that ask for marks: `stack.ecn` of a node.
+    Ecn,
+    /// The smallest retransmission timeout: `stack.minimum_rto` of a node.
+    MinimumRto,
+    /// Probing for the path MTU: `stack.mtu_probing` of a node.
+    MtuProbing,
+    /// The pair of addresses that a flow begins with: its `pair`.
+    Pair,
+    /// Each reading of a queue's length: `queue_series` of the measurement.
+    QueueSeries,
+    /// The choice among the subflows of a connection: `stack.scheduler` of a node.
+    Scheduler,
+    /// UDP packets that arrive coalesced: `socket.udp_gro` of a flow.
+    UdpGro,
+    /// UDP packets that leave in GSO packets: `socket.udp_gso` of a flow.
+    UdpGso,
+    /// Sending without copying: `socket.zerocopy` of a flow.
+    Zerocopy,
+}
+
+impl Capabilities {
+    /// A problem for everything that `scenario` asks for and the backend does not have. `here` is the backend in words,
+    /// such as "in the lab", and `hint` gives the hint of a problem with a setting of that name.
+    pub fn problems(
+        &self,
+        scenario: &Scenario,
+        here: &str,
+        hint: impl Fn(&str) -> &'static str,
+    ) -> Vec<Problem> {
+        let mut found = Found { can: self, here, hint, problems: Vec::new() };
+        found.look_at_nodes(scenario);
+        found.look_at_links(scenario);
+        found.look_at_flows(scenario);
+        let place = Place::new("/measurement", "the measurement");
+        let is_set = scenario.measurement.queue_series;
+        found.setting(Setting::QueueSeries, is_set, &place, "queue_series", "false");
+        found.problems
+    }
+}
+
+struct Found<'a, H> {
+    can: &'a Capabilities,
+    here: &'a str,
+    hint: H,
+    problems: Vec<Problem>,
+}
+
+impl<H: Fn(&str) -> &'static str> Found<'_, H> {
+    fn refuse(&mut self, place: &Place, name: &str, value: &str, legal: &str) {
+        let legal = format!("{legal} {}", self.here);
+        self.problems.push(place.problem(name, value, legal, (self.hint)(name)));
+    }
+
+    /// Refuses `setting`, the field `name` of what is at `place`, where it `is_set` and not followed.
+    fn setting(&mut self, setting: Setting, is_set: bool, place: &Place, name: &str, legal: &str) {
+        if is_set && !self.can.settings.contains(&setting) {
+            self.refuse(place, name, if legal == "false" { "true" } else { "given" }, legal);
+        }
+    }
+
+    fn look_at_nodes(&mut self, scenario: &Scenario) {
+        for (number, node) in scenario.nodes.iter().enumerate() {
+            let place = Place::node(number, node);
+            self.setting(Setting::Cost, node.cost.is_some(), &place, "cost", "none");
+            let Some(stack) = &node.stack else { continue };
+            let place = place.within("stack");
+            let has_scheduler = !stack.scheduler.is_lowest_rtt();
+            self.setting(Setting::Ecn, stack.ecn, &place, "ecn", "false");
+            self.setting(Setting::MinimumRto, stack.minimum_rto.is_some(), &place, "minimum_rto", "none");
+            self.setting(Setting::MtuProbing, stack.mtu_probing, &place, "mtu_probing", "false");
+            self.setting(Setting::Scheduler, has_scheduler, &place, "scheduler", "lowest_rtt");
+        }
+    }
+
+    fn look_at_links(&mut self, scenario: &Scenario) {
+        for (number, link) in scenario.links.iter().enumerate() {
+            let (place, discipline) = (Place::link(number, link), link.discipline.name());
+            if !self.can.disciplines.iter().any(|known| known == discipline) {
+                self.refuse(&place, "discipline", discipline, &self.can.disciplines.join(", "));
+            }
+            let place = place.within("impairment");
+            self.setting(Setting::Bursts, link.impairment.bursts.is_some(), &place, "bursts", "none");
+        }
+    }
+
+    fn look_at_flows(&mut self, scenario: &Scenario) {
+        for (number, flow) in scenario.workload.iter().enumerate() {
+            let place = Place::flow(number, flow);
+            let kind = flow.traffic.kind();
+            if !self.can.traffic.iter().any(|known| known == kind) {
+                self.refuse(&place.within("traffic"), "kind", kind, &self.can.traffic.join(", "));
+            }
+            if !self.can.transports.contains(&flow.transport) {
+                let names: Vec<&str> = self.can.transports.iter().map(|transport| transport.name()).collect();
+                self.refuse(&place, "transport", flow.transport.name(), &names.join(", "));
+            }
+            self.setting(Setting::Pair, flow.pair != 0, &place, "pair", "0");
+            let (place, socket) = (place.within("socket"), &flow.socket);
+            self.setting(Setting::Block, socket.block.is_some(), &place, "block", "none");
+            self.setting(Setting::Zerocopy, socket.zerocopy, &place, "zerocopy", "false");
+            self.setting(Setting::UdpGso, socket.udp_gso, &place, "udp_gso", "false");
+            self.setting(Setting::UdpGro, socket.udp_gro, &place, "udp_gro", "false");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Discipline, Traffic};
+    use serde_json::{Value, json};
+
+    /// A scenario with every setting that not every backend follows.
+    fn everything() -> Value {
+        let end = |node: &str| json!({"node": node, "interface": "eth0", "mtu": "1500 B", "addresses": []});
+        let buffer = json!({"minimum": "4 KiB", "initial": "128 KiB", "maximum": "6 MiB"});
+        let stack = json!({"name": "mine", "congestion_control": "cubic", "receive_buffer": buffer,
+            "send_buffer": buffer, "window_scaling": true, "sack": true, "timestamps": true, "ecn": true,
+            "minimum_rto": "1 ms", "scheduler": "round_robin", "mtu_probing": true});
+        let socket = json!({"block": "1 KiB", "zerocopy": true, "udp_gso": true, "udp_gro": true});
+        json!({
+            "format": 1,
+            "nodes": [{"name": "a", "kind": "host"},
+                {"name": "b", "kind": "host", "stack": stack, "cost": {"per_packet": "1 us"}}],
+            "links": [{"ends": [end("a"), end("b")], "rate": "1 Gbit/s", "queue": "9 packets",
+                "discipline": {"discipline": "co_del", "target": "5 ms", "interval": "100 ms"},
+                "impairment": {"bursts": {"enter": 0.1, "leave": 0.5, "loss": 1.0}}}],
+            "routing": {"policy": "shortest_path"},
+            "workload": [{"name": "f", "from": "b", "to": "a", "transport": "icmp", "ip": 4, "start": "0 ns",
+                "pair": 1, "socket": socket, "traffic": {"kind": "tool", "tool": "ping", "duration": "1 s"}}],
+            "measurement": {"interval": "100 ms", "cpu": [], "queue_drops": "allowed", "queue_interval": "1 ms",
+                "queue_series": true},
+        })
+    }
+
+    #[test]
+    fn what_is_not_stated_is_refused_where_it_is() {
+        let document = everything();
+        let scenario = serde_json::from_value(document.clone()).unwrap();
+        let problems = Capabilities::default().problems(&scenario, "here", |_| "none");
+        for problem in &problems {
+            assert!(document.pointer(&problem.pointer).is_some(), "{problem}");
+            assert!(problem.pointer.ends_with(&problem.setting), "{problem}");
+            assert!(problem.legal.ends_with("here"), "{problem}");
+        }
+        let mut settings: Vec<&str> = problems.iter().map(|problem| problem.setting.as_str()).collect();
+        settings.sort_unstable();
+        let all = [
+            "block",
+            "bursts",
+            "cost",
+            "discipline",
+            "ecn",
+            "kind",
+            "minimum_rto",
+            "mtu_probing",
+            "pair",
+            "queue_series",
+            "scheduler",
+            "transport",
+            "udp_gro",
+            "udp_gso",
+            "zerocopy",
+        ];
+        assert_eq!(settings, all);
+    }
+
+    #[test]
+    fn what_is_stated_is_taken() {
+        let names = ["block", "bursts", "cost", "ecn", "minimum_rto", "mtu_probing", "pair", "queue_series"];
+        let further = ["scheduler", "udp_gro", "udp_gso", "zerocopy"];
+        let can = Capabilities {
+            transports: vec![Transport::Icmp],
+            traffic: Traffic::KINDS.map(str::to_owned).to_vec(),
+            disciplines: Discipline::NAMES.map(str::to_owned).to_vec(),
+            settings: serde_json::from_value(json!([&names[..], &further[..]].concat())).unwrap(),
+            ..Capabilities::default()
+        };
+        assert_eq!(can.problems(&serde_json::from_value(everything()).unwrap(), "here", |_| "none"), []);
+    }
+}

@@ -1,0 +1,103 @@
+//! Problems with a document, and where in it they are.
+
+use crate::{Flow, Link, Node};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt::{self, Display};
+
+/// One thing that is wrong with a scenario, or with another document that was checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Problem {
+    /// The bad value's place in the document: a JSON pointer (RFC 6901). Of a setting that is absent, the place
+    /// where it would be.
+    pub pointer: String,
+    /// The setting's name: `mtu`, `rate`, `queue`, `stack`, `address`, `flow`, `node`, …
+    pub setting: String,
+    /// The object that has the setting, in words: "link sender - router".
+    pub object: String,
+    /// The bad value.
+    pub value: String,
+    /// The legal values.
+    pub legal: String,
+    /// Why, and what to do.
+    pub hint: String,
+}
+
+impl Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pointer, setting, object, value, legal, hint } = self;
+        write!(formatter, "{setting} of {object} is {value}; legal: {legal} ({hint}; at {pointer})")
+    }
+}
+
+/// A place in a document, and the object that it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pointer: String,
+    object: String,
+}
+
+impl Place {
+    /// The place that `pointer`, a JSON pointer, leads to: the empty one to the whole document. `object` is what
+    /// is there, in words.
+    pub fn new(pointer: impl Into<String>, object: impl Into<String>) -> Self {
+        Self { pointer: pointer.into(), object: object.into() }
+    }
+
+    /// The link of this number in a scenario, called by its nodes.
+    pub fn link(number: usize, link: &Link) -> Self {
+        let [near, far] = &link.ends;
+        Self::new(format!("/links/{number}"), format!("link {} - {}", near.node, far.node))
+    }
+
+    /// The node of this number in a scenario.
+    pub fn node(number: usize, node: &Node) -> Self {
+        Self::new(format!("/nodes/{number}"), format!("node {:?}", node.name))
+    }
+
+    /// The flow of this number in a scenario.
+    pub fn flow(number: usize, flow: &Flow) -> Self {
+        Self::new(format!("/workload/{number}"), format!("flow {:?}", flow.name))
+    }
+
+    /// The place's member `step`, a field's name or a number, still a part of the same object. Names of fields
+    /// have neither `/` nor `~`, which a JSON pointer would escape.
+    pub fn within(&self, step: impl Display) -> Self {
+        Self { pointer: format!("{}/{step}", self.pointer), object: self.object.clone() }
+    }
+
+    /// The same place, with another object in words.
+    pub fn called(self, object: impl Into<String>) -> Self {
+        Self { object: object.into(), ..self }
+    }
+
+    /// A problem with the place's field `setting`, or with a field of one of its members: `bursts.loss`.
+    pub fn problem(
+        &self,
+        setting: &str,
+        value: impl ToString,
+        legal: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Problem {
+        self.within(setting.replace('.', "/")).problem_here(setting, value, legal, hint)
+    }
+
+    /// A problem with the place itself, which is what `setting` names.
+    pub fn problem_here(
+        &self,
+        setting: &str,
+        value: impl ToString,
+        legal: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Problem {
+        Problem {
+            pointer: self.pointer.clone(),
+            setting: setting.to_owned(),
+            object: self.object.clone(),
+            value: value.to_string(),
+            legal: legal.into(),
+            hint: hint.into(),
+        }
+    }
+}

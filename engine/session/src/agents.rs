@@ -1,0 +1,220 @@
+//! The agents of a trial: orders to hosts by name, and the answers to them.
+
+use crate::transport::{Event, Sink, Transport};
+use anyhow::{Context, Result, bail};
+use nettrial_traffic::{Command, Order, Reply};
+use std::collections::{HashMap, VecDeque};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// Orders that are under way at once before the traffic. More would hardly be done sooner, and what they send
+/// must fit the queues of the network, all into one interface too.
+const AT_ONCE: usize = 8;
+/// Time in which an order other than a flow must be answered.
+pub const QUICK: Duration = Duration::from_secs(60);
+
+/// All agents of a trial. Dropping it ends them.
+pub struct Agents {
+    by_host: HashMap<String, Box<dyn Transport>>,
+    sender: Sender<(String, Event)>,
+    events: Receiver<(String, Event)>,
+    /// Answers that came before they were asked for, by the order's number.
+    early: HashMap<u64, Reply>,
+    number: u64,
+}
+
+/// An order whose answer is awaited.
+pub struct Pending {
+    host: String,
+    number: u64,
+}
+
+impl Default for Agents {
+    fn default() -> Self {
+        let (sender, events) = channel();
+        Self { by_host: HashMap::new(), sender, events, early: HashMap::new(), number: 0 }
+    }
+}
+
+impl Agents {
+    /// Starts the agent of `host` by `start`; one that the host had is ended before.
+    ///
+    /// # Errors
+    /// Fails as `start` does.
+    pub fn start<T: Transport + 'static>(
+        &mut self,
+        host: &str,
+        start: impl FnOnce(Sink) -> Result<T>,
+    ) -> Result<()> {
+        self.by_host.remove(host);
+        let sink = Sink::new(host, self.sender.clone());
+        let agent = start(sink).with_context(|| format!("starting the agent of {host}"))?;
+        tracing::debug!(host, process = agent.process(), "the agent runs");
+        self.by_host.insert(host.to_owned(), Box::new(agent));
+        Ok(())
+    }
+
+    /// The process numbers of the agents on this machine.
+    pub fn processes(&self) -> impl Iterator<Item = u32> {
+        self.by_host.values().filter_map(|agent| agent.process())
+    }
+
+    /// Gives an order; its answer is collected with [`Agents::collect`].
+    ///
+    /// # Errors
+    /// Fails if the host has no agent, or the agent takes no order.
+    pub fn order(&mut self, host: &str, command: Command) -> Result<Pending> {
+        self.number += 1;
+        let agent = self.by_host.get_mut(host).with_context(|| format!("no agent on {host}"))?;
+        let number = self.number;
+        tracing::debug!(host, number, command = command.name(), "order");
+        if let Err(error) = agent.order(&Order { number, command }) {
+            // The reason for which the agent is gone tells more; it may still be on its way.
+            return Err(self
+                .reason(host)
+                .unwrap_or(error)
+                .context(format!("giving the agent of {host} an order")));
+        }
+        Ok(Pending { host: host.to_owned(), number })
+    }
+
+    /// Waits for an order's answer, for `patience` if it is given.
+    ///
+    /// # Errors
+    /// Fails if the order failed, no answer came in time, or any agent ended.
+    pub fn collect(&mut self, pending: &Pending, patience: Option<Duration>) -> Result<Reply> {
+        let deadline = patience.map(|patience| Instant::now() + patience);
+        loop {
+            if let Some(reply) = self.early.remove(&pending.number) {
+                return match reply {
+                    Reply::Failed { message } => bail!("{}: {message}", pending.host),
+                    reply => Ok(reply),
+                };
+            }
+            match self.event(deadline) {
+                Ok((host, Event::Report(report))) => {
+                    tracing::debug!(host, number = report.number, "report");
+                    self.early.insert(report.number, report.reply);
+                }
+                Ok((host, Event::Ended(why))) => bail!("{host}: {why}"),
+                Err(_) => bail!("the agent of {} does not answer", pending.host),
+            }
+        }
+    }
+
+    /// Gives an order and waits for its answer for `patience`.
+    ///
+    /// # Errors
+    /// Fails as [`Agents::order`] and [`Agents::collect`] do.
+    pub fn ask(&mut self, host: &str, command: Command, patience: Duration) -> Result<Reply> {
+        let pending = self.order(host, command)?;
+        self.collect(&pending, Some(patience))
+    }
+
+    /// Gives many orders other than flows, a host and a command each, and waits for the answers, in the same
+    /// order.
+    ///
+    /// # Errors
+    /// Fails as [`Agents::order`] and [`Agents::collect`] do.
+    pub fn ask_all(&mut self, orders: Vec<(&str, Command)>) -> Result<Vec<Reply>> {
+        let (mut waiting, mut replies) = (VecDeque::new(), Vec::with_capacity(orders.len()));
+        for (host, command) in orders {
+            if waiting.len() == AT_ONCE
+                && let Some(pending) = waiting.pop_front()
+            {
+                replies.push(self.collect(&pending, Some(QUICK))?);
+            }
+            waiting.push_back(self.order(host, command)?);
+        }
+        for pending in waiting {
+            replies.push(self.collect(&pending, Some(QUICK))?);
+        }
+        Ok(replies)
+    }
+
+    fn event(&self, deadline: Option<Instant>) -> Result<(String, Event), RecvTimeoutError> {
+        match deadline {
+            Some(deadline) => self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())),
+            None => self.events.recv().map_err(RecvTimeoutError::from),
+        }
+    }
+
+    /// The reason for which the agent of `host` ended, if it says so soon.
+    fn reason(&self, host: &str) -> Option<anyhow::Error> {
+        const LAST_WORDS: Duration = Duration::from_secs(1);
+        let deadline = Some(Instant::now() + LAST_WORDS);
+        while let Ok((of, event)) = self.event(deadline) {
+            match event {
+                Event::Ended(why) if of == host => return Some(anyhow::Error::msg(why)),
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+impl Drop for Agents {
+    fn drop(&mut self) {
+        // All are told before any is waited for.
+        self.by_host.values_mut().for_each(|agent| agent.dismiss());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nettrial_traffic::Report;
+
+    /// An agent that answers every order with its number as a port, the even ones first.
+    struct Numbers {
+        sink: Sink,
+        odd: Vec<u64>,
+    }
+
+    impl Transport for Numbers {
+        fn order(&mut self, order: &Order) -> Result<()> {
+            let port = |number: u64| Reply::Listening { port: u16::try_from(number).unwrap() };
+            let report = |number| Event::Report(Report { number, reply: port(number) });
+            if order.number % 2 == 1 {
+                self.odd.push(order.number);
+            } else {
+                self.sink.tell(report(order.number));
+                self.odd.drain(..).for_each(|number| self.sink.tell(report(number)));
+            }
+            Ok(())
+        }
+    }
+
+    /// An agent that is gone.
+    struct Gone(Sink);
+
+    impl Transport for Gone {
+        fn order(&mut self, _: &Order) -> Result<()> {
+            self.0.tell(Event::Ended("the power failed".into()));
+            bail!("broken pipe")
+        }
+    }
+
+    fn command() -> Command {
+        let cookie = nettrial_traffic::Cookie([0; 16]);
+        Command::Respond { cookie, address: [127, 0, 0, 1].into() }
+    }
+
+    #[test]
+    fn answers_are_collected_in_the_order_of_the_questions() {
+        let mut agents = Agents::default();
+        agents.start("a", |sink| Ok(Numbers { sink, odd: Vec::new() })).unwrap();
+        let replies = agents.ask_all((0..20).map(|_| ("a", command())).collect()).unwrap();
+        let ports: Vec<Reply> = (1..=20).map(|port| Reply::Listening { port }).collect();
+        assert_eq!(replies, ports);
+        assert!(agents.order("b", command()).is_err());
+    }
+
+    #[test]
+    fn the_reason_for_an_agents_end_is_told() {
+        let mut agents = Agents::default();
+        agents.start("a", |sink| Ok(Gone(sink))).unwrap();
+        let error = agents.order("a", command()).err().unwrap();
+        assert!(format!("{error:#}").ends_with("the power failed"), "{error:#}");
+    }
+}

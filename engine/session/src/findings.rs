@@ -1,0 +1,128 @@
+//! Checks and warnings, and those that every session makes.
+
+use crate::{Reading, Use};
+use nettrial_scenario::{Check, Warning};
+use nettrial_traffic::PathMtu;
+
+/// Above this share of its time in use a CPU, not the network, may set the pace.
+const SATURATED_PERCENT: f64 = 95.0;
+/// Above this share taken by the hypervisor, figures depend on the neighbours.
+const STEAL_PERCENT: f64 = 2.0;
+
+/// Time too short to say how busy a CPU was, by clocks that tick every 10 ms.
+const SHORTEST_NS: u64 = 200_000_000;
+
+/// Checks made, and warnings that follow.
+#[derive(Debug, Clone, Default)]
+pub struct Findings {
+    /// Each thing verified.
+    pub checks: Vec<Check>,
+    /// The checks that failed, with their consequence.
+    pub warnings: Vec<Warning>,
+}
+
+impl Findings {
+    /// Notes that `name` of `object` should be `expected` and is `found`; if not, warns with the
+    /// `consequence`.
+    pub fn compare(&mut self, name: &str, object: &str, expected: String, found: String, consequence: &str) {
+        let check = Check::of(name, object, expected, found);
+        tracing::debug!(name, object, check.expected, check.found, check.passed, "check");
+        self.warnings.extend(check.warning(consequence));
+        self.checks.push(check);
+    }
+
+    /// Warns of `message` about `object`.
+    pub fn warn(&mut self, code: &str, object: &str, message: String, consequence: &str) {
+        self.warnings.push(Warning::new(code, object, message, consequence));
+    }
+
+    /// Verifies a path's MTU, which should be `expected` bytes.
+    pub fn path_mtu(&mut self, object: &str, expected: u64, found: PathMtu, consequence: &str) {
+        let found = match found {
+            PathMtu { largest: 0, .. } => "nothing passes".to_owned(),
+            PathMtu { largest, exceeded: true } => format!("above {largest} B"),
+            PathMtu { largest, exceeded: false } => format!("{largest} B"),
+        };
+        self.compare("path_mtu", object, format!("{expected} B"), found, consequence);
+    }
+
+    /// Warns of each CPU of `host`, whose work is not only the traffic's, that was in use all the time between two
+    /// readings, or taken by the hypervisor.
+    pub fn machine(&mut self, host: &str, before: &Reading, after: &Reading) {
+        if before.span_ns(after) < SHORTEST_NS {
+            return;
+        }
+        let mut spent: Vec<(usize, Use)> = before.until(after).into_iter().collect();
+        spent.sort_by_key(|(number, _)| *number);
+        for (number, spent) in spent {
+            self.processor(&format!("processor {number} ({host})"), spent, false);
+        }
+    }
+
+    /// Warns of a CPU that was in use all the time, or taken by the hypervisor. One on which a flow `polls` is
+    /// in use whether or not it has work, so its use tells nothing.
+    pub fn processor(&mut self, object: &str, spent: Use, polls: bool) {
+        if spent.busy_percent > SATURATED_PERCENT && !polls {
+            self.warn(
+                "processor_saturated",
+                object,
+                format!("in use {:.0}% of the time", spent.busy_percent),
+                "throughput and round-trip time may be the processor's and not the network's",
+            );
+        }
+        if spent.steal_percent > STEAL_PERCENT {
+            self.warn(
+                "steal_time",
+                object,
+                format!("the hypervisor took {:.1}% of its time", spent.steal_percent),
+                "other machines on the same hardware are in the figures",
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn codes(findings: &Findings) -> Vec<&str> {
+        findings.warnings.iter().map(|warning| warning.code.as_str()).collect()
+    }
+
+    #[test]
+    fn a_difference_is_a_failed_check_and_a_warning_with_its_consequence() {
+        let mut findings = Findings::default();
+        findings.compare("mss", "flow a", "1428 B".into(), "1428 B".into(), "segments differ");
+        assert!(findings.checks[0].passed && findings.warnings.is_empty());
+        findings.compare("mss", "flow a", "1428 B".into(), "536 B".into(), "segments differ");
+        assert!(!findings.checks[1].passed);
+        assert_eq!(findings.warnings[0].message, "mss should be 1428 B and is 536 B");
+        assert_eq!(findings.warnings[0].consequence, "segments differ");
+    }
+
+    #[test]
+    fn a_path_is_warned_of_where_it_passes_other_packets_than_expected() {
+        let mut findings = Findings::default();
+        let mut found = |largest, exceeded| {
+            findings.path_mtu("a to b", 1500, PathMtu { largest, exceeded }, "it is another path");
+            findings.checks.last().map(|check| (check.found.clone(), check.passed)).unwrap()
+        };
+        assert_eq!(found(1500, false), ("1500 B".into(), true));
+        assert_eq!(found(1400, false), ("1400 B".into(), false));
+        assert_eq!(found(1500, true), ("above 1500 B".into(), false));
+        assert_eq!(found(0, false), ("nothing passes".into(), false));
+        assert_eq!(codes(&findings), ["path_mtu"; 3]);
+    }
+
+    #[test]
+    fn a_processor_that_is_always_in_use_or_taken_away_is_warned_of() {
+        let warned = |busy_percent, steal_percent, polls| {
+            let mut findings = Findings::default();
+            findings.processor("processor 0", Use { busy_ns: 0, busy_percent, steal_percent }, polls);
+            codes(&findings).into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert!(warned(95.0, 2.0, false).is_empty());
+        assert_eq!(warned(99.0, 5.0, false), ["processor_saturated", "steal_time"]);
+        assert_eq!(warned(99.0, 5.0, true), ["steal_time"]);
+    }
+}

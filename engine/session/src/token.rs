@@ -1,0 +1,84 @@
+//! The secret that two nettrials share.
+
+use anyhow::{Context, Result, ensure};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+
+/// The environment variable that may hold the token.
+pub const VARIABLE: &str = "NETTRIAL_TOKEN";
+/// The shortest token, characters. Who listens to a handshake can try tokens at home.
+const SHORTEST: usize = 20;
+/// The longest.
+const LONGEST: usize = 1000;
+/// Characters of a token made here: 160 bits.
+const MADE: usize = 32;
+
+/// The secret that two nettrials share. It is never printed but by who made it.
+pub struct Token(String);
+
+impl Token {
+    /// The token in `file`, else that in [`VARIABLE`], if there is one.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read, or what is found is no token.
+    pub fn find(file: Option<&Path>) -> Result<Option<Self>> {
+        if let Some(file) = file {
+            let text = std::fs::read_to_string(file)
+                .with_context(|| format!("reading the token in {}", file.display()))?;
+            return Self::of(&text).with_context(|| format!("the token in {}", file.display())).map(Some);
+        }
+        match std::env::var(VARIABLE) {
+            Ok(text) => Self::of(&text).with_context(|| format!("the token in {VARIABLE}")).map(Some),
+            Err(std::env::VarError::NotPresent) => Ok(None),
+            Err(error) => Err(error).with_context(|| format!("reading the token in {VARIABLE}")),
+        }
+    }
+
+    /// A new one.
+    pub fn random() -> Self {
+        const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+        let letter = |byte: u8| char::from(LETTERS[usize::from(byte) % LETTERS.len()]);
+        Self(rand::random::<[u8; MADE]>().into_iter().map(letter).collect())
+    }
+
+    fn of(text: &str) -> Result<Self> {
+        let token = text.trim();
+        let fits = (SHORTEST..=LONGEST).contains(&token.len());
+        ensure!(
+            fits && token.bytes().all(|byte| byte.is_ascii_graphic()),
+            "must be {SHORTEST} to {LONGEST} letters, digits and signs in one word, and is not: make one with \
+             `openssl rand -hex 20`"
+        );
+        Ok(Self(token.to_owned()))
+    }
+
+    /// The key that a handshake is sealed with.
+    pub(crate) fn key(&self) -> [u8; 32] {
+        let mut hash = Sha256::new_with_prefix(b"nettrial 2 token\0");
+        hash.update(self.0.as_bytes());
+        hash.finalize().into()
+    }
+
+    /// The token as text, for the one who is to copy it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_long_words() {
+        assert_eq!(Token::of(" 0123456789abcdefghij\n").unwrap().reveal(), "0123456789abcdefghij");
+        for wrong in
+            ["", "short", "two words are not a token", &"x".repeat(1001), "mit-Umläuten-geht-es-nicht"]
+        {
+            let message = Token::of(wrong).err().expect(wrong).to_string();
+            assert!(wrong.is_empty() || !message.contains(wrong), "an error shows no token");
+        }
+        let (one, other) = (Token::random(), Token::random());
+        assert!(Token::of(one.reveal()).is_ok() && one.reveal() != other.reveal());
+    }
+}

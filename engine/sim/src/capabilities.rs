@@ -1,0 +1,40 @@
+//! The simulator's capabilities.
+
+use nettrial_scenario::{Capabilities, Discipline, Problem, Scenario, Setting, Transport};
+
+/// The simulator's capabilities, on any machine.
+pub fn capabilities() -> Capabilities {
+    Capabilities {
+        parallel: true,
+        deterministic: true,
+        estimates: true,
+        warm_up: false,
+        simulated_time: true,
+        modelled_hosts: true,
+        shared_kernel: false,
+        kernel_congestion_controls: false,
+        congestion_controls: nettrial_congestion::names().map(str::to_owned).collect(),
+        transports: vec![Transport::Tcp, Transport::Udp, Transport::Mptcp],
+        traffic: ["transfer", "request_response", "packets", "sweep"].map(str::to_owned).to_vec(),
+        disciplines: Discipline::NAMES.map(str::to_owned).to_vec(),
+        settings: vec![
+            Setting::Bursts,
+            Setting::Cost,
+            Setting::Ecn,
+            Setting::MinimumRto,
+            Setting::Pair,
+            Setting::QueueSeries,
+            Setting::Scheduler,
+        ],
+    }
+}
+
+/// A problem for everything in `scenario` that the simulator does not have.
+pub fn problems(scenario: &Scenario) -> Vec<Problem> {
+    capabilities().problems(scenario, "in the simulator", |setting| match setting {
+        "kind" => "programs and files are of real hosts: use the lab, or another kind of traffic",
+        "transport" => "only the tool ping sends it",
+        "mtu_probing" => "simulated hosts learn the path MTU by ICMP alone",
+        _ => "it would make no difference there",
+    })
+}

@@ -1,0 +1,271 @@
+//! The headers of a captured frame, made of what the simulator knows of a packet.
+//!
+//! They differ from a real capture in this: initial sequence numbers, keys and nonces follow from the connection's number;
+//! payload bytes are zeros; the hop limit stays 64; MAC addresses are those of the link's two interfaces, numbered,
+//! where a switch would leave those of hosts; connections of one flow that follow each other have source ports in a row
+//! unless the path depends on the port. See [`super::options`] for TCP's options.
+
+use super::options::{self, initial_sequence};
+use crate::connection::window_shift;
+use crate::wiring::{EPHEMERAL_PORTS, Wiring};
+use crate::{Codepoint, Flags, Packet, Time};
+use anyhow::{Context, Result};
+use etherparse::{
+    EtherType, Ethernet2Header, IpEcn, IpFragOffset, IpNumber, Ipv4Header, Ipv6FragmentHeader, Ipv6Header,
+    TcpHeader, UdpHeader,
+};
+use nettrial_scenario::Transport;
+use std::net::{IpAddr, SocketAddr};
+
+/// Hop limit of every packet (net.ipv4.ip_default_ttl).
+const HOP_LIMIT: u8 = 64;
+/// Bytes of a UDP header, which the first fragment of a datagram has.
+const UDP_HEADER_BYTES: usize = 8;
+/// The largest IP packet, of whose zeros checksums are made.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
+/// One side of a subflow, as what it sends names itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Side {
+    pub address: SocketAddr,
+    pub transport: Transport,
+    /// Payload of a full segment without options, as the SYN announces it.
+    pub mss_bytes: u16,
+    /// The bits by which this side's windows are scaled; `None` without window scaling.
+    pub window_shift: Option<u8>,
+    pub has_sack: bool,
+    pub has_timestamps: bool,
+}
+
+impl Side {
+    /// Takes the port that many after its own, as the connections of a flow that follow each other do. Only where the
+    /// path does not depend on the port.
+    pub fn use_later_port(&mut self, places: u16) {
+        let (first, last) = (*EPHEMERAL_PORTS.start(), *EPHEMERAL_PORTS.end());
+        let count = u32::from(last - first) + 1;
+        let at = (u32::from(self.address.port().saturating_sub(first)) + u32::from(places)) % count;
+        self.address.set_port(first + at as u16);
+    }
+
+    /// Both sides of each subflow of a flow, by turn of its connections; the side that opens first.
+    pub fn all(wiring: &Wiring<'_>) -> Vec<Vec<[Self; 2]>> {
+        let stacks = wiring.stacks;
+        let side = |side: usize, address: SocketAddr, mtu: u64| {
+            let headers = wiring.flow.ip.header_bytes() + 20;
+            let fits = mtu.saturating_sub(headers).min(65_535);
+            let mss = wiring.flow.socket.mss.map_or(fits, |mss| fits.min(mss.0));
+            let has_scaling = stacks.iter().all(|stack| stack.window_scaling);
+            Self {
+                address,
+                transport: wiring.flow.transport,
+                mss_bytes: u16::try_from(mss).unwrap_or(u16::MAX),
+                window_shift: has_scaling.then(|| window_shift(stacks[side]) as u8),
+                has_sack: stacks.iter().all(|stack| stack.sack),
+                has_timestamps: stacks.iter().all(|stack| stack.timestamps),
+            }
+        };
+        let turns = wiring.sockets.iter().zip(&wiring.ways);
+        let both = turns.map(|(sockets, subflows)| {
+            let pairs = sockets.iter().zip(subflows).map(|(&(near, far), subflow)| {
+                let [there, back] = subflow.path_mtu_bytes;
+                [side(0, near, there), side(1, far, back)]
+            });
+            pairs.collect()
+        });
+        both.collect()
+    }
+}
+
+/// A frame being made; its memory is used again.
+#[derive(Debug, Default)]
+pub struct Frame {
+    bytes: Vec<u8>,
+}
+
+impl Frame {
+    /// The frame's bytes, as many as were asked for.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Makes the frame of `packet` at the interface with this number, of at least `keep` bytes where it has as many.
+    /// Returns its length in bytes, Ethernet's header counted.
+    pub fn make(
+        &mut self,
+        packet: &Packet,
+        sides: &[Side; 2],
+        interface: usize,
+        at: Time,
+        keep: usize,
+    ) -> Result<usize> {
+        let (to, from) = (usize::from(packet.to.side), 1 - usize::from(packet.to.side));
+        let (source, destination) = (&sides[from], &sides[to]);
+        self.bytes.clear();
+        let is_version_4 = source.address.is_ipv4();
+        let ether_type = if is_version_4 { EtherType::IPV4 } else { EtherType::IPV6 };
+        let [source_mac, destination_mac] = [interface, interface ^ 1].map(mac);
+        Ethernet2Header { source: source_mac, destination: destination_mac, ether_type }
+            .write(&mut self.bytes)?;
+        let sequences = [from, to].map(|side| initial_sequence(packet.to, side));
+        if source.transport == Transport::Udp {
+            self.datagram(packet, source, destination)?;
+        } else {
+            self.segment(packet, source, destination, sequences, at)?;
+        }
+        let headers = self.bytes.len();
+        let ip_header = if is_version_4 { 20 } else { 40 };
+        let length = self.ip_bytes()? + 14;
+        debug_assert!(length >= 14 + ip_header);
+        self.bytes.resize(length.min(keep).max(headers), 0);
+        Ok(length)
+    }
+
+    /// Bytes of the IP packet as its header has them.
+    fn ip_bytes(&self) -> Result<usize> {
+        let field = |at: usize| -> Result<usize> {
+            let bytes = self.bytes.get(at..at + 2).context("a frame without an IP header")?;
+            Ok(usize::from(u16::from_be_bytes([bytes[0], bytes[1]])))
+        };
+        if self.bytes[12] == 0x08 { field(16) } else { Ok(field(18)? + 40) }
+    }
+
+    fn segment(
+        &mut self,
+        packet: &Packet,
+        source: &Side,
+        destination: &Side,
+        [own, peers]: [u32; 2],
+        at: Time,
+    ) -> Result<()> {
+        let flags = packet.flags;
+        let is_syn = flags.has(Flags::SYN);
+        let shift = source.window_shift.filter(|_| !is_syn).unwrap_or(0);
+        let window = u16::try_from(packet.window_bytes >> shift).unwrap_or(u16::MAX);
+        let mut tcp = TcpHeader::new(
+            source.address.port(),
+            destination.address.port(),
+            own.wrapping_add(packet.sequence as u32),
+            window,
+        );
+        tcp.syn = is_syn;
+        tcp.ack = flags.has(Flags::ACK);
+        tcp.fin = flags.has(Flags::FIN);
+        tcp.ece = flags.has(Flags::ECE);
+        tcp.cwr = flags.has(Flags::CWR);
+        tcp.psh = packet.payload_bytes > 0;
+        if tcp.ack {
+            tcp.acknowledgment_number = peers.wrapping_add(packet.ack as u32);
+        }
+        let ip_header = if source.address.is_ipv4() { 20 } else { 40 };
+        let room = packet.ip_bytes.saturating_sub(ip_header + 20 + packet.payload_bytes) as usize;
+        tcp.set_options_raw(&options::of(packet, source, peers, at, room)).context("TCP's options")?;
+        let payload = &ZEROS[..packet.payload_bytes as usize];
+        let length = tcp.header_len() + payload.len();
+        match (source.address.ip(), destination.address.ip()) {
+            (IpAddr::V4(from), IpAddr::V4(to)) => {
+                let ip = version_4(packet, length, IpNumber::TCP, from.octets(), to.octets())?;
+                tcp.checksum = tcp.calc_checksum_ipv4(&ip, payload)?;
+                ip.write(&mut self.bytes)?;
+            }
+            (IpAddr::V6(from), IpAddr::V6(to)) => {
+                let ip = version_6(packet, length, IpNumber::TCP, from.octets(), to.octets())?;
+                tcp.checksum = tcp.calc_checksum_ipv6(&ip, payload)?;
+                ip.write(&mut self.bytes)?;
+            }
+            _ => anyhow::bail!("a subflow's two addresses differ in their IP version"),
+        }
+        tcp.write(&mut self.bytes)?;
+        Ok(())
+    }
+
+    /// A datagram or one of its fragments; see [`crate::traffic`] for where a packet has which.
+    fn datagram(&mut self, packet: &Packet, source: &Side, destination: &Side) -> Result<()> {
+        let whole = packet.data_ack as usize + UDP_HEADER_BYTES;
+        let is_whole = packet.window_bytes <= 1;
+        let is_last = packet.data_sequence + 1 >= packet.window_bytes;
+        let (port, to_port) = (source.address.port(), destination.address.port());
+        let payload = &ZEROS[..whole - UDP_HEADER_BYTES];
+        let fragment = if is_whole { 0 } else { 8 };
+        match (source.address.ip(), destination.address.ip()) {
+            (IpAddr::V4(from), IpAddr::V4(to)) => {
+                let length = packet.ip_bytes as usize - 20;
+                let at =
+                    if is_last { whole - length.min(whole) } else { packet.data_sequence as usize * length };
+                let mut ip = version_4(packet, length, IpNumber::UDP, from.octets(), to.octets())?;
+                ip.identification = packet.ack as u16;
+                ip.dont_fragment = false;
+                ip.more_fragments = !is_last;
+                ip.fragment_offset = IpFragOffset::try_new(u16::try_from(at / 8)?)?;
+                ip.header_checksum = ip.calc_header_checksum();
+                ip.write(&mut self.bytes)?;
+                if at == 0 {
+                    UdpHeader::with_ipv4_checksum(port, to_port, &ip, payload)?.write(&mut self.bytes)?;
+                }
+            }
+            (IpAddr::V6(from), IpAddr::V6(to)) => {
+                let length = packet.ip_bytes as usize - 40 - fragment;
+                let at =
+                    if is_last { whole - length.min(whole) } else { packet.data_sequence as usize * length };
+                let next = if is_whole { IpNumber::UDP } else { IpNumber::IPV6_FRAGMENTATION_HEADER };
+                let ip = version_6(packet, length + fragment, next, from.octets(), to.octets())?;
+                ip.write(&mut self.bytes)?;
+                if !is_whole {
+                    let offset = IpFragOffset::try_new(u16::try_from(at / 8)?)?;
+                    let header = Ipv6FragmentHeader::new(IpNumber::UDP, offset, !is_last, packet.ack as u32);
+                    header.write(&mut self.bytes)?;
+                }
+                if at == 0 {
+                    UdpHeader::with_ipv6_checksum(port, to_port, &ip, payload)?.write(&mut self.bytes)?;
+                }
+            }
+            _ => anyhow::bail!("a flow's two addresses differ in their IP version"),
+        }
+        Ok(())
+    }
+}
+
+/// The locally administered MAC address of an interface, by its number.
+fn mac(interface: usize) -> [u8; 6] {
+    let [a, b, c, d] = u32::try_from(interface).unwrap_or(u32::MAX).to_be_bytes();
+    [2, 0, a, b, c, d]
+}
+
+fn codepoint(packet: &Packet) -> IpEcn {
+    match packet.ecn {
+        Codepoint::NotCapable => IpEcn::NotEct,
+        Codepoint::Capable => IpEcn::Ect0,
+        Codepoint::Experienced => IpEcn::CongestionExperienced,
+    }
+}
+
+fn version_4(
+    packet: &Packet,
+    length: usize,
+    next: IpNumber,
+    from: [u8; 4],
+    to: [u8; 4],
+) -> Result<Ipv4Header> {
+    let mut ip = Ipv4Header::new(u16::try_from(length)?, HOP_LIMIT, next, from, to)?;
+    ip.dont_fragment = true;
+    ip.ecn = codepoint(packet);
+    ip.header_checksum = ip.calc_header_checksum();
+    Ok(ip)
+}
+
+fn version_6(
+    packet: &Packet,
+    length: usize,
+    next: IpNumber,
+    from: [u8; 16],
+    to: [u8; 16],
+) -> Result<Ipv6Header> {
+    Ok(Ipv6Header {
+        traffic_class: codepoint(packet).value(),
+        payload_length: u16::try_from(length)?,
+        next_header: next,
+        hop_limit: HOP_LIMIT,
+        source: from,
+        destination: to,
+        ..Ipv6Header::default()
+    })
+}

@@ -1,0 +1,216 @@
+//! A connection of TCP, or of MPTCP (RFC 8684): both sides, and every subflow.
+//!
+//! How MPTCP differs from Linux's: no token or key, so a subflow opens with the same three packets as TCP; the end of
+//! the data is told by the subflows' FINs, which leave once all data is acknowledged (DATA_FIN would tell it up to a
+//! round trip earlier); data is given to a subflow when it leaves, not before.
+
+mod scheduler;
+mod settings;
+mod statistics;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub use settings::{ConnectionSettings, SubflowSettings};
+pub use statistics::Statistics;
+pub(crate) use stream::Stream;
+pub(crate) use window::window_shift;
+
+use crate::tcp::{Cutter, Options, Scope, Tcp};
+use crate::{Endpoint, Io, Notice, Packet, PathId};
+use nettrial_congestion::{Control, Subflow as View};
+use scheduler::Scheduling;
+use std::hint::black_box;
+
+/// One side of a connection.
+#[derive(Debug)]
+struct Side {
+    subflows: Vec<Tcp>,
+    stream: Stream,
+    views: Vec<View>,
+    scheduling: Scheduling,
+    told_failed: bool,
+}
+
+/// Both sides of a connection with all its subflows; TCP's is a connection with one. No data is stored, only
+/// counted. The application reads at once what arrives in order.
+#[derive(Debug)]
+pub struct Connection {
+    number: u32,
+    sides: [Side; 2],
+}
+
+impl Connection {
+    /// Opens it from side 0: the first SYN leaves; those of further subflows follow once it is established.
+    ///
+    /// # Panics
+    /// If a stack's congestion control is none of [`nettrial_congestion::names`], or there are no subflows or more
+    /// than eight: scenarios are checked before.
+    pub fn open(settings: &ConnectionSettings<'_>, io: &mut dyn Io) -> Self {
+        assert!((1..=8).contains(&settings.subflows.len()), "one to eight subflows");
+        let mut connection =
+            Self { number: settings.number, sides: [0, 1].map(|side| Side::new(settings, side)) };
+        connection.sides[0].open_subflow(0, io);
+        connection
+    }
+
+    /// Reads what a packet or a wake-up for that endpoint will need; gives the path its own packets take.
+    pub fn expect(&self, endpoint: Endpoint) -> PathId {
+        let side = &self.sides[usize::from(endpoint.side)];
+        black_box(side.stream.touch());
+        side.subflows[usize::from(endpoint.subflow)].touch()
+    }
+
+    /// A packet whose `to` names this connection arrived.
+    pub fn on_packet(&mut self, packet: &Packet, io: &mut dyn Io) {
+        let side = &mut self.sides[usize::from(packet.to.side)];
+        let index = usize::from(packet.to.subflow);
+        let was_established = side.subflows[index].is_established();
+        let (subflow, mut scope) = side.part(index, io);
+        subflow.on_packet(packet, &mut scope);
+        if !was_established && side.subflows[index].is_established() {
+            side.on_established(index, packet.to.side, io);
+        }
+        side.settle(self.number, packet.to.side, index, io);
+    }
+
+    /// A time asked for by [`Io::wake`] came.
+    pub fn on_timer(&mut self, endpoint: Endpoint, io: &mut dyn Io) {
+        let side = &mut self.sides[usize::from(endpoint.side)];
+        let index = usize::from(endpoint.subflow);
+        let (subflow, mut scope) = side.part(index, io);
+        if subflow.on_timer(&mut scope) {
+            side.reinject(index);
+        }
+        side.settle(self.number, endpoint.side, index, io);
+    }
+
+    /// The application at `side` writes: gives how many of `bytes` the send buffer took. Where that is fewer,
+    /// [`crate::Notice::Writable`] follows once a third of the buffer is free. May be called before the
+    /// handshake is done.
+    pub fn write(&mut self, side: u8, bytes: u64, io: &mut dyn Io) -> u64 {
+        let own = &mut self.sides[usize::from(side)];
+        if !own.stream.has_unsent() {
+            for index in 0..own.subflows.len() {
+                let (subflow, mut scope) = own.part(index, io);
+                subflow.check_app_limited(scope.now);
+                subflow.restart_if_idle(&mut scope);
+            }
+        }
+        let taken = own.stream.write(bytes);
+        own.push(None, io);
+        taken
+    }
+
+    /// The application at `side` has written all: FIN follows what it wrote. The other direction stays open.
+    pub fn close(&mut self, side: u8, io: &mut dyn Io) {
+        let own = &mut self.sides[usize::from(side)];
+        own.stream.close();
+        own.push(None, io);
+    }
+
+    /// The figures of a side, of all its subflows together.
+    pub fn statistics(&self, side: u8) -> Statistics {
+        let side = &self.sides[usize::from(side)];
+        statistics::of_all(&side.subflows, &side.stream)
+    }
+
+    /// How many subflows the connection has, by its settings.
+    pub fn subflow_count(&self) -> usize {
+        self.sides[0].subflows.len()
+    }
+
+    /// The figures of one of a side's subflows.
+    pub fn subflow_statistics(&self, side: u8, subflow: usize) -> Statistics {
+        statistics::of_one(&self.sides[usize::from(side)].subflows[subflow])
+    }
+
+    /// Whether both sides have closed and everything is acknowledged, or it failed: nothing more comes of it.
+    /// Packets and timers that are still on their way to it may be thrown away.
+    pub fn is_over(&self) -> bool {
+        let is_over = |index: usize| {
+            let [one, other] = [0, 1].map(|side: usize| &self.sides[side].subflows[index]);
+            let is_idle = |tcp: &Tcp| tcp.is_listening() && index > 0;
+            one.has_failed()
+                || other.has_failed()
+                || (is_idle(one) && is_idle(other))
+                || (one.is_over() && other.is_over())
+        };
+        (0..self.subflow_count()).all(is_over)
+    }
+}
+
+impl Side {
+    fn new(settings: &ConnectionSettings<'_>, side: usize) -> Self {
+        let stack = settings.stacks[side];
+        let subflows: Vec<Tcp> =
+            (0..settings.subflows.len()).map(|index| new_subflow(settings, side, index)).collect();
+        let has_scaling = settings.stacks.iter().all(|stack| stack.window_scaling);
+        let mss_bytes = subflows[0].mss_bytes();
+        Self {
+            views: Vec::with_capacity(subflows.len()),
+            subflows,
+            stream: Stream::new(settings.is_mptcp, stack, has_scaling, mss_bytes),
+            scheduling: Scheduling::new(stack.scheduler),
+            told_failed: false,
+        }
+    }
+
+    /// A subflow, and what it works with.
+    fn part<'a>(&'a mut self, index: usize, io: &'a mut dyn Io) -> (&'a mut Tcp, Scope<'a>) {
+        let now = io.now();
+        (&mut self.subflows[index], Scope { io, now, stream: &mut self.stream, views: &mut self.views })
+    }
+
+    fn open_subflow(&mut self, index: usize, io: &mut dyn Io) {
+        let (subflow, mut scope) = self.part(index, io);
+        subflow.open(&mut scope);
+    }
+
+    /// A subflow is established: there is room for its first flight, and the first opens the way for the others.
+    fn on_established(&mut self, index: usize, side: u8, io: &mut dyn Io) {
+        self.expand_buffer();
+        if index == 0 && side == 0 {
+            for other in 1..self.subflows.len() {
+                self.open_subflow(other, io);
+            }
+        }
+    }
+
+    fn expand_buffer(&mut self) {
+        let established = self.subflows.iter().filter(|subflow| subflow.is_established());
+        self.stream.expand_buffer(established.map(Tcp::buffered_segments).sum());
+    }
+
+    /// After each event: sends what can be sent, and tells the application.
+    fn settle(&mut self, connection: u32, side: u8, origin: usize, io: &mut dyn Io) {
+        if self.stream.is_full() {
+            self.expand_buffer();
+        }
+        self.push(Some(origin), io);
+        self.stream.tell(connection, side, io);
+        if !self.told_failed && self.subflows.iter().all(Tcp::has_failed) {
+            self.told_failed = true;
+            io.tell(Notice::Failed { connection, side });
+        }
+    }
+}
+
+/// A side of a subflow with a control of its own.
+fn new_subflow(settings: &ConnectionSettings<'_>, side: usize, index: usize) -> Tcp {
+    let stack = settings.stacks[side];
+    let way = settings.subflows[index];
+    let mtu = way.path_mtu_bytes[0].min(way.path_mtu_bytes[1]);
+    let mut options =
+        Options::new(side, settings.is_mptcp, settings.ip, settings.stacks, settings.socket, mtu);
+    let control = new_control(&stack.congestion_control);
+    options.has_ecn = stack.ecn || control.needs_ecn();
+    options.cutter = Cutter::of(settings.offloads[side]);
+    let me = Endpoint { connection: settings.number, side: side as u8, subflow: index as u8 };
+    Tcp::new(me, way.paths[side], options, control)
+}
+
+fn new_control(name: &str) -> Box<dyn Control> {
+    nettrial_congestion::new(name).unwrap_or_else(|| panic!("no congestion control called {name}"))
+}

@@ -1,0 +1,103 @@
+//! What the ends of links did, and how long their queues were.
+
+use crate::{Network, Time};
+use nettrial_flows::statistics::distribution;
+use nettrial_scenario::{EndRecord, EndSample, Scenario};
+
+/// Looks at the queues of all links with a rate.
+pub struct Queues {
+    /// When they are looked at next.
+    pub next: Time,
+    interval: Time,
+    /// By direction: packets and bytes in the queue.
+    samples: Vec<Samples>,
+}
+
+#[derive(Default)]
+struct Samples {
+    direction: u32,
+    /// Of the link, bits per second.
+    rate_bps: u64,
+    at_ns: Vec<u64>,
+    packets: Vec<u32>,
+    bytes: Vec<u32>,
+    /// Bytes sent until then.
+    sent: Vec<u64>,
+}
+
+impl Samples {
+    fn series(&self) -> Vec<EndSample> {
+        let mut before = (0, 0);
+        let sample = |at: usize| {
+            let now = (self.at_ns[at], self.sent[at]);
+            let (from, already) = std::mem::replace(&mut before, now);
+            let wire_bytes = now.1 - already;
+            let allowed = self.rate_bps as f64 * (now.0 - from) as f64 / 8e9;
+            EndSample {
+                at_ns: now.0,
+                queue_pkts: self.packets[at],
+                queue_bytes: self.bytes[at],
+                wire_bytes,
+                utilisation_percent: wire_bytes as f64 / allowed * 100.0,
+            }
+        };
+        (0..self.at_ns.len()).map(sample).collect()
+    }
+}
+
+impl Queues {
+    /// Those of `scenario`, not looked at if it does not ask for that.
+    pub fn of(scenario: &Scenario) -> Self {
+        let rates = (0..).zip(&scenario.links).filter_map(|(number, link)| Some((number, link.rate?.0)));
+        let directions = rates.flat_map(|(number, rate)| [(2 * number, rate), (2 * number + 1, rate)]);
+        let samples = |(direction, rate_bps)| Samples { direction, rate_bps, ..Samples::default() };
+        let interval =
+            scenario.measurement.queue_interval.map_or(Time::NEVER, |interval| Time::from_ns(interval.0));
+        Self { next: interval, interval, samples: directions.map(samples).collect() }
+    }
+
+    /// Looks at them `now`.
+    pub fn sample(&mut self, network: &mut Network, now: Time) {
+        for samples in &mut self.samples {
+            let link = network.link(samples.direction);
+            let length = link.queue(now);
+            samples.at_ns.push(now.as_ns());
+            samples.sent.push(link.counters(now).wire_bytes);
+            samples.packets.push(length.packets);
+            samples.bytes.push(u32::try_from(length.bytes).unwrap_or(u32::MAX));
+        }
+        self.next += self.interval;
+    }
+
+    /// The records, until `now`, of all ends of links with a rate, and of the others where packets are counted
+    /// by size.
+    pub fn records(self, scenario: &Scenario, network: &mut Network, now: Time) -> Vec<EndRecord> {
+        let is_sampled = self.interval < Time::NEVER;
+        let mut samples = self.samples.into_iter().peekable();
+        let mut records = Vec::new();
+        for (direction, end) in (0..).zip(scenario.links.iter().flat_map(|link| &link.ends)) {
+            let lengths = samples.next_if(|samples| samples.direction == direction);
+            if lengths.is_none() && !scenario.measurement.packet_sizes {
+                continue;
+            }
+            let link = network.link(direction);
+            let counters = link.counters(now);
+            let is_kept = scenario.measurement.queue_series;
+            let series = lengths.as_ref().filter(|_| is_kept).map_or_else(Vec::new, Samples::series);
+            let (packets, bytes) = lengths.map(|samples| (samples.packets, samples.bytes)).unzip();
+            records.push(EndRecord {
+                node: end.node.clone(),
+                interface: end.interface.clone(),
+                wire_bytes: counters.wire_bytes,
+                frames_pkts: counters.frames_pkts,
+                drops_pkts: counters.drops_pkts,
+                burst_bytes: None,
+                queue_pkts: packets.filter(|_| is_sampled).map(distribution),
+                queue_bytes: bytes.filter(|_| is_sampled).map(distribution),
+                series,
+                packet_sizes: link.packet_sizes(now),
+            });
+        }
+        records
+    }
+}

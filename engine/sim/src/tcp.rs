@@ -1,0 +1,274 @@
+//! One side of one subflow: TCP as Linux has it (net/ipv4/tcp_input.c, tcp_output.c, tcp_recovery.c,
+//! tcp_timer.c), from RFCs 9293, 7323, 2018, 2883, 8985 (RACK-TLP), 6937 (PRR), 6298, 5682 (F-RTO), 3168 and 8257.
+//!
+//! How it differs from Linux: segments are never split, joined or trimmed once they are sent, unless their receiver's
+//! interface joins them; receivers never take a SACK back; acknowledgments of data out of order are not compressed (tcp_comp_sack_nr), nor is there a
+//! backlog; times are exact, where the kernel's timers tick in milliseconds and its timestamps do by default.
+
+mod ack;
+mod acknowledging;
+mod bursts;
+mod handshake;
+mod rack;
+mod rate;
+mod receiver;
+mod recovery;
+mod reduction;
+mod rtt;
+mod sack;
+mod scoreboard;
+mod sender;
+mod timeouts;
+mod timers;
+mod transmit;
+mod undo;
+
+pub(crate) use bursts::Cutter;
+pub(crate) use handshake::Options;
+pub(crate) use sender::Readiness;
+
+use crate::connection::Stream;
+use crate::{Codepoint, Endpoint, Flags, Io, Notice, Packet, PathId, Time};
+use acknowledging::Acks;
+use bursts::Bursts;
+use handshake::State;
+use nettrial_congestion::{Control, Subflow as View, Window};
+use rack::Rack;
+use rate::Rate;
+use receiver::Receiver;
+use recovery::Recovery;
+use rtt::Rtt;
+use scoreboard::Scoreboard;
+use sender::Interface;
+use std::hint::black_box;
+use timers::Timers;
+
+/// The initial window (RFC 6928).
+pub(crate) const INITIAL_WINDOW: u32 = 10;
+
+/// What a subflow works with while it handles an event: the world, and its side of the connection.
+pub(crate) struct Scope<'a> {
+    pub(crate) io: &'a mut dyn Io,
+    pub(crate) now: Time,
+    /// The side's data.
+    pub(crate) stream: &'a mut Stream,
+    /// The side's established subflows.
+    pub(crate) views: &'a mut Vec<View>,
+}
+
+/// Counts for the record.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) acked_bytes: u64,
+    pub(crate) resent_pkts: u64,
+    pub(crate) sent_pkts: u64,
+    pub(crate) sent_bytes: u64,
+    pub(crate) timeouts: u64,
+}
+
+/// ECN as negotiated, and what is owed to the other side.
+#[derive(Debug, Default)]
+struct Ecn {
+    /// Both sides agreed to it.
+    is_on: bool,
+    /// Each mark is echoed exactly (RFC 8257 section 3.2).
+    is_exact: bool,
+    /// ECE is set in what is sent.
+    must_echo: bool,
+    /// CWR is set in the next new data.
+    must_tell_reduced: bool,
+}
+
+/// One side of one subflow.
+#[derive(Debug)]
+pub(crate) struct Tcp {
+    me: Endpoint,
+    peer: Endpoint,
+    path: PathId,
+    options: Options,
+    state: State,
+    control: Box<dyn Control>,
+    window: Window,
+    /// The next sequence number to send, and the first not acknowledged.
+    next: u64,
+    una: u64,
+    board: Scoreboard,
+    recovery: Recovery,
+    rack: Rack,
+    rtt: Rtt,
+    rate: Rate,
+    interface: Interface,
+    bursts: Bursts,
+    receiver: Receiver,
+    acks: Acks,
+    ecn: Ecn,
+    timers: Timers,
+    /// Its place in [`Scope::views`].
+    own: usize,
+    /// The sequence number after its FIN.
+    fin_end: Option<u64>,
+    pub(crate) counts: Counts,
+}
+
+impl Tcp {
+    /// A subflow's side that listens, or is about to open.
+    pub(crate) fn new(me: Endpoint, path: PathId, options: Options, control: Box<dyn Control>) -> Self {
+        Self {
+            me,
+            peer: Endpoint { side: 1 - me.side, ..me },
+            path,
+            rtt: Rtt::new(options.minimum_rto),
+            acks: Acks::new(options.mss_bytes),
+            options,
+            state: State::Listening,
+            ecn: Ecn { is_exact: control.needs_ecn(), ..Ecn::default() },
+            control,
+            window: Window { cwnd_pkts: INITIAL_WINDOW, ssthresh_pkts: u32::MAX, credit_pkts: 0 },
+            next: 0,
+            una: 0,
+            board: Scoreboard::default(),
+            recovery: Recovery::default(),
+            rack: Rack::default(),
+            rate: Rate::default(),
+            interface: Interface::default(),
+            bursts: Bursts::default(),
+            receiver: Receiver::default(),
+            timers: Timers::default(),
+            own: 0,
+            fin_end: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Reads of each of its lines of the processor's cache, and of what it has of its own elsewhere; gives its path.
+    pub(crate) fn touch(&self) -> PathId {
+        let oldest = self.board.front().map_or(0, |segment| segment.sequence ^ u64::from(segment.marks));
+        let sender =
+            self.next ^ self.board.highest_sacked ^ self.recovery.high_sequence ^ self.recovery.duplicates;
+        let rates = u64::from(self.rack.reordering_pkts)
+            ^ self.rtt.smoothed.0
+            ^ self.rate.delivered_pkts
+            ^ self.interface.last_sent_at.0;
+        let receiver = self.receiver.next() ^ self.receiver.timestamp().0 ^ self.acks.acked();
+        let others = self.counts.sent_pkts ^ self.counts.acked_bytes ^ u64::from(self.options.mss_bytes);
+        let timers = self.timers.due(timers::Timer::Send).map_or(0, |at| at.0);
+        black_box(oldest ^ sender ^ rates ^ receiver ^ others ^ timers);
+        self.path
+    }
+
+    /// A packet for it arrived.
+    pub(crate) fn on_packet(&mut self, packet: &Packet, scope: &mut Scope<'_>) {
+        let was_established = self.is_established();
+        if !was_established || packet.flags.has(Flags::SYN) {
+            self.on_handshake(packet, scope);
+        }
+        if self.is_established() && !packet.flags.has(Flags::SYN) {
+            self.take_timestamp(packet);
+            self.on_ack(packet, scope);
+            self.on_data(packet, scope);
+        }
+        self.refresh_view(scope);
+    }
+
+    /// Makes its entry in the side's list what it is now.
+    fn refresh_view(&self, scope: &mut Scope<'_>) {
+        if let Some(view) = scope.views.get_mut(self.own).filter(|_| self.is_established()) {
+            *view = self.view();
+        }
+    }
+
+    fn view(&self) -> View {
+        View {
+            window: self.window,
+            srtt_ns: self.rtt.smoothed.as_ns(),
+            mss_bytes: self.options.mss_bytes,
+            phase: self.recovery.phase,
+            shared: self.control.shared(),
+        }
+    }
+
+    /// Whether data can be sent and received.
+    pub(crate) fn is_established(&self) -> bool {
+        self.state == State::Established
+    }
+
+    /// Whether it could not be opened or gave up.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.state == State::Failed
+    }
+
+    /// Whether all it sent, FIN included, is acknowledged, and it has the other side's FIN; or nothing comes of
+    /// it.
+    pub(crate) fn is_over(&self) -> bool {
+        let is_sent = self.fin_end.is_some_and(|end| self.una >= end);
+        self.has_failed() || (is_sent && self.receiver.has_fin())
+    }
+
+    /// Gives up.
+    fn fail(&mut self) {
+        self.state = State::Failed;
+        self.timers = Timers::default();
+    }
+
+    /// Tells the application, for the connection.
+    fn tell_connected(&self, scope: &mut Scope<'_>) {
+        if self.me.subflow == 0 {
+            let Endpoint { connection, side, .. } = self.me;
+            scope.io.tell(Notice::Connected { connection, side });
+        }
+    }
+
+    /// Payload of a full segment now, next to the SACK blocks it has to carry (tcp_current_mss).
+    pub(crate) fn segment_bytes(&self) -> u32 {
+        let blocks = self.receiver.sack_option_bytes(&self.options);
+        self.options.mss_bytes - blocks.min(self.options.mss_bytes / 2)
+    }
+
+    pub(crate) fn mss_bytes(&self) -> u32 {
+        self.options.mss_bytes
+    }
+
+    pub(crate) fn window(&self) -> Window {
+        self.window
+    }
+
+    pub(crate) fn smoothed_rtt(&self) -> Time {
+        self.rtt.smoothed
+    }
+
+    pub(crate) fn minimum_rtt(&self) -> Time {
+        self.rtt.minimum
+    }
+
+    pub(crate) fn control_name(&self) -> &'static str {
+        self.control.name()
+    }
+
+    pub(crate) fn delivery_rate_bps(&self) -> u64 {
+        self.rate.latest_bps(self.options.mss_bytes)
+    }
+
+    /// The data sequence number and bytes of its oldest segment that is not acknowledged.
+    pub(crate) fn oldest_data(&self) -> Option<(u64, u32)> {
+        self.board.front().map(|segment| (segment.data_sequence, segment.payload_bytes()))
+    }
+
+    /// The data of all segments that are not acknowledged. Those that are SACKed are among them: the receiver hands
+    /// none on before what its subflow lacks.
+    pub(crate) fn outstanding_data(&self) -> impl Iterator<Item = (u64, u64)> {
+        let data = |segment: &scoreboard::Segment| {
+            (segment.data_sequence, segment.data_sequence + u64::from(segment.payload_bytes()))
+        };
+        self.board.iter().map(data)
+    }
+
+    /// How many segments the send buffer has to have room for (tcp_sndbuf_expand).
+    pub(crate) fn buffered_segments(&self) -> u64 {
+        2 * u64::from(self.window.cwnd_pkts.max(INITIAL_WINDOW).max(self.rack.reordering_pkts + 1))
+    }
+
+    /// What ECN has its packets say.
+    fn codepoint(&self) -> Codepoint {
+        if self.ecn.is_on { Codepoint::Capable } else { Codepoint::NotCapable }
+    }
+}

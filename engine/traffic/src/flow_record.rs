@@ -1,0 +1,154 @@
+//! The figures that a flow's sender gathers, and the flow's record made of them.
+
+use crate::cookie::Purpose;
+use crate::platform::{self, Copied};
+use crate::protocol::Side;
+use crate::sampler::{Sampler, Samples};
+use crate::tcp;
+use anyhow::{Context, Result};
+use nettrial_flows::statistics::{Durations, Jitter};
+use nettrial_flows::wire::Weight;
+use nettrial_scenario::{
+    Connecting, Flow, FlowRecord, PacketCounts, SizeRecord, SubflowRecord, Traffic, Transport, Warning,
+};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Figures that a flow's sender gathers.
+#[derive(Default)]
+pub struct Figures {
+    /// Application bytes.
+    pub bytes: u64,
+    /// The time they took.
+    pub active: Duration,
+    /// From connect to confirmation, each sized transfer.
+    pub completion: Durations,
+    /// From request to response.
+    pub rtt: Durations,
+    /// Jitter of the requests' transit times.
+    pub jitter: Option<Jitter>,
+    /// Counts of the datagrams sent, received and lost.
+    pub packets: Option<PacketCounts>,
+    /// Bytes of the datagrams, by layer. (The sampler adds those of connections.)
+    pub weight: Weight,
+    /// Results of each size of a sweep.
+    pub sizes: Vec<SizeRecord>,
+    /// Blocks that were to be sent without copying.
+    pub zero_copy: Copied,
+    connections: u32,
+    connect: Durations,
+    congestion_control: String,
+}
+
+impl Figures {
+    /// Opens a connection of the flow of `side`; from now on the flow is on it.
+    pub fn connect(
+        &mut self,
+        side: &Side,
+        destination: SocketAddr,
+        sampler: &Sampler,
+    ) -> Result<Arc<TcpStream>> {
+        let (stream, connect_time) = tcp::connect(side, destination, Purpose::Traffic)?;
+        let stream = Arc::new(stream);
+        sampler.opened(Arc::clone(&stream))?;
+        self.opened(&stream, connect_time)?;
+        Ok(stream)
+    }
+
+    /// Counts a connection that was opened in `connect_time`.
+    pub fn opened(&mut self, stream: &TcpStream, connect_time: Duration) -> Result<()> {
+        self.connections += 1;
+        self.connect.record(u64::try_from(connect_time.as_nanos())?);
+        if self.connections == 1 {
+            self.congestion_control =
+                platform::congestion_control(stream).context("reading TCP_CONGESTION")?;
+        }
+        Ok(())
+    }
+
+    /// The record of `flow`, which went as these figures and `samples` say.
+    pub fn record(mut self, flow: &Flow, samples: Samples) -> FlowRecord {
+        self.weight += samples.weight;
+        // Most of what a short MPTCP connection sends to close is sent after the kernel's counts are read.
+        let is_counted = !(flow.transport == Transport::Mptcp && connects_each_time(flow));
+        let known = |bytes: u64| (is_counted && bytes > 0).then_some(bytes);
+        let subflow = |found| SubflowRecord { congestion_control: self.congestion_control.clone(), ..found };
+        let is_transfer = matches!(flow.traffic, Traffic::Transfer(_) | Traffic::FileTransfer(_));
+        let answers = matches!(flow.traffic, Traffic::RequestResponse(_));
+        let some_if_any =
+            |durations: &Durations| Some(durations.distribution_us()).filter(|summary| summary.count > 0);
+        let seconds = self.active.as_secs_f64();
+        FlowRecord {
+            name: flow.name.clone(),
+            transport: flow.transport,
+            ip: flow.ip,
+            congestion_control: self.congestion_control.clone(),
+            mss_bytes: samples.mss_bytes,
+            connections: self.connections,
+            bytes: self.bytes,
+            active_ns: u64::try_from(self.active.as_nanos()).unwrap_or(u64::MAX),
+            ip_bytes: known(self.weight.ip_bytes),
+            wire_bytes: known(self.weight.wire_bytes),
+            goodput_bps: (is_transfer && seconds > 0.0).then(|| self.bytes as f64 * 8.0 / seconds),
+            connect_us: self.connect.distribution_us(),
+            completion_us: some_if_any(&self.completion),
+            retransmissions_pkts: samples.retransmissions_pkts,
+            srtt_us: samples.srtt_us,
+            min_rtt_us: samples.min_rtt_us,
+            rtt_us: some_if_any(&self.rtt),
+            rtt_histogram: self.rtt.histogram(),
+            transactions_per_second: (answers && seconds > 0.0)
+                .then(|| self.rtt.distribution_us().count as f64 / seconds),
+            owd_us: None,
+            owd_histogram: None,
+            owd_error_us: None,
+            delay_variation_us: None,
+            jitter_rfc3550_us: self.jitter.as_ref().and_then(Jitter::rfc3550_us),
+            delay_difference_mean_us: self.jitter.as_ref().and_then(Jitter::difference_mean_us),
+            packets: self.packets,
+            pacing: None,
+            subflows: samples.subflows.into_iter().map(subflow).collect(),
+            sizes: self.sizes,
+            tool: None,
+            intervals: samples.intervals,
+        }
+    }
+
+    /// Why the figures of `flow` may not be what they seem.
+    pub fn warnings(&self, flow: &Flow, samples: &Samples) -> Vec<Warning> {
+        let object = format!("flow {}", flow.name);
+        let mut warnings = Vec::new();
+        let mut warn = |code: &str, message: String, consequence: &str| {
+            let (code, consequence) = (code.to_owned(), consequence.to_owned());
+            warnings.push(Warning { code, object: object.clone(), message, consequence });
+        };
+        if samples.fell_back > 0 {
+            warn(
+                "mptcp_fallback",
+                format!("{} of {} connections fell back to TCP", samples.fell_back, self.connections),
+                "the flow's figures are TCP's on one path, not MPTCP's",
+            );
+        }
+        if !platform::READS_TCP_STATE && flow.transport != Transport::Udp {
+            warn(
+                "no_tcp_state",
+                format!("{} tells nettrial nothing of a connection's state", std::env::consts::OS),
+                "retransmissions, round-trip times, windows, the segment size and the congestion control are not known, and intervals are absent",
+            );
+        }
+        let Copied { blocks, copied } = self.zero_copy;
+        if copied > 0 {
+            warn(
+                "zerocopy_copied",
+                format!("the kernel copied {copied} of {blocks} blocks that were to be sent without copying"),
+                "the flow cost what copying costs, and more: virtual links and loopback always copy",
+            );
+        }
+        warnings
+    }
+}
+
+fn connects_each_time(flow: &Flow) -> bool {
+    matches!(&flow.traffic, Traffic::RequestResponse(settings) if settings.connecting == Connecting::EachRequest)
+}

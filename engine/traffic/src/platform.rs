@@ -1,0 +1,72 @@
+//! The seam between the agent and the operating system it runs on.
+//!
+//! Everything that one system does differently from another is here: clocks, socket options, transport
+//! statistics, batched datagrams, path MTU, files without names, and the supervision of other programs. The
+//! rest of the crate is written for all of them. A system's module has the same items as the others, and is
+//! chosen when the crate is compiled. What it can't do it answers with an error of the kind `Unsupported`, and
+//! a figure that it doesn't give is `None`.
+
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
+mod linux;
+#[cfg(any(not(target_os = "linux"), feature = "portable"))]
+mod other;
+
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
+pub use linux::*;
+#[cfg(any(not(target_os = "linux"), feature = "portable"))]
+pub use other::*;
+
+use crate::tcp_state::TcpState;
+use std::net::SocketAddr;
+
+/// A subflow of an MPTCP connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Subflow {
+    /// This host's address and port.
+    pub local: SocketAddr,
+    /// The other host's.
+    pub remote: SocketAddr,
+    /// The kernel's view of it.
+    pub state: TcpState,
+}
+
+/// A setting of a flow that a system does not carry.
+#[derive(Debug, Clone, Copy)]
+pub struct Refusal {
+    /// The part of the flow that has the setting, if it is not the flow itself.
+    pub part: Option<&'static str>,
+    /// The setting.
+    pub setting: &'static str,
+    /// Its value, in words.
+    pub value: &'static str,
+    /// Values that are carried, in words.
+    pub legal: &'static str,
+}
+
+/// Counts of the blocks of a connection that sends without copying.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Copied {
+    /// Blocks handed over.
+    pub blocks: u64,
+    /// Blocks that the kernel copied after all.
+    pub copied: u64,
+}
+
+impl std::ops::AddAssign for Copied {
+    fn add_assign(&mut self, other: Self) {
+        self.blocks += other.blocks;
+        self.copied += other.copied;
+    }
+}
+
+/// Datagrams side by side in memory, for an [`Outbox`] to send.
+pub trait Datagrams {
+    /// The datagrams' bytes. Neither sending nor [`refuse`](Self::refuse) moves them.
+    fn bytes(&self) -> &[u8];
+
+    /// Offset into the bytes and length of each datagram, in the order of sending.
+    fn places(&self) -> impl Iterator<Item = (usize, usize)>;
+
+    /// Takes out `count` datagrams from the one at `index` on, which the kernel refused.
+    fn refuse(&mut self, index: usize, count: usize);
+}

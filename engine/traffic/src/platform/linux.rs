@@ -1,0 +1,38 @@
+//! Linux.
+
+mod clock;
+mod files;
+mod inbox;
+mod mptcp;
+mod options;
+mod outbox;
+mod process;
+mod reading;
+mod sockets;
+mod tcp_info;
+mod zerocopy;
+
+pub use clock::{now_ns, sleep_until, thread_cpu_ns, wake_promptly};
+pub use files::{SharedFile, nameless_file, send_file};
+pub use inbox::Inbox;
+pub use mptcp::subflows;
+pub use outbox::Outbox;
+pub use process::{default_congestion_control, die_with_parent, is_executable, listens, spawn};
+pub use reading::{Readable, poll_interface, receive, send_some, try_receive, wait};
+pub use sockets::{
+    bind_late, choose_congestion_control, congestion_control, enlarge_buffers, forbid_fragmentation,
+    is_too_large, limit_segments, path_mtu, stream_socket,
+};
+pub use tcp_info::tcp_state;
+pub use zerocopy::ZeroCopy;
+
+use super::Refusal;
+use nettrial_scenario::Flow;
+
+/// True where [`tcp_state`] tells anything.
+pub const READS_TCP_STATE: bool = true;
+
+/// The settings of `flow` that Linux does not carry: none.
+pub fn refusals(_flow: &Flow) -> Vec<Refusal> {
+    Vec::new()
+}

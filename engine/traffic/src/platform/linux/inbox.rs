@@ -1,0 +1,180 @@
+//! Datagrams into memory, many with one call (recvmmsg(2)), each with the moment at which it arrived.
+//!
+//! The moment is the kernel's (SO_TIMESTAMPNS, socket(7)): when the interface handed the packet up, before
+//! it waited in the socket's buffer for this program. A clock read here, once for many datagrams, would
+//! count that wait as the network's delay. The kernel stamps by the wall clock; the difference to the
+//! monotonic clock is read with each call, so a step of the wall clock touches one call's datagrams at
+//! most. A packet that the kernel coalesced (UDP_GRO) has one moment.
+
+use super::{clock, options};
+use anyhow::{Context, Result};
+use std::io::{Error, ErrorKind};
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+
+/// Datagrams, or GSO packets, taken with one call.
+const SLOTS: usize = 64;
+/// The same where each may be a GSO packet of 64 KiB.
+const GSO_PACKET_SLOTS: usize = 16;
+/// Bytes of the largest GSO packet.
+const GSO_PACKET_BYTES: usize = 1 << 16;
+/// 64-bit words for the control messages: a time stamp (32 bytes) and a segment's size (24).
+const CONTROL_WORDS: usize = 7;
+/// Room in the socket for what arrives while this program does something else, bytes.
+const BUFFER_BYTES: i32 = 32 << 20;
+/// Time that one call waits for a datagram.
+const WAIT: Duration = Duration::from_millis(20);
+
+/// Memory for the datagrams of one call, made once.
+pub struct Inbox {
+    bytes: Vec<u8>,
+    slot_bytes: usize,
+    headers: Vec<libc::mmsghdr>,
+    buffers: Vec<libc::iovec>,
+    controls: Vec<[u64; CONTROL_WORDS]>,
+    busy_poll: Duration,
+    arrived: usize,
+    /// When the latest call returned, by the monotonic clock.
+    now_ns: u64,
+    /// The monotonic clock less the wall clock.
+    offset_ns: i64,
+}
+
+/// Notes of the kernel on a message, beside its bytes.
+#[derive(Default)]
+struct Notes {
+    wall_ns: Option<i64>,
+    segment: Option<usize>,
+}
+
+impl Inbox {
+    /// For datagrams of up to `largest` bytes, or for GSO packets. A read tries again for `busy_poll` before
+    /// it sleeps.
+    pub fn new(largest: usize, gso_packets: bool, busy_poll: Duration) -> Self {
+        // One byte more than expected shows that a datagram is longer.
+        let (slots, slot_bytes) =
+            if gso_packets { (GSO_PACKET_SLOTS, GSO_PACKET_BYTES) } else { (SLOTS, largest + 1) };
+        // SAFETY: a message header of zeros is one that has no address, no data and no control; the same
+        // goes for a buffer.
+        let (header, buffer) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+        Self {
+            bytes: vec![0; slots * slot_bytes],
+            slot_bytes,
+            headers: vec![header; slots],
+            buffers: vec![buffer; slots],
+            controls: vec![[0; CONTROL_WORDS]; slots],
+            busy_poll,
+            arrived: 0,
+            offset_ns: 0,
+            now_ns: 0,
+        }
+    }
+
+    /// Sets `socket` up for an inbox: time stamps, a large buffer, and GSO packets if asked for.
+    pub fn set_up(socket: &UdpSocket, gso_packets: bool, busy_poll: Option<Duration>) -> Result<()> {
+        socket.set_read_timeout(Some(WAIT)).context("bounding the wait for a datagram")?;
+        let set = |level, option, value| options::set(socket, level, option, value);
+        set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1).context("asking for time stamps (SO_TIMESTAMPNS)")?;
+        if set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, BUFFER_BYTES).is_err() {
+            // Without the privilege to exceed it, up to net.core.rmem_max.
+            set(libc::SOL_SOCKET, libc::SO_RCVBUF, BUFFER_BYTES).context("setting the receive buffer")?;
+        }
+        if gso_packets {
+            set(libc::SOL_UDP, libc::UDP_GRO, 1).context("udp_gro: asking for GSO packets (UDP_GRO)")?;
+        }
+        if let Some(busy_poll) = busy_poll {
+            let microseconds = i32::try_from(busy_poll.as_micros()).unwrap_or(i32::MAX);
+            // Without the privilege for it the inbox's own tries remain, and a virtual link has nothing to
+            // poll.
+            let _ = set(libc::SOL_SOCKET, libc::SO_BUSY_POLL, microseconds);
+        }
+        Ok(())
+    }
+
+    /// Takes what is there, or waits a little for a datagram; returns how many messages came.
+    pub fn receive(&mut self, socket: &UdpSocket) -> Result<usize> {
+        let polling = Instant::now();
+        self.arrived = loop {
+            let flags = if self.busy_poll.is_zero() { libc::MSG_WAITFORONE } else { libc::MSG_DONTWAIT };
+            match self.call(socket, flags) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock && !self.busy_poll.is_zero() => {
+                    if polling.elapsed() >= self.busy_poll {
+                        break self.call(socket, libc::MSG_WAITFORONE).or_else(nothing)?;
+                    }
+                }
+                other => break other.or_else(nothing)?,
+            }
+        };
+        self.now_ns = clock::now_ns();
+        self.offset_ns = clock::offset_ns();
+        Ok(self.arrived)
+    }
+
+    fn call(&mut self, socket: &UdpSocket, flags: libc::c_int) -> Result<usize, Error> {
+        let slots = self.bytes.chunks_exact_mut(self.slot_bytes);
+        let memory = slots.zip(&mut self.buffers).zip(&mut self.controls);
+        for (header, ((slot, buffer), control)) in self.headers.iter_mut().zip(memory) {
+            *buffer = libc::iovec { iov_base: slot.as_mut_ptr().cast(), iov_len: slot.len() };
+            header.msg_hdr.msg_iov = buffer;
+            header.msg_hdr.msg_iovlen = 1;
+            header.msg_hdr.msg_control = control.as_mut_ptr().cast();
+            header.msg_hdr.msg_controllen = size_of_val(control);
+        }
+        let count = libc::c_uint::try_from(self.headers.len()).unwrap_or(0);
+        // SAFETY: the headers point to buffers, controls and bytes of this inbox, each of the length that
+        // is told, and none of them is touched meanwhile.
+        let status = unsafe {
+            let headers = self.headers.as_mut_ptr();
+            libc::recvmmsg(socket.as_raw_fd(), headers, count, flags as _, std::ptr::null_mut())
+        };
+        usize::try_from(status).map_err(|_| Error::last_os_error())
+    }
+
+    /// The datagrams of the latest call, each with its arrival by the monotonic clock.
+    pub fn datagrams(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        let messages = self.headers[..self.arrived].iter().zip(self.bytes.chunks_exact(self.slot_bytes));
+        messages.flat_map(|(header, slot)| {
+            let notes = notes(&header.msg_hdr);
+            let arrival_ns = match notes.wall_ns {
+                Some(wall_ns) => wall_ns.wrapping_add(self.offset_ns).cast_unsigned(),
+                None => self.now_ns,
+            };
+            let bytes = &slot[..(header.msg_len as usize).min(slot.len())];
+            let segment = notes.segment.unwrap_or(bytes.len()).max(1);
+            bytes.chunks(segment).map(move |datagram| (arrival_ns, datagram))
+        })
+    }
+}
+
+/// No datagram came, or an ICMP error in its place.
+fn nothing(error: Error) -> Result<usize> {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionRefused => Ok(0),
+        _ => Err(error).context("receiving datagrams"),
+    }
+}
+
+fn notes(header: &libc::msghdr) -> Notes {
+    let mut notes = Notes::default();
+    // SAFETY: the kernel wrote whole control messages of the told length into the header's control
+    // buffer, which is alive as long as the header; their data is as long as their type says.
+    unsafe {
+        let mut message = libc::CMSG_FIRSTHDR(header);
+        while let Some(control) = message.as_ref() {
+            let data = libc::CMSG_DATA(message);
+            match (control.cmsg_level, control.cmsg_type) {
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
+                    let time = data.cast::<libc::timespec>().read_unaligned();
+                    notes.wall_ns = Some(time.tv_sec * 1_000_000_000 + time.tv_nsec);
+                }
+                (libc::SOL_UDP, libc::UDP_GRO) => {
+                    notes.segment = usize::try_from(data.cast::<libc::c_int>().read_unaligned()).ok();
+                }
+                _ => {}
+            }
+            message = libc::CMSG_NXTHDR(header, message);
+        }
+    }
+    notes
+}

@@ -1,0 +1,178 @@
+//! Datagrams out of a socket, many with one call (sendmmsg(2)); packets of one size in GSO packets that the
+//! kernel cuts, if asked (UDP_SEGMENT, udp(7)).
+
+use super::options;
+use crate::platform::Datagrams;
+use anyhow::{Context, Result};
+use std::io::Error;
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+
+/// Packets of a GSO packet at most (UDP_MAX_SEGMENTS, include/linux/udp.h).
+const GSO_PACKET_PACKETS: usize = 64;
+/// Bytes of a GSO packet at most: those of a datagram over IPv4.
+const GSO_PACKET_BYTES: usize = 65_507;
+/// 64-bit words of a control message that holds a segment's size.
+const CONTROL_WORDS: usize = 3;
+
+/// A connected socket and what its calls need, made once.
+pub struct Outbox<'a> {
+    socket: &'a UdpSocket,
+    /// The largest packet that may be in a GSO packet; 0 for no GSO packets.
+    segment_limit: usize,
+    messages: Vec<Message>,
+    headers: Vec<libc::mmsghdr>,
+    buffers: Vec<libc::iovec>,
+    controls: Vec<[u64; CONTROL_WORDS]>,
+}
+
+/// A run of packets that one message carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Message {
+    packets: usize,
+    offset: usize,
+    bytes: usize,
+    segment: usize,
+}
+
+impl<'a> Outbox<'a> {
+    /// For batches of up to `most` packets. Those of at most `segment_limit` bytes share a GSO packet.
+    pub fn new(socket: &'a UdpSocket, most: usize, segment_limit: usize) -> Self {
+        Self {
+            socket,
+            segment_limit,
+            messages: Vec::with_capacity(most),
+            headers: Vec::with_capacity(most),
+            buffers: Vec::with_capacity(most),
+            controls: Vec::with_capacity(most),
+        }
+    }
+
+    /// Verifies that the kernel cuts GSO packets for `socket`; one before 4.18 does not know the option.
+    pub fn verify_gso(socket: &UdpSocket) -> Result<()> {
+        let mut segment = 0i32;
+        options::get(socket, libc::SOL_UDP, libc::UDP_SEGMENT, &mut segment)
+            .context("udp_gso: this kernel does not cut UDP GSO packets (UDP_SEGMENT)")
+    }
+
+    /// Describes `batch` to the kernel. The pointers hold until it is changed.
+    fn prepare(&mut self, batch: &impl Datagrams) {
+        join(batch.places(), self.segment_limit, &mut self.messages);
+        self.headers.clear();
+        self.buffers.clear();
+        self.controls.clear();
+        for message in &self.messages {
+            let bytes = &batch.bytes()[message.offset..message.offset + message.bytes];
+            // sendmmsg only reads what it is given.
+            self.buffers
+                .push(libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() });
+            self.controls.push([0; CONTROL_WORDS]);
+        }
+        for (index, message) in self.messages.iter().enumerate() {
+            // SAFETY: a message header of zeros is one that has no address, no data and no control.
+            let mut header: libc::mmsghdr = unsafe { std::mem::zeroed() };
+            header.msg_hdr.msg_iov = &raw mut self.buffers[index];
+            header.msg_hdr.msg_iovlen = 1;
+            if message.packets > 1 {
+                let segment = u16::try_from(message.segment).unwrap_or(u16::MAX);
+                write_segment_size(&mut header.msg_hdr, &mut self.controls[index], segment);
+            }
+            self.headers.push(header);
+        }
+    }
+
+    /// Hands the datagrams of `batch` to the kernel. Those it refuses are taken out; returns how many.
+    pub fn send(&mut self, batch: &mut impl Datagrams) -> Result<u64> {
+        self.prepare(batch);
+        let (mut done, mut kept, mut refused) = (0, 0, 0);
+        while done < self.headers.len() {
+            let left = &mut self.headers[done..];
+            let count = libc::c_uint::try_from(left.len()).unwrap_or(libc::c_uint::MAX);
+            // SAFETY: the headers point to buffers and controls of this outbox and bytes of `batch`, none
+            // of which were moved or changed since.
+            let status = unsafe { libc::sendmmsg(self.socket.as_raw_fd(), left.as_mut_ptr(), count, 0) };
+            if let Ok(taken) = usize::try_from(status) {
+                kept +=
+                    self.messages[done..done + taken].iter().map(|message| message.packets).sum::<usize>();
+                done += taken;
+                continue;
+            }
+            let error = Error::last_os_error();
+            match error.raw_os_error() {
+                // An ICMP error to an earlier datagram shows at the next call: not this one's fate.
+                Some(libc::EINTR | libc::ECONNREFUSED) => {}
+                Some(libc::ENOBUFS | libc::EAGAIN) => {
+                    let packets = self.messages[done].packets;
+                    batch.refuse(kept, packets);
+                    refused += packets as u64;
+                    done += 1;
+                }
+                _ => {
+                    let size = self.messages[done].segment;
+                    return Err(error).with_context(|| format!("sending a datagram of {size} bytes"));
+                }
+            }
+        }
+        Ok(refused)
+    }
+
+    /// Packets of a GSO packet at most, where packets share one: it goes through the kernel as one.
+    pub fn packets_as_one(&self) -> Option<usize> {
+        (self.segment_limit > 0).then_some(GSO_PACKET_PACKETS)
+    }
+}
+
+/// The messages that carry the packets at `places`: neighbours of one size share a GSO packet as far as it goes.
+fn join(places: impl Iterator<Item = (usize, usize)>, segment_limit: usize, messages: &mut Vec<Message>) {
+    messages.clear();
+    for (offset, size) in places {
+        match messages.last_mut() {
+            Some(last)
+                if last.segment == size
+                    && size <= segment_limit
+                    && last.packets < GSO_PACKET_PACKETS
+                    && last.bytes + size <= GSO_PACKET_BYTES =>
+            {
+                last.packets += 1;
+                last.bytes += size;
+            }
+            _ => messages.push(Message { packets: 1, offset, bytes: size, segment: size }),
+        }
+    }
+}
+
+fn write_segment_size(header: &mut libc::msghdr, control: &mut [u64; CONTROL_WORDS], segment: u16) {
+    header.msg_control = control.as_mut_ptr().cast();
+    // SAFETY: `control` is as large as the space of one control message with two bytes, and aligned for
+    // it, so the first message's header and data lie within.
+    unsafe {
+        let length = libc::c_uint::try_from(size_of::<u16>()).unwrap_or(2);
+        header.msg_controllen = libc::CMSG_SPACE(length) as _;
+        let message = libc::CMSG_FIRSTHDR(header);
+        (*message).cmsg_level = libc::SOL_UDP;
+        (*message).cmsg_type = libc::UDP_SEGMENT;
+        (*message).cmsg_len = libc::CMSG_LEN(length) as _;
+        libc::CMSG_DATA(message).cast::<u16>().write_unaligned(segment);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(sizes: &[usize], segment_limit: usize) -> Vec<(usize, usize)> {
+        let mut messages = Vec::new();
+        // Where the packets lie makes no difference here.
+        join(sizes.iter().map(|&size| (0, size)), segment_limit, &mut messages);
+        messages.iter().map(|message| (message.packets, message.bytes)).collect()
+    }
+
+    #[test]
+    fn only_neighbours_of_one_size_that_need_no_fragments_are_in_gso_packets() {
+        assert_eq!(joined(&[64, 64, 100, 64], 1472), [(2, 128), (1, 100), (1, 64)]);
+        assert_eq!(joined(&[64, 64], 0), [(1, 64), (1, 64)]);
+        assert_eq!(joined(&[2000, 2000], 1472), [(1, 2000), (1, 2000)]);
+        assert_eq!(joined(&[64; 70], 1472), [(64, 4096), (6, 384)]);
+        assert_eq!(joined(&[1400; 50], 1472), [(46, 64_400), (4, 5600)]);
+    }
+}

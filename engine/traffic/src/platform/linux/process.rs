@@ -1,0 +1,98 @@
+//! Other programs: started so that none outlives the agent, and watched.
+//!
+//! Each is the first process of a PID namespace of its own, so its end is the end of whatever it started
+//! (pid_namespaces(7)), and it is killed when the thread that started it ends (PR_SET_PDEATHSIG), which
+//! is when the agent does, whatever kills it.
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// Has the kernel kill this process when the thread that started it ends.
+pub fn die_with_parent() -> io::Result<()> {
+    Ok(prctl::set_pdeathsig(Signal::SIGKILL)?)
+}
+
+/// Returns whether `path` is a file that may be executed.
+pub fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// Starts the program and arguments of `words`, with its outputs in pipes, from a thread that lives as long
+/// as it and starts nothing else.
+pub fn spawn(words: &[String]) -> io::Result<Child> {
+    // The next child of this thread is the first process of a new namespace.
+    unshare(CloneFlags::CLONE_NEWPID)?;
+    let (alive, ours): (OwnedFd, OwnedFd) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)?;
+    let ours_number = ours.as_raw_fd();
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // SAFETY: between fork and exec only system calls are made: no allocation, no locks. The descriptor
+    // that is closed is the child's own copy of `ours`, which nothing in the child uses.
+    unsafe {
+        command.pre_exec(move || {
+            prctl::set_pdeathsig(Signal::SIGKILL)?;
+            // Should the agent have ended before that, nobody holds the pipe's other end.
+            libc::close(ours_number);
+            let mut end = [PollFd::new(alive.as_fd(), PollFlags::empty())];
+            poll(&mut end, PollTimeout::ZERO)?;
+            match end[0].revents() {
+                Some(events) if events.contains(PollFlags::POLLHUP) => Err(io::ErrorKind::BrokenPipe.into()),
+                _ => Ok(()),
+            }
+        });
+    }
+    let child = command.spawn();
+    drop(ours);
+    child
+}
+
+/// The congestion control of a program that chooses none: this network namespace's default.
+pub fn default_congestion_control() -> String {
+    let found = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
+    found.unwrap_or_default().trim().to_owned()
+}
+
+/// Returns whether a socket of this network namespace listens at `port`, over TCP, or is bound to it, over UDP.
+/// It is looked up in /proc/net, so that the program sees no connection that is not the trial's.
+pub fn listens(port: u16) -> io::Result<bool> {
+    for (table, state) in [("tcp", Some("0A")), ("tcp6", Some("0A")), ("udp", None), ("udp6", None)] {
+        let file = format!("/proc/thread-self/net/{table}");
+        // A kernel without IPv6 has no such table.
+        let Ok(text) = std::fs::read_to_string(&file) else { continue };
+        if text.lines().skip(1).any(|line| is_open(line, port, state).unwrap_or(false)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns whether a line of such a table (proc_pid_net(5)) is of a socket at `port`, in `state`.
+fn is_open(line: &str, port: u16, state: Option<&str>) -> Option<bool> {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let (_, local) = fields.get(1)?.rsplit_once(':')?;
+    let is_at_port = u16::from_str_radix(local, 16).ok()? == port;
+    Some(is_at_port && state.is_none_or(|state| fields.get(3) == Some(&state)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_no_listener() {
+        let line = "   0: 0100007F:4E21 0100007F:D0A2 01 00000000:00000000 00:00000000 00000000 0 0 1 1";
+        assert_eq!(is_open(line, 0x4e21, Some("0A")), Some(false));
+        assert_eq!(is_open(&line.replace(" 01 ", " 0A "), 0x4e21, Some("0A")), Some(true));
+        for hostile in ["", "0: x", "0: x:y z", "0: :zzzz"] {
+            assert_eq!(is_open(hostile, 1, None), None, "{hostile}");
+        }
+    }
+}

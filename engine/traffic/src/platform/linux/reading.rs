@@ -1,0 +1,70 @@
+//! Reading from sockets, and waiting for them.
+
+use super::options;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::socket::{MsgFlags, recv, send};
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
+
+/// A socket that can be read.
+pub trait Readable: AsFd + AsRawFd {}
+
+impl<S: AsFd + AsRawFd> Readable for S {}
+
+/// Has the kernel poll the interface of `socket` for `span` before a read sleeps (SO_BUSY_POLL, socket(7)).
+/// Returns whether it will: this process must be let ask, and the interface must be one that can be polled.
+pub fn poll_interface(socket: &impl Readable, span: Duration) -> bool {
+    let microseconds = i32::try_from(span.as_micros()).unwrap_or(i32::MAX);
+    let allowed = options::set(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, microseconds).is_ok();
+    let mut interface = 0i32;
+    let known = options::get(socket, libc::SOL_SOCKET, libc::SO_INCOMING_NAPI_ID, &mut interface).is_ok();
+    allowed && known && interface != 0
+}
+
+/// Reads what is there, as soon as something is. An error of the kind `TimedOut` if nothing comes within the
+/// socket's own limit (SO_RCVTIMEO).
+pub fn receive(socket: &impl Readable, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match recv(socket.as_raw_fd(), buffer, MsgFlags::empty()) {
+            Err(Errno::EINTR) => {}
+            Err(Errno::EAGAIN) => {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "nothing came for too long"));
+            }
+            result => return Ok(result?),
+        }
+    }
+}
+
+/// Reads what is there now; `None` if nothing is.
+pub fn try_receive(socket: &impl Readable, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    loop {
+        match recv(socket.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {
+            Ok(count) => return Ok(Some(count)),
+            Err(Errno::EAGAIN) => return Ok(None),
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Writes as much of `bytes` as there is room for now; returns how much.
+pub fn send_some(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
+    match send(stream.as_raw_fd(), bytes, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL) {
+        Err(Errno::EAGAIN | Errno::EINTR) => Ok(0),
+        result => Ok(result?),
+    }
+}
+
+/// Waits at most `limit` until there is something to read, or (if `writing`) room to write; returns whether
+/// there is.
+pub fn wait(socket: &impl Readable, writing: bool, limit: Duration) -> io::Result<bool> {
+    let events = if writing { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN };
+    match ppoll(&mut [PollFd::new(socket.as_fd(), events)], Some(limit.into()), None) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::EINTR) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,153 @@
+//! The kernel's view of a TCP connection, or of one subflow of an MPTCP connection.
+
+use super::options::{self, Plain};
+use crate::tcp_state::TcpState;
+use std::io;
+use std::net::TcpStream;
+
+/// The other host has closed the connection, and this one has not (RFC 9293 section 3.3.2;
+/// include/net/tcp_states.h).
+const CLOSE_WAIT: u8 = 8;
+
+/// The leading part of the kernel's `struct tcp_info` (include/uapi/linux/tcp.h), up to the fields
+/// that are read here. The kernel fills as much of it as it knows.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TcpInfo {
+    state: u8,
+    more_states: [u8; 4],
+    /// Options both sides agreed to, a bit each: timestamps 1, SACK 2, window scaling 4.
+    options: u8,
+    scales_and_flags: [u8; 2],
+    rto_us: u32,
+    ato_us: u32,
+    /// Maximum segment size for sending, bytes.
+    snd_mss: u32,
+    rcv_mss: u32,
+    counts: [u32; 5],
+    times: [u32; 4],
+    pmtu: u32,
+    rcv_ssthresh: u32,
+    /// Smoothed round-trip time, microseconds.
+    rtt_us: u32,
+    rttvar_us: u32,
+    snd_ssthresh: u32,
+    /// Congestion window, segments.
+    snd_cwnd: u32,
+    advmss: u32,
+    reordering: u32,
+    rcv_rtt: u32,
+    rcv_space: u32,
+    /// Segments retransmitted over the connection's life.
+    total_retrans: u32,
+    pacing_rate: u64,
+    max_pacing_rate: u64,
+    /// Bytes acknowledged, those of the connection's opening and closing included.
+    bytes_acked: u64,
+    bytes_received: u64,
+    /// Segments sent, all kinds, each of a GSO packet counted.
+    segs_out: u32,
+    segs_in: u32,
+    notsent_bytes: u32,
+    /// Smallest round-trip time seen, microseconds; the largest number if none was.
+    min_rtt_us: u32,
+    data_segs_in: u32,
+    /// Segments sent that carry payload.
+    data_segs_out: u32,
+    /// The estimate of the rate at which data arrives, bytes per second.
+    delivery_rate: u64,
+    limits_us: [u64; 3],
+    delivered: [u32; 2],
+    /// Bytes of payload sent, those retransmitted included.
+    bytes_sent: u64,
+    /// Bytes of payload retransmitted.
+    bytes_retrans: u64,
+}
+
+// SAFETY: integers without padding between them.
+unsafe impl Plain for TcpInfo {}
+
+impl TcpInfo {
+    fn of(stream: &TcpStream) -> io::Result<Self> {
+        let mut info = Self::default();
+        options::get(stream, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)?;
+        Ok(info)
+    }
+}
+
+impl From<TcpInfo> for TcpState {
+    fn from(info: TcpInfo) -> Self {
+        Self {
+            options: info.options,
+            is_close_wait: info.state == CLOSE_WAIT,
+            mss_bytes: info.snd_mss,
+            srtt_us: info.rtt_us,
+            // The kernel's "none yet" is the largest number.
+            min_rtt_us: Some(info.min_rtt_us).filter(|&rtt| rtt != u32::MAX),
+            cwnd_pkts: info.snd_cwnd,
+            retransmissions_pkts: u64::from(info.total_retrans),
+            bytes_acked: info.bytes_acked,
+            segments_out: u64::from(info.segs_out),
+            data_segments_out: u64::from(info.data_segs_out),
+            bytes_sent: info.bytes_sent,
+            delivery_rate: info.delivery_rate,
+        }
+    }
+}
+
+/// The kernel's view of `stream` (getsockopt TCP_INFO, tcp(7)); of an MPTCP connection that of its first
+/// subflow.
+pub fn tcp_state(stream: &TcpStream) -> io::Result<Option<TcpState>> {
+    Ok(Some(TcpInfo::of(stream)?.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::mem::offset_of;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn the_structure_lies_as_the_kernel_has_it() {
+        let kernel = (
+            offset_of!(libc::tcp_info, tcpi_options),
+            offset_of!(libc::tcp_info, tcpi_snd_mss),
+            offset_of!(libc::tcp_info, tcpi_rtt),
+            offset_of!(libc::tcp_info, tcpi_snd_cwnd),
+            offset_of!(libc::tcp_info, tcpi_total_retrans),
+        );
+        let here = (
+            offset_of!(TcpInfo, options),
+            offset_of!(TcpInfo, snd_mss),
+            offset_of!(TcpInfo, rtt_us),
+            offset_of!(TcpInfo, snd_cwnd),
+            offset_of!(TcpInfo, total_retrans),
+        );
+        assert_eq!(here, kernel);
+        // What the library's structure lacks, counted in include/uapi/linux/tcp.h from
+        // tcpi_total_retrans at 100: fields of 4 bytes, but tcpi_pacing_rate to tcpi_bytes_received,
+        // tcpi_delivery_rate to tcpi_sndbuf_limited, and tcpi_bytes_sent and what follows, of 8.
+        assert_eq!(offset_of!(TcpInfo, bytes_acked), 120);
+        assert_eq!(offset_of!(TcpInfo, segs_out), 136);
+        assert_eq!(offset_of!(TcpInfo, min_rtt_us), 148);
+        assert_eq!(offset_of!(TcpInfo, data_segs_out), 156);
+        assert_eq!(offset_of!(TcpInfo, delivery_rate), 160);
+        assert_eq!(offset_of!(TcpInfo, bytes_sent), 200);
+        assert_eq!(offset_of!(TcpInfo, bytes_retrans), 208);
+    }
+
+    #[test]
+    fn a_loopback_connection_is_described() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut accepted, _) = listener.accept().unwrap();
+        stream.write_all(&[0; 1000]).unwrap();
+        accepted.read_exact(&mut [0; 1000]).unwrap();
+        let info = TcpInfo::of(&stream).unwrap();
+        assert!(info.snd_mss > 500 && info.snd_cwnd > 0 && info.rtt_us > 0, "{info:?}");
+        assert_eq!((info.bytes_sent, info.bytes_retrans, info.data_segs_out), (1000, 0, 1));
+        // The first segment, the handshake's acknowledgment, the data.
+        assert_eq!(info.segs_out, 3);
+    }
+}
