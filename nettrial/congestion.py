@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from nettrial.capabilities import CAPABILITIES
 from nettrial.registry import Registry
 
 
@@ -17,41 +18,43 @@ class Control:
     needs: str
     own: bool = False
     """Whether it is nettrial's own, which the lab loads into the kernel."""
-    backends: tuple[str, ...] = ("lab",)
-    """Where hosts can have it."""
+    kernel: bool = True
+    """Hosts that have a Linux kernel can have it."""
 
-
-SIMULATED = {"reno", "cubic", "bbr", "vegas", "dctcp", "lia", "olia", "balia", "wvegas"}
-"""Those of the lab that the simulator has, too."""
 
 CONTROLS: Registry[Control] = Registry("congestion control")
 """Every congestion control by its name."""
 
 
-def _add(name: str, title: str, source: str, needs: str, own: bool = False) -> None:
-    """Adds one that the lab has."""
-    backends = ("lab", "sim") if name in SIMULATED else ("lab",)
-    CONTROLS.add(name, Control(title, source, needs, own, backends))
+def backends_of(name: str) -> tuple[str, ...]:
+    """The backends whose hosts can have the congestion control of that name."""
+    kernel = CONTROLS[name].kernel
+    return tuple(
+        backend
+        for backend in CAPABILITIES
+        if name in CAPABILITIES[backend].congestion_controls
+        or (kernel and CAPABILITIES[backend].kernel_congestion_controls)
+    )
 
 
 def _kernel(name: str, title: str, source: str) -> None:
     """Adds one that is a module of the kernel, or built into it."""
-    _add(name, title, source, f"the kernel's tcp_{name} (modprobe tcp_{name})")
+    CONTROLS.add(name, Control(title, source, f"the kernel's tcp_{name} (modprobe tcp_{name})"))
 
 
 def _own(name: str, title: str, source: str) -> None:
     """Adds one of nettrial's own: a program of engine/bpf."""
     needs = "root; a kernel with MPTCP, BTF and the BPF compiler (JIT)"
-    _add(name, title, source, needs, own=True)
+    CONTROLS.add(name, Control(title, source, needs, own=True))
 
 
 def _kernel_variant(name: str, title: str) -> None:
     """Adds the variant of one of nettrial's own that does as the out-of-tree MPTCP kernel did."""
     source = "the out-of-tree MPTCP kernel (v0.9x), net/mptcp"
-    CONTROLS.add(f"{name}-kernel", Control(title, source, "the simulator", backends=("sim",)))
+    CONTROLS.add(f"{name}-kernel", Control(title, source, "the simulator", kernel=False))
 
 
-_add("reno", "Reno; of MPTCP, each subflow by itself", "RFC 5681", "nothing")
+CONTROLS.add("reno", Control("Reno; of MPTCP, each subflow by itself", "RFC 5681", "nothing"))
 _kernel("cubic", "CUBIC, the kernel's default", "RFC 9438")
 _kernel("bbr", "BBR version 1", "draft-cardwell-iccrg-bbr-congestion-control-00")
 _kernel("dctcp", "DCTCP, for networks that mark (ECN)", "RFC 8257")

@@ -237,7 +237,7 @@ class Offloads(BaseModel):
     )
     gro: bool | None = False
     """
-    Generic receive offload: received segments are joined before the stack sees them.
+    Generic receive offload: received segments are coalesced before the stack sees them.
     """
     gso: bool | None = False
     """
@@ -255,7 +255,7 @@ class Port(RootModel[int]):
 
 class Problem(BaseModel):
     """
-    One thing that is wrong with a scenario.
+    One thing that is wrong with a scenario, or with another document that was checked.
     """
 
     model_config = ConfigDict(
@@ -271,11 +271,16 @@ class Problem(BaseModel):
     """
     object: str
     """
-    Of which object, in words: "link sender - router".
+    The object that has the setting, in words: "link sender - router".
+    """
+    pointer: str
+    """
+    The bad value's place in the document: a JSON pointer (RFC 6901). Of a setting that is absent, the place
+    where it would be.
     """
     setting: str
     """
-    Which setting: `mtu`, `rate`, `queue`, `stack`, `address`, `flow`, `node`, …
+    The setting's name: `mtu`, `rate`, `queue`, `stack`, `address`, `flow`, `node`, …
     """
     value: str
     """

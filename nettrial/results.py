@@ -14,7 +14,7 @@ from nettrial import export
 from nettrial.errors import BadInput
 from nettrial.metrics.base_units import factor_columns
 from nettrial.registry import near
-from nettrial.report import figures, html, vega
+from nettrial.report import figure_files, html, vega
 from nettrial.report.content import Report, gather
 from nettrial.report.data_tables import CHANGE_COLUMNS, change_values, data_tables
 from nettrial.report.formats import DataTable
@@ -62,11 +62,11 @@ class Chart:
     @cached_property
     def svg(self) -> str:
         """The chart as SVG, black on white."""
-        return figures.drawn(self._chart)
+        return figure_files.drawn(self._chart)
 
     def save(self, file: str | Path) -> None:
         """Writes the chart as the end of the file's name says: .svg, .pdf or .png. Raises BadInput."""
-        figures.save(self._chart, Path(file))
+        figure_files.save(self._chart, Path(file))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {

@@ -81,6 +81,33 @@ class Callbacks(BaseModel):
     """
 
 
+class Capture(BaseModel):
+    """
+    Which packets of a trial are captured, and where to. Capturing is no part of the scenario: what is measured means
+    the same with it and without it, but for what it costs.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    directory: str
+    """
+    The directory of the files, which must exist.
+    """
+    interfaces: list[str] | None = None
+    """
+    The interfaces, each a node's name (all its interfaces) or `NODE:INTERFACE`; every interface where it is empty.
+    """
+    name: str
+    """
+    The trial as it stands in the files' names, one an interface: `NAME-NODE-INTERFACE.pcapng`.
+    """
+    snap_bytes: Annotated[int, Field(ge=0)]
+    """
+    Bytes kept of each frame, Ethernet's header counted.
+    """
+
+
 class Check(BaseModel):
     """
     Something verified around the traffic.
@@ -505,44 +532,6 @@ class EndSample(BaseModel):
     """
 
 
-class Environment(BaseModel):
-    """
-    The machine a run was made on.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    congestion_controls: list[str]
-    """
-    Congestion controls the kernel has.
-    """
-    engine_version: str
-    """
-    The engine's version.
-    """
-    kernel: str
-    """
-    The kernel's name, release and version.
-    """
-    privileges: str
-    """
-    `root`, or `user_namespace`.
-    """
-    processor: str
-    """
-    The processor's model.
-    """
-    processors: Annotated[int, Field(ge=0)]
-    """
-    Processors this process may use.
-    """
-    sysctls: dict[str, str]
-    """
-    Network settings of a fresh namespace that bear on the results, by sysctl name.
-    """
-
-
 class Estimate(BaseModel):
     """
     What simulating a scenario would take.
@@ -776,7 +765,7 @@ class Offloads(BaseModel):
     )
     gro: bool | None = False
     """
-    Generic receive offload: received segments are joined before the stack sees them.
+    Generic receive offload: received segments are coalesced before the stack sees them.
     """
     gso: bool | None = False
     """
@@ -818,9 +807,9 @@ class Pacing(BaseModel):
     """
     The payload rate that the departures asked for imply, bits per second.
     """
-    cpu_percent: float
+    cpu_percent: float | None = None
     """
-    Time the sending thread used a processor, in percent of the flow's time.
+    CPU time of the sending thread in percent of the flow's time, where the system tells it.
     """
     lateness_us: Distribution
     """
@@ -889,7 +878,7 @@ class PacketSize(BaseModel):
     """
     size_bytes: Annotated[int, Field(ge=0)]
     """
-    Bytes of the IP packet; a bundle of segments that the link's far end will not see cut (TSO, GSO)
+    Bytes of the IP packet; a GSO packet that the link's far end will not see cut (TSO, GSO)
     counts as what it is.
     """
 
@@ -922,7 +911,7 @@ class Phases(BaseModel):
 
 class Problem(BaseModel):
     """
-    One thing that is wrong with a scenario.
+    One thing that is wrong with a scenario, or with another document that was checked.
     """
 
     model_config = ConfigDict(
@@ -938,11 +927,16 @@ class Problem(BaseModel):
     """
     object: str
     """
-    Of which object, in words: "link sender - router".
+    The object that has the setting, in words: "link sender - router".
+    """
+    pointer: str
+    """
+    The bad value's place in the document: a JSON pointer (RFC 6901). Of a setting that is absent, the place
+    where it would be.
     """
     setting: str
     """
-    Which setting: `mtu`, `rate`, `queue`, `stack`, `address`, `flow`, `node`, …
+    The setting's name: `mtu`, `rate`, `queue`, `stack`, `address`, `flow`, `node`, …
     """
     value: str
     """
@@ -1087,6 +1081,43 @@ class Scheduler(RootModel[Literal["lowest_rtt", "round_robin"]]):
     root: Literal["lowest_rtt", "round_robin"]
     """
     Which subflow of an MPTCP connection takes the next data, of those whose congestion window has room.
+    """
+
+
+class Setting(
+    RootModel[
+        Literal[
+            "block",
+            "bursts",
+            "cost",
+            "ecn",
+            "minimum_rto",
+            "mtu_probing",
+            "pair",
+            "queue_series",
+            "scheduler",
+            "udp_gro",
+            "udp_gso",
+            "zerocopy",
+        ]
+    ]
+):
+    root: Literal[
+        "block",
+        "bursts",
+        "cost",
+        "ecn",
+        "minimum_rto",
+        "mtu_probing",
+        "pair",
+        "queue_series",
+        "scheduler",
+        "udp_gro",
+        "udp_gso",
+        "zerocopy",
+    ]
+    """
+    A setting that not every backend follows. Its default is followed everywhere.
     """
 
 
@@ -1444,11 +1475,11 @@ class SocketOptions(BaseModel):
     """
     udp_gro: bool | None = None
     """
-    UDP packets arrive in bundles that the kernel joined (UDP_GRO, udp(7)).
+    UDP packets arrive in packets that the kernel coalesced (UDP_GRO, udp(7)).
     """
     udp_gso: bool | None = None
     """
-    UDP packets of one size leave in bundles that the kernel cuts (UDP_SEGMENT, udp(7)).
+    UDP packets of one size leave in GSO packets that the kernel segments (UDP_SEGMENT, udp(7)).
     """
     zerocopy: bool | None = None
     """
@@ -1496,6 +1527,28 @@ class SubflowRecord(BaseModel):
     srtt_us: Annotated[int, Field(ge=0)]
     """
     Smoothed round-trip time.
+    """
+
+
+class TimerLateness(BaseModel):
+    """
+    By how much sleeps of 200 us were longer than asked, on all processors that the engine may use.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    median_ns: Annotated[int, Field(ge=0)]
+    """
+    Median, nanoseconds.
+    """
+    p99_9_ns: Annotated[int, Field(ge=0)]
+    """
+    Percentile 99.9, nanoseconds.
+    """
+    p99_ns: Annotated[int, Field(ge=0)]
+    """
+    99th percentile, nanoseconds.
     """
 
 
@@ -1802,6 +1855,69 @@ class Buffer(BaseModel):
     """
 
 
+class Capabilities(BaseModel):
+    """
+    A backend's statement of what it can do on a machine that lacks nothing. Each preflight has it, a scenario is
+    held to it, and whoever plans trials asks it instead of the backend's name.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    congestion_controls: list[str]
+    """
+    The congestion controls that the backend brings.
+    """
+    deterministic: bool
+    """
+    A trial depends on its scenario alone: the same scenario gives the same record.
+    """
+    disciplines: list[str]
+    """
+    The disciplines that transmit queues can have.
+    """
+    estimates: bool
+    """
+    A check gives an estimate of the work.
+    """
+    kernel_congestion_controls: bool
+    """
+    Hosts can have every congestion control of the machine's kernel.
+    """
+    modelled_hosts: bool
+    """
+    Hosts are models: a packet costs them what the scenario says, and they need nothing of the kernel.
+    """
+    parallel: bool
+    """
+    Several trials may run at the same time on one machine without touching each other.
+    """
+    settings: list[Setting]
+    """
+    The settings that it follows, of those that some backend does not.
+    """
+    shared_kernel: bool
+    """
+    All hosts share the kernel of one machine.
+    """
+    simulated_time: bool
+    """
+    Trials run in simulated time, which says nothing of how long they take.
+    """
+    traffic: list[str]
+    """
+    The kinds of traffic that flows can have.
+    """
+    transports: list[Transport]
+    """
+    The transport protocols that flows can have.
+    """
+    warm_up: bool
+    """
+    The first trials of a session differ from later ones, so that they are better not counted.
+    """
+
+
 class Mark(BaseModel):
     """
     Packets that arrive at a queue longer than the threshold are marked (RFC 8257 section 3.1); those that
@@ -1919,6 +2035,11 @@ class EndRecord(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
+    burst_bytes: Annotated[int | None, Field(ge=0)] = None
+    """
+    Bytes that the shaper holds as credit: what the interface may send beyond the link's rate after an idle
+    time, or after a late timer. Absent where nothing is shaped, and on the simulator.
+    """
     drops_pkts: Annotated[int, Field(ge=0)]
     """
     Frames dropped by the queue.
@@ -1945,7 +2066,7 @@ class EndRecord(BaseModel):
     """
     queue_pkts: Distribution | None = None
     """
-    Packets in the queue, sampled; a bundle of segments that is cut into frames after it is one. Where
+    Packets in the queue, sampled; a GSO packet that is cut into frames after it is one. Where
     the measurement asks for it and the link has a rate.
     """
     series: list[EndSample] | None = None
@@ -1955,6 +2076,48 @@ class EndRecord(BaseModel):
     wire_bytes: Annotated[int, Field(ge=0)]
     """
     Bytes sent as they occupy the wire: preamble, frame check sequence and gap counted.
+    """
+
+
+class Environment(BaseModel):
+    """
+    The machine a run was made on.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    congestion_controls: list[str]
+    """
+    Congestion controls the kernel has.
+    """
+    engine_version: str
+    """
+    The engine's version.
+    """
+    kernel: str
+    """
+    The kernel's name, release and version.
+    """
+    privileges: str
+    """
+    `root`, or `user_namespace`.
+    """
+    processor: str
+    """
+    The processor's model.
+    """
+    processors: Annotated[int, Field(ge=0)]
+    """
+    Processors this process may use.
+    """
+    sysctls: dict[str, str]
+    """
+    Network settings of a fresh namespace that bear on the results, by sysctl name.
+    """
+    timer_lateness: TimerLateness | None = None
+    """
+    How late timers fire, measured as the engine started. Absent on the simulator, which has none.
     """
 
 
@@ -2306,6 +2469,11 @@ class Preflight(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
+    capabilities: Capabilities | None = None
+    """
+    The backend's statement of what it can do where nothing is missing; absent where it does not run on this
+    system at all.
+    """
     environment: Environment
     """
     The machine, for the run's record.
@@ -2583,6 +2751,10 @@ class RunRequest(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
+    capture: Capture | None = None
+    """
+    Where packets are captured to; none are where it is absent.
+    """
     request: Literal["run"] = "run"
     scenario: Scenario
     """

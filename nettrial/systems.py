@@ -71,10 +71,12 @@ def executables() -> list[Path]:
 
 
 def write_unicode() -> None:
-    """Lets both outputs take every character: on Windows, pipes and files have an old code page."""
+    """Lets both outputs take every character: on Windows, pipes and files have an old code page. Elsewhere a
+    user may have one: what it lacks is written as its escape."""
     for stream in (sys.stdout, sys.stderr):
-        if sys.platform == "win32" and isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8")
+        if isinstance(stream, io.TextIOWrapper):
+            encoding = "utf-8" if sys.platform == "win32" else None
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 def require_linux(doing: str) -> None:

@@ -23,7 +23,10 @@ LARGEST_PACKETS = 2**32 - 1
 SIZE_PRINTED_IN_BYTES_BELOW = 100_000
 """Sizes below this print in bytes (an MTU is "9000 B", not "9 kB")."""
 
-_NUMBER = re.compile(r"([0-9]{1,20})(?:\.([0-9]{1,15}))?\s*(\S*)")
+_SPACE = r"[^\S\x1c-\x1f]*"
+"""White space as Unicode has it; Python counts four separators more."""
+_NUMBER = re.compile(rf"{_SPACE}([0-9]{{1,20}})(?:\.([0-9]{{1,15}}))?{_SPACE}([^\s\x1c-\x1f]*){_SPACE}")
+_PACKETS = re.compile(rf"{_SPACE}0*([0-9]{{1,20}}){_SPACE}packets{_SPACE}")
 
 
 class UnitError(ValueError):
@@ -58,7 +61,7 @@ class Quantity:
 
     def parse(self, text: str) -> int:
         """The value in base units; raises UnitError."""
-        match = _NUMBER.fullmatch(text.strip())
+        match = _NUMBER.fullmatch(text)
         scale = {**self.units, **self.binary}.get(match[3]) if match else None
         if match is None or scale is None:
             raise UnitError(self.name, text, self.legal)
@@ -122,7 +125,7 @@ class QueueLimit(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> QueueLimit:
         """The limit; raises UnitError."""
-        packets = re.fullmatch(r"([0-9]{1,20})\s*packets", text.strip())
+        packets = _PACKETS.fullmatch(text)
         if packets and int(packets[1]) <= LARGEST_PACKETS:
             return cls("packets", int(packets[1]))
         try:

@@ -5,31 +5,23 @@ summarised in its record, and is never counted as a replicate.
 """
 
 from nettrial.analysis.answers import Answers, answers
-from nettrial.analysis.cautions import FailureGroup, WarningGroup, failures, warnings
+from nettrial.analysis.changes import Change, averaged_change, change, corrected, unpaired_change
 from nettrial.analysis.clocks import clocks, clocks_are_known
 from nettrial.analysis.curves import Curve, Estimate, Ratio, curves, estimate, ratios
 from nettrial.analysis.findings import Finding, LevelEffect, Place, findings
 from nettrial.analysis.frame import frame
-from nettrial.analysis.intervals import (
-    CONFIDENCE,
-    Change,
-    Interval,
-    averaged_change,
-    change,
-    corrected,
-    mean_interval,
-    median_interval,
-    unpaired_change,
-)
-from nettrial.analysis.noise import Order, noise, order, orders
+from nettrial.analysis.intervals import CONFIDENCE, Interval, mean_interval, median_interval
+from nettrial.analysis.noise import noise
 from nettrial.analysis.outliers import Outlier, outliers
 from nettrial.analysis.precision import Precision, Shortfall, precision, precisions
 from nettrial.analysis.published import Agreement, PublishedRow, agreement, published
 from nettrial.analysis.repeats import Repeated, Seen, absences, repeated, seen
+from nettrial.analysis.run_order import Order, order, orders
 from nettrial.analysis.steps import Step, Steps, boundaries, steps
 from nettrial.analysis.stopping import Stopping, Width, stopping
 from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline, cell_of, summarise
 from nettrial.analysis.variation import Interaction, Point, Term, Variation, variation
+from nettrial.analysis.warning_groups import FailureGroup, WarningGroup, failures, warnings
 
 __all__ = [
     "CONFIDENCE",

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nettrial.analysis.cautions import WarningGroup
 from nettrial.analysis.findings import Finding, findings
-from nettrial.analysis.noise import Order, noise, orders
+from nettrial.analysis.noise import noise
 from nettrial.analysis.precision import Precision, precisions
 from nettrial.analysis.published import Agreement, agreement
+from nettrial.analysis.run_order import Order, orders
 from nettrial.analysis.summary import Summary
 from nettrial.analysis.variation import Variation, variation
+from nettrial.analysis.warning_groups import WarningGroup
 from nettrial.store import Run
 
 
@@ -39,7 +40,7 @@ def answers(run: Run, summary: Summary) -> Answers:
         findings={response.response.name: findings(run.study, response) for response in summary.responses},
         variations={response.response.name: variation(run.study, response) for response in summary.responses},
         orders={each.response.name: each for each in found},
-        noise=tuple(noise(summary, found, run.study.is_simulated)),
+        noise=tuple(noise(summary, found, run.study.capabilities.deterministic)),
         agreement=tuple(agreement(run, summary)),
         precisions=precisions(summary),
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from nettrial.analysis.cautions import WarningGroup
 from nettrial.analysis.summary import Levels
+from nettrial.analysis.warning_groups import WarningGroup
 from nettrial.store import Run
 
 CHANGED = 0.05

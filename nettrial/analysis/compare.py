@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
 
+from nettrial.analysis.changes import NO_RATIO, Change, corrected, unpaired_change
 from nettrial.analysis.frame import frame
-from nettrial.analysis.intervals import NO_RATIO, Change, Interval, corrected, unpaired_change
+from nettrial.analysis.intervals import Interval
 from nettrial.analysis.summary import Levels, plan_treatments
 from nettrial.store import Run
 from nettrial.study import Response, Settings

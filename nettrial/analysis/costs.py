@@ -18,6 +18,7 @@ from scipy import optimize
 from nettrial.analysis.intervals import CONFIDENCE, Floats, Interval
 from nettrial.analysis.model import ETHERNET_BYTES
 from nettrial.analysis.summary import Levels, plan_treatments
+from nettrial.capabilities import CAPABILITIES
 from nettrial.errors import BadInput
 from nettrial.scenario import HostRecord, Record, Scenario
 from nettrial.store import Run, Trial
@@ -282,13 +283,13 @@ def _cautions(host: str, trials: Sequence[Trial]) -> list[str]:
     shared = dict.fromkeys(name for record in records if record for name in record.processor_shared_with)
     scenarios = [trial.scenario for trial in trials]
     said = []
-    if any(trial.record.backend == "sim" for trial in trials):
+    if any(CAPABILITIES[trial.record.backend].modelled_hosts for trial in trials):
         said.append("it was simulated: these are the costs that the study gave it, and no evidence of others")
     if shared:
         said.append(f"its processor did the work of {', '.join(shared)}, too: that is in the costs")
     if any(_has_offloads(scenario, host) for scenario in scenarios):
         said.append(
-            "it had offloads: it worked at bundles of packets, and the packets counted are those on the wire"
+            "it had offloads: it worked at GSO packets, and the packets counted are those on the wire"
         )
     if any(_polls(scenario, host) for scenario in scenarios):
         said.append("its reads poll (`busy_poll`): they keep the processor busy whatever arrives")

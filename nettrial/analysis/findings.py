@@ -9,7 +9,8 @@ from itertools import product
 from statistics import median
 from typing import Literal, TypeAlias
 
-from nettrial.analysis.intervals import Change, Interval, averaged_change, change
+from nettrial.analysis.changes import Change, averaged_change, change
+from nettrial.analysis.intervals import Interval
 from nettrial.analysis.sequential import family
 from nettrial.analysis.summary import Levels, ResponseSummary, pairs
 from nettrial.study import Response, Study

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nettrial.analysis.cautions import merge, pattern
 from nettrial.analysis.summary import Cell, cell_of
+from nettrial.analysis.warning_groups import merge, pattern
 from nettrial.metrics import METRICS, Metric
 from nettrial.scenario import Record
 

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean, stdev
 
-from nettrial.analysis.intervals import CONFIDENCE, Change, Interval, corrected, holm, quantile
+from nettrial.analysis.changes import Change, corrected, in_percent
+from nettrial.analysis.intervals import CONFIDENCE, Interval, around, holm, quantile
 
 PRIOR = 0.5
 """How much the sequence expects, in trials: it is narrowest for few trials where this is small, for many
@@ -81,33 +82,25 @@ def _widened(change: Change) -> Change:
     if change.p_value is None:
         return change
     logs = None
-    if change.interval is not None:
-        low, high = (math.log1p(bound / 100) for bound in (change.interval.low, change.interval.high))
-        logs = Interval(low, high)
+    if change.log_ratio is not None and change.log_error is not None:
+        logs = around(change.log_ratio, change.log_error.half_width())
     tested = logs or change.difference_interval
     together = 1 - (1 - CONFIDENCE) / max(1, change.family)
     p_value = None
     if tested is not None and tested.half_width > 0 and change.pairs > 1:
         error = tested.half_width / quantile(change.pairs - 1)
         p_value = min(1.0, 1 / evidence((tested.low + tested.high) / 2 / error, change.pairs))
-    interval = _percent(widened(logs, change.pairs))
+    interval, simultaneous = (widened(logs, change.pairs, level) for level in (CONFIDENCE, together))
     return replace(
         change,
-        interval=interval,
+        interval=interval and in_percent(interval),
         difference_interval=widened(change.difference_interval, change.pairs),
-        simultaneous=_percent(widened(logs, change.pairs, together)),
+        simultaneous=simultaneous and in_percent(simultaneous),
         simultaneous_difference=widened(change.difference_interval, change.pairs, together),
         p_value=p_value,
         p_corrected=None,
         absent=change.absent or (None if interval else NO_INTERVAL),
     )
-
-
-def _percent(logs: Interval | None) -> Interval | None:
-    """An interval of a logarithm of a ratio as one of a change in percent."""
-    if logs is None:
-        return None
-    return Interval(100 * math.expm1(logs.low), 100 * math.expm1(logs.high), logs.method)
 
 
 def half_width(values: Sequence[float], confidence: float) -> float | None:

@@ -30,7 +30,10 @@ FALSE_DISCOVERIES = 0.05
 FALSE_ALARM = 0.01
 """The chance, at most, that a search of a curve without a step finds one (Bonferroni over all places)."""
 EQUAL_US = 1e-6
-"""Heights that differ by less are equal: they hold no evidence of their spread."""
+"""Heights that differ by less are equal, as in the simulator: then the sizes tell their error, not the
+trials."""
+RESOLUTION_US = 1e-3
+"""Records hold times in nanoseconds."""
 MOST_STEPS = 200
 """A search ends after so many."""
 
@@ -46,8 +49,9 @@ class Step:
     heights_us: tuple[float, ...]
     """How far it jumps, in each trial."""
     probability: float | None
-    """Of a boundary: that of a height as large without a step (t test over trials), adjusted for the number
-    of boundaries (Benjamini and Hochberg); None where there is one trial."""
+    """Of a boundary: that of a height as large without a step, adjusted for the number of boundaries
+    (Benjamini and Hochberg); None where there is one trial. By a t test over trials, or over the sizes of
+    the fit where all trials give the same height."""
     seen: bool
     """Whether the search, which knows nothing of boundaries, found a step here."""
 
@@ -99,17 +103,19 @@ def boundaries(curve: Curve) -> list[int]:
     """The largest sizes that take one packet, two packets and so on, bytes, up to the largest measured.
 
     TCP: a message fills segments of the MSS in force. UDP: all fragments but the last carry a multiple of
-    8 bytes (RFC 791 section 3.2, RFC 8200 section 4.5), the last one what the MTU leaves."""
+    8 bytes (RFC 791 section 3.2, RFC 8200 section 4.5). The last one may fill the MTU over IPv4; over IPv6
+    Linux makes it no larger than the others (__ip6_append_data in net/ipv6/ip6_output.c)."""
     limit = int(curve.sizes[-1]) if len(curve.sizes) else 0
     if curve.transport != "udp":
         return list(range(curve.mss_bytes, limit, curve.mss_bytes)) if curve.mss_bytes else []
     header, udp, fragment_header = (20, 8, 0) if curve.ip == 4 else (40, 8, 8)
     room = curve.mtu_bytes - header - fragment_header
     each = room // 8 * 8
+    last = room if curve.ip == 4 else each
     first = curve.mtu_bytes - header - udp
     if each <= 0 or first >= limit:
         return []
-    return [first, *range(each + room - udp, limit, each)]
+    return [first, *range(each + last - udp, limit, each)]
 
 
 def steps(found: Sequence[Curve]) -> list[Steps]:
@@ -183,8 +189,21 @@ def _fit(curve: Curve, place: float, width: float, packets: int | None, seen: bo
     heights: Floats = fitted[2]
     probability = None
     if packets is not None and len(heights) > 1:
-        probability = 1.0 if np.ptp(heights) < EQUAL_US else float(stats.ttest_1samp(heights, 0).pvalue)
+        if np.ptp(heights) < EQUAL_US:
+            probability = _by_sizes(model, curve.minimum_us[0, inside], float(heights[0]))
+        else:
+            probability = float(stats.ttest_1samp(heights, 0).pvalue)
     return Step(place, packets, tuple(heights.tolist()), probability, seen)
+
+
+def _by_sizes(model: Floats, values: Floats, height: float) -> float:
+    """The probability of a height as large without a step by the t test of the fit itself, whose error is
+    that of rounding at least."""
+    fitted, *_ = np.linalg.lstsq(model, values, rcond=None)
+    freedom = len(values) - model.shape[1]
+    variance = max(float(np.sum((values - model @ fitted) ** 2)) / freedom, RESOLUTION_US**2 / 12)
+    error = math.sqrt(variance * float(np.linalg.inv(model.T @ model)[2, 2]))
+    return float(2 * stats.t.sf(abs(height) / error, freedom))
 
 
 def _search(sizes: Floats, values: Floats, side: int) -> list[float]:

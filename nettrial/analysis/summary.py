@@ -8,14 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
+from nettrial.analysis.changes import Change, change
 from nettrial.analysis.frame import frame
-from nettrial.analysis.intervals import (
-    Change,
-    Interval,
-    change,
-    mean_interval,
-    median_interval,
-)
+from nettrial.analysis.intervals import Interval, mean_interval, median_interval
 from nettrial.analysis.outliers import Outlier, outliers
 from nettrial.analysis.sequential import family, widened
 from nettrial.store import Run

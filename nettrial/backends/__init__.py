@@ -1,6 +1,6 @@
 """Where trials run. Only this package knows that there is an engine."""
 
-from nettrial.backends.backend import BACKENDS, Backend, BackendKind, TrialFailed
+from nettrial.backends.backend import BACKENDS, Backend, BackendKind, Configuration, TrialFailed
 from nettrial.backends.remote import Measurer, serve
 
-__all__ = ["BACKENDS", "Backend", "BackendKind", "Measurer", "TrialFailed", "serve"]
+__all__ = ["BACKENDS", "Backend", "BackendKind", "Configuration", "Measurer", "TrialFailed", "serve"]

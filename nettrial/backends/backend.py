@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from nettrial.backends.engine import EngineLost
 from nettrial.backends.keeper import Keeper
+from nettrial.capabilities import CAPABILITIES
 from nettrial.errors import CannotRun, Lack
+from nettrial.fields import Strict
 from nettrial.registry import Registry
 from nettrial.scenario import (
+    Capture,
     CheckedEvent,
     CheckRequest,
     Event,
@@ -32,30 +36,50 @@ CHECK_SECONDS = 300.0
 """How long an engine may look at a scenario: the paths of a large fabric take a while."""
 
 
+ANOTHER_VERSION = "build the engine anew with `make build`: it must be of this package's version"
+
+
 class TrialFailed(Exception):
     """A trial gave no record; the text says why."""
+
+
+class Configuration(Strict):
+    """The settings that a backend is started with: none. A kind that needs some, such as an inventory of
+    hosts, has a model of its own that extends this one."""
+
+    def arguments(self) -> list[str]:
+        """The engine's arguments that say it, after the subcommand."""
+        return []
 
 
 class Backend(Keeper):
     """Runs trials in engine processes: one after the other, a new process after one was lost."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, configuration: Configuration | None = None) -> None:
         """`name` is the engine's subcommand."""
-        super().__init__(name)
         self.name = name
+        self._configuration = configuration or Configuration()
+        super().__init__(name, *self._configuration.arguments())
 
     def another(self) -> Backend:
-        """Another one of the same kind, with a process of its own."""
-        return Backend(self.name)
+        """Another one of the same kind and configuration, with a process of its own."""
+        return Backend(self.name, self._configuration)
 
     def preflight(self, thorough: bool = False) -> Preflight:
         """What this machine can run, `thorough` with every congestion control that the engine brings; raises
-        CannotRun if not even that can be found out.
+        CannotRun if not even that can be found out, or the engine's backend is not the one that this package
+        knows.
         """
         event = self._ask(
             Request(PreflightRequest(thorough=thorough)), "asking what this machine can run", ANSWER_SECONDS
         ).root
         assert isinstance(event, PreflightEvent)
+        stated = event.preflight.capabilities
+        if stated is not None and stated != CAPABILITIES[self.name]:
+            why = f"it states other capabilities of the backend {self.name} than this package knows"
+            raise CannotRun(
+                "asking what this machine can run", [Lack(str(self._binary), why, ANOTHER_VERSION)]
+            )
         return event.preflight
 
     def check(self, scenario: Scenario) -> list[Problem]:
@@ -69,11 +93,15 @@ class Backend(Keeper):
         assert isinstance(event, CheckedEvent)
         return event
 
-    def run(self, trial: str, scenario: Scenario, timeout: float | None) -> Record:
+    def run(
+        self, trial: str, scenario: Scenario, timeout: float | None, capture: Capture | None = None
+    ) -> Record:
         """Runs a trial of that name; raises TrialFailed, also when it takes more than `timeout` seconds, if
-        there is such a bound."""
+        there is such a bound. Its packets are captured as `capture` says, if it is given."""
         try:
-            event = self.event(Request(RunRequest(trial=trial, scenario=scenario)), timeout).root
+            event = self.event(
+                Request(RunRequest(trial=trial, scenario=scenario, capture=capture)), timeout
+            ).root
         except EngineLost as lost:
             raise TrialFailed(str(lost)) from None
         if isinstance(event, RecordEvent) and event.trial == trial:
@@ -99,16 +127,17 @@ class Backend(Keeper):
                 if isinstance(event.root, RefusedEvent)
                 else f"it answered {event.root.event!r}"
             )
-        remedy = "build the engine anew with `make build`: it must be of this package's version"
-        raise CannotRun(doing, [Lack(str(self._binary), why, remedy)])
+        raise CannotRun(doing, [Lack(str(self._binary), why, ANOTHER_VERSION)])
 
 
 @dataclass(frozen=True)
 class BackendKind:
-    """A backend there is, and how it is started."""
+    """A backend there is, and how it is started: from a configuration."""
 
     title: str
-    start: Callable[[], Backend]
+    start: Callable[[Configuration], Backend]
+    configuration: type[Configuration] = Configuration
+    """The model of its configuration."""
 
 
 BACKENDS: Registry[BackendKind] = Registry("backend")
@@ -116,9 +145,9 @@ BACKENDS: Registry[BackendKind] = Registry("backend")
 
 BACKENDS.add(
     "lab",
-    BackendKind("Linux's own TCP/IP between network namespaces on this machine", lambda: Backend("lab")),
+    BackendKind("Linux's own TCP/IP between network namespaces on this machine", partial(Backend, "lab")),
 )
 BACKENDS.add(
     "sim",
-    BackendKind("simulated hosts, packet by packet, deterministic; needs no rights", lambda: Backend("sim")),
+    BackendKind("simulated hosts, packet by packet, deterministic; needs no rights", partial(Backend, "sim")),
 )

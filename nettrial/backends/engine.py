@@ -6,9 +6,10 @@ that ends."""
 from __future__ import annotations
 
 import contextlib
+import logging
 import queue
+import re
 import subprocess
-import tempfile
 import threading
 from pathlib import Path
 from typing import IO, TypeVar
@@ -24,8 +25,22 @@ ERROR_TEXT_BYTES = 2000
 """How much of the end of an engine's error output is told."""
 ANSWER_SHOWN_BYTES = 80
 """How much of an answer that can't be read is told."""
+LONGEST_LINE_BYTES = 4096
+"""A longer line of an engine's error output is taken for several."""
+LOG_LINE = re.compile(r"(?:\d\S*\s+)?(ERROR|WARN|INFO|DEBUG|TRACE)\s+")
+"""How a line of the engine's log begins: its time, if it has one, and its level."""
+LEVELS = {
+    "ERROR": logging.ERROR,
+    "WARN": logging.WARNING,
+    "INFO": logging.INFO,
+    "DEBUG": logging.DEBUG,
+    "TRACE": logging.DEBUG,
+}
 LEAVE_SECONDS = 5
 """How long an engine may take to leave before it is killed."""
+
+
+_LOG = logging.getLogger(__name__)
 
 
 class EngineLost(Exception):
@@ -45,14 +60,13 @@ class Engine:
     def __init__(self, binary: Path, *arguments: str) -> None:
         """Starts `binary` with `arguments`, such as a backend's name; raises EngineLost if it can't be
         started."""
-        self._said = ""
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
+        self._said = b""
         try:
             self._process = subprocess.Popen(
                 [binary, *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=self._errors,
+                stderr=subprocess.PIPE,
                 **APART,  # the terminal's Ctrl-C is for us, not for the engine
             )
         except OSError as error:
@@ -61,11 +75,24 @@ class Engine:
         self._lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, args=[self._process.stdout], daemon=True)
         self._reader.start()
+        self._listener = threading.Thread(target=self._listen, args=[self._process.stderr], daemon=True)
+        self._listener.start()
+        _LOG.debug("engine %d: %s", self._process.pid, " ".join([str(binary), *arguments]))
 
     def _read(self, output: IO[bytes]) -> None:
         for line in output:
             self._lines.put(line)
         self._lines.put(b"")
+
+    def _listen(self, errors: IO[bytes]) -> None:
+        """Hands the lines of the error output on to the log, and keeps the end of those that are no log's."""
+        while line := errors.readline(LONGEST_LINE_BYTES):
+            text = line.decode(errors="replace").rstrip()
+            logged = LOG_LINE.match(text)
+            level = LEVELS[logged[1]] if logged else logging.INFO
+            _LOG.log(level, "engine %d: %s", self._process.pid, text[logged.end() :] if logged else text)
+            if not logged:
+                self._said = (self._said + line)[-ERROR_TEXT_BYTES:]
 
     def ask(self, request: BaseModel, timeout: float | None) -> Event:
         """Sends a request and waits for its answer for `timeout` seconds, without one for as long as the
@@ -98,8 +125,8 @@ class Engine:
         """How the engine died, with the end of its error output."""
         status = self.close()
         how = f"was ended by signal {-status}" if status < 0 else f"ended with exit status {status}"
-        message = f"the engine {how}: {self._said}" if self._said else f"the engine {how}"
-        return EngineLost(message, status, self._said)
+        said = self._said.decode(errors="replace").strip()
+        return EngineLost(f"the engine {how}: {said}" if said else f"the engine {how}", status, said)
 
     @property
     def alive(self) -> bool:
@@ -120,9 +147,6 @@ class Engine:
         except subprocess.TimeoutExpired:
             self._process.kill()
             status = self._process.wait()
-        if not self._errors.closed:
-            self._errors.seek(0, 2)
-            self._errors.seek(max(0, self._errors.tell() - ERROR_TEXT_BYTES))
-            self._said = self._errors.read().decode(errors="replace").strip()
-            self._errors.close()
+        self._listener.join(LEAVE_SECONDS)  # what it started may have its error output, and go on
+        _LOG.debug("engine %d ended with status %d", self._process.pid, status)
         return status

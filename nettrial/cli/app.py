@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 import nettrial
-from nettrial.cli import doctor, draw, export, listing, path, run, serve, show
+from nettrial.cli import doctor, draw, export, listing, log, path, run, serve, show
 from nettrial.cli.design import DesignOptions
 
 app = typer.Typer(
@@ -71,6 +71,20 @@ BackendName = Annotated[
 ]
 
 
+Verbose = Annotated[
+    int,
+    typer.Option(
+        "--verbose",
+        "-v",
+        count=True,
+        callback=log.begin,
+        show_default=False,
+        metavar="",
+        help="Log what is done to standard error; -vv: in detail.",
+    ),
+]
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"nettrial {nettrial.__version__}")
@@ -110,14 +124,21 @@ def _run(
     strict: Annotated[
         bool, typer.Option("--strict", help="A trial with a warning counts as failed.")
     ] = False,
+    capture: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="TRIALS",
+            help="Capture packets as pcapng files: of the `first` block's trials, or of `all`.",
+        ),
+    ] = None,
+    verbose: Verbose = 0,
 ) -> None:
     """Run a study and report it. Ctrl-C ends it after the trials that are running.
 
     Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
     """
-    options = DesignOptions(
-        full, tuple(set or ()), replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend
-    )
+    sets = (*(set or ()), *([f"measurement.capture.trials={capture}"] if capture else []))
+    options = DesignOptions(full, sets, replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend)
     begin = run.resume if resume else run.start
     raise typer.Exit(begin(study, options, out, strict))
 
@@ -145,6 +166,7 @@ def _show(
             "given more than once.",
         ),
     ] = None,
+    verbose: Verbose = 0,
 ) -> None:
     """Show what a study would run, and for how long. Nothing is run."""
     options = DesignOptions(
@@ -164,6 +186,7 @@ def _report(
             "this directory, which must not exist.",
         ),
     ] = None,
+    verbose: Verbose = 0,
 ) -> None:
     """Report a run again, from what it stored."""
     run.report_again(directory, figures)
@@ -176,6 +199,7 @@ def _watch(
         Optional[int],  # noqa: UP045
         typer.Option(min=0, max=65535, help="The port.", show_default="any that is free"),
     ] = None,
+    verbose: Verbose = 0,
 ) -> None:
     """Serve the report of a run that goes on, to browsers on this machine, until Ctrl-C.
 
@@ -200,6 +224,7 @@ def _export(
             show_default="RUN/export-FORM",
         ),
     ] = None,
+    verbose: Verbose = 0,
 ) -> None:
     """Write a run's trials, flows, hosts, link ends, time series and warnings as files of tables.
 
@@ -230,6 +255,7 @@ def _compare(
             show_default="all",
         ),
     ] = None,
+    verbose: Verbose = 0,
 ) -> None:
     """Compare two runs (machines, kernels, versions): what changed, by how much, how sure.
 
@@ -244,6 +270,7 @@ def _compare(
 def _predict(
     directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
     mtu: Annotated[str, typer.Option(metavar="SIZE,...", help="The MTUs, such as 3000,6000.")],
+    verbose: Verbose = 0,
 ) -> None:
     """Predict goodput and processor time at MTUs that a run did not have, by a model fitted on those it had.
 
@@ -260,6 +287,7 @@ def _predict(
 def _calibrate(
     directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
     json: Annotated[bool, typer.Option("--json", help="Print costs and fits as one JSON document.")] = False,
+    verbose: Verbose = 0,
 ) -> None:
     """Fit what a packet and a kilobyte cost each host of a run, for simulated hosts that cost the same.
 
@@ -273,7 +301,10 @@ def _calibrate(
 
 
 @app.command("list")
-def _list(what: Annotated[str, typer.Argument(metavar="WHAT", help=", ".join(listing.LISTS) + ".")]) -> None:
+def _list(
+    what: Annotated[str, typer.Argument(metavar="WHAT", help=", ".join(listing.LISTS) + ".")],
+    verbose: Verbose = 0,
+) -> None:
     """List what there is: studies, topologies, metrics, stacks, congestion controls or backends."""
     listing.show(what)
 
@@ -296,6 +327,7 @@ def _draw(
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the facts as one JSON document.")] = False,
+    verbose: Verbose = 0,
 ) -> None:
     """Draw a topology and say what it is like: path lengths, diameter, bisection, spectral gap.
 
@@ -305,7 +337,7 @@ def _draw(
 
 
 @app.command("doctor")
-def _doctor() -> None:
+def _doctor(verbose: Verbose = 0) -> None:
     """Say what this machine can run, and what is missing for the rest. Exit status 3: it can't run trials."""
     raise typer.Exit(doctor.doctor())
 
@@ -340,6 +372,7 @@ def _path(
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON document.")] = False,
+    verbose: Verbose = 0,
 ) -> None:
     """Examine the path to a host: its MTU each way and by hop, and whether jumbo frames pass.
 
@@ -367,6 +400,7 @@ def _serve(
         typer.Option(metavar="ADDRESS", help="Where to serve.", show_default="every address"),
     ] = None,
     token_file: TokenFile = None,
+    verbose: Verbose = 0,
 ) -> None:
     """Let other machines measure against this one, until Ctrl-C.
 
@@ -411,6 +445,7 @@ def _measure(
     ] = None,
     token_file: TokenFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print figures and records as JSON.")] = False,
+    verbose: Verbose = 0,
 ) -> None:
     """Measure between this machine and one that runs `nettrial serve`, or an iperf3 server.
 

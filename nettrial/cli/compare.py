@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from nettrial.analysis.changes import BANERJEE
 from nettrial.analysis.compare import (
     CONDITION_LEGAL,
     Condition,
@@ -15,7 +16,7 @@ from nettrial.analysis.compare import (
     compare,
     condition,
 )
-from nettrial.analysis.intervals import CONFIDENCE
+from nettrial.analysis.intervals import CONFIDENCE, quantile
 from nettrial.cli.console import print_table, say
 from nettrial.cli.design import READING
 from nettrial.design.plan import in_words
@@ -27,6 +28,8 @@ from nettrial.store import Run
 
 FAILED = 1
 """Exit status where a condition of `--fail-if` holds."""
+ENOUGH = 5
+"""Trials of a treatment; of fewer the comparison says how far its intervals reach."""
 DIGITS = 5
 """Of the largest mean of a response."""
 
@@ -81,7 +84,7 @@ def _print(found: RunComparison, first: Path, second: Path) -> None:
         print_table(["", "A", "B"], found.circumstances)
     level = 100 * CONFIDENCE
     print(
-        f"\nChange from A to B in %, by Welch's t on logarithms, unpaired. "
+        f"\nChange from A to B in %, by {BANERJEE} on logarithms, unpaired. "
         f"{_corrected(found.intervals, level)}"
     )
     rows: list[list[str]] = []
@@ -89,6 +92,7 @@ def _print(found: RunComparison, first: Path, second: Path) -> None:
         rows += _rows([each for each in found.differences if each.response.name == response])
     print_table(["response", "treatment", "n", "mean A", "mean B", "unit", "change", "interval", ""], rows)
     _print_alone(found)
+    _print_few(found)
     stopped = [run for run, by_rule in zip("AB", found.stopped_by_rule, strict=True) if by_rule]
     if stopped:
         print(
@@ -97,6 +101,18 @@ def _print(found: RunComparison, first: Path, second: Path) -> None:
         )
     shown = [difference for difference in found.differences if difference.shown]
     print(f"\n{len(shown)} of {numbers.counted(found.intervals, 'comparison')} show a change.")
+
+
+def _print_few(found: RunComparison) -> None:
+    """How far intervals reach where a treatment has few trials."""
+    counts = [min(each.counts) for each in found.differences if each.change.p_value is not None]
+    if not counts or min(counts) >= ENOUGH:
+        return
+    few, enough = (f"{quantile(count - 1, found.intervals):.3g}" for count in (min(counts), ENOUGH))
+    print(
+        f"\nOne treatment has {min(counts)} trials in a run, so its intervals reach {few} standard errors of "
+        f"that mean, and only a large change can show. With {ENOUGH} trials they reach {enough}."
+    )
 
 
 def _corrected(intervals: int, level: float) -> str:

@@ -5,22 +5,34 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Table
+
+from nettrial.cli.streams import visible
 
 PLAIN_WIDTH = 10_000
 """Width of tables that no terminal shows: nothing is cut or broken."""
 
 
+class VisibleConsole(Console):
+    """A console that shows what a terminal would obey in texts, and writes its own escapes."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The parts of what is to be shown."""
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else visible(text), style, control)
+
+
 def output() -> Console:
     """The console of data: standard output."""
-    return Console(highlight=False, soft_wrap=False)
+    return VisibleConsole(highlight=False, soft_wrap=False)
 
 
 def errors() -> Console:
     """The console of everything else: standard error."""
-    return Console(stderr=True, highlight=False)
+    return VisibleConsole(stderr=True, highlight=False)
 
 
 def say(text: str) -> None:
@@ -34,7 +46,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*(escape(visible(cell)) for cell in row))
     console = output()
     if console.is_terminal:
         console.print(table)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nettrial.backends import BACKENDS
-from nettrial.design import Treatment, scenario_of, traffic_seconds, treatments
+from nettrial.bounds import MOST_TRIALS
+from nettrial.design import Treatment, refuse_unknown_interfaces, scenario_of, traffic_seconds, treatments
 from nettrial.errors import BadInput
 from nettrial.registry import UnknownName, near
 from nettrial.scenario import Scenario
@@ -132,7 +134,10 @@ class Design:
         until = options.stopping(study, replicates)
         if until is not None:
             study, replicates = study.until_narrow(until), until.minimum
+        _refuse_too_many(study, options, replicates)
         scenarios = [(treatment, scenario_of(study, treatment.levels)) for treatment in treatments(study)]
+        for treatment, scenario in scenarios:
+            refuse_unknown_interfaces(study, treatment, scenario)
         return cls(study, replicates, scenarios, changed)
 
     @property
@@ -148,14 +153,32 @@ class Design:
 
     def seconds_of(self, blocks: int) -> float:
         """The same of so many blocks."""
-        if self.study.is_simulated:
+        if self.study.capabilities.simulated_time:
             return sum(traffic_seconds(scenario) for _, scenario in self.scenarios) * blocks
         each = [trial_seconds(scenario) for _, scenario in self.scenarios]
-        return sum(each) * blocks + max(each) * self.study.warmup
+        return sum(each) * blocks + max(each) * self.study.warm_up_trials
 
     def length(self, blocks: int) -> str:
         """The same for people."""
-        return f"about {as_time(self.seconds_of(blocks))}{' simulated' if self.study.is_simulated else ''}"
+        simulated = " simulated" if self.study.capabilities.simulated_time else ""
+        return f"about {as_time(self.seconds_of(blocks))}{simulated}"
+
+
+def _refuse_too_many(study: Study, options: DesignOptions, replicates: int) -> None:
+    """Raises BadInput where the run could have too many trials, by its replicates or by its stopping
+    rule."""
+    each = math.prod(len(factor.levels) for factor in study.factors.values())
+    if study.until is not None:
+        blocks, option, place = study.until.maximum, "--max-blocks", study.where("until", "maximum")
+        given = options.maximum is not None or options.minimum is not None
+    else:
+        blocks, option = replicates, "--replicates"
+        place = study.where("full_replicates" if options.full else "replicates")
+        given = options.replicates is not None
+    if blocks * each > MOST_TRIALS:
+        hint = f"{blocks} times {each} treatments are {blocks * each} trials; a run has up to {MOST_TRIALS}"
+        legal = f"up to {MOST_TRIALS // each} of {each} treatments"
+        raise BadInput(READING, option if given else place, str(blocks), legal, hint)
 
 
 def _declared(study: Study) -> dict[str, float]:

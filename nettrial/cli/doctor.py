@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from nettrial.backends import BACKENDS
+from nettrial.backends import BACKENDS, Configuration
+from nettrial.capabilities import CAPABILITIES
 from nettrial.cli.console import print_table
 from nettrial.errors import CannotRun
-from nettrial.study import SIMULATOR
+from nettrial.scenario import Environment
 
 
 def doctor() -> int:
@@ -13,7 +14,7 @@ def doctor() -> int:
     exit status."""
     status = 0
     for name in BACKENDS:
-        with BACKENDS[name].start() as backend:
+        with BACKENDS[name].start(Configuration()) as backend:
             preflight = backend.preflight(thorough=True)
         can = "can't run trials" if preflight.missing else "can run trials"
         print(f"{name}: {can}")
@@ -23,7 +24,7 @@ def doctor() -> int:
                 print(f"    remedy: {shortfall.remedy}")
         if preflight.missing:
             status = CannotRun.exit_code
-        if name == SIMULATOR:
+        if CAPABILITIES[name].modelled_hosts:
             print("  needs no rights, and nothing of the kernel")
             continue
         environment = preflight.environment
@@ -36,8 +37,19 @@ def doctor() -> int:
                 ["processor", f"{environment.processor}, {environment.processors} usable"],
                 ["privileges", environment.privileges],
                 ["congestion controls", ", ".join(environment.congestion_controls)],
+                *_timers(environment),
                 *([sysctl, value] for sysctl, value in environment.sysctls.items()),
             ],
         )
         print()
     return status
+
+
+def _timers(environment: Environment) -> list[list[str]]:
+    """A row that says how late timers fire, if that was measured."""
+    lateness = environment.timer_lateness
+    if lateness is None:
+        return []
+    quantiles = (("median", lateness.median_ns), ("p99", lateness.p99_ns), ("p99.9", lateness.p99_9_ns))
+    text = ", ".join(f"{name} {value_ns / 1000:.0f} us" for name, value_ns in quantiles)
+    return [["timers are late by", text]]

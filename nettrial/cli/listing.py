@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nettrial import study
-from nettrial.backends import BACKENDS
+from nettrial.backends import BACKENDS, Configuration
+from nettrial.capabilities import CAPABILITIES
 from nettrial.cli.console import print_table
-from nettrial.congestion import CONTROLS, Control
+from nettrial.congestion import CONTROLS, Control, backends_of
 from nettrial.errors import BadInput
 from nettrial.metrics import METRICS
 from nettrial.registry import Registry, UnknownName
@@ -43,11 +44,14 @@ def _stacks() -> tuple[list[str], Rows]:
 
 
 def _congestion() -> tuple[list[str], Rows]:
-    with BACKENDS["lab"].start() as backend:
-        here = backend.preflight(thorough=True).environment.congestion_controls
+    here: set[str] = set()
+    for name in BACKENDS:
+        if CAPABILITIES[name].kernel_congestion_controls:
+            with BACKENDS[name].start(Configuration()) as backend:
+                here.update(backend.preflight(thorough=True).environment.congestion_controls)
 
     def is_here(name: str, control: Control) -> str:
-        if "lab" not in control.backends:
+        if not control.kernel:
             return ""
         return "yes" if name in here else "no" if control.own else "not loaded"
 
@@ -55,8 +59,8 @@ def _congestion() -> tuple[list[str], Rows]:
         [
             name,
             CONTROLS[name].title,
-            ", ".join(CONTROLS[name].backends),
-            CONTROLS[name].needs if "lab" in CONTROLS[name].backends else "",
+            ", ".join(backends_of(name)),
+            CONTROLS[name].needs if CONTROLS[name].kernel else "",
             is_here(name, CONTROLS[name]),
             CONTROLS[name].source,
         ]

@@ -18,7 +18,7 @@ from nettrial.cli.console import errors, say
 from nettrial.cli.design import as_time
 
 if TYPE_CHECKING:
-    from nettrial.cli.estimates import Estimates  # loaded where there is a terminal: it needs statistics
+    from nettrial.cli.running_means import Estimates  # loaded where there is a terminal: it needs statistics
 
 TERMINAL_SECONDS = 1.0
 LINE_SECONDS = 10.0

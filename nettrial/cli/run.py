@@ -10,19 +10,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
-from nettrial.backends import BACKENDS, Backend, BackendKind
+from nettrial.backends import BACKENDS, Backend, Configuration
+from nettrial.cli import log
 from nettrial.cli.console import output, say
 from nettrial.cli.design import READING, Design, DesignOptions, as_time
 from nettrial.cli.session import at_once, run_trials, unfinished
-from nettrial.design import PlannedTrial, Treatment, plan, scenario_of, treatments
+from nettrial.design import PlannedTrial, Treatment, plan, resolve, scenario_of, treatments
 from nettrial.design.plan import in_words
 from nettrial.errors import BadInput, CannotRun, Fault, TrialsFailed
-from nettrial.fields import Strict, in_short
-from nettrial.registry import UnknownName
+from nettrial.fields import in_short
 from nettrial.scenario import Environment, Estimate, Scenario
 from nettrial.store import Run
 from nettrial.store.directory import refuse_existing
-from nettrial.study import EVERY, Study
+from nettrial.study import Study
 
 Work: TypeAlias = dict[tuple[str, ...], Estimate | None]
 """What a trial takes, by its treatment's levels; None where that is not known beforehand."""
@@ -42,7 +42,7 @@ def start(name: str | None, options: DesignOptions, out: Path | None, strict: bo
     refuse_existing(directory)
     published_text = study.published_text()
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
-    with _backend(study).start() as backend:
+    with BACKENDS[study.backend].start(Configuration()) as backend:
         environment = _preflight(backend)
         work = _check(backend, study, design.scenarios)
         trials = plan(study, design.replicates, seed)
@@ -67,7 +67,7 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, strict: b
         raise BadInput(READING, "--resume", "no --out", "--resume --out DIR", "DIR is the run's directory")
     run = Run.open(out)
     study = run.study
-    started_as = shlex.split(run.command)[2]
+    started_as = run.started_as
     if name is not None and name not in (study.study, started_as):
         raise BadInput(READING, "STUDY", name, study.study, f"the run in {out} is of this study")
     given, seed = options.given(), run.seed if options.seed is None else options.seed
@@ -78,7 +78,7 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, strict: b
     if not unfinished(run):
         say(f"the run in {out} is finished")
         return _close(run, False, strict)
-    with _backend(study).start() as backend:
+    with BACKENDS[study.backend].start(Configuration()) as backend:
         environment = _preflight(backend)
         scenarios = [(treatment, scenario_of(study, treatment.levels)) for treatment in treatments(study)]
         work = _check(backend, study, scenarios)
@@ -90,20 +90,12 @@ def report_again(directory: Path, figures: Path | None) -> None:
     """Reports a run from what it stored, with figures for papers in a new directory; raises BadInput."""
     run = Run.open(directory)
     if figures is not None:
-        from nettrial.report import figures as papers  # when it is needed: slow to load
+        from nettrial.report import figure_files  # when it is needed: slow to load
 
-        refuse_existing(figures, papers.WRITING, "--figures", papers.ANOTHER)
-        count = papers.write(run, figures)
+        refuse_existing(figures, figure_files.WRITING, "--figures", figure_files.ANOTHER)
+        count = figure_files.write(run, figures)
         say(f"figures: {count} files in {figures}")
     _report(run)
-
-
-def _backend(study: Study) -> BackendKind:
-    try:
-        return BACKENDS[study.backend]
-    except UnknownName as unknown:
-        value, hint = str(unknown), unknown.hint
-        raise BadInput("reading the study", study.where("backend"), value, unknown.legal, hint) from None
 
 
 def _preflight(backend: Backend) -> Environment:
@@ -137,59 +129,33 @@ def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, 
     """Asks the backend about every scenario, and gives what each takes by its treatment's levels; raises
     BadInput with everything that is wrong. What is wrong in the same way at several objects or in several
     treatments is told once."""
-    found: dict[tuple[str, str, str, str], tuple[list[str], list[Treatment]]] = {}
+    found: dict[tuple[str, str, str, str, str], tuple[list[str], list[Treatment]]] = {}
     work: Work = {}
     for treatment, scenario in scenarios:
         checked = backend.checked(scenario)
         work[tuple(treatment.levels.values())] = checked.estimate
+        origins = resolve(study, treatment.levels).origins if checked.problems else None
         for problem in checked.problems:
-            key = (problem.setting, problem.value, problem.legal, problem.hint)
+            where = origins.where(problem.pointer) if origins else ""
+            key = (where, problem.setting, problem.value, problem.legal, problem.hint)
             objects, of = found.setdefault(key, ([], []))
             if problem.object not in objects:
                 objects.append(problem.object)
             if treatment not in of:
                 of.append(treatment)
     faults = []
-    for (setting, value, legal, hint), (objects, of) in found.items():
+    for (at, setting, value, legal, hint), (objects, of) in found.items():
         which = "every treatment" if len(of) == len(scenarios) else f"treatment {in_words(of[0].levels)}"
         if 1 < len(of) < len(scenarios):
             which += f" and {len(of) - 1} more"
-        where = f"{_source(study, setting, objects[0], value)}: {setting} of {in_short(objects)}, {which}"
-        faults.append(Fault(where, value, legal, hint))
+        faults.append(Fault(f"{at}: {setting} of {in_short(objects)}, {which}", value, legal, hint))
     if faults:
         raise BadInput.listing("checking the trials", faults)
     return work
 
 
-def _source(study: Study, name: str, object: str, value: str) -> str:
-    """Where a scenario's setting of that name comes from: a kind of links that has this value, a factor, the
-    flow that is the object, or else a setting of the network or the measurement."""
-    for kind, links in study.network.links:
-        if getattr(links, name, None) == value:
-            return study.where("network", "links", kind, name)
-    for factor, entry in study.factors.items():
-        if name in [path.split(".")[-1] for path in entry.paths]:
-            return study.where("factors", factor, "levels")
-    steps = name.split(".")
-    places: list[tuple[tuple[str | int, ...], Strict]] = [
-        (("network",), study.network),
-        (("network", "impairment"), study.network.impairment),
-        (("measurement",), study.measurement),
-    ]
-    for name, host in study.hosts.items():
-        if name == EVERY or object == f'node "{name}"':
-            places += [(("hosts", name), host), (("hosts", name, "cost"), host.cost)]
-    for number, flow in enumerate(study.workload):
-        if object in [f'flow "{member.name}"' for member in study.members(flow.flow)]:
-            at = ("workload", number)
-            places = [((*at, "socket"), flow.socket), ((*at, "traffic"), flow.traffic), (at, flow)]
-    for place, part in places:
-        if steps[0] in type(part).model_fields:
-            return study.where(*place, *steps)
-    return study.where("study")
-
-
 def _go_on(run: Run, backend: Backend, environment: Environment, strict: bool) -> int:
+    log.keep(run.directory)
     stopped = run_trials(run, backend, environment)
     return _close(run, stopped, strict)
 

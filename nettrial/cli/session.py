@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -13,19 +16,30 @@ from nettrial.cli.console import say
 from nettrial.cli.crew import Crew
 from nettrial.cli.design import trial_seconds
 from nettrial.cli.progress import Display, on_terminal
-from nettrial.design import PlannedTrial, next_block, scenario_of, traffic_seconds
+from nettrial.design import (
+    PlannedTrial,
+    capture_of,
+    next_block,
+    remove_partial,
+    resolve,
+    scenario_of,
+    traffic_seconds,
+)
 from nettrial.design.plan import in_words
 from nettrial.scenario import Environment, Record, Scenario
 from nettrial.store import Run
-from nettrial.store.recorder import Recorder
+from nettrial.store.recorder import Recorder, TooLarge
 from nettrial.study import Study
 
 if TYPE_CHECKING:
-    from nettrial.cli.estimates import Estimates
+    from nettrial.cli.running_means import Estimates
 
 GRACE_TIMES, GRACE_SECONDS = 3, 60.0
 """How often the expected time of its traffic, and how much more, a trial may take before its engine is
 killed. What is simulated takes as long as it takes."""
+
+
+_LOG = logging.getLogger(__name__)
 
 
 class Stop:
@@ -68,7 +82,8 @@ class Stop:
             # Written as is: a buffered stream may be in the middle of a line of the same thread.
             which = ("trials that are", "them") if self._several else ("trial that is", "it")
             text = f"\nfinishing the {which[0]} running; Ctrl-C again abandons {which[1]}\n"
-            os.write(2, text.encode())
+            with suppress(OSError):  # its reader may have left
+                os.write(2, text.encode())
 
 
 def unfinished(run: Run) -> bool:
@@ -104,21 +119,21 @@ def _estimates(run: Run) -> Estimates | None:
     """The responses so far, where there is a terminal to show them."""
     if not on_terminal():
         return None
-    from nettrial.cli.estimates import Estimates  # its statistics are slow to load
+    from nettrial.cli.running_means import Estimates  # its statistics are slow to load
 
     return Estimates(run)
 
 
 def at_once(study: Study, environment: Environment) -> int:
-    """How many trials run at once. In the lab one: others would take its processor time."""
-    return environment.processors if study.is_simulated else 1
+    """How many trials run at once: one, where others would take its processor time."""
+    return environment.processors if study.capabilities.parallel else 1
 
 
 def run_trials(run: Run, backend: Backend, environment: Environment) -> bool:
     """Runs the trials of `run` that have no record, and those that its stopping rule adds; gives whether the
     user stopped it."""
     study, seed = run.study, run.seed  # read here: the run file is this thread's alone
-    simulated = study.is_simulated
+    simulated = study.capabilities.simulated_time
     lengths: dict[tuple[str, ...], float] = {}
 
     def seconds(trials: Sequence[PlannedTrial]) -> float:
@@ -133,9 +148,20 @@ def run_trials(run: Run, backend: Backend, environment: Environment) -> bool:
         return sum(lengths[tuple(trial.treatment.values())] for trial in trials)
 
     def attempt(engine: Backend, trial: PlannedTrial, name: str = "") -> tuple[Scenario, Record]:
-        resolved = scenario_of(study, trial.treatment, trial.block, seed)
+        made = resolve(study, trial.treatment, trial.block, seed)
+        resolved = made.scenario
         grace = None if simulated else GRACE_TIMES * traffic_seconds(resolved) + GRACE_SECONDS
-        return resolved, engine.run(name or str(trial.number), resolved, grace)
+        capture = None if name else capture_of(made.origins.settings, trial, run.directory)
+        name = name or str(trial.number)
+        _LOG.info("trial %s begins: %s", name, in_words(trial.treatment))
+        began = time.monotonic()
+        try:
+            record = engine.run(name, resolved, grace, capture)
+        except TrialFailed as failed:
+            _LOG.error("trial %s failed: %s", name, failed)
+            raise
+        _LOG.info("trial %s took %.3f s, %d warnings", name, time.monotonic() - began, len(record.warnings))
+        return resolved, record
 
     size = at_once(study, environment)
     with (
@@ -143,11 +169,12 @@ def run_trials(run: Run, backend: Backend, environment: Environment) -> bool:
         Crew(backend, size) as crew,
         Stop(crew.kill, several=size > 1) as stop,
     ):
+        remove_partial(run.directory)
         pending = run.pending() or _next_block(run, session, say)
         estimates = _estimates(run)
         done = len(run.plan) - len(pending)
         with Display(done, len(run.plan), seconds(pending), estimates) as display:
-            for trial in [] if simulated else pending[: study.warmup]:
+            for trial in pending[: study.warm_up_trials]:
                 if stop.wanted:
                     break
                 try:
@@ -165,8 +192,13 @@ def run_trials(run: Run, backend: Backend, environment: Environment) -> bool:
                             continue
                         session.failed(trial, str(failed))
                         display.failed(f"trial {trial.number} ({in_words(trial.treatment)}): {failed}")
-                    else:
+                        continue
+                    try:
                         session.finished(trial, scenario, record)
+                    except TooLarge as why:
+                        session.failed(trial, f"its record can't be kept: {why}")
+                        display.failed(f"trial {trial.number}: its record can't be kept: {why}")
+                    else:
                         if estimates:
                             estimates.add(trial, record)
                         display.finished(len(record.warnings))

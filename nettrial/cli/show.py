@@ -20,9 +20,9 @@ def show(name: str, options: DesignOptions, earlier: Sequence[Path] = ()) -> Non
     """Prints a study's design, and what its stopping rule takes by earlier runs; raises BadInput."""
     design = Design.of(name, options)
     if earlier:
-        from nettrial.cli import estimate  # when it is needed: its statistics are slow to load
+        from nettrial.cli import trials_needed  # when it is needed: its statistics are slow to load
 
-        estimate.show(design, earlier)
+        trials_needed.show(design, earlier)
         return
     study = design.study
     print(f"{study.title} ({study.study})")
@@ -81,7 +81,7 @@ def show(name: str, options: DesignOptions, earlier: Sequence[Path] = ()) -> Non
 def _trials(design: Design) -> str:
     """How many there are; a simulated machine needs no warming up."""
     study = design.study
-    return f"{design.trials}" + ("" if study.is_simulated else f", and {study.warmup} to warm up")
+    return f"{design.trials}" + (f", and {study.warmup} to warm up" if study.capabilities.warm_up else "")
 
 
 def _until(study: Study) -> list[list[str]]:

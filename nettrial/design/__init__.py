@@ -1,7 +1,21 @@
 """From a study to trials: treatments from factors, the order they run in, and the scenario of each."""
 
+from nettrial.design.capture import CAPTURES, capture_of, refuse_unknown_interfaces, remove_partial
 from nettrial.design.plan import PlannedTrial, Treatment, next_block, plan, treatments
-from nettrial.design.resolve import scenario_of
+from nettrial.design.resolve import resolve, scenario_of
 from nettrial.design.workload import traffic_seconds
 
-__all__ = ["PlannedTrial", "Treatment", "next_block", "plan", "scenario_of", "traffic_seconds", "treatments"]
+__all__ = [
+    "CAPTURES",
+    "PlannedTrial",
+    "Treatment",
+    "capture_of",
+    "next_block",
+    "plan",
+    "refuse_unknown_interfaces",
+    "remove_partial",
+    "resolve",
+    "scenario_of",
+    "traffic_seconds",
+    "treatments",
+]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-import networkx as nx
 from pydantic import ValidationError
 
 from nettrial import scenario
+from nettrial.design.origins import OWN_OF_HOST, Origins
 from nettrial.design.plan import in_words
 from nettrial.design.workload import workload
 from nettrial.errors import BadInput
@@ -16,11 +16,14 @@ from nettrial.scenario import Scenario
 from nettrial.stacks import STACKS
 from nettrial.study import (
     DROP_TAIL,
+    LINK_KINDS,
+    Block,
     BurstSettings,
     CostSettings,
     DisciplineSettings,
     HostSettings,
     ImpairmentSettings,
+    LinkKind,
     RoutingSettings,
     Settings,
     Study,
@@ -32,16 +35,24 @@ FORMAT = 1
 """The version of the scenario document: the engine's `FORMAT`."""
 
 
-OWN_OF_HOST = ("congestion_control", "ecn", "minimum_rto", "scheduler")
-"""Settings of a stack that a host may have other than its stack profile."""
-SEED_BYTES = 6
-"""Of a simulated trial's seed: any reader of JSON has such numbers exactly (RFC 8259 section 6)."""
+@dataclass(frozen=True)
+class Resolved:
+    """A treatment with every setting decided."""
+
+    scenario: Scenario
+    origins: Origins
+    """The map from the scenario's values to the study's fields."""
 
 
 def scenario_of(study: Study, treatment: Mapping[str, str], block: int = 1, seed: int = 0) -> Scenario:
+    """The scenario alone of what `resolve` gives."""
+    return resolve(study, treatment, block, seed).scenario
+
+
+def resolve(study: Study, treatment: Mapping[str, str], block: int = 1, seed: int = 0) -> Resolved:
     """The study's settings with this level of each factor, as the scenario of a trial in this block, from 1:
-    each block has random numbers of its own, which its treatments share. Those of simulated hosts follow
-    from the run's `seed`, too. Raises BadInput where the levels don't fit together."""
+    each block of the run with this `seed` has random numbers of its own, which its treatments share. Raises
+    BadInput where the levels don't fit together."""
     try:
         settings = study.settings(treatment)
     except ValidationError as error:
@@ -49,28 +60,31 @@ def scenario_of(study: Study, treatment: Mapping[str, str], block: int = 1, seed
         place = ".".join(map(str, found.place))
         object = f"{study.study}, treatment {in_words(treatment)}: {place}"
         raise BadInput("planning the trials", object, found.value, found.legal, found.hint) from None
-    graph = settings.graph(block)
-    return Scenario(
+    replicate = Block(block, seed)
+    graph = settings.graph(replicate)
+    nodes = list(graph.nodes(data="kind"))
+    pairs = interfaces(graph, settings.network.ip, settings.network.addresses)
+    hosts = {node for node, kind in nodes if kind == "host"}
+    kinds: list[LinkKind] = [
+        "host" if any(interface.node in hosts for interface in pair) else "fabric" for pair in pairs
+    ]
+    flows, entries = workload(settings, replicate)
+    made = Scenario(
         format=FORMAT,
-        nodes=[_node(settings, name, kind) for name, kind in graph.nodes(data="kind")],
-        links=_links(settings, graph, block),
-        routing=_routing(settings.network.routing, block),
-        workload=workload(settings, block),
-        measurement=scenario.Measurement.model_validate(settings.measurement.model_dump()),
-        seed=_seed(seed, block) if study.is_simulated else None,
+        nodes=[_node(settings, name, kind) for name, kind in nodes],
+        links=_links(settings, pairs, kinds, replicate),
+        routing=_routing(settings.network.routing, replicate),
+        workload=flows,
+        measurement=scenario.Measurement.model_validate(settings.measurement.model_dump(exclude={"capture"})),
+        seed=replicate.seed() if study.capabilities.deterministic else None,
     )
+    return Resolved(made, Origins(study, dict(treatment), settings, nodes, kinds, entries))
 
 
-def _seed(seed: int, block: int) -> int:
-    """Of a block of a run: unlike the sum of both, no two runs share it."""
-    digest = hashlib.sha256(f"{seed} {block}".encode()).digest()
-    return int.from_bytes(digest[:SEED_BYTES])
-
-
-def _routing(routing: RoutingSettings, block: int) -> scenario.RoutingPolicy:
+def _routing(routing: RoutingSettings, block: Block) -> scenario.RoutingPolicy:
     chosen: dict[str, str | int] = {"policy": routing.policy}
     if routing.policy == "ecmp":
-        chosen["seed"] = routing.seed + block - 1
+        chosen["seed"] = block.seed("routing", routing.seed)
     elif routing.policy == "k_shortest_paths":
         chosen["paths"] = routing.paths
     return scenario.RoutingPolicy.model_validate(chosen)
@@ -96,14 +110,14 @@ def _stack(host: HostSettings) -> scenario.Stack:
     return scenario.Stack.model_validate({**STACKS[host.stack].stack.model_dump(), **own})
 
 
-def _links(settings: Settings, graph: nx.MultiGraph, block: int) -> list[scenario.Link]:
+def _links(
+    settings: Settings, pairs: Sequence[Sequence[Interface]], kinds: Sequence[LinkKind], block: Block
+) -> list[scenario.Link]:
     network = settings.network
-    hosts = {node for node, kind in graph.nodes(data="kind") if kind == "host"}
-    of_hosts, of_fabric = network.link("host"), network.link("fabric")
-    pairs = interfaces(graph, network.ip, network.addresses)
+    of_kinds = {kind: network.link(kind) for kind in LINK_KINDS}
     made = []
-    for number, pair in enumerate(pairs):
-        own = of_hosts if any(interface.node in hosts for interface in pair) else of_fabric
+    for number, (pair, kind) in enumerate(zip(pairs, kinds, strict=True)):
+        own = of_kinds[kind]
         made.append(
             scenario.Link(
                 ends=[_end(interface, own.mtu or network.mtu) for interface in pair],
@@ -111,7 +125,7 @@ def _links(settings: Settings, graph: nx.MultiGraph, block: int) -> list[scenari
                 delay=scenario.Duration(own.delay or network.delay),
                 queue=scenario.QueueLimit(own.queue) if own.queue else None,
                 discipline=_discipline(own.discipline),
-                impairment=_impairment(own.impairment, (block - 1) * len(pairs) + number),
+                impairment=_impairment(own.impairment, block, number),
             )
         )
     return made
@@ -137,10 +151,9 @@ def _discipline(settings: DisciplineSettings | None) -> scenario.Discipline | No
     return scenario.Discipline.model_validate(settings.model_dump())
 
 
-def _impairment(settings: ImpairmentSettings | None, draw: int) -> scenario.Impairment | None:
-    """What a link does to frames, if anything; `draw` tells its random numbers from those of other links and
-    blocks."""
+def _impairment(settings: ImpairmentSettings | None, block: Block, link: int) -> scenario.Impairment | None:
+    """What a link, by its number, does to frames, if anything."""
     if settings is None or settings == ImpairmentSettings(seed=settings.seed):
         return None
     has = settings.model_dump(exclude={"bursts"} if settings.bursts == BurstSettings() else None)
-    return scenario.Impairment.model_validate({**has, "seed": settings.seed + draw})
+    return scenario.Impairment.model_validate({**has, "seed": block.seed("impairment", settings.seed, link)})

@@ -8,7 +8,7 @@ from typing import Any
 
 from nettrial import scenario, units
 from nettrial.scenario import Scenario
-from nettrial.study import FlowSettings, Settings, imix
+from nettrial.study import Block, FlowSettings, Settings, imix
 from nettrial.study.settings import SocketSettings
 
 UNSHAPED_BPS = 8e9
@@ -17,14 +17,15 @@ REQUEST_SECONDS = 40e-6
 """What a request is expected to take beside its bytes."""
 
 
-def workload(settings: Settings, block: int) -> list[scenario.Flow]:
-    """Every flow, those of groups one by one."""
-    flows = []
+def workload(settings: Settings, block: Block) -> tuple[list[scenario.Flow], list[int]]:
+    """Every flow, those of groups one by one; and of each the number of the study's entry that it is of."""
+    flows, entries = [], []
     several = settings.network.addresses * getattr(settings.network.shape(), "interfaces_per_host", 1)
-    for entry in settings.workload:
-        draw = random.Random(entry.seed + block - 1)
+    for place, entry in enumerate(settings.workload):
+        draw = random.Random(block.seed("pairs", entry.seed))
         members = settings.members(entry.flow, block)
         for number, member in enumerate(members):
+            entries.append(place)
             flows.append(
                 scenario.Flow.model_validate(
                     {
@@ -36,18 +37,18 @@ def workload(settings: Settings, block: int) -> list[scenario.Flow]:
                         "ip": settings.network.ip,
                         "transport": entry.transport,
                         "socket": None if entry.socket == SocketSettings() else entry.socket.model_dump(),
-                        "traffic": _traffic(entry, settings, (block - 1) * len(members) + number),
+                        "traffic": _traffic(entry, settings, block, number),
                     }
                 )
             )
-    return flows
+    return flows, entries
 
 
-def _traffic(entry: FlowSettings, settings: Settings, draw: int) -> dict[str, Any]:
-    """What one flow sends; `draw` tells its random numbers from those of other flows and blocks."""
+def _traffic(entry: FlowSettings, settings: Settings, block: Block, number: int) -> dict[str, Any]:
+    """What the flow of that number in its group sends."""
     traffic = entry.traffic.model_dump()
     if "seed" in traffic:
-        traffic["seed"] += draw
+        traffic["seed"] = block.seed("traffic", traffic["seed"], number)
     if traffic.get("size") == {"distribution": "imix"}:
         traffic["size"] = imix(settings.network.ip)
     return traffic

@@ -11,6 +11,7 @@ import polars as pl
 from nettrial.analysis import frame
 from nettrial.export.layout import TABLES, TRIAL, Column, RecordTable, Type
 from nettrial.metrics.base_units import base_unit, factor_columns
+from nettrial.scenario import TimerLateness
 from nettrial.store import Run
 
 AT_ONCE = 500
@@ -92,6 +93,7 @@ def sessions(run: Run) -> pl.DataFrame:
             "processor": session.environment.processor,
             "processors": session.environment.processors,
             "privileges": session.environment.privileges,
+            **_timer_lateness(session.environment.timer_lateness),
         }
         for number, session in enumerate(run.sessions, start=1)
     ]
@@ -104,8 +106,15 @@ def sessions(run: Run) -> pl.DataFrame:
         **dict.fromkeys(texts, pl.String),
         "processors": pl.Int64,
         "privileges": pl.String,
+        **dict.fromkeys(_timer_lateness(None), pl.Int64),
     }
     return pl.DataFrame(rows, schema=schema)
+
+
+def _timer_lateness(lateness: TimerLateness | None) -> dict[str, int | None]:
+    """The columns on how late timers fired, by name; None where that was not measured."""
+    quantiles = ("median_ns", "p99_ns", "p99_9_ns")
+    return {f"timer_lateness_{name}": getattr(lateness, name, None) for name in quantiles}
 
 
 def _factors(run: Run, others: Iterable[str]) -> dict[str, str]:

@@ -119,7 +119,7 @@ def gather(run: Run) -> Report:
     found = answers(run, summary)
     rows = [each.row for each in found.agreement]
     groups = [*warnings(run), *clocks(run), *found.noise]
-    spans = [] if run.study.is_simulated else [_seconds(trial) for trial in trials]
+    spans = [] if run.study.capabilities.simulated_time else [_seconds(trial) for trial in trials]
     return Report(
         run=run,
         trials=trials,
@@ -131,7 +131,7 @@ def gather(run: Run) -> Report:
         sections=[_section(run, response, rows, groups, found) for response in summary.responses if trials],
         absent=_absent(summary),
         failures=failures(run),
-        placements=[] if run.study.is_simulated else _placements(trials),
+        placements=[] if run.study.capabilities.modelled_hosts else _placements(trials),
         sweeps=sweeps.gather(run),
         stopping=stopping.sentences(run),
         pacing=wires.pacing(trials),

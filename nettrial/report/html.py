@@ -10,12 +10,12 @@ from typing import Any
 
 from nettrial.analysis import baseline
 from nettrial.report import (
-    caution,
     charts,
     conclusions,
     explained,
     pages,
     percentiles,
+    response_warnings,
     sentences,
     series,
     sweep_charts,
@@ -133,10 +133,10 @@ def page(report: Report, live: str = "") -> str:
         sweeps=sweeps,
         charts=chosen(report),
         cautions={
-            each.name: caution.cautions(study, each.response.response, report.warnings, hosts)
+            each.name: response_warnings.cautions(study, each.response.response, report.warnings, hosts)
             for each in report.sections
         },
-        where=caution.where,
+        where=response_warnings.where,
         copies=as_json(data_tables(report)),
     )
 

@@ -5,9 +5,12 @@ asks, and no more than a share of the time, for the trials are measured on this 
 
 from __future__ import annotations
 
+import logging
+import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -25,6 +28,13 @@ DRAWS_AT_MOST = 0.2
 """The share of the time in which the page is drawn."""
 ASKED_WITHIN = 10.0
 """Seconds; a browser that shows the page asks every second."""
+
+
+CONNECTION_SECONDS = 10.0
+"""How long a connection may take for its request and the answer."""
+MOST_CONNECTIONS = 32
+"""At a time. A browser opens six."""
+_LOG = logging.getLogger(__name__)
 
 
 class Live:
@@ -65,6 +75,7 @@ class _Handler(BaseHTTPRequestHandler):
     """Answers two questions: the page, and which revision of the run it shows."""
 
     live: Live
+    timeout = CONNECTION_SECONDS  # of each read and write
 
     def do_GET(self) -> None:
         """Answers a request."""
@@ -98,16 +109,50 @@ def handler(live: Live) -> type[BaseHTTPRequestHandler]:
     return type("Handler", (_Handler,), {"live": live})
 
 
+class _Server(ThreadingHTTPServer):
+    """A server with so many connections at most, each for so long at most."""
+
+    daemon_threads = True
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._open: dict[socket.socket, float] = {}
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Answers in a thread, or not at all."""
+        if len(self._open) >= MOST_CONNECTIONS:
+            self.shutdown_request(request)
+            return
+        self._open[request] = time.monotonic()
+        super().process_request(request, client_address)
+
+    def service_actions(self) -> None:
+        """Ends connections that take too long: a request that comes byte by byte has no pause."""
+        now = time.monotonic()
+        for request, began in list(self._open.items()):
+            if now - began > CONNECTION_SECONDS:
+                with suppress(OSError):
+                    request.shutdown(socket.SHUT_RDWR)
+
+    def close_request(self, request: Any) -> None:
+        """A connection is over."""
+        self._open.pop(request, None)
+        super().close_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser may leave at any time."""
+        _LOG.debug("a connection failed", exc_info=True)
+
+
 def _server(port: int) -> ThreadingHTTPServer:
     """A server whose port is open; raises CannotRun."""
     try:
-        server = ThreadingHTTPServer((ADDRESS, port), _Handler)
+        server = _Server((ADDRESS, port), _Handler)
     except OSError as error:
         where = f"port {port} of {ADDRESS}" if port else ADDRESS
         remedy = "choose another --port, or leave it out: then a free one is taken"
         reason = Lack(f"opening {where}", error.strerror or str(error), remedy)
         raise CannotRun("watching the run", [reason]) from None
-    server.daemon_threads = True
     return server
 
 

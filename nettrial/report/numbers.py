@@ -7,6 +7,9 @@ from statistics import median
 from nettrial.analysis import Cell, Change, Interval
 
 _MOST_DIGITS = 5
+_MOST_DECIMALS = 9
+_LARGE_PERCENT = 1e5
+"""Bounds of a change from here on are written with an exponent: few trials know a ratio no better."""
 
 
 def value_decimals(cells: Iterable[Cell]) -> int:
@@ -38,8 +41,26 @@ def signed(value: float, decimals: int) -> str:
 
 
 def bounds(interval: Interval, decimals: int) -> str:
-    """An interval of changes: "[-1.2, +3.4]"."""
-    return f"[{signed(interval.low, decimals)}, {signed(interval.high, decimals)}]"
+    """An interval of changes: "[-1.2, +3.4]", with more decimals where its ends would read the same; "[no
+    spread]" where they are the same."""
+    if without_spread(interval):
+        return "[no spread]"
+    low, high = (_bound(bound, decimals) for bound in (interval.low, interval.high))
+    return f"[{low}, {high}]" if low != high or decimals >= _MOST_DECIMALS else bounds(interval, decimals + 1)
+
+
+def without_spread(interval: Interval) -> bool:
+    """Whether the ends of an interval are equal but for rounding: all values that it rests on are alike."""
+    return interval.high - interval.low <= 1e-12 * max(abs(interval.low), abs(interval.high), 1)
+
+
+def narrow(interval: Interval) -> str:
+    """What to say of an interval whose ends read the same."""
+    return "the same in every block" if without_spread(interval) else "certain to the digits shown"
+
+
+def _bound(value: float, decimals: int) -> str:
+    return signed(value, decimals) if abs(value) < _LARGE_PERCENT else f"{value:+.0e}"
 
 
 def counted(number: int, noun: str) -> str:

@@ -13,7 +13,9 @@ from nettrial.study import Until
 KIND = (
     "The intervals of means and changes are of a confidence sequence: they hold at every number of blocks at "
     "once, so stopping when they are narrow does not make them too narrow. They are wider than Student's t "
-    "intervals of as many blocks."
+    "intervals of as many blocks. They suppose that values far from the others are seen: where one "
+    "trial of twenty gives half of what the others give, a run may stop before such a trial comes, and its "
+    "intervals held the mean in 30% to 91% of simulated runs."
 )
 """What reports say of the intervals."""
 

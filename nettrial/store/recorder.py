@@ -11,8 +11,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from nettrial.bounds import MOST_DOCUMENT_BYTES
 from nettrial.design import PlannedTrial
 from nettrial.scenario import Record, Scenario
+
+
+class TooLarge(Exception):
+    """A document that is too large for a run file; the text says how large."""
 
 
 class Recorder:
@@ -27,7 +32,7 @@ class Recorder:
         """How the session ended, for the run file."""
 
     def finished(self, trial: PlannedTrial, scenario: Scenario, record: Record) -> None:
-        """Keeps a trial's record; raises sqlite3.IntegrityError if it has one."""
+        """Keeps a trial's record; raises sqlite3.IntegrityError if it has one, TooLarge."""
         self._insert("trial", trial.number, self.number, self._keep(scenario), self._keep(record))
 
     def planned(self, trials: Sequence[PlannedTrial]) -> None:
@@ -55,13 +60,29 @@ def as_json(document: BaseModel) -> str:
 
 
 def pack(document: BaseModel) -> bytes:
-    """A document as the run file keeps large ones: compressed."""
-    return zlib.compress(as_json(document).encode())
+    """A document as the run file keeps large ones: compressed. Raises TooLarge."""
+    text = as_json(document).encode()
+    if len(text) > MOST_DOCUMENT_BYTES:
+        raise TooLarge(f"it has {len(text)} bytes, and a run file keeps up to {MOST_DOCUMENT_BYTES}")
+    return zlib.compress(text)
 
 
-def unpack(kept: bytes | str) -> bytes | str:
-    """A document's JSON, of what the run file keeps; raises zlib.error."""
-    return zlib.decompress(kept) if isinstance(kept, bytes) else kept
+def unpack(kept: Any) -> bytes | str:
+    """A document's JSON, of what the run file keeps; raises ValueError where it is none."""
+    if isinstance(kept, str):
+        return kept
+    if not isinstance(kept, bytes):
+        raise ValueError(f"it is no document but {kept!r}")
+    reader = zlib.decompressobj()
+    try:
+        text = reader.decompress(kept, MOST_DOCUMENT_BYTES + 1)
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
+    if len(text) > MOST_DOCUMENT_BYTES:
+        raise ValueError(f"it has more than {MOST_DOCUMENT_BYTES} bytes")
+    if not reader.eof:
+        raise ValueError("its end is missing")
+    return text
 
 
 def now() -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 import json
+import shlex
 import sqlite3
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,9 +20,10 @@ from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
 from nettrial.scenario import Environment, Record, Scenario
 from nettrial.store import directory as folders
+from nettrial.store import reading
 from nettrial.store.lean import lean
 from nettrial.store.recorder import Recorder, as_json, now, unpack
-from nettrial.store.schema import APPLICATION_ID, FORMAT, FORMAT_OF_PACKED_DOCUMENTS, statements
+from nettrial.store.schema import APPLICATION_ID, FORMAT, FORMAT_OF_PACKED_DOCUMENTS, TABLES, statements
 from nettrial.study import Study
 
 Document = TypeVar("Document", bound=BaseModel)
@@ -116,8 +117,10 @@ class Run:
             raise BadInput(OPENING, str(directory), there, f"a directory with a {RUN_FILE}")
         try:
             connection = sqlite3.connect(file, isolation_level=None)
+            connection.execute("PRAGMA trusted_schema = OFF")
             (application,) = connection.execute("PRAGMA application_id").fetchone()
             (version,) = connection.execute("PRAGMA user_version").fetchone()
+            tables = reading.tables(connection)
         except sqlite3.Error as error:
             raise BadInput(OPENING, str(file), str(error), "a run file of nettrial") from None
         if application != APPLICATION_ID:
@@ -127,46 +130,71 @@ class Run:
             connection.close()
             hint = "it was written by a newer nettrial: use that, or a newer one"
             raise BadInput(OPENING, str(file), f"format {version}", f"format {FORMAT}", hint)
+        run = cls(directory, connection, version)
+        if tables != set(TABLES):
+            connection.close()
+            raise run.unreadable("file", f"it has the tables {', '.join(sorted(tables)) or 'of no run'}")
         connection.execute("PRAGMA synchronous = FULL")
-        return cls(directory, connection, version)
+        return run
 
-    def _row(self) -> tuple[Any, ...]:
-        row: tuple[Any, ...] = self._connection.execute(
-            "SELECT study, study_text, published_text, seed, command FROM run"
-        ).fetchone()
-        return row
+    def _rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """What a query finds; raises BadInput where the file is damaged."""
+        with reading.damage(self.unreadable):
+            yield from self._connection.execute(query, values)
+
+    @cached_property
+    def _row(self) -> tuple[str, str, str | None, int, str]:
+        rows = list(self._rows("SELECT study, study_text, published_text, seed, command FROM run"))
+        if len(rows) != 1:
+            raise self.unreadable("description", f"there are {len(rows)}")
+        study, study_text, published_text, seed, command = rows[0]
+        texts = all(isinstance(text, str) for text in (study, study_text, published_text or "", command))
+        if not texts or not isinstance(seed, int):
+            raise self.unreadable("description", "a column has a value of another type")
+        return study, study_text, published_text, seed, command
 
     @cached_property
     def study(self) -> Study:
         """The study as it was run, options included."""
-        return self._read(Study, self._row()[0])
+        return self._read(Study, self._row[0])
 
     @cached_property
     def study_text(self) -> str:
         """The study file's text."""
-        return str(self._row()[1])
+        return self._row[1]
 
     @cached_property
     def published_text(self) -> str | None:
         """The text of the publication's figures."""
-        text: str | None = self._row()[2]
-        return text
+        return self._row[2]
 
     @cached_property
     def seed(self) -> int:
         """What the order of trials follows from."""
-        return int(self._row()[3])
+        return self._row[3]
 
     @cached_property
     def command(self) -> str:
         """The command that makes such a run again."""
-        return str(self._row()[4])
+        return self._row[4]
+
+    @property
+    def started_as(self) -> str:
+        """The study as that command names it."""
+        try:
+            return shlex.split(self.command)[2]
+        except (ValueError, IndexError):
+            raise self.unreadable("command", self.command) from None
 
     @cached_property
     def plan(self) -> list[PlannedTrial]:
         """Every trial, in the run's order."""
-        rows = self._connection.execute("SELECT number, block, treatment FROM planned ORDER BY number")
-        return [PlannedTrial(number, block, json.loads(treatment)) for number, block, treatment in rows]
+        factors = {name: set(factor.levels) for name, factor in self.study.factors.items()}
+        rows = self._rows("SELECT number, block, treatment FROM planned ORDER BY number")
+        return [
+            reading.planned(number, block, treatment, factors, self.unreadable)
+            for number, block, treatment in rows
+        ]
 
     def extend(self, recorder: Recorder, trials: Sequence[PlannedTrial]) -> None:
         """Adds trials to the end of the plan, all or none of them; `recorder` is the session that runs
@@ -177,16 +205,16 @@ class Run:
     @property
     def sessions(self) -> list[Session]:
         """Every start of the runner, the first one first."""
-        rows = self._connection.execute(
+        rows = self._rows(
             "SELECT started, ended, environment, coalesce(note, '') "
             "FROM session LEFT JOIN session_end USING (session) ORDER BY session"
         )
         return [
             Session(
-                datetime.fromisoformat(started),
-                datetime.fromisoformat(ended) if ended else None,
+                reading.moment(started, self.unreadable),
+                None if ended is None else reading.moment(ended, self.unreadable),
                 self._read(Environment, environment),
-                note,
+                str(note),
             )
             for started, ended, environment, note in rows
         ]
@@ -195,7 +223,9 @@ class Run:
         """The finished trials, in the run's order."""
         planned = self._planned()
         with _without_collector():
-            for number, record in self._connection.execute(_RECORDS):
+            for number, record in self._rows(_RECORDS):
+                if number not in planned:
+                    raise self.unreadable("record", f"trial {number} is not in the plan")
                 if number not in self._trials:
                     read = partial(self._scenario, number)
                     self._trials[number] = Trial(planned[number], lean(self._read(Record, record)), read)
@@ -204,38 +234,42 @@ class Run:
     def record_texts(self) -> Iterator[tuple[int, str]]:
         """The number and the record of each finished trial, in the run's order, as JSON: for readers that
         take a few figures of many trials. Raises BadInput where one can't be read."""
-        for number, kept in self._connection.execute(_RECORDS):
+        for number, kept in self._rows(_RECORDS):
             try:
                 text = unpack(kept)
                 yield number, text if isinstance(text, str) else text.decode()
-            except (UnicodeDecodeError, zlib.error) as error:
+            except ValueError as error:
                 raise self.unreadable("record", str(error)) from None
 
     def _scenario(self, number: int) -> Scenario:
         query = "SELECT scenario FROM trial WHERE number = ?"
-        (kept,) = self._connection.execute(query, (number,)).fetchone()
+        ((kept,),) = self._rows(query, number)
         if kept not in self._scenarios:
             self._scenarios[kept] = self._read(Scenario, kept)
         return self._scenarios[kept]
 
     def failures(self) -> list[Failure]:
         """The trials that were tried and have no record, in the run's order; each with its last message."""
-        rows = self._connection.execute(
+        rows = self._rows(
             "SELECT number, message, max(failure) FROM failure "  # SQLite: message is that of max(failure)
             "WHERE number NOT IN (SELECT number FROM trial) GROUP BY number ORDER BY number"
         )
-        planned = self._planned()
-        return [Failure(planned[number], message) for number, message, _ in rows]
+        planned, found = self._planned(), []
+        for number, message, _ in rows:
+            if number not in planned:
+                raise self.unreadable("failure", f"trial {number} is not in the plan")
+            found.append(Failure(planned[number], str(message)))
+        return found
 
     def pending(self) -> list[PlannedTrial]:
         """The trials that have no record, in the run's order; failed ones are among them."""
-        finished = {number for (number,) in self._connection.execute("SELECT number FROM trial")}
+        finished = {number for (number,) in self._rows("SELECT number FROM trial")}
         return [trial for trial in self.plan if trial.number not in finished]
 
     def revision(self) -> str:
         """A text that is another one as soon as anything was added to the run file."""
         tables = ("planned", "session", "session_end", "trial", "failure")
-        counts = [self._connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
+        counts = [count for table in tables for (count,) in self._rows(f"SELECT count(*) FROM {table}")]
         return "-".join(map(str, counts))
 
     def close(self) -> None:
@@ -245,11 +279,11 @@ class Run:
     def _planned(self) -> dict[int, PlannedTrial]:
         return {trial.number: trial for trial in self.plan}
 
-    def _read(self, kind: type[Document], kept: bytes | str) -> Document:
+    def _read(self, kind: type[Document], kept: Any) -> Document:
         """A document of the file; raises BadInput where this version can't read it."""
         try:
             return kind.model_validate_json(unpack(kept))
-        except (ValidationError, zlib.error) as error:
+        except (ValueError, RecursionError) as error:  # pydantic's ValidationError is a ValueError
             what = str(error)
             if isinstance(error, ValidationError):
                 what = ".".join(map(str, error.errors(include_url=False)[0]["loc"]))
@@ -258,7 +292,7 @@ class Run:
     def unreadable(self, kind: str, what: str) -> BadInput:
         """The error of a document of the file, of this kind, that this version can't read, and why."""
         value = f"a {kind} in it can't be read: {what}"
-        hint = "it was written by another version of nettrial: use that"
+        hint = "it was written by another version of nettrial, or it is damaged"
         return BadInput(OPENING, str(self.directory), value, "a run of this version", hint)
 
     @contextmanager

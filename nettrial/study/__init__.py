@@ -1,10 +1,18 @@
 """Study files: what is compared, checked in full when read."""
 
 from nettrial.fields import Wrong
+from nettrial.study.block import Block
 from nettrial.study.catalogue import load, shipped
 from nettrial.study.flows import EVERY
-from nettrial.study.model import SIMULATOR, Factor, Layout, Published, Response, Source, Study, Until
-from nettrial.study.network import BurstSettings, ImpairmentSettings, NetworkSettings, RoutingSettings
+from nettrial.study.model import Factor, Layout, Published, Response, Source, Study, Until
+from nettrial.study.network import (
+    LINK_KINDS,
+    BurstSettings,
+    ImpairmentSettings,
+    LinkKind,
+    NetworkSettings,
+    RoutingSettings,
+)
 from nettrial.study.queues import DROP_TAIL, DisciplineSettings
 from nettrial.study.settings import CostSettings, FlowSettings, HostSettings, MeasurementSettings, Settings
 from nettrial.study.variates import imix
@@ -12,7 +20,8 @@ from nettrial.study.variates import imix
 __all__ = [
     "DROP_TAIL",
     "EVERY",
-    "SIMULATOR",
+    "LINK_KINDS",
+    "Block",
     "BurstSettings",
     "CostSettings",
     "DisciplineSettings",
@@ -21,6 +30,7 @@ __all__ = [
     "HostSettings",
     "ImpairmentSettings",
     "Layout",
+    "LinkKind",
     "MeasurementSettings",
     "NetworkSettings",
     "Published",

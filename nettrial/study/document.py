@@ -11,11 +11,17 @@ from pydantic import ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, ScalarEvent
 
+from nettrial.bounds import MOST_DEPTH, MOST_STUDY_BYTES, MOST_VALUES
 from nettrial.errors import BadInput, Fault
 from nettrial.fields import Wrong
+from nettrial.files import Unreadable, read_text
 
 READING = "reading the study"
+LARGEST_NUMBER_BITS = 64
+LONGEST_REASON = 80
+"""Characters that are told of why others could not read a file."""
 
 Place = Sequence[str | int]
 """The way to a value in the document: keys and indices from its root."""
@@ -28,15 +34,13 @@ def shown(path: Path) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
-def read(path: Path, place: str | None = None) -> str:
-    """The text of a file; raises BadInput, which names `place` where the path was given."""
+def _read(path: Path) -> str:
+    """The text of a study file; raises BadInput."""
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise BadInput(
-            READING, place or shown(path), str(path), "a file that can be read", str(why)
-        ) from None
+        return read_text(path, MOST_STUDY_BYTES)
+    except Unreadable as why:
+        legal = f"a file that can be read, of up to {MOST_STUDY_BYTES} bytes"
+        raise BadInput(READING, shown(path), str(path), legal, str(why)) from None
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,11 @@ class Document:
     @classmethod
     def load(cls, path: Path) -> Document:
         """Reads a file; raises BadInput where it can't be read or is not YAML."""
-        text = read(path)
+        text = _read(path)
         try:
+            _refuse_too_much(path, text)
             tree = YAML(typ="rt").load(text)
+            data = _plain(tree)
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = f":{mark.line + 1}" if mark else ""
@@ -64,7 +70,14 @@ class Document:
             raise BadInput(READING, shown(path) + line, problem, "YAML 1.2") from None
         except YAMLError as error:
             raise BadInput(READING, shown(path), str(error).splitlines()[0], "YAML 1.2") from None
-        return cls(path, text, _plain(tree), {}, tree)
+        except BadInput:
+            raise
+        except (
+            Exception
+        ) as error:  # a reader of others, of any input: dates and numbers that are none, for one
+            what = " ".join(str(error).split())[:LONGEST_REASON] or type(error).__name__
+            raise BadInput(READING, shown(path), what, "YAML 1.2") from None
+        return cls(path, text, data, {}, tree)
 
     def where(self, place: Place) -> str:
         """`file:line: dotted.path` of a value, or the option it came from."""
@@ -111,8 +124,42 @@ class Document:
         return BadInput.listing(READING, faults)
 
 
+def _refuse_too_much(path: Path, text: str) -> None:
+    """Raises BadInput where a document has too many values, aliases followed, or has them too deep."""
+    open_at: list[tuple[str | None, int]] = []  # anchor and count at the start of each collection
+    sizes: dict[str, int] = {}  # by anchor: the values of what it names
+    count = 0
+    for event in YAML(typ="rt").parse(text):
+        legal = f"up to {MOST_VALUES} values, aliases followed"
+        if isinstance(event, AliasEvent):
+            if event.anchor in [anchor for anchor, _ in open_at]:
+                count = MOST_VALUES + 1
+                legal = "an alias of what ends before it"
+            count += sizes.get(event.anchor, 1)
+        elif isinstance(event, CollectionStartEvent):
+            open_at.append((event.anchor, count))
+            count += 1
+        elif isinstance(event, CollectionEndEvent):
+            anchor, before = open_at.pop()
+            if anchor is not None:
+                sizes[anchor] = count - before
+        elif isinstance(event, ScalarEvent):
+            count += 1
+            if event.anchor is not None:
+                sizes[event.anchor] = 1
+        line = f"{shown(path)}:{event.start_mark.line + 1}"
+        if len(open_at) > MOST_DEPTH:
+            raise BadInput(READING, line, "values nested too deeply", f"up to {MOST_DEPTH} levels")
+        if count > MOST_VALUES:
+            what = f"the alias *{event.anchor}" if isinstance(event, AliasEvent) else "too many values"
+            raise BadInput(READING, line, what, legal)
+
+
 def _plain(node: Any) -> Any:
-    """Builtin types alone, of what ruamel gives."""
+    """Builtin types alone, of what ruamel gives. A whole number that no setting could have becomes its
+    hexadecimal text: Python writes no decimal number of any length."""
+    if isinstance(node, int) and node.bit_length() > LARGEST_NUMBER_BITS:
+        return hex(node)
     if isinstance(node, Mapping):
         return {str(key): _plain(value) for key, value in node.items()}
     if isinstance(node, list):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nettrial import units
+from nettrial.study.block import FIRST, Block
 
 if TYPE_CHECKING:
     from nettrial.study.settings import FlowSettings
@@ -35,8 +36,8 @@ class Member:
     """When it starts, after all are ready."""
 
 
-def members(flow: FlowSettings, hosts: Sequence[str], block: int = 1) -> list[Member]:
-    """The flows that an entry stands for in a block, from 1: from each of its hosts, so many at a time, there
+def members(flow: FlowSettings, hosts: Sequence[str], block: Block = FIRST) -> list[Member]:
+    """The flows that an entry stands for in a block: from each of its hosts, so many at a time, there
     or there and back. Each pair starts by the stagger later than the one before."""
     several = isinstance(flow.from_, list) or flow.from_ in (OTHERS, EVERY)
     senders = flow.from_ if isinstance(flow.from_, list) else [flow.from_]
@@ -59,12 +60,12 @@ def members(flow: FlowSettings, hosts: Sequence[str], block: int = 1) -> list[Me
     return found
 
 
-def _receivers(flow: FlowSettings, senders: Sequence[str], block: int) -> list[str]:
+def _receivers(flow: FlowSettings, senders: Sequence[str], block: Block) -> list[str]:
     """Where each sender's flows go."""
     if flow.to == NEXT:
         return [*senders[1:], *senders[:1]]
     if flow.to == PERMUTATION:
-        return _derangement(senders, flow.seed + block - 1)
+        return _derangement(senders, block.seed("permutation", flow.seed))
     return [flow.to] * len(senders)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -11,17 +13,30 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from nettrial.fields import Name, Strict, Wrong, as_text, as_value, in_short, name_in, wrong
+from nettrial.bounds import MOST_FILE_BYTES, MOST_TREATMENTS
+from nettrial.capabilities import CAPABILITIES
+from nettrial.errors import BadInput
+from nettrial.fields import (
+    LONGEST_VALUE_SHOWN,
+    Name,
+    Strict,
+    Wrong,
+    as_text,
+    as_value,
+    in_short,
+    name_in,
+    wrong,
+)
+from nettrial.files import Unreadable, beside, read_text
 from nettrial.metrics import METRICS
 from nettrial.registry import near
+from nettrial.scenario import Capabilities
 from nettrial.study.document import READING as READING_STUDY
-from nettrial.study.document import Document, read
+from nettrial.study.document import Document
 from nettrial.study.overrides import READING, apply
 from nettrial.study.paths import NoSuchSetting, setting, substitute
 from nettrial.study.settings import Settings
 
-SIMULATOR = "sim"
-"""The backend whose trials are simulated."""
 LARGEST_PRECISION = 100.0
 """Percent: an interval wider than its mean on either side is no precision."""
 
@@ -134,6 +149,23 @@ class Until(Strict):
     """Blocks after which the run ends, however wide its intervals are."""
 
 
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+"""What no text of a study has: control characters but for tab and line feed, and what XML can't have."""
+
+
+def _texts(node: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Every text of plain data, names included, and the way to it."""
+    if isinstance(node, str):
+        yield at, node
+    elif isinstance(node, Mapping):
+        for name, value in node.items():
+            yield at, str(name)
+            yield from _texts(value, (*at, name))
+    elif isinstance(node, list):
+        for number, value in enumerate(node):
+            yield from _texts(value, (*at, number))
+
+
 class Study(Settings):
     """A study: settings, the factors that change some of them, and the responses."""
 
@@ -144,7 +176,7 @@ class Study(Settings):
     question: str
     """What the study asks, in a sentence."""
     source: Source | None = None
-    backend: str
+    backend: Annotated[str, name_in(CAPABILITIES)]
     """Where the trials run: a name in `nettrial list backends`."""
     replicates: Annotated[int, Field(ge=1)]
     """Trials of each treatment, one a block."""
@@ -162,6 +194,15 @@ class Study(Settings):
     published: Published | None = None
 
     _document: Document | None = PrivateAttr(default=None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain_text(cls, data: Any) -> Any:
+        """Refuses what a terminal would obey and a drawing can't have, wherever it stands."""
+        for at, text in _texts(data):
+            if CONTROL.search(text):
+                raise wrong(at, ascii(text)[:LONGEST_VALUE_SHOWN], "text without control characters")
+        return data
 
     @classmethod
     def of(cls, document: Document) -> Study:
@@ -198,7 +239,12 @@ class Study(Settings):
         """The text of the publication's figures; raises BadInput where the file can't be read."""
         if self.published is None:
             return None
-        return read(self.directory / self.published.file, self.where("published", "file"))
+        file = self.published.file
+        try:
+            return read_text(beside(self.directory, file), MOST_FILE_BYTES)
+        except Unreadable as why:
+            legal = f"a file beside the study file, of up to {MOST_FILE_BYTES} bytes"
+            raise BadInput(READING_STUDY, self.where("published", "file"), file, legal, str(why)) from None
 
     def settings(self, levels: Mapping[str, str]) -> Settings:
         """The settings with a level of each factor in `levels` put in; raises pydantic's
@@ -216,9 +262,14 @@ class Study(Settings):
         return Study.of(apply(self, overrides, READING, options)) if overrides else self
 
     @property
-    def is_simulated(self) -> bool:
-        """Whether its trials are simulated: nothing that else goes on touches them, nor does their order."""
-        return self.backend == SIMULATOR
+    def capabilities(self) -> Capabilities:
+        """Its backend's capabilities."""
+        return CAPABILITIES[self.backend]
+
+    @property
+    def warm_up_trials(self) -> int:
+        """Trials at the start of each session that are not counted: none if the backend needs no warm-up."""
+        return self.warmup if self.capabilities.warm_up else 0
 
     def on(self, backend: str) -> Study:
         """The study on another backend."""
@@ -254,6 +305,11 @@ class Study(Settings):
     @model_validator(mode="after")
     def _factors_fit(self) -> Study:
         """Brings levels to their one form, for which each is tried in the settings."""
+        combinations = math.prod(len(factor.levels) for factor in self.factors.values())
+        if combinations > MOST_TREATMENTS:
+            counts = " x ".join(str(len(factor.levels)) for factor in self.factors.values())
+            legal = f"up to {MOST_TREATMENTS} treatments: combinations of levels"
+            raise wrong(("factors",), f"{counts} levels make {combinations} treatments", legal)
         for name, factor in list(self.factors.items()):
             at = ("factors", name)
             if name in RESERVED:

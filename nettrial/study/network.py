@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import networkx as nx
 from pydantic import Field, ValidationError, ValidationInfo, model_validator
@@ -11,6 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from nettrial.fields import UNKNOWN_FIELD, Strict, Wrong, name_in, wrong
 from nettrial.registry import near
+from nettrial.study.block import FIRST, Block
 from nettrial.study.queues import DROP_TAIL, DisciplineSettings
 from nettrial.study.traffic import Seed
 from nettrial.topology import MOST_INTERFACES, TOPOLOGIES, Forwarding, Parameters
@@ -56,12 +57,12 @@ class ImpairmentSettings(Strict):
     reordering_delay: Duration = "0 ns"
     """How long such a frame is held back."""
     bursts: BurstSettings = BurstSettings()
-    """Losses in bursts beside those of `loss`; on the simulator alone."""
+    """Losses in bursts beside those of `loss`."""
     jitter: Duration = "0 ns"
     """Each frame's delay is drawn evenly from the link's delay to this much more; the order is kept."""
     seed: Seed = 0
-    """Where the random numbers start in the first block; each further block has others, the same for all
-    of its treatments."""
+    """Gives the random numbers, together with the run's seed and the block: the same for all treatments of a
+    block."""
 
 
 class RoutingSettings(Strict):
@@ -72,8 +73,8 @@ class RoutingSettings(Strict):
     hash of addresses and ports; `k_shortest_paths`: the i-th pair of addresses of two hosts takes the i-th
     shortest path; `spanning_tree`: the paths that are left where routers block every loop, as switches do."""
     seed: Seed = 0
-    """What `ecmp`'s hash depends on in the first block; each further block has another, the same for all of
-    its treatments."""
+    """Gives `ecmp`'s hash, together with the run's seed and the block: the same for all treatments of a
+    block."""
     paths: Annotated[int, Field(ge=1, le=1000)] = 8
     """How many paths `k_shortest_paths` uses at the most."""
 
@@ -93,6 +94,12 @@ class LinkSettings(Strict):
     """The largest IP packet."""
     impairment: ImpairmentSettings | None = None
     """What these links do to frames, instead of what the network says, all of it."""
+
+
+LinkKind: TypeAlias = Literal["host", "fabric"]
+"""A kind of links: those with a host at one end, or those between routers or switches."""
+LINK_KINDS: tuple[LinkKind, ...] = get_args(LinkKind)
+"""Every kind of links."""
 
 
 class LinkKinds(Strict):
@@ -141,9 +148,9 @@ class NetworkSettings(Strict):
     links: LinkKinds = LinkKinds()
     """What links of one kind have other than the rest."""
 
-    def link(self, kind: Literal["host", "fabric"]) -> LinkSettings:
+    def link(self, kind: LinkKind) -> LinkSettings:
         """What the links of a kind have: its own, or else the network's."""
-        own = self.links.host if kind == "host" else self.links.fabric
+        own: LinkSettings = getattr(self.links, kind)
         return LinkSettings(
             rate=own.rate or self.rate,
             delay=own.delay or self.delay,
@@ -153,13 +160,15 @@ class NetworkSettings(Strict):
             impairment=own.impairment or self.impairment,
         )
 
-    def shape(self, block: int = 1) -> Parameters:
-        """The topology's parameters in a block, from 1: each has a seed of its own."""
+    def shape(self, block: Block = FIRST) -> Parameters:
+        """The topology's parameters in a block: a random topology has a seed of its own in each."""
         parameters = TOPOLOGIES[self.topology].parameters.model_validate(self._given())
         seed = getattr(parameters, "seed", None)
-        return parameters if seed is None else parameters.model_copy(update={"seed": seed + block - 1})
+        if seed is None:
+            return parameters
+        return parameters.model_copy(update={"seed": block.seed("topology", seed)})
 
-    def graph(self, hosts: Iterable[str], block: int = 1) -> nx.MultiGraph:
+    def graph(self, hosts: Iterable[str], block: Block = FIRST) -> nx.MultiGraph:
         """The network's graph in a block; `hosts` are those that the study names."""
         topology = TOPOLOGIES[self.topology]
         return topology.graph(self.shape(block), hosts if topology.joins else (), self.forwarding)

@@ -7,9 +7,11 @@ from typing import Annotated, Literal
 import networkx as nx
 from pydantic import Field, model_validator
 
+from nettrial.bounds import MOST_FLOWS
 from nettrial.congestion import CONTROLS
 from nettrial.fields import Name, Strict, in_short, name_in, wrong
 from nettrial.stacks import STACKS
+from nettrial.study.block import FIRST, Block
 from nettrial.study.flows import EVERY, NEXT, OTHERS, PERMUTATION, Member, members
 from nettrial.study.network import NetworkSettings
 from nettrial.study.traffic import (
@@ -70,9 +72,9 @@ class SocketSettings(Strict):
     zerocopy: bool = False
     """Transfers over TCP send without copying (MSG_ZEROCOPY)."""
     udp_gso: bool = False
-    """UDP packets leave in bundles that the kernel cuts (UDP_SEGMENT, udp(7))."""
+    """UDP packets leave in GSO packets that the kernel segments (UDP_SEGMENT, udp(7))."""
     udp_gro: bool = False
-    """UDP packets arrive in bundles that the kernel joined (UDP_GRO, udp(7))."""
+    """UDP packets arrive in packets that the kernel coalesced (UDP_GRO, udp(7))."""
 
 
 class FlowSettings(Strict):
@@ -89,8 +91,8 @@ class FlowSettings(Strict):
     """The host that accepts it; or `next`: of several hosts in `from` each sends to the one after it, the
     last one to the first; or `permutation`: each sends to another one and hears from one, at random."""
     seed: Seed = 0
-    """Where the random numbers of a `permutation` and of `pairs` start in the first block; each further block
-    has others, the same for all of its treatments."""
+    """Gives the random numbers of a `permutation` and of `pairs`, together with the run's seed and the block:
+    the same for all treatments of a block."""
     pairs: Literal["first", "random"] = "first"
     """Which of the pairs of its hosts' addresses each flow begins with. With `random`, on the simulator
     alone, flows of TCP spread over the paths of `k_shortest_paths`."""
@@ -98,7 +100,7 @@ class FlowSettings(Strict):
     """The protocol; only the tool `ping` speaks `icmp`."""
     start: Duration = "0 ns"
     """When the flow starts, after all are ready."""
-    count: Annotated[int, Field(ge=0)] = 1
+    count: Annotated[int, Field(ge=0, le=MOST_FLOWS)] = 1
     """How many such flows from each host; with 0 there is none."""
     stagger: Duration = "0 ns"
     """From the start of one flow of the group to the start of the next."""
@@ -118,6 +120,18 @@ class FlowSettings(Strict):
     """What it sends."""
 
 
+class CaptureSettings(Strict):
+    """Which packets are captured, as pcapng files in the directory `captures` of the run."""
+
+    trials: Literal["none", "first", "all"] = "none"
+    """The trials: none, those of the first block (one of each treatment), or all."""
+    interfaces: list[str] = []
+    """The interfaces, each a node's name (all its interfaces) or `NODE:INTERFACE`; every interface where the
+    list is empty."""
+    snap_length: Size = "128 B"
+    """How much is kept of each frame, Ethernet's header counted."""
+
+
 class MeasurementSettings(Strict):
     """What is measured beside what every flow gives."""
 
@@ -134,6 +148,8 @@ class MeasurementSettings(Strict):
     simulator alone."""
     packet_sizes: bool = False
     """Whether the packets that each link end sends are counted by size."""
+    capture: CaptureSettings = CaptureSettings()
+    """Which packets are captured."""
 
 
 class Settings(Strict):
@@ -178,8 +194,8 @@ class Settings(Strict):
                 raise wrong(("hosts", name), name, "another name", f"the topology has a {name} of its own")
         return self
 
-    def graph(self, block: int = 1) -> nx.MultiGraph:
-        """The network's graph in a block, from 1."""
+    def graph(self, block: Block = FIRST) -> nx.MultiGraph:
+        """The network's graph in a block."""
         return self.network.graph(self.hosts, block)
 
     def host_names(self) -> list[str]:
@@ -190,7 +206,7 @@ class Settings(Strict):
         """The settings of one host."""
         return self.hosts[name if name in self.hosts else EVERY]
 
-    def members(self, flow: str, block: int = 1) -> list[Member]:
+    def members(self, flow: str, block: Block = FIRST) -> list[Member]:
         """The flows that the workload's entry of that name stands for in a block; none if there is no such
         entry."""
         entry = next((entry for entry in self.workload if entry.flow == flow), None)
@@ -223,8 +239,13 @@ class Settings(Strict):
         if TOPOLOGIES[self.network.topology].joins is None:
             hosts = f"the topology {self.network.topology} makes its hosts"
         taken: set[str] = set()
+        total = 0
         for number, flow in enumerate(self.workload):
             at = ("workload", number)
+            total += _flows_at_most(flow, len(there))
+            if total > MOST_FLOWS:
+                legal = f"up to {MOST_FLOWS} flows in a trial"
+                raise wrong((*at, "count"), str(flow.count), legal, f"with this entry there are {total}")
             if flow.flow in [other.flow for other in self.workload[:number]]:
                 raise wrong((*at, "flow"), flow.flow, "a name no other flow has")
             senders = [flow.from_] if isinstance(flow.from_, str) else flow.from_
@@ -252,3 +273,11 @@ class Settings(Strict):
             if host not in known:
                 raise wrong(("measurement", "cpu", number), host, names, hosts)
         return self
+
+
+def _flows_at_most(flow: FlowSettings, hosts: int) -> int:
+    """How many flows an entry stands for at most, where there are so many hosts."""
+    senders = (
+        len(flow.from_) if isinstance(flow.from_, list) else hosts if flow.from_ in (OTHERS, EVERY) else 1
+    )
+    return senders * flow.count * (2 if flow.both_directions else 1)

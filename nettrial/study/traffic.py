@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
+from nettrial.bounds import MOST_SIZES
 from nettrial.fields import Strict, wrong
 from nettrial.study.variates import DurationVariate, SizeVariate
-from nettrial.units import Duration, Rate, Size
+from nettrial.units import SIZE, Duration, Rate, Size
 
 Count = Annotated[int, Field(ge=1)]
 """How many of something."""
@@ -95,8 +96,8 @@ class PacketsSettings(Strict):
     count: Count | None = None
     """How many packets."""
     seed: Seed = 0
-    """Where the random numbers start in the first block; each further block has others, the same for all
-    of its treatments."""
+    """Gives the random numbers, together with the run's seed and the block: the same for all treatments of a
+    block."""
 
 
 class SweepSettings(Strict):
@@ -118,8 +119,18 @@ class SweepSettings(Strict):
     answer: Literal["acknowledgment", "echo"]
     """What the receiver sends back: 24 bytes, or as many as came."""
     seed: Seed = 0
-    """Where the order's random numbers start in the first block; each further block has another order, the
-    same for all of its treatments."""
+    """Gives the order, together with the run's seed and the block: the same for all treatments of a block."""
+
+    @model_validator(mode="after")
+    def _not_too_many(self) -> SweepSettings:
+        first, last, step = (SIZE.parse(size) for size in (self.first, self.last, self.step))
+        sizes = (last - first) // step + 1 if step else 0  # the engine refuses a step of 0
+        if sizes * self.repeats > MOST_SIZES:
+            legal = f"up to {MOST_SIZES} sizes, each as often as `repeats` says"
+            raise wrong(
+                ("step",), self.step, legal, f"there would be {sizes} sizes, {self.repeats} times each"
+            )
+        return self
 
 
 class ToolSettings(Strict):

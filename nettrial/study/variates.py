@@ -10,7 +10,9 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field, ValidationInfo
 
 from nettrial import units
+from nettrial.bounds import MOST_FILE_BYTES
 from nettrial.fields import Strict, wrong
+from nettrial.files import Unreadable, beside, read_text
 from nettrial.registry import near
 from nettrial.units import Duration, Quantity, Size, UnitError
 
@@ -216,10 +218,10 @@ def _long(quantity: Quantity, names: str) -> BeforeValidator:
 def _values(folder: Path, name: str, quantity: Quantity) -> list[str]:
     """The values in a file, one a line; empty lines don't count."""
     try:
-        lines = (folder / name).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise wrong(("file",), str(folder / name), "a file that can be read", str(why)) from None
+        lines = read_text(beside(folder, name), MOST_FILE_BYTES).splitlines()
+    except Unreadable as why:
+        legal = f"a file beside the study file, of up to {MOST_FILE_BYTES} bytes"
+        raise wrong(("file",), name, legal, str(why)) from None
     values = []
     for number, line in enumerate(lines, start=1):
         if line.strip():

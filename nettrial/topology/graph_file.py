@@ -14,6 +14,7 @@ from xml.parsers import expat
 import networkx as nx
 
 from nettrial.fields import Strict
+from nettrial.files import Unreadable, read_bytes
 
 MOST_BYTES = 16 * 2**20
 MOST_NODES = 4000
@@ -49,13 +50,9 @@ class GraphData(Strict):
 def read(folder: Path, name: str) -> GraphData:
     """The graph in a file, whose name is relative to the folder; raises GraphError."""
     try:
-        with (folder / name).open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise GraphError(f"{name}: {why}", "a file that can be read") from None
-    if len(data) > MOST_BYTES:
-        raise GraphError(f"{name}: more than {MOST_BYTES} bytes", f"up to {MOST_BYTES} bytes")
+        data = read_bytes(folder / name, MOST_BYTES)
+    except Unreadable as why:
+        raise GraphError(f"{name}: {why}", f"a file that can be read, of up to {MOST_BYTES} bytes") from None
     try:
         graph = _json(data) if data.lstrip()[:1] == b"{" else _graphml(data)
         return _checked(name, graph)
@@ -73,15 +70,20 @@ def _graphml(data: bytes) -> nx.Graph:
 
 def _refuse_traps(data: bytes) -> None:
     """Raises GraphError where the XML has entities of its own, which could grow without bound or name other
-    files, is nested deeply, or is no XML."""
-    parser = expat.ParserCreate()
+    files, is nested deeply, or is no XML; and where GraphML has a node twice, which networkx makes one of."""
+    parser = expat.ParserCreate(namespace_separator=" ")
     depth = 0
+    nodes: set[str] = set()
 
     def begin(name: str, attributes: Mapping[str, str]) -> None:
         nonlocal depth
         depth += 1
         if depth > MOST_DEPTH:
             raise GraphError("elements nested too deeply", f"up to {MOST_DEPTH} levels")
+        if name.rpartition(" ")[2] == "node" and "id" in attributes:
+            if attributes["id"] in nodes:
+                raise GraphError(f"the node {_short(attributes['id'])} comes twice", "each node once")
+            nodes.add(attributes["id"])
 
     def end(name: str) -> None:
         nonlocal depth

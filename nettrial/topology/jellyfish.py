@@ -34,7 +34,7 @@ class Jellyfish(WithHosts):
     initial_switches: Annotated[int, Field(ge=3, le=MOST_SWITCHES)] | None = None
     """How many switches it was built with, before it grew by one at a time; all where absent."""
     seed: Seed = 1
-    """Where the random numbers start in the first block; each further block has a graph of its own."""
+    """Gives the graph; in a study together with the run's seed and the block, each of which has another."""
 
     @model_validator(mode="after")
     def _fits(self) -> Jellyfish:

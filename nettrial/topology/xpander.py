@@ -27,7 +27,7 @@ class Xpander(WithHosts):
     degree: Annotated[int, Field(ge=3, le=1023)] = 4
     """Ports of each switch for links to other switches."""
     seed: Seed = 1
-    """Where the random numbers start in the first block; each further block has a graph of its own."""
+    """Gives the graph; in a study together with the run's seed and the block, each of which has another."""
 
     @model_validator(mode="after")
     def _fits(self) -> Xpander:

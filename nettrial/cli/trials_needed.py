@@ -83,7 +83,7 @@ def _blocks(blocks: Blocks | None) -> str:
 
 def _print_total(design: Design, runs: Sequence[Run], known: Sequence[Need]) -> None:
     """What the whole run takes: every treatment has as many trials as the one that needs most."""
-    until, simulated = design.study.until, design.study.is_simulated
+    until, simulated = design.study.until, design.study.capabilities.simulated_time
     assert until is not None
     measured = {} if simulated else seconds(runs)
     each = [
@@ -96,7 +96,7 @@ def _print_total(design: Design, runs: Sequence[Run], known: Sequence[Need]) -> 
         if any(count is None for count in counts):
             return [name, "a million or more", "", ""]
         blocks = max(least, *(count or 0 for count in counts))
-        length = as_time(sum(each) * blocks + max(each) * design.study.warmup)
+        length = as_time(sum(each) * blocks + max(each) * design.study.warm_up_trials)
         if simulated:
             length = design.length(blocks).removeprefix("about ")
         return [name, str(blocks), str(blocks * len(each)), length]

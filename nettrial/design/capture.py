@@ -1,0 +1,52 @@
+"""Chooses the packets of a trial that are captured, and their files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nettrial.design.plan import PlannedTrial, Treatment
+from nettrial.errors import BadInput
+from nettrial.fields import in_short
+from nettrial.scenario import Capture, Scenario
+from nettrial.study import Settings, Study
+from nettrial.units import SIZE
+
+CAPTURES = "captures"
+"""The directory of the files within the run's."""
+PARTIAL = "*.pcapng.partial"
+"""The names of files that are not complete."""
+
+
+def capture_of(settings: Settings, trial: PlannedTrial, run: Path) -> Capture | None:
+    """Returns what to capture of a trial of the run in `run`, with the directory made; None for nothing."""
+    wanted = settings.measurement.capture
+    if wanted.trials == "none" or (wanted.trials == "first" and trial.block > 1):
+        return None
+    directory = (run / CAPTURES).absolute()
+    directory.mkdir(exist_ok=True)
+    return Capture(
+        directory=str(directory),
+        name=f"trial-{trial.number:04}",
+        interfaces=wanted.interfaces,
+        snap_bytes=SIZE.parse(wanted.snap_length),
+    )
+
+
+def remove_partial(run: Path) -> None:
+    """Removes the files of a run that a killed engine left incomplete. The caller holds the run."""
+    for path in (run / CAPTURES).glob(PARTIAL):
+        path.unlink(missing_ok=True)
+
+
+def refuse_unknown_interfaces(study: Study, treatment: Treatment, scenario: Scenario) -> None:
+    """Raises BadInput where the study asks for captures of an interface that the scenario does not have."""
+    interfaces = study.settings(treatment.levels).measurement.capture.interfaces
+    if not interfaces:
+        return
+    ends = [end for link in scenario.links for end in link.ends]
+    known = {end.node for end in ends} | {f"{end.node}:{end.interface}" for end in ends}
+    for number, name in enumerate(interfaces):
+        if name not in known:
+            where = study.where("measurement", "capture", "interfaces", number)
+            hint = "a node's name captures all its interfaces, NODE:INTERFACE one of them"
+            raise BadInput("planning the captures", where, name, in_short(sorted(known)), hint)

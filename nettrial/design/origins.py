@@ -1,0 +1,127 @@
+"""The study's fields that a scenario's values come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel
+
+from nettrial.study import EVERY, LinkKind, Settings, Study
+
+Place = tuple[str | int, ...]
+"""The way to a value in a study: fields, names and numbers from its root."""
+
+OWN_OF_HOST = ("congestion_control", "ecn", "minimum_rto", "scheduler")
+"""Settings of a stack that a host may have other than its stack profile."""
+OF_FLOW = {"name": "flow", "pair": "pairs"}
+"""Fields of a scenario's flow that have another name in a study."""
+
+
+@dataclass(frozen=True)
+class Origins:
+    """The map from places of one scenario, as JSON pointers (RFC 6901), to places of its study."""
+
+    study: Study
+    treatment: Mapping[str, str]
+    settings: Settings
+    """The study's, with the treatment in them."""
+    nodes: Sequence[tuple[str, str]]
+    """The name and the kind of each node, in the scenario's order."""
+    links: Sequence[LinkKind]
+    """The kind of each link, in the scenario's order."""
+    flows: Sequence[int]
+    """The entry of the study's workload that each flow is of, in the scenario's order."""
+    _where: dict[Place, str] = field(default_factory=dict, repr=False)
+
+    def where(self, pointer: str) -> str:
+        """The file, line and dotted path of what the value at `pointer` comes from, or the option
+        that gave it: a factor's level, where one sets it, else a field."""
+        place = self.place(pointer)
+        if place not in self._where:
+            self._where[place] = self.study.where(*(self._level(place) or place))
+        return self._where[place]
+
+    def place(self, pointer: str) -> Place:
+        """The study's field that the value at `pointer` comes from. Of a value that no field gives, such as a
+        router's name, the field that it follows from."""
+        place: Place
+        match [int(step) if step.isdecimal() else step for step in pointer.split("/")[1:]]:
+            case ["nodes", int(number), *rest]:
+                place = self._of_node(*self.nodes[number], rest)
+            case ["links", int(number), *rest]:
+                place = self._of_link(self.links[number], rest)
+            case ["routing", *rest]:
+                place = ("network", "routing", *rest)
+            case ["workload", int(), "ip"]:
+                place = ("network", "ip")
+            case ["workload", int(number), *rest]:
+                place = ("workload", self.flows[number], *(OF_FLOW.get(str(step), step) for step in rest[:1]))
+                place += tuple(rest[1:])
+            case ["workload" | "measurement", *rest] as steps:
+                place = tuple(steps)
+            case _:
+                place = ("study",)
+        return self._there(place)
+
+    def _of_node(self, name: str, kind: str, rest: Sequence[str | int]) -> Place:
+        key = name if name in self.settings.hosts else EVERY
+        match rest:
+            case ["offloads", *more]:
+                return ("network", "offloads", *more)
+            case ["filters_icmp"]:
+                return ("network", "icmp")
+            case _ if kind != "host":
+                return ("network", "topology")
+            case ["stack", str(own), *_] if (
+                own in OWN_OF_HOST and getattr(self.settings.hosts[key], own) is not None
+            ):
+                return ("hosts", key, own)
+            case ["stack" | "cost" as part, *more]:
+                return ("hosts", key, part, *(more if part == "cost" else ()))
+            case _:
+                return ("hosts", key)
+
+    def _of_link(self, kind: LinkKind, rest: Sequence[str | int]) -> Place:
+        match rest:
+            case ["ends", int(), "mtu"]:
+                return self._of_link(kind, ["mtu"])
+            case [str(name), *more] if name != "ends":
+                own = getattr(getattr(self.settings.network.links, kind), name, None)
+                return ("network", *(() if own is None else ("links", kind)), name, *more)
+            case _:
+                return ("network", "topology")
+
+    def _there(self, place: Place) -> Place:
+        """The part of a place that the study's settings have: a scenario may spell out more."""
+        value: object = self.settings
+        for number, step in enumerate(place):
+            if isinstance(value, BaseModel):
+                names = {info.alias or name: name for name, info in type(value).model_fields.items()}
+                if step not in names:
+                    return place[:number] if number else place
+                value = getattr(value, names[str(step)])
+            elif isinstance(value, Mapping | list):
+                value = value[step]  # type: ignore[index]
+            else:
+                return place[:number]
+        return place
+
+    def _level(self, place: Place) -> Place | None:
+        """The place of the factor's level that sets what is at `place`, if one does."""
+        for name, level in self.treatment.items():
+            factor = self.study.factors[name]
+            for path in factor.settings(level):
+                steps = self._steps(path)
+                if place[: len(steps)] == steps:
+                    if isinstance(factor.sets, str):
+                        return ("factors", name, "levels", factor.levels.index(level))
+                    return ("factors", name, "sets", level, path)
+        return None
+
+    def _steps(self, path: str) -> Place:
+        """The place of a setting, of its dotted path, in which a flow goes by its name."""
+        steps: list[str | int] = list(path.split("."))
+        if steps[0] == "workload":
+            steps[1] = [flow.flow for flow in self.settings.workload].index(str(steps[1]))
+        return tuple(steps)
