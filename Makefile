@@ -6,13 +6,16 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH):$(HOME)/.cargo/bin
 
 python := .venv/bin/python
 stamp := .venv/.installed-
+stage := tools/stage.sh
+# Tests that build networks wait more than they compute: several for each CPU run at once.
+together := $(shell echo $$((3 * $$(nproc))))
 ifeq ($(shell id -u),0)
   as_root :=
 else
   as_root := sudo --preserve-env=PATH,CI
 endif
 
-.PHONY: demo test setup build generate lint unit engine-test docs bench clean
+.PHONY: demo test test-all setup build engine generate lint lint-engine lint-python types unit engine-test engine-checks docs bench clean
 
 demo: build ## run the first study and leave report.html
 	@run=runs/demo-$$(date -u +%Y%m%d-%H%M%S); \
@@ -20,52 +23,73 @@ demo: build ## run the first study and leave report.html
 	cp "$$run/report.html" report.html; \
 	echo "report: $$PWD/report.html" >&2
 
-test: lint engine-test $(stamp)tests ## everything, the lab tests included; those measure, and run one at a time
-	$(python) -m pytest -q -n 2 tests/unit
-	$(as_root) $(python) -m pytest -q tests/lab tests/end_to_end
+test: ## everything but the tests marked slow; those that measure run last, alone, one at a time
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target build $(stamp)tests engine-checks lint-python unit
+	@$(stage) "networks, together" $(as_root) $(python) -m pytest -q -n $(together) -m "not measures and not slow" tests/lab tests/end_to_end
+	@$(as_root) $(python) -m pytest -q -m "measures and not slow" tests/lab tests/end_to_end
+
+test-all: test ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
+	@$(as_root) $(python) -m pytest -q -m slow tests
 
 setup: $(stamp)packages ## what the system and the virtual environment need
 
-build: $(stamp)package ## the engine and the nettrial command, in .venv/bin
-	cargo build --release --locked --quiet
+build: engine $(stamp)package ## the engine and the nettrial command, in .venv/bin
 	@install -C -m 755 target/release/nettrial-engine .venv/bin/nettrial-engine
 
+engine: $(stamp)system
+	@$(stage) "cargo build" cargo build --release --locked --quiet
+
 $(stamp)system: tools/setup.sh
-	tools/setup.sh
+	@$(stage) setup tools/setup.sh
 	@touch $@
 
 $(stamp)tests: tools/setup-tests.sh $(stamp)system
-	tools/setup-tests.sh
+	@$(stage) "setup of what tests need" tools/setup-tests.sh
 	@touch $@
 
 $(stamp)packages: $(stamp)system requirements.lock
-	$(python) -m pip install --quiet --require-hashes --requirement requirements.lock
+	@$(stage) "pip install" $(python) -m pip install --quiet --require-hashes --requirement requirements.lock
 	@touch $@
 
-$(stamp)package: $(stamp)packages pyproject.toml
-	$(python) -m pip install --quiet --no-deps --no-build-isolation --editable .
+# maturin uses what cargo has compiled.
+$(stamp)package: $(stamp)packages pyproject.toml | engine
+	@$(stage) "install of the package" $(python) -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 generate: build ## what is made from the code: nettrial/scenario.py, docs/reference
 	tools/generate-scenario.sh
 	$(python) tools/generate-reference.py
 
-lint: build ## formatting, lints, types, generated files
+lint: lint-engine lint-python ## formatting, lints, types, generated files
+
+lint-engine: $(stamp)system
 	cargo fmt --check
-	cargo clippy --locked --quiet --all-targets -- --deny warnings
+	@$(stage) clippy cargo clippy --locked --quiet --all-targets -- --deny warnings
+	@$(stage) "other systems" tools/check-other-systems.sh
+
+lint-python: build
 	tools/generate-scenario.sh --check
 	$(python) tools/generate-reference.py --check
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
+	@$(stage) mypy $(MAKE) --no-print-directory types
+
+types:
 	.venv/bin/mypy
 	.venv/bin/mypy --platform win32 --cache-dir .mypy_cache/win32
 	.venv/bin/mypy --platform darwin --cache-dir .mypy_cache/darwin
 
-engine-test: setup ## the engine's own tests
-	cargo test --locked --quiet
+engine-test: engine ## the engine's own tests, which compare its records with those of the release build
+	@$(stage) "cargo test" cargo test --locked --quiet
+	@$(stage) "portable agent" cargo test --locked --quiet --package nettrial-traffic --features portable
+
+# One after the other: they use the same directory of cargo's.
+engine-checks: lint-engine engine
+	@$(stage) "cargo test" cargo test --locked --quiet
+	@$(stage) "portable agent" cargo test --locked --quiet --package nettrial-traffic --features portable
 
 unit: build ## the tests that need no rights, in seconds
-	$(python) -m pytest -q -n 2 tests/unit
+	@$(stage) "unit tests" $(python) -m pytest -q -n 2 -m "not slow" tests/unit
 
 docs: build ## the documentation, as a site in site/
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet

@@ -5,7 +5,8 @@ Environment variables make it misbehave; trials are named by their numbers:
 FAKE_PATH how an examination of a path ends: `refused`, `cannot`, else with the report in vectors/path.json;
 FAKE_WORK seconds that a simulated trial is said to take; FAKE_SAME=1 all trials are alike;
 FAKE_PROCESSORS how many processors there are;
-FAKE_SECONDS how long a trial takes;
+FAKE_SECONDS how long a trial takes; FAKE_LOG=1 logs as the engine does, and as a library may;
+FAKE_ESCAPES=1 what it says of a trial would clear a terminal's screen;
 FAKE_MISSING the machine lacks two things; FAKE_WARN, FAKE_FAIL,
 FAKE_DIE, FAKE_HANG, FAKE_GARBAGE, FAKE_OTHER trials that warn, fail, end the engine, never end, are
 answered with no event, or with another trial's; FAKE_STUCK=1 ignores the end of its input."""
@@ -42,17 +43,28 @@ def preflight():
     limits = [] if simulated() else limits
     return {
         "event": "preflight",
-        "preflight": {"missing": missing, "limits": limits, "environment": environment},
+        "preflight": {
+            "missing": missing,
+            "limits": limits,
+            "capabilities": capabilities(),
+            "environment": environment,
+        },
     }
+
+
+def capabilities():
+    stated = Path(__file__).parents[1] / "nettrial" / "capabilities.json"
+    return json.loads(stated.read_text())[sys.argv[1]]
 
 
 def check(scenario):
     problems = []
-    for link in scenario["links"]:
-        for end in link["ends"]:
+    for number, link in enumerate(scenario["links"]):
+        for side, end in enumerate(link["ends"]):
             if end["mtu"] == "500 B":
                 problems.append(
                     {
+                        "pointer": f"/links/{number}/ends/{side}/mtu",
                         "setting": "mtu",
                         "object": f"link {link['ends'][0]['node']} - {link['ends'][1]['node']}",
                         "value": end["mtu"],
@@ -149,14 +161,21 @@ def record(trial, scenario):
 
 
 def run(trial, scenario):
+    log = os.environ.get("NETTRIAL_LOG")
     time.sleep(float(os.environ.get("FAKE_SECONDS", 0)))
     if trial in trials("FAKE_DIE"):
         print("thread 'main' panicked at somewhere", file=sys.stderr)
         sys.exit(101)
     if trial in trials("FAKE_HANG"):
         time.sleep(3600)
+    if os.environ.get("FAKE_LOG"):
+        print(f"2026-01-01T00:00:00Z  INFO nettrial_lab: builds trial {trial}", file=sys.stderr)
+        print(f"2026-01-01T00:00:00Z DEBUG nettrial_lab: NETTRIAL_LOG={log}", file=sys.stderr)
+        print("a library says this", file=sys.stderr, flush=True)
     if trial in trials("FAKE_FAIL"):
-        return {"event": "failed", "trial": trial, "message": "building the network: no such device"}
+        escapes = "\x1b[2J\x9b2J\r" if os.environ.get("FAKE_ESCAPES") else ""
+        message = f"building the network: no such device{escapes}"
+        return {"event": "failed", "trial": trial, "message": message}
     if trial in trials("FAKE_GARBAGE"):
         return {"event": "nonsense"}
     if trial in trials("FAKE_OTHER"):
@@ -167,7 +186,7 @@ def run(trial, scenario):
 def path(request):
     how = os.environ.get("FAKE_PATH")
     if how == "refused":
-        problem = {"setting": "host", "object": "the path", "value": request["host"]}
+        problem = {"pointer": "/host", "setting": "host", "object": "the path", "value": request["host"]}
         problem |= {"legal": "a host's name or address", "hint": "it has no IPv6 address"}
         return {"answer": "bad_request", "problem": problem}
     if how == "cannot":

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Writes nettrial/scenario.py and nettrial/path_report.py from the engine's JSON Schemas. With --check it
-# writes nothing and fails if a file is not what its schema gives.
+# Writes nettrial/scenario.py and nettrial/path_report.py from the engine's JSON Schemas, and
+# nettrial/capabilities.json from what it states. With --check it writes nothing and fails if a file is not what
+# the engine gives.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 engine=${NETTRIAL_ENGINE:-target/release/nettrial-engine}
@@ -26,10 +27,11 @@ Made by \`make generate\`; never edited by hand. The types are described in $cra
 
 generate scenario.py "The scenario, the record, and the lines that carry them" engine/scenario
 generate path_report.py "What is asked of an examination of a path, and its answer" engine/path --path
-for module in scenario.py path_report.py; do
+"$engine" capabilities >"$scratch/capabilities.json"
+for module in scenario.py path_report.py capabilities.json; do
   if [ "${1:-}" = --check ]; then
     diff -u "nettrial/$module" "$scratch/$module" >&2 ||
-      { echo "nettrial/$module is not what the engine's schema gives: run 'make generate'" >&2; exit 1; }
+      { echo "nettrial/$module is not what the engine gives: run 'make generate'" >&2; exit 1; }
   else
     mv "$scratch/$module" "nettrial/$module"
   fi

@@ -20,6 +20,7 @@ command -v iperf3 >/dev/null || missing+=(iperf3)
 command -v ping >/dev/null || missing+=(iputils-ping)
 command -v ITGSend >/dev/null || missing+=(d-itg)
 command -v sockperf >/dev/null || missing+=(sockperf)
+command -v tshark >/dev/null || missing+=(tshark)
 if [ "${#missing[@]}" != 0 ]; then
   say "installing ${missing[*]}"
   log=$(mktemp)

@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -18,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "a-token-only-for-these-tests"
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds that something may take that takes milliseconds on a quiet machine."""
 
 
@@ -69,6 +70,9 @@ class Server:
     def threads(self) -> int:
         return len(list(Path(f"/proc/{self.process.pid}/task").iterdir()))
 
+    def descriptors(self) -> list[Path]:
+        return list(Path(f"/proc/{self.process.pid}/fd").iterdir())
+
     def connect(self) -> socket.socket:
         return socket.create_connection(("127.0.0.1", self.port), PATIENCE)
 
@@ -84,15 +88,23 @@ def until(found: Any, what: str) -> Any:
 
 
 @contextlib.contextmanager
-def serving(directory: Path, *arguments: str, token: str | None = TOKEN) -> Iterator[Server]:
-    """A `nettrial serve` on a free port."""
+def serving(
+    directory: Path, *arguments: str, token: str | None = TOKEN, descriptors: int | None = None
+) -> Iterator[Server]:
+    """A `nettrial serve` on a free port, with so many descriptors at most."""
     log = directory / "serve.log"
+
+    def limit() -> None:
+        if descriptors is not None:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+
     with log.open("w") as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "nettrial.cli", "serve", "--port", "0", *arguments],
             env=environment(**({"NETTRIAL_TOKEN": token} if token is not None else {})),
             stderr=errors,
             text=True,
+            preexec_fn=limit,
         )
     try:
         yield Server(process, log)

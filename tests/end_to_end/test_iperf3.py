@@ -1,8 +1,10 @@
 """The real iperf3 against `nettrial serve --iperf3`, and `nettrial measure --iperf3` against the real one."""
 
+import contextlib
 import itertools
 import json
 import math
+import os
 import socket
 import struct
 from collections.abc import Iterator
@@ -223,6 +225,58 @@ def test_the_silent_and_the_half_open_hinder_nobody(server: Server) -> None:
     until(lambda: server.threads() < 40, "the threads of those who left")
 
 
+def test_connections_of_a_known_cookie_lock_nobody_out(tmp_path: Path) -> None:
+    """One stranger shows its own cookie on 700 connections of a server with the usual 1,024 descriptors.
+
+    A test's cookie opens as many connections as the test has streams: all others are closed."""
+    with serving(tmp_path, "--iperf3", descriptors=1024) as server, contextlib.ExitStack() as open_ones:
+        control, cookie = begin(server)
+        open_ones.enter_context(control)
+        control.sendall(parameters(time=60))
+        assert control.recv(1) == b"\x0a"
+        stream = open_ones.enter_context(server.connect())
+        stream.sendall(cookie)
+        assert received(control, 2) == b"\x01\x02"
+        for _ in range(700):
+            open_ones.enter_context(server.connect()).sendall(cookie)
+        until(lambda: len(server.descriptors()) < 100, "the end of the connections that are too many")
+        control.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            control.recv(1)  # the test goes on: its end is not what closed them
+        found = iperf3_client(server.port, *TIME)
+        assert "error" not in found, found.get("error")
+
+
+def test_a_congestion_control_that_is_not_loaded_is_not_asked_for(server: Server) -> None:
+    """The kernel would look for a module: what a stranger names stays a name."""
+    available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+    modules = Path("/lib/modules", os.uname().release, "kernel/net/ipv4")
+    names = [file.name.split(".")[0].removeprefix("tcp_") for file in modules.glob("tcp_*.ko*")]
+    unloaded = [name for name in names if name not in available.read_text().split()]
+    for name in [*unloaded, "../evil"]:
+        control, cookie = begin(server)
+        with control, server.connect() as stream:
+            control.sendall(parameters(congestion=name))
+            assert control.recv(1) == b"\x0a"
+            stream.sendall(cookie)
+            assert received(control, 2) == b"\x01\x02"
+        assert name not in available.read_text().split()
+
+
+def test_a_flood_of_refusals_hides_no_test(tmp_path: Path) -> None:
+    with serving(tmp_path, "--iperf3") as server:
+        for _ in range(100):
+            with server.connect() as caller:
+                caller.sendall(b"\x1b]0;title\x07 is no iperf3 client's cookie")
+        until(lambda: "no iperf3 client" in server.said, "a refusal")
+        control, _ = begin(server)
+        with control:
+            control.sendall(parameters(client_version="\x1b[2J3.12"))
+            server.await_line(r"test of 127\.0\.0\.1:\d+: 1 streams over TCP, to here, iperf3 .*3\.12")
+        assert server.said.count("no iperf3 client") <= 10
+        assert "\x1b" not in server.said
+
+
 def test_a_killed_client_is_no_burden(server: Server) -> None:
     control, cookie = begin(server)
     control.sendall(parameters(reverse=True, time=60))
@@ -257,6 +311,7 @@ def test_measure_against_the_real_server(kind: str, reverse: tuple[str, ...]) ->
         assert flow["packets"]["received_pkts"] > 100
 
 
+@pytest.mark.measures
 def test_measure_and_iperf3s_own_client_agree() -> None:
     """Against one server, in turns: the same goodput, within the intervals of both together.
 

@@ -13,6 +13,8 @@ from nettrial.design import scenario_of, traffic_seconds
 from nettrial.scenario import Record, Scenario
 from nettrial.study import load
 from tests.lab.lacking import lacking
+from tests.lab.sandbox import Sandbox
+from tests.measuring import Attempt, until_it_holds
 
 # Where tools/setup-tests.sh puts netperf; sudo has another PATH than whoever called it.
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -58,6 +60,23 @@ def run(lab: Backend) -> Callable[[Scenario], Record]:
         return lab.run("test", scenario, traffic_seconds(scenario) + 60)
 
     return trial
+
+
+@pytest.fixture(scope="session")
+def holds(run: Callable[[Scenario], Record]) -> Callable[[Attempt], None]:
+    """Makes attempts of a measurement in the lab until one holds, or it is clear that none does."""
+    return lambda attempt: until_it_holds(run, attempt)
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    """Where the processes of a test run; afterwards none is left, and nothing of theirs."""
+    made = Sandbox()
+    try:
+        yield made
+        made.assert_empty()
+    finally:
+        made.close()
 
 
 @pytest.fixture(scope="session")

@@ -151,4 +151,5 @@ def test_what_the_lab_lacks_is_a_problem_of_the_scenario(
     scenario = resolve()
     scenario.nodes[0].stack.congestion_control = "nonesuch"  # type: ignore[union-attr]
     scenario.workload[0].transport.root = "udp"
-    assert {problem.setting for problem in lab.check(scenario)} == {"congestion_control", "transport"}
+    pointers = {problem.pointer for problem in lab.check(scenario)}
+    assert pointers == {"/nodes/0/stack/congestion_control", "/workload/0/transport"}

@@ -125,6 +125,35 @@ def test_datagrams_above_the_path_mtu_are_expected_in_fragments(
     assert "fragmentation" not in {warning.code for warning in record.warnings}
 
 
+@pytest.mark.parametrize(
+    ("ip", "mtu", "size", "fragments"),
+    [
+        # Over IPv4 the last fragment fills the MTU, the others carry a multiple of 8 bytes.
+        ("4", "9000", 35_900, [8996, 8996, 8996, 9000]),
+        # Over IPv6 the last one is no larger than the others.
+        ("6", "9004", 17_900, [9000, 9000, 52]),
+    ],
+)
+def test_fragments_are_those_that_the_flow_reports(
+    ip: str,
+    mtu: str,
+    size: int,
+    fragments: list[int],
+    resolve: Callable[..., Scenario],
+    run: Callable[[Scenario], Record],
+) -> None:
+    scenario = resolve(mtu=mtu, network__ip=ip)
+    scenario.workload = datagrams(resolve, f"{size} B").workload
+    scenario.workload[0].ip.root = int(ip)
+    scenario.measurement.packet_sizes = True
+    record = run(scenario)
+    sent = sizes_of(end_of(record, "sender"))
+    assert {bytes_ for bytes_ in sent if bytes_ > 1500} == set(fragments) - {52}
+    assert sent[max(fragments)] / fragments.count(max(fragments)) >= 200
+    assert sent[fragments[0]] / sent[fragments[-1]] == fragments.count(fragments[0])
+    assert record.flows[0].ip_bytes == 200 * sum(fragments)
+
+
 def test_datagrams_that_fit_make_none(
     resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
 ) -> None:

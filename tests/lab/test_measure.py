@@ -54,7 +54,7 @@ def hosts() -> Iterator[tuple[list[str], list[str]]]:
             run(router, f"ip link set r{name} up", f"ip addr add 10.0.{net}.2/24 dev r{name}")
             run(host, f"ip route add default via 10.0.{net}.2")
         run(router, "sysctl -qw net.ipv4.ip_forward=1", "ip route replace 10.0.2.0/24 dev rs mtu lock 1400")
-        for name in ("rc", "rs"):  # bundles of segments would pass as they are
+        for name in ("rc", "rs"):  # GSO packets would pass as they are
             run(router, f"ip link set {name} gso_max_segs 1")
         yield client, server
 

@@ -3,18 +3,26 @@
 from collections.abc import Callable
 from statistics import fmean
 
+import pytest
+
 from nettrial.analysis import mean_interval
 from nettrial.scenario import Record, Scenario
+from tests.measuring import Attempt, Run
 
 REPLICATES = 5
 
 
+@pytest.mark.measures
 def test_a_larger_mtu_carries_more_for_less_processor_time(
-    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+    resolve: Callable[..., Scenario], holds: Callable[[Attempt], None]
 ) -> None:
     scenarios = {
-        mtu: resolve(mtu=str(mtu), workload__transfer__traffic__duration="1500 ms") for mtu in (1500, 9000)
+        mtu: resolve(mtu=str(mtu), workload__transfer__traffic__duration="1 s") for mtu in (1500, 9000)
     }
+    holds(lambda run: compare(scenarios, run))
+
+
+def compare(scenarios: dict[int, Scenario], run: Run) -> None:
     records: dict[int, list[Record]] = {1500: [], 9000: []}
     for block in range(REPLICATES):
         for mtu in sorted(scenarios, reverse=block % 2 == 1):

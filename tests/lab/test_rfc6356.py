@@ -20,8 +20,11 @@ from benches.rfc6356 import (
 from nettrial.backends import Backend
 from nettrial.scenario import Record, Scenario
 from tests.lab.lacking import lacking
+from tests.measuring import Attempt, Run
 
-TRIALS = 2
+pytestmark = pytest.mark.measures
+
+Holds = Callable[[Attempt], None]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -34,9 +37,9 @@ def _controls(lab: Backend) -> None:
 
 
 def records(
-    run: Callable[[Scenario], Record], scenario: Callable[[float, int], Scenario], seconds: float
+    run: Run, scenario: Callable[[float, int], Scenario], seconds: float, trials: int
 ) -> list[Record]:
-    return [run(scenario(seconds, seed)) for seed in range(TRIALS)]
+    return [run(scenario(seconds, seed)) for seed in range(trials)]
 
 
 def mean(found: list[Record], figure: Callable[[Record], dict[str, float]]) -> dict[str, float]:
@@ -45,10 +48,12 @@ def mean(found: list[Record], figure: Callable[[Record], dict[str, float]]) -> d
     return {name: fmean(values[name] for values in each) for name in each[0]}
 
 
-def test_disjoint_paths_give_more_than_the_best_and_most_of_their_sum(
-    run: Callable[[Scenario], Record],
-) -> None:
-    found = records(run, disjoint, 6.0)
+def test_disjoint_paths_give_more_than_the_best_and_most_of_their_sum(holds: Holds) -> None:
+    holds(more_than_the_best)
+
+
+def more_than_the_best(run: Run) -> None:
+    found = records(run, disjoint, 6.0, 1)
     assert all(
         len(flow.subflows or []) == 2 for record in found for flow in record.flows if flow.name != "tcp"
     )
@@ -56,9 +61,12 @@ def test_disjoint_paths_give_more_than_the_best_and_most_of_their_sum(
     assert min(mean(found, of_the_sum).values()) > 0.7
 
 
-def test_over_a_shared_link_coupled_subflows_take_less_than_uncoupled_ones(
-    run: Callable[[Scenario], Record],
-) -> None:
-    each = [of_the_tcp_beside(record) for record in records(run, shared, 8.0)]
+@pytest.mark.slow
+def test_over_a_shared_link_coupled_subflows_take_less_than_uncoupled_ones(holds: Holds) -> None:
+    holds(less_than_uncoupled)
+
+
+def less_than_uncoupled(run: Run) -> None:
+    each = [of_the_tcp_beside(record) for record in records(run, shared, 8.0, 2)]
     coupled = [ratios[name] for ratios in each for name in ("lia", "olia", "balia")]
     assert geometric_mean(coupled) < geometric_mean(ratios["reno"] for ratios in each)

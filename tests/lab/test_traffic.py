@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from nettrial.scenario import Flow, FlowRecord, Record, Scenario
+from tests.measuring import DISTURBANCES, Attempt, Run
 
 OVERHEAD_BYTES = 38
 """What Ethernet adds to an IP packet: header 14, frame check sequence 4, preamble 8, gap 12."""
@@ -47,7 +48,7 @@ def sweep(**settings: Any) -> dict[str, Any]:
 
 def one(record: Record) -> FlowRecord:
     """The record of the only flow of a trial of which nothing needed a warning but the machine's load."""
-    noise = {"processor_saturated", "steal_time", "other_work"}
+    noise = {"processor_saturated", "wire_short", *DISTURBANCES}
     assert {warning.code for warning in record.warnings} <= noise, record.warnings
     assert all(check.passed for check in record.checks), record.checks
     return record.flows[0]
@@ -104,14 +105,19 @@ def test_a_connection_for_each_request(
     assert each.rtt_us.minimum > each.connect_us.minimum
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("transport", ALL)
 def test_several_in_flight_give_more_transactions(
-    transport: str, prepare: Prepare, run: Callable[[Scenario], Record]
+    transport: str, prepare: Prepare, holds: Callable[[Attempt], None]
 ) -> None:
+    holds(lambda run: more_in_flight(transport, prepare, run))
+
+
+def more_in_flight(transport: str, prepare: Prepare, run: Run) -> None:
     rates = {
         in_flight: one(
             run(
-                prepare({"transport": transport, "traffic": requests(duration="500 ms", in_flight=in_flight)})
+                prepare({"transport": transport, "traffic": requests(duration="300 ms", in_flight=in_flight)})
             )
         ).transactions_per_second
         or 0.0
@@ -137,7 +143,12 @@ def test_sweeps(
     assert min(sizes[3].rtt_minimum_us) > ways * (61_000 * 0.080 - 1000)
 
 
-def test_latency_under_load(prepare: Prepare, run: Callable[[Scenario], Record]) -> None:
+@pytest.mark.measures
+def test_latency_under_load(prepare: Prepare, holds: Callable[[Attempt], None]) -> None:
+    holds(lambda run: load_adds_latency(prepare, run))
+
+
+def load_adds_latency(prepare: Prepare, run: Run) -> None:
     probe = {"traffic": requests(duration="800 ms", interval="5 ms")}
     load = {"traffic": {"kind": "transfer", "duration": "1 s"}}
     alone = one(run(prepare(probe, rate="100 Mbit/s"))).rtt_us

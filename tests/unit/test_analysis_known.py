@@ -14,34 +14,24 @@ from scipy import stats
 from statsmodels.formula.api import ols
 from statsmodels.robust import mad
 from statsmodels.stats.anova import anova_lm
-from statsmodels.stats.diagnostic import acorr_ljungbox
 from statsmodels.stats.meta_analysis import effectsize_smd
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
-from statsmodels.tsa.stattools import acf
+from statsmodels.stats.weightstats import DescrStatsW
 
 from nettrial.analysis import (
-    ResponseSummary,
-    Summary,
     averaged_change,
-    cell_of,
     change,
     corrected,
     mean_interval,
     median_interval,
-    noise,
-    order,
-    orders,
     outliers,
     unpaired_change,
 )
 from nettrial.analysis.intervals import holm
 from nettrial.analysis.variation import _aligned, _corrected, _effect, _normality, _terms, _tested
-from nettrial.study import load
 
 Floats = npt.NDArray[np.float64]
 EXPERIMENTS = 10_000
-RESPONSE = load("jumbo-ipv6").responses[2]
 
 
 def generator() -> np.random.Generator:
@@ -188,7 +178,7 @@ def test_changes_between_runs_hold_the_truth_where_spreads_and_numbers_differ() 
     truth = 100 * math.expm1(0.1)
     found = [unpaired_change(one, other).interval for one, other in zip(base, values, strict=True)]
     held = sum(each is not None and each.contains(truth) for each in found) / EXPERIMENTS
-    assert held == pytest.approx(0.95, abs=0.012)
+    assert 0.945 <= held < 0.96
 
 
 # --- Against a second library, or a worked example
@@ -207,7 +197,8 @@ def test_a_paired_change_is_that_of_scipy_and_statsmodels(pairs: list[tuple[floa
     found = change(pairs)
     theirs = stats.ttest_rel(np.log(values), np.log(base))
     assert found.p_value == pytest.approx(theirs.pvalue)
-    assert found.freedom == theirs.df
+    assert found.log_error is not None
+    assert found.log_error.parts[0][1] == theirs.df
     low, high = DescrStatsW(np.log(values / base)).tconfint_mean()
     assert found.interval is not None
     assert (found.interval.low, found.interval.high) == pytest.approx(
@@ -239,23 +230,19 @@ def test_simultaneous_intervals_are_those_at_the_level_that_bonferroni_asks_for(
     assert without_ratio.shown == -1
 
 
-def test_an_unpaired_change_is_that_of_scipy_and_statsmodels() -> None:
+def test_an_unpaired_change_has_the_half_widths_of_both_means_of_statsmodels() -> None:
     numbers = generator()
     base, values = np.exp(numbers.normal(2, 0.3, 6)), np.exp(numbers.normal(2.2, 0.1, 9))
     found = unpaired_change(base.tolist(), values.tolist())
-    theirs = stats.ttest_ind(np.log(values), np.log(base), equal_var=False)
-    assert found.p_value == pytest.approx(theirs.pvalue)
-    assert found.freedom == pytest.approx(theirs.df)
-    low, high = CompareMeans(DescrStatsW(np.log(values)), DescrStatsW(np.log(base))).tconfint_diff(
-        usevar="unequal"
-    )
-    assert found.interval is not None
-    assert (found.interval.low, found.interval.high) == pytest.approx(
-        (100 * math.expm1(low), 100 * math.expm1(high))
-    )
-    bounds = CompareMeans(DescrStatsW(values), DescrStatsW(base)).tconfint_diff(usevar="unequal")
-    assert found.difference_interval is not None
-    assert (found.difference_interval.low, found.difference_interval.high) == pytest.approx(bounds)
+    for scale, interval in ((np.log, found.interval), (np.asarray, found.difference_interval)):
+        middle = scale(values).mean() - scale(base).mean()
+        means = [DescrStatsW(scale(side)).tconfint_mean() for side in (base, values)]
+        half = math.hypot(*((high - low) / 2 for low, high in means))
+        assert interval is not None
+        bounds = [interval.low, interval.high]
+        if scale is np.log:
+            bounds = [math.log1p(bound / 100) for bound in bounds]
+        assert bounds == pytest.approx([middle - half, middle + half])
     assert not found.paired
     effect, _ = effectsize_smd(
         values.mean(), values.std(ddof=1), len(values), base.mean(), base.std(ddof=1), len(base)
@@ -417,83 +404,23 @@ def test_tests_of_an_interaction_that_is_not_there_refuse_as_often_as_they_say(k
     assert near(share, 0.05, experiments) if kind == "F" else 0.02 < share < 0.075
 
 
-# --- What the order of trials shows
-
-
-def summary_of(values: Floats) -> Summary:
-    """A summary of one response: a row for each block, a column for each treatment, trials in that order."""
-    blocks, treatments = values.shape
-    cells = []
-    for treatment in range(treatments):
-        column = {block + 1: float(values[block, treatment]) for block in range(blocks)}
-        trials = {block + 1: block * treatments + treatment + 1 for block in range(blocks)}
-        cells.append(cell_of({"mtu": str(treatment)}, column, trials, {}))
-    return Summary((ResponseSummary(RESPONSE, tuple(cells)),), 0)
-
-
-def codes(values: Floats) -> list[str]:
-    """The codes of the warnings that these values give."""
-    summary = summary_of(values)
-    return [group.code for group in noise(summary, [order(summary.responses[0])])]
-
-
-def test_figures_of_order_are_those_of_statsmodels_and_scipy() -> None:
-    values = 100 + generator().normal(0, 1, (12, 4)) + np.arange(48).reshape(12, 4) / 100
-    found = order(summary_of(values).responses[0])
-    residuals = np.array(found.residuals)
-    assert found.trials == tuple(range(1, 49))
-    assert residuals == pytest.approx(
-        (values - values.mean(axis=0)).ravel() / math.sqrt(values.var(axis=0, ddof=1).mean())
+@pytest.mark.slow
+@pytest.mark.parametrize(("shape", "documented"), [((4, 3, 5), 0.09), ((2, 3, 2, 5), 0.17)])
+def test_ranks_show_effects_that_are_not_there_as_often_as_documented(
+    shape: tuple[int, ...], documented: float
+) -> None:
+    """Of runs without any effect, in which one value of twenty is halved."""
+    experiments, names = 1000, ["a", "b", "c"][: len(shape) - 1]
+    numbers = generator()
+    shown = {"F": 0, "ranks": 0}
+    for _ in range(experiments):
+        data = numbers.normal(0, 0.02, shape) + np.log(np.where(numbers.random(shape) < 0.05, 0.5, 1))
+        terms, _ = _terms(names, data)
+        for test, by in (("F", terms), ("ranks", tuple(_aligned(names, data, terms)))):
+            tested = _corrected(_tested(terms, by))
+            shown[test] += any(term.p_corrected is not None and term.p_corrected < 0.05 for term in tested)
+    print(
+        f"\n{shape}: {shown['ranks'] / experiments:.1%} by ranks, {shown['F'] / experiments:.1%} by F tests"
     )
-    assert found.autocorrelation == pytest.approx(acf(residuals, nlags=1)[1])
-    box = acorr_ljungbox(residuals, lags=[1])
-    assert found.autocorrelation_p == pytest.approx(box["lb_pvalue"].iloc[0])
-    line = stats.linregress(np.arange(1, 49), residuals)
-    assert found.drift == pytest.approx(line.slope * 47)
-    assert found.halves == pytest.approx(residuals[24:].mean() - residuals[:24].mean())
-    assert found.skewness == pytest.approx(stats.skew(residuals))
-    left = acf(residuals - line.intercept - line.slope * np.arange(1, 49), nlags=1)[1]
-    if left <= 0:
-        assert found.drift_p == pytest.approx(line.pvalue)
-
-
-def test_quiet_runs_are_hardly_ever_warned_of() -> None:
-    """Runs of seven responses."""
-    numbers = generator()
-    warned = 0
-    for _ in range(150):
-        responses = [summary_of(100 + numbers.normal(0, 1, (10, 6))).responses[0] for _ in range(7)]
-        summary = Summary(tuple(responses), 0)
-        warned += bool(noise(summary, orders(summary)))
-    assert warned / 150 < 0.03
-
-
-def test_drift_is_warned_of() -> None:
-    numbers = generator()
-    slope = np.arange(60).reshape(10, 6) / 60 * 3
-    warned = [codes(100 + numbers.normal(0, 1, (10, 6)) + slope) for _ in range(50)]
-    assert sum("drift" in each for each in warned) >= 45
-
-
-def test_neighbours_alike_are_warned_of_and_seldom_taken_for_drift() -> None:
-    numbers = generator()
-    warned = []
-    for _ in range(60):
-        values = np.zeros(200)
-        for i in range(1, 200):
-            values[i] = 0.6 * values[i - 1] + numbers.normal(0, 1)
-        warned.append(codes(100 + values.reshape(50, 4)))
-    assert sum("autocorrelation" in each for each in warned) >= 54
-    assert sum("drift" in each for each in warned) <= 6
-
-
-def test_skewed_values_are_warned_of() -> None:
-    numbers = generator()
-    warned = [codes(numbers.lognormal(0, 1, (5, 12))) for _ in range(100)]
-    assert sum("skewed_values" in each for each in warned) >= 90
-
-
-def test_equal_values_are_warned_of() -> None:
-    values = np.round(generator().normal(0, 0.3, (3, 6))) + 5
-    values[:, 0] = 5
-    assert "equal_values" in codes(values)
+    assert shown["ranks"] / experiments == pytest.approx(documented, abs=0.03)
+    assert shown["F"] / experiments < 0.05

@@ -5,10 +5,12 @@ import random
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from statsmodels.formula.api import ols
 
 from nettrial.analysis import Curve, boundaries, curves, estimate, mean_interval, ratios, steps
 from nettrial.store import Run
@@ -30,15 +32,16 @@ def curve_of(values: list[list[float]], sizes: list[int], transport: str = "udp"
 
 
 def packets(size: int, transport: str, ip: int, mtu: int) -> int:
-    """How many packets a message takes, by cutting it up as RFC 791, 8200 and 9293 say."""
+    """How many packets a message takes, by cutting it up as RFC 791, 8200 and 9293 and Linux say."""
     if transport == "tcp":
         return -(-size // mss(mtu))
     header, fragment = (20, 0) if ip == 4 else (40, 8)
     left, count = size + 8, 1
     if left <= mtu - header:
         return 1
-    while left > mtu - header - fragment:
-        left -= (mtu - header - fragment) // 8 * 8
+    piece = (mtu - header - fragment) // 8 * 8
+    while left > (mtu - header if ip == 4 else piece):
+        left -= piece
         count += 1
     return count
 
@@ -163,6 +166,31 @@ def test_one_trial_has_heights_and_no_judgement() -> None:
     assert all(
         (step.interval, step.probability, step.found) == (None, None, False) for step in found.expected
     )
+
+
+@pytest.mark.parametrize("height_us", [0.464, 0.01])
+def test_a_step_of_trials_that_are_exactly_equal_is_found(height_us: float) -> None:
+    """As the simulator has it: to the nanosecond, and the same in every trial."""
+    sizes = list(range(1000, 4000, 10))
+    row = [round(10 + 0.008 * size + height_us * (size > 1472), 3) for size in sizes]
+    (found,) = steps([curve_of([row] * 3, sizes)])
+    first, *rest = found.expected
+    assert first.height_us == pytest.approx(height_us, abs=1e-3)
+    assert first.found
+    assert not any(step.found for step in rest)
+
+
+def test_the_judgement_by_sizes_is_that_of_statsmodels() -> None:
+    draw = np.random.default_rng(5)
+    sizes = np.arange(1000, 2000, 10)
+    row = (10 + 0.008 * sizes + 0.3 * (sizes > 1472) + draw.normal(0, 0.3, len(sizes))).tolist()
+    (found,) = steps([curve_of([row] * 2, sizes.tolist())])
+    (step,) = found.expected
+    at = sizes - 1472
+    table = pd.DataFrame({"y": row, "at": at, "step": (at > 0).astype(float)})
+    fitted = ols("y ~ at + step", data=table).fit()
+    assert step.height_us == pytest.approx(fitted.params["step"])
+    assert step.probability == pytest.approx(fitted.pvalues["step"])
 
 
 def test_equal_trials_are_no_evidence() -> None:

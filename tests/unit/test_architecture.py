@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from nettrial.backends import BACKENDS
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "nettrial"
 
-BASE = {"errors", "registry", "fields", "units", "scenario", "path_report", "systems"}
+BASE = {"errors", "registry", "fields", "units", "systems", "bounds", "files", "capabilities"} | {
+    "scenario",
+    "path_report",
+}
 """Modules that every part may use. They use each other at most."""
 ALLOWED = {
     "congestion": BASE,
@@ -78,6 +83,40 @@ def test_only_backends_reach_the_engine(file):
     assert "os.exec" not in file.read_text()
 
 
+def compared(file):
+    """The texts that a file compares something with, looks for, or looks something up by."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Compare):
+            parts = [node.left, *node.comparators]
+        elif isinstance(node, ast.Subscript):
+            parts = [node.slice]
+        elif isinstance(node, ast.MatchValue):
+            parts = [node.value]
+        else:
+            continue
+        for part in parts:
+            yield from (
+                inner.value
+                for inner in ast.walk(part)
+                if isinstance(inner, ast.Constant) and isinstance(inner.value, str)
+            )
+
+
+@pytest.mark.parametrize("file", files(), ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_nobody_asks_which_backend_it_is(file):
+    """What a backend can do is in its capabilities."""
+    if part_of(file) != "backends":
+        assert not set(compared(file)) & set(BACKENDS)
+
+
+def test_the_walk_sees_comparisons_of_every_form(tmp_path):
+    file = tmp_path / "x.py"
+    file.write_text(
+        "a == 'b'\nc in ('d', 'e')\nf['g']\nmatch h:\n case 'i': pass\n'j' not in k\nl('m')\nn = 'o'\n"
+    )
+    assert sorted(compared(file)) == ["b", "d", "e", "g", "i", "j"]
+
+
 def test_the_walk_sees_imports_of_every_form(tmp_path):
     file = tmp_path / "x.py"
     file.write_text(
@@ -111,11 +150,18 @@ def test_backends_of_the_engine_know_nothing_of_each_other():
 
 
 def test_the_door_knows_nothing_of_what_is_behind_it():
-    assert workspace_dependencies(crates()["nettrial-door"]) == set()
+    assert workspace_dependencies(crates()["nettrial-admission"]) == set()
+
+
+def test_a_session_knows_nothing_of_the_networks_that_it_is_used_in():
+    used = {"nettrial-scenario", "nettrial-traffic", "nettrial-admission"}
+    assert workspace_dependencies(crates()["nettrial-session"]) == used
+    assert "nettrial-session" in workspace_dependencies(crates()["nettrial-lab"])
+    assert "nettrial-session" in workspace_dependencies(crates()["nettrial-remote"])
 
 
 def test_iperf3s_protocol_needs_no_agent():
-    assert workspace_dependencies(crates()["nettrial-iperf3"]) == {"nettrial-scenario", "nettrial-door"}
+    assert workspace_dependencies(crates()["nettrial-iperf3"]) == {"nettrial-scenario", "nettrial-admission"}
 
 
 def test_programs_for_the_kernel_need_no_network_of_the_labs():
@@ -127,16 +173,40 @@ def test_congestion_controls_know_nothing_of_who_sends():
 
 
 def test_figures_know_nothing_of_who_carries_a_flow():
-    assert workspace_dependencies(crates()["nettrial-figures"]) == {"nettrial-scenario"}
+    assert workspace_dependencies(crates()["nettrial-flows"]) == {"nettrial-scenario"}
+
+
+def test_fates_are_drawn_without_a_link():
+    assert workspace_dependencies(crates()["nettrial-impair"]) == {"nettrial-scenario"}
 
 
 def test_the_simulator_needs_nothing_of_a_real_host():
-    parts = {"scenario", "routing", "congestion", "figures"}
+    parts = {"scenario", "routing", "congestion", "flows", "capture", "impair"}
     assert workspace_dependencies(crates()["nettrial-sim"]) == {f"nettrial-{part}" for part in parts}
 
 
-NEEDS_LINUX = {"nettrial-lab", "nettrial-bpf", "nettrial-traffic", "nettrial-ethtool", "nettrial-path"} | {
-    *("nettrial-door", "nettrial-iperf3", "nettrial-remote", "nix", "socket2", "libbpf-rs", "libbpf-sys"),
+def test_the_agent_reaches_the_operating_system_through_its_platform_alone():
+    sources = ROOT / "engine" / "traffic" / "src"
+    of_a_system = ("nix::", "libc::", "std::os::", '"/proc', "unsafe ")
+    for file in sources.rglob("*.rs"):
+        if (sources / "platform") in file.parents or file.name == "tests.rs":
+            continue
+        assert not [word for word in of_a_system if word in file.read_text()], file
+    assert "libc::" in (sources / "platform" / "linux" / "sockets.rs").read_text(), (
+        "the walk would not see it"
+    )
+
+
+NEEDS_LINUX = {"nettrial-lab", "nettrial-bpf", "nettrial-ethtool", "nettrial-path"} | {
+    *(
+        "nettrial-admission",
+        "nettrial-session",
+        "nettrial-iperf3",
+        "nettrial-remote",
+        "nix",
+        "libbpf-rs",
+        "libbpf-sys",
+    ),
     *("netlink-sys", "netlink-packet-core", "netlink-packet-route"),
 }
 
@@ -159,8 +229,8 @@ def everywhere(name):
     return found
 
 
-def test_on_every_system_the_engine_has_the_simulator_and_nothing_that_needs_linux():
+def test_on_every_system_the_engine_has_the_simulator_the_agent_and_nothing_that_needs_linux():
     found = everywhere("nettrial-engine")
-    assert found >= {"nettrial-sim", "clap", "serde_core"}
+    assert found >= {"nettrial-sim", "nettrial-traffic", "clap", "serde_core"}
     assert not found & NEEDS_LINUX
     assert everywhere("nettrial-lab") >= {"nix", "libbpf-sys", "netlink-sys"}, "the walk would not see them"

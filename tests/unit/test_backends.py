@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from nettrial.backends import BACKENDS, TrialFailed, find
+from nettrial.backends import BACKENDS, Backend, Configuration, TrialFailed, find
+from nettrial.capabilities import CAPABILITIES
 from nettrial.design import scenario_of
 from nettrial.errors import CannotRun
 from nettrial.study import load
@@ -21,7 +22,7 @@ def fake_engine(monkeypatch):
 
 @pytest.fixture
 def backend():
-    with BACKENDS["lab"].start() as started:
+    with BACKENDS["lab"].start(Configuration()) as started:
         yield started
 
 
@@ -116,15 +117,43 @@ def test_what_cannot_start_is_told(monkeypatch, tmp_path):
     broken.write_text("no program")
     broken.chmod(0o755)
     monkeypatch.setenv("NETTRIAL_ENGINE", str(broken))
-    with BACKENDS["lab"].start() as backend, pytest.raises(CannotRun, match="can't be started"):
+    with (
+        BACKENDS["lab"].start(Configuration()) as backend,
+        pytest.raises(CannotRun, match="can't be started"),
+    ):
         backend.preflight()
     broken.write_text("#!/bin/sh\necho unknown subcommand >&2\nexit 2\n")
-    with BACKENDS["lab"].start() as backend, pytest.raises(CannotRun, match="status 2: unknown subcommand"):
+    with (
+        BACKENDS["lab"].start(Configuration()) as backend,
+        pytest.raises(CannotRun, match="status 2: unknown subcommand"),
+    ):
         backend.preflight()
     broken.write_text('#!/bin/sh\nread line\necho \'{"event": "refused", "message": "unknown request"}\'\n')
-    with BACKENDS["lab"].start() as backend, pytest.raises(CannotRun, match="unknown request") as caught:
+    with (
+        BACKENDS["lab"].start(Configuration()) as backend,
+        pytest.raises(CannotRun, match="unknown request") as caught,
+    ):
         backend.preflight()
     assert "make build" in str(caught.value)
+
+
+def test_an_engine_that_states_something_else_is_of_another_version(backend, monkeypatch):
+    other = CAPABILITIES["lab"].model_copy(update={"parallel": True})
+    monkeypatch.setitem(CAPABILITIES._entries, "lab", other)
+    with pytest.raises(CannotRun, match="states other capabilities of the backend lab") as caught:
+        backend.preflight()
+    assert "make build" in str(caught.value)
+
+
+def test_another_backend_has_the_same_configuration():
+    class Inventory(Configuration):
+        file: str
+
+        def arguments(self):
+            return ["--inventory", self.file]
+
+    with Backend("lab", Inventory(file="hosts.yaml")) as first, first.another() as second:
+        assert first._arguments == second._arguments == ("lab", "--inventory", "hosts.yaml")
 
 
 def test_the_engine_is_where_the_variable_says(monkeypatch, tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
+from statsmodels.stats.weightstats import DescrStatsW
 
 from nettrial.analysis import corrected, unpaired_change
 from nettrial.analysis.compare import Condition, compare, condition
@@ -52,13 +52,14 @@ def test_the_interval_is_that_of_a_second_library(runs: tuple[Run, Run]) -> None
     found = compare(*runs)
     difference = next(d for d in found.differences if d.response.name == "throughput" and d.treatment == BASE)
     logs = [np.log(goodputs(run, BASE)) for run in runs]
-    means = CompareMeans(DescrStatsW(logs[1]), DescrStatsW(logs[0]))
-    low, high = means.tconfint_diff(alpha=0.05 / found.intervals, usevar="unequal")
+    means = [DescrStatsW(side).tconfint_mean(alpha=0.05 / (2 * 7)) for side in logs]
+    half = math.hypot(*((above - below) / 2 for below, above in means))
+    middle = np.mean(logs[1]) - np.mean(logs[0])
     assert found.intervals == 2 * 7
     assert difference.counts == (5, 4)
     assert difference.interval is not None
-    assert difference.interval.low == pytest.approx(100 * math.expm1(low))
-    assert difference.interval.high == pytest.approx(100 * math.expm1(high))
+    assert difference.interval.low == pytest.approx(100 * math.expm1(middle - half))
+    assert difference.interval.high == pytest.approx(100 * math.expm1(middle + half))
     assert difference.percent == pytest.approx(100 * math.expm1(np.mean(logs[1]) - np.mean(logs[0])))
     assert difference.shown
 
@@ -201,6 +202,14 @@ def test_what_cannot_be_judged_is_no_success(nettrial, golden) -> None:
     done = nettrial("compare", "a", "b", "--fail-if", "cpu_sender > 10%")
     assert done.returncode == 4
     golden("compare-not-judged", done.stderr)
+
+
+def test_a_run_of_few_replicates_says_how_far_its_intervals_reach(nettrial) -> None:
+    make_run(nettrial.directory / "a", 5, TWO)
+    make_run(nettrial.directory / "b", 2, TWO)
+    said = "One treatment has 2 trials in a run, so its intervals reach 178 standard errors of that mean"
+    assert said in nettrial("compare", "a", "b").stdout
+    assert "standard errors" not in nettrial("compare", "a", "a").stdout
 
 
 def test_runs_that_stopped_when_precise_are_marked(nettrial) -> None:

@@ -82,7 +82,7 @@ def test_every_block_has_a_graph_of_its_own(study):
     first, again, second = (scenario_of(mine, {"switches": "12"}, block) for block in (1, 1, 2))
     assert fabric_of(first) == fabric_of(again) != fabric_of(second)
     other = mine.with_overrides({"network.parameters.seed": "6"})
-    assert fabric_of(scenario_of(other, {"switches": "12"}, 1)) == fabric_of(second)
+    assert fabric_of(scenario_of(other, {"switches": "12"}, 1)) not in (fabric_of(first), fabric_of(second))
 
 
 def test_single_hosts_differ_from_every(study):

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from nettrial.analysis import mean_interval, summarise
 from nettrial.cli import progress
-from nettrial.cli.estimates import Estimates, Spread
 from nettrial.cli.progress import Display
+from nettrial.cli.running_means import Estimates, Spread
 from tests.unit.synthetic import make_run
 
 

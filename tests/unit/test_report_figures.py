@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nettrial.errors import BadInput
-from nettrial.report import figures, html
+from nettrial.report import figure_files, html
 from nettrial.report.content import Report, gather
 from nettrial.report.data_tables import data_tables
 from nettrial.store import Run
@@ -32,8 +32,8 @@ def some(report: Report) -> html.Charts:
 def directory(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("figures") / "paper"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(figures, "chosen", some)
-        assert figures.write(run, made) == len(list(made.iterdir()))
+        patch.setattr(figure_files, "chosen", some)
+        assert figure_files.write(run, made) == len(list(made.iterdir()))
     return made
 
 
@@ -67,7 +67,7 @@ def test_a_figure_stands_alone(directory: Path) -> None:
 def test_a_directory_that_is_there_is_refused(run: Run, tmp_path: Path) -> None:
     (tmp_path / "paper").mkdir()
     with pytest.raises(BadInput, match="writing the figures") as error:
-        figures.write(run, tmp_path / "paper")
+        figure_files.write(run, tmp_path / "paper")
     assert "--figures" in str(error.value)
     assert list((tmp_path / "paper").iterdir()) == []
 
@@ -80,5 +80,5 @@ def test_figures_are_there_whole_or_not_at_all(
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(BadInput, match="writing the figures"):
-        figures.write(run, tmp_path / "paper")
+        figure_files.write(run, tmp_path / "paper")
     assert list(tmp_path.iterdir()) == []

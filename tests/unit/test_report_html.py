@@ -297,6 +297,7 @@ def test_one_factor_alone_and_no_published_figures(tmp_path: Path) -> None:
 
 
 def test_the_page_replaces_the_one_before_and_leaves_nothing_else(run: Run) -> None:
+    html.write(run)
     before = sorted(path.name for path in run.directory.iterdir())
     assert html.write(run) == run.directory / "report.html"
     assert sorted(path.name for path in run.directory.iterdir()) == before

@@ -6,7 +6,7 @@ import pytest
 
 from nettrial.analysis import Change, Interval
 from nettrial.design import scenario_of, treatments
-from nettrial.report import numbers, topology
+from nettrial.report import conclusions, numbers, topology
 from nettrial.scenario import End, Flow, Link, Node, Scenario
 from nettrial.study import load
 from tests.unit.test_fabric_study import STUDY
@@ -25,6 +25,33 @@ def test_narrow_intervals_get_two_decimals() -> None:
     assert numbers.percent_decimals([wide, wide, narrow]) == 1
     assert numbers.percent_decimals([narrow]) == 2
     assert numbers.percent_decimals([]) == 1
+
+
+def test_bounds_that_say_nothing_are_short() -> None:
+    assert numbers.bounds(Interval(-100, 3.2e18), 1) == "[-100.0, +3e+18]"
+    assert numbers.bounds(Interval(-12, 99999), 1) == "[-12.0, +99999.0]"
+
+
+def test_ends_that_would_read_the_same_are_told_apart_or_said_to_be_alike() -> None:
+    assert numbers.bounds(Interval(54.1931, 54.1934), 2) == "[+54.1931, +54.1934]"
+    assert numbers.bounds(Interval(54.19, 54.19), 2) == "[no spread]"
+    assert numbers.bounds(Interval(54.19, 54.19 + 1e-14), 1) == "[no spread]"
+    assert numbers.bounds(Interval(0, 0), 1) == "[no spread]"
+
+
+@pytest.mark.parametrize(
+    ("interval", "said"),
+    [
+        (Interval(54.1931, 54.1934), "goodput 54.19% higher (certain to the digits shown)"),
+        (Interval(-54.19, -54.19), "goodput 54.19% lower (the same in every block)"),
+        (Interval(54, 55), "goodput 54.0 to 55.0% higher"),
+        (Interval(0, 0), "goodput: no change shown (0.00%, the same in every block)"),
+        (Interval(-3, 1), "goodput: no change shown (-3.0 to +1.0%)"),
+    ],
+)
+def test_a_conclusion_has_no_interval_whose_ends_read_the_same(interval: Interval, said: str) -> None:
+    middle = (interval.low + interval.high) / 2
+    assert conclusions._phrase("Goodput", Change(middle, interval, 5, None)) == said
 
 
 def test_words_in_a_row() -> None:

@@ -91,6 +91,19 @@ def test_it_holds_the_truth_where_a_run_stopped_for_it(name: str) -> None:
     assert blocks > LEAST
 
 
+@pytest.mark.parametrize(
+    ("deviation", "precision", "documented"), [(0.01, 0.02, 0.30), (0.02, 0.02, 0.55), (0.02, 0.05, 0.91)]
+)
+def test_rare_halvings_are_missed_as_often_as_documented(
+    deviation: float, precision: float, documented: float
+) -> None:
+    draw = np.random.default_rng(5)
+    halved = np.where(draw.random((EXPERIMENTS, MOST)) < 0.05, 0.5, 1)
+    values = draw.normal(1, deviation, (EXPERIMENTS, MOST)) * halved
+    coverage, _ = held(values, 1 - 0.05 / 2, precision, sequence)
+    assert coverage == pytest.approx(documented, abs=0.015)
+
+
 def test_students_t_does_not() -> None:
     """What the sequence is for: of the same experiments, Student's t interval holds the truth too seldom."""
     draw, truth, precision = DRAWS["normal"]

@@ -1,14 +1,16 @@
 """Studies on the simulator: what only it has, what replicates are, and what reports say of them."""
 
 from functools import cache
+from itertools import product
 
 import pytest
 
 from nettrial.backends import BACKENDS
-from nettrial.congestion import CONTROLS, SIMULATED
+from nettrial.capabilities import CAPABILITIES
+from nettrial.congestion import CONTROLS, backends_of
 from nettrial.design import plan, scenario_of, treatments
 from nettrial.errors import BadInput
-from nettrial.study import SIMULATOR, load
+from nettrial.study import Block, load
 from nettrial.topology import TOPOLOGIES, interfaces
 
 STUDY = load("jumbo-ipv6")
@@ -16,17 +18,25 @@ SMALL = ("run", "jumbo-ipv6", "--set", "mtu=1500,9000", "--replicates", "2", "--
 
 
 def scenario(overrides, levels=None):
-    return scenario_of(STUDY.with_overrides(overrides).on(SIMULATOR), levels or {}, 1, 7)
+    return scenario_of(STUDY.with_overrides(overrides).on("sim"), levels or {}, 1, 7)
 
 
-def test_the_backend_that_is_simulated_is_one_there_is():
-    assert SIMULATOR in BACKENDS
-    assert STUDY.on(SIMULATOR).is_simulated
-    assert not STUDY.is_simulated
+def test_every_backend_states_what_it_can_do():
+    assert list(BACKENDS) == list(CAPABILITIES)
+    lab, simulator = STUDY.capabilities, STUDY.on("sim").capabilities
+    assert (lab.warm_up, lab.shared_kernel, lab.kernel_congestion_controls) == (True, True, True)
+    abilities = [lab.parallel, lab.deterministic, lab.estimates, lab.simulated_time, lab.modelled_hosts]
+    assert not any(abilities)
+    assert simulator.parallel
+    assert simulator.deterministic
+    assert not simulator.warm_up
+    assert (STUDY.warm_up_trials, STUDY.on("sim").warm_up_trials) == (STUDY.warmup, 0)
+    shared = {setting.root for setting in lab.settings} & {setting.root for setting in simulator.settings}
+    assert shared == {"bursts"}
 
 
 def test_a_block_of_a_run_has_a_seed_of_its_own_in_the_simulator_alone():
-    study = STUDY.on(SIMULATOR)
+    study = STUDY.on("sim")
     seeds = {
         (run, block): {scenario_of(study, each.levels, block, run).seed for each in treatments(study)}
         for run in (1, 2)
@@ -35,6 +45,53 @@ def test_a_block_of_a_run_has_a_seed_of_its_own_in_the_simulator_alone():
     assert all(len(found) == 1 for found in seeds.values()), "treatments of a block share it"
     assert len(set.union(*seeds.values())) == 4
     assert scenario_of(STUDY, {}, 1, 7).seed is None
+
+
+RANDOM = {
+    "impairment": (
+        ("jumbo-ipv6", "network.impairment.seed", {"network.impairment.loss": "0.1"}, {}),
+        lambda made: [link.impairment.seed for link in made.links],
+    ),
+    "routing": (
+        ("jumbo-ipv6", "network.routing.seed", {"network.routing.policy": "ecmp"}, {}),
+        lambda made: made.routing.root.seed,
+    ),
+    "topology": (
+        ("jellyfish-mptcp", "network.parameters.seed", {"switches": "10"}, {"switches": "10"}),
+        lambda made: [[end.node for end in link.ends] for link in made.links],
+    ),
+    "traffic": (
+        ("mtu-packet-size", "workload.sweep.traffic.seed", {}, {}),
+        lambda made: made.workload[0].traffic.root.seed,
+    ),
+    "permutation": (
+        (
+            "jellyfish-vs-fat-tree",
+            "workload.permutation.seed",
+            {"network.parameters.fat-tree.k": "4", "network.parameters.fat-tree.hosts": "16"},
+            {"transport": "TCP 8 flows", "fabric": "fat-tree ECMP"},
+        ),
+        lambda made: [flow.to for flow in made.workload],
+    ),
+}
+RANDOM["pairs"] = (RANDOM["permutation"][0], lambda made: [flow.pair for flow in made.workload])
+"""Each random quantity: a study that has it, the setting that seeds it, further settings and levels, and its
+place in a scenario."""
+
+
+@pytest.mark.parametrize("backend", ["sim", "lab"])
+@pytest.mark.parametrize("quantity", RANDOM)
+def test_what_is_random_follows_from_the_runs_seed_and_the_block(quantity, backend):
+    (name, setting, settings, levels), drawn = RANDOM[quantity]
+    studies = [load(name).with_overrides({**settings, setting: seed}).on(backend) for seed in ("0", "1")]
+
+    def found():
+        places = product(studies, (0, 1, 99), (1, 2))
+        return [repr(drawn(scenario_of(study, levels, block, run))) for study, run, block in places]
+
+    # No block of one seed, of the study or of the run, is a block of another.
+    assert len(set(found())) == 12
+    assert found() == found()
 
 
 def test_what_only_the_simulator_has_is_in_the_scenario():
@@ -69,7 +126,7 @@ def test_what_is_not_said_is_not_in_the_scenario():
 
 
 def test_disciplines_are_levels_of_a_factor():
-    study = STUDY.with_overrides({"network.discipline": "drop_tail,co_del"}).on(SIMULATOR)
+    study = STUDY.with_overrides({"network.discipline": "drop_tail,co_del"}).on("sim")
     assert study.factors["network.discipline"].levels == ["drop_tail", "co_del"]
     found = [
         scenario_of(study, {"network.discipline": level}).links[0].discipline
@@ -95,9 +152,18 @@ def test_what_is_no_setting_is_refused(name, value, legal):
 
 
 def test_the_simulators_congestion_controls_are_named():
-    assert set(CONTROLS) >= SIMULATED
-    assert {name for name in CONTROLS if "sim" in CONTROLS[name].backends} == SIMULATED | {
-        f"{name}-kernel" for name in ("lia", "olia", "balia", "wvegas")
+    brought = {name: set(CAPABILITIES[name].congestion_controls) for name in CAPABILITIES}
+    assert set(CONTROLS) >= brought["sim"] | brought["lab"]
+    assert brought["lab"] == {name for name in CONTROLS if CONTROLS[name].own}
+    assert {name for name in CONTROLS if not CONTROLS[name].kernel} == {
+        f"{name}-kernel" for name in brought["lab"]
+    }
+    found = {name: backends_of(name) for name in ("cubic", "hybla", "lia", "lia-kernel")}
+    assert found == {
+        "cubic": ("lab", "sim"),
+        "hybla": ("lab",),
+        "lia": ("lab", "sim"),
+        "lia-kernel": ("sim",),
     }
 
 
@@ -118,7 +184,7 @@ def settings_of_permutation(seed):
 
 
 def permutation(seed, block):
-    members = settings_of_permutation(seed).members("permutation", block)
+    members = settings_of_permutation(seed).members("permutation", Block(block))
     return [(member.from_, member.to) for member in members]
 
 
@@ -129,7 +195,7 @@ def test_a_permutation_sends_every_host_to_another_and_differs_by_block():
         assert sorted(senders) == sorted(receivers) == sorted(f"host-{n}" for n in range(1, 17))
         assert all(one != other for one, other in pairs)
     assert len({tuple(pairs) for pairs in drawn}) == len(drawn)
-    assert permutation(1, 2) == permutation(2, 1)
+    assert permutation(1, 2) != permutation(2, 1)
     # Of 39 draws each of 15 others is drawn 2.6 times on average; none is missed by chance too often.
     assert len({pairs[0][1] for pairs in drawn}) >= 10
 

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from nettrial.design import plan, scenario_of
 from nettrial.errors import BadInput
+from nettrial.export import export
 from nettrial.scenario import Environment, Record
 from nettrial.store import Run
+from nettrial.store import directory as folders
 from nettrial.store.lean import lean
 from nettrial.store.run import RUN_FILE
 from nettrial.study import load
@@ -288,12 +290,81 @@ def test_a_killed_runner_leaves_no_lock(tmp_path, held):
 
 def test_what_a_killed_runner_was_making_is_cleaned_up_by_the_next(tmp_path, held):
     killed, alive = held("appearing", tmp_path / "one"), held("appearing", tmp_path / "two")
-    assert len(list(tmp_path.iterdir())) == 2
+    unfinished = {path.name: path for path in tmp_path.iterdir()}
+    assert len(unfinished) == 2
     killed.kill()
     killed.wait()
     create(tmp_path / "three")
+    left = [path.name for path in tmp_path.iterdir()]
+    assert alive.poll() is None
+    assert "three" in left
+    assert len(left) == 2
+    assert len(set(left) & set(unfinished)) == 1
+
+
+def test_only_what_nettrial_was_making_is_removed(tmp_path):
+    """A virtual environment, a link to an unfinished directory, and a file stay."""
+    environment = tmp_path / ".nettrial-venv"
+    environment.mkdir()
+    (environment / "pyvenv.cfg").write_text("home = /usr/bin")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / folders.MARKER).touch()
+    (tmp_path / ".nettrial-link").symlink_to(elsewhere)
+    (tmp_path / ".nettrial-file").write_text("a file")
+    abandoned = tmp_path / ".nettrial-abandoned"
+    (abandoned / "deep").mkdir(parents=True)
+    (abandoned / folders.MARKER).touch()
+    run = create(tmp_path / "run")
+    export(run, "csv", tmp_path / "exported")
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == [f".nettrial-{alive.pid}", "three"]
+    kept = [".nettrial-file", ".nettrial-link", ".nettrial-venv"]
+    assert names == [*kept, "elsewhere", "exported", "run"]
+    assert (environment / "pyvenv.cfg").exists()
+    assert not (tmp_path / "exported" / folders.MARKER).exists()
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_starter_does_not_remove_what_another_is_about_to_lock(tmp_path, monkeypatch, moment):
+    """Another starter runs in the moment before, or after, the first one locks its directory."""
+    hold, calls = folders.hold, []
+
+    def interrupted(directory):
+        calls.append(directory)
+        first = len(calls) == 1
+        if first and moment == "before":
+            create(tmp_path / "other")
+        held = hold(directory)
+        if first and moment == "after":
+            create(tmp_path / "other")
+        return held
+
+    with monkeypatch.context() as patched:
+        patched.setattr(folders, "hold", interrupted)
+        create(tmp_path / "first")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["first", "other"]
+    assert [path.name for path in (tmp_path / "first").iterdir()] == [RUN_FILE]
+
+
+MAKE = """
+import sys
+from pathlib import Path
+from nettrial.store.directory import appearing
+for number in range(150):
+    with appearing(Path(sys.argv[1] + str(number))) as temporary:
+        (temporary / "file").write_text("kept")
+"""
+
+
+def test_starters_at_once_keep_out_of_each_others_directories(tmp_path):
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    makers = [
+        subprocess.Popen([sys.executable, "-c", MAKE, tmp_path / name], env=environment) for name in "abc"
+    ]
+    assert [maker.wait() for maker in makers] == [0, 0, 0]
+    made = list(tmp_path.iterdir())
+    assert len(made) == 450
+    assert all([path.name for path in directory.iterdir()] == ["file"] for directory in made)
 
 
 def test_a_run_file_grows_with_its_trials_and_no_faster(tmp_path):

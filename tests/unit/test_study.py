@@ -205,7 +205,7 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
         (
             "file: published.csv",
             "file: publishd.csv",
-            "published.file: mine/publishd.csv\n  legal: a file that can be read",
+            "published.file: publishd.csv\n  legal: a file beside the study file",
         ),
         (
             "sender: {ubuntu-14.04: linux-cubic}",

@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 
 from nettrial.analysis import mean_interval, precisions, stopping, summarise
 from nettrial.analysis.sequential import half_width
-from nettrial.cli.estimates import Spread
+from nettrial.cli.running_means import Spread
 from nettrial.design import PlannedTrial, next_block, plan
 from nettrial.errors import BadInput
 from nettrial.report import html
@@ -91,11 +91,12 @@ def test_a_run_that_gets_no_narrower_ends_at_the_most_blocks(nettrial, golden) -
     assert len(opened(nettrial).trials()) == 2 * 6
 
 
-def test_a_killed_run_goes_on_under_the_same_rule(nettrial_process) -> None:
+@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.slow)])
+def test_a_killed_run_goes_on_under_the_same_rule(nettrial_process, kills: int) -> None:
     """Wherever it is killed: the trials are those of a run that was not."""
     nettrial, moments = nettrial_process, random.Random(3)
     options = (*RUN, *PRECISE)
-    for _ in range(4):
+    for _ in range(kills):
         directory = nettrial.directory / "mine"
         killed = nettrial.start(*options, FAKE_SECONDS="0.04")
         while not directory.exists() and killed.poll() is None:

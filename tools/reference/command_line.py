@@ -32,8 +32,19 @@ def pages() -> dict[str, str]:
     return {"commands.md": _commands(), "exit-status.md": _exit_status()}
 
 
+OUTPUTS = (
+    "Data goes to standard output, everything else to standard error. What a terminal would obey, such as an "
+    "escape sequence in a run file that someone else made, is shown as its escape: `\\u001b`.\n\n"
+    "A run keeps a log, `nettrial.log` in its directory: when trials began and how long they took, and what "
+    "the engine and its programs wrote to standard error. `-v` shows it on standard error as well, `-vv` in "
+    "detail. The environment variable `NETTRIAL_LOG` (`error`, `warn`, `info`, `debug` or `trace`) does the "
+    "same and is what the engine goes by; where it is set, `-v` leaves it as it is."
+)
+"""What is said of every command's outputs."""
+
+
 def _commands() -> str:
-    parts = ["Data goes to standard output, everything else to standard error."]
+    parts = [OUTPUTS]
     environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
     for command in COMMANDS:
         arguments = [sys.executable, "-m", "nettrial.cli", *command.split(), "--help"]
@@ -45,10 +56,17 @@ def _commands() -> str:
 def _exit_status() -> str:
     meanings = {
         0: "Done.",
-        1: "`nettrial compare`: a condition of `--fail-if` holds. Any other command: nettrial itself failed; "
-        "please report it.",
+        1: "`nettrial compare`: a condition of `--fail-if` holds. Any command: the system refused something, "
+        "such as room on a disk; or nettrial itself failed, and names the file that has the traceback.",
         INTERRUPTED: "Stopped by Ctrl-C or SIGTERM. `nettrial run --resume` goes on.",
         **{kind.exit_code: one_line(kind.__doc__) for kind in NettrialError.__subclasses__()},
     }
     rows = [(str(status), meanings[status]) for status in sorted(meanings)]
-    return page("Exit status", table(["status", "meaning"], rows))
+    return page("Exit status", table(["status", "meaning"], rows), READERS)
+
+
+READERS = (
+    "A reader that leaves, such as `head`, changes nothing: the command goes on to its end, and its exit "
+    "status is what it would have been. A run keeps its trials and writes its report."
+)
+"""What is said of broken pipes."""

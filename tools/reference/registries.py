@@ -6,8 +6,10 @@ from typing import Any
 
 from nettrial import study
 from nettrial.backends import BACKENDS
-from nettrial.congestion import CONTROLS
+from nettrial.capabilities import CAPABILITIES
+from nettrial.congestion import CONTROLS, backends_of
 from nettrial.metrics import METRICS
+from nettrial.scenario import Capabilities
 from nettrial.stacks import STACKS
 from nettrial.topology import TOPOLOGIES
 from reference.markdown import one_line, page, table
@@ -71,12 +73,12 @@ def _congestion() -> str:
             (
                 f"`{name}`",
                 control.title,
-                ", ".join(control.backends),
+                ", ".join(backends_of(name)),
                 control.needs if lab else "",
                 control.source,
             )
             for name, control in chosen
-            if control.own == own and ("lab" in control.backends) == lab
+            if control.own == own and control.kernel == lab
         ]
 
     columns = ["congestion control", "title", "backends", "the lab needs", "source"]
@@ -137,7 +139,24 @@ def _topologies() -> str:
 
 def _backends() -> str:
     rows = [(f"`{name}`", BACKENDS[name].title) for name in BACKENDS]
-    return page("Backends", table(["backend", "title"], rows))
+    return page(
+        "Backends",
+        table(["backend", "title"], rows),
+        "## Capabilities",
+        "A backend's engine states them, for a machine that lacks nothing. `settings` are those that not "
+        "every backend follows: the others refuse them.",
+        table(["capability", *(f"`{name}`" for name in CAPABILITIES)], _capabilities()),
+    )
+
+
+def _capabilities() -> list[tuple[str, ...]]:
+    def shown(value: Any) -> str:
+        if isinstance(value, list):
+            return ", ".join(f"`{each}`" for each in value) or "none"
+        return "yes" if value else "no"
+
+    stated = [CAPABILITIES[name].model_dump() for name in CAPABILITIES]
+    return [(f"`{field}`", *(shown(each[field]) for each in stated)) for field in Capabilities.model_fields]
 
 
 def _studies() -> str:

@@ -13,9 +13,10 @@ from annotated_types import Ge, Le
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from nettrial import units
+from nettrial import bounds, units
 from nettrial.study import Study
 from nettrial.study.variates import Constant
+from nettrial.topology import graph_file, topology
 from reference.documents import Schema, types
 from reference.markdown import one_line, page, table
 
@@ -51,6 +52,10 @@ def pages(schema: Schema) -> dict[str, str]:
         parts.append(table(["field", "value", "default", "meaning"], rows_of(model, schema)))
     parts.append("## Quantities\n\nA value that is not a whole number of base units is an error.")
     parts.append(table(["quantity", "legal"], [(name, legal) for name, (_, legal) in QUANTITIES.items()]))
+    parts.append("## Bounds\n\n" + BOUNDS)
+    parts.append(
+        table(["bound", "most"], [(what, f"{most:,}".replace(",", " ")) for what, most in MOST.items()])
+    )
     return {"study-file.md": page("Study file", *parts)}
 
 
@@ -59,6 +64,31 @@ RANDOM = (
     "is a constant."
 )
 """What is said of random quantities before their distributions."""
+
+
+BOUNDS = (
+    "What is more than this is counted and refused before anything is built of it, with exit status 2. A "
+    "file that a study file names is a regular file, and `published.file` and the `file` of a distribution "
+    "are in the folder of the study file or below it, symbolic links followed."
+)
+"""What is said before the table of bounds."""
+MOST = {
+    "bytes of a study file": bounds.MOST_STUDY_BYTES,
+    "values in a study file, aliases followed": bounds.MOST_VALUES,
+    "lists and mappings within each other": bounds.MOST_DEPTH,
+    "bytes of a file with published figures, or with a distribution's values": bounds.MOST_FILE_BYTES,
+    "bytes of a file with a graph": graph_file.MOST_BYTES,
+    "nodes of such a graph": graph_file.MOST_NODES,
+    "links of such a graph": graph_file.MOST_LINKS,
+    "switches of a topology": topology.MOST_SWITCHES,
+    "hosts of a topology": topology.MOST_HOSTS,
+    "flows of a trial": bounds.MOST_FLOWS,
+    "sizes of a sweep, times its repeats": bounds.MOST_SIZES,
+    "treatments: combinations of the factors' levels": bounds.MOST_TREATMENTS,
+    "trials of a run: treatments times replicates, or times `until.maximum`": bounds.MOST_TRIALS,
+    "bytes of a scenario or record in a run file, uncompressed": bounds.MOST_DOCUMENT_BYTES,
+}
+"""Each bound, and how much it is."""
 
 
 def _title(model: type[BaseModel]) -> str:

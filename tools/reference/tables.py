@@ -43,6 +43,9 @@ OWN = {
         ("processor", "text", "The processor's name."),
         ("processors", "whole number", "How many could be used."),
         ("privileges", "text", "What the engine ran as."),
+        ("timer_lateness_median_ns", "whole number", "How late timers fired as the engine started: median."),
+        ("timer_lateness_p99_ns", "whole number", "The same: 99th percentile."),
+        ("timer_lateness_p99_9_ns", "whole number", "The same: percentile 99.9."),
     ],
 }
 """The columns that don't come from records."""

@@ -1,0 +1,75 @@
+"""The agent's data ports, which strangers can reach while a flow is under way."""
+
+import contextlib
+import json
+import os
+import resource
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.end_to_end
+
+DESCRIPTORS = 40
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.contextmanager
+def agent() -> Iterator[subprocess.Popen[str]]:
+    """An agent with few descriptors."""
+    engine = shutil.which("nettrial-engine")
+    assert engine is not None
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+
+    process = subprocess.Popen(
+        [engine, "agent"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=limit,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def listening(process: subprocess.Popen[str]) -> int:
+    """Has the agent listen for a transfer; gives the port."""
+    traffic = {"kind": "transfer", "duration": "1 s"}
+    flow = {"name": "x", "from": "a", "to": "b", "transport": "tcp", "ip": 4, "traffic": traffic}
+    side: dict[str, Any] = {"flow": flow, "cookie": [0] * 16, "address": "127.0.0.1"}
+    side |= {"congestion_control": "reno", "clock_offset": None}
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps({"number": 1, "command": {"listen": side}}) + "\n")
+    process.stdin.flush()
+    port = json.loads(process.stdout.readline())["reply"]["listening"]["port"]
+    assert isinstance(port, int)
+    return port
+
+
+def cpu_seconds(process: subprocess.Popen[str]) -> float:
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def test_strangers_that_take_all_descriptors_cost_no_cpu_time() -> None:
+    with agent() as process, contextlib.ExitStack() as strangers:
+        port = listening(process)
+        for _ in range(2 * DESCRIPTORS):
+            strangers.enter_context(socket.create_connection(("127.0.0.1", port), 10))
+        before = cpu_seconds(process)
+        time.sleep(3)
+        # Accepting again and again without a descriptor for it takes all the time that there is.
+        assert cpu_seconds(process) - before < 0.2

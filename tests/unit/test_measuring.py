@@ -1,0 +1,84 @@
+"""A measurement that fails is a failure on a quiet machine, and told from one that can't tell on another."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nettrial.scenario import Record, Scenario
+from nettrial.scenario import Warning as Caution
+from tests.measuring import ATTEMPTS, DISTURBANCES, QUIET_FAILURES, Inconclusive, Run, until_it_holds
+from tests.records import record
+
+ROOT = Path(__file__).parents[2]
+SCENARIO = Scenario.model_construct()
+
+
+def trial(*codes: str) -> Record:
+    """A record with these warnings."""
+    cautions = [Caution(code=code, object="the machine", message="seen", consequence="") for code in codes]
+    return record().model_copy(update={"warnings": cautions})
+
+
+def failing(made: list[Record]) -> Run:
+    """Gives these records in turn, and then the last one for ever."""
+    return lambda scenario: made.pop(0) if len(made) > 1 else made[0]
+
+
+def attempts_until(run: Run, holds_at: int = ATTEMPTS + 1) -> int:
+    """How many attempts were made of a measurement that first holds in the attempt of this number."""
+    made = 0
+
+    def attempt(run: Run) -> None:
+        nonlocal made
+        made += 1
+        run(SCENARIO)
+        assert made >= holds_at
+
+    until_it_holds(run, attempt)
+    return made
+
+
+def test_what_holds_is_measured_once():
+    assert attempts_until(failing([trial()]), holds_at=1) == 1
+
+
+def test_what_fails_on_a_quiet_machine_is_a_failure():
+    with pytest.raises(AssertionError):
+        attempts_until(failing([trial("path_mtu")]))
+    assert attempts_until(failing([trial()]), holds_at=QUIET_FAILURES) == QUIET_FAILURES
+
+
+@pytest.mark.parametrize("code", sorted(DISTURBANCES))
+def test_what_fails_on_a_disturbed_machine_is_measured_again_and_then_inconclusive(code: str):
+    assert attempts_until(failing([trial(code)]), holds_at=ATTEMPTS) == ATTEMPTS
+    with pytest.raises(Inconclusive, match=f"^{code}: seen$"):
+        attempts_until(failing([trial(code)]))
+
+
+def test_failures_on_a_quiet_machine_are_counted_among_disturbed_ones():
+    records = [trial(), trial("other_work"), trial(), trial("other_work"), trial()]
+    with pytest.raises(AssertionError):
+        attempts_until(failing(records))
+    with pytest.raises(Inconclusive):
+        attempts_until(failing([trial(), trial(), trial("other_work")]))
+
+
+def test_an_inconclusive_test_is_named_and_counted(tmp_path: Path):
+    (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
+    (tmp_path / "test_it.py").write_text(
+        "from tests.measuring import Inconclusive\n\n\n"
+        "def test_a_wire():\n    raise Inconclusive('steal_time: 9%')\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path)]
+    done = subprocess.run(
+        [*command, "--import-mode=importlib", "-o", f"pythonpath={ROOT}", str(tmp_path)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "INCONCLUSIVE test_it.py::test_a_wire: steal_time: 9%" in done.stdout
+    assert "1 inconclusive in" in done.stdout.splitlines()[-1]

@@ -1,0 +1,220 @@
+"""What reaches a terminal, a pipe and a log: nothing that a terminal would obey, nothing lost with a reader,
+and a traceback in the log alone."""
+
+import errno
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nettrial import scenario
+from nettrial.cli import listing
+from nettrial.cli.streams import visible
+from nettrial.report import live
+from nettrial.store import Run
+from nettrial.study.catalogue import FOLDER
+from tests.unit.conftest import environment
+from tests.unit.synthetic import make_run, record
+
+SHORT = ("run", "jumbo-ipv6", "--set", "mtu=1500,9000", "--replicates", "1", "--seed", "1", "--out", "mine")
+ESCAPES = "\x1b[2J\x1b]0;owned\x07\x9b2J\r\u202e"
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def test_what_a_terminal_obeys_is_shown():
+    assert visible("a\tb\nÄ µ √") == "a\tb\nÄ µ √"
+    assert visible(ESCAPES) == r"\u001b[2J\u001b]0;owned\u0007\u009b2J\u000d\u202e"
+    assert visible("\udc80") == r"\udc80"
+
+
+def test_a_study_with_control_characters_is_refused_and_shown(nettrial, tmp_path):
+    text = (FOLDER / "jumbo-ipv6" / "study.yaml").read_text()
+    file = tmp_path / "study.yaml"
+    file.write_text(re.sub("^title: .*$", r'title: "\\e[2J\\x9b owned"', text, count=1, flags=re.M))
+    done = nettrial("show", str(file))
+    assert done.returncode == 2
+    assert r"title: '\x1b[2J\x9b owned'" in done.stderr
+    assert "text without control characters" in done.stderr
+    assert not OBEYED.search(done.stdout + done.stderr)
+
+
+def test_escapes_in_a_run_file_are_shown(nettrial, tmp_path):
+    warning = scenario.Warning(code=ESCAPES, object=ESCAPES, message=ESCAPES, consequence=ESCAPES)
+    make_run(
+        tmp_path / "mine", 1, maker=lambda trial: record(trial, [warning]) if trial.number > 1 else ESCAPES
+    )
+    for command in (("report", "mine"), ("compare", "mine", "mine"), ("export", "mine", "--to", "csv")):
+        done = nettrial(*command)
+        assert done.returncode == 0, done.stderr
+        assert not OBEYED.search(done.stdout + done.stderr)
+    done = nettrial("report", "mine")
+    assert r"\u001b[2J" in done.stdout
+
+
+def test_escapes_that_an_engine_says_are_shown(nettrial):
+    done = nettrial(*SHORT, FAKE_FAIL="2", FAKE_ESCAPES="1")
+    assert done.returncode == 4
+    assert r"no such device\u001b[2J\u009b2J\u000d" in done.stderr
+    assert not OBEYED.search(done.stdout + done.stderr)
+    assert not OBEYED.search((nettrial.directory / "mine" / "nettrial.log").read_text())
+
+
+def start(directory, *arguments, **settings):
+    """A command as a process; `settings` are those of subprocess.Popen."""
+    command = [sys.executable, "-m", "nettrial.cli", *arguments]
+    variables = {**os.environ, **environment(directory), "FAKE_SECONDS": "0.05"}
+    return subprocess.Popen(command, cwd=directory, env=variables, **settings)
+
+
+def test_a_run_goes_on_when_its_reader_leaves(tmp_path):
+    with start(tmp_path, *SHORT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait() == 0
+    run = Run.open(tmp_path / "mine")
+    assert len(run.trials()) == len(run.plan) == 8
+    assert [session.note for session in run.sessions] == ["finished"]
+    assert (tmp_path / "mine" / "report.html").exists()
+
+
+def test_ctrl_c_is_heard_when_the_reader_has_left(tmp_path):
+    with start(tmp_path, *SHORT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        assert process.stdout is not None
+        for _ in range(3):
+            process.stdout.readline()
+        process.stdout.close()
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 130
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no file is a full disk here")
+def test_a_full_disk_is_no_fault_of_nettrial(tmp_path):
+    with Path("/dev/full").open("w") as full:
+        process = start(tmp_path, "list", "metrics", stdout=full, stderr=subprocess.PIPE, text=True)
+        _, said = process.communicate()
+    assert process.returncode == 1
+    assert said == "error: No space left on device\n"
+
+
+@pytest.mark.parametrize("kind", [OSError(errno.ENOSPC, "No space left on device"), RuntimeError("a fault")])
+def test_a_fault_of_nettrial_names_the_log_with_its_traceback(nettrial, monkeypatch, kind):
+    def fail(what):
+        raise kind
+
+    monkeypatch.setattr(listing, "show", fail)
+    done = nettrial("list", "metrics")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert ("please report it" in done.stderr) == isinstance(kind, RuntimeError)
+    if isinstance(kind, RuntimeError):
+        found = re.search(r"please report it; (\S+) has the traceback", done.stderr)
+        assert found is not None
+        log = Path(found[1])
+        assert "RuntimeError: a fault" in log.read_text()
+        log.unlink()
+
+
+def test_a_fault_in_a_run_is_in_the_runs_log(nettrial, monkeypatch):
+    monkeypatch.setattr("nettrial.cli.session.traffic_seconds", None)
+    done = nettrial(*SHORT)
+    assert done.returncode == 1
+    log = nettrial.directory / "mine" / "nettrial.log"
+    assert f"please report it; {log} has the traceback" in done.stderr
+    assert "Traceback" in log.read_text()
+
+
+def test_a_run_keeps_a_log_with_what_its_engine_says(nettrial):
+    done = nettrial(*SHORT, FAKE_LOG="1")
+    assert (done.returncode, "builds trial" in done.stderr) == (0, False)
+    log = (nettrial.directory / "mine" / "nettrial.log").read_text()
+    assert "nettrial.cli.session: trial 1 begins: mtu " in log
+    assert re.search(r"INFO +nettrial.backends.engine: engine \d+: nettrial_lab: builds trial 1", log)
+    assert "a library says this" in log
+    assert "DEBUG" not in log
+
+
+@pytest.mark.parametrize(
+    ("option", "variable", "shown", "level"),
+    [
+        ("-v", None, {"INFO"}, "info"),
+        ("-vv", None, {"INFO", "DEBUG"}, "debug"),
+        (None, "debug", {"INFO", "DEBUG"}, "debug"),
+        (None, "error", set(), "error"),
+        ("-v", "nettrial_lab=debug", {"INFO", "DEBUG"}, "nettrial_lab=debug"),
+    ],
+)
+def test_how_much_is_logged_is_asked_for(nettrial, option, variable, shown, level):
+    done = nettrial(
+        *SHORT,
+        *([option] if option else []),
+        FAKE_LOG="1",
+        **({"NETTRIAL_LOG": variable} if variable else {}),
+    )
+    assert done.returncode == 0
+    assert set(re.findall(r"^[\d-]+ [\d:,]+ (\w+) ", done.stderr, re.M)) == shown
+    if "DEBUG" in shown:
+        assert f"nettrial_lab: NETTRIAL_LOG={level}\n" in done.stderr
+
+
+def test_a_level_that_there_is_not_is_refused(nettrial):
+    done = nettrial("list", "metrics", NETTRIAL_LOG="loud")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "NETTRIAL_LOG: loud\n  legal: one of error, warn, info, debug, trace" in done.stderr
+
+
+def connect(process):
+    """A connection to what `watch` serves."""
+    found = re.search(r"http://127.0.0.1:(\d+)/", process.stderr.readline())
+    return lambda: socket.create_connection(("127.0.0.1", int(found[1])), timeout=30)
+
+
+def test_watch_survives_what_its_connections_do(tmp_path, monkeypatch):
+    make_run(tmp_path / "mine", 1, trials=0)
+    with start(tmp_path, "watch", "mine", stderr=subprocess.PIPE, text=True) as process:
+        opened = connect(process)
+        for request in (
+            b"",
+            b"GET",
+            b"GET / HTTP/1.1\r\n",
+            b"\xff" * 100 + b"\r\n\r\n",
+            b"GET /version HTTP/1.0\r\n",
+        ):
+            with opened() as connection:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")  # a reset
+                connection.sendall(request)
+        silent = [opened() for _ in range(2 * live.MOST_CONNECTIONS)]
+        refused = 0
+        for connection in silent[live.MOST_CONNECTIONS :]:
+            with connection:
+                try:
+                    refused += connection.recv(1) == b""
+                except ConnectionResetError:
+                    refused += 1
+        assert refused == live.MOST_CONNECTIONS
+        for connection in silent:
+            connection.close()
+        process.send_signal(signal.SIGINT)
+        assert (process.stderr.read().strip(), process.wait(30)) == ("", 0)
+
+
+def test_a_connection_that_dawdles_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(live, "CONNECTION_SECONDS", 0.2)
+    with live._server(0) as server:
+        one, other = socket.socketpair()
+        server._open[one] = time.monotonic()
+        server.service_actions()
+        other.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            other.recv(1)
+        server._open[one] = time.monotonic() - 1
+        server.service_actions()
+        assert other.recv(1) == b""
+        one.close()
+        other.close()

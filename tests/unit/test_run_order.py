@@ -1,0 +1,227 @@
+"""What the order of trials and the shape of their values show: by second libraries, and by simulated runs.
+
+The slow tests print the figures of docs/explanation/statistics.md: pytest -s -m slow."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from scipy import stats
+from statsmodels.formula.api import ols
+from statsmodels.tsa.stattools import acf
+
+from nettrial.analysis import ResponseSummary, Summary, cell_of, mean_interval, noise, order, orders
+from nettrial.analysis.run_order import _neighbours, _Residuals
+from nettrial.analysis.skewness import skewness
+from nettrial.study import load
+
+Floats = npt.NDArray[np.float64]
+RESPONSE = load("jumbo-ipv6").responses[2]
+
+
+def generator() -> np.random.Generator:
+    """Always the same numbers."""
+    return np.random.default_rng(20190201)
+
+
+def summary_of(values: Floats, draw: np.random.Generator | None = None) -> Summary:
+    """A summary of one response: a row for each block, a column for each treatment, trials in that order;
+    with `draw` in random order within blocks."""
+    blocks, treatments = values.shape
+    places = [draw.permutation(treatments) if draw else np.arange(treatments) for _ in range(blocks)]
+    cells = []
+    for treatment in range(treatments):
+        column = {block + 1: float(values[block, treatment]) for block in range(blocks)}
+        trials = {
+            block + 1: block * treatments + int(places[block][treatment]) + 1 for block in range(blocks)
+        }
+        cells.append(cell_of({"mtu": str(treatment)}, column, trials, {}))
+    return Summary((ResponseSummary(RESPONSE, tuple(cells)),), 0)
+
+
+def codes(values: Floats) -> list[str]:
+    """The codes of the warnings that these values give."""
+    summary = summary_of(values)
+    return [group.code for group in noise(summary, orders(summary))]
+
+
+# --- Against a second library
+
+
+def test_drift_is_that_of_least_squares_by_statsmodels() -> None:
+    """Each treatment with a mean of its own, beside a line and, in another model, beside a step."""
+    values = 100 + generator().normal(0, 1, (12, 4)) + np.arange(48).reshape(12, 4) / 100
+    found = order(summary_of(values).responses[0])
+    spread = np.sqrt(values.var(axis=0, ddof=1).mean())
+    assert found.trials == tuple(range(1, 49))
+    assert found.residuals == pytest.approx(((values - values.mean(axis=0)) / spread).ravel())
+    assert found.halves == pytest.approx((values[6:].mean() - values[:6].mean()) / spread)
+    table = pd.DataFrame({"y": values.ravel() / spread, "mtu": np.tile(np.arange(4), 12)})
+    table["line"] = np.arange(48) / 47
+    table["half"] = (np.arange(48) >= 24).astype(float)
+    for name, effect, p_value in (
+        ("line", found.drift, found.drift_p),
+        ("half", found.halves, found.halves_p),
+    ):
+        fitted = ols(f"y ~ C(mtu) + {name}", data=table).fit()
+        assert effect == pytest.approx(fitted.params[name])
+        left = max(0.0, acf(fitted.resid, nlags=1)[1])
+        ratio = fitted.tvalues[name] * np.sqrt((1 - left) / (1 + left))
+        assert p_value == pytest.approx(2 * stats.t.sf(abs(ratio), 43 * (1 - left) / (1 + left)))
+
+
+@pytest.mark.parametrize("treatments", [1, 3, 12])
+def test_the_test_of_neighbours_has_the_moments_of_its_matrices(treatments: int) -> None:
+    draw = generator()
+    of = draw.permutation(np.repeat(np.arange(treatments), 24 // treatments))
+    raw = draw.normal(0, 1, 24)
+    means = (of[:, None] == of[None, :]) / (24 // treatments)
+    matrix = np.eye(24) - means
+    near = (np.eye(24, k=1) + np.eye(24, k=-1)) / 2
+    freedom = 24 - treatments
+    both = matrix @ near @ matrix
+    mean = np.trace(both) / freedom
+    variance = 2 * (freedom * np.trace(both @ both) - np.trace(both) ** 2) / (freedom**2 * (freedom + 2))
+    residuals = matrix @ raw
+    correlation, p_value = _neighbours(_Residuals(residuals, of))
+    assert correlation == pytest.approx(residuals @ near @ residuals / (residuals @ residuals))
+    assert p_value == pytest.approx(2 * stats.norm.sf(abs(correlation - mean) / np.sqrt(variance)))
+    if treatments == 1:
+        assert correlation == pytest.approx(acf(residuals, nlags=1)[1])
+
+
+@pytest.mark.parametrize("count", [8, 20, 100])
+def test_the_skewness_of_one_treatment_is_tested_as_scipy_does(count: int) -> None:
+    values = generator().lognormal(0, 0.5, count)
+    found = skewness([values.tolist()])
+    assert found is not None
+    assert found.mean == pytest.approx(stats.skew(values, bias=False))
+    assert found.p_value == pytest.approx(stats.skewtest(values).pvalue)
+
+
+def test_two_values_or_equal_ones_have_no_skewness() -> None:
+    assert skewness([[1, 2], [3, 3, 3], [1]]) is None
+    found = skewness([[1, 2], [3, 3, 3], [1, 2, 6]])
+    assert found is not None
+    assert found.mean == pytest.approx(stats.skew([1, 2, 6], bias=False))
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (12, 3), (6, 5)])
+def test_normal_values_are_called_skewed_as_seldom_as_the_test_says(shape: tuple[int, int]) -> None:
+    """Treatments whose spreads differ tenfold."""
+    spreads = np.geomspace(1, 10, shape[0])[:, None]
+    samples = generator().normal(0, spreads, (4000, *shape)).tolist()
+    p_values = [found.p_value for each in samples if (found := skewness(each))]
+    assert len(p_values) == 4000
+    assert 0.035 < np.mean(np.array(p_values) < 0.05) < 0.065
+    assert np.mean(np.array(p_values) < 0.01) < 0.016
+
+
+# --- How often runs are warned of
+
+
+def warned(runs: int, blocks: int, treatments: int) -> Counter[str]:
+    """How many of so many runs of seven responses, in which nothing is the matter, have each warning."""
+    draw = generator()
+    found: Counter[str] = Counter()
+    for _ in range(runs):
+        values = 100 + draw.normal(0, 1, (7, blocks, treatments))
+        summary = Summary(tuple(summary_of(each, draw).responses[0] for each in values), 0)
+        codes = {group.code for group in noise(summary, orders(summary))}
+        found.update([*codes, *(["any"] if codes else [])])
+    return found
+
+
+def test_quiet_runs_are_hardly_ever_warned_of() -> None:
+    """Runs of seven responses; with two replicates residuals depend on each other most."""
+    assert warned(150, 2, 12)["any"] <= 3
+    assert warned(100, 10, 6)["any"] <= 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("blocks", "treatments"), [(2, 12), (2, 36), (3, 12), (5, 6), (10, 6)])
+def test_quiet_runs_are_warned_of_as_seldom_as_documented(blocks: int, treatments: int) -> None:
+    runs = 2000
+    found = warned(runs, blocks, treatments)
+    told = ", ".join(f"{code} {count / runs:.2%}" for code, count in sorted(found.items()))
+    print(f"\n{blocks} replicates of {treatments} treatments, seven responses: {told}")
+    assert all(found[code] / runs <= 0.0165 for code in ("drift", "autocorrelation", "skewed_values"))
+    assert found["any"] / runs <= 0.03
+
+
+def test_drift_is_warned_of() -> None:
+    draw = generator()
+    slope = np.arange(60).reshape(10, 6) / 60 * 3
+    found = [codes(100 + draw.normal(0, 1, (10, 6)) + slope) for _ in range(50)]
+    assert sum("drift" in each for each in found) >= 45
+
+
+def test_drift_is_warned_of_with_two_replicates() -> None:
+    draw = generator()
+    step = np.repeat([0, 2.5], 12).reshape(2, 12)
+    found = [codes(100 + draw.normal(0, 1, (2, 12)) + step) for _ in range(50)]
+    assert sum("drift" in each for each in found) >= 45
+
+
+def test_neighbours_alike_are_warned_of_and_seldom_taken_for_drift() -> None:
+    draw = generator()
+    found = []
+    for _ in range(60):
+        values = np.zeros(200)
+        for i in range(1, 200):
+            values[i] = 0.6 * values[i - 1] + draw.normal(0, 1)
+        found.append(codes(100 + values.reshape(50, 4)))
+    assert sum("autocorrelation" in each for each in found) >= 54
+    assert sum("drift" in each for each in found) <= 6
+
+
+SKEWED = {
+    # treatments, replicates: of log-normal values with a deviation of the logarithm of 1, as documented
+    (1, 5): 0.0,
+    (1, 10): 0.35,
+    (4, 3): 0.03,
+    (4, 5): 0.34,
+    (4, 10): 0.92,
+    (12, 3): 0.16,
+    (12, 5): 0.87,
+    (36, 3): 0.64,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("treatments", "blocks"), list(SKEWED))
+def test_skewed_values_are_warned_of_as_often_as_documented(treatments: int, blocks: int) -> None:
+    samples = generator().lognormal(0, 1, (2000, blocks, treatments))
+    share = float(np.mean(["skewed_values" in codes(each) for each in samples]))
+    print(f"\n{treatments} treatments, {blocks} replicates: {share:.0%} are warned of")
+    assert share == pytest.approx(SKEWED[treatments, blocks], abs=0.04)
+
+
+def test_skewed_values_are_warned_of_below_20_trials_too() -> None:
+    draw = generator()
+    found = [codes(draw.lognormal(0, 1, (6, 3))) for _ in range(100)]
+    assert sum("skewed_values" in each for each in found) >= 30
+    found = [codes(draw.lognormal(0, 1, (6, 12))) for _ in range(100)]
+    assert sum("skewed_values" in each for each in found) >= 90
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("count", "documented"), [(2, 0.89), (3, 0.84), (4, 0.82), (5, 0.82), (10, 0.84)])
+def test_intervals_of_means_of_log_normal_values_hold_as_often_as_documented(
+    count: int, documented: float
+) -> None:
+    samples = generator().lognormal(0, 1, (20_000, count)).tolist()
+    found = [interval for each in samples if (interval := mean_interval(each))]
+    share = float(np.mean([interval.contains(np.exp(0.5)) for interval in found]))
+    print(f"\n{count} log-normal values: {share:.1%} of the intervals of the mean hold")
+    assert share == pytest.approx(documented, abs=0.01)
+
+
+def test_equal_values_are_warned_of() -> None:
+    values = np.round(generator().normal(0, 0.3, (3, 6))) + 5
+    values[:, 0] = 5
+    assert "equal_values" in codes(values)
