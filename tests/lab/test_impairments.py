@@ -116,8 +116,8 @@ def packets(resolve: Callable[..., Scenario], impairment: dict[str, object]) -> 
 def counts(run: Run, scenario: Scenario) -> PacketCounts:
     """What became of the packets, in the first of three trials in which the line lost none of its own.
 
-    A delay line that waits long for its CPU, as beside other tests, has no room for what arrives meanwhile, and
-    says so."""
+    A delay line that waits long for its CPU, as beside other tests, has no room for what arrives meanwhile,
+    and says so."""
     for _ in range(3):
         record = run(scenario)
         packets = record.flows[0].packets
