@@ -6,11 +6,29 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from tests.measuring import Inconclusive
+from tests.measuring import Inconclusive, Run, in_one_attempt
 
 # How long an example takes depends on who else uses the machine.
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
+
+ATTEMPT = "took another attempt"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Calls a test with the mark `settles` until an attempt holds."""
+    if pyfuncitem.get_closest_marker("settles") is None:
+        return None
+    given = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    run = given.get("run")
+
+    def attempt(watched: Run) -> None:
+        pyfuncitem.obj(**given | ({} if run is None else {"run": watched}))
+
+    for failure in in_one_attempt(run, attempt):
+        pyfuncitem.user_properties.append((ATTEMPT, failure))
+    return True
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -27,6 +45,16 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] 
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    again = [
+        f"{report.nodeid}: {failure}"
+        for report in terminalreporter.stats.get("passed", [])
+        for name, failure in report.user_properties
+        if name == ATTEMPT
+    ]
+    if again:
+        terminalreporter.section("passed in another attempt: the machine was busy")
+        for line in again:
+            terminalreporter.line(line)
     reports = terminalreporter.stats.get("inconclusive", [])
     if reports:
         terminalreporter.section("inconclusive: the machine was disturbed")

@@ -77,6 +77,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 }
 
 
+@pytest.mark.settles
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 def test_an_unmodified_client_is_content(server: Server, options: tuple[str, ...]) -> None:
     found = iperf3_client(server.port, *options)
@@ -112,6 +113,7 @@ def test_ipv6(server: Server, options: tuple[str, ...]) -> None:
     assert found["end"]["sum_received" if "-u" not in options else "sum"]["bytes"] > 0
 
 
+@pytest.mark.settles
 def test_several_clients_at_once(server: Server) -> None:
     """Each is a test of its own; the UDP streams of one address go to the test that opened them."""
     rates = [1, 2, 3, 4]
@@ -290,6 +292,7 @@ def test_a_killed_client_is_no_burden(server: Server) -> None:
     until(lambda: server.threads() < busy, "the end of the test of who left")
 
 
+@pytest.mark.settles
 @pytest.mark.parametrize("kind", ["tcp", "udp"])
 @pytest.mark.parametrize("reverse", [(), ("--reverse",)], ids=["to", "from"])
 def test_measure_against_the_real_server(kind: str, reverse: tuple[str, ...]) -> None:

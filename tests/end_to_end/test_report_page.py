@@ -41,6 +41,9 @@ LUMINANCE = """
 }
 """
 """Relative luminance as WCAG 2.2 defines it."""
+PATIENCE_MS = 60_000
+"""Time that something may take that takes a moment on a quiet machine."""
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +56,7 @@ def browser() -> Iterator[Browser]:
             pytest.fail(why)
         pytest.skip(why)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS, timeout=PATIENCE_MS)
         yield browser
         browser.close()
 
@@ -69,6 +72,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """What one reader's browser keeps; it may read the clipboard."""
     made = browser.new_context(viewport={"width": 1280, "height": 900})
+    made.set_default_timeout(PATIENCE_MS)
     made.grant_permissions(["clipboard-read", "clipboard-write"])
     yield made
     made.close()
@@ -78,6 +82,7 @@ def opened(browser: Browser | BrowserContext, run: Run, width: int = 1280, schem
     """The page, opened; fails on any request but for the file, and on anything the console says."""
     path: Path = run.directory / "report.html"
     page = browser.new_page()
+    page.set_default_timeout(PATIENCE_MS)
     page.set_viewport_size({"width": width, "height": 900})
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
     requests: list[str] = []
@@ -304,15 +309,16 @@ def test_the_page_of_a_run_that_goes_on_follows_it(browser: Browser, tmp_path: P
     thread.start()
     try:
         page = browser.new_page()
+        page.set_default_timeout(PATIENCE_MS)
         page.on("console", lambda message: messages.append(message.text))
         page.on("pageerror", lambda error: messages.append(str(error)))
-        page.goto(addresses.get(timeout=30))
+        page.goto(addresses.get(timeout=PATIENCE_MS / 1000))
         expect(page.locator("#live")).to_contain_text("2 of 6 trials")
         page.locator("details[data-key=study] summary").click()
         with run.session(ENVIRONMENT) as session:
             trial = run.pending()[0]
             session.finished(trial, scenario_of(run.study, trial.treatment), record(trial))
-        expect(page.locator("#live")).to_contain_text("3 of 6 trials", timeout=20_000)
+        expect(page.locator("#live")).to_contain_text("3 of 6 trials")
         assert page.locator("details[data-key=study]").get_attribute("open") is not None
         page.locator("section.response table.sortable button.sort").first.click()
         assert page.locator("[aria-sort=ascending]").count() == 1
@@ -320,4 +326,4 @@ def test_the_page_of_a_run_that_goes_on_follows_it(browser: Browser, tmp_path: P
     finally:
         end.set()
         thread.join()
-    expect(page.locator("#live")).to_contain_text("The server has ended", timeout=10_000)
+    expect(page.locator("#live")).to_contain_text("The server has ended")

@@ -10,7 +10,7 @@ import pytest
 
 from nettrial.backends import Backend
 from nettrial.design import scenario_of, traffic_seconds
-from nettrial.scenario import Record, Scenario
+from nettrial.scenario import Record, Scenario, TimerLateness
 from nettrial.study import load
 from tests.lab.lacking import lacking
 from tests.lab.sandbox import Sandbox
@@ -24,6 +24,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/lab" in str(item.path):
             item.add_marker(pytest.mark.lab)
+            if isinstance(item, pytest.Function) and "run" in item._fixtureinfo.argnames:
+                item.add_marker(pytest.mark.settles)
 
 
 @pytest.fixture(scope="session")
@@ -65,7 +67,13 @@ def run(lab: Backend) -> Callable[[Scenario], Record]:
 @pytest.fixture(scope="session")
 def holds(run: Callable[[Scenario], Record]) -> Callable[[Attempt], None]:
     """Makes attempts of a measurement in the lab until one holds, or it is clear that none does."""
-    return lambda attempt: until_it_holds(run, attempt)
+    return lambda attempt: until_it_holds(run, attempt, timers)
+
+
+def timers() -> TimerLateness | None:
+    """How late the machine's timers are now: an engine measures it when it starts."""
+    with Backend("lab") as now:
+        return now.preflight().environment.timer_lateness
 
 
 @pytest.fixture

@@ -2,13 +2,26 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from nettrial.scenario import Record, Scenario
+from nettrial.scenario import Record, Scenario, TimerLateness
 from nettrial.scenario import Warning as Caution
-from tests.measuring import ATTEMPTS, DISTURBANCES, QUIET_FAILURES, Inconclusive, Run, until_it_holds
+from tests.measuring import (
+    ATTEMPTS,
+    DISTURBANCES,
+    LATE_NS,
+    LOSSES,
+    QUIET_FAILURES,
+    Attempt,
+    Inconclusive,
+    Run,
+    in_one_attempt,
+    until_it_holds,
+)
 from tests.records import record
 
 ROOT = Path(__file__).parents[2]
@@ -26,8 +39,17 @@ def failing(made: list[Record]) -> Run:
     return lambda scenario: made.pop(0) if len(made) > 1 else made[0]
 
 
-def attempts_until(run: Run, holds_at: int = ATTEMPTS + 1) -> int:
-    """How many attempts were made of a measurement that first holds in the attempt of this number."""
+def measured(run: Run, attempt: Attempt, late_ns: int = 0) -> None:
+    """Makes attempts on a machine whose timers are this late."""
+    until_it_holds(
+        run, attempt, lambda: TimerLateness(median_ns=late_ns, p99_ns=late_ns, p99_9_ns=2 * late_ns)
+    )
+
+
+def attempts_until(
+    run: Run, holds_at: int = ATTEMPTS + 1, making: Callable[[Run, Attempt], object] = measured
+) -> int:
+    """How many attempts were made of what first holds in the attempt of this number."""
     made = 0
 
     def attempt(run: Run) -> None:
@@ -36,7 +58,7 @@ def attempts_until(run: Run, holds_at: int = ATTEMPTS + 1) -> int:
         run(SCENARIO)
         assert made >= holds_at
 
-    until_it_holds(run, attempt)
+    making(run, attempt)
     return made
 
 
@@ -63,6 +85,23 @@ def test_failures_on_a_quiet_machine_are_counted_among_disturbed_ones():
         attempts_until(failing(records))
     with pytest.raises(Inconclusive):
         attempts_until(failing([trial(), trial(), trial("other_work")]))
+
+
+def test_what_fails_while_timers_are_late_is_measured_again_and_then_inconclusive():
+    late = partial(measured, late_ns=LATE_NS)
+    assert attempts_until(failing([trial()]), ATTEMPTS, late) == ATTEMPTS
+    with pytest.raises(Inconclusive, match=r"^late timers: one of a hundred by 1\.0 ms or more$"):
+        attempts_until(failing([trial()]), making=late)
+
+
+@pytest.mark.parametrize("code", sorted(DISTURBANCES | LOSSES))
+def test_one_attempt_of_a_functional_test_must_hold_however_busy_the_machine_is(code: str):
+    busy, quiet = failing([trial(code)]), failing([trial("path_mtu")])
+    assert attempts_until(busy, ATTEMPTS, in_one_attempt) == ATTEMPTS
+    with pytest.raises(AssertionError):
+        attempts_until(busy, making=in_one_attempt)
+    with pytest.raises(AssertionError):
+        attempts_until(quiet, 2, in_one_attempt)
 
 
 def test_an_inconclusive_test_is_named_and_counted(tmp_path: Path):
