@@ -9,7 +9,8 @@ FAKE_SECONDS how long a trial takes; FAKE_LOG=1 logs as the engine does, and as 
 FAKE_ESCAPES=1 what it says of a trial would clear a terminal's screen;
 FAKE_MISSING the machine lacks two things; FAKE_WARN, FAKE_FAIL,
 FAKE_DIE, FAKE_HANG, FAKE_GARBAGE, FAKE_OTHER trials that warn, fail, end the engine, never end, are
-answered with no event, or with another trial's; FAKE_STUCK=1 ignores the end of its input."""
+answered with no event, or with another trial's; FAKE_WAIT trials that leave a file called `waits-NUMBER` in
+the directory and go on when one called `go-on` is there; FAKE_STUCK=1 ignores the end of its input."""
 
 import json
 import os
@@ -168,6 +169,10 @@ def run(trial, scenario):
         sys.exit(101)
     if trial in trials("FAKE_HANG"):
         time.sleep(3600)
+    if trial in trials("FAKE_WAIT"):
+        Path(f"waits-{trial}").touch()
+        while not Path("go-on").exists():
+            time.sleep(0.01)
     if os.environ.get("FAKE_LOG"):
         print(f"2026-01-01T00:00:00Z  INFO nettrial_lab: builds trial {trial}", file=sys.stderr)
         print(f"2026-01-01T00:00:00Z DEBUG nettrial_lab: NETTRIAL_LOG={log}", file=sys.stderr)
