@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from statistics import fmean
 
 import numpy as np
-from scipy import optimize
 
 from nettrial.analysis.intervals import CONFIDENCE, Floats, Interval
 from nettrial.analysis.model import ETHERNET_BYTES
@@ -211,6 +210,8 @@ def _told_apart(design: Floats) -> tuple[int, ...]:
 
 def _solved(design: Floats, columns: Sequence[int]) -> Floats:
     """Both costs by least squares of relative errors, none below 0; of those not in `columns` 0."""
+    from scipy import optimize  # it is slow to load, and one command needs it
+
     found = np.zeros(len(COSTS))
     found[list(columns)], _ = optimize.nnls(design[:, list(columns)], np.ones(len(design)))
     return found

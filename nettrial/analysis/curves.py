@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from nettrial import units
 from nettrial.analysis.intervals import CONFIDENCE
@@ -143,7 +143,7 @@ def _half_width(values: Floats) -> Floats:
     count = len(values)
     if count < 2:
         return np.zeros(values.shape[1])
-    factor = float(stats.t.ppf((1 + CONFIDENCE) / 2, count - 1))
+    factor = float(special.stdtrit(count - 1, (1 + CONFIDENCE) / 2))
     error: Floats = values.std(axis=0, ddof=1) / math.sqrt(count)
     return factor * error
 

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from nettrial import units
 from nettrial.analysis.intervals import CONFIDENCE, Interval
@@ -82,7 +82,7 @@ class WireUse:
         """Mbit/s, with Student's prediction interval of the logarithm over levels."""
         value = self.share * self.rate_mbps * efficiency(mtu_bytes, self.header_bytes)
         count = len(self.levels)
-        quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, count - 1))
+        quantile = float(special.stdtrit(count - 1, (1 + CONFIDENCE) / 2))
         half = quantile * self.spread * math.sqrt(1 + 1 / count)
         return value, Interval(value * math.exp(-half), value * math.exp(half))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, variance
 
-from scipy import stats
+from scipy import special
 
 from nettrial.analysis.frame import frame
 from nettrial.analysis.intervals import CONFIDENCE, quantile
@@ -105,7 +105,7 @@ def _need(response: str, treatment: Levels, wanted: float, samples: Sequence[Seq
         return _because(unknown, "the mean is 0: nothing is a percentage of it")
     # The spread's upper bound (R. H. Browne, On the use of a pilot sample for sample size determination,
     # Statistics in Medicine 14, 1995).
-    larger = spread * math.sqrt(freedom / float(stats.chi2.ppf(1 - ASSURANCE, freedom)))
+    larger = spread * math.sqrt(freedom / float(special.chdtri(freedom, ASSURANCE)))
 
     def blocks(factor: Callable[[int], float]) -> Blocks:
         return Blocks(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from nettrial.analysis.curves import Curve, Floats
 from nettrial.analysis.intervals import Interval, mean_interval
@@ -124,6 +124,8 @@ def steps(found: Sequence[Curve]) -> list[Steps]:
     tested = [step for each in made for step in each.expected if step.probability is not None]
     if not tested:
         return made
+    from scipy import stats  # it takes as long to load as everything else of a command together
+
     adjusted = iter(stats.false_discovery_control([step.probability for step in tested]))
     return [
         replace(
@@ -192,7 +194,8 @@ def _fit(curve: Curve, place: float, width: float, packets: int | None, seen: bo
         if np.ptp(heights) < EQUAL_US:
             probability = _by_sizes(model, curve.minimum_us[0, inside], float(heights[0]))
         else:
-            probability = float(stats.ttest_1samp(heights, 0).pvalue)
+            error = float(np.std(heights, ddof=1)) / math.sqrt(len(heights))
+            probability = _beyond(float(np.mean(heights)) / error, len(heights) - 1)
     return Step(place, packets, tuple(heights.tolist()), probability, seen)
 
 
@@ -203,7 +206,12 @@ def _by_sizes(model: Floats, values: Floats, height: float) -> float:
     freedom = len(values) - model.shape[1]
     variance = max(float(np.sum((values - model @ fitted) ** 2)) / freedom, RESOLUTION_US**2 / 12)
     error = math.sqrt(variance * float(np.linalg.inv(model.T @ model)[2, 2]))
-    return float(2 * stats.t.sf(abs(height) / error, freedom))
+    return _beyond(height / error, freedom)
+
+
+def _beyond(value: float, freedom: int) -> float:
+    """The probability that a variable with Student's t distribution is as far from 0 on either side."""
+    return float(2 * special.stdtr(freedom, -abs(value)))
 
 
 def _search(sizes: Floats, values: Floats, side: int) -> list[float]:
@@ -219,7 +227,7 @@ def _search(sizes: Floats, values: Floats, side: int) -> list[float]:
     freedom = 2 * side - 3
     deviation = math.sqrt(float(np.linalg.inv(model.T @ model)[2, 2]) / freedom)
     places = len(sizes) - 2 * side + 1
-    critical = float(stats.t.isf(FALSE_ALARM / places / 2, freedom))
+    critical = -float(special.stdtrit(freedom, FALSE_ALARM / places / 2))
     left = values - values.mean()
     found: list[int] = []
     while len(found) < MOST_STEPS:

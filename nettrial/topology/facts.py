@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csgraph
 
 Matrix = NDArray[np.float64]
 
@@ -85,6 +84,8 @@ class Facts:
 
 def facts_of(graph: nx.MultiGraph) -> Facts:
     """The facts of a graph whose nodes have a `kind`."""
+    from scipy.sparse import csgraph  # it is slow to load, and drawing and showing alone need it
+
     kinds = dict(graph.nodes(data="kind"))
     hosts = [node for node, kind in kinds.items() if kind == "host"]
     devices = [node for node, kind in kinds.items() if kind != "host"]
