@@ -10,6 +10,8 @@
 //! The keys are fresh for each session, so that who learns the token later cannot read a session that was
 //! recorded. The server says nothing to who does not have the token, and the client's last message shows that
 //! its first one was not a recorded one.
+//!
+//! The primitives are those of `snow`'s default resolver, all of them in Rust.
 
 use crate::Token;
 use crate::frame::{Reader, Writer, open};
