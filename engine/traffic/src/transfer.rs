@@ -1,7 +1,7 @@
 //! Bulk transfers over TCP and MPTCP.
 
 use crate::flow_record::Figures;
-use crate::platform::ZeroCopy;
+use crate::platform::{self, ZeroCopy};
 use crate::protocol::Side;
 use crate::sampler::Sampler;
 use crate::waiting::Reader;
@@ -14,6 +14,11 @@ use std::time::{Duration, Instant};
 
 /// Bytes handed to the kernel, or taken from it, at a time, unless the flow says otherwise.
 const BLOCK_BYTES: u64 = 128 << 10;
+
+/// Bytes that a TCP sender's kernel may have taken and not sent. What is unsent when an acknowledgment comes leaves in
+/// one burst, and the receiver's CPU is told of it only afterwards (receive packet steering): where the burst is as
+/// long as the queue between two CPUs (net.core.netdev_max_backlog), packets are lost there and both CPUs wait.
+const UNSENT_BYTES: i32 = 256 << 10;
 
 /// Time that an MPTCP receiver keeps the connection open after its confirmation. When both ends have
 /// closed it, the sender's kernel forgets the subflows, and the sender has yet to read their counters.
@@ -60,6 +65,10 @@ impl Sender {
         figures: &mut Figures,
     ) -> Result<Self> {
         let stream = figures.connect(side, destination, sampler)?;
+        if side.flow.transport == Transport::Tcp {
+            platform::limit_unsent(&stream, UNSENT_BYTES)
+                .context("limiting what is unsent (TCP_NOTSENT_LOWAT)")?;
+        }
         if side.flow.socket.zerocopy {
             ZeroCopy::allow(&stream)?;
         }

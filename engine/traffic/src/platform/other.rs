@@ -21,7 +21,7 @@ pub use process::{default_congestion_control, die_with_parent, is_executable, li
 pub use reading::{Readable, poll_interface, receive, send_some, try_receive, wait};
 pub use sockets::{
     bind_late, choose_congestion_control, congestion_control, enlarge_buffers, forbid_fragmentation,
-    is_too_large, limit_segments, path_mtu, stream_socket, subflows, tcp_state,
+    is_too_large, limit_segments, limit_unsent, path_mtu, stream_socket, subflows, tcp_state,
 };
 pub use zerocopy::ZeroCopy;
 

@@ -7,6 +7,8 @@ use std::net::{TcpStream, UdpSocket};
 
 /// Not in the library: `IPPROTO_IP` option of include/uapi/linux/in.h.
 const IP_BIND_ADDRESS_NO_PORT: i32 = 24;
+/// The most that a socket keeps unsent where it says nothing itself; `u32::MAX` is no limit.
+const UNSENT_SETTING: &str = "/proc/sys/net/ipv4/tcp_notsent_lowat";
 
 /// Opens a socket of TCP, or of MPTCP, which needs the sysctl net.mptcp.enabled to be 1.
 pub fn stream_socket(domain: Domain, mptcp: bool) -> io::Result<Socket> {
@@ -29,6 +31,16 @@ pub fn congestion_control(stream: &TcpStream) -> io::Result<String> {
 /// Limits the segments of `socket` to `bytes` of payload and options (TCP_MAXSEG, tcp(7)).
 pub fn limit_segments(socket: &Socket, bytes: i32) -> io::Result<()> {
     options::set(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, bytes)
+}
+
+/// Has `stream` take more from the program only where less than `bytes` of what it took before are unsent
+/// (TCP_NOTSENT_LOWAT, tcp(7)), unless the machine has a limit of its own (net.ipv4.tcp_notsent_lowat).
+pub fn limit_unsent(stream: &TcpStream, bytes: i32) -> io::Result<()> {
+    let has_none = |text: String| text.trim().parse() == Ok(u32::MAX);
+    if !std::fs::read_to_string(UNSENT_SETTING).is_ok_and(has_none) {
+        return Ok(());
+    }
+    options::set(stream, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, bytes)
 }
 
 /// Leaves the choice of `socket`'s port to the call that connects, when the kernel knows which ones are free
@@ -73,4 +85,28 @@ pub fn forbid_fragmentation(socket: &UdpSocket) -> io::Result<()> {
 /// Returns whether `error` says that a datagram is larger than the interface or the kernel sends.
 pub fn is_too_large(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EMSGSIZE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    /// Bytes that a connection takes whose other end reads nothing.
+    fn taken(limit: Option<i32>) -> usize {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        if let Some(bytes) = limit {
+            limit_unsent(&stream, bytes).unwrap();
+        }
+        stream.set_nonblocking(true).unwrap();
+        std::iter::from_fn(|| stream.write(&[0; 4096]).ok()).sum()
+    }
+
+    #[test]
+    fn a_limit_of_what_is_unsent_keeps_a_writer_waiting() {
+        let (limited, unlimited) = (taken(Some(1 << 16)), taken(None));
+        assert!(limited < unlimited / 2, "{limited} and {unlimited} bytes");
+    }
 }

@@ -30,6 +30,11 @@ pub fn limit_segments(_socket: &Socket, _bytes: i32) -> io::Result<()> {
     Err(unsupported("limiting segments"))
 }
 
+/// Leaves the system to take as much from the program as it likes before it has sent it.
+pub fn limit_unsent(_stream: &TcpStream, _bytes: i32) -> io::Result<()> {
+    Ok(())
+}
+
 /// Leaves the choice of the port to the call that binds the socket.
 pub fn bind_late(_socket: &Socket) -> io::Result<()> {
     Ok(())
