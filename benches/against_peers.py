@@ -1,11 +1,12 @@
 """nettrial's traffic beside iperf3's and sockperf's, on the same path in one run.
 
-    python benches/against_peers.py [PAIRS]
+    python benches/against_peers.py [PAIRS] [TEXT]...
 
 PAIRS (default 10) times each comparison runs one trial of nettrial and one of the peer, in turn, in the
-lab between two hosts with a processor each. It prints medians and the ratio of the medians, nettrial over
-peer; the last column says what the ratio should be. Ratios hold on a busy machine better than times do, but
-do run it on one that does nothing else.
+lab between two hosts with a processor each. With TEXTs only those comparisons run that have one of them in
+the title of a row ("RTT", "offloads off, iperf3"). It prints medians and the ratio of the medians, nettrial
+over peer; the last column says what the ratio should be. Ratios hold on a busy machine better than times
+do, but do run it on one that does nothing else.
 """
 
 from __future__ import annotations
@@ -48,6 +49,14 @@ class Comparison:
     theirs: dict[str, Any]
     offloads: bool = True
     loss: bool = False
+
+    def title_of(self, row: Row) -> str:
+        """A row's title in full."""
+        return f"{row.title}, {self.title}"
+
+    def titles(self) -> str:
+        """The titles of all rows, a line each."""
+        return "".join(f"\n{self.title_of(row)}" for row in self.rows)
 
 
 def goodput(record: Record) -> float:
@@ -167,11 +176,15 @@ def scenario(comparison: Comparison, flow: dict[str, Any]) -> Scenario:
 
 
 def main() -> None:
-    """Runs all comparisons and prints their rows."""
+    """Runs the comparisons that are asked for and prints their rows."""
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 10
+    texts = sys.argv[2:]
+    chosen = [one for one in comparisons() if not texts or any(text in one.titles() for text in texts)]
+    if not chosen:
+        sys.exit("no row has such a title; there are: " + "".join(one.titles() for one in comparisons()))
     print(f"{'comparison':46} {'unit':>7} {'nettrial':>9} {'peer':>9} {'ratio':>6}  wanted  loss % (both)")
     with Backend("lab") as lab:
-        for comparison in comparisons():
+        for comparison in chosen:
             records: tuple[list[Record], list[Record]] = ([], [])
             trials = [scenario(comparison, comparison.ours), scenario(comparison, comparison.theirs)]
             for _ in range(pairs):
@@ -181,7 +194,7 @@ def main() -> None:
             for row in comparison.rows:
                 ours, theirs = (median(map(row.figure, side)) for side in records)
                 print(
-                    f"{row.title + ', ' + comparison.title:46} {row.unit:>7} {ours:9.3f} {theirs:9.3f}"
+                    f"{comparison.title_of(row):46} {row.unit:>7} {ours:9.3f} {theirs:9.3f}"
                     f" {ours / theirs:6.3f}  {row.wanted:6} {lost}",
                     flush=True,
                 )
