@@ -1,9 +1,11 @@
 //! Packets on their way, by number.
 
+use crate::ahead::{ReadAhead, read_ahead};
 use crate::{Codepoint, Endpoint, Packet};
 
 /// What a hop needs of a packet, apart from the rest so that it stays in the processor's cache.
 #[derive(Debug, Clone, Copy)]
+#[repr(C)]
 pub struct Travel {
     /// Where the list of its path's links goes on.
     pub next: u32,
@@ -12,6 +14,8 @@ pub struct Travel {
     /// Whether it may be marked, or is.
     pub ecn: Codepoint,
 }
+
+read_ahead!(Travel: next);
 
 /// All packets on their way. A number is used again once its packet is taken.
 #[derive(Debug, Default)]
@@ -40,18 +44,17 @@ impl Arena {
         &mut self.travels[number as usize]
     }
 
-    /// Reads what a hop needs of packet `number`.
-    pub fn touch(&self, number: u32) -> u32 {
-        self.travels[number as usize].next
+    /// Reads ahead what a hop needs of packet `number`.
+    pub fn read_ahead(&self, number: u32) {
+        self.travels[number as usize].read_ahead();
     }
 
-    /// Reads of every line of the processor's cache that packet `number` is on.
-    pub fn touch_all(&self, number: u32) -> u64 {
-        let packet = &self.packets[number as usize];
-        packet.sequence ^ packet.sack.touch() ^ packet.data_ack ^ u64::from(self.touch(number))
+    /// Reads ahead all of packet `number`.
+    pub fn read_packet_ahead(&self, number: u32) {
+        self.packets[number as usize].read_ahead();
     }
 
-    /// Whom packet `number` is for.
+    /// Returns whom packet `number` is for.
     pub fn to(&self, number: u32) -> Endpoint {
         self.packets[number as usize].to
     }

@@ -17,11 +17,11 @@ pub use statistics::Statistics;
 pub(crate) use stream::Stream;
 pub(crate) use window::window_shift;
 
+use crate::ahead::ReadAhead;
 use crate::tcp::{Cutter, Options, Scope, Tcp};
 use crate::{Endpoint, Io, Notice, Packet, PathId};
 use nettrial_congestion::{Control, Subflow as View};
 use scheduler::Scheduling;
-use std::hint::black_box;
 
 /// One side of a connection.
 #[derive(Debug)]
@@ -55,11 +55,14 @@ impl Connection {
         connection
     }
 
-    /// Reads what a packet or a wake-up for that endpoint will need; gives the path its own packets take.
-    pub fn expect(&self, endpoint: Endpoint) -> PathId {
+    /// What a connection with one subflow takes.
+    pub(crate) const SIZE_BYTES: usize = size_of::<Self>() + 2 * size_of::<Tcp>();
+
+    /// Reads ahead what a packet or a timer of that endpoint will need, and returns the path its own packets take.
+    pub(crate) fn read_ahead(&self, endpoint: Endpoint) -> PathId {
         let side = &self.sides[usize::from(endpoint.side)];
-        black_box(side.stream.touch());
-        side.subflows[usize::from(endpoint.subflow)].touch()
+        side.stream.read_ahead();
+        side.subflows[usize::from(endpoint.subflow)].read_all_ahead()
     }
 
     /// A packet whose `to` names this connection arrived.

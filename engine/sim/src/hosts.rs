@@ -1,5 +1,6 @@
 //! What packets arrive at: the connections and the applications of all flows.
 
+use crate::connection::Connection;
 use crate::sampler::Sampler;
 use crate::traffic::{Application, Assembly, Connections, Figures, Ground, application};
 use crate::wiring::Wiring;
@@ -145,8 +146,13 @@ impl Endpoints for Hosts<'_> {
         }
     }
 
-    fn expect(&self, endpoint: Endpoint) -> Option<PathId> {
-        self.connections.get(endpoint.connection).map(|connection| connection.expect(endpoint))
+    fn read_ahead(&self, endpoint: Endpoint) -> Option<PathId> {
+        self.connections.get(endpoint.connection).map(|connection| connection.read_ahead(endpoint))
+    }
+
+    fn size_bytes(&self) -> usize {
+        // Most flows have one connection at a time.
+        self.flows.len() * Connection::SIZE_BYTES
     }
 
     fn on_timer(&mut self, endpoint: Endpoint, io: &mut impl Io) {

@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod arena;
 mod capabilities;
 mod capture;

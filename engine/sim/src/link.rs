@@ -4,6 +4,7 @@
 //! it to the next node: nothing happens when its transmission begins or ends. Only CoDel, which decides at the
 //! queue's head, needs an event for each frame that waited.
 
+use crate::ahead::read_ahead;
 use crate::arena::{Arena, Travel};
 use crate::fate::{Outcome, Outcomes};
 use crate::queue::{Arrivals, CoDel, CoDelSettings, Decision, Length, Taken, Waiting, wire_bytes};
@@ -11,6 +12,7 @@ use crate::{Codepoint, Time};
 use nettrial_scenario::random::Random;
 use nettrial_scenario::{Discipline, PacketSize, QueueLimit, Rate, Scenario};
 use std::collections::BTreeMap;
+use std::hint::black_box;
 
 /// What a link direction has done.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -65,6 +67,8 @@ pub struct Link {
     rate_bps: Option<u64>,
 }
 
+read_ahead!(Link: free_at, mtu_bytes, rate_bps);
+
 /// What a link has that does more than to carry packets in their order until its queue is full.
 #[derive(Debug)]
 struct Special {
@@ -108,14 +112,9 @@ impl Link {
         self.mtu_bytes
     }
 
-    /// Reads of both its lines of the processor's cache.
-    pub(crate) fn touch(&self) -> u64 {
-        self.free_at.0 ^ u64::from(self.mtu_bytes)
-    }
-
-    /// Reads the head of its queue.
-    pub(crate) fn touch_waiting(&self) -> Option<Time> {
-        self.waiting.head()
+    /// Reads ahead the head of its queue.
+    pub(crate) fn read_queue_ahead(&self) {
+        black_box(self.waiting.head());
     }
 
     /// The line rate, bits per second; `None` where frames take no time.

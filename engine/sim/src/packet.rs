@@ -1,10 +1,12 @@
 //! What links carry.
 
+use crate::ahead::read_ahead;
 use crate::{Endpoint, PathId, Time};
 
 /// A packet, small enough to copy. Sequence numbers count bytes from 0 in 64 bits and never wrap; SYN and FIN
 /// occupy one each, as in RFC 9293.
 #[derive(Debug, Clone, Copy)]
+#[repr(C)]
 pub struct Packet {
     /// Its way through the network.
     pub path: PathId,
@@ -37,6 +39,8 @@ pub struct Packet {
     /// MPTCP: the next data byte expected (DATA_ACK); `u64::MAX` if it says none.
     pub data_ack: u64,
 }
+
+read_ahead!(Packet: sequence, data_ack);
 
 impl Packet {
     /// Bytes of payload of a segment in it, the first if they differ.
@@ -100,11 +104,6 @@ impl SackBlocks {
     /// The blocks.
     pub fn as_slice(&self) -> &[(u64, u64)] {
         &self.blocks[..usize::from(self.count)]
-    }
-
-    /// Reads of the last.
-    pub(crate) fn touch(&self) -> u64 {
-        u64::from(self.count)
     }
 
     /// Adds a block; whether there was room.

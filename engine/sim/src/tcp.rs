@@ -27,6 +27,7 @@ pub(crate) use bursts::Cutter;
 pub(crate) use handshake::Options;
 pub(crate) use sender::Readiness;
 
+use crate::ahead::{ReadAhead, read_ahead};
 use crate::connection::Stream;
 use crate::{Codepoint, Endpoint, Flags, Io, Notice, Packet, PathId, Time};
 use acknowledging::Acks;
@@ -81,6 +82,7 @@ struct Ecn {
 
 /// One side of one subflow.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Tcp {
     me: Endpoint,
     peer: Endpoint,
@@ -109,6 +111,21 @@ pub(crate) struct Tcp {
     fin_end: Option<u64>,
     pub(crate) counts: Counts,
 }
+
+read_ahead!(
+    Tcp: next,
+    board.highest_sacked,
+    board.lost_pkts,
+    recovery.high_sequence,
+    rtt.smoothed,
+    rate.app_limited_until,
+    interface.last_sent_at,
+    interface.flight_end,
+    receiver.next,
+    acks.acked,
+    timers.purpose,
+    counts.sent_pkts,
+);
 
 impl Tcp {
     /// A subflow's side that listens, or is about to open.
@@ -140,19 +157,10 @@ impl Tcp {
         }
     }
 
-    /// Reads of each of its lines of the processor's cache, and of what it has of its own elsewhere; gives its path.
-    pub(crate) fn touch(&self) -> PathId {
-        let oldest = self.board.front().map_or(0, |segment| segment.sequence ^ u64::from(segment.marks));
-        let sender =
-            self.next ^ self.board.highest_sacked ^ self.recovery.high_sequence ^ self.recovery.duplicates;
-        let rates = u64::from(self.rack.reordering_pkts)
-            ^ self.rtt.smoothed.0
-            ^ self.rate.delivered_pkts
-            ^ self.interface.last_sent_at.0;
-        let receiver = self.receiver.next() ^ self.receiver.timestamp().0 ^ self.acks.acked();
-        let others = self.counts.sent_pkts ^ self.counts.acked_bytes ^ u64::from(self.options.mss_bytes);
-        let timers = self.timers.due(timers::Timer::Send).map_or(0, |at| at.0);
-        black_box(oldest ^ sender ^ rates ^ receiver ^ others ^ timers);
+    /// Reads ahead all of it and its oldest segment, and returns its path.
+    pub(crate) fn read_all_ahead(&self) -> PathId {
+        self.read_ahead();
+        black_box(self.board.front().map(|segment| segment.sequence));
         self.path
     }
 

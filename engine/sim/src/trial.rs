@@ -31,7 +31,7 @@ pub fn run(scenario: &Scenario, routing: &Paths<'_>, capture: Option<&Capture>) 
     let mut queues = Queues::of(scenario);
     drive(&mut world, &mut queues);
 
-    let World { mut engine, endpoints: mut hosts } = world;
+    let World { mut engine, endpoints: mut hosts, .. } = world;
     engine.captured()?;
     let last = hosts.flows.iter().filter_map(|flow| flow.figures.over).max().unwrap_or(first);
     let ends = queues.records(scenario, engine.network(), last);

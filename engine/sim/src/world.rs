@@ -1,7 +1,6 @@
 //! The loop: events in order of time, packets from link to link, and what they arrive at.
 
-mod ahead;
-
+use crate::ahead::{self, ReadAhead};
 use crate::arena::Arena;
 use crate::capture::Captures;
 use crate::events::Events;
@@ -20,10 +19,14 @@ pub trait Endpoints {
     /// The time has come that [`Io::wake`] was given for this endpoint.
     fn on_timer(&mut self, endpoint: Endpoint, io: &mut impl Io);
 
-    /// A packet for this endpoint is about to arrive, or a time it asked for to come: may read what that will need, so
-    /// that it is in the processor's cache. Gives the path that an answer would take. Nothing may depend on it.
-    fn expect(&self, _: Endpoint) -> Option<PathId> {
+    /// Reads ahead what a packet or a timer of this endpoint will need, and returns the path that an answer would take.
+    fn read_ahead(&self, _: Endpoint) -> Option<PathId> {
         None
+    }
+
+    /// Returns about how many bytes all that endpoints keep takes.
+    fn size_bytes(&self) -> usize {
+        0
     }
 
     /// An endpoint has told something, in an event that is now handled.
@@ -308,12 +311,15 @@ pub struct World<E> {
     pub engine: Engine,
     /// What packets arrive at.
     pub endpoints: E,
+    /// Whether what upcoming events need is read before them.
+    reads_ahead: bool,
 }
 
 impl<E: Endpoints> World<E> {
     /// A world at time zero in which nothing happens yet.
     pub fn new(network: Network, endpoints: E) -> Self {
-        Self { engine: Engine::new(network), endpoints }
+        let reads_ahead = ahead::pays(&network, endpoints.size_bytes());
+        Self { engine: Engine::new(network), endpoints, reads_ahead }
     }
 
     /// Has endpoints do something now, such as to begin.
@@ -323,12 +329,49 @@ impl<E: Endpoints> World<E> {
         result
     }
 
+    /// Reads what the events of the calendar's next bucket need: first what they name, then what is found through that.
+    fn read_ahead(&self) {
+        let Engine { network, events, arena, .. } = &self.engine;
+        for event in events.upcoming() {
+            match *event {
+                Event::Enter { number, direction } => {
+                    arena.read_ahead(number);
+                    network.links[direction as usize].read_ahead();
+                }
+                Event::Arrive(number) => {
+                    arena.read_ahead(number);
+                    arena.read_packet_ahead(number);
+                }
+                _ => {}
+            }
+        }
+        for event in events.upcoming() {
+            let direction = match *event {
+                Event::Enter { direction, .. } => Some(direction),
+                Event::Arrive(number) => self.read_endpoint_ahead(arena.to(number)),
+                Event::Timer(endpoint) => self.read_endpoint_ahead(endpoint),
+                _ => None,
+            };
+            if let Some(direction) = direction {
+                network.links[direction as usize].read_queue_ahead();
+            }
+        }
+    }
+
+    /// Reads what an endpoint needs and the first link of its path, and returns that link's direction.
+    fn read_endpoint_ahead(&self, endpoint: Endpoint) -> Option<u32> {
+        let Network { paths, links, .. } = &self.engine.network;
+        let direction = paths.link(paths.start(self.endpoints.read_ahead(endpoint)?))?;
+        links[direction as usize].read_ahead();
+        Some(direction)
+    }
+
     /// Runs until nothing is left to happen, the next event is after `end`, or the endpoints are through; gives the
     /// time of the last event.
     pub fn run(&mut self, end: Time) -> Time {
         loop {
-            if self.engine.events.turn() {
-                self.look_ahead();
+            if self.engine.events.turn() && self.reads_ahead {
+                self.read_ahead();
             }
             let Some((_, event)) = self.engine.events.pop(end) else { break };
             match event {

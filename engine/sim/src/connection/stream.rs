@@ -2,6 +2,7 @@
 //! of all (RFC 8684 section 3.3). Offsets count bytes of data from 0.
 
 use super::window::ReceiveWindow;
+use crate::ahead::read_ahead;
 use crate::{Io, Notice, Packet, Time};
 use nettrial_scenario::Stack;
 use std::collections::VecDeque;
@@ -22,6 +23,7 @@ pub(crate) struct Chunk {
 
 /// One side's data.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Stream {
     is_mptcp: bool,
     written: u64,
@@ -45,6 +47,8 @@ pub(crate) struct Stream {
     has_fin: bool,
     told_closed: bool,
 }
+
+read_ahead!(Stream: una, held_bytes, window.edge, window.window_ends, told);
 
 impl Stream {
     /// The data of a side before anything is sent.
@@ -200,13 +204,6 @@ impl Stream {
     pub(crate) fn advertise(&mut self) -> u64 {
         let held = self.held_bytes + self.subflows_hold.iter().sum::<u64>();
         self.window.announce(self.received, held)
-    }
-
-    /// Reads of each of its lines of the processor's cache.
-    pub(crate) fn touch(&self) -> u64 {
-        let own =
-            self.written ^ self.una ^ self.received ^ self.held_bytes ^ self.told ^ self.subflows_hold[7];
-        own ^ u64::from(self.told_closed) ^ self.window.touch()
     }
 
     /// The window as announced last.

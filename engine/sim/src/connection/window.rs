@@ -19,6 +19,7 @@ const INITIAL_SEGMENTS: u64 = 10;
 
 /// The receive window of a side. Offsets count the bytes of its data.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct ReceiveWindow {
     buffer_bytes: u64,
     maximum_bytes: u64,
@@ -29,17 +30,18 @@ pub(crate) struct ReceiveWindow {
     /// What may be announced until more was seen to arrive (rcv_ssthresh).
     threshold_bytes: u64,
     /// The offset up to which data may be sent; it never moves back.
-    edge: u64,
+    pub(super) edge: u64,
     /// How much arrived within a round trip, and when and where the present one began.
     arrived_bytes: u64,
     began_at: Time,
     began: u64,
     /// Round-trip time as a receiver sees it, of each subflow; zero before the first sample.
     round_trips: [Time; 8],
-    last_echo: [Time; 8],
     /// Without timestamps: the time a window of data takes.
     window_began_at: Time,
-    window_ends: u64,
+    pub(super) window_ends: u64,
+    /// The latest timestamp that each subflow echoed.
+    last_echo: [Time; 8],
 }
 
 fn maximum_bytes(stack: &Stack) -> u64 {
@@ -72,11 +74,6 @@ impl ReceiveWindow {
             window_began_at: Time::ZERO,
             window_ends: 0,
         }
-    }
-
-    /// Reads of each of its lines of the processor's cache.
-    pub(crate) fn touch(&self) -> u64 {
-        self.edge ^ self.threshold_bytes ^ self.round_trips[0].0 ^ self.last_echo[0].0 ^ self.window_ends
     }
 
     /// What the buffer has room for, in payload.

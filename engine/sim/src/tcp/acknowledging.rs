@@ -33,7 +33,7 @@ pub(super) struct Acks {
     /// The other side's segment size, as seen.
     segment_bytes: u32,
     /// The highest acknowledgment sent.
-    acked: u64,
+    pub(super) acked: u64,
 }
 
 impl Acks {

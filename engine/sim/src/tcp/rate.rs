@@ -16,7 +16,7 @@ pub struct Rate {
     delivered_at: Time,
     first_sent_at: Time,
     /// Until so many are delivered, the application is what limits; 0 if it isn't.
-    app_limited_until: u64,
+    pub(super) app_limited_until: u64,
     /// The newest segment that the present acknowledgment delivers: its state when sent, when it was, its end.
     newest: Option<(Snapshot, Time, u64)>,
     /// The latest sample that counts, and whether the application limited it.

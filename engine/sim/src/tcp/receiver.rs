@@ -29,7 +29,7 @@ impl Held {
 /// A receiver's state.
 #[derive(Debug)]
 pub(super) struct Receiver {
-    next: u64,
+    pub(super) next: u64,
     held: VecDeque<Held>,
     held_bytes: u64,
     /// Blocks to report, the newest first.

@@ -25,7 +25,7 @@ pub(super) struct Interface {
     /// Whether the window limited in the current flight, and the most segments that were out in it.
     is_limited: bool,
     most_out_pkts: u32,
-    flight_end: u64,
+    pub(super) flight_end: u64,
     /// When the window was last known to be used, and how much was since.
     pub(super) validated_at: Time,
     used_pkts: u32,
