@@ -56,7 +56,7 @@ $(stamp)package: $(stamp)packages pyproject.toml | engine
 	@$(stage) "install of the package" $(python) -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-generate: build ## what is made from the code: nettrial/scenario.py, docs/reference
+generate: build ## what is made from the code: nettrial/scenario.py, nettrial/study/base.py, docs/reference
 	tools/generate-scenario.sh
 	$(python) tools/generate-reference.py
 

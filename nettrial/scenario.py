@@ -165,7 +165,7 @@ class Connecting(RootModel[Literal["once", "each_request"]]):
 
 class DropTail(BaseModel):
     """
-    None: the limit alone drops.
+    The limit alone drops.
     """
 
     model_config = ConfigDict(
@@ -255,7 +255,7 @@ class DurationShare(BaseModel):
 
 class DurationTruncation(BaseModel):
     """
-    Where a distribution is cut off, bounds included.
+    Where a distribution is cut off, bounds included; what is cut off is drawn again.
     """
 
     model_config = ConfigDict(
@@ -726,22 +726,22 @@ class IpVersion(RootModel[Literal[4, 6]]):
 
 class LossBursts(BaseModel):
     """
-    A link with a good state, in which `Impairment::loss` holds, and a bad one (Gilbert 1960, Elliott 1963). The
-    state may change before each frame; the first is good.
+    Losses in bursts: a good state, in which `loss` of the impairment holds, and a bad one (Gilbert 1960, Elliott
+    1963). The state may change before each frame; the first is good.
     """
 
     model_config = ConfigDict(
         extra="forbid",
     )
-    enter: float
+    enter: Annotated[float, Field(ge=0.0, le=1.0)]
     """
-    The probability that the bad state begins.
+    The probability that the bad state begins; with 0 there are no bursts.
     """
-    leave: float
+    leave: Annotated[float, Field(ge=0.0, le=1.0)]
     """
     The probability that it ends.
     """
-    loss: float
+    loss: Annotated[float, Field(ge=0.0, le=1.0)]
     """
     The probability that a frame is lost in it.
     """
@@ -1203,7 +1203,7 @@ class SizeShare(BaseModel):
 
 class SizeTruncation(BaseModel):
     """
-    Where a distribution is cut off, bounds included.
+    Where a distribution is cut off, bounds included; what is cut off is drawn again.
     """
 
     model_config = ConfigDict(
@@ -1452,8 +1452,8 @@ class SizeVariate(
 
 class SocketOptions(BaseModel):
     """
-    Socket options of a flow, at both hosts; each changes what the flow costs or what is on the wire,
-    and so can be a factor.
+    How a flow's sockets are set up, at both hosts; what is left out is as the kernel has it. Each option changes what
+    the flow costs or what is on the wire, and so can be a factor.
     """
 
     model_config = ConfigDict(
@@ -1585,7 +1585,7 @@ class ToolRecord(BaseModel):
 
 class TransferTraffic(BaseModel):
     """
-    Bytes in one direction, as fast as the transport takes them.
+    A bulk transfer: so many bytes, for so long, or with both one such transfer after the other.
     """
 
     model_config = ConfigDict(
@@ -1604,7 +1604,7 @@ class TransferTraffic(BaseModel):
 
 class FileTransferTraffic(BaseModel):
     """
-    A file in one direction, from disk to disk.
+    A file, once, from the sender's disk to the receiver's, where it has no name and is gone with the trial.
     """
 
     model_config = ConfigDict(
@@ -1619,7 +1619,8 @@ class FileTransferTraffic(BaseModel):
 
 class RequestResponseTraffic(BaseModel):
     """
-    A message and its answer, one or several in flight.
+    A message and its answer, one or several in flight, for so long, so many times, or whichever of both comes
+    first.
     """
 
     model_config = ConfigDict(
@@ -1627,9 +1628,9 @@ class RequestResponseTraffic(BaseModel):
     )
     connecting: Connecting | None = None
     """
-    How often a connection is opened.
+    How often a connection is opened; with `each_request` the round-trip time starts with the call to connect.
     """
-    count: Annotated[int | None, Field(ge=0)] = None
+    count: Annotated[int | None, Field(ge=1)] = None
     """
     How many requests.
     """
@@ -1637,7 +1638,7 @@ class RequestResponseTraffic(BaseModel):
     """
     How long to go on.
     """
-    in_flight: Annotated[int | None, Field(ge=0)] = None
+    in_flight: Annotated[int | None, Field(ge=1)] = None
     """
     Requests that may wait for their responses at a time.
     """
@@ -1659,13 +1660,15 @@ class RequestResponseTraffic(BaseModel):
 
 class PacketsTraffic(BaseModel):
     """
-    Packets in one direction, of sizes and at gaps that are constant or random.
+    Packets in one direction, for so long, so many of them, or whichever of both comes first. With a gap: one
+    packet, then the gap. With a rate: as much payload a second, evenly. With neither: as fast as the transport
+    takes them.
     """
 
     model_config = ConfigDict(
         extra="forbid",
     )
-    count: Annotated[int | None, Field(ge=0)] = None
+    count: Annotated[int | None, Field(ge=1)] = None
     """
     How many packets.
     """
@@ -1699,7 +1702,8 @@ class PacketsTraffic(BaseModel):
 
 class SweepTraffic(BaseModel):
     """
-    Requests of many sizes in random order on one connection.
+    Requests of many sizes in a random order on one connection: for each size a number of bytes, request by
+    request, each answered before the next.
     """
 
     model_config = ConfigDict(
@@ -1707,7 +1711,7 @@ class SweepTraffic(BaseModel):
     )
     answer: Answer
     """
-    What the receiver sends back.
+    What the receiver sends back: 24 bytes, or as many as came.
     """
     bytes: Size
     """
@@ -1723,9 +1727,9 @@ class SweepTraffic(BaseModel):
     """
     The largest; over UDP at most 65507 B (IPv4) or 65527 B (IPv6).
     """
-    repeats: Annotated[int, Field(ge=0)]
+    repeats: Annotated[int, Field(ge=1)]
     """
-    How often each size is measured.
+    How often each size is measured in one trial.
     """
     seed: Annotated[int | None, Field(ge=0)] = 0
     """
@@ -1739,7 +1743,7 @@ class SweepTraffic(BaseModel):
 
 class ToolTraffic(BaseModel):
     """
-    Another program's traffic.
+    Another program's traffic, measured by that program.
     """
 
     model_config = ConfigDict(
@@ -1752,7 +1756,7 @@ class ToolTraffic(BaseModel):
     """
     duration: Duration | None = None
     """
-    How long it sends.
+    How long it sends; only `exec` may leave it out.
     """
     kind: Literal["tool"] = "tool"
     rate: Rate | None = None
@@ -1761,7 +1765,7 @@ class ToolTraffic(BaseModel):
     """
     request_response: bool | None = None
     """
-    Requests and responses instead of a stream (netperf).
+    Requests and responses instead of a stream; netperf only.
     """
     server_arguments: list[str] | None = None
     """
@@ -1773,7 +1777,7 @@ class ToolTraffic(BaseModel):
     """
     tool: ToolName
     """
-    Which program.
+    The program; `ditg` is D-ITG, `exec` any command.
     """
 
 
@@ -1957,11 +1961,11 @@ class Red(BaseModel):
     """
     The average queue above which packets are dropped at random.
     """
-    probability: float
+    probability: Annotated[float, Field(ge=0.0, le=1.0)]
     """
     The probability at `maximum`.
     """
-    weight: float
+    weight: Annotated[float, Field(ge=0.0, le=1.0)]
     """
     The weight of a new queue length in the average.
     """
@@ -2332,7 +2336,7 @@ class FlowRecord(BaseModel):
 
 class Impairment(BaseModel):
     """
-    What a link does to frames, in each direction and each frame by itself, after its queue.
+    What a link does to frames beside carrying them: in each direction, each frame by itself, after the queue.
     """
 
     model_config = ConfigDict(
@@ -2342,7 +2346,7 @@ class Impairment(BaseModel):
     """
     Losses in bursts beside those of `loss`.
     """
-    duplication: float | None = 0.0
+    duplication: Annotated[float | None, Field(ge=0.0, le=1.0)] = 0.0
     """
     The probability that a frame arrives twice.
     """
@@ -2350,11 +2354,11 @@ class Impairment(BaseModel):
     """
     Each frame's delay is drawn evenly from the link's delay to this much more; the order is kept.
     """
-    loss: float | None = 0.0
+    loss: Annotated[float | None, Field(ge=0.0, le=1.0)] = 0.0
     """
     The probability that a frame is lost.
     """
-    reordering: float | None = 0.0
+    reordering: Annotated[float | None, Field(ge=0.0, le=1.0)] = 0.0
     """
     The probability that a frame is held back by `reordering_delay`, so that later ones overtake it.
     """
@@ -2428,7 +2432,7 @@ class Measure(BaseModel):
 
 class Measurement(BaseModel):
     """
-    Measurement settings.
+    What is measured beside what every flow gives.
     """
 
     model_config = ConfigDict(

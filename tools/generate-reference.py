@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from reference import command_line, documents, registries, study_file, tables
 
@@ -20,12 +21,12 @@ ENGINE = os.environ.get("NETTRIAL_ENGINE", ROOT / "target" / "release" / "nettri
 def main() -> int:
     """Writes or checks the pages; gives the exit status."""
     schema, path_schema = (
-        json.loads(subprocess.run([ENGINE, "schema", *options], stdout=subprocess.PIPE, check=True).stdout)
+        _sorted(subprocess.run([ENGINE, "schema", *options], stdout=subprocess.PIPE, check=True).stdout)
         for options in ([], ["--path"])
     )
     pages = {
         **command_line.pages(),
-        **study_file.pages(schema),
+        **study_file.pages(),
         **registries.pages(),
         **documents.pages(schema),
         **documents.path_pages(path_schema),
@@ -44,6 +45,12 @@ def main() -> int:
         else:
             (REFERENCE / name).unlink()
     return 0
+
+
+def _sorted(document: bytes) -> dict[str, Any]:
+    """A schema with its names in alphabetical order, as the package's models have them."""
+    schema: dict[str, Any] = json.loads(json.dumps(json.loads(document), sort_keys=True))
+    return schema
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from nettrial.study import (
     LINK_KINDS,
     Block,
     BurstSettings,
-    CostSettings,
     DisciplineSettings,
+    HostCost,
     HostSettings,
     ImpairmentSettings,
     LinkKind,
@@ -99,7 +99,7 @@ def _node(settings: Settings, name: str, kind: str) -> scenario.Node:
             "stack": _stack(host) if host else None,
             "offloads": settings.network.offloads.model_dump(),
             "filters_icmp": kind == "router" and settings.network.icmp == "filtered",
-            "cost": host.cost.model_dump() if host and host.cost != CostSettings() else None,
+            "cost": host.cost.model_dump() if host and host.cost != HostCost() else None,
         }
     )
 

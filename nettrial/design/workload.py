@@ -9,7 +9,7 @@ from typing import Any
 from nettrial import scenario, units
 from nettrial.scenario import Scenario
 from nettrial.study import Block, FlowSettings, Settings, imix
-from nettrial.study.settings import SocketSettings
+from nettrial.study.base import SocketOptions
 
 UNSHAPED_BPS = 8e9
 """The rate that a sweep is expected to reach where no link has one."""
@@ -36,7 +36,7 @@ def workload(settings: Settings, block: Block) -> tuple[list[scenario.Flow], lis
                         "start": member.start,
                         "ip": settings.network.ip,
                         "transport": entry.transport,
-                        "socket": None if entry.socket == SocketSettings() else entry.socket.model_dump(),
+                        "socket": None if entry.socket == SocketOptions() else entry.socket.model_dump(),
                         "traffic": _traffic(entry, settings, block, number),
                     }
                 )

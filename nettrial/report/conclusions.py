@@ -3,7 +3,7 @@
 from nettrial.analysis import Change, baseline, clocks_are_known
 from nettrial.report import numbers, tables
 from nettrial.report.content import Report
-from nettrial.study import CostSettings, Study
+from nettrial.study import HostCost, Study
 
 
 def extreme_level(report: Report) -> str | None:
@@ -140,7 +140,7 @@ def limits(report: Report) -> list[str]:
 
 
 def _costs_nothing(study: Study, host: str) -> bool:
-    return study.hosts[host].cost == CostSettings()
+    return study.hosts[host].cost == HostCost()
 
 
 def _without_counterpart(report: Report) -> str:

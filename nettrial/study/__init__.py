@@ -1,6 +1,7 @@
 """Study files: what is compared, checked in full when read."""
 
 from nettrial.fields import Wrong
+from nettrial.study.base import HostCost
 from nettrial.study.block import Block
 from nettrial.study.catalogue import load, shipped
 from nettrial.study.flows import EVERY
@@ -14,7 +15,7 @@ from nettrial.study.network import (
     RoutingSettings,
 )
 from nettrial.study.queues import DROP_TAIL, DisciplineSettings
-from nettrial.study.settings import CostSettings, FlowSettings, HostSettings, MeasurementSettings, Settings
+from nettrial.study.settings import FlowSettings, HostSettings, MeasurementSettings, Settings
 from nettrial.study.variates import imix
 
 __all__ = [
@@ -23,10 +24,10 @@ __all__ = [
     "LINK_KINDS",
     "Block",
     "BurstSettings",
-    "CostSettings",
     "DisciplineSettings",
     "Factor",
     "FlowSettings",
+    "HostCost",
     "HostSettings",
     "ImpairmentSettings",
     "Layout",

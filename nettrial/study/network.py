@@ -11,55 +11,29 @@ from pydantic_core import PydanticCustomError
 
 from nettrial.fields import UNKNOWN_FIELD, Strict, Wrong, name_in, wrong
 from nettrial.registry import near
+from nettrial.study import base
+from nettrial.study.base import Offloads
 from nettrial.study.block import FIRST, Block
-from nettrial.study.queues import DROP_TAIL, DisciplineSettings
+from nettrial.study.queues import DROP_TAIL, DisciplineSettings, Share
 from nettrial.study.traffic import Seed
 from nettrial.topology import MOST_INTERFACES, TOPOLOGIES, Forwarding, Parameters
 from nettrial.units import Duration, Queue, Rate, Size
 
-Probability = Annotated[float, Field(ge=0, le=1)]
-"""How likely something is, from 0 to 1."""
 
-
-class OffloadSettings(Strict):
-    """Which work every interface does in larger pieces than a packet; none unless asked for."""
-
-    tso: bool = False
-    """TCP segmentation offload: the interface cuts segments."""
-    gso: bool = False
-    """Generic segmentation offload: the kernel cuts them just before the interface."""
-    gro: bool = False
-    """Generic receive offload: segments are joined before the stack sees them."""
-
-
-class BurstSettings(Strict):
+class BurstSettings(base.LossBursts):
     """Losses in bursts: a good state, in which `loss` of the impairment holds, and a bad one (Gilbert 1960,
     Elliott 1963). The state may change before each frame; the first is good."""
 
-    enter: Probability = 0.0
-    """The probability that the bad state begins; with 0 there are no bursts."""
-    leave: Probability = 1.0
-    """The probability that it ends."""
-    loss: Probability = 1.0
-    """The probability that a frame is lost in it."""
+    enter: Share = 0.0
+    leave: Share = 1.0
+    loss: Share = 1.0
 
 
-class ImpairmentSettings(Strict):
+class ImpairmentSettings(base.Impairment):
     """What a link does to frames beside carrying them: in each direction, each frame by itself, after the
     queue."""
 
-    loss: Probability = 0.0
-    """The probability that a frame is lost."""
-    duplication: Probability = 0.0
-    """The probability that a frame arrives twice."""
-    reordering: Probability = 0.0
-    """The probability that a frame is held back by `reordering_delay`, so that later ones overtake it."""
-    reordering_delay: Duration = "0 ns"
-    """How long such a frame is held back."""
     bursts: BurstSettings = BurstSettings()
-    """Losses in bursts beside those of `loss`."""
-    jitter: Duration = "0 ns"
-    """Each frame's delay is drawn evenly from the link's delay to this much more; the order is kept."""
     seed: Seed = 0
     """Gives the random numbers, together with the run's seed and the block: the same for all treatments of a
     block."""
@@ -143,7 +117,7 @@ class NetworkSettings(Strict):
     """What every link does to frames."""
     routing: RoutingSettings = RoutingSettings()
     """How paths are chosen."""
-    offloads: OffloadSettings = OffloadSettings()
+    offloads: Offloads = Offloads()
     """Of every interface."""
     links: LinkKinds = LinkKinds()
     """What links of one kind have other than the rest."""

@@ -11,35 +11,14 @@ from nettrial.bounds import MOST_FLOWS
 from nettrial.congestion import CONTROLS
 from nettrial.fields import Name, Strict, in_short, name_in, wrong
 from nettrial.stacks import STACKS
+from nettrial.study import base
+from nettrial.study.base import HostCost, Scheduler, SocketOptions, Transport
 from nettrial.study.block import FIRST, Block
 from nettrial.study.flows import EVERY, NEXT, OTHERS, PERMUTATION, Member, members
 from nettrial.study.network import NetworkSettings
-from nettrial.study.traffic import (
-    FileTransferSettings,
-    PacketsSettings,
-    RequestResponseSettings,
-    Seed,
-    SweepSettings,
-    ToolSettings,
-    TransferSettings,
-)
+from nettrial.study.traffic import Seed, TrafficSettings
 from nettrial.topology import TOPOLOGIES, interfaces
 from nettrial.units import Duration, Size
-
-
-class CostSettings(Strict):
-    """What packets cost a simulated host, which has one processor: work that finds it busy waits. Nothing
-    unless said; real hosts cost what they cost."""
-
-    per_packet: Duration = "0 ns"
-    """Processor time of a packet sent or received."""
-    per_kilobyte: Duration = "0 ns"
-    """Processor time of 1000 bytes sent or received, IP headers included."""
-    per_interrupt: Duration = "0 ns"
-    """Processor time of an interrupt, which begins the work of all packets that have arrived since the one
-    before."""
-    coalescing: Duration = "0 ns"
-    """How long after the first packet the interface interrupts, so that more packets share the interrupt."""
 
 
 class HostSettings(Strict):
@@ -53,28 +32,11 @@ class HostSettings(Strict):
     """Whether its connections ask for marks instead of drops (RFC 3168); on the simulator alone."""
     minimum_rto: Duration | None = None
     """The smallest retransmission timeout; 200 ms where absent, as Linux has it. On the simulator alone."""
-    scheduler: Literal["lowest_rtt", "round_robin"] | None = None
+    scheduler: Scheduler | None = None
     """Which subflow of an MPTCP connection takes the next data, of those whose window has room: the one with
     the smallest round-trip time, as Linux does, or each in turn. On the simulator alone."""
-    cost: CostSettings = CostSettings()
+    cost: HostCost = HostCost()
     """What packets cost it; on the simulator alone."""
-
-
-class SocketSettings(Strict):
-    """How a flow's sockets are set up, at both hosts; what is left out is as the kernel has it."""
-
-    mss: Size | None = None
-    """The largest TCP segment to announce and to send, bytes of payload (TCP_MAXSEG, tcp(7))."""
-    block: Size | None = None
-    """Bytes handed to the kernel at a time by a transfer; 128 KiB where absent."""
-    busy_poll: Duration | None = None
-    """How long a read polls before it sleeps (SO_BUSY_POLL, socket(7))."""
-    zerocopy: bool = False
-    """Transfers over TCP send without copying (MSG_ZEROCOPY)."""
-    udp_gso: bool = False
-    """UDP packets leave in GSO packets that the kernel segments (UDP_SEGMENT, udp(7))."""
-    udp_gro: bool = False
-    """UDP packets arrive in packets that the kernel coalesced (UDP_GRO, udp(7))."""
 
 
 class FlowSettings(Strict):
@@ -96,7 +58,7 @@ class FlowSettings(Strict):
     pairs: Literal["first", "random"] = "first"
     """Which of the pairs of its hosts' addresses each flow begins with. With `random`, on the simulator
     alone, flows of TCP spread over the paths of `k_shortest_paths`."""
-    transport: Literal["tcp", "udp", "mptcp", "icmp"]
+    transport: Transport
     """The protocol; only the tool `ping` speaks `icmp`."""
     start: Duration = "0 ns"
     """When the flow starts, after all are ready."""
@@ -106,17 +68,9 @@ class FlowSettings(Strict):
     """From the start of one flow of the group to the start of the next."""
     both_directions: bool = False
     """The same traffic the other way at the same time."""
-    socket: SocketSettings = SocketSettings()
+    socket: SocketOptions = SocketOptions()
     """How its sockets are set up."""
-    traffic: Annotated[
-        TransferSettings
-        | FileTransferSettings
-        | RequestResponseSettings
-        | PacketsSettings
-        | SweepSettings
-        | ToolSettings,
-        Field(discriminator="kind"),
-    ]
+    traffic: TrafficSettings
     """What it sends."""
 
 
@@ -132,22 +86,9 @@ class CaptureSettings(Strict):
     """How much is kept of each frame, Ethernet's header counted."""
 
 
-class MeasurementSettings(Strict):
+class MeasurementSettings(base.Measurement):
     """What is measured beside what every flow gives."""
 
-    interval: Duration
-    """How often a flow's transport state is read."""
-    cpu: list[str] = []
-    """The hosts whose processor time is measured."""
-    queue_drops: Literal["allowed", "unexpected"]
-    """Whether a drop in a queue is warned of."""
-    queue_interval: Duration | None = None
-    """How often the length of each queue is read; not at all where absent. Only links with a rate queue."""
-    queue_series: bool = False
-    """Whether each of those readings is kept, with what the link end sent since the one before; on the
-    simulator alone."""
-    packet_sizes: bool = False
-    """Whether the packets that each link end sends are counted by size."""
     capture: CaptureSettings = CaptureSettings()
     """Which packets are captured."""
 

@@ -16,14 +16,6 @@ PATH_SECTIONS = {"PathReport": ["PathReport"], "Request and answer": ["PathReque
 """Each section's roots. A type is described where it is needed first."""
 
 
-def types(schema: Schema) -> Schema:
-    """Every type with a name, the variants of tagged unions included."""
-    named: Schema = dict(schema["$defs"])
-    for kind in schema["$defs"].values():
-        named.update({variant["title"]: variant for variant in kind.get("oneOf", []) if "title" in variant})
-    return named
-
-
 def pages(schema: Schema) -> dict[str, str]:
     """The page by its file's name."""
     intro = (

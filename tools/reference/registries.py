@@ -126,7 +126,7 @@ def _topologies() -> str:
     for name in TOPOLOGIES:
         shape = TOPOLOGIES[name]
         if shape.settable():
-            described = {row[0].strip("`"): row for row in rows_of(shape.parameters, {})}
+            described = {row[0].strip("`"): row for row in rows_of(shape.parameters)}
             parts.append(f"## {name}\n\n{one_line(shape.parameters.__doc__)}")
             parts.append(
                 table(

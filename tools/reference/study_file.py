@@ -15,9 +15,9 @@ from pydantic.fields import FieldInfo
 
 from nettrial import bounds, units
 from nettrial.study import Study
-from nettrial.study.variates import Constant
+from nettrial.study.base import Constant
+from nettrial.study.variates import Imix
 from nettrial.topology import graph_file, topology
-from reference.documents import Schema, types
 from reference.markdown import one_line, page, table
 
 QUANTITIES = {
@@ -27,19 +27,9 @@ QUANTITIES = {
     "queue limit": (units.Queue, units.QUEUE_LIMIT_LEGAL),
 }
 """Each quantity's annotation, and its grammar in words."""
-THE_SAME_IN_A_SCENARIO = {
-    "NetworkSettings": ("Link", "End", "Node"),
-    "OffloadSettings": ("Offloads",),
-    "FlowSettings": ("Flow",),
-    "TransferSettings": ("TransferTraffic",),
-    "RequestResponseSettings": ("RequestResponseTraffic",),
-    "ToolSettings": ("ToolTraffic",),
-    "MeasurementSettings": ("Measurement",),
-}
-"""The scenario's types in which a setting that the model says nothing of is described."""
 
 
-def pages(schema: Schema) -> dict[str, str]:
+def pages() -> dict[str, str]:
     """The page by its file's name."""
     parts = [
         "YAML 1.2. Unknown fields are errors. An error names the file, the line, the field, the bad value "
@@ -49,7 +39,7 @@ def pages(schema: Schema) -> dict[str, str]:
         if model is Constant:
             parts.append("## Random quantities\n\n" + RANDOM)
         parts.append(f"## {_title(model)}\n\n{one_line(model.__doc__)}")
-        parts.append(table(["field", "value", "default", "meaning"], rows_of(model, schema)))
+        parts.append(table(["field", "value", "default", "meaning"], rows_of(model)))
     parts.append("## Quantities\n\nA value that is not a whole number of base units is an error.")
     parts.append(table(["quantity", "legal"], [(name, legal) for name, (_, legal) in QUANTITIES.items()]))
     parts.append("## Bounds\n\n" + BOUNDS)
@@ -61,7 +51,8 @@ def pages(schema: Schema) -> dict[str, str]:
 
 RANDOM = (
     "A size or a duration that is drawn anew each time: a `distribution` with its parameters. A plain value "
-    "is a constant."
+    "is a constant. With `distribution: file` and a `file` beside the study file, the values of `listed` are "
+    "read from that: one a line."
 )
 """What is said of random quantities before their distributions."""
 
@@ -104,7 +95,12 @@ def _models(root: type[BaseModel]) -> list[type[BaseModel]]:
                 if _is_model(kind) and kind not in models:
                     models.append(kind)
     # The distributions last, for each stands for sizes and for durations.
-    return sorted(models, key=lambda model: model.__module__ == Constant.__module__)
+    return sorted(models, key=lambda model: model is Imix or _is_generic(model))
+
+
+def _is_generic(model: type[BaseModel]) -> bool:
+    """Whether it is a part of a random quantity, for whichever quantity."""
+    return bool(model.__pydantic_generic_metadata__["parameters"])
 
 
 def _generic(kind: Any) -> Any:
@@ -122,16 +118,13 @@ def _is_model(kind: Any) -> bool:
     return inspect.isclass(kind) and issubclass(kind, BaseModel)
 
 
-def rows_of(model: type[BaseModel], schema: Schema) -> Iterator[tuple[str, ...]]:
+def rows_of(model: type[BaseModel]) -> Iterator[tuple[str, ...]]:
     """A row for each field of a model: its name, what it takes, its default and its meaning."""
     said = docstrings(model)
-    engine = [types(schema)[name]["properties"] for name in THE_SAME_IN_A_SCENARIO.get(model.__name__, ())]
     for name, field in model.model_fields.items():
         shown = field.alias or name
-        described = [properties[shown].get("description") for properties in engine if shown in properties]
         models = [kind for kind in _walk(field.annotation) if _is_model(kind)]
-        said_of_it = [said.get(name), *described, models[0].__doc__ if models else None]
-        text = one_line(next(filter(None, said_of_it), ""))
+        text = one_line(said.get(name) or (models[0].__doc__ if models else ""))
         yield f"`{shown}`", _kind(_annotation(field)), _default(field), text
 
 

@@ -14,7 +14,7 @@ pub enum QueueDrops {
     Unexpected,
 }
 
-/// Measurement settings.
+/// What is measured beside what every flow gives.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Measurement {

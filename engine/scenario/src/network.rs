@@ -102,7 +102,7 @@ pub struct Link {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "discipline", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Discipline {
-    /// None: the limit alone drops.
+    /// The limit alone drops.
     #[schemars(title = "DropTail")]
     DropTail {},
     /// Packets that arrive at a queue longer than the threshold are marked (RFC 8257 section 3.1); those that
@@ -122,8 +122,10 @@ pub enum Discipline {
         /// to 1.
         maximum: Size,
         /// The probability at `maximum`.
+        #[schemars(range(min = 0.0, max = 1.0))]
         probability: f64,
         /// The weight of a new queue length in the average.
+        #[schemars(range(min = 0.0, max = 1.0))]
         weight: f64,
         /// Whether packets that can bear a mark are marked instead.
         #[serde(default)]
@@ -169,18 +171,21 @@ impl Discipline {
     }
 }
 
-/// What a link does to frames, in each direction and each frame by itself, after its queue.
+/// What a link does to frames beside carrying them: in each direction, each frame by itself, after the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Impairment {
     /// The probability that a frame is lost.
     #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub loss: f64,
     /// The probability that a frame arrives twice.
     #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub duplication: f64,
     /// The probability that a frame is held back by `reordering_delay`, so that later ones overtake it.
     #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub reordering: f64,
     /// How long such a frame is held back.
     #[serde(default)]
@@ -196,16 +201,19 @@ pub struct Impairment {
     pub seed: u64,
 }
 
-/// A link with a good state, in which `Impairment::loss` holds, and a bad one (Gilbert 1960, Elliott 1963). The
-/// state may change before each frame; the first is good.
+/// Losses in bursts: a good state, in which `loss` of the impairment holds, and a bad one (Gilbert 1960, Elliott
+/// 1963). The state may change before each frame; the first is good.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LossBursts {
-    /// The probability that the bad state begins.
+    /// The probability that the bad state begins; with 0 there are no bursts.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub enter: f64,
     /// The probability that it ends.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub leave: f64,
     /// The probability that a frame is lost in it.
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub loss: f64,
 }
 

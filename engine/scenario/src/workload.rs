@@ -84,22 +84,26 @@ fn is_zero(number: &u32) -> bool {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Traffic {
-    /// Bytes in one direction, as fast as the transport takes them.
+    /// A bulk transfer: so many bytes, for so long, or with both one such transfer after the other.
     #[schemars(title = "TransferTraffic")]
     Transfer(Transfer),
-    /// A file in one direction, from disk to disk.
+    /// A file, once, from the sender's disk to the receiver's, where it has no name and is gone with the trial.
     #[schemars(title = "FileTransferTraffic")]
     FileTransfer(FileTransfer),
-    /// A message and its answer, one or several in flight.
+    /// A message and its answer, one or several in flight, for so long, so many times, or whichever of both comes
+    /// first.
     #[schemars(title = "RequestResponseTraffic")]
     RequestResponse(RequestResponse),
-    /// Packets in one direction, of sizes and at gaps that are constant or random.
+    /// Packets in one direction, for so long, so many of them, or whichever of both comes first. With a gap: one
+    /// packet, then the gap. With a rate: as much payload a second, evenly. With neither: as fast as the transport
+    /// takes them.
     #[schemars(title = "PacketsTraffic")]
     Packets(Packets),
-    /// Requests of many sizes in random order on one connection.
+    /// Requests of many sizes in a random order on one connection: for each size a number of bytes, request by
+    /// request, each answered before the next.
     #[schemars(title = "SweepTraffic")]
     Sweep(Sweep),
-    /// Another program's traffic.
+    /// Another program's traffic, measured by that program.
     #[schemars(title = "ToolTraffic")]
     Tool(Tool),
 }

@@ -32,6 +32,7 @@ pub struct RequestResponse {
     pub duration: Option<Duration>,
     /// How many requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub count: Option<u64>,
     /// From one request to the next. Absent: the next follows a response at once. A response that
     /// comes later than the interval delays the next request; none are sent in a burst after.
@@ -39,8 +40,9 @@ pub struct RequestResponse {
     pub interval: Option<Duration>,
     /// Requests that may wait for their responses at a time.
     #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1))]
     pub in_flight: u32,
-    /// How often a connection is opened.
+    /// How often a connection is opened; with `each_request` the round-trip time starts with the call to connect.
     #[serde(default, skip_serializing_if = "is_once")]
     pub connecting: Connecting,
 }

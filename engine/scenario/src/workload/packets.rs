@@ -27,6 +27,7 @@ pub struct Packets {
     pub duration: Option<Duration>,
     /// How many packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub count: Option<u64>,
     /// Where the random numbers start: sizes, gaps and ON/OFF times are three independent sequences
     /// drawn from it.

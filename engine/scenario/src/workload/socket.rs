@@ -4,8 +4,8 @@ use crate::{Duration, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Socket options of a flow, at both hosts; each changes what the flow costs or what is on the wire,
-/// and so can be a factor.
+/// How a flow's sockets are set up, at both hosts; what is left out is as the kernel has it. Each option changes what
+/// the flow costs or what is on the wire, and so can be a factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SocketOptions {

@@ -27,12 +27,13 @@ pub struct Sweep {
     pub last: Size,
     /// From one size to the next.
     pub step: Size,
-    /// How often each size is measured.
+    /// How often each size is measured in one trial.
+    #[schemars(range(min = 1))]
     pub repeats: u32,
     /// Bytes sent for one measurement of a size: one request or more, the last one shorter, but no shorter
     /// than 24 B.
     pub bytes: Size,
-    /// What the receiver sends back.
+    /// What the receiver sends back: 24 bytes, or as many as came.
     pub answer: Answer,
     /// Where the order's random numbers start.
     #[serde(default)]

@@ -27,9 +27,9 @@ pub enum ToolName {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tool {
-    /// Which program.
+    /// The program; `ditg` is D-ITG, `exec` any command.
     pub tool: ToolName,
-    /// How long it sends.
+    /// How long it sends; only `exec` may leave it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
     /// Payload bytes of a packet, a write or a request.
@@ -38,7 +38,7 @@ pub struct Tool {
     /// Payload bits per second; as fast as it can where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Requests and responses instead of a stream (netperf).
+    /// Requests and responses instead of a stream; netperf only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub request_response: bool,
     /// Further options of the sending program, as it takes them. For `exec`: the command and its

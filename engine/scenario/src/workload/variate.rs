@@ -102,7 +102,7 @@ pub enum Variate<T> {
     },
 }
 
-/// Where a distribution is cut off, bounds included.
+/// Where a distribution is cut off, bounds included; what is cut off is drawn again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "{T}Truncation")]
 #[serde(deny_unknown_fields)]

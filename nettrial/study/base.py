@@ -1,0 +1,486 @@
+"""What a study's settings and a scenario have in common: generated from the engine's JSON Schema.
+
+Made by `make generate`; never edited by hand. The types are described in engine/scenario.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Generic, Literal
+
+from pydantic import Field
+
+from nettrial.fields import Strict
+from nettrial.study.variates import Imix, Value, variate
+from nettrial.units import DURATION, SIZE, Duration, Queue, Rate, Size
+
+Answer = Literal["acknowledgment", "echo"]
+"""What the receiver sends back."""
+
+Connecting = Literal["once", "each_request"]
+"""How often a connection is opened."""
+
+QueueDrops = Literal["allowed", "unexpected"]
+"""Whether a full queue is part of the trial."""
+
+Scheduler = Literal["lowest_rtt", "round_robin"]
+"""Which subflow of an MPTCP connection takes the next data, of those whose congestion window has room."""
+
+ToolName = Literal["iperf3", "ping", "netperf", "ditg", "sockperf", "exec"]
+"""A program that nettrial starts on the scenario's hosts, and whose output it reads."""
+
+Transport = Literal["tcp", "udp", "mptcp", "icmp"]
+"""The transport protocol of a flow."""
+
+
+class Truncation(Strict, Generic[Value]):
+    """Where a distribution is cut off, bounds included; what is cut off is drawn again."""
+
+    minimum: Value | None = None
+    """The smallest value kept."""
+    maximum: Value | None = None
+    """The largest value kept."""
+
+
+class Share(Strict, Generic[Value]):
+    """A value of a mix."""
+
+    value: Value
+    """The value."""
+    share: float
+    """How often it comes, in proportion to the others' shares."""
+
+
+class Constant(Strict, Generic[Value]):
+    """Always the same."""
+
+    distribution: Literal["constant"]
+    """Says which distribution it is."""
+    value: Value
+    """The value."""
+
+
+class Uniform(Strict, Generic[Value]):
+    """Each value between two bounds as likely as another."""
+
+    distribution: Literal["uniform"]
+    """Says which distribution it is."""
+    minimum: Value
+    """The smallest."""
+    maximum: Value
+    """The largest."""
+
+
+class Exponential(Strict, Generic[Value]):
+    """Gaps of a Poisson process: density exp(−x/mean)/mean."""
+
+    distribution: Literal["exponential"]
+    """Says which distribution it is."""
+    mean: Value
+    """The mean, before truncation."""
+    truncation: Truncation[Value] | None = None
+    """Where it is cut off."""
+
+
+class Normal(Strict, Generic[Value]):
+    """The bell curve. It needs a minimum of zero or more."""
+
+    distribution: Literal["normal"]
+    """Says which distribution it is."""
+    mean: Value
+    """The mean, before truncation."""
+    deviation: Value
+    """The standard deviation, before truncation."""
+    truncation: Truncation[Value] | None = None
+    """Where it is cut off."""
+
+
+class Pareto(Strict, Generic[Value]):
+    """P(X > x) = (scale/x)^shape for x ≥ scale. Its mean exists for a shape above 1."""
+
+    distribution: Literal["pareto"]
+    """Says which distribution it is."""
+    scale: Value
+    """The smallest value."""
+    shape: float
+    """The tail's exponent."""
+    truncation: Truncation[Value] | None = None
+    """Where it is cut off."""
+
+
+class Cauchy(Strict, Generic[Value]):
+    """Density ∝ 1/(1 + ((x − location)/scale)²). It has no mean unless cut off on both sides."""
+
+    distribution: Literal["cauchy"]
+    """Says which distribution it is."""
+    location: Value
+    """The median, before truncation."""
+    scale: Value
+    """Half the width at half the height."""
+    truncation: Truncation[Value] | None = None
+    """Where it is cut off."""
+
+
+class Gamma(Strict, Generic[Value]):
+    """Density ∝ x^(shape − 1) exp(−x/scale)."""
+
+    distribution: Literal["gamma"]
+    """Says which distribution it is."""
+    shape: float
+    """The shape."""
+    scale: Value
+    """The scale; the mean is shape × scale."""
+    truncation: Truncation[Value] | None = None
+    """Where it is cut off."""
+
+
+class Weibull(Strict, Generic[Value]):
+    """P(X > x) = exp(−(x/scale)^shape)."""
+
+    distribution: Literal["weibull"]
+    """Says which distribution it is."""
+    shape: float
+    """The shape."""
+    scale: Value
+    """The scale."""
+    truncation: Truncation[Value] | None = None
+    """Where it is cut off."""
+
+
+class Mix(Strict, Generic[Value]):
+    """A few values, each with its share, such as an Internet mix (IMIX, RFC 6985)."""
+
+    distribution: Literal["mix"]
+    """Says which distribution it is."""
+    shares: list[Share[Value]]
+    """The values."""
+
+
+class Listed(Strict, Generic[Value]):
+    """These values in this order, again from the first after the last."""
+
+    distribution: Literal["listed"]
+    """Says which distribution it is."""
+    values: list[Value]
+    """The values."""
+
+
+DISTRIBUTIONS = (
+    "constant",
+    "uniform",
+    "exponential",
+    "normal",
+    "pareto",
+    "cauchy",
+    "gamma",
+    "weibull",
+    "mix",
+    "listed",
+)
+"""The names of the distributions."""
+
+SizeVariate = Annotated[
+    Constant[Size]
+    | Uniform[Size]
+    | Exponential[Size]
+    | Normal[Size]
+    | Pareto[Size]
+    | Cauchy[Size]
+    | Gamma[Size]
+    | Weibull[Size]
+    | Mix[Size]
+    | Listed[Size]
+    | Imix,
+    Field(discriminator="distribution"),
+    variate(SIZE, (*DISTRIBUTIONS, "imix")),
+]
+"""A constant or random quantity: a distribution, its parameters, and where it is cut off. What is cut off
+is drawn again, so the rest keeps its shape (a truncated distribution). Without a truncation, draws below
+zero and means that do not exist are errors, not surprises."""
+
+DurationVariate = Annotated[
+    Constant[Duration]
+    | Uniform[Duration]
+    | Exponential[Duration]
+    | Normal[Duration]
+    | Pareto[Duration]
+    | Cauchy[Duration]
+    | Gamma[Duration]
+    | Weibull[Duration]
+    | Mix[Duration]
+    | Listed[Duration],
+    Field(discriminator="distribution"),
+    variate(DURATION, DISTRIBUTIONS),
+]
+"""A constant or random quantity: a distribution, its parameters, and where it is cut off. What is cut off
+is drawn again, so the rest keeps its shape (a truncated distribution). Without a truncation, draws below
+zero and means that do not exist are errors, not surprises."""
+
+
+class Offloads(Strict):
+    """Which work the interfaces do in larger pieces than a packet. All are off unless asked for, so that
+    an MTU means what it says (a virtual link passes 64 KiB "packets" otherwise)."""
+
+    tso: bool = False
+    """TCP segmentation offload: the interface cuts segments."""
+    gso: bool = False
+    """Generic segmentation offload: the kernel cuts them just before the interface."""
+    gro: bool = False
+    """Generic receive offload: received segments are coalesced before the stack sees them."""
+
+
+class LossBursts(Strict):
+    """Losses in bursts: a good state, in which `loss` of the impairment holds, and a bad one (Gilbert
+    1960, Elliott 1963). The state may change before each frame; the first is good."""
+
+    enter: Annotated[float, Field(ge=0, le=1)]
+    """The probability that the bad state begins; with 0 there are no bursts."""
+    leave: Annotated[float, Field(ge=0, le=1)]
+    """The probability that it ends."""
+    loss: Annotated[float, Field(ge=0, le=1)]
+    """The probability that a frame is lost in it."""
+
+
+class Impairment(Strict):
+    """What a link does to frames beside carrying them: in each direction, each frame by itself, after the
+    queue."""
+
+    loss: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """The probability that a frame is lost."""
+    duplication: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """The probability that a frame arrives twice."""
+    reordering: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """The probability that a frame is held back by `reordering_delay`, so that later ones overtake it."""
+    reordering_delay: Duration = "0 ns"
+    """How long such a frame is held back."""
+    jitter: Duration = "0 ns"
+    """Each frame's delay is drawn evenly from the link's delay to this much more; the order is kept."""
+    bursts: LossBursts | None = None
+    """Losses in bursts beside those of `loss`."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Where the random numbers start."""
+
+
+class HostCost(Strict):
+    """What packets cost a simulated host, which has one processor: work that finds it busy waits."""
+
+    per_packet: Duration = "0 ns"
+    """Processor time of a packet sent or received."""
+    per_kilobyte: Duration = "0 ns"
+    """Processor time of 1000 bytes sent or received, IP headers included."""
+    per_interrupt: Duration = "0 ns"
+    """Processor time of an interrupt, which begins the work of all packets that have arrived since the
+    one before."""
+    coalescing: Duration = "0 ns"
+    """How long after the first packet the interface interrupts, so that more packets share the
+    interrupt."""
+
+
+class SocketOptions(Strict):
+    """How a flow's sockets are set up, at both hosts; what is left out is as the kernel has it. Each
+    option changes what the flow costs or what is on the wire, and so can be a factor."""
+
+    mss: Size | None = None
+    """The largest TCP segment to announce and to send, bytes of payload and options (TCP_MAXSEG, tcp(7);
+    RFC 6691): with timestamps 12 bytes less of payload."""
+    block: Size | None = None
+    """Bytes handed to the kernel at a time by a transfer; 128 KiB where absent."""
+    busy_poll: Duration | None = None
+    """How long a read polls the interface before it sleeps (SO_BUSY_POLL, socket(7)). A virtual link has
+    nothing to poll, so in the lab the reader itself tries again for that long."""
+    zerocopy: bool = False
+    """Transfers send without copying (MSG_ZEROCOPY, Linux Documentation/networking/msg_zerocopy.rst)."""
+    udp_gso: bool = False
+    """UDP packets of one size leave in GSO packets that the kernel segments (UDP_SEGMENT, udp(7))."""
+    udp_gro: bool = False
+    """UDP packets arrive in packets that the kernel coalesced (UDP_GRO, udp(7))."""
+
+
+class Measurement(Strict):
+    """What is measured beside what every flow gives."""
+
+    interval: Duration
+    """How often a flow's transport state is read."""
+    cpu: list[str] = []
+    """The hosts whose processor time is measured. Each then needs a processor of its own."""
+    queue_drops: QueueDrops
+    """Whether drops in a link's queue are warned of."""
+    queue_interval: Duration | None = None
+    """How often the length of each shaped queue is read; not at all where absent."""
+    queue_series: bool = False
+    """Whether each of those readings is kept, with what the link end sent since the one before. Of
+    simulated links only."""
+    packet_sizes: bool = False
+    """Whether the packets that each link end sends are counted by size."""
+
+
+class OnOff(Strict):
+    """Times of sending and of silence in turn, the first one of sending."""
+
+    on: DurationVariate
+    """How long packets are sent."""
+    off: DurationVariate
+    """How long none are."""
+
+
+class DropTail(Strict):
+    """The limit alone drops."""
+
+    discipline: Literal["drop_tail"]
+    """Says which discipline it is."""
+
+
+class Mark(Strict):
+    """Packets that arrive at a queue longer than the threshold are marked (RFC 8257 section 3.1); those
+    that can't bear a mark pass."""
+
+    discipline: Literal["mark"]
+    """Says which discipline it is."""
+    threshold: Queue
+    """The queue above which packets are marked."""
+
+
+class Red(Strict):
+    """Random early detection (Floyd and Jacobson 1993), gentle: the probability of a drop rises with the
+    average queue."""
+
+    discipline: Literal["red"]
+    """Says which discipline it is."""
+    minimum: Size
+    """The average queue above which packets are dropped at random."""
+    maximum: Size
+    """The average queue at which the probability is `probability`; from there to twice as much it rises
+    to 1."""
+    probability: Annotated[float, Field(ge=0, le=1)]
+    """The probability at `maximum`."""
+    weight: Annotated[float, Field(ge=0, le=1)]
+    """The weight of a new queue length in the average."""
+    ecn: bool = False
+    """Whether packets that can bear a mark are marked instead."""
+
+
+class CoDel(Strict):
+    """Controlled delay (RFC 8289): packets are dropped at the queue's head while their delay stays above
+    the target."""
+
+    discipline: Literal["co_del"]
+    """Says which discipline it is."""
+    target: Duration
+    """The delay that may persist."""
+    interval: Duration
+    """How long it may."""
+    ecn: bool = False
+    """Whether packets that can bear a mark are marked instead."""
+
+
+class Transfer(Strict):
+    """A bulk transfer: so many bytes, for so long, or with both one such transfer after the other."""
+
+    kind: Literal["transfer"]
+    """Says which kind it is."""
+    size: Size | None = None
+    """Bytes of one transfer."""
+    duration: Duration | None = None
+    """How long to go on."""
+
+
+class FileTransfer(Strict):
+    """A file, once, from the sender's disk to the receiver's, where it has no name and is gone with the
+    trial."""
+
+    kind: Literal["file_transfer"]
+    """Says which kind it is."""
+    file: str
+    """The file's path on the sender."""
+
+
+class RequestResponse(Strict):
+    """A message and its answer, one or several in flight, for so long, so many times, or whichever of
+    both comes first."""
+
+    kind: Literal["request_response"]
+    """Says which kind it is."""
+    request: Size
+    """Bytes of a request, at least 24 (it carries a number and two times)."""
+    response: Size
+    """Bytes of a response, at least 24."""
+    duration: Duration | None = None
+    """How long to go on."""
+    count: Annotated[int, Field(ge=1)] | None = None
+    """How many requests."""
+    interval: Duration | None = None
+    """From one request to the next. Absent: the next follows a response at once. A response that comes
+    later than the interval delays the next request; none are sent in a burst after."""
+    in_flight: Annotated[int, Field(ge=1)] | None = None
+    """Requests that may wait for their responses at a time."""
+    connecting: Connecting | None = None
+    """How often a connection is opened; with `each_request` the round-trip time starts with the call to
+    connect."""
+
+
+class Packets(Strict):
+    """Packets in one direction, for so long, so many of them, or whichever of both comes first. With a
+    gap: one packet, then the gap. With a rate: as much payload a second, evenly. With neither: as fast as
+    the transport takes them."""
+
+    kind: Literal["packets"]
+    """Says which kind it is."""
+    size: SizeVariate
+    """Bytes of a packet's payload, at least 24 (it carries a number and two times)."""
+    gap: DurationVariate | None = None
+    """From one departure to the next."""
+    rate: Rate | None = None
+    """Payload bits per second."""
+    on_off: OnOff | None = None
+    """Times of sending and of silence in turn."""
+    duration: Duration | None = None
+    """How long to go on."""
+    count: Annotated[int, Field(ge=1)] | None = None
+    """How many packets."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Where the random numbers start: sizes, gaps and ON/OFF times are three independent sequences drawn
+    from it."""
+
+
+class Sweep(Strict):
+    """Requests of many sizes in a random order on one connection: for each size a number of bytes,
+    request by request, each answered before the next."""
+
+    kind: Literal["sweep"]
+    """Says which kind it is."""
+    first: Size
+    """The smallest request, at least 24 B."""
+    last: Size
+    """The largest; over UDP at most 65507 B (IPv4) or 65527 B (IPv6)."""
+    step: Size
+    """From one size to the next."""
+    repeats: Annotated[int, Field(ge=1)]
+    """How often each size is measured in one trial."""
+    bytes: Size
+    """Bytes sent for one measurement of a size: one request or more, the last one shorter, but no shorter
+    than 24 B."""
+    answer: Answer
+    """What the receiver sends back: 24 bytes, or as many as came."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Where the order's random numbers start."""
+
+
+class Tool(Strict):
+    """Another program's traffic, measured by that program."""
+
+    kind: Literal["tool"]
+    """Says which kind it is."""
+    tool: ToolName
+    """The program; `ditg` is D-ITG, `exec` any command."""
+    duration: Duration | None = None
+    """How long it sends; only `exec` may leave it out."""
+    size: Size | None = None
+    """Payload bytes of a packet, a write or a request."""
+    rate: Rate | None = None
+    """Payload bits per second; as fast as it can where absent."""
+    request_response: bool = False
+    """Requests and responses instead of a stream; netperf only."""
+    arguments: list[str] = []
+    """Further options of the sending program, as it takes them. For `exec`: the command and its
+    arguments, in which `{destination}`, `{source}` and `{port}` stand for the flow's."""
+    server_arguments: list[str] = []
+    """Further options of the receiving program. For `exec`: a command for the receiving host, or none."""
