@@ -747,6 +747,13 @@ class LossBursts(BaseModel):
     """
 
 
+class Medium(RootModel[Literal["cable"]]):
+    root: Literal["cable"] = "cable"
+    """
+    What carries a link's frames between its interfaces.
+    """
+
+
 class NodeKind(RootModel[Literal["host", "router", "switch"]]):
     root: Literal["host", "router", "switch"]
     """
@@ -1888,6 +1895,10 @@ class Capabilities(BaseModel):
     """
     Hosts can have every congestion control of the machine's kernel.
     """
+    media: list[Medium]
+    """
+    The media that links can have.
+    """
     modelled_hosts: bool
     """
     Hosts are models: a packet costs them what the scenario says, and they need nothing of the kernel.
@@ -2374,7 +2385,7 @@ class Impairment(BaseModel):
 
 class Link(BaseModel):
     """
-    A full-duplex link between two interfaces. Rate, delay and queue hold in each direction.
+    A link between interfaces.
     """
 
     model_config = ConfigDict(
@@ -2388,13 +2399,17 @@ class Link(BaseModel):
     """
     What each end's transmit queue does before it is full.
     """
-    ends: Annotated[list[End], Field(max_length=2, min_length=2)]
+    ends: list[End]
     """
-    The two interfaces it joins.
+    The interfaces that the link joins; a cable joins two.
     """
     impairment: Impairment | None = None
     """
     What the link does to frames beside carrying them.
+    """
+    medium: Medium | None = None
+    """
+    The link's medium.
     """
     queue: QueueLimit | None = None
     """
@@ -2707,7 +2722,7 @@ class Scenario(BaseModel):
     """
     links: list[Link]
     """
-    Point-to-point links between two nodes.
+    Links between nodes.
     """
     measurement: Measurement
     """

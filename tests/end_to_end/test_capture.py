@@ -50,6 +50,11 @@ def test_a_transfer_is_captured_whole(backend: str, tmp_path: Path) -> None:
     assert not [frame for frame in seen if frame[4]]
     assert sum(int(frame[3] or 0) for frame in seen) >= 1_000_000
     assert [frame for frame in seen if frame[1] in ("1", "True")]
+    places = ("router-eth1", "receiver-eth0")
+    files_of_link = [files[f"trial-0001-{place}.pcapng"] for place in places]
+    stations = [frames(file, "tcp.len > 0", ("eth.src", "eth.dst")) for file in files_of_link]
+    leaving, arriving = ({tuple(frame) for frame in found} for found in stations)
+    assert leaving == arriving, "a frame has the same addresses where it leaves and where it arrives"
     if backend == "sim":  # the lab's are left to the interface, as checksum offload leaves them
         assert {frame[2] for frame in seen} == {"1"}
 

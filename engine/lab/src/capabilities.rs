@@ -1,6 +1,6 @@
 //! The lab's capabilities.
 
-use nettrial_scenario::{Capabilities, Problem, Scenario, Setting, Traffic, Transport};
+use nettrial_scenario::{Capabilities, Medium, Problem, Scenario, Setting, Traffic, Transport};
 
 /// The lab's capabilities on a machine that lacks nothing.
 pub fn capabilities() -> Capabilities {
@@ -16,6 +16,7 @@ pub fn capabilities() -> Capabilities {
         congestion_controls: nettrial_bpf::algorithms().map(str::to_owned).collect(),
         transports: vec![Transport::Tcp, Transport::Udp, Transport::Mptcp, Transport::Icmp],
         traffic: Traffic::KINDS.map(str::to_owned).to_vec(),
+        media: vec![Medium::Cable],
         disciplines: vec!["drop_tail".to_owned()],
         settings: vec![
             Setting::Block,

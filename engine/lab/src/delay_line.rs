@@ -44,7 +44,7 @@ use worker::{Switch, Tally, Worker};
 
 /// Bytes of a ring: at the least, and at the most.
 const RING_BYTES: std::ops::RangeInclusive<u64> = (2 << 20)..=(16 << 20);
-/// The streams of frames without UDP are those of the directions, which frames with UDP have, with this bit set.
+/// The streams of frames without UDP are those of the interfaces' numbers, which frames with UDP have, with this bit set.
 const WITHOUT_UDP: u64 = 1 << 32;
 /// For how long a ring holds what a link carries, between these bounds.
 const RING_NS: u64 = 40_000_000;
@@ -80,11 +80,11 @@ pub fn is_needed(link: &Link) -> bool {
 }
 
 impl DelayLine {
-    /// The line of `link`, the scenario's number `number`, between two interfaces of the calling thread's
-    /// namespace, for frames of up to `largest_frame` bytes; its threads keep to `processor`.
+    /// The line of `link`, a cable whose first interface has the number `first` in the scenario, between two interfaces of
+    /// the calling thread's namespace, for frames of up to `largest_frame` bytes; its threads keep to `processor`.
     pub fn start(
         link: &Link,
-        number: usize,
+        first: usize,
         [near, far]: [i32; 2],
         largest_frame: usize,
         processor: usize,
@@ -94,16 +94,15 @@ impl DelayLine {
             stopped: AtomicBool::new(false),
             wake: EventFd::from_flags(EfdFlags::EFD_CLOEXEC).context("making an event descriptor")?,
         });
-        let name = format!("link {} - {}", link.ends[0].node, link.ends[1].node);
-        let mut line = Self { link: name, switch, directions: Vec::new() };
-        for (direction, (from, to)) in [(near, far), (far, near)].into_iter().enumerate() {
+        let mut line = Self { link: link.in_words(), switch, directions: Vec::new() };
+        for (number, (from, to)) in (first..).zip([(near, far), (far, near)]) {
             let slots = slots(link.rate, largest_frame);
             let worker = Worker {
                 ring: Ring::open(from, Intake::Arriving, largest_frame, slots)?,
                 outlet: Outlet::open(to)?,
                 delay_ns: link.delay.0,
                 reordering_delay_ns: link.impairment.reordering_delay.0,
-                fates: fates(link, number, direction),
+                fates: fates(link, number),
                 switch: line.switch.clone(),
                 tally: Arc::default(),
             };
@@ -152,10 +151,11 @@ impl Drop for DelayLine {
     }
 }
 
-/// The fates of frames without UDP, and of those with it, in `direction` 0 or 1 of a link. They are apart, since what
-/// agents tell each other over TCP goes by its own timers and must not shift the fates of datagrams.
-fn fates(link: &Link, number: usize, direction: usize) -> [Fates; 2] {
-    [WITHOUT_UDP, 0].map(|stream| Fates::new(link.impairment, stream | (2 * number + direction) as u64))
+/// The fates of frames without UDP, and of those with it, that `link` takes from the interface with this number in the
+/// scenario. They are apart, since what agents tell each other over TCP goes by its own timers and must not shift the
+/// fates of datagrams.
+fn fates(link: &Link, number: usize) -> [Fates; 2] {
+    [WITHOUT_UDP, 0].map(|stream| Fates::new(link.impairment, stream | number as u64))
 }
 
 fn slots(rate: Option<Rate>, largest_frame: usize) -> usize {

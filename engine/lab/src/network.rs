@@ -114,15 +114,15 @@ impl Network {
         let mut next = || indexes.next().context("too many interfaces");
         let mut blocked = HashSet::new();
         for (number, link) in scenario.links.iter().enumerate() {
-            let [near, far] = &link.ends;
+            let [near, far] = link.cable().with_context(|| format!("{} is no cable", link.in_words()))?;
             let ends = [
                 self.new_end(scenario, gso_packets, link, near, next()?)?,
                 self.new_end(scenario, gso_packets, link, far, next()?)?,
             ];
-            if paths.is_blocked(number) {
-                blocked.extend(ends.iter().map(|end| end.header.index));
-            }
-            let object = format!("making link {} - {}", near.node, far.node);
+            let interfaces = paths.interfaces().of_link(number).zip(&ends);
+            let shut = interfaces.filter(|(interface, _)| paths.is_blocked(*interface));
+            blocked.extend(shut.map(|(_, end)| end.header.index));
+            let object = format!("making {}", link.in_words());
             let pairs = match &mut self.lines {
                 Some(lines) if delay_line::is_needed(link) => {
                     lines.between(number, ends, [next()?, next()?]).to_vec()
@@ -214,26 +214,27 @@ impl Network {
         self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
     }
 
-    /// Tells both ends of every link between hosts and routers who is at the other end. Found out by asking,
+    /// Tells every interface of a link between hosts and routers who is at the others. Found out by asking,
     /// neighbours go into one table of the kernel for all namespaces of the machine, which holds 1024
     /// (net.ipv4.neigh.default.gc_thresh3); what it is told does not count.
     fn introduce(&mut self, scenario: &Scenario) -> Result<()> {
-        for Link { ends: [near, far], .. } in &scenario.links {
-            let places = [self.place(&near.node)?, self.place(&far.node)?];
+        for link in &scenario.links {
+            let places = link.ends.iter().map(|end| self.place(&end.node)).collect::<Result<Vec<_>>>()?;
             if places.iter().any(|place| scenario.nodes[*place].kind == NodeKind::Switch) {
                 continue;
             }
-            let indexes = [
-                self.nodes[places[0]].index_of(&near.interface)?,
-                self.nodes[places[1]].index_of(&far.interface)?,
-            ];
-            for (here, end, there, other) in [(0, near, 1, far), (1, far, 0, near)] {
-                for address in &other.addresses {
-                    let message =
-                        new_neighbour(indexes[here], address.address(), ethernet_address(indexes[there]));
-                    let purpose = format!("telling {} of its neighbour {}", end.node, other.node);
-                    let netlink = &mut self.nodes[places[here]].netlink;
-                    netlink.create(RouteNetlinkMessage::NewNeighbour(message), purpose)?;
+            let index = |(end, place): (&End, &usize)| self.nodes[*place].index_of(&end.interface);
+            let indexes = link.ends.iter().zip(&places).map(index).collect::<Result<Vec<_>>>()?;
+            for (here, end) in link.ends.iter().enumerate() {
+                let others = link.ends.iter().enumerate().filter(|(there, _)| *there != here);
+                for (there, other) in others {
+                    for address in &other.addresses {
+                        let message =
+                            new_neighbour(indexes[here], address.address(), ethernet_address(indexes[there]));
+                        let purpose = format!("telling {} of its neighbour {}", end.node, other.node);
+                        let netlink = &mut self.nodes[places[here]].netlink;
+                        netlink.create(RouteNetlinkMessage::NewNeighbour(message), purpose)?;
+                    }
                 }
             }
         }

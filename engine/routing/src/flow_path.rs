@@ -1,14 +1,22 @@
-//! The one way that a flow's packets take.
+//! The one path that a flow's packets take.
 
 use crate::step::Step;
 use crate::{FiveTuple, Paths, choose, layer2, node_seed};
 use nettrial_scenario::RoutingPolicy;
 
+/// The crossing of one link, from interface to interface ([`crate::Interfaces`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Crossing {
+    /// The interface by which the packet leaves.
+    pub out: usize,
+    /// The interface at which it arrives.
+    pub into: usize,
+}
+
 impl Paths<'_> {
-    /// The interfaces by which a packet of `flow` leaves each node on its way, each as twice the number of its link
-    /// in the scenario, and one more for the second of the link's ends; `None` if there is no way. Where a node
-    /// has several equal next hops, [`choose`] takes one by the node's own hash ([`node_seed`]).
-    pub fn flow_path(&self, flow: &FiveTuple) -> Option<Vec<usize>> {
+    /// The links that a packet of `flow` crosses; `None` if no path leads to its destination. Where a node has several
+    /// equal next hops, [`choose`] takes one by the node's own hash ([`node_seed`]).
+    pub fn flow_path(&self, flow: &FiveTuple) -> Option<Vec<Crossing>> {
         let graph = &self.graph;
         let (near, far) = (*graph.places.get(&flow.source)?, *graph.places.get(&flow.destination)?);
         let (start, destination) = (graph.owner[near.end], graph.owner[far.end]);
@@ -18,7 +26,7 @@ impl Paths<'_> {
         };
         let mut pinned = self.pinned(flow.source, flow.destination).unwrap_or_default().into_iter();
         let target = self.towards(far.network);
-        let mut ends = Vec::new();
+        let mut crossings = Vec::new();
         let mut node = start;
         while node != destination {
             let by = (node == start).then_some(near.end);
@@ -28,16 +36,16 @@ impl Paths<'_> {
             };
             match step {
                 Step::Deliver(out) => {
-                    ends.extend(layer2::between(graph, out, far.end)?);
+                    crossings.extend(layer2::between(graph, out, far.end)?);
                     node = destination;
                 }
                 Step::Forward(hops) => {
                     let hop = hops[choose(flow, node_seed(seed, node), hops.len())];
-                    ends.extend(layer2::between(graph, hop.out, hop.into)?);
+                    crossings.extend(layer2::between(graph, hop.out, hop.into)?);
                     node = hop.to;
                 }
             }
         }
-        Some(ends)
+        Some(crossings)
     }
 }

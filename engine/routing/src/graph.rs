@@ -1,8 +1,8 @@
 //! The scenario's graph as arrays: nodes, interfaces and next hops by number.
 
-use crate::layer2;
+use crate::{Interfaces, layer2};
 use ipnet::IpNet;
-use nettrial_scenario::{End, IpVersion, NodeKind, Scenario};
+use nettrial_scenario::{IpVersion, NodeKind, Scenario};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
@@ -42,14 +42,14 @@ pub struct Place {
     pub network: IpNet,
 }
 
-/// The graph. Nodes have the scenario's numbers; link `n` has the ends `2 n` and `2 n + 1`.
+/// The graph. Nodes and links have the scenario's numbers.
 pub struct Graph<'a> {
     /// What it is of.
     pub scenario: &'a Scenario,
     /// Each node's number by its name.
     pub index: HashMap<&'a str, usize>,
-    /// Every interface.
-    pub ends: Vec<&'a End>,
+    /// The numbers of the interfaces.
+    pub interfaces: Interfaces<'a>,
     /// The node of each.
     pub owner: Vec<usize>,
     /// The interfaces of each node, in the order of the links.
@@ -58,7 +58,7 @@ pub struct Graph<'a> {
     pub routers: HashMap<IpNet, Vec<usize>>,
     /// Where each address is.
     pub places: HashMap<IpAddr, Place>,
-    /// Whether a link between switches carries nothing, because it would close a loop.
+    /// Whether the switch of each interface neither sends nor receives by it, because that would close a loop.
     pub blocked: Vec<bool>,
     /// From each host and router, in the order of the links.
     pub hops: Vec<Vec<Hop>>,
@@ -69,8 +69,8 @@ impl<'a> Graph<'a> {
     pub fn new(scenario: &'a Scenario) -> Self {
         let index: HashMap<&str, usize> =
             scenario.nodes.iter().enumerate().map(|(number, node)| (node.name.as_str(), number)).collect();
-        let ends: Vec<&End> = scenario.links.iter().flat_map(|link| &link.ends).collect();
-        let owner: Vec<usize> = ends.iter().map(|end| index[end.node.as_str()]).collect();
+        let interfaces = Interfaces::new(scenario);
+        let owner: Vec<usize> = interfaces.all().iter().map(|end| index[end.node.as_str()]).collect();
         let mut of_node = vec![Vec::new(); scenario.nodes.len()];
         for (end, &node) in owner.iter().enumerate() {
             of_node[node].push(end);
@@ -78,7 +78,7 @@ impl<'a> Graph<'a> {
         let mut graph = Self {
             scenario,
             index,
-            ends,
+            interfaces,
             owner,
             of_node,
             routers: HashMap::new(),
@@ -99,7 +99,7 @@ impl<'a> Graph<'a> {
 
     /// Whether interface `end` has an address in `network`.
     pub fn is_in(&self, end: usize, network: IpNet) -> bool {
-        self.ends[end].addresses.iter().any(|address| address.network() == network)
+        self.interfaces.get(end).addresses.iter().any(|address| address.network() == network)
     }
 
     /// The first interface of `node` in `network`.
@@ -109,14 +109,14 @@ impl<'a> Graph<'a> {
 
     /// The addresses of `node` of IP version `version`, in the order of the links.
     pub fn addresses(&self, node: usize, version: IpVersion) -> impl Iterator<Item = IpAddr> {
-        let all = self.of_node[node].iter().flat_map(|&end| &self.ends[end].addresses);
+        let all = self.of_node[node].iter().flat_map(|&end| &self.interfaces.get(end).addresses);
         all.map(|address| address.address()).filter(move |&address| IpVersion::of(address) == version)
     }
 
     /// Whether `node` is a host with addresses of IP version `version` on several interfaces.
     pub fn is_multihomed(&self, node: usize, version: IpVersion) -> bool {
         let has = |end: &&usize| {
-            let mut addresses = self.ends[**end].addresses.iter();
+            let mut addresses = self.interfaces.get(**end).addresses.iter();
             addresses.any(|address| IpVersion::of(address.address()) == version)
         };
         self.kind(node) == NodeKind::Host && self.of_node[node].iter().filter(has).count() > 1
@@ -126,7 +126,7 @@ impl<'a> Graph<'a> {
         for (node, ends) in self.of_node.iter().enumerate() {
             let mut positions = [0, 0];
             for &end in ends {
-                for address in &self.ends[end].addresses {
+                for address in &self.interfaces.get(end).addresses {
                     let position = &mut positions[usize::from(address.address().is_ipv6())];
                     let network = address.network();
                     self.places.insert(address.address(), Place { end, position: *position, network });
@@ -141,16 +141,17 @@ impl<'a> Graph<'a> {
     }
 
     fn note_hops(&mut self) {
-        for into in 0..self.ends.len() {
+        for into in 0..self.owner.len() {
             let to = self.owner[into];
             if self.kind(to) != NodeKind::Router {
                 continue;
             }
-            for crossing in layer2::across(self, into) {
-                let (out, from) = (crossing.into, self.owner[crossing.into]);
+            for arrival in layer2::across(self, into) {
+                let out = arrival.crossing.into;
+                let from = self.owner[out];
                 let gateways = [IpVersion::V4, IpVersion::V6].map(|version| self.shared(out, into, version));
                 if self.kind(from) != NodeKind::Switch && from != to && gateways != [None, None] {
-                    self.hops[from].push(Hop { out, into, to, links: crossing.links, gateways });
+                    self.hops[from].push(Hop { out, into, to, links: arrival.links, gateways });
                 }
             }
         }
@@ -161,7 +162,7 @@ impl<'a> Graph<'a> {
 
     /// The first address of `into` of that version whose network `out` is in.
     fn shared(&self, out: usize, into: usize, version: IpVersion) -> Option<IpAddr> {
-        let mut addresses = self.ends[into].addresses.iter();
+        let mut addresses = self.interfaces.get(into).addresses.iter();
         let found = addresses.find(|address| {
             IpVersion::of(address.address()) == version && self.is_in(out, address.network())
         });

@@ -1,65 +1,72 @@
-//! What switches do: they flood along one spanning tree, the one that IEEE 802.1D-2004 clause 17 leads to
+//! The work of switches: they flood along one spanning tree, the one that IEEE 802.1D-2004 clause 17 leads to
 //! where every link costs the same and the switch named first has the best priority.
 
+use crate::Crossing;
 use crate::graph::Graph;
 use nettrial_scenario::NodeKind;
 use std::collections::VecDeque;
 
 /// A frame's arrival over one link.
 #[derive(Debug, Clone, Copy)]
-pub struct Crossing {
-    /// The interface it left by.
-    out: usize,
-    /// The interface it arrived at.
-    pub into: usize,
-    /// Links it has crossed since it was sent.
+pub struct Arrival {
+    /// The link crossed last.
+    pub crossing: Crossing,
+    /// Links that the frame has crossed since it was sent.
     pub links: u32,
-    /// The crossing before, by its number.
+    /// The arrival before, by its number.
     previous: Option<usize>,
 }
 
-/// Everything that a frame to all crosses when the host or router with interface `out` sends it.
-pub fn across(graph: &Graph, out: usize) -> Vec<Crossing> {
-    let mut crossings = vec![Crossing { out, into: out ^ 1, links: 1, previous: None }];
+/// Everywhere that a frame to all arrives when the host or router with interface `out` sends it.
+pub fn across(graph: &Graph, out: usize) -> Vec<Arrival> {
+    let onto = |out: usize, links: u32, previous: Option<usize>| {
+        let others = graph.interfaces.others(out);
+        others.map(move |into| Arrival { crossing: Crossing { out, into }, links, previous })
+    };
+    let mut arrivals: Vec<Arrival> = onto(out, 1, None).collect();
     let mut number = 0;
-    while let Some(&Crossing { into, links, .. }) = crossings.get(number) {
+    while let Some(&Arrival { crossing: Crossing { into, .. }, links, .. }) = arrivals.get(number) {
         let node = graph.owner[into];
-        if graph.kind(node) == NodeKind::Switch {
+        if graph.kind(node) == NodeKind::Switch && !graph.blocked[into] {
             let ports = graph.of_node[node].iter().copied();
-            let open = ports.filter(|&port| port != into && !graph.blocked[port / 2]);
-            let onward =
-                open.map(|out| Crossing { out, into: out ^ 1, links: links + 1, previous: Some(number) });
-            crossings.extend(onward);
+            let open = ports.filter(|&port| port != into && !graph.blocked[port]);
+            arrivals.extend(open.flat_map(|out| onto(out, links + 1, Some(number))));
         }
         number += 1;
     }
-    crossings
+    arrivals
 }
 
-/// The interfaces by which a frame from interface `out` to interface `into` leaves each node on its way;
-/// `None` if the two are not in one segment.
-pub fn between(graph: &Graph, out: usize, into: usize) -> Option<Vec<usize>> {
-    if into == out ^ 1 {
-        return Some(vec![out]);
+/// The links that a frame crosses from interface `out` to interface `into`; `None` if the two are not in one segment.
+pub fn between(graph: &Graph, out: usize, into: usize) -> Option<Vec<Crossing>> {
+    if into != out && graph.interfaces.link(into) == graph.interfaces.link(out) {
+        return Some(vec![Crossing { out, into }]);
     }
-    let crossings = across(graph, out);
-    let mut at = crossings.iter().find(|crossing| crossing.into == into);
+    let arrivals = across(graph, out);
+    let mut at = arrivals.iter().find(|arrival| arrival.crossing.into == into);
     at?;
-    let mut ends = Vec::new();
-    while let Some(crossing) = at {
-        ends.push(crossing.out);
-        at = crossing.previous.map(|number| &crossings[number]);
+    let mut crossings = Vec::new();
+    while let Some(arrival) = at {
+        crossings.push(arrival.crossing);
+        at = arrival.previous.map(|number| &arrivals[number]);
     }
-    ends.reverse();
-    Some(ends)
+    crossings.reverse();
+    Some(crossings)
 }
 
-/// Which links between switches are blocked: a switch keeps the port with the fewest links to the root, then
-/// that to the switch named first, then that over the link named first.
+/// The interfaces that are blocked, by number. A switch keeps the port with the fewest links to the root, then that to
+/// the switch named first, then that over the link named first; and that switch keeps its port of the same link. Where
+/// a link joins switches with others, one switch serves these: the one with the fewest links to the root, then the one
+/// named first.
 pub fn blocked(graph: &Graph) -> Vec<bool> {
     let is_switch = |node: usize| graph.kind(node) == NodeKind::Switch;
-    let mut blocked: Vec<bool> =
-        graph.owner.chunks(2).map(|ends| is_switch(ends[0]) && is_switch(ends[1])).collect();
+    // The other switches that a port leads to, each with its port.
+    let neighbours = |port: usize| {
+        let others = graph.interfaces.others(port).map(|other| (graph.owner[other], other));
+        others.filter(|&(node, _)| is_switch(node))
+    };
+    let joins_switches = |port: usize| is_switch(graph.owner[port]) && neighbours(port).next().is_some();
+    let mut blocked: Vec<bool> = (0..graph.owner.len()).map(joins_switches).collect();
     let mut distance: Vec<Option<u32>> = vec![None; graph.of_node.len()];
     for root in (0..graph.of_node.len()).filter(|&node| is_switch(node)) {
         if distance[root].is_some() {
@@ -68,19 +75,28 @@ pub fn blocked(graph: &Graph) -> Vec<bool> {
         let mut queue = VecDeque::from([(root, 0)]);
         distance[root] = Some(0);
         while let Some((node, links)) = queue.pop_front() {
-            let ports = graph.of_node[node].iter().map(|&port| (graph.owner[port ^ 1], port / 2));
-            let closer = ports
-                .clone()
-                .filter(|&(neighbour, _)| links > 0 && is_switch(neighbour))
-                .filter(|&(neighbour, _)| distance[neighbour] == Some(links - 1));
-            if let Some((_, link)) = closer.min() {
-                blocked[link] = false;
+            let ports = &graph.of_node[node];
+            let ways = ports.iter().flat_map(|&port| neighbours(port).map(move |(to, far)| (to, port, far)));
+            let closer = ways.clone().filter(|&(to, ..)| links > 0 && distance[to] == Some(links - 1));
+            let first = closer.min_by_key(|&(to, port, _)| (to, graph.interfaces.link(port)));
+            if let Some((_, near, far)) = first {
+                (blocked[near], blocked[far]) = (false, false);
             }
-            for (neighbour, _) in ports {
-                if is_switch(neighbour) && distance[neighbour].is_none() {
-                    distance[neighbour] = Some(links + 1);
-                    queue.push_back((neighbour, links + 1));
+            for (to, ..) in ways {
+                if distance[to].is_none() {
+                    distance[to] = Some(links + 1);
+                    queue.push_back((to, links + 1));
                 }
+            }
+        }
+    }
+    for link in 0..graph.scenario.links.len() {
+        let all = graph.interfaces.of_link(link);
+        if all.clone().any(|interface| !is_switch(graph.owner[interface])) {
+            let switches = all.filter(|&interface| is_switch(graph.owner[interface]));
+            let rank = |&port: &usize| (distance[graph.owner[port]], graph.owner[port]);
+            if let Some(port) = switches.min_by_key(rank) {
+                blocked[port] = false;
             }
         }
     }

@@ -15,6 +15,7 @@ mod distance;
 mod ecmp;
 mod flow_path;
 mod graph;
+mod interfaces;
 mod layer2;
 mod pins;
 mod routes;
@@ -24,7 +25,9 @@ mod tree;
 mod yen;
 
 pub use ecmp::{FiveTuple, choose, node_seed};
+pub use flow_path::Crossing;
 use graph::Graph;
+pub use interfaces::Interfaces;
 use nettrial_scenario::{End, Flow, IpVersion, RoutingPolicy, Scenario};
 pub use routes::{NextHop, Route};
 pub use segment::segment_headers;
@@ -60,9 +63,15 @@ impl<'a> Paths<'a> {
         Self { graph, exchanging, distances: RefCell::default(), shortest: RefCell::default() }
     }
 
-    /// Whether the scenario's link of this number carries nothing, because switches block it.
-    pub fn is_blocked(&self, link: usize) -> bool {
-        self.graph.blocked[link]
+    /// The numbers of the scenario's interfaces.
+    pub fn interfaces(&self) -> &Interfaces<'a> {
+        &self.graph.interfaces
+    }
+
+    /// Whether the interface of this number is one by which its switch neither sends nor receives, because that would
+    /// close a loop.
+    pub fn is_blocked(&self, interface: usize) -> bool {
+        self.graph.blocked[interface]
     }
 
     /// The pairs of addresses that `from` and `to` use with each other over IP version `version`, those of
@@ -109,7 +118,7 @@ impl<'a> Paths<'a> {
         let mut pinned =
             source.and_then(|source| self.pinned(source, address)).unwrap_or_default().into_iter();
         let target = self.towards(place.network);
-        let mut ends = Vec::new();
+        let mut crossings = Vec::new();
         let mut seen = vec![false; graph.hops.len()];
         let mut waiting = vec![start];
         while let Some(node) = waiting.pop() {
@@ -122,16 +131,16 @@ impl<'a> Paths<'a> {
                 None => self.step(node, by, &target)?,
             };
             match step {
-                Step::Deliver(out) => ends.extend(layer2::between(graph, out, place.end)?),
+                Step::Deliver(out) => crossings.extend(layer2::between(graph, out, place.end)?),
                 Step::Forward(hops) => {
                     for hop in hops.iter().take(ways) {
-                        ends.extend(layer2::between(graph, hop.out, hop.into)?);
+                        crossings.extend(layer2::between(graph, hop.out, hop.into)?);
                         waiting.push(hop.to);
                     }
                 }
             }
         }
-        Some(ends.into_iter().map(|end| graph.ends[end]).collect())
+        Some(crossings.into_iter().map(|crossing| graph.interfaces.get(crossing.out)).collect())
     }
 }
 

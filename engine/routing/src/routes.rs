@@ -93,8 +93,8 @@ impl<'a> Tables<'_, 'a> {
     fn add_host(&mut self, host: usize, end: usize, source: IpAddr, target: &Target) {
         let graph = &self.paths.graph;
         if graph.is_multihomed(host, target.version) {
-            let interface = graph.ends[end].interface.as_str();
-            for address in &graph.ends[end].addresses {
+            let interface = graph.interfaces.get(end).interface.as_str();
+            for address in &graph.interfaces.get(end).addresses {
                 if IpVersion::of(address.address()) == target.version {
                     let next_hops = vec![NextHop { gateway: None, interface }];
                     self.add_entry(host, Some(source), address.network(), None, next_hops);
@@ -161,7 +161,7 @@ impl<'a> Tables<'_, 'a> {
         let next_hops = match step {
             Some(Step::Forward(hops)) => self.next_hops(&hops, version),
             Some(Step::Deliver(end)) => {
-                vec![NextHop { gateway: None, interface: graph.ends[end].interface.as_str() }]
+                vec![NextHop { gateway: None, interface: graph.interfaces.get(end).interface.as_str() }]
             }
             None => return,
         };
@@ -182,9 +182,8 @@ impl<'a> Tables<'_, 'a> {
     }
 
     fn next_hops(&self, hops: &[Hop], version: IpVersion) -> Vec<NextHop<'a>> {
-        let ends = &self.paths.graph.ends;
-        let next_hop =
-            |hop: &Hop| NextHop { gateway: hop.gateway(version), interface: &ends[hop.out].interface };
+        let interface = |hop: &Hop| &self.paths.graph.interfaces.get(hop.out).interface;
+        let next_hop = |hop: &Hop| NextHop { gateway: hop.gateway(version), interface: interface(hop) };
         hops.iter().map(next_hop).collect()
     }
 

@@ -33,10 +33,10 @@ fn host(scenario: &Scenario, number: usize) -> &str {
 }
 
 /// The interfaces that a flow's packets leave by. Both ends of a link have its name.
-fn flow_path<'a>(scenario: &'a Scenario, paths: &Paths, source: IpAddr, destination: IpAddr) -> Vec<&'a str> {
+fn flow_path<'a>(paths: &Paths<'a>, source: IpAddr, destination: IpAddr) -> Vec<&'a str> {
     let flow = FiveTuple { source, destination, protocol: 6, source_port: 40_000, destination_port: 5001 };
-    let ends = paths.flow_path(&flow).unwrap();
-    ends.into_iter().map(|end| scenario.links[end / 2].ends[end % 2].interface.as_str()).collect()
+    let crossings = paths.flow_path(&flow).unwrap();
+    crossings.into_iter().map(|crossing| paths.interfaces().get(crossing.out).interface.as_str()).collect()
 }
 
 proptest! {
@@ -54,7 +54,7 @@ proptest! {
             let foretold = paths.path(host(&scenario, from), destination).unwrap();
             let taken: Vec<&str> = ways[0].iter().map(|(interface, _)| *interface).collect();
             prop_assert_eq!(foretold.iter().map(|end| end.interface.as_str()).collect::<Vec<_>>(), &taken[..]);
-            prop_assert_eq!(flow_path(&scenario, &paths, source, destination), taken);
+            prop_assert_eq!(flow_path(&paths, source, destination), taken);
         }
     }
 
@@ -69,7 +69,7 @@ proptest! {
             let shortest = lengths.iter().filter(|length| **length == lengths[0]).count();
             prop_assert_eq!(ways.len(), shortest);
             prop_assert!(ways.iter().all(|way| way.len() == lengths[0] + 2));
-            let taken = flow_path(&scenario, &paths, source, destination);
+            let taken = flow_path(&paths, source, destination);
             prop_assert!(ways.iter().any(|way| way.iter().map(|(interface, _)| *interface).eq(taken.clone())));
         }
     }
@@ -100,7 +100,7 @@ proptest! {
                         let foretold = paths.path(host(&scenario, from), destination).unwrap();
                         let names = foretold.iter().map(|end| end.interface.as_str()).collect::<Vec<_>>();
                         prop_assert_eq!(&names, &taken);
-                        prop_assert_eq!(&flow_path(&scenario, &paths, source, destination), &taken);
+                        prop_assert_eq!(&flow_path(&paths, source, destination), &taken);
                         // Host links differ from pair to pair.
                         seen.insert(taken[1..].to_vec());
                         lengths.push(taken.len() - 2);
@@ -140,8 +140,13 @@ proptest! {
         let scenario = fabric(&edges, "switch", 1, json!({"policy": "shortest_path"}));
         let paths = Paths::new(&scenario);
         prop_assert!(paths.routes().is_empty());
-        let open = (0..scenario.links.len()).filter(|&link| !paths.is_blocked(link)).count();
-        prop_assert_eq!(open, edges.nodes + edges.nodes - 1);
+        let is_open = |link: &usize| {
+            let open: HashSet<bool> =
+                paths.interfaces().of_link(*link).map(|interface| !paths.is_blocked(interface)).collect();
+            assert_eq!(open.len(), 1, "both ends of a cable are blocked, or neither");
+            open.contains(&true)
+        };
+        prop_assert_eq!((0..scenario.links.len()).filter(is_open).count(), edges.nodes + edges.nodes - 1);
         let to_root = edges.distances(0);
         for (from, to, _, destination) in directions(&paths, edges.nodes) {
             let way = paths.path(host(&scenario, from), destination).unwrap();

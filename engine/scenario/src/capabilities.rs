@@ -1,6 +1,6 @@
 //! The statement of what a backend can do, and what follows for a scenario.
 
-use crate::{Place, Problem, Scenario, Transport};
+use crate::{Medium, Place, Problem, Scenario, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +31,8 @@ pub struct Capabilities {
     pub transports: Vec<Transport>,
     /// The kinds of traffic that flows can have.
     pub traffic: Vec<String>,
+    /// The media that links can have.
+    pub media: Vec<Medium>,
     /// The disciplines that transmit queues can have.
     pub disciplines: Vec<String>,
     /// The settings that it follows, of those that some backend does not.
@@ -124,6 +126,10 @@ impl<H: Fn(&str) -> &'static str> Found<'_, H> {
     fn look_at_links(&mut self, scenario: &Scenario) {
         for (number, link) in scenario.links.iter().enumerate() {
             let (place, discipline) = (Place::link(number, link), link.discipline.name());
+            if !self.can.media.contains(&link.medium) {
+                let names: Vec<&str> = self.can.media.iter().map(|medium| medium.name()).collect();
+                self.refuse(&place, "medium", link.medium.name(), &names.join(", "));
+            }
             if !self.can.disciplines.iter().any(|known| known == discipline) {
                 self.refuse(&place, "discipline", discipline, &self.can.disciplines.join(", "));
             }
@@ -171,7 +177,7 @@ mod tests {
             "format": 1,
             "nodes": [{"name": "a", "kind": "host"},
                 {"name": "b", "kind": "host", "stack": stack, "cost": {"per_packet": "1 us"}}],
-            "links": [{"ends": [end("a"), end("b")], "rate": "1 Gbit/s", "queue": "9 packets",
+            "links": [{"medium": "cable", "ends": [end("a"), end("b")], "rate": "1 Gbit/s", "queue": "9 packets",
                 "discipline": {"discipline": "co_del", "target": "5 ms", "interval": "100 ms"},
                 "impairment": {"bursts": {"enter": 0.1, "leave": 0.5, "loss": 1.0}}}],
             "routing": {"policy": "shortest_path"},
@@ -201,6 +207,7 @@ mod tests {
             "discipline",
             "ecn",
             "kind",
+            "medium",
             "minimum_rto",
             "mtu_probing",
             "pair",
@@ -221,6 +228,7 @@ mod tests {
         let can = Capabilities {
             transports: vec![Transport::Icmp],
             traffic: Traffic::KINDS.map(str::to_owned).to_vec(),
+            media: vec![Medium::Cable],
             disciplines: Discipline::NAMES.map(str::to_owned).to_vec(),
             settings: serde_json::from_value(json!([&names[..], &further[..]].concat())).unwrap(),
             ..Capabilities::default()

@@ -33,7 +33,9 @@ pub use capabilities::{Capabilities, Setting};
 pub use check::check;
 pub use directory::Directory;
 pub use measurement::{Measurement, QueueDrops};
-pub use network::{Discipline, End, HostCost, Impairment, Link, LossBursts, Node, NodeKind, RoutingPolicy};
+pub use network::{
+    Discipline, End, HostCost, Impairment, Link, LossBursts, Medium, Node, NodeKind, RoutingPolicy,
+};
 pub use problem::{Place, Problem};
 pub use protocol::{
     Capture, Environment, Estimate, Event, Measure, Preflight, Request, Shortfall, TimerLateness,
@@ -66,7 +68,7 @@ pub struct Scenario {
     pub format: u32,
     /// Hosts, routers and switches, each with a name of its own.
     pub nodes: Vec<Node>,
-    /// Point-to-point links between two nodes.
+    /// Links between nodes.
     pub links: Vec<Link>,
     /// How paths are chosen where there are several.
     pub routing: RoutingPolicy,

@@ -73,12 +73,37 @@ pub struct End {
     pub addresses: Vec<InterfaceAddress>,
 }
 
-/// A full-duplex link between two interfaces. Rate, delay and queue hold in each direction.
+/// What carries a link's frames between its interfaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Medium {
+    /// A full-duplex cable between two interfaces. Rate, delay and queue hold in each direction.
+    #[default]
+    Cable,
+}
+
+impl Medium {
+    /// The medium's name in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cable => "cable",
+        }
+    }
+
+    fn is_cable(&self) -> bool {
+        *self == Self::Cable
+    }
+}
+
+/// A link between interfaces.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// The two interfaces it joins.
-    pub ends: [End; 2],
+    /// The link's medium.
+    #[serde(default, skip_serializing_if = "Medium::is_cable")]
+    pub medium: Medium,
+    /// The interfaces that the link joins; a cable joins two.
+    pub ends: Vec<End>,
     /// The line rate on the wire: preamble, frame check sequence and inter-frame gap count, as on
     /// Ethernet. Not shaped where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -95,6 +120,23 @@ pub struct Link {
     /// What the link does to frames beside carrying them.
     #[serde(default, skip_serializing_if = "Impairment::is_none")]
     pub impairment: Impairment,
+}
+
+impl Link {
+    /// The two interfaces of a cable; `None` where the link has another medium or does not have two interfaces. What
+    /// can deal with cables alone takes a link's interfaces from here.
+    pub fn cable(&self) -> Option<[&End; 2]> {
+        match (self.medium, self.ends.as_slice()) {
+            (Medium::Cable, [near, far]) => Some([near, far]),
+            _ => None,
+        }
+    }
+
+    /// The link in words, by its nodes: "link sender - router".
+    pub fn in_words(&self) -> String {
+        let nodes: Vec<&str> = self.ends.iter().map(|end| end.node.as_str()).collect();
+        if nodes.is_empty() { "link".to_owned() } else { format!("link {}", nodes.join(" - ")) }
+    }
 }
 
 /// Which packets a queue drops, or marks where its packets bear marks (ECN, RFC 3168), before its limit drops

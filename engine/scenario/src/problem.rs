@@ -47,8 +47,7 @@ impl Place {
 
     /// The link of this number in a scenario, called by its nodes.
     pub fn link(number: usize, link: &Link) -> Self {
-        let [near, far] = &link.ends;
-        Self::new(format!("/links/{number}"), format!("link {} - {}", near.node, far.node))
+        Self::new(format!("/links/{number}"), link.in_words())
     }
 
     /// The node of this number in a scenario.

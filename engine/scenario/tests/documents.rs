@@ -136,6 +136,23 @@ fn what_makes_no_sense_is_a_problem() {
 }
 
 #[test]
+fn a_cable_has_two_interfaces() {
+    for count in [0, 1, 3] {
+        let mut document = sample();
+        let ends = document["links"][0]["ends"].as_array_mut().unwrap();
+        let mut third = ends[0].clone();
+        (third["node"], third["interface"], third["addresses"]) = (json!("c"), json!("eth9"), json!([]));
+        ends.push(third);
+        ends.truncate(count);
+        let problems = check(&read(&document).unwrap());
+        let found = problems.iter().find(|problem| problem.setting == "ends").expect("too few or too many");
+        assert_eq!(found.pointer, "/links/0/ends");
+        assert!(found.value.starts_with(&count.to_string()) && found.legal == "2 interfaces", "{found}");
+        assert!(problems.iter().all(|problem| document.pointer(&problem.pointer).is_some()), "{problems:?}");
+    }
+}
+
+#[test]
 fn a_pointer_leads_to_the_one_member_that_is_wrong() {
     let packets = |size: Value| {
         let flow = json!({"name": "p", "from": "a", "to": "b", "transport": "udp", "ip": 6, "start": "0 ns",

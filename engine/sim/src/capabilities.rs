@@ -1,6 +1,6 @@
 //! The simulator's capabilities.
 
-use nettrial_scenario::{Capabilities, Discipline, Problem, Scenario, Setting, Transport};
+use nettrial_scenario::{Capabilities, Discipline, Medium, Problem, Scenario, Setting, Transport};
 
 /// The simulator's capabilities, on any machine.
 pub fn capabilities() -> Capabilities {
@@ -16,6 +16,7 @@ pub fn capabilities() -> Capabilities {
         congestion_controls: nettrial_congestion::names().map(str::to_owned).collect(),
         transports: vec![Transport::Tcp, Transport::Udp, Transport::Mptcp],
         traffic: ["transfer", "request_response", "packets", "sweep"].map(str::to_owned).to_vec(),
+        media: vec![Medium::Cable],
         disciplines: Discipline::NAMES.map(str::to_owned).to_vec(),
         settings: vec![
             Setting::Bursts,

@@ -12,7 +12,8 @@ use crate::{Packet, Time};
 use anyhow::Result;
 use headers::{Frame, Side};
 use nettrial_capture::Capture;
-use nettrial_scenario::{Capture as Settings, Scenario};
+use nettrial_routing::Interfaces;
+use nettrial_scenario::Capture as Settings;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -27,7 +28,7 @@ struct Opened {
 /// The captures of a trial.
 #[derive(Debug)]
 pub struct Captures {
-    /// The files by interface: twice the link's number, and one more for its second interface.
+    /// The files by the interface's number.
     files: Vec<Option<Capture>>,
     /// Both sides of every flow's subflows: by flow, by turn of its connections, by subflow.
     flows: Vec<Vec<Vec<[Side; 2]>>>,
@@ -45,14 +46,13 @@ impl Captures {
     ///
     /// # Errors
     /// Fails if a file can't be created.
-    pub fn new(settings: &Settings, scenario: &Scenario, wirings: &[Wiring<'_>]) -> Result<Self> {
+    pub fn new(settings: &Settings, interfaces: &Interfaces<'_>, wirings: &[Wiring<'_>]) -> Result<Self> {
         let create = |node: &str, interface: &str| {
             let name = settings.file_name(node, interface);
             let snap_bytes = settings.snap_bytes as usize;
             Capture::create(Path::new(&settings.directory), &name, interface, snap_bytes)
         };
-        let interfaces = scenario.links.iter().flat_map(|link| &link.ends);
-        let files = interfaces.map(|end| {
+        let files = interfaces.all().iter().map(|end| {
             let wanted = settings.includes(&end.node, &end.interface);
             wanted.then(|| create(&end.node, &end.interface)).transpose()
         });
@@ -73,8 +73,9 @@ impl Captures {
         *place = place.wrapping_add(1);
     }
 
-    /// Captures a packet at the interface with this number. What is given later is not older than `now`.
-    pub fn take(&mut self, interface: usize, packet: &Packet, at: Time, now: Time) {
+    /// Captures a packet at the interface with this number, on its way `between` two interfaces, the first of which sends
+    /// it. What is given later is not older than `now`.
+    pub fn take(&mut self, interface: usize, between: [usize; 2], packet: &Packet, at: Time, now: Time) {
         let Some(file) = self.files[interface].as_mut() else { return };
         let number = packet.to.connection;
         let datagrams = Opened { flow: number, turn: 0, place: 0 };
@@ -84,7 +85,7 @@ impl Captures {
         if turns.len() == 1 {
             sides[0].use_later_port(place);
         }
-        let made = self.frame.make(packet, &sides, interface, at, file.snap_bytes());
+        let made = self.frame.make(packet, &sides, between, at, file.snap_bytes());
         let written = made.and_then(|length| {
             file.add(at.as_ns(), length, self.frame.bytes());
             file.release(now.as_ns())

@@ -32,12 +32,12 @@ pub fn estimate(scenario: &Scenario, paths: &Paths<'_>) -> Estimate {
         wiring.ways[0].iter().map(|subflow| network.links_of(subflow.paths[0]).to_vec()).collect()
     };
     let all: Vec<Vec<Vec<u32>>> = wirings.iter().map(ways).collect();
-    let mut users = vec![0.0; scenario.links.len() * 2];
+    let mut users = vec![0.0; paths.interfaces().all().len()];
     all.iter().flatten().flatten().for_each(|direction| users[*direction as usize] += 1.0);
     let rate_bps = |way: &Vec<u32>| {
         let part = |direction: &u32| {
-            let rate = scenario.links[*direction as usize / 2].rate?;
-            Some(rate.0 as f64 / users[*direction as usize])
+            let rate_bps = network.links[*direction as usize].rate_bps()?;
+            Some(rate_bps as f64 / users[*direction as usize])
         };
         way.iter().filter_map(part).reduce(f64::min)
     };

@@ -10,7 +10,7 @@ use crate::fate::{Outcome, Outcomes};
 use crate::queue::{Arrivals, CoDel, CoDelSettings, Decision, Length, Taken, Waiting, wire_bytes};
 use crate::{Codepoint, Time};
 use nettrial_scenario::random::Random;
-use nettrial_scenario::{Discipline, PacketSize, QueueLimit, Rate, Scenario};
+use nettrial_scenario::{Discipline, End, Link as Cable, PacketSize, QueueLimit, Rate, Scenario};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
@@ -63,6 +63,8 @@ pub struct Link {
     /// What a plain link does not have.
     special: Option<Box<Special>>,
     mtu_bytes: u32,
+    /// The number of the interface at which frames arrive.
+    far: u32,
     counters: LinkCounters,
     rate_bps: Option<u64>,
 }
@@ -81,25 +83,31 @@ struct Special {
 }
 
 impl Link {
-    /// Direction `direction` of a scenario's links: twice the link's number, and one more from its second end.
-    pub fn new(scenario: &Scenario, direction: usize) -> Self {
-        let link = &scenario.links[direction / 2];
-        let rate_bps = link.rate.map(|Rate(rate)| rate);
+    /// The direction of `cable` that begins at its interface `near`, whose number is the direction's, and leads to the
+    /// interface with the number `far`.
+    pub fn new(scenario: &Scenario, cable: &Cable, near: &End, number: u32, far: u32) -> Self {
+        let rate_bps = cable.rate.map(|Rate(rate)| rate);
         let whole = rate_bps.filter(|rate| (8 * BIT_PS).is_multiple_of(*rate));
         let mut new = Self {
             free_at: Time::ZERO,
             byte_ps: whole.map_or(0, |rate| 8 * BIT_PS / rate),
             waiting: Waiting::default(),
-            delay: Time::from_ns(link.delay.0),
-            limit: link.queue,
+            delay: Time::from_ns(cable.delay.0),
+            limit: cable.queue,
             special: None,
-            mtu_bytes: link.ends[direction % 2].mtu.0.try_into().unwrap_or(u32::MAX),
+            mtu_bytes: near.mtu.0.try_into().unwrap_or(u32::MAX),
+            far,
             counters: LinkCounters::default(),
             rate_bps,
         };
         let frame_bytes = wire_bytes(new.mtu_bytes);
-        new.special = Special::new(scenario, direction, frame_bytes, new.transmission(frame_bytes));
+        new.special = Special::new(scenario, cable, number, frame_bytes, new.transmission(frame_bytes));
         new
+    }
+
+    /// The number of the interface at which what it carries arrives.
+    pub fn far(&self) -> u32 {
+        self.far
     }
 
     /// The propagation delay.
@@ -264,25 +272,31 @@ impl Link {
 }
 
 impl Special {
-    /// That of a link direction whose full frame has so many bytes on the wire and takes that long, if it has any.
-    fn new(scenario: &Scenario, direction: usize, frame_bytes: u32, frame_time: Time) -> Option<Box<Self>> {
-        let link = &scenario.links[direction / 2];
+    /// That of direction `number`, of `cable`, whose full frame has so many bytes on the wire and takes that long, if it
+    /// has any.
+    fn new(
+        scenario: &Scenario,
+        cable: &Cable,
+        number: u32,
+        frame_bytes: u32,
+        frame_time: Time,
+    ) -> Option<Box<Self>> {
         let counts_sizes = scenario.measurement.packet_sizes;
-        if link.discipline.is_drop_tail() && link.impairment.is_none() && !counts_sizes {
+        if cable.discipline.is_drop_tail() && cable.impairment.is_none() && !counts_sizes {
             return None;
         }
-        let heads = match link.discipline {
+        let heads = match cable.discipline {
             Discipline::CoDel { target, interval, ecn } => {
                 let [target, interval] = [target, interval].map(|time| Time::from_ns(time.0));
                 Some(CoDel::new(CoDelSettings { target, interval, ecn, frame_bytes: frame_bytes.into() }))
             }
             _ => None,
         };
-        let random = Random::new(scenario.seed, RED_PURPOSE | direction as u64);
+        let random = Random::new(scenario.seed, RED_PURPOSE | u64::from(number));
         Some(Box::new(Self {
-            arrivals: Arrivals::new(link, frame_time, random),
+            arrivals: Arrivals::new(cable, frame_time, random),
             heads,
-            outcomes: Outcomes::new(link.impairment, direction as u64),
+            outcomes: Outcomes::new(cable.impairment, number.into()),
             sizes: counts_sizes.then(BTreeMap::new),
         }))
     }

@@ -4,13 +4,13 @@ use crate::link::Link;
 use crate::paths::PathTable;
 use crate::processor::Processors;
 use crate::{PathId, Time};
-use nettrial_routing::{FiveTuple, Paths};
+use nettrial_routing::{FiveTuple, Interfaces, Paths};
 use nettrial_scenario::Scenario;
 
 /// Links and paths.
 #[derive(Debug)]
 pub struct Network {
-    /// Link `n` of the scenario has the directions `2 n`, from its first end, and `2 n + 1`.
+    /// The directions of all links, each by the number of the interface at which it begins ([`Interfaces`]).
     pub(crate) links: Vec<Link>,
     pub(crate) paths: PathTable,
     /// `None` where work costs nothing and nothing is joined.
@@ -18,20 +18,28 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network of `scenario`, which has passed [`nettrial_scenario::check`].
+    /// The network of `scenario`, which has passed the simulator's check.
     pub fn new(scenario: &Scenario) -> Self {
-        let links = (0..2 * scenario.links.len()).map(|direction| Link::new(scenario, direction));
-        Self { links: links.collect(), paths: PathTable::default(), processors: Processors::new(scenario) }
+        let interfaces = Interfaces::new(scenario);
+        let mut links = Vec::with_capacity(interfaces.all().len());
+        for (number, link) in scenario.links.iter().enumerate() {
+            let ends = link.cable().expect("the simulator's capabilities state no other links");
+            let numbers = interfaces.of_link(number).map(|interface| interface as u32);
+            for ((near, number), far) in ends.into_iter().zip(numbers.clone()).zip(numbers.rev()) {
+                links.push(Link::new(scenario, link, near, number, far));
+            }
+        }
+        Self { links, paths: PathTable::default(), processors: Processors::new(scenario, &interfaces) }
     }
 
-    /// The way of a flow's packets, by the scenario's routing; `None` if there is none.
+    /// The path of a flow's packets, by the scenario's routing; `None` if there is none.
     pub fn path(&mut self, routing: &Paths<'_>, flow: &FiveTuple) -> Option<PathId> {
-        let ends: Vec<u32> = routing.flow_path(flow)?.into_iter().map(|end| end as u32).collect();
-        Some(self.paths.number(&ends))
+        let crossings = routing.flow_path(flow)?;
+        let links: Vec<u32> = crossings.iter().map(|crossing| crossing.out as u32).collect();
+        Some(self.paths.number(&links, crossings.last().map(|crossing| crossing.into as u32)))
     }
 
-    /// The links of a path, by direction: twice the link's number in the scenario, and one more from its second
-    /// end.
+    /// The links of a path, each by the number of the interface at which its direction begins.
     pub fn links_of(&self, path: PathId) -> &[u32] {
         self.paths.links(path)
     }

@@ -1,33 +1,36 @@
-//! The ways of packets, each a list of link directions.
+//! The paths of packets, each a list of link directions.
 
 use crate::PathId;
 use std::collections::HashMap;
 
-/// Ends the list of a path's links.
-const END: u32 = u32::MAX;
+/// The bit that tells a path's arrival from its links.
+const ARRIVAL: u32 = 1 << 31;
 
 /// All paths in one list, each once.
 #[derive(Debug, Default)]
 pub struct PathTable {
-    /// The links of one path after those of another, each path followed by [`END`].
+    /// The links of one path after those of another, each path followed by the interface at which packets arrive, with
+    /// the bit [`ARRIVAL`]; all bits are set in that of a path without links.
     links: Vec<u32>,
     /// Where each path begins.
     starts: Vec<u32>,
-    /// Each path by its links. It is looked up alone, so its order does not matter.
+    /// Each path by its links and its arrival. It is looked up alone, so its order does not matter.
     known: HashMap<Box<[u32]>, PathId>,
 }
 
 impl PathTable {
-    /// The number of the path over these link directions.
-    pub fn number(&mut self, links: &[u32]) -> PathId {
-        if let Some(path) = self.known.get(links) {
+    /// The number of the path over these link directions, whose packets arrive at this interface; `None` of a path
+    /// without links.
+    pub fn number(&mut self, links: &[u32], arrival: Option<u32>) -> PathId {
+        let arrival = arrival.map_or(u32::MAX, |interface| interface | ARRIVAL);
+        let whole = [links, &[arrival]].concat();
+        if let Some(path) = self.known.get(whole.as_slice()) {
             return *path;
         }
         let path = PathId(self.starts.len() as u32);
         self.starts.push(self.links.len() as u32);
-        self.links.extend_from_slice(links);
-        self.links.push(END);
-        self.known.insert(links.into(), path);
+        self.links.extend_from_slice(&whole);
+        self.known.insert(whole.into(), path);
         path
     }
 
@@ -38,7 +41,13 @@ impl PathTable {
 
     /// The link direction at that place of the list; `None` where a path has ended.
     pub fn link(&self, place: u32) -> Option<u32> {
-        Some(self.links[place as usize]).filter(|&link| link != END)
+        Some(self.links[place as usize]).filter(|&link| link & ARRIVAL == 0)
+    }
+
+    /// The interface at which packets arrive whose path has ended at that place of the list; `None` if they crossed no
+    /// link.
+    pub fn arrival(&self, place: u32) -> Option<u32> {
+        Some(self.links[place as usize]).filter(|&end| end != u32::MAX).map(|end| end & !ARRIVAL)
     }
 
     /// The path's link directions.
@@ -54,13 +63,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_has_one_number_and_its_links() {
+    fn a_path_has_one_number_its_links_and_its_arrival() {
         let mut paths = PathTable::default();
-        let (one, none, other) = (paths.number(&[3, 1]), paths.number(&[]), paths.number(&[7]));
-        assert_eq!(paths.number(&[3, 1]), one);
+        let (one, none) = (paths.number(&[3, 1], Some(0)), paths.number(&[], None));
+        let (other, elsewhere) = (paths.number(&[7], Some(6)), paths.number(&[3, 1], Some(2)));
+        assert_eq!(paths.number(&[3, 1], Some(0)), one);
         assert_eq!((paths.links(one), paths.links(other)), ([3, 1].as_slice(), [7].as_slice()));
         assert!(paths.links(none).is_empty());
         let start = paths.start(one);
         assert_eq!([0, 1, 2].map(|hop| paths.link(start + hop)), [Some(3), Some(1), None]);
+        assert_ne!(one, elsewhere);
+        assert_eq!(paths.links(elsewhere), [3, 1]);
+        let arrival = |path, hops| paths.arrival(paths.start(path) + hops);
+        assert_eq!([arrival(one, 2), arrival(elsewhere, 2), arrival(other, 1)], [Some(0), Some(2), Some(6)]);
+        assert_eq!((paths.link(paths.start(none)), arrival(none, 0)), (None, None));
     }
 }

@@ -17,14 +17,15 @@
 use crate::Time;
 use crate::arena::Arena;
 use crate::coalescing::{POLL_PKTS, coalesce_waiting};
+use nettrial_routing::Interfaces;
 use nettrial_scenario::{Duration, HostCost, Node, NodeKind, Scenario};
 use std::collections::VecDeque;
 
 /// The processors of all hosts whose work costs something, or whose interfaces join segments.
 #[derive(Debug)]
 pub struct Processors {
-    /// The processor at each link direction's beginning.
-    of_direction: Vec<Option<u32>>,
+    /// The processor at each interface.
+    of_interface: Vec<Option<u32>>,
     /// By the node's number.
     of_node: Vec<Option<u32>>,
     all: Vec<Processor>,
@@ -66,8 +67,8 @@ pub enum Next {
 }
 
 impl Processors {
-    /// Those of `scenario`; `None` if there are none.
-    pub fn new(scenario: &Scenario) -> Option<Self> {
+    /// Those of `scenario`, whose interfaces have these numbers; `None` if there are none.
+    pub fn new(scenario: &Scenario, interfaces: &Interfaces<'_>) -> Option<Self> {
         let mut all = Vec::new();
         let of_node: Vec<Option<u32>> = scenario
             .nodes
@@ -78,14 +79,14 @@ impl Processors {
             })
             .collect();
         let node = |name: &str| scenario.nodes.iter().position(|node| node.name == name);
-        let ends = scenario.links.iter().flat_map(|link| &link.ends);
-        let of_direction = (!all.is_empty()).then(|| ends.map(|end| of_node[node(&end.node)?]).collect());
-        Some(Self { of_direction: of_direction?, of_node, all })
+        let ends = interfaces.all().iter();
+        let of_interface = (!all.is_empty()).then(|| ends.map(|end| of_node[node(&end.node)?]).collect());
+        Some(Self { of_interface: of_interface?, of_node, all })
     }
 
-    /// The processor of the node at which link direction `direction` begins.
-    pub fn at(&self, direction: u32) -> Option<u32> {
-        self.of_direction[direction as usize]
+    /// The processor of the node that has the interface of this number.
+    pub fn at(&self, interface: u32) -> Option<u32> {
+        self.of_interface[interface as usize]
     }
 
     /// How long the processor of node number `node` has been busy until `now`; `None` if its work costs nothing.

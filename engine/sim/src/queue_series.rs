@@ -1,7 +1,8 @@
 //! What the ends of links did, and how long their queues were.
 
-use crate::{Network, Time};
+use crate::{Link, Network, Time};
 use nettrial_flows::statistics::distribution;
+use nettrial_routing::Interfaces;
 use nettrial_scenario::{EndRecord, EndSample, Scenario};
 
 /// Looks at the queues of all links with a rate.
@@ -46,14 +47,15 @@ impl Samples {
 }
 
 impl Queues {
-    /// Those of `scenario`, not looked at if it does not ask for that.
-    pub fn of(scenario: &Scenario) -> Self {
-        let rates = (0..).zip(&scenario.links).filter_map(|(number, link)| Some((number, link.rate?.0)));
-        let directions = rates.flat_map(|(number, rate)| [(2 * number, rate), (2 * number + 1, rate)]);
-        let samples = |(direction, rate_bps)| Samples { direction, rate_bps, ..Samples::default() };
+    /// The queues of `network`, that of `scenario`, not looked at if the scenario does not ask for that.
+    pub fn new(scenario: &Scenario, network: &Network) -> Self {
+        let directions = (0..).zip(&network.links);
+        let samples = |(direction, link): (u32, &Link)| {
+            Some(Samples { direction, rate_bps: link.rate_bps()?, ..Samples::default() })
+        };
         let interval =
             scenario.measurement.queue_interval.map_or(Time::NEVER, |interval| Time::from_ns(interval.0));
-        Self { next: interval, interval, samples: directions.map(samples).collect() }
+        Self { next: interval, interval, samples: directions.filter_map(samples).collect() }
     }
 
     /// Looks at them `now`.
@@ -71,11 +73,17 @@ impl Queues {
 
     /// The records, until `now`, of all ends of links with a rate, and of the others where packets are counted
     /// by size.
-    pub fn records(self, scenario: &Scenario, network: &mut Network, now: Time) -> Vec<EndRecord> {
+    pub fn records(
+        self,
+        scenario: &Scenario,
+        interfaces: &Interfaces<'_>,
+        network: &mut Network,
+        now: Time,
+    ) -> Vec<EndRecord> {
         let is_sampled = self.interval < Time::NEVER;
         let mut samples = self.samples.into_iter().peekable();
         let mut records = Vec::new();
-        for (direction, end) in (0..).zip(scenario.links.iter().flat_map(|link| &link.ends)) {
+        for (direction, end) in (0..).zip(interfaces.all()) {
             let lengths = samples.next_if(|samples| samples.direction == direction);
             if lengths.is_none() && !scenario.measurement.packet_sizes {
                 continue;

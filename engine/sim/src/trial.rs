@@ -22,19 +22,20 @@ const STANDSTILL: Time = Time::from_ms(2 * 3600 * 1000);
 pub fn run(scenario: &Scenario, routing: &Paths<'_>, capture: Option<&Capture>) -> Result<Record> {
     let mut network = Network::new(scenario);
     let wirings = wire(scenario, routing, &mut network)?;
-    let captures = capture.map(|capture| Captures::new(capture, scenario, &wirings)).transpose()?;
+    let captures =
+        capture.map(|capture| Captures::new(capture, routing.interfaces(), &wirings)).transpose()?;
     let first = wirings.iter().map(|wiring| wiring.start).min().unwrap_or_default();
+    let mut queues = Queues::new(scenario, &network);
     let hosts = Hosts::new(wirings, Time::from_ns(scenario.measurement.interval.0))?;
     let mut world = World::new(network, hosts);
     world.engine.capture(captures);
     world.act(|hosts, engine| hosts.begin(engine));
-    let mut queues = Queues::of(scenario);
     drive(&mut world, &mut queues);
 
     let World { mut engine, endpoints: mut hosts, .. } = world;
     engine.captured()?;
     let last = hosts.flows.iter().filter_map(|flow| flow.figures.over).max().unwrap_or(first);
-    let ends = queues.records(scenario, engine.network(), last);
+    let ends = queues.records(scenario, routing.interfaces(), engine.network(), last);
     let mut findings = Findings::default();
     findings.paths(scenario, routing, &hosts, engine.network());
     let flows: Vec<_> = hosts.flows.iter_mut().map(record::flow).collect();

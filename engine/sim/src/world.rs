@@ -175,16 +175,17 @@ impl Engine {
     fn take_down(&mut self, number: u32, direction: u32, leaves: Time, outcome: Outcome) {
         let (packet, now) = (self.arena.packet(number), self.events.now());
         let Some(captures) = &mut self.captures else { return };
-        let (near, link) = (direction as usize, &self.network.links[direction as usize]);
+        let link = &self.network.links[direction as usize];
+        let between @ [near, far] = [direction, link.far()].map(|interface| interface as usize);
         let begins = Time(leaves.0 - link.frame_time(packet.ip_bytes).0);
-        captures.take(near, &packet, begins, now);
+        captures.take(near, between, &packet, begins, now);
         let arrivals = match outcome {
             Outcome::Lost => [None, None],
             Outcome::Arrives(at) => [Some(at), None],
             Outcome::ArrivesTwice(at) => [Some(at), Some(at)],
         };
         for at in arrivals.into_iter().flatten() {
-            captures.take(near ^ 1, &packet, at, now);
+            captures.take(far, between, &packet, at, now);
         }
     }
 
@@ -216,8 +217,7 @@ impl Engine {
     /// The processors, and the one of the host at which packet `number` has arrived, if its work costs something.
     fn receiver(&mut self, number: u32) -> Option<(&mut Processors, u32)> {
         let processors = self.network.processors.as_mut()?;
-        let last = self.network.paths.link(self.arena.travel(number).next.checked_sub(1)?)?;
-        let processor = processors.at(last ^ 1)?;
+        let processor = processors.at(self.network.paths.arrival(self.arena.travel(number).next)?)?;
         Some((processors, processor))
     }
 

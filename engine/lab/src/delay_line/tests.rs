@@ -8,7 +8,7 @@ use crate::packet_socket::{Intake, OFFLOAD_HEADER_BYTES, Outlet, Ring};
 use crate::settings;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
-use nettrial_scenario::{Duration, End, Impairment, Link, Size};
+use nettrial_scenario::{Duration, End, Impairment, Link, Medium, Size};
 use std::collections::HashMap;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
@@ -83,7 +83,8 @@ impl Bench {
             addresses: Vec::new(),
         };
         let link = Link {
-            ends: [end("a"), end("b")],
+            medium: Medium::default(),
+            ends: vec![end("a"), end("b")],
             rate: None,
             delay,
             queue: None,
@@ -226,7 +227,7 @@ fn jitter_is_even_between_the_delay_and_so_much_more() {
     // Farther apart than the jitter, so that keeping the order changes no frame's delay.
     let arrivals = bench.pass(400, Span::from_millis(5));
     assert_eq!(numbers(&arrivals), (0..400).collect::<Vec<_>>());
-    let [mut fates, _] = super::fates(&bench.link, 0, 0);
+    let [mut fates, _] = super::fates(&bench.link, 0);
     let mut drawn: Vec<u64> = (0..400).map(|_| fates.next().jitter_ps / 1000).collect();
     let jitter_ns = |arrival: &Arrival| drawn[arrival.number];
     for part in 0..4 {

@@ -99,7 +99,8 @@ impl Lines {
             let start = |(number, indexes): &(usize, [i32; 2])| {
                 let link = &layout.scenario.links[*number];
                 let largest = largest_frame(layout, link);
-                DelayLine::start(link, *number, *indexes, largest, processor_of(*number))
+                let first = layout.paths.interfaces().of_link(*number).start;
+                DelayLine::start(link, first, *indexes, largest, processor_of(*number))
             };
             self.links.iter().map(start).collect()
         })?;

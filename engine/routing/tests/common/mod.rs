@@ -181,10 +181,10 @@ impl<'a> Tables<'a> {
         self.scenario.links.iter().flat_map(|link| &link.ends).filter(move |end| end.node == node)
     }
 
-    /// Over the link at `interface`, whose other end must have the address `to`.
+    /// Over the cable at `interface`, whose other end must have the address `to`.
     fn across(&self, node: &str, interface: &str, to: IpAddr) -> Move<'a> {
         for link in &self.scenario.links {
-            let [a, b] = &link.ends;
+            let [a, b] = link.cable().unwrap();
             for (near, far) in [(a, b), (b, a)] {
                 if near.node == node && near.interface == interface {
                     assert!(far.addresses.iter().any(|address| address.address() == to), "{to} is not there");

@@ -3,7 +3,7 @@
 mod discipline;
 
 use super::{is_name, names};
-use crate::{Directory, End, IpVersion, Link, NodeKind, Place, Problem, QueueLimit, Scenario, Size};
+use crate::{Directory, End, IpVersion, Link, Medium, NodeKind, Place, Problem, QueueLimit, Scenario, Size};
 use std::collections::HashSet;
 use std::net::IpAddr;
 
@@ -21,13 +21,12 @@ pub fn check(directory: &Directory, problems: &mut Vec<Problem>) {
 }
 
 fn check_link(directory: &Directory, link: &Link, place: &Place, problems: &mut Vec<Problem>) {
-    if link.ends[0].node == link.ends[1].node {
-        problems.push(place.problem(
-            "ends",
-            &link.ends[0].node,
-            "two different nodes",
-            "a link joins two nodes",
-        ));
+    match link.medium {
+        Medium::Cable => check_cable(link, place, problems),
+    }
+    let mut nodes = HashSet::new();
+    if let Some(end) = link.ends.iter().find(|end| !nodes.insert(&end.node)) {
+        problems.push(place.problem("ends", &end.node, "different nodes", "a link joins a node to others"));
     }
     if let Some(rate) = link.rate {
         if rate.0 < 8_000 {
@@ -72,6 +71,17 @@ fn check_link(directory: &Directory, link: &Link, place: &Place, problems: &mut 
     }
     for (number, end) in link.ends.iter().enumerate() {
         check_end(directory, &place.within("ends").within(number), end, problems);
+    }
+}
+
+/// Adds what is wrong with the number of a cable's interfaces.
+fn check_cable(link: &Link, place: &Place, problems: &mut Vec<Problem>) {
+    if link.ends.len() != 2 {
+        let value = match link.ends.len() {
+            1 => "1 interface".to_owned(),
+            many => format!("{many} interfaces"),
+        };
+        problems.push(place.problem("ends", value, "2 interfaces", "a cable joins two interfaces"));
     }
 }
 

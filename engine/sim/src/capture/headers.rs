@@ -88,13 +88,13 @@ impl Frame {
         &self.bytes
     }
 
-    /// Makes the frame of `packet` at the interface with this number, of at least `keep` bytes where it has as many.
+    /// Makes the frame of `packet` between the interfaces with these numbers, of at least `keep` bytes where it has as many.
     /// Returns its length in bytes, Ethernet's header counted.
     pub fn make(
         &mut self,
         packet: &Packet,
         sides: &[Side; 2],
-        interface: usize,
+        between: [usize; 2],
         at: Time,
         keep: usize,
     ) -> Result<usize> {
@@ -103,7 +103,7 @@ impl Frame {
         self.bytes.clear();
         let is_version_4 = source.address.is_ipv4();
         let ether_type = if is_version_4 { EtherType::IPV4 } else { EtherType::IPV6 };
-        let [source_mac, destination_mac] = [interface, interface ^ 1].map(mac);
+        let [source_mac, destination_mac] = between.map(mac);
         Ethernet2Header { source: source_mac, destination: destination_mac, ether_type }
             .write(&mut self.bytes)?;
         let sequences = [from, to].map(|side| initial_sequence(packet.to, side));

@@ -1,0 +1,53 @@
+//! The numbers of a scenario's interfaces, the same in every backend.
+
+use nettrial_scenario::{End, Scenario};
+use std::ops::Range;
+
+/// The interfaces of a scenario by number: those of the first link in their order, then those of the second, and so on.
+/// A link may have any number of them.
+#[derive(Debug, Clone)]
+pub struct Interfaces<'a> {
+    ends: Vec<&'a End>,
+    /// The link of each interface.
+    links: Vec<usize>,
+    /// The first interface of each link, and after the last link the number of interfaces.
+    first: Vec<usize>,
+}
+
+impl<'a> Interfaces<'a> {
+    /// Numbers the interfaces of `scenario`.
+    pub fn new(scenario: &'a Scenario) -> Self {
+        let mut all = Self { ends: Vec::new(), links: Vec::new(), first: vec![0] };
+        for (number, link) in scenario.links.iter().enumerate() {
+            all.ends.extend(&link.ends);
+            all.links.resize(all.ends.len(), number);
+            all.first.push(all.ends.len());
+        }
+        all
+    }
+
+    /// Every interface, in the order of the numbers.
+    pub fn all(&self) -> &[&'a End] {
+        &self.ends
+    }
+
+    /// The interface of this number.
+    pub fn get(&self, interface: usize) -> &'a End {
+        self.ends[interface]
+    }
+
+    /// The number of the link that `interface` is at.
+    pub fn link(&self, interface: usize) -> usize {
+        self.links[interface]
+    }
+
+    /// The interfaces of the link of this number.
+    pub fn of_link(&self, link: usize) -> Range<usize> {
+        self.first[link]..self.first[link + 1]
+    }
+
+    /// The other interfaces of the link that `interface` is at: on a cable one.
+    pub fn others(&self, interface: usize) -> impl Iterator<Item = usize> + Clone {
+        self.of_link(self.link(interface)).filter(move |&other| other != interface)
+    }
+}
