@@ -10,8 +10,8 @@
 //! subflow it is Linux's Reno, as for plain TCP. Where it stops being valid: shifted rates of a few bits lose
 //! what is slow beside the fastest.
 
-use crate::coupled::left_after_slow_start;
-use crate::{Ack, Control, Event, Subflow, Window, reno};
+use crate::reno::{self, left_after_slow_start};
+use crate::{Ack, Control, Event, Subflow, Window};
 
 /// Bits that the fastest rate may have (rate_scale_limit).
 const RATE_BITS: u32 = 25;

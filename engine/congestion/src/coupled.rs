@@ -6,7 +6,8 @@
 //! (engine/bpf/programs/coupling.h); where a detail is open, this follows them: a subflow counts from its
 //! first round-trip sample, idle or not, and with its window as it is, in recovery too.
 
-use crate::{Ack, Subflow, Window, reno};
+use crate::reno::{self, left_after_slow_start};
+use crate::{Ack, Subflow, Window};
 
 /// A subflow as the equations see it.
 #[derive(Debug, Clone, Copy)]
@@ -108,15 +109,5 @@ pub fn grow(
     let left = left_after_slow_start(window, ack);
     if left > 0 {
         fraction.grow(window, increase(&coupling), left);
-    }
-}
-
-/// Grows a window in slow start and gives how many segments are left for congestion avoidance: none where the
-/// window may not grow.
-pub fn left_after_slow_start(window: &mut Window, ack: &Ack) -> u32 {
-    match (ack.may_grow_window(), window.in_slow_start()) {
-        (false, _) => 0,
-        (true, true) => window.slow_start(ack.acked_pkts),
-        (true, false) => ack.acked_pkts,
     }
 }

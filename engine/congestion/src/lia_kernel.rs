@@ -10,8 +10,8 @@
 //! by the subflow that it is of; with one subflow it is Linux's Reno, as for plain TCP, where that kernel
 //! counts acknowledgments too.
 
-use crate::coupled::left_after_slow_start;
-use crate::{Ack, Control, Phase, Shared, Subflow, Window, reno};
+use crate::reno::{self, left_after_slow_start};
+use crate::{Ack, Control, Phase, Shared, Subflow, Window};
 
 /// Bits of alpha's scale (alpha_scale = alpha_scale_num - 2 alpha_scale_den).
 const ALPHA_BITS: u32 = 12;

@@ -3,7 +3,6 @@
 //! Differs from the RFC as Linux does: windows are whole segments, and in congestion avoidance an
 //! acknowledgment counts for as many as it acknowledges (RFC 3465 without its limit).
 
-use crate::coupled::left_after_slow_start;
 use crate::{Ack, Control, Subflow, Window};
 
 /// Reno: one segment a round trip more, half of the window after a loss.
@@ -15,6 +14,16 @@ pub fn grow(window: &mut Window, ack: &Ack) {
     let left = left_after_slow_start(window, ack);
     if left > 0 {
         window.additive_increase(window.cwnd_pkts, left);
+    }
+}
+
+/// Grows a window in slow start and gives how many segments are left for congestion avoidance: none where the
+/// window may not grow.
+pub fn left_after_slow_start(window: &mut Window, ack: &Ack) -> u32 {
+    match (ack.may_grow_window(), window.in_slow_start()) {
+        (false, _) => 0,
+        (true, true) => window.slow_start(ack.acked_pkts),
+        (true, false) => ack.acked_pkts,
     }
 }
 

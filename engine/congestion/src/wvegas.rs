@@ -15,10 +15,11 @@
 //! stops being valid: beside controls that fill queues it gets little, and a flow that joins a queue takes it
 //! for part of the path.
 
-use crate::coupled::{Coupling, left_after_slow_start};
+use crate::coupled::Coupling;
+use crate::reno::{self, left_after_slow_start};
 use crate::rounds::Rounds;
 use crate::vegas::raise_threshold;
-use crate::{Ack, Control, Event, Phase, Subflow, Window, reno};
+use crate::{Ack, Control, Event, Phase, Subflow, Window};
 
 /// Segments that a connection keeps queued on all its paths together (total_alpha).
 pub const ALPHA_TOTAL: f64 = 10.0;

@@ -6,10 +6,11 @@
 //! Cost: the kernel copies what is kept of each frame on the CPU that handles it, and a thread writes the files on the
 //! engine's own CPU. What the thread took is measured and warned of in the record, for the trial's figures include it.
 
+use crate::affinity::keep_to;
 use crate::namespace::Home;
 use crate::network::Network;
 use crate::packet_socket::{Intake, Ring, overflow};
-use crate::processors::{Placement, keep_to};
+use crate::processors::Placement;
 use anyhow::{Context, Result};
 use nettrial_capture::Capture;
 use nettrial_scenario::{Capture as Settings, Warning};

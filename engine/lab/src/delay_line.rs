@@ -28,8 +28,8 @@ mod hold;
 mod tests;
 mod worker;
 
+use crate::affinity;
 use crate::packet_socket::{Intake, Outlet, Ring, overflow};
-use crate::processors;
 use anyhow::{Context, Result};
 use nettrial_impair::Fates;
 use nettrial_scenario::{Link, Rate};
@@ -167,7 +167,7 @@ fn slots(rate: Option<Rate>, largest_frame: usize) -> usize {
 /// Makes the calling thread as punctual as it may be. A wire waits for nobody: where the rights allow,
 /// its thread goes before all ordinary ones.
 fn prepare_thread(processor: usize) {
-    processors::keep_to(processor);
+    affinity::keep_to(processor);
     // The least slack of its timers (PR_SET_TIMERSLACK(2const)); the default is 50 us.
     let _ = prctl::set_timerslack(1);
     let parameters = libc::sched_param { sched_priority: 1 };

@@ -1,6 +1,6 @@
 //! The machine, as far as it bears on results.
 
-use crate::{processors, settings};
+use crate::{affinity, settings};
 use nettrial_scenario::{Environment, TimerLateness};
 use std::fs;
 
@@ -18,7 +18,7 @@ pub fn describe(privileges: &str, timer_lateness: Option<TimerLateness>) -> Envi
         engine_version: env!("CARGO_PKG_VERSION").into(),
         kernel,
         processor: processor_model(),
-        processors: u32::try_from(processors::usable().len()).unwrap_or(u32::MAX),
+        processors: u32::try_from(affinity::usable().len()).unwrap_or(u32::MAX),
         privileges: privileges.into(),
         congestion_controls: congestion_controls(),
         sysctls: settings::recorded(),

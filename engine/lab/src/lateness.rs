@@ -5,7 +5,7 @@
 //! other processes keep a processor busy, the kernel leaves part of a shaper's work to a thread of ordinary
 //! priority (ksoftirqd), so sleeps are measured at that priority.
 
-use crate::processors::{keep_to, usable};
+use crate::affinity::{keep_to, usable};
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::TimerLateness;
 use nix::sys::time::TimeSpec;

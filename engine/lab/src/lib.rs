@@ -8,6 +8,7 @@
 //! No namespace has a name: each lives by a descriptor of this process, and agents die with it, so
 //! whatever kills the engine takes the whole network away.
 
+mod affinity;
 mod agents;
 mod bucket;
 mod bystanders;

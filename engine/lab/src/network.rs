@@ -18,7 +18,7 @@ use crate::processors::Placement;
 use crate::procfs::Procfs;
 use crate::queue::Shaping;
 use crate::wire::Wire;
-use crate::{delay_line, icmp_filter, mptcp};
+use crate::{delay_line, icmp_filter};
 use anyhow::{Context, Result};
 pub use counters::{EndCounters, Refused};
 use lines::Lines;
@@ -79,7 +79,6 @@ impl Network {
         for node in scenario.nodes.iter().filter(|node| node.filters_icmp) {
             icmp_filter::apply(&mut network.node_mut(&node.name)?.netlink, &node.name)?;
         }
-        mptcp::prepare(home, &network, scenario)?;
         if let Some(placement) = placement {
             for node in &network.nodes {
                 placement.steer(home, &node.namespace, &node.name, node.names())?;

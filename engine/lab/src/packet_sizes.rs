@@ -8,10 +8,11 @@
 //! Cost: a transfer that sent 1.14 million packets a second over a link without a rate sent 0.74 million
 //! when they were counted, so about half a microsecond a packet, on the sender's processor for the most.
 
+use crate::affinity::keep_to;
 use crate::namespace::Home;
 use crate::network::Network;
 use crate::packet_socket::{Intake, Ring, overflow};
-use crate::processors::{Placement, keep_to};
+use crate::processors::Placement;
 use anyhow::{Context, Result};
 use nettrial_scenario::{PacketSize, ethernet};
 use std::os::fd::OwnedFd;

@@ -9,7 +9,7 @@ use crate::network::veth;
 use crate::packet_socket::{Intake, Outlet, Ring};
 use crate::queue::Shaping;
 use crate::wire::Wire;
-use crate::{capabilities, delay_line, environment, mptcp, processors, settings};
+use crate::{affinity, capabilities, delay_line, environment, mptcp, settings};
 use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
@@ -131,7 +131,7 @@ fn limits(home: &Home) -> Vec<Shortfall> {
             remedy: "run as root; without it these two metrics are absent".into(),
         });
     }
-    let processors = processors::usable().len();
+    let processors = affinity::usable().len();
     if processors < 3 {
         limits.push(Shortfall {
             what: "a processor for the router".into(),

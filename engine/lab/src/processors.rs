@@ -4,13 +4,12 @@
 //! packet steering, Documentation/networking/scaling.rst), so what /proc/stat says of that processor,
 //! softirq included, is the host's.
 
+use crate::affinity::usable;
 use crate::delay_line;
 use crate::namespace::{Home, Namespace};
 use anyhow::{Context, Result};
 use nettrial_scenario::{NodeKind, Scenario};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-use nix::unistd::Pid;
 use std::collections::HashMap;
 use std::fs;
 
@@ -20,12 +19,6 @@ pub struct Placement {
     engine: usize,
     /// What the engine's own threads do while traffic goes.
     engine_work: Vec<&'static str>,
-}
-
-/// The processors this process may use, in order.
-pub fn usable() -> Vec<usize> {
-    let set = sched_getaffinity(Pid::from_raw(0)).unwrap_or_else(|_| CpuSet::new());
-    (0..CpuSet::count()).filter(|&processor| set.is_set(processor).unwrap_or(false)).collect()
 }
 
 impl Placement {
@@ -122,14 +115,6 @@ fn engine_work(scenario: &Scenario) -> Vec<&'static str> {
         ("queue sampler", scenario.measurement.queue_interval.is_some()),
     ];
     work.into_iter().filter(|(_, there)| *there).map(|(name, _)| name).collect()
-}
-
-/// Keeps the calling thread to `processor`; where that is refused the scheduler chooses.
-pub fn keep_to(processor: usize) {
-    let mut set = CpuSet::new();
-    if set.set(processor).is_ok() {
-        let _ = sched_setaffinity(Pid::from_raw(0), &set);
-    }
 }
 
 /// A processor as the kernel's bitmap: hexadecimal words of 32 bits, comma between them.

@@ -1,9 +1,10 @@
 //! Samples every shaped interface's queue while traffic goes: how long it is, and what it has passed.
 
+use crate::affinity::keep_to;
 use crate::namespace::Home;
 use crate::netlink::Netlink;
 use crate::network::{BuiltNode, Network, Shaped};
-use crate::processors::{Placement, keep_to};
+use crate::processors::Placement;
 use crate::queue::{self, Reading};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;

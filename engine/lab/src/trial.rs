@@ -1,16 +1,15 @@
 //! One trial, from building its network to its record.
 
-use crate::agents;
 use crate::bystanders::Census;
 use crate::capture::Capturing;
 use crate::checks::Findings;
 use crate::congestion::Own;
 use crate::ends::{Observation, Observed};
 use crate::layout::Layout;
-use crate::mptcp;
 use crate::namespace::Home;
 use crate::network::Network;
 use crate::processors::{self, Placement};
+use crate::{affinity, agents, mptcp};
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::{
     Absence, Capture, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, ProcessorRecord, Record,
@@ -57,6 +56,7 @@ pub fn run(
     let layout = Layout::new(scenario);
     tracing::info!(nodes = scenario.nodes.len(), links = scenario.links.len(), "building the network");
     let mut network = Network::build(home, &layout, placement.as_ref().ok(), lateness)?;
+    mptcp::prepare(home, &network, scenario)?;
     phases.network_ns = lap();
 
     tracing::info!(took_ns = phases.network_ns, "checking what was built");
@@ -240,7 +240,7 @@ fn clock_offset_ns() -> Result<i64> {
 fn usage(before: &Reading, after: &Reading) -> Vec<(usize, Use)> {
     let all = before.until(after);
     let spent = |processor| Some((processor, *all.get(&processor)?));
-    processors::usable().into_iter().filter_map(spent).collect()
+    affinity::usable().into_iter().filter_map(spent).collect()
 }
 
 fn record_of(number: usize, spent: Use, frequencies: &HashMap<usize, f64>) -> ProcessorRecord {

@@ -5,8 +5,8 @@ use crate::delay_line::{self, Carried, DelayLine};
 use crate::layout::Layout;
 use crate::namespace::{Home, Namespace};
 use crate::netlink::Netlink;
-use crate::processors::{self, Placement};
-use crate::settings;
+use crate::processors::Placement;
+use crate::{affinity, settings};
 use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
@@ -84,7 +84,7 @@ impl Lines {
     /// Starts moving frames. Each line keeps to one processor, the engine's in `placement` if there is one:
     /// frames that reach the kernel's receive queues of several may overtake each other there.
     pub fn start(&mut self, home: &Home, layout: &Layout, placement: Option<&Placement>) -> Result<()> {
-        let usable = processors::usable();
+        let usable = affinity::usable();
         let processor_of = |number: usize| {
             let chosen = usable.get(number % usable.len().max(1)).copied().unwrap_or(0);
             placement.map_or(chosen, Placement::engine_processor)
