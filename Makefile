@@ -7,6 +7,8 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH):$(HOME)/.cargo/bin
 python := .venv/bin/python
 stamp := .venv/.installed-
 stage := tools/stage.sh
+# All targets: no example in the documentation is a test, and looking for them compiles every crate once more.
+cargo_test := cargo test --locked --quiet --all-targets
 # Tests that build networks wait more than they compute: several for each CPU run at once.
 together := $(shell echo $$((3 * $$(nproc))))
 ifeq ($(shell id -u),0)
@@ -15,7 +17,8 @@ else
   as_root := sudo --preserve-env=PATH,CI
 endif
 
-.PHONY: demo test test-all setup build engine generate lint lint-engine lint-python types unit engine-test engine-checks docs bench clean
+.PHONY: demo test test-all setup build engine generate lint lint-engine lint-python generated types unit networks \
+  engine-test engine-checks docs bench clean
 
 demo: build ## run the first study and leave report.html
 	@run=runs/demo-$$(date -u +%Y%m%d-%H%M%S); \
@@ -23,10 +26,10 @@ demo: build ## run the first study and leave report.html
 	cp "$$run/report.html" report.html; \
 	echo "report: $$PWD/report.html" >&2
 
+# The first stage has a job that compiles, one of unit tests, and one of networks, which mostly wait.
 test: ## everything but the tests marked slow; those that measure run last, alone, one at a time
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target build $(stamp)tests engine-checks lint-python unit
-	@$(stage) "networks, together" $(as_root) $(python) -m pytest -q -n $(together) -m "not measures and not slow" tests/lab tests/end_to_end
-	@$(as_root) $(python) -m pytest -q -m "measures and not slow" tests/lab tests/end_to_end
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target build lint-python engine-checks unit networks
+	@$(stage) "measurements" $(as_root) $(python) -m pytest -q -m "measures and not slow" tests/lab tests/end_to_end
 
 test-all: test ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
 	@$(as_root) $(python) -m pytest -q -m slow tests
@@ -62,34 +65,38 @@ generate: build ## what is made from the code: nettrial/scenario.py, nettrial/st
 
 lint: lint-engine lint-python ## formatting, lints, types, generated files
 
-lint-engine: $(stamp)system
+lint-engine: engine
 	cargo fmt --check
 	@$(stage) clippy cargo clippy --locked --quiet --all-targets -- --deny warnings
 	@$(stage) "other systems" tools/check-other-systems.sh
 
-lint-python: build
-	tools/generate-scenario.sh --check
-	$(python) tools/generate-reference.py --check
+lint-python: types generated
+
+types: $(stamp)packages
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
-	@$(stage) mypy $(MAKE) --no-print-directory types
+	@$(stage) mypy .venv/bin/mypy
+	@$(stage) "mypy for Windows" .venv/bin/mypy --platform win32 --cache-dir .mypy_cache/win32
+	@$(stage) "mypy for macOS" .venv/bin/mypy --platform darwin --cache-dir .mypy_cache/darwin
 
-types:
-	.venv/bin/mypy
-	.venv/bin/mypy --platform win32 --cache-dir .mypy_cache/win32
-	.venv/bin/mypy --platform darwin --cache-dir .mypy_cache/darwin
+generated: build
+	@$(stage) "generated files" tools/generate-scenario.sh --check
+	@$(stage) "generated reference" $(python) tools/generate-reference.py --check
 
 engine-test: engine ## the engine's own tests, which compare its records with those of the release build
-	@$(stage) "cargo test" cargo test --locked --quiet
-	@$(stage) "portable agent" cargo test --locked --quiet --package nettrial-traffic --features portable
+	@$(stage) "cargo test" $(cargo_test)
+	@$(stage) "portable agent" $(cargo_test) --package nettrial-traffic --features portable
 
 # One after the other: they use the same directory of cargo's.
-engine-checks: lint-engine engine
-	@$(stage) "cargo test" cargo test --locked --quiet
-	@$(stage) "portable agent" cargo test --locked --quiet --package nettrial-traffic --features portable
+engine-checks: lint-engine
+	@$(MAKE) --no-print-directory engine-test
 
 unit: build ## the tests that need no rights, in seconds
 	@$(stage) "unit tests" $(python) -m pytest -q -n 2 -m "not slow" tests/unit
+
+networks: build $(stamp)tests ## the tests that build networks, but for those that measure
+	@$(stage) "networks, together" $(as_root) $(python) -m pytest -q -n $(together) -m "not measures and not slow" \
+	  tests/lab tests/end_to_end
 
 docs: build ## the documentation, as a site in site/
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet

@@ -17,7 +17,7 @@ def test_a_larger_mtu_carries_more_for_less_processor_time(
     resolve: Callable[..., Scenario], holds: Callable[[Attempt], None]
 ) -> None:
     scenarios = {
-        mtu: resolve(mtu=str(mtu), workload__transfer__traffic__duration="1 s") for mtu in (1500, 9000)
+        mtu: resolve(mtu=str(mtu), workload__transfer__traffic__duration="500 ms") for mtu in (1500, 9000)
     }
     holds(lambda run: compare(scenarios, run))
 

@@ -136,7 +136,8 @@ def test_round_trip_times_are_of_the_same_path(
     # At 1 Mbit/s a 64-byte message takes about a millisecond a link: the tools' own share is small.
     exchange = {"kind": "request_response", "request": "64 B", "response": "64 B", "duration": "1 s"}
     ours = {"name": "ours", "transport": "udp", "traffic": exchange}
-    scenario = build({**ours, "transport": "tcp"}, flow("sockperf"), flow("netperf-rr"), rate="1 Mbit/s")
+    flows = {**ours, "transport": "tcp"}, flow("sockperf"), flow("netperf-rr")
+    scenario = build(*flows, rate="1 Mbit/s", apart_seconds=2)
     holds(lambda run: same_round_trips(by_name(run(scenario))))
 
 
