@@ -94,9 +94,10 @@ engine-checks: lint-engine
 unit: build ## the tests that need no rights, in seconds
 	@$(stage) "unit tests" $(python) -m pytest -q -n 2 -m "not slow" tests/unit
 
+# The longest come first.
 networks: build $(stamp)tests ## the tests that build networks, but for those that measure
 	@$(stage) "networks, together" $(as_root) $(python) -m pytest -q -n $(together) -m "not measures and not slow" \
-	  tests/lab tests/end_to_end
+	  tests/end_to_end tests/lab
 
 docs: build ## the documentation, as a site in site/
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet

@@ -59,7 +59,7 @@ def run(lab: Backend) -> Callable[[Scenario], Record]:
     """Runs a scenario in the lab."""
 
     def trial(scenario: Scenario) -> Record:
-        return lab.run("test", scenario, traffic_seconds(scenario) + 60)
+        return lab.run("test", scenario, traffic_seconds(scenario) + 300)
 
     return trial
 

@@ -20,11 +20,11 @@ class Sandbox:
         self._outer = subprocess.Popen(
             ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "cat"], stdin=subprocess.PIPE
         )
-        assert wait_for(lambda: _children(self._outer.pid), 20)
+        assert wait_for(lambda: _children(self._outer.pid), 120)
         self._first = _children(self._outer.pid)[0]
         self._proc = Path(f"/proc/{self._first}/root/proc")
         # Its /proc is there, and lists nobody but the first process.
-        assert wait_for(lambda: list(self._numbers()) == [1], 20)
+        assert wait_for(lambda: list(self._numbers()) == [1], 120)
         self._mounts = self._mounted()
 
     def command(self, command: list[str], directory: Path | str = "/") -> list[str]:

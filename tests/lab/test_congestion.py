@@ -190,7 +190,7 @@ class Running:
 
     def _run(self, scenario: Scenario) -> None:
         try:
-            self.result = self._backend.run("one", scenario, traffic_seconds(scenario) + 60)
+            self.result = self._backend.run("one", scenario, traffic_seconds(scenario) + 300)
         except Exception as error:
             self.result = error
 
@@ -206,7 +206,7 @@ class Running:
 
     def end(self) -> Record | Exception | None:
         """What came of it, once it is over."""
-        self._thread.join(120)
+        self._thread.join(600)
         return self.result
 
 
@@ -215,7 +215,7 @@ def base36(number: int) -> str:
     return (base36(number // 36) if number >= 36 else "") + digits[number % 36]
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 20) -> bool:
+def wait_for(condition: Callable[[], object], seconds: float = 120) -> bool:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
@@ -300,7 +300,7 @@ def nettrial(tmp_path: Path, as_user: list[str]) -> Callable[..., subprocess.Com
             env={**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100", "NO_COLOR": "1"},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             check=False,
         )
 

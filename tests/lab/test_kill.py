@@ -104,7 +104,7 @@ def kill(
         time.sleep(chance.uniform(0.0, 1.5))
         sandbox.kill("nettrial-engine lab", signal.SIGKILL)
         sandbox.send(runner, signal.SIGTERM)  # like Ctrl-C: it ends after the trial that runs
-    runner.communicate(timeout=120)
+    runner.communicate(timeout=600)
     sandbox.assert_empty()
     assert [
         path for path in directory.parent.iterdir() if path != directory and ".tmp" not in path.name
@@ -118,7 +118,7 @@ def engines(sandbox: Sandbox) -> list[int]:
 def completes(directory: Path, sandbox: Sandbox, prefix: list[str], delay: str) -> None:
     """The run goes on, has each trial once, and leaves nothing but its directory."""
     runner = start(directory, sandbox, prefix, delay)
-    _, errors = runner.communicate(timeout=300)
+    _, errors = runner.communicate(timeout=600)
     assert runner.returncode == 0, errors.decode()
     assert finished(directory) == Counter(range(1, TRIALS + 1))
     assert (directory / "report.html").exists()

@@ -86,7 +86,7 @@ def test_a_narrow_path_is_warned_of(
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr
