@@ -8,8 +8,8 @@
 //! last acknowledgment, not the last sending; what would overflow saturates. Where it stops being valid:
 //! windows above a million segments, for which Linux's integers are not made.
 
-use crate::coupled::left_after_slow_start;
 use crate::hystart::HyStart;
+use crate::reno::left_after_slow_start;
 use crate::{Ack, Control, Event, Subflow, Window};
 
 /// beta, of 1024: what is left of the window after a loss.

@@ -7,8 +7,8 @@
 //! none. Differs from that kernel: nothing overflows (there, products of windows of thousands of segments
 //! do); with one subflow it is Linux's Reno, as for plain TCP.
 
-use crate::coupled::left_after_slow_start;
 use crate::olia::Run;
+use crate::reno::left_after_slow_start;
 use crate::{Ack, Control, Phase, Shared, Subflow, Window, reno};
 
 /// Bits of a segment's scale.
