@@ -15,13 +15,13 @@ use anyhow::Result;
 const BY_ECHO: &str = "ICMP echo, whose replies are as large as the requests";
 const BY_UDP: &str = "UDP to a closed port, and the small ICMP errors that answer it";
 
-/// What both directions were found to be.
+/// The findings about both directions.
 pub struct Directions {
     /// Towards the far host.
     pub forward: Option<Direction>,
     /// Back.
     pub reverse: Option<Direction>,
-    /// Whether a packet as large as the path MTU passed again (RFC 8899 section 5.3, confirmation).
+    /// True if a packet as large as the path MTU passed again (RFC 8899 section 5.3, confirmation).
     pub steady: bool,
 }
 
@@ -34,7 +34,7 @@ pub struct Bounds {
     pub base: u64,
     /// The largest size to try.
     pub largest: u64,
-    /// What ICMP claims.
+    /// The path MTU that ICMP claims.
     pub hint: Option<u64>,
 }
 
@@ -115,7 +115,7 @@ fn reverse(echo: &mut dyn Prober, echoed: u64, forward: u64, bounds: Bounds) -> 
     Ok(Direction { mtu_bytes: mtu, limited: true, how: how.into() })
 }
 
-/// What comes of a request of `size` bytes.
+/// Returns what comes of a request of `size` bytes.
 fn reply(echo: &mut dyn Prober, size: u64) -> Result<Outcome> {
     Ok(echo.insist(&[Probe { size, hops: None }])?[0])
 }

@@ -20,7 +20,7 @@ struct Probers {
     udp: Result<Wire, String>,
 }
 
-/// What was found out with probes.
+/// The findings of probes.
 struct Probed {
     answers: Vec<Means>,
     rtt: Option<BaseRtt>,

@@ -16,11 +16,11 @@ const SIZES_TOGETHER: usize = 3;
 /// Silent hops in a row after which a far host that does not answer is not looked for further.
 const MOST_SILENT: usize = 8;
 
-/// What a trace found.
+/// The findings of a trace.
 pub struct Traced {
     /// The hops; the last is the far host, if it answers.
     pub hops: Vec<Hop>,
-    /// Who said that it can't be reached.
+    /// The host that said that it can't be reached.
     pub refused_by: Option<IpAddr>,
 }
 
@@ -153,7 +153,7 @@ pub fn hear(hops: &mut [Hop], messages: &[TooBig]) {
     }
 }
 
-/// Where packets of `largest` bytes and less end on the way, from this host on: each place where the path
+/// Returns where packets of `largest` bytes and less end on the way, from this host on: each place where the path
 /// gets narrower.
 pub fn limits(hops: &[Hop], largest: u64, interface: &str, messages: &[TooBig]) -> Vec<Limit> {
     let mut limits = Vec::new();

@@ -15,7 +15,7 @@ use std::os::fd::AsRawFd;
 const LOOPBACK: &str = "lo";
 const SIOCGIFMTU: libc::c_ulong = 0x8921;
 
-/// Where packets to a target leave this host.
+/// The place where packets to a target leave this host.
 pub struct Local {
     /// The address they are sent from.
     pub address: IpAddr,

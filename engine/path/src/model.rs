@@ -19,9 +19,9 @@ const BASE: u64 = 1200;
 struct Router {
     /// The largest packet the link behind it takes.
     mtu: u64,
-    /// Whether it sends ICMP errors.
+    /// True if it sends ICMP errors.
     speaks: bool,
-    /// What it adds to the MTU it claims.
+    /// The bytes that it adds to the MTU it claims.
     lies_by: i64,
 }
 
@@ -35,7 +35,7 @@ struct Path {
     fragments: bool,
     /// Answers to UDP are small whatever the probe's size.
     udp: bool,
-    /// Whether the first of each kind of probe is lost.
+    /// True if the first of each kind of probe is lost.
     loses: bool,
     seen: HashSet<Probe>,
 }

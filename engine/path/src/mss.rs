@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-/// How long a port may take to answer.
+/// The longest time that a port may take to answer.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Bytes that timestamps take in each segment, padding counted (RFC 7323 appendix A).
 const TIMESTAMP_BYTES: u64 = 12;
@@ -73,7 +73,7 @@ fn judge(info: &libc::tcp_info, port: u16, version: IpVersion, forward: Option<&
     }
 }
 
-/// How an MSS, options counted, compares with that which the path MTU implies.
+/// Returns how an MSS, options counted, compares with that which the path MTU implies.
 fn compare(in_force: u64, implied: Option<u64>) -> MssFinding {
     match implied {
         None => MssFinding::Unknown,

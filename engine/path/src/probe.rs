@@ -4,7 +4,7 @@ use anyhow::Result;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// How often a lost probe is sent before it counts as lost (RFC 8899 section 5.1.2, MAX_PROBES).
+/// The number of times that a lost probe is sent before it counts as lost (RFC 8899 section 5.1.2, MAX_PROBES).
 pub const MAX_PROBES: usize = 3;
 
 /// A packet to send.
@@ -16,7 +16,7 @@ pub struct Probe {
     pub hops: Option<u8>,
 }
 
-/// What came of a probe.
+/// The outcome of a probe.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Outcome {
     /// Nothing was heard of it.
@@ -25,7 +25,7 @@ pub enum Outcome {
     TooBig {
         /// The sender of that message.
         by: IpAddr,
-        /// What it claims.
+        /// The MTU that it claims.
         mtu: u64,
     },
     /// The far host, or a router, says that it can't be delivered.
@@ -50,12 +50,12 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether the far host answered.
+    /// Returns whether the far host answered.
     pub fn arrived(self) -> bool {
         matches!(self, Self::Arrived { .. })
     }
 
-    /// How much `self` tells: of two outcomes of one probe the greater counts, so that a message that
+    /// Returns how much `self` tells: of two outcomes of one probe the greater counts, so that a message that
     /// anybody can send never hides that the packet arrived.
     pub fn weight(self) -> u8 {
         match self {
@@ -68,7 +68,7 @@ impl Outcome {
     }
 }
 
-/// What sends probes: sockets, or a model of a path in a test.
+/// A sender of probes: sockets, or a model of a path in a test.
 pub trait Prober {
     /// Sends each of `probes` once and waits for what comes of it, at most as long as an answer may take.
     /// Where `heed` is set a claim that the packet is too big ends the wait for it, else only an answer
@@ -99,7 +99,7 @@ pub trait Prober {
         Ok(outcomes)
     }
 
-    /// Whether the far host answers a packet of `size` bytes, sent [`MAX_PROBES`] times at most.
+    /// Returns whether the far host answers a packet of `size` bytes, sent [`MAX_PROBES`] times at most.
     ///
     /// # Errors
     /// Fails where this machine can't send.

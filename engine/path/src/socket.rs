@@ -20,15 +20,15 @@ const CONTROL_BYTES: usize = 512;
 
 /// An error that a packet of ours caused.
 pub struct IcmpError {
-    /// Who sent it; absent for errors of this host's own.
+    /// The address of its sender; absent for errors of this host's own.
     pub from: Option<IpAddr>,
     /// ICMP type and code.
     pub kind: (u8, u8),
     /// The MTU that a "too big" claims.
     pub mtu: u64,
-    /// Where the packet was for.
+    /// The destination of the packet.
     pub destination: Option<SocketAddr>,
-    /// What is quoted of it, from its transport's header (ICMP) or payload (UDP) on.
+    /// The part of it that is quoted, from its transport's header (ICMP) or payload (UDP) on.
     pub quoted: Vec<u8>,
 }
 

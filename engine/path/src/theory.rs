@@ -1,4 +1,4 @@
-//! What TCP could carry at most, by arithmetic.
+//! The most that TCP could carry, by arithmetic.
 
 use crate::report::{BaseRtt, Buffers, Direction, Goodput};
 use crate::sizes::TCP_HEADER_BYTES;
@@ -10,12 +10,12 @@ const TIMESTAMP_BYTES: u64 = 12;
 /// MTUs to compare, beside the path's own.
 const MTUS: &[u64] = &[1500, 9000];
 
-/// What is known of a path.
+/// The facts known of a path.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
     /// The IP version.
     pub version: IpVersion,
-    /// Whether segments carry timestamps.
+    /// True if segments carry timestamps.
     pub timestamps: bool,
     /// The path MTUs, both directions.
     pub directions: [Option<&'a Direction>; 2],
@@ -56,7 +56,7 @@ pub fn table(known: Known) -> Vec<Goodput> {
     mtus.into_iter().map(row).collect()
 }
 
-/// Whether packets of `size` pass in a direction; `None` where that is not known.
+/// Returns whether packets of `size` pass in a direction; `None` where that is not known.
 pub fn carries(direction: Option<&Direction>, size: u64) -> Option<bool> {
     let direction = direction?;
     if size <= direction.mtu_bytes { Some(true) } else { direction.limited.then_some(false) }

@@ -1,4 +1,4 @@
-//! What follows for jumbo frames.
+//! The conclusion for jumbo frames.
 
 use crate::report::{Direction, Hop, Interface, Jumbo, Limit, Trusting, Verdict};
 use crate::theory::carries;
@@ -7,7 +7,7 @@ use std::net::IpAddr;
 /// The IP packet that a path clean for jumbo frames carries.
 pub const JUMBO_BYTES: u64 = 9000;
 
-/// What is known of a path.
+/// The facts known of a path.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
     /// The interface packets leave by.
@@ -20,13 +20,13 @@ pub struct Known<'a> {
     pub reverse: Option<&'a Direction>,
     /// As a sender sees it that relies on ICMP.
     pub trusting: Option<&'a Trusting>,
-    /// Where large packets end.
+    /// The places where large packets end.
     pub limits: &'a [Limit],
     /// The hops.
     pub hops: &'a [Hop],
-    /// Who said that the host can't be reached.
+    /// The host that said that the host can't be reached.
     pub refused_by: Option<IpAddr>,
-    /// Whether two measurements of the forward path MTU agreed.
+    /// True if two measurements of the forward path MTU agreed.
     pub steady: bool,
 }
 

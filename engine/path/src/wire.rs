@@ -15,9 +15,9 @@ use std::time::{Duration, Instant};
 /// nothing listens.
 const FIRST_PORT: u16 = 33_434;
 const PORTS: u16 = 512;
-/// How long an answer may take that Linux sends once a second at most (net/ipv4/icmp.c, icmp_ratelimit).
+/// The longest time for an answer that Linux sends once a second at most (net/ipv4/icmp.c, icmp_ratelimit).
 const LIMITED_WAIT: Duration = Duration::from_millis(1100);
-/// How long an answer may take that is not held back: so much, and a multiple of the usual time.
+/// The longest time for an answer that is not held back: so much, and a multiple of the usual time.
 const LEAST_WAIT: Duration = Duration::from_millis(150);
 const MOST_WAIT: Duration = Duration::from_secs(1);
 const USUAL_TIMES: u32 = 4;
@@ -85,7 +85,7 @@ impl Wire {
         Self { socket, kind, version, target, next: 0, identifier, slowest: None }
     }
 
-    /// How long to wait for the answers to `probes`.
+    /// Returns how long to wait for the answers to `probes`.
     fn patience(&self, probes: &[Probe]) -> Duration {
         // Errors are sent at a limited rate, replies are not.
         if self.kind == Kind::Udp || probes.iter().any(|probe| probe.hops.is_some()) {
@@ -148,7 +148,7 @@ impl Wire {
         }
     }
 
-    /// What an error says of the probe that caused it.
+    /// Returns what an error says of the probe that caused it.
     fn judge(&self, error: &IcmpError, rtt: Duration) -> Outcome {
         let Some(by) = error.from else { return Outcome::Lost };
         match (self.version, error.kind) {

@@ -3,15 +3,15 @@
 use crate::ahead::{ReadAhead, read_ahead};
 use crate::{Codepoint, Endpoint, Packet};
 
-/// What a hop needs of a packet, apart from the rest so that it stays in the processor's cache.
+/// The part of a packet that a hop needs, apart from the rest so that it stays in the processor's cache.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Travel {
-    /// Where the list of its path's links goes on.
+    /// The place where the list of its path's links goes on.
     pub next: u32,
     /// Bytes of the IP packet.
     pub ip_bytes: u32,
-    /// Whether it may be marked, or is.
+    /// The codepoint: not capable of a mark, capable, or marked.
     pub ecn: Codepoint,
 }
 
@@ -39,7 +39,7 @@ impl Arena {
         self.packets.len() as u32 - 1
     }
 
-    /// How far packet `number` is.
+    /// Returns how far packet `number` is.
     pub fn travel(&mut self, number: u32) -> &mut Travel {
         &mut self.travels[number as usize]
     }

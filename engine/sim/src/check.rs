@@ -1,4 +1,4 @@
-//! What keeps a scenario from being simulated.
+//! The problems that keep a scenario from being simulated.
 //!
 //! A setting that would make no difference here is refused, for a study that compares its levels would find
 //! none. Two are taken: a reader that polls (`busy_poll`) is what every simulated reader is; and whether `gro` makes one

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 /// Packets of a poll at the most (NAPI_POLL_WEIGHT).
 pub const POLL_PKTS: usize = 64;
-/// What a coalesced packet is smaller than, IP header included (GRO_LEGACY_MAX_SIZE).
+/// The size that a coalesced packet stays below, IP header included (GRO_LEGACY_MAX_SIZE).
 const LARGEST_BYTES: u32 = 65_536;
 
 /// Joins to packet `first` what can be of the first `count` of `waiting`, and takes that out; gives how many.
@@ -55,7 +55,7 @@ fn join(first: &mut Packet, next: &Packet) -> bool {
     true
 }
 
-/// Whether the data of `next` comes after that of `first`, and all of it is in full segments but the last.
+/// Returns whether the data of `next` comes after that of `first`, and all of it is in full segments but the last.
 fn follows(first: &Packet, next: &Packet) -> bool {
     let length = u64::from(first.payload_bytes);
     let segment = first.segment();
@@ -68,7 +68,7 @@ fn follows(first: &Packet, next: &Packet) -> bool {
         && headers + first.payload_bytes + next.payload_bytes < LARGEST_BYTES
 }
 
-/// Whether the headers are alike, sequence numbers left aside. CWR may be in the first, FIN in the last.
+/// Returns whether the headers are alike, sequence numbers left aside. CWR may be in the first, FIN in the last.
 fn is_like(first: &Packet, next: &Packet) -> bool {
     let other_flags = |packet: &Packet| packet.flags.with(Flags::CWR).with(Flags::FIN);
     let is_plain = |packet: &Packet| packet.flags.has(Flags::ACK) && !packet.flags.has(Flags::SYN);

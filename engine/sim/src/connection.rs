@@ -55,7 +55,7 @@ impl Connection {
         connection
     }
 
-    /// What a connection with one subflow takes.
+    /// The memory that a connection with one subflow takes.
     pub(crate) const SIZE_BYTES: usize = size_of::<Self>() + 2 * size_of::<Tcp>();
 
     /// Reads ahead what a packet or a timer of that endpoint will need, and returns the path its own packets take.
@@ -119,7 +119,7 @@ impl Connection {
         statistics::of_all(&side.subflows, &side.stream)
     }
 
-    /// How many subflows the connection has, by its settings.
+    /// Returns how many subflows the connection has, by its settings.
     pub fn subflow_count(&self) -> usize {
         self.sides[0].subflows.len()
     }
@@ -129,7 +129,7 @@ impl Connection {
         statistics::of_one(&self.sides[usize::from(side)].subflows[subflow])
     }
 
-    /// Whether both sides have closed and everything is acknowledged, or it failed: nothing more comes of it.
+    /// Returns whether both sides have closed and everything is acknowledged, or it failed: nothing more comes of it.
     /// Packets and timers that are still on their way to it may be thrown away.
     pub fn is_over(&self) -> bool {
         let is_over = |index: usize| {

@@ -3,7 +3,7 @@
 use nettrial_scenario::{Environment, Preflight};
 use std::collections::BTreeMap;
 
-/// What there is to say before any trial: nothing is missing anywhere.
+/// Returns what there is to say before any trial: nothing is missing anywhere.
 pub fn preflight() -> Preflight {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     Preflight {

@@ -1,4 +1,4 @@
-//! How long a trial would take, before it begins.
+//! The time that a trial would take, before it begins.
 
 use crate::Network;
 use crate::wiring::{Wiring, wire};
@@ -9,7 +9,7 @@ use nettrial_scenario::{Estimate, Flow, Scenario, Sweep, Traffic, Transport, Var
 /// Packet-hops that one processor simulates in a second, or about that: 1 to 2 million of a fabric of 1000 nodes,
 /// 7 million of a dumbbell of 100 flows, 16 million of a single flow.
 const HOPS_PER_SECOND: f64 = 2e6;
-/// What a data segment carries beside its payload, with timestamps over IPv4, and Ethernet's framing.
+/// The bytes that a data segment carries beside its payload, with timestamps over IPv4, and Ethernet's framing.
 const HEADERS_BYTES: u64 = 52 + FRAMING_BYTES;
 /// Acknowledgments for each data packet (RFC 9293 section 3.8.6.3: every second segment).
 const ACKNOWLEDGMENTS: f64 = 0.5;
@@ -22,8 +22,8 @@ struct Share {
     rate_bps: Option<f64>,
 }
 
-/// What `scenario`, which has passed its check, would take over these paths of it, were there no losses: a flow that
-/// goes as fast as it can gets an equal part of the narrowest link on its way.
+/// Returns what `scenario`, which has passed its check, would take over these paths of it, were there no losses: a flow
+/// that goes as fast as it can gets an equal part of the narrowest link on its way.
 pub fn estimate(scenario: &Scenario, paths: &Paths<'_>) -> Estimate {
     let mut network = Network::new(scenario);
     // A flow that can't be wired ends the trial before it begins: there is no work.

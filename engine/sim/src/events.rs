@@ -138,12 +138,12 @@ impl<E: Copy> Events<E> {
         self.now
     }
 
-    /// How many events there are.
+    /// Returns how many events there are.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

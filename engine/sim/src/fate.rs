@@ -1,4 +1,4 @@
-//! When the frames of an impaired link arrive, by the fates that [`nettrial_impair`] draws for them.
+//! The times at which the frames of an impaired link arrive, by the fates that [`nettrial_impair`] draws for them.
 //!
 //! As on the lab's delay lines: after the queue, each frame by itself. Jitter keeps the order; a frame held back does
 //! not, and delays no other.
@@ -7,7 +7,7 @@ use crate::Time;
 use nettrial_impair::Fates;
 use nettrial_scenario::Impairment;
 
-/// What becomes of a frame.
+/// The outcome of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// It never arrives.
@@ -23,7 +23,7 @@ pub enum Outcome {
 pub struct Outcomes {
     fates: Fates,
     reordering_delay: Time,
-    /// When the last frame that was not held back arrives.
+    /// The time when the last frame that was not held back arrives.
     latest: Time,
 }
 

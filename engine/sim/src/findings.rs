@@ -16,7 +16,7 @@ const SATURATED_PERCENT: f64 = 95.0;
 pub struct Findings {
     /// Each thing verified.
     pub checks: Vec<Check>,
-    /// What failed, with its consequence.
+    /// The checks that failed, each with its consequence.
     pub warnings: Vec<Warning>,
 }
 

@@ -1,4 +1,4 @@
-//! What packets arrive at: the connections and the applications of all flows.
+//! The endpoints that packets arrive at: the connections and the applications of all flows.
 
 use crate::connection::Connection;
 use crate::sampler::Sampler;
@@ -9,9 +9,9 @@ use anyhow::{Context, Result};
 
 /// A flow while it goes.
 pub struct Running<'a> {
-    /// How its packets go.
+    /// The paths and sockets of its packets.
     pub wiring: Wiring<'a>,
-    /// What it gathers.
+    /// The figures that it gathers.
     pub figures: Figures,
     /// Its transport's state.
     pub sampler: Sampler,
@@ -65,7 +65,7 @@ impl<'a> Hosts<'a> {
         }
     }
 
-    /// Whether all flows are over.
+    /// Returns whether all flows are over.
     pub fn is_done(&self) -> bool {
         self.going == 0
     }

@@ -1,4 +1,4 @@
-//! What connections and applications ask of the world, and what it tells them.
+//! The interface between the world and the connections and applications in it.
 
 use crate::{Packet, Time};
 
@@ -17,7 +17,7 @@ pub struct Endpoint {
     pub subflow: u8,
 }
 
-/// What a connection tells the application that has it.
+/// A notice from a connection to its application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
     /// The handshake is done at this side (MPTCP: that of the first subflow).

@@ -14,7 +14,7 @@ use nettrial_scenario::{Discipline, End, Link as Cable, PacketSize, QueueLimit, 
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-/// What a link direction has done.
+/// The counters of a link direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LinkCounters {
     /// Frames whose transmission has begun.
@@ -33,7 +33,7 @@ pub struct LinkCounters {
     pub duplicated_pkts: u64,
 }
 
-/// What becomes of a packet at a link.
+/// The decision of a link about a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Its last bit leaves then.
@@ -46,21 +46,21 @@ pub enum Verdict {
 
 /// Bits as picoseconds, for a rate of one bit a second.
 const BIT_PS: u64 = 1_000_000_000_000;
-/// What RED's numbers are for.
+/// The purpose of RED's random numbers.
 const RED_PURPOSE: u64 = 0x7265_6400_0000_0000;
 
 /// One direction of a link. What every hop needs comes first, in two lines of the processor's cache.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub struct Link {
-    /// When the last bit of all that was given a departure leaves.
+    /// The time when the last bit of all that was given a departure leaves.
     free_at: Time,
     /// Picoseconds of a byte where they are a whole number, else 0.
     byte_ps: u64,
     waiting: Waiting,
     delay: Time,
     limit: Option<QueueLimit>,
-    /// What a plain link does not have.
+    /// The parts that a plain link does not have.
     special: Option<Box<Special>>,
     mtu_bytes: u32,
     /// The number of the interface at which frames arrive.
@@ -71,11 +71,11 @@ pub struct Link {
 
 read_ahead!(Link: free_at, mtu_bytes, rate_bps);
 
-/// What a link has that does more than to carry packets in their order until its queue is full.
+/// The parts of a link that does more than to carry packets in their order until its queue is full.
 #[derive(Debug)]
 struct Special {
     arrivals: Arrivals,
-    /// What waits, where the discipline decides at the head.
+    /// The packets that wait, where the discipline decides at the head.
     heads: Option<CoDel>,
     outcomes: Option<Outcomes>,
     /// Packets by size, where they are counted.
@@ -130,18 +130,18 @@ impl Link {
         self.rate_bps
     }
 
-    /// What its queue holds at the most.
+    /// Returns what its queue holds at the most.
     pub fn limit(&self) -> Option<QueueLimit> {
         self.limit
     }
 
-    /// How long its queue is. Times must not go back from call to call.
+    /// Returns how long its queue is. Times must not go back from call to call.
     pub fn queue(&mut self, now: Time) -> Length {
         let heads = self.special.as_ref().and_then(|special| special.heads.as_ref());
         heads.map_or_else(|| self.waiting.length(now), CoDel::length)
     }
 
-    /// What it has done until now: frames that still wait are not counted as sent.
+    /// Returns what it has done until now: frames that still wait are not counted as sent.
     pub fn counters(&mut self, now: Time) -> LinkCounters {
         let waiting = self.waiting.length(now);
         let mut counters = self.counters;
@@ -189,7 +189,7 @@ impl Link {
         Verdict::Sent(self.transmit(begins, travel.ip_bytes))
     }
 
-    /// Whether a packet may come in by that decision, for which it may be marked.
+    /// Returns whether a packet may come in by that decision, for which it may be marked.
     fn admit(&mut self, decision: Decision, travel: &mut Travel) -> bool {
         let can_bear = travel.ecn != Codepoint::NotCapable;
         let is_marked = match decision {
@@ -217,7 +217,7 @@ impl Link {
         self.free_at
     }
 
-    /// When the next packet that waits for [`Link::take`] can be taken; `None` if there is none.
+    /// Returns when the next packet that waits for [`Link::take`] can be taken; `None` if there is none.
     pub(crate) fn next_take(&self) -> Option<Time> {
         let heads = self.special.as_ref()?.heads.as_ref()?;
         (heads.length().packets > 0).then_some(self.free_at)
@@ -234,12 +234,12 @@ impl Link {
         (sent, dropped_pkts)
     }
 
-    /// When the last bit of a packet leaves that comes then, if none comes before it and it is not dropped.
+    /// Returns when the last bit of a packet leaves that comes then, if none comes before it and it is not dropped.
     pub(crate) fn leaves_at_best(&self, comes: Time, ip_bytes: u32) -> Time {
         self.free_at.max(comes) + self.transmission(wire_bytes(ip_bytes))
     }
 
-    /// What becomes of a frame whose last bit leaves then, on its way to the other end.
+    /// Returns what becomes of a frame whose last bit leaves then, on its way to the other end.
     pub(crate) fn carry(&mut self, leaves: Time) -> Outcome {
         let at = leaves + self.delay;
         let outcomes = self.special.as_mut().and_then(|special| special.outcomes.as_mut());
@@ -252,12 +252,12 @@ impl Link {
         outcome
     }
 
-    /// How long an IP packet of that many bytes takes on the wire.
+    /// Returns how long an IP packet of that many bytes takes on the wire.
     pub(crate) fn frame_time(&self, ip_bytes: u32) -> Time {
         self.transmission(wire_bytes(ip_bytes))
     }
 
-    /// How long that many bytes take, rounded up.
+    /// Returns how long that many bytes take, rounded up.
     fn transmission(&self, wire_bytes: u32) -> Time {
         match self.rate_bps {
             _ if self.byte_ps > 0 => Time(u64::from(wire_bytes) * self.byte_ps),

@@ -49,7 +49,8 @@ impl Network {
         &mut self.links[direction as usize]
     }
 
-    /// How long the processor of node number `node` has been busy until `now`; `None` if its work costs nothing.
+    /// Returns how long the processor of node number `node` has been busy until `now`; `None` if its work costs
+    /// nothing.
     pub fn busy(&self, node: usize, now: Time) -> Option<Time> {
         self.processors.as_ref()?.busy(node, now)
     }

@@ -1,4 +1,4 @@
-//! What links carry.
+//! The packets that links carry.
 
 use crate::ahead::read_ahead;
 use crate::{Endpoint, PathId, Time};
@@ -12,7 +12,7 @@ pub struct Packet {
     pub path: PathId,
     /// TCP: payload of each segment in it but the last, where its receiver's interface has coalesced some; else 0.
     pub segment_bytes: u16,
-    /// Whether it may be marked instead of dropped, or is.
+    /// The codepoint: not capable of a mark, capable, or marked.
     pub ecn: Codepoint,
     /// TCP's flags.
     pub flags: Flags,
@@ -20,7 +20,7 @@ pub struct Packet {
     pub ip_bytes: u32,
     /// Bytes of payload.
     pub payload_bytes: u32,
-    /// Who receives it at the path's end.
+    /// The endpoint that receives it at the path's end.
     pub to: Endpoint,
     /// TCP: the first byte's sequence number. UDP: the datagram's number.
     pub sequence: u64,
@@ -79,7 +79,7 @@ impl Flags {
     /// CWR (RFC 3168).
     pub const CWR: Self = Self(16);
 
-    /// Whether all of `others` are set.
+    /// Returns whether all of `others` are set.
     pub const fn has(self, others: Self) -> bool {
         self.0 & others.0 == others.0
     }

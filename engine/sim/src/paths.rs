@@ -12,7 +12,7 @@ pub struct PathTable {
     /// The links of one path after those of another, each path followed by the interface at which packets arrive, with
     /// the bit [`ARRIVAL`]; all bits are set in that of a path without links.
     links: Vec<u32>,
-    /// Where each path begins.
+    /// The place at which each path begins.
     starts: Vec<u32>,
     /// Each path by its links and its arrival. It is looked up alone, so its order does not matter.
     known: HashMap<Box<[u32]>, PathId>,
@@ -34,7 +34,7 @@ impl PathTable {
         path
     }
 
-    /// Where the path's links begin in the list.
+    /// Returns where the path's links begin in the list.
     pub fn start(&self, path: PathId) -> u32 {
         self.starts[path.0 as usize]
     }

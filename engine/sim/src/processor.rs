@@ -35,29 +35,29 @@ pub struct Processors {
 #[derive(Debug)]
 struct Processor {
     cost: HostCost,
-    /// Whether the scenario gives a cost.
+    /// True if the scenario gives a cost.
     is_costly: bool,
-    /// Whether its interfaces join segments.
+    /// True if its interfaces join segments.
     coalesces: bool,
     /// Packets that were coalesced to others.
     coalesced_pkts: u64,
-    /// When it has done all it was given.
+    /// The time when it has done all it was given.
     busy_until: Time,
     /// All its work, done or to be done.
     work: Time,
     /// Packets that have arrived.
     arrived: VecDeque<u32>,
-    /// How many of them the last interrupt was for.
+    /// The number of them that the last interrupt was for.
     batch: usize,
-    /// How many of these are of the poll it is at.
+    /// The number of these that are of the poll it is at.
     poll: usize,
-    /// Whether an event will have it look at `arrived`, or is working at one of them.
+    /// True if an event will have it look at `arrived`, or is working at one of them.
     is_awake: bool,
-    /// When the first packet after `batch` arrived.
+    /// The time when the first packet after `batch` arrived.
     first_at: Time,
 }
 
-/// What a processor does at its next event.
+/// The next event of a processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// It looks again then.
@@ -89,7 +89,8 @@ impl Processors {
         self.of_interface[interface as usize]
     }
 
-    /// How long the processor of node number `node` has been busy until `now`; `None` if its work costs nothing.
+    /// Returns how long the processor of node number `node` has been busy until `now`; `None` if its work costs
+    /// nothing.
     pub fn busy(&self, node: usize, now: Time) -> Option<Time> {
         let processor =
             Some(&self.all[self.of_node[node]? as usize]).filter(|processor| processor.is_costly)?;

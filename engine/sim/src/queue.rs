@@ -22,7 +22,7 @@ pub fn wire_bytes(ip_bytes: u32) -> u32 {
     ethernet::wire_bytes(ip_bytes.into()) as u32
 }
 
-/// How long a queue is: packets that wait for their transmission to begin.
+/// The length of a queue: packets that wait for their transmission to begin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Length {
     /// Packets.
@@ -32,7 +32,7 @@ pub struct Length {
 }
 
 impl Length {
-    /// Whether it is above `limit`.
+    /// Returns whether it is above `limit`.
     pub fn exceeds(self, limit: QueueLimit) -> bool {
         match limit {
             QueueLimit::Packets(most) => self.packets > most,
@@ -53,7 +53,7 @@ impl Length {
     }
 }
 
-/// What a queue does with a packet that arrives.
+/// The decision of a queue about a packet that arrives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// Takes it.
@@ -92,7 +92,7 @@ impl Arrivals {
         }
     }
 
-    /// What to do with a packet that finds that queue on a link that was idle for that long.
+    /// Returns what to do with a packet that finds that queue on a link that was idle for that long.
     pub fn decide(&mut self, queue: Length, idle: Time) -> Decision {
         match self {
             Self::DropTail => Decision::Take,
@@ -107,13 +107,13 @@ impl Arrivals {
 /// is known as it arrives, so that nothing needs to be done at that time.
 #[derive(Debug, Default)]
 pub struct Waiting {
-    /// When each begins its transmission, and the bytes of its IP packet.
+    /// The time when each begins its transmission, and the bytes of its IP packet.
     frames: VecDeque<(Time, u32)>,
     length: Length,
 }
 
 impl Waiting {
-    /// How long the queue is at that time, which is not before that of an earlier call.
+    /// Returns how long the queue is at that time, which is not before that of an earlier call.
     pub fn length(&mut self, now: Time) -> Length {
         while let Some(&(begins, ip_bytes)) = self.frames.front() {
             if begins > now {
@@ -129,7 +129,7 @@ impl Waiting {
         self.length
     }
 
-    /// When its first frame begins its transmission, as of the last call of [`Waiting::length`].
+    /// Returns when its first frame begins its transmission, as of the last call of [`Waiting::length`].
     pub fn head(&self) -> Option<Time> {
         self.frames.front().map(|&(begins, _)| begins)
     }

@@ -1,4 +1,4 @@
-//! What the ends of links did, and how long their queues were.
+//! The counters of interfaces and the lengths of their queues.
 
 use crate::{Link, Network, Time};
 use nettrial_flows::statistics::distribution;
@@ -7,7 +7,7 @@ use nettrial_scenario::{EndRecord, EndSample, Scenario};
 
 /// Looks at the queues of all links with a rate.
 pub struct Queues {
-    /// When they are looked at next.
+    /// The time when they are looked at next.
     pub next: Time,
     interval: Time,
     /// By direction: packets and bytes in the queue.

@@ -20,7 +20,7 @@ pub struct Sampler {
     pub min_rtt_ns: u64,
     /// Smoothed round-trip times of all samples.
     pub srtt: Durations,
-    /// What the first host's segments weigh.
+    /// The weight of the first host's segments.
     pub weight: Weight,
     /// One entry a sample.
     pub intervals: Vec<Interval>,
@@ -30,7 +30,7 @@ pub struct Sampler {
     datagram_bytes: u64,
 }
 
-/// What went over one subflow of all connections.
+/// The traffic over one subflow of all connections.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Column {
     /// Its state when last looked at.

@@ -47,7 +47,7 @@ use timers::Timers;
 /// The initial window (RFC 6928).
 pub(crate) const INITIAL_WINDOW: u32 = 10;
 
-/// What a subflow works with while it handles an event: the world, and its side of the connection.
+/// The surroundings that a subflow works with while it handles an event: the world, and its side of the connection.
 pub(crate) struct Scope<'a> {
     pub(crate) io: &'a mut dyn Io,
     pub(crate) now: Time,
@@ -195,17 +195,17 @@ impl Tcp {
         }
     }
 
-    /// Whether data can be sent and received.
+    /// Returns whether data can be sent and received.
     pub(crate) fn is_established(&self) -> bool {
         self.state == State::Established
     }
 
-    /// Whether it could not be opened or gave up.
+    /// Returns whether it could not be opened or gave up.
     pub(crate) fn has_failed(&self) -> bool {
         self.state == State::Failed
     }
 
-    /// Whether all it sent, FIN included, is acknowledged, and it has the other side's FIN; or nothing comes of
+    /// Returns whether all it sent, FIN included, is acknowledged, and it has the other side's FIN; or nothing comes of
     /// it.
     pub(crate) fn is_over(&self) -> bool {
         let is_sent = self.fin_end.is_some_and(|end| self.una >= end);
@@ -270,12 +270,12 @@ impl Tcp {
         self.board.iter().map(data)
     }
 
-    /// How many segments the send buffer has to have room for (tcp_sndbuf_expand).
+    /// Returns how many segments the send buffer has to have room for (tcp_sndbuf_expand).
     pub(crate) fn buffered_segments(&self) -> u64 {
         2 * u64::from(self.window.cwnd_pkts.max(INITIAL_WINDOW).max(self.rack.reordering_pkts + 1))
     }
 
-    /// What ECN has its packets say.
+    /// Returns the codepoint that its data packets have.
     fn codepoint(&self) -> Codepoint {
         if self.ecn.is_on { Codepoint::Capable } else { Codepoint::NotCapable }
     }

@@ -30,7 +30,7 @@ pub struct Wiring<'a> {
     pub stacks: [&'a Stack; 2],
     /// The offloads of its two hosts.
     pub offloads: [Offloads; 2],
-    /// When it starts: its time and a random part of a millisecond.
+    /// The time when it starts: its time and a random part of a millisecond.
     pub start: Time,
     /// The subflows of its connections, one list a connection; each is used in turn. Datagrams go by the first
     /// subflow of the first.
@@ -109,13 +109,13 @@ impl<'a> Wiring<'a> {
         (way.paths[usize::from(side)], way.path_mtu_bytes[usize::from(side)])
     }
 
-    /// How the flow's sockets are set up.
+    /// Returns how the flow's sockets are set up.
     pub fn socket(&self) -> SocketOptions {
         self.flow.socket
     }
 }
 
-/// Whether a flow opens a connection after another.
+/// Returns whether a flow opens a connection after another.
 fn opens_many(flow: &Flow) -> bool {
     use nettrial_scenario::{Connecting, Traffic};
     match &flow.traffic {

@@ -11,7 +11,7 @@ use crate::processor::{Next, Processors};
 use crate::{Endpoint, Io, Notice, Packet, PathId, Time};
 use std::collections::VecDeque;
 
-/// What packets arrive at: connections and applications.
+/// The endpoints that packets arrive at: connections and applications.
 pub trait Endpoints {
     /// A packet has come to its path's end.
     fn on_packet(&mut self, packet: &Packet, io: &mut impl Io);
@@ -32,13 +32,13 @@ pub trait Endpoints {
     /// An endpoint has told something, in an event that is now handled.
     fn on_notice(&mut self, notice: Notice, io: &mut impl Io);
 
-    /// Whether there is nothing more to see: the world then stops after the event it is at.
+    /// Returns whether there is nothing more to see: the world then stops after the event it is at.
     fn is_over(&self) -> bool {
         false
     }
 }
 
-/// What happens.
+/// An event.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     /// A packet comes to a link. The event has the link's number so that it is looked up when nothing waits for it.
@@ -55,7 +55,7 @@ enum Event {
     Finish(u32),
 }
 
-/// What became of all packets; at any time `sent_pkts` and `duplicated_pkts` are together `delivered_pkts`,
+/// The account of all packets; at any time `sent_pkts` and `duplicated_pkts` are together `delivered_pkts`,
 /// `dropped_pkts` and `in_flight_pkts`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Balance {
@@ -111,7 +111,7 @@ impl Engine {
         &mut self.network
     }
 
-    /// What became of all packets.
+    /// Returns what became of all packets.
     pub fn balance(&self) -> Balance {
         let coalesced_pkts = self.network.coalesced_pkts();
         Balance {
@@ -309,9 +309,9 @@ impl Io for Engine {
 pub struct World<E> {
     /// The network.
     pub engine: Engine,
-    /// What packets arrive at.
+    /// The endpoints that packets arrive at.
     pub endpoints: E,
-    /// Whether what upcoming events need is read before them.
+    /// True if what upcoming events need is read before them.
     reads_ahead: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Which subflow sends which data: the scheduler, reinjection after a timeout, and opportunistic retransmission
-//! when the shared window is full (Raiciu et al., "How Hard Can It Be?", NSDI 2012, section 4.2).
+//! The choice of which subflow sends which data: the scheduler, reinjection after a timeout, and opportunistic
+//! retransmission when the shared window is full (Raiciu et al., "How Hard Can It Be?", NSDI 2012, section 4.2).
 //!
 //! Both schedulers are those of the out-of-tree Linux MPTCP (net/mptcp/mptcp_sched.c, mptcp_rr.c) without the
 //! halving of the slow subflow's window; mainline Linux has a scheduler of its own, by the time that what a subflow
@@ -33,7 +33,7 @@ impl Scheduling {
     }
 }
 
-/// What there is to send.
+/// The data that there is to send.
 struct Work {
     data_sequence: u64,
     bytes: u32,
@@ -163,8 +163,8 @@ impl Side {
         best.map(|(_, index)| index)
     }
 
-    /// What a subflow is to send: data of a subflow that timed out, new data, or, where the shared window is full,
-    /// the oldest data if another subflow has it.
+    /// Returns what a subflow is to send: data of a subflow that timed out, new data, or, where the shared window is
+    /// full, the oldest data if another subflow has it.
     fn work_for(&mut self, index: usize) -> Option<Work> {
         let una = self.stream.una();
         let most = self.subflows[index].segment_bytes();

@@ -1,14 +1,14 @@
-//! What a connection is opened with.
+//! The settings that a connection is opened with.
 
 use crate::PathId;
 use nettrial_scenario::{IpVersion, Offloads, SocketOptions, Stack};
 
-/// What a connection is opened with. Lists of two have the side that opens it first.
+/// The settings that a connection is opened with. Lists of two have the side that opens it first.
 #[derive(Debug, Clone)]
 pub struct ConnectionSettings<'a> {
     /// Its number in the world.
     pub number: u32,
-    /// Whether it is MPTCP.
+    /// True if it is MPTCP.
     pub is_mptcp: bool,
     /// The IP version of all its subflows.
     pub ip: IpVersion,
@@ -16,7 +16,7 @@ pub struct ConnectionSettings<'a> {
     pub stacks: [&'a Stack; 2],
     /// The offloads of both hosts' interfaces.
     pub offloads: [Offloads; 2],
-    /// How its sockets are set up.
+    /// The options of its sockets.
     pub socket: SocketOptions,
     /// Its subflows: one for TCP, one to eight for MPTCP. The first opens the connection.
     pub subflows: Vec<SubflowSettings>,

@@ -39,7 +39,7 @@ pub(crate) struct Stream {
     received: u64,
     held: VecDeque<(u64, u64)>,
     held_bytes: u64,
-    /// What subflows hold, out of their own order.
+    /// The bytes that subflows hold, out of their own order.
     subflows_hold: [u64; 8],
     window: ReceiveWindow,
     mss_bytes: u32,
@@ -89,7 +89,7 @@ impl Stream {
         self.is_closing = true;
     }
 
-    /// Whether the application waits for room.
+    /// Returns whether the application waits for room.
     pub(crate) fn is_full(&self) -> bool {
         self.is_full
     }
@@ -101,8 +101,8 @@ impl Stream {
         self.buffer_bytes = self.buffer_bytes.max(wanted);
     }
 
-    /// Whether the application, which was short of room, is to be told that there is some: a third of the buffer
-    /// (sk_stream_is_writeable).
+    /// Returns whether the application, which was short of room, is to be told that there is some: a third of the
+    /// buffer (sk_stream_is_writeable).
     pub(crate) fn becomes_writable(&mut self) -> bool {
         let queued = self.written - self.una;
         let is_writable = self.is_full && self.buffer_bytes.saturating_sub(queued) >= queued / 2;
@@ -121,7 +121,7 @@ impl Stream {
         })
     }
 
-    /// What fits into a window that is too small for a segment, once nothing is in flight (tcp_write_wakeup).
+    /// Returns what fits into a window that is too small for a segment, once nothing is in flight (tcp_write_wakeup).
     pub(crate) fn peek_probe(&self) -> Option<Chunk> {
         let bytes = (self.written - self.next).min(self.window_end.saturating_sub(self.next));
         let most = u32::try_from(bytes).unwrap_or(u32::MAX).min(self.mss_bytes);
@@ -140,22 +140,22 @@ impl Stream {
         self.next += u64::from(bytes);
     }
 
-    /// Whether there is new data that the window has room for.
+    /// Returns whether there is new data that the window has room for.
     pub(crate) fn has_sendable(&self) -> bool {
         self.peek(1).is_some()
     }
 
-    /// Whether there is data that was never sent.
+    /// Returns whether there is data that was never sent.
     pub(crate) fn has_unsent(&self) -> bool {
         self.written > self.next
     }
 
-    /// How much of it that is.
+    /// Returns how much of it that is.
     pub(crate) fn unsent_bytes(&self) -> u64 {
         self.written - self.next
     }
 
-    /// How much more data the other side's window has room for.
+    /// Returns how much more data the other side's window has room for.
     pub(crate) fn window_left(&self) -> u64 {
         self.window_end.saturating_sub(self.next)
     }
@@ -165,12 +165,13 @@ impl Stream {
         self.window_end.saturating_sub(self.una)
     }
 
-    /// Whether the application has written all.
+    /// Returns whether the application has written all.
     pub(crate) fn is_closing(&self) -> bool {
         self.is_closing
     }
 
-    /// Whether FIN can be sent: all is sent, and of MPTCP acknowledged, so that no other subflow has to repeat it.
+    /// Returns whether FIN can be sent: all is sent, and of MPTCP acknowledged, so that no other subflow has to repeat
+    /// it.
     pub(crate) fn is_fin_due(&self) -> bool {
         self.is_closing && self.written == if self.is_mptcp { self.una } else { self.next }
     }

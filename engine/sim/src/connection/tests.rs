@@ -14,7 +14,7 @@ use crate::{
 use nettrial_scenario::{Buffer, IpVersion, Offloads, Scheduler, Size, SocketOptions, Stack};
 use std::collections::BTreeMap;
 
-/// What becomes of a packet.
+/// The fate of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Pass,

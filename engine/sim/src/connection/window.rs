@@ -11,7 +11,7 @@ use nettrial_scenario::Stack;
 /// The largest window without scaling, and the most that scaling can do (RFC 7323 section 2.2).
 const UNSCALED: u64 = 65_535;
 const LARGEST_SHIFT: u32 = 14;
-/// What a segment occupies beside its payload: sk_buff and a small head with skb_shared_info on x86-64
+/// The memory that a segment occupies beside its payload: sk_buff and a small head with skb_shared_info on x86-64
 /// (SKB_SMALL_HEAD_SIZE).
 const OVERHEAD_BYTES: u64 = 256 + 704;
 /// Segments of the initial window (TCP_INIT_CWND).
@@ -27,11 +27,11 @@ pub(crate) struct ReceiveWindow {
     segment_bytes: u64,
     /// By how many bits windows are scaled; `None` without window scaling.
     shift: Option<u32>,
-    /// What may be announced until more was seen to arrive (rcv_ssthresh).
+    /// The bytes that may be announced until more was seen to arrive (rcv_ssthresh).
     threshold_bytes: u64,
     /// The offset up to which data may be sent; it never moves back.
     pub(super) edge: u64,
-    /// How much arrived within a round trip, and when and where the present one began.
+    /// The bytes that arrived within a round trip, and when and where the present one began.
     arrived_bytes: u64,
     began_at: Time,
     began: u64,
@@ -76,7 +76,7 @@ impl ReceiveWindow {
         }
     }
 
-    /// What the buffer has room for, in payload.
+    /// Returns what the buffer has room for, in payload.
     fn room(&self) -> u64 {
         let room = match self.segment_bytes {
             0 => self.buffer_bytes / 2,
@@ -105,7 +105,7 @@ impl ReceiveWindow {
         window
     }
 
-    /// What was announced last.
+    /// Returns what was announced last.
     pub(crate) fn announced(&self, received: u64) -> u64 {
         self.edge.saturating_sub(received)
     }

@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use std::cmp::Reverse;
 
-/// What is done with the queue: an event so far ahead is added, or some are taken.
+/// A step with the queue: an event so far ahead is added, or some are taken.
 #[derive(Debug, Clone)]
 enum Step {
     Push(u64),

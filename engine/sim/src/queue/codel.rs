@@ -14,9 +14,9 @@ use std::collections::VecDeque;
 pub struct CoDelSettings {
     /// The delay that may persist.
     pub target: Time,
-    /// How long it may.
+    /// The time for which it may.
     pub interval: Time,
-    /// Whether packets that can be marked are.
+    /// True if packets that can be marked are.
     pub ecn: bool,
     /// With so many bytes or fewer left in the queue nothing is dropped: a full frame.
     pub frame_bytes: u64,
@@ -30,7 +30,7 @@ struct Waiting {
     since: Time,
 }
 
-/// What came of taking the queue's head.
+/// The outcome of taking the queue's head.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Taken {
     /// The packet to be sent.
@@ -47,7 +47,7 @@ pub struct CoDel {
     settings: CoDelSettings,
     waiting: VecDeque<Waiting>,
     length: Length,
-    /// When the delay will have been above the target for an interval; `None` while it is below.
+    /// The time when the delay will have been above the target for an interval; `None` while it is below.
     first_above: Option<Time>,
     drop_next: Time,
     count: u32,
@@ -70,7 +70,7 @@ impl CoDel {
         }
     }
 
-    /// How long the queue is.
+    /// Returns how long the queue is.
     pub fn length(&self) -> Length {
         self.length
     }

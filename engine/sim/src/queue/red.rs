@@ -21,9 +21,9 @@ pub struct RedSettings {
     pub probability: f64,
     /// The weight of a new length in the average.
     pub weight: f64,
-    /// Whether packets that can be marked are.
+    /// True if packets that can be marked are.
     pub ecn: bool,
-    /// How long a full frame takes.
+    /// The time that a full frame takes.
     pub frame_time: Time,
 }
 
@@ -45,7 +45,7 @@ impl Red {
         Self { settings, average_bytes: 0.0, since: 0, random, drawn: 0 }
     }
 
-    /// What to do with a packet that finds `queue_bytes` waiting, on a link that was idle for that long.
+    /// Returns what to do with a packet that finds `queue_bytes` waiting, on a link that was idle for that long.
     pub fn decide(&mut self, queue_bytes: u64, idle: Time) -> Decision {
         let RedSettings { maximum_bytes, weight, ecn, .. } = self.settings;
         if idle > Time::ZERO {
@@ -68,9 +68,9 @@ impl Red {
         if ecn { Decision::MarkOrDrop } else { Decision::Drop }
     }
 
-    /// Whether the packet is one of those chosen at random: so that gaps between them are even over 1 to 1 / p_b, the
-    /// probability rises with the packets since the last (section 7 of the paper, whose figure 2 counts the first
-    /// packet after a drop as the second).
+    /// Returns whether the packet is one of those chosen at random: so that gaps between them are even over 1 to 1 /
+    /// p_b, the probability rises with the packets since the last (section 7 of the paper, whose figure 2 counts the
+    /// first packet after a drop as the second).
     fn is_chosen(&mut self) -> bool {
         let base = self.base_probability();
         let left = 1.0 - self.since as f64 * base;

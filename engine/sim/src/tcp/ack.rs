@@ -1,4 +1,4 @@
-//! What a sender does with an acknowledgment (tcp_ack).
+//! The work of a sender at an acknowledgment (tcp_ack).
 
 use super::rate::Shown;
 use super::recovery::Resend;
@@ -8,7 +8,7 @@ use super::{Scope, Tcp};
 use crate::{Flags, Packet, Time};
 use nettrial_congestion::{Ack, Phase};
 
-/// What the scoreboard was before an acknowledgment.
+/// The state of the scoreboard before an acknowledgment.
 struct Before {
     delivered_pkts: u64,
     lost_pkts: u64,

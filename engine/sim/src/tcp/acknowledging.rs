@@ -1,5 +1,5 @@
-//! When a receiver acknowledges: at once, at every second full segment, or later (RFC 1122 section 4.2.3.2, with
-//! Linux's quick acknowledgments at the beginning: __tcp_ack_snd_check, tcp_send_delayed_ack).
+//! The times at which a receiver acknowledges: at once, at every second full segment, or later (RFC 1122 section
+//! 4.2.3.2, with Linux's quick acknowledgments at the beginning: __tcp_ack_snd_check, tcp_send_delayed_ack).
 
 use super::timers::Timer;
 use super::{Scope, Tcp};
@@ -27,7 +27,7 @@ pub(super) struct Acks {
     quick: u32,
     /// Data goes both ways, each an answer to the other (pingpong mode).
     is_interactive: bool,
-    /// How long data is expected to take until the next (icsk_ack.ato); zero before the first.
+    /// The time expected until the next data (icsk_ack.ato); zero before the first.
     gap: Time,
     last_data_at: Time,
     /// The other side's segment size, as seen.

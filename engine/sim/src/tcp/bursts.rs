@@ -2,7 +2,7 @@
 //! that (GSO). How many a burst has, and when the sender waits so that it can send more at once (tcp_tso_autosize,
 //! tcp_tso_should_defer and tcp_write_xmit in net/ipv4/tcp_output.c, Linux 6.18).
 //!
-//! How it differs from Linux: there TCP makes bursts whatever the interface can (sk_setup_caps); here a host with
+//! The difference to Linux: there TCP makes bursts whatever the interface can (sk_setup_caps); here a host with
 //! neither offload sends segment by segment, as on a wire. A burst is cut where the application's data ends, not where
 //! one of its buffers does. Its segments come to the first queue one after the other at the same instant, and the queue
 //! counts and drops each by itself, where a queueing discipline sees one large packet. What is sent again goes segment
@@ -20,10 +20,10 @@ const LARGEST_BYTES: u64 = 65_215;
 const RTT_LOG: u32 = 9;
 /// The part of the window that is not waited for more of (net.ipv4.tcp_tso_win_divisor).
 const WINDOW_DIVISOR: u64 = 3;
-/// How long after the last segment a sender may wait, and how far off the next acknowledgment may be.
+/// The longest time after the last segment, and before the next acknowledgment, that a sender may wait.
 const RECENT: Time = Time::from_ms(1);
 
-/// Who cuts bursts into packets.
+/// The part of a host that cuts bursts into packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cutter {
     /// The interface, which tells that a burst has left when all of it has.
@@ -64,7 +64,7 @@ impl Default for Bursts {
 }
 
 impl Bursts {
-    /// Whether what is sent now goes with what was sent before it.
+    /// Returns whether what is sent now goes with what was sent before it.
     pub(super) fn is_begun(&self) -> bool {
         self.open.is_some_and(|open| open.pkts > 0)
     }
@@ -121,7 +121,7 @@ impl Tcp {
         most_pkts(self.interface_limit_bytes(), self.rtt.minimum, self.segment_bytes(), least)
     }
 
-    /// What keeps it from sending, if it waits for an acknowledgment to let it send more at once
+    /// Returns what keeps it from sending, if it waits for an acknowledgment to let it send more at once
     /// (tcp_tso_should_defer).
     pub(super) fn defers(&self, scope: &Scope<'_>) -> Option<Readiness> {
         let mss = u64::from(self.segment_bytes());
@@ -160,7 +160,7 @@ impl Tcp {
         now.since(self.interface.last_departure()) <= RECENT
     }
 
-    /// Whether the acknowledgment of the oldest segment is to come within a millisecond or half a round trip.
+    /// Returns whether the acknowledgment of the oldest segment is to come within a millisecond or half a round trip.
     fn expects_ack_soon(&self, now: Time) -> bool {
         let Some(oldest) = self.board.front() else { return false };
         let rtt = self.rtt.smoothed;

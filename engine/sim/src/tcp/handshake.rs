@@ -6,7 +6,8 @@ use crate::{Codepoint, Flags, Packet, Time};
 use nettrial_congestion::Event;
 use nettrial_scenario::{Duration, IpVersion, SocketOptions, Stack};
 
-/// How often a SYN is sent again (net.ipv4.tcp_syn_retries), and an answer to one (tcp_synack_retries).
+/// The number of times that a SYN is retransmitted (net.ipv4.tcp_syn_retries), and an answer to one
+/// (tcp_synack_retries).
 const SYN_RETRIES: u32 = 6;
 const SYN_ACK_RETRIES: u32 = 5;
 /// Linux's smallest retransmission timeout (TCP_RTO_MIN).
@@ -20,7 +21,7 @@ const DATA_SIGNAL_BYTES: u32 = 20;
 /// The same with a 64-bit DATA_ACK alone (RFC 8684 section 3.3).
 const DATA_ACK_BYTES: u32 = 12;
 
-/// Where a subflow's side is on its way.
+/// The state of a subflow's side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// Waits for a SYN.
@@ -35,16 +36,16 @@ pub(super) enum State {
     Failed,
 }
 
-/// What both sides' stacks and the path agree on, and their sizes in bytes.
+/// The options that both sides' stacks and the path agree on, and their sizes in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Options {
     pub(crate) is_mptcp: bool,
     pub(crate) has_sack: bool,
     pub(crate) has_timestamps: bool,
-    /// Whether ECN is asked for at this side, and whether the other agrees.
+    /// True if ECN is asked for at this side and the other agrees.
     pub(crate) has_ecn: bool,
     pub(crate) minimum_rto: Time,
-    /// Who cuts this side's bursts; `None` if it sends segment by segment.
+    /// The cutter of this side's bursts; `None` if it sends segment by segment.
     pub(crate) cutter: Option<Cutter>,
     /// Headers of a data segment, and of an acknowledgment, IP's included; SACK blocks come on top.
     data_header_bytes: u32,
@@ -55,7 +56,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// What side `side` of a subflow will have. Both stacks are known, so what the SYNs will agree on is.
+    /// Returns what side `side` of a subflow will have. Both stacks are known, so what the SYNs will agree on is.
     pub(crate) fn new(
         side: usize,
         is_mptcp: bool,
@@ -93,7 +94,7 @@ impl Options {
         headers + sack + payload
     }
 
-    /// How many SACK blocks an acknowledgment has room for: of 40 bytes, less the other options.
+    /// Returns how many SACK blocks an acknowledgment has room for: of 40 bytes, less the other options.
     pub(super) fn sack_room(&self) -> usize {
         let others = if self.has_timestamps { TIMESTAMP_BYTES } else { 0 };
         let others = others + if self.is_mptcp { DATA_ACK_BYTES } else { 0 };
@@ -118,7 +119,7 @@ impl Tcp {
         self.send_syn(0, scope);
     }
 
-    /// Whether it has begun to open, or waits to.
+    /// Returns whether it has begun to open, or waits to.
     pub(crate) fn is_listening(&self) -> bool {
         self.state == State::Listening
     }

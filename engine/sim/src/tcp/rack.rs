@@ -12,18 +12,18 @@ const DUPLICATES: u32 = 3;
 const MAXIMUM_REORDERING: u32 = 300;
 /// Recoveries that a widened reordering window lasts (TCP_RACK_RECOVERY_THRESH).
 const RECOVERIES: u8 = 16;
-/// What timers of this kind have at least (TCP_TIMEOUT_MIN, two ticks of a millisecond).
+/// The least time of timers of this kind (TCP_TIMEOUT_MIN, two ticks of a millisecond).
 pub(super) const TIMER_SLACK: Time = Time::from_ms(2);
 
 /// RACK's state.
 #[derive(Debug)]
 pub(super) struct Rack {
-    /// When the newest delivered segment was sent, and its end.
+    /// The time when the newest delivered segment was sent, and its end.
     sent_at: Time,
     end: u64,
     rtt: Time,
     has_advanced: bool,
-    /// Whether reordering was seen.
+    /// True if reordering was seen.
     pub(super) has_reordering: bool,
     /// The reordering extent, segments.
     pub(super) reordering_pkts: u32,
@@ -179,7 +179,7 @@ impl Tcp {
         }
     }
 
-    /// How much later than expected a segment may be (tcp_rack_reo_wnd).
+    /// Returns how much later than expected a segment may be (tcp_rack_reo_wnd).
     fn reordering_window(&self) -> Time {
         if !self.rack.has_reordering {
             let is_recovering = matches!(self.recovery.phase, Phase::Recovery | Phase::Loss);
@@ -191,7 +191,7 @@ impl Tcp {
         Time(minimum.0 / 4 * u64::from(self.rack.steps)).min(self.rtt.smoothed)
     }
 
-    /// Whether a segment was sent so long ago that RACK would take it for lost.
+    /// Returns whether a segment was sent so long ago that RACK would take it for lost.
     pub(super) fn is_timed_out(&self, segment: &Segment, now: Time) -> bool {
         now.since(segment.sent_at) >= self.rack.rtt
     }

@@ -6,7 +6,7 @@ use crate::Time;
 /// A rate: segments over a span.
 pub type Sample = (u32, Time);
 
-/// What a sender knows of the rate at which its data arrives.
+/// The state that a sender keeps of the rate at which its data arrives.
 #[derive(Debug, Default)]
 pub struct Rate {
     /// Segments delivered since the connection began.
@@ -23,14 +23,14 @@ pub struct Rate {
     latest: Option<(Sample, bool)>,
 }
 
-/// What an acknowledgment showed.
+/// The sample that an acknowledgment gave.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Shown {
     /// `delivered_pkts` when the newest delivered segment was sent.
     pub prior_delivered_pkts: u64,
     /// The rate.
     pub rate: Option<Sample>,
-    /// Whether the application limited it.
+    /// True if the application limited it.
     pub is_app_limited: bool,
 }
 

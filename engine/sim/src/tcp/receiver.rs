@@ -1,4 +1,4 @@
-//! What arrives: order, gaps, SACK blocks (RFC 2018, RFC 2883), timestamps, marks (RFC 3168, RFC 8257).
+//! The arrival of data: order, gaps, SACK blocks (RFC 2018, RFC 2883), timestamps, marks (RFC 3168, RFC 8257).
 
 use super::handshake::Options;
 use super::{Scope, Tcp};
@@ -75,12 +75,12 @@ impl Receiver {
         self.timestamp
     }
 
-    /// Whether all arrived, and FIN.
+    /// Returns whether all arrived, and FIN.
     pub(super) fn has_fin(&self) -> bool {
         self.has_fin
     }
 
-    /// Whether something arrived out of order and waits.
+    /// Returns whether something arrived out of order and waits.
     pub(super) fn has_gaps(&self) -> bool {
         !self.held.is_empty()
     }

@@ -5,11 +5,11 @@ use super::{Scope, Tcp};
 use crate::{Packet, Time};
 use nettrial_congestion::{Event, Phase};
 
-/// Where a sender's recovery stands.
+/// The state of a sender's recovery.
 #[derive(Debug)]
 pub(super) struct Recovery {
     pub(super) phase: Phase,
-    /// What had been sent when the phase began (high_seq).
+    /// The end of what had been sent when the phase began (high_seq).
     pub(super) high_sequence: u64,
     /// The window before the reduction, and the threshold to return to if it is undone; `None`: no undo.
     pub(super) prior_cwnd_pkts: u32,
@@ -21,13 +21,13 @@ pub(super) struct Recovery {
     pub(super) undo_una: Option<u64>,
     /// Retransmissions that no duplicate was reported for; below 0 before the first.
     pub(super) undo_resent: i64,
-    /// When the first retransmission of the recovery left.
+    /// The time when the first retransmission of the recovery left.
     pub(super) resent_at: Option<Time>,
     /// Reports of duplicates.
     pub(super) duplicates: u64,
     /// F-RTO is at work (RFC 5682).
     pub(super) is_checking_timeout: bool,
-    /// What was sent when a tail loss probe left, and whether that was a retransmission.
+    /// The end of what was sent when a tail loss probe left, and whether that was a retransmission.
     pub(super) probe_end: Option<u64>,
     pub(super) is_probe_resent: bool,
     /// The timer went off and nothing was acknowledged since.
@@ -68,17 +68,17 @@ impl Recovery {
         }
     }
 
-    /// Whether the window is being reduced.
+    /// Returns whether the window is being reduced.
     pub(super) fn is_reducing(&self) -> bool {
         matches!(self.phase, Phase::Reducing | Phase::Recovery)
     }
 }
 
-/// What is to be sent after an acknowledgment.
+/// The segments to send after an acknowledgment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Resend {
     Nothing,
-    /// What is lost.
+    /// The lost ones.
     Lost,
     /// New data first, for F-RTO; what is lost only if there is none.
     New,
@@ -281,7 +281,7 @@ impl Tcp {
         }
     }
 
-    /// Whether a retransmission is in flight, or the oldest segment was retransmitted.
+    /// Returns whether a retransmission is in flight, or the oldest segment was retransmitted.
     fn has_resent(&self) -> bool {
         let is_resent = |head: &super::scoreboard::Segment| head.has(super::scoreboard::EVER_RESENT);
         self.board.resent_pkts > 0 || self.board.front().is_some_and(is_resent)

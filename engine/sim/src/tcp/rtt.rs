@@ -7,7 +7,7 @@ use crate::Time;
 const MAXIMUM_RTO: Time = Time::from_ms(120_000);
 /// The timeout before the first sample (TCP_TIMEOUT_INIT).
 pub const INITIAL_RTO: Time = Time::from_ms(1000);
-/// How long the smallest round-trip time holds (net.ipv4.tcp_min_rtt_wlen).
+/// The time for which the smallest round-trip time holds (net.ipv4.tcp_min_rtt_wlen).
 const MINIMUM_HOLDS: Time = Time::from_ms(300_000);
 
 /// Round-trip time estimates of one sender.
@@ -100,7 +100,7 @@ impl Rtt {
         self.backoff = (self.backoff + 1).min(40);
     }
 
-    /// How long `retries` timeouts from the smallest on take (retransmits_timed_out).
+    /// Returns how long `retries` timeouts from the smallest on take (retransmits_timed_out).
     pub fn give_up_after(&self, retries: u32) -> Time {
         (0..=retries).fold(Time::ZERO, |sum, n| {
             sum + Time(self.floor.0.saturating_mul(1 << n.min(40))).min(MAXIMUM_RTO)

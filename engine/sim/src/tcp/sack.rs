@@ -1,10 +1,10 @@
-//! What an acknowledgment says of segments, cumulatively and selectively (RFC 2018, RFC 2883).
+//! The statements of an acknowledgment about segments, cumulatively and selectively (RFC 2018, RFC 2883).
 
 use super::scoreboard::{EVER_RESENT, RESENT, SACKED, Segment};
 use super::{Scope, Tcp};
 use crate::{Packet, Time};
 
-/// What an acknowledgment said, beside what the scoreboard keeps of it.
+/// The news of an acknowledgment beside what the scoreboard keeps of it.
 #[derive(Debug, Default)]
 pub(super) struct News {
     /// It moved the first unacknowledged sequence number.

@@ -1,4 +1,4 @@
-//! What was sent and is not yet acknowledged, and what the receiver has said of it.
+//! The segments that were sent and are not yet acknowledged, and what the receiver has said of it.
 //!
 //! Linux keeps two lists of the segments, by sequence and by the time of sending (tcp_rtx_queue,
 //! tsorted_sent_queue). Here it is one ring by sequence, a cursor in it (first transmissions are in order of
@@ -25,11 +25,11 @@ pub const SAMPLED: u8 = 32;
 pub struct Snapshot {
     /// Segments delivered by then.
     pub delivered_pkts: u64,
-    /// When the last of them was.
+    /// The time when the last of them was.
     pub delivered_at: Time,
-    /// When the segment that opened the sampled flight was sent.
+    /// The time when the segment that opened the sampled flight was sent.
     pub first_sent_at: Time,
-    /// Whether the application limited the rate.
+    /// True if the application limited the rate.
     pub is_app_limited: bool,
 }
 
@@ -42,7 +42,7 @@ pub struct Segment {
     pub end: u64,
     /// The data sequence number of its first byte.
     pub data_sequence: u64,
-    /// When it was last sent.
+    /// The time when it was last sent.
     pub sent_at: Time,
     /// The sender's state then.
     pub snapshot: Snapshot,
@@ -51,7 +51,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Whether any of `marks` is set.
+    /// Returns whether any of `marks` is set.
     pub fn has(&self, marks: u8) -> bool {
         self.marks & marks != 0
     }
@@ -93,7 +93,7 @@ impl Scoreboard {
         self.segments.len() as u32
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no segments.
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty()
     }
@@ -238,7 +238,7 @@ impl Scoreboard {
         }
     }
 
-    /// What of a block remains when its ends are cut by the blocks of the acknowledgment before.
+    /// Returns what of a block remains when its ends are cut by the blocks of the acknowledgment before.
     fn without_known(&self, (mut start, mut end): (u64, u64)) -> (u64, u64) {
         for _ in 0..2 {
             for &(known_start, known_end) in &self.known {

@@ -1,5 +1,6 @@
-//! When a sender may send: the congestion window and whether it is what limits (RFC 7661's concern, as
-//! tcp_cwnd_validate has it), pacing, and how much it may have in its host's own interface (TCP small queues).
+//! The conditions under which a sender may send: the congestion window and whether it is what limits (RFC 7661's
+//! concern, as tcp_cwnd_validate has it), pacing, and how much it may have in its host's own interface (TCP small
+//! queues).
 
 use super::timers::Timer;
 use super::{INITIAL_WINDOW, Scope, Tcp};
@@ -9,29 +10,30 @@ use std::collections::VecDeque;
 
 /// The most a socket has in its interface (net.ipv4.tcp_limit_output_bytes).
 const INTERFACE_LIMIT_BYTES: u64 = 4 << 20;
-/// How long what it has there lasts at its rate (sk_pacing_shift 10).
+/// The time that what it has there lasts at its rate (sk_pacing_shift 10).
 const INTERFACE_LIMIT: Time = Time::from_us(977);
 
 /// A sender at its host's interface.
 #[derive(Debug, Default)]
 pub(super) struct Interface {
-    /// When each of its packets will have left, and their bytes.
+    /// The time when each of its packets will have left, and their bytes.
     departures: VecDeque<(Time, u32)>,
     queued_bytes: u64,
-    /// When the next packet may leave by the pacing rate.
+    /// The time when the next packet may leave by the pacing rate.
     paced_until: Time,
-    /// When it last sent data.
+    /// The time when it last sent data.
     pub(super) last_sent_at: Time,
-    /// Whether the window limited in the current flight, and the most segments that were out in it.
+    /// True if the window limited in the current flight.
     is_limited: bool,
+    /// The most segments that were out in the current flight.
     most_out_pkts: u32,
     pub(super) flight_end: u64,
-    /// When the window was last known to be used, and how much was since.
+    /// The time when the window was last known to be used, and how much was since.
     pub(super) validated_at: Time,
     used_pkts: u32,
 }
 
-/// Whether a subflow can send a segment.
+/// The readiness of a subflow to send a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Readiness {
     /// At once.
@@ -55,7 +57,7 @@ impl Interface {
         }
     }
 
-    /// When the last segment was to leave, which is later than now where it is paced (tcp_wstamp_ns).
+    /// Returns when the last segment was to leave, which is later than now where it is paced (tcp_wstamp_ns).
     pub(super) fn last_departure(&self) -> Time {
         self.last_sent_at.max(self.paced_until)
     }
@@ -67,7 +69,7 @@ impl Interface {
         }
     }
 
-    /// When no more than so many bytes are left.
+    /// Returns when no more than so many bytes are left.
     fn drained_to(&self, bytes: u64) -> Option<Time> {
         let mut left = self.queued_bytes;
         let mut departures = self.departures.iter();
@@ -86,7 +88,7 @@ impl Interface {
 }
 
 impl Tcp {
-    /// Whether it can send a new segment; sets its timer where that is a matter of time.
+    /// Returns whether it can send a new segment; sets its timer where that is a matter of time.
     pub(crate) fn readiness(&mut self, scope: &mut Scope<'_>) -> Readiness {
         if !self.is_established() || self.fin_end.is_some() {
             return Readiness::No;
@@ -177,7 +179,7 @@ impl Tcp {
         }
     }
 
-    /// Whether the window, not the application, limits (tcp_is_cwnd_limited).
+    /// Returns whether the window, not the application, limits (tcp_is_cwnd_limited).
     pub(super) fn is_window_limited(&self) -> bool {
         let in_slow_start = self.window.in_slow_start();
         let is_half_used = self.window.cwnd_pkts < self.interface.most_out_pkts.saturating_mul(2);

@@ -10,7 +10,7 @@ use nettrial_congestion::{Event, Phase};
 
 /// After how many timeouts a connection gives up (net.ipv4.tcp_retries2).
 const RETRIES: u32 = 15;
-/// How long to wait after a retransmission was dropped locally (TCP_RESOURCE_PROBE_INTERVAL).
+/// The time to wait after a retransmission was dropped locally (TCP_RESOURCE_PROBE_INTERVAL).
 const AFTER_LOCAL_DROP: Time = Time::from_ms(500);
 
 impl Tcp {
@@ -129,7 +129,7 @@ impl Tcp {
         self.rearm_timeout(scope);
     }
 
-    /// What an acknowledgment says of a probe (tcp_process_tlp_ack).
+    /// Heeds what an acknowledgment says of a probe (tcp_process_tlp_ack).
     pub(super) fn process_probe(&mut self, ack: u64, news: &News, scope: &mut Scope<'_>) {
         let Some(end) = self.recovery.probe_end.filter(|&end| ack >= end) else { return };
         if !self.recovery.is_probe_resent || news.is_probe_duplicate {

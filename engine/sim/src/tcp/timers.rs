@@ -2,7 +2,7 @@
 
 use crate::{Endpoint, Io, Time};
 
-/// What a subflow waits for.
+/// A time that a subflow waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timer {
     /// The retransmission timer, whatever it is set for.
@@ -13,7 +13,7 @@ pub enum Timer {
     Send = 2,
 }
 
-/// What the retransmission timer is set for; there is one timer for all, as in Linux (icsk_pending).
+/// The purpose of the retransmission timer; there is one timer for all, as in Linux (icsk_pending).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Purpose {
     /// A timeout.
@@ -34,7 +34,7 @@ const COUNT: usize = 3;
 pub struct Timers {
     due: [Time; COUNT],
     waking: [Time; COUNT],
-    /// What [`Timer::Retransmit`] is set for.
+    /// The purpose of [`Timer::Retransmit`].
     pub purpose: Purpose,
 }
 
@@ -63,7 +63,7 @@ impl Timers {
         }
     }
 
-    /// When a timer is due, if it is set.
+    /// Returns when a timer is due, if it is set.
     pub fn due(&self, timer: Timer) -> Option<Time> {
         Some(self.due[timer as usize]).filter(|&due| due != Time::NEVER)
     }

@@ -137,7 +137,7 @@ impl Tcp {
         true
     }
 
-    /// Whether FIN was sent.
+    /// Returns whether FIN was sent.
     pub(crate) fn has_sent_fin(&self) -> bool {
         self.fin_end.is_some()
     }

@@ -13,7 +13,7 @@ impl Tcp {
         self.recovery.undo_resent = if in_flight > 0 { in_flight } else { -1 };
     }
 
-    /// Whether what was retransmitted had not been lost (tcp_may_undo).
+    /// Returns whether what was retransmitted had not been lost (tcp_may_undo).
     fn may_undo(&self, packet: &Packet) -> bool {
         let was_sent_before = self.recovery.resent_at.is_some_and(|at| packet.echo < at);
         self.recovery.undo_una.is_some() && (self.recovery.undo_resent == 0 || was_sent_before)

@@ -9,7 +9,7 @@ use nettrial_flows::wire::datagram_packets;
 use nettrial_scenario::IpVersion;
 use std::collections::BTreeMap;
 
-/// How long fragments wait for the others (net.ipv4.ipfrag_time; RFC 8200 section 4.5 asks for 60 s).
+/// The time that fragments wait for the others (net.ipv4.ipfrag_time; RFC 8200 section 4.5 asks for 60 s).
 const ASSEMBLY_TIME: Time = Time::from_ms(30_000);
 
 /// A datagram of an application.
@@ -19,7 +19,7 @@ pub struct Datagram {
     pub number: u64,
     /// Bytes of its payload.
     pub payload_bytes: u64,
-    /// When it was sent; an answer repeats that of the request.
+    /// The time when it was sent; an answer repeats that of the request.
     pub sent: Time,
     /// Of an answer: when the request was read.
     pub read: Time,

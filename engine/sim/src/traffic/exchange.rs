@@ -8,7 +8,7 @@ use nettrial_flows::unanswered::Unanswered;
 use nettrial_scenario::RequestResponse;
 use std::collections::VecDeque;
 
-/// What the requests of a flow have in common, whatever carries them. Times are nanoseconds from `origin`.
+/// The part that the requests of a flow have in common, whatever carries them. Times are nanoseconds from `origin`.
 struct Exchange<'a> {
     settings: &'a RequestResponse,
     requests: Requests<'a>,
@@ -57,7 +57,7 @@ pub struct OverTcp<'a> {
     begin: Time,
     stream: Stream,
     is_connected: bool,
-    /// When each request that waits was sent, the oldest first; and when those of them that arrived were read.
+    /// The time when each request that waits was sent, the oldest first; and when those of them that arrived were read.
     waiting: VecDeque<u64>,
     read: VecDeque<u64>,
     asked: u64,
@@ -165,7 +165,7 @@ pub struct ConnectingEach<'a> {
     sent_ns: u64,
     read_ns: u64,
     is_asked: bool,
-    /// Whether a request is on its way.
+    /// True if a request is on its way.
     is_busy: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What an application stands on: its flow's sockets, the clock and its figures.
+//! The ground that an application stands on: its flow's sockets, the clock and its figures.
 
 use super::datagram;
 use crate::sampler::Sampler;
@@ -9,7 +9,7 @@ use nettrial_flows::statistics::{Durations, Jitter};
 use nettrial_flows::wire::Weight;
 use nettrial_scenario::{Pacing, PacketCounts, SizeRecord};
 
-/// What an application gathers.
+/// The figures that an application gathers.
 #[derive(Default)]
 pub struct Figures {
     /// Application bytes.
@@ -26,19 +26,19 @@ pub struct Figures {
     pub rtt: Durations,
     /// Of the requests' transit times.
     pub jitter: Jitter,
-    /// What became of the datagrams.
+    /// The counts of the datagrams.
     pub packets: Option<PacketCounts>,
-    /// What arrived, of packets.
+    /// The packets that arrived.
     pub received: Option<Received>,
-    /// How departures were kept to, of packets.
+    /// The punctuality of the departures of packets.
     pub pacing: Option<Pacing>,
-    /// What the first host's datagrams weigh.
+    /// The weight of the first host's datagrams.
     pub weight: Weight,
-    /// What each size of a sweep gave.
+    /// The record of each size of a sweep.
     pub sizes: Vec<SizeRecord>,
-    /// When the flow's last figure was there; `None` while it goes on.
+    /// The time when the flow's last figure was there; `None` while it goes on.
     pub over: Option<Time>,
-    /// Why it ended before it was done.
+    /// The reason for which it ended before it was done.
     pub failure: Option<String>,
 }
 
@@ -53,7 +53,7 @@ pub struct Connections {
 struct Slot {
     connection: Connection,
     flow: u32,
-    /// Whether its flow has no more use for it.
+    /// True if its flow has no more use for it.
     is_released: bool,
 }
 
@@ -100,11 +100,11 @@ pub struct Ground<'w, 'a> {
     pub io: &'w mut dyn Io,
     /// All connections.
     pub connections: &'w mut Connections,
-    /// How the flow's packets go.
+    /// The paths and sockets of the flow's packets.
     pub wiring: &'w Wiring<'a>,
-    /// What samples the flow's connection.
+    /// The sampler of the flow's connection.
     pub sampler: &'w mut Sampler,
-    /// What the application gathers.
+    /// The figures that the application gathers.
     pub figures: &'w mut Figures,
     /// The number of the next datagram from each side, as IP's identification.
     pub datagrams: &'w mut [u64; 2],

@@ -16,7 +16,7 @@ use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{Pacing, Packets};
 use std::collections::VecDeque;
 
-/// What the packets of a UDP socket may take in memory (net.core.wmem_default).
+/// The memory that the packets of a UDP socket may take (net.core.wmem_default).
 const SEND_BUFFER_BYTES: u64 = 212_992;
 /// After the sender's end, a packet that comes this much later than the one before counts as lost, as in
 /// the lab.
@@ -113,13 +113,13 @@ enum Next {
 pub struct OverUdp {
     sender: Sender,
     arrivals: Arrivals,
-    /// When each packet that waits in the host's interface has left, and what it takes in memory.
+    /// The time when each packet that waits in the host's interface has left, and what it takes in memory.
     waiting: VecDeque<(Time, u64)>,
     waiting_bytes: u64,
     is_full: bool,
     /// Until when the interface would take nothing.
     refused_until: Time,
-    /// When the flow is over if nothing arrives until then; `None` while it sends.
+    /// The time when the flow is over if nothing arrives until then; `None` while it sends.
     quiet: Option<Time>,
 }
 
@@ -140,7 +140,7 @@ impl OverUdp {
         })
     }
 
-    /// Whether the socket has to wait; the timer then comes when something has left.
+    /// Returns whether the socket has to wait; the timer then comes when something has left.
     fn must_wait(&mut self, ground: &mut Ground<'_, '_>) -> bool {
         while let Some(&(leaves, bytes)) = self.waiting.front()
             && leaves <= ground.now()
@@ -242,7 +242,7 @@ impl Application for OverUdp {
     }
 }
 
-/// What a datagram with that payload takes of the send buffer (Linux's skb->truesize): a buffer of a power of
+/// Returns what a datagram with that payload takes of the send buffer (Linux's skb->truesize): a buffer of a power of
 /// two for it, its headers and what the kernel notes of it, and 256 for what says where that is.
 fn memory_bytes(payload: u64) -> u64 {
     const HEADERS_BYTES: u64 = 64;

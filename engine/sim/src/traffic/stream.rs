@@ -17,7 +17,7 @@ impl Stream {
         Self { connection, ..Self::default() }
     }
 
-    /// Whether all that side wrote was taken.
+    /// Returns whether all that side wrote was taken.
     pub fn is_free(&self, side: u8) -> bool {
         self.pending[usize::from(side)] == 0
     }

@@ -11,14 +11,14 @@ const AGAIN_AFTER: Time = Time::from_ms(200);
 /// A request that was never answered for so long ends the flow.
 const PATIENCE: Time = Time::from_ms(20_000);
 
-/// What is measured now, and what was.
+/// The measurement under way, and the ones made.
 struct Course<'a> {
     settings: &'a Sweep,
     /// The sizes yet to be measured, the next one last.
     order: Vec<u64>,
     measurement: Option<Measurement>,
     sizes: Sizes,
-    /// When the first measurement began, the present one, and its present request.
+    /// The time when the first measurement began, the present one, and its present request.
     begin: Time,
     measurement_begin: Time,
     asked: Time,
@@ -144,7 +144,7 @@ impl Application for OverTcp<'_> {
 /// Each request is a datagram, which is sent again until it is answered.
 pub struct OverUdp<'a> {
     course: Course<'a>,
-    /// When the present request is sent again.
+    /// The time when the present request is sent again.
     again: Time,
 }
 

@@ -12,7 +12,7 @@ const ALL_THERE_IS_ROOM_FOR: u64 = 1 << 40;
 /// A flow's transfers, one after the other.
 pub struct Bulk<'a> {
     settings: &'a Transfer,
-    /// When the last transfer may begin, or, without a size, ends.
+    /// The time when the last transfer may begin, or, without a size, ends.
     deadline: Time,
     connection: u32,
     begin: Time,

@@ -9,7 +9,7 @@ fn offloaded(stack: &Stack) -> ConnectionSettings<'_> {
     ConnectionSettings { offloads: [own, Offloads::default()], ..settings(stack) }
 }
 
-/// How many segments left at each instant between these times, in the order of time.
+/// Returns how many segments left at each instant between these times, in the order of time.
 fn trains(trial: &Trial, from: Time, to: Time) -> Vec<(Time, u32)> {
     let mut trains: Vec<(Time, u32)> = Vec::new();
     for (at, _) in trial.data().filter(|(at, _)| (from..to).contains(at)) {
