@@ -1,31 +1,18 @@
-"""What an MTU costs and gives: a model that predicts MTUs which were not run, tested on levels held out.
-
-Two things bound a transfer. On the wire each packet takes its headers and what Ethernet puts around a frame,
-so a larger MTU leaves more of the line rate to the payload; that is arithmetic, and only the share of the
-line rate that the transfer keeps busy is fitted. At a host each packet takes time and each byte takes time:
-a cost of two parameters, fitted on the levels that were run."""
+"""The model of the MTU: what bounded the transfers of a run, and what is fitted to them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
-from typing import Literal, TypeAlias
-
-import numpy as np
-from scipy import special
+from typing import Literal
 
 from nettrial import units
-from nettrial.analysis.intervals import CONFIDENCE, Interval
+from nettrial.analysis.mtu_fits import PayloadCost, WireUse, efficiency
 from nettrial.analysis.summary import Levels, ResponseSummary, plan_treatments, summarise
 from nettrial.errors import BadInput
 from nettrial.store import Run, Trial
 from nettrial.study import Study
 
-ETHERNET_BYTES = 38
-"""Around each IP packet: header 14, frame check sequence 4, preamble 8, gap 12 (IEEE 802.3 clauses 3,
-4.4.2)."""
 SETTING = "network.mtu"
 """The setting that the model is of."""
 FEWEST_LEVELS = 3
@@ -38,142 +25,6 @@ BITS_PER_KILOBYTE = 8000.0
 DOING = "fitting the model"
 
 Bound = Literal["link", "host", "neither"]
-
-
-def efficiency(mtu_bytes: float, header_bytes: float) -> float:
-    """The share of the line rate that is payload: what a packet of the MTU carries behind its headers, over
-    what its frame occupies. With 40 bytes of IPv4 and TCP and 12 of timestamps: 0.941 at 1500 bytes, 0.990
-    at 9000."""
-    return (mtu_bytes - header_bytes) / (mtu_bytes + ETHERNET_BYTES)
-
-
-@dataclass(frozen=True)
-class WireUse:
-    """Goodput of a transfer that the link bounds, Mbit/s."""
-
-    rate_mbps: float
-    header_bytes: float
-    share: float
-    """Of what the wire leaves to the payload, the share that the transfer has; it is fitted."""
-    spread: float
-    """Standard deviation of its logarithm over levels."""
-    levels: tuple[float, ...]
-    """The MTUs it was fitted on, bytes."""
-    errors: dict[float, float]
-    """By MTU: by how much the model that is fitted on the others misses it, in percent of it, signed."""
-
-    @classmethod
-    def of(cls, rate_mbps: float, header_bytes: float, means: Mapping[float, float]) -> WireUse:
-        """Fitted on the mean goodput (Mbit/s) at each MTU (bytes), two or more of them."""
-
-        def logs(of: Sequence[float]) -> list[float]:
-            return [math.log(means[mtu] / rate_mbps / efficiency(mtu, header_bytes)) for mtu in of]
-
-        levels = tuple(sorted(means))
-        every = logs(levels)
-        errors = {
-            mtu: 100 * math.expm1(fmean(logs([other for other in levels if other != mtu])) - log)
-            for mtu, log in zip(levels, every, strict=True)
-        }
-        spread = float(np.std(every, ddof=1))
-        return cls(rate_mbps, header_bytes, math.exp(fmean(every)), spread, levels, errors)
-
-    def at(self, mtu_bytes: float) -> tuple[float, Interval | None]:
-        """Mbit/s, with Student's prediction interval of the logarithm over levels."""
-        value = self.share * self.rate_mbps * efficiency(mtu_bytes, self.header_bytes)
-        count = len(self.levels)
-        quantile = float(special.stdtrit(count - 1, (1 + CONFIDENCE) / 2))
-        half = quantile * self.spread * math.sqrt(1 + 1 / count)
-        return value, Interval(value * math.exp(-half), value * math.exp(half))
-
-    def words(self) -> str:
-        """What was fitted."""
-        rate = units.RATE.print(round(self.rate_mbps * 1e6))
-        return f"{100 * self.share:.1f}% of what {rate} leaves to the payload"
-
-
-@dataclass(frozen=True)
-class HostCost:
-    """Time that a kilobyte (1000 bytes) of payload takes a host, us: a packet's share and a byte's."""
-
-    header_bytes: float
-    packet_us: float
-    kilobyte_us: float
-    means: dict[float, float]
-    """By MTU, what it was fitted on."""
-    errors: dict[float, float]
-    """By MTU: by how much the model that is fitted on the others misses it, in percent of it, signed."""
-
-    @classmethod
-    def of(cls, header_bytes: float, means: Mapping[float, float]) -> HostCost:
-        """Fitted on the mean cost (us/kB) at each MTU (bytes), three or more of them, by least squares of
-        relative errors."""
-        packet, kilobyte = _fitted(header_bytes, means)
-        errors = {}
-        for mtu, value in means.items():
-            others = {other: mean for other, mean in means.items() if other != mtu}
-            held_out = _fitted(header_bytes, others)
-            errors[mtu] = 100 * (float(_terms(header_bytes, mtu) @ held_out) / value - 1)
-        return cls(header_bytes, float(packet), float(kilobyte), dict(sorted(means.items())), errors)
-
-    @property
-    def levels(self) -> tuple[float, ...]:
-        """The MTUs it was fitted on, bytes."""
-        return tuple(self.means)
-
-    def at(self, mtu_bytes: float) -> tuple[float, Interval | None]:
-        """us/kB, with statsmodels' prediction interval: levels scatter about the model by more than their
-        trials do, so levels are what is counted."""
-        from statsmodels.regression.linear_model import WLS  # here: it takes a second to import
-
-        levels = self.levels
-        design = np.array([_terms(self.header_bytes, mtu) for mtu in levels])
-        values = np.array(list(self.means.values()))
-        fitted = WLS(values, design, weights=1 / values**2).fit()
-        terms = _terms(self.header_bytes, mtu_bytes)
-        value = float(terms @ np.array([self.packet_us, self.kilobyte_us]))
-        predicted = fitted.get_prediction(terms[None, :], weights=1 / value**2 if value else 1)
-        ((low, high),) = predicted.conf_int(obs=True, alpha=1 - CONFIDENCE)
-        return value, Interval(float(low), float(high))
-
-    def words(self) -> str:
-        """What was fitted."""
-        return f"{self.packet_us:.3g} us a packet and {self.kilobyte_us:.3g} us a kilobyte"
-
-
-def _terms(header_bytes: float, mtu_bytes: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Packets in a kilobyte of payload, and 1."""
-    return np.array([1000 / (mtu_bytes - header_bytes), 1.0])
-
-
-def _fitted(
-    header_bytes: float, means: Mapping[float, float]
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    values = np.array(list(means.values()))
-    design = np.array([_terms(header_bytes, mtu) for mtu in means])
-    solved: np.ndarray[tuple[int], np.dtype[np.float64]]
-    solved, *_ = np.linalg.lstsq(design / values[:, None], np.ones(len(values)), rcond=None)
-    return solved
-
-
-Fit: TypeAlias = WireUse | HostCost
-"""A model of one figure by the MTU."""
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """A response at an MTU."""
-
-    others: Levels
-    """The levels of the other factors."""
-    mtu_bytes: int
-    response: str
-    unit: str
-    value: float | None
-    interval: Interval | None
-    """In which the mean of a treatment with this MTU lies at `CONFIDENCE`, if the model holds there."""
-    notes: tuple[str, ...]
-    """What bounds it, whether it is outside the levels run, or why there is none."""
 
 
 @dataclass(frozen=True)
@@ -191,9 +42,9 @@ class Model:
     """By response of goodput and MTU: what bounded the transfer."""
     wires: dict[str, WireUse]
     """By response: goodput where the link is the bound."""
-    transfers: dict[str, HostCost]
+    transfers: dict[str, PayloadCost]
     """By response: time of a kilobyte where the host is the bound."""
-    hosts: dict[str, HostCost]
+    hosts: dict[str, PayloadCost]
     """By response of service demand: processor time of a kilobyte."""
     absent: dict[str, str]
     """By response: why it has no model."""
@@ -267,7 +118,7 @@ def _model(
             _fit_goodput(model, response.name, min(overheads), means, trials)
         else:
             headers |= overheads
-            model.hosts[response.name] = HostCost.of(min(overheads), means)
+            model.hosts[response.name] = PayloadCost.of(min(overheads), means)
     return Model(**{**model.__dict__, "header_bytes": min(headers, default=0)})
 
 
@@ -317,7 +168,7 @@ def _fit_goodput(
     if len(of_link) > 1 and model.rate_mbps is not None:
         model.wires[name] = WireUse.of(model.rate_mbps, header_bytes, of_link)
     if len(of_host) >= FEWEST_LEVELS:
-        model.transfers[name] = HostCost.of(header_bytes, of_host)
+        model.transfers[name] = PayloadCost.of(header_bytes, of_host)
 
 
 def _bound(
@@ -339,78 +190,3 @@ def _saturated(trial: Trial) -> bool:
     return busy >= BUSY_PERCENT or any(
         warning.code == "processor_saturated" for warning in trial.record.warnings
     )
-
-
-def predict(run: Run, model: Model, mtu_bytes: int) -> list[Prediction]:
-    """What the model says of each response at an MTU."""
-    made = []
-    for response in run.study.responses:
-        if response.metric not in ("goodput", "service_demand"):
-            continue
-        name = response.name
-        value: float | None = None
-        interval: Interval | None = None
-        notes = [model.absent[name]] if name in model.absent else []
-        if not notes and response.metric == "service_demand":
-            value, interval, notes = _of_host(model.hosts[name], mtu_bytes)
-        elif not notes:
-            value, interval, notes = _goodput(model, name, mtu_bytes)
-        made.append(Prediction(model.others, mtu_bytes, name, response.unit, value, interval, tuple(notes)))
-    return made
-
-
-Predicted = tuple[float | None, Interval | None, list[str]]
-
-
-def _of_host(cost: HostCost, mtu_bytes: int) -> Predicted:
-    value, interval = cost.at(mtu_bytes)
-    notes = _outside(cost, mtu_bytes)
-    if min(cost.packet_us, cost.kilobyte_us) < 0:
-        notes.append("one of the fitted costs is below 0: the model does not describe this host")
-    if value <= 0:
-        return None, None, notes
-    return value, interval and Interval(max(interval.low, 0.0), interval.high), notes
-
-
-def _goodput(model: Model, name: str, mtu_bytes: int) -> Predicted:
-    """The least of what the link and the hosts allow."""
-    limits: list[tuple[float, Interval | None, list[str]]] = []
-    wire, transfer = model.wires.get(name), model.transfers.get(name)
-    most = model.rate_mbps and model.rate_mbps * efficiency(mtu_bytes, model.header_bytes)
-    if wire is not None and most:
-        value, interval = wire.at(mtu_bytes)
-        held = interval and Interval(min(interval.low, most), min(interval.high, most))
-        limits.append((min(value, most), held, ["the link is the bound", *_outside(wire, mtu_bytes)]))
-    elif most:
-        limits.append((most, None, ["the link is the bound: no more than that"]))
-    costs = {"": transfer} if transfer is not None else model.hosts
-    for host, cost in costs.items():
-        limit = _inverse(cost, mtu_bytes)
-        if limit is not None:
-            by = f"the host is the bound, by {host}" if host else "the host is the bound"
-            limits.append((*limit[:2], [by, *limit[2]]))
-    linked = [mtu for mtu, bound in model.bounds[name].items() if bound == "link"]
-    if not costs and len(linked) < len(model.bounds[name]) and mtu_bytes < min(linked, default=math.inf):
-        return None, None, ["the host is the bound there, and its cost is not known: no service demand"]
-    if not limits:
-        return None, None, ["nothing that bounds it could be fitted"]
-    return min(limits, key=lambda limit: limit[0])
-
-
-def _inverse(cost: HostCost, mtu_bytes: int) -> tuple[float, Interval | None, list[str]] | None:
-    """The goodput in Mbit/s at which a host whose kilobytes cost that much is in full use."""
-    value, interval, notes = _of_host(cost, mtu_bytes)
-    if value is None:
-        return None
-    if interval is None or interval.low <= 0:
-        notes.append("no interval: the cost may be as low as 0")
-        return BITS_PER_KILOBYTE / value, None, notes
-    bounds = Interval(BITS_PER_KILOBYTE / interval.high, BITS_PER_KILOBYTE / interval.low)
-    return BITS_PER_KILOBYTE / value, bounds, notes
-
-
-def _outside(fit: Fit, mtu_bytes: int) -> list[str]:
-    low, high = min(fit.levels), max(fit.levels)
-    if low <= mtu_bytes <= high:
-        return []
-    return [f"outside the levels it was fitted on, {low:.0f} to {high:.0f} B"]

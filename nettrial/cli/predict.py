@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from nettrial.analysis.model import ETHERNET_BYTES, Fit, Model, Prediction, models, predict
+from nettrial.analysis.model import Model, models
+from nettrial.analysis.mtu_fits import ETHERNET_BYTES, Fit
+from nettrial.analysis.predictions import Prediction, predict
 from nettrial.cli.console import print_table
 from nettrial.cli.design import READING
 from nettrial.design.plan import in_words

@@ -13,7 +13,7 @@ import yaml
 from nettrial import scenario
 from nettrial.analysis.costs import Costs, HostFit, costs
 from nettrial.analysis.costs import fit as fit_host
-from nettrial.analysis.model import ETHERNET_BYTES
+from nettrial.analysis.mtu_fits import ETHERNET_BYTES
 from nettrial.design import PlannedTrial, scenario_of
 from nettrial.errors import BadInput
 from nettrial.scenario import EndRecord, Record

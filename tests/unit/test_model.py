@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from statsmodels.regression.linear_model import WLS
 
-from nettrial.analysis.model import HostCost, WireUse, efficiency, models, predict
+from nettrial.analysis.model import models
+from nettrial.analysis.mtu_fits import PayloadCost, WireUse, efficiency
+from nettrial.analysis.predictions import predict
 from nettrial.design import PlannedTrial
 from nettrial.errors import BadInput
 from nettrial.scenario import Record
@@ -20,7 +22,7 @@ FOUR = {"mtu": "1500,3000,6000,9000", "sender": "linux-cubic", "receiver": "linu
 
 
 def cost(mtu: float, packet_us: float = PACKET_US, kilobyte_us: float = KILOBYTE_US) -> float:
-    return 1000 * packet_us / (mtu - HEADERS) + kilobyte_us
+    return (1000 * packet_us + kilobyte_us * mtu) / (mtu - HEADERS)
 
 
 def maker(
@@ -62,8 +64,8 @@ def test_a_link_bound_run_gives_its_share_and_costs_exactly(tmp_path: Path) -> N
     assert set(model.bounds["throughput"].values()) == {"link"}
     assert model.wires["throughput"].share == pytest.approx(0.98)
     for host in model.hosts.values():
-        assert host.packet_us == pytest.approx(PACKET_US)
-        assert host.kilobyte_us == pytest.approx(KILOBYTE_US)
+        assert host.cost.per_packet == pytest.approx(PACKET_US)
+        assert host.cost.per_kilobyte == pytest.approx(KILOBYTE_US)
         assert list(host.errors.values()) == pytest.approx([0] * 4, abs=1e-6)
     found = {each.response: each for each in predict(run, model, 4500)}
     assert found["throughput"].value == pytest.approx(wire(4500))
@@ -83,7 +85,7 @@ def test_a_host_bound_run_is_predicted_by_the_hosts_cost(tmp_path: Path) -> None
     assert model.wires == {}
     assert set(model.bounds["throughput"].values()) == {"host"}
     transfer = model.transfers["throughput"]
-    assert (transfer.packet_us, transfer.kilobyte_us) == (pytest.approx(20), pytest.approx(10))
+    assert transfer.cost.values == (pytest.approx(20), pytest.approx(10))
     (throughput, *others) = predict(run, model, 4500)
     assert throughput.value == pytest.approx(slow(4500))
     assert throughput.notes == ("the host is the bound",)
@@ -135,10 +137,10 @@ def test_where_neither_is_in_full_use_goodput_is_not_predicted(tmp_path: Path) -
 def test_a_level_is_held_out_of_the_fit_that_predicts_it() -> None:
     """The errors are those of statsmodels' fits on the other levels."""
     means = {1500.0: 4.1, 3000.0: 2.4, 6000.0: 2.1, 9000.0: 1.7}
-    fitted = HostCost.of(HEADERS, means)
+    fitted = PayloadCost.of(HEADERS, means)
     for held, value in means.items():
         others = [mtu for mtu in means if mtu != held]
-        design = np.array([[1000 / (mtu - HEADERS), 1] for mtu in others])
+        design = np.array([[1000 / (mtu - HEADERS), mtu / (mtu - HEADERS)] for mtu in others])
         values = np.array([means[mtu] for mtu in others])
         packet, kilobyte = WLS(values, design, weights=1 / values**2).fit().params
         assert fitted.errors[held] == pytest.approx(100 * (cost(held, packet, kilobyte) / value - 1))
@@ -161,7 +163,7 @@ def test_intervals_hold_a_level_that_was_not_run() -> None:
             mtu: cost(mtu) * noise
             for mtu, noise in zip((1500.0, 3000.0, 6000.0, 9000.0), scatter, strict=False)
         }
-        _, interval = HostCost.of(HEADERS, means).at(4500)
+        _, interval = PayloadCost.of(HEADERS, means).at(4500)
         assert interval is not None
         held += interval.contains(cost(4500) * scatter[4])
         goodputs = {mtu: wire(mtu) * mean / cost(mtu) for mtu, mean in means.items()}
@@ -179,7 +181,7 @@ def test_outside_the_levels_and_below_zero_is_said(tmp_path: Path) -> None:
     (model,) = models(run)
     found = predict(run, model, 16_000)
     assert found[0].notes == ("the link is the bound", "outside the levels it was fitted on, 1500 to 9000 B")
-    assert "one of the fitted costs is below 0: the model does not describe this host" in found[1].notes
+    assert "per_packet comes out as 0: the model may not describe this host" in found[1].notes
     assert found[0].interval is not None
     assert found[0].interval.high <= 1000 * efficiency(16_000, HEADERS)
 

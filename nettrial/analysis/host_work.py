@@ -1,0 +1,112 @@
+"""What hosts did in the trials of a run, by what their processors and links counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from nettrial.analysis.host_cost import Work
+from nettrial.analysis.mtu_fits import ETHERNET_BYTES
+from nettrial.analysis.summary import Levels
+from nettrial.capabilities import CAPABILITIES
+from nettrial.scenario import HostRecord, Record, Scenario
+from nettrial.store import Trial
+
+
+@dataclass(frozen=True)
+class TreatmentWork(Work):
+    """What a host did in the trials of a treatment: means."""
+
+    busy_percent: float
+    """Of the time that passed."""
+    treatment: Levels
+    trials: int
+
+
+def work_of(
+    treatments: Sequence[Levels], trials: Sequence[Trial], host: str
+) -> tuple[list[TreatmentWork], str]:
+    """What the host did under each treatment; where that is nothing, why, if anybody asked for it."""
+    done: list[TreatmentWork] = []
+    reason = ""
+    for treatment in treatments:
+        of = [_measured(trial, host) for trial in trials if trial.planned.treatment == treatment]
+        found = [measured for measured in of if isinstance(measured, tuple)]
+        reason = next((why for why in of if isinstance(why, str) and why), reason)
+        if found:
+            busy_us, packets, kilobytes, percent = (fmean(values) for values in zip(*found, strict=True))
+            done.append(TreatmentWork(busy_us, packets, kilobytes, percent, treatment, len(found)))
+    return done, reason
+
+
+def _measured(trial: Trial, host: str) -> tuple[float, float, float, float] | str:
+    """Processor time in us, packets, kilobytes and processor time in percent of the host in a trial, or why
+    they are not known."""
+    record = _record(trial.record, host)
+    if record is None or not record.cpu_busy_ns:
+        absence = next((a for a in trial.record.absent if a.metric == "cpu" and a.object == host), None)
+        return absence.reason if absence else ""
+    carried = _carried(trial.record, trial.scenario, host)
+    if carried is None:
+        return (
+            "its packets were not counted: that takes a rate of its links (`network.rate`), or "
+            "`measurement.packet_sizes: true`"
+        )
+    packets, kilobytes = carried
+    if not packets:
+        return "it neither sent nor received"
+    return record.cpu_busy_ns / 1000, packets, kilobytes, record.cpu_percent or 0.0
+
+
+def _record(record: Record, host: str) -> HostRecord | None:
+    return next((each for each in record.hosts if each.name == host), None)
+
+
+def _carried(record: Record, scenario: Scenario, host: str) -> tuple[int, float] | None:
+    """Packets and kilobytes that the host's link ends and those opposite sent; None where one was not
+    counted. What a queue dropped or a link lost is not looked at."""
+    sent = {(end.node, end.interface): end for end in record.ends}
+    packets, size = 0, 0
+    for link in scenario.links:
+        if host not in (end.node for end in link.ends):
+            continue
+        for end in link.ends:
+            counted = sent.get((end.node, end.interface))
+            if counted is None:
+                return None
+            packets += counted.frames_pkts
+            size += counted.wire_bytes - ETHERNET_BYTES * counted.frames_pkts
+    return packets, size / 1000
+
+
+def cautions_of(host: str, trials: Sequence[Trial]) -> list[str]:
+    """What in the trials is in the processor's time and is no cost of the host's packets, or hides it."""
+    records = [_record(trial.record, host) for trial in trials]
+    shared = dict.fromkeys(name for record in records if record for name in record.processor_shared_with)
+    scenarios = [trial.scenario for trial in trials]
+    said = []
+    if any(CAPABILITIES[trial.record.backend].modelled_hosts for trial in trials):
+        said.append("it was simulated: these are the costs that the study gave it, and no evidence of others")
+    if shared:
+        said.append(f"its processor did the work of {', '.join(shared)}, too: that is in the costs")
+    if any(_has_offloads(scenario, host) for scenario in scenarios):
+        said.append(
+            "it had offloads: it worked at GSO packets, and the packets counted are those on the wire"
+        )
+    if any(_polls(scenario, host) for scenario in scenarios):
+        said.append("its reads poll (`busy_poll`): they keep the processor busy whatever arrives")
+    return said
+
+
+def _has_offloads(scenario: Scenario, host: str) -> bool:
+    offloads = next(node.offloads for node in scenario.nodes if node.name == host)
+    return offloads is not None and any(offloads.model_dump().values())
+
+
+def _polls(scenario: Scenario, host: str) -> bool:
+    return any(
+        flow.socket is not None and flow.socket.busy_poll is not None
+        for flow in scenario.workload
+        if host in (flow.from_, flow.to)
+    )
