@@ -91,8 +91,7 @@ type Lengths<'a> = HashMap<(String, String), &'a Sampled>;
 fn shaped(end: EndCounters, lengths: &Lengths) -> EndRecord {
     let sampled = lengths.get(&(end.node.clone(), end.interface.clone()));
     let of = |value: fn(&Length) -> u32| -> Option<Distribution> {
-        let samples = &sampled?.samples;
-        Some(distribution(samples.iter().map(|(_, reading)| value(&reading.length)).collect()))
+        Some(distribution(sampled?.lengths.iter().map(value).collect()))
     };
     EndRecord {
         wire_bytes: end.counters.wire_bytes,

@@ -5,16 +5,16 @@ use crate::namespace::Home;
 use crate::netlink::Netlink;
 use crate::network::{BuiltNode, Network, Shaped};
 use crate::processors::Placement;
-use crate::queue::{self, Reading};
+use crate::queue::{self, Length, Reading};
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often queues are read where the measurement does not ask for their lengths: only to tell whether a link
-/// was saturated.
-const INTERVAL: Duration = Duration::from_millis(20);
+/// How often queues are read in the mean where the measurement does not ask for their lengths: only to tell
+/// whether a link was saturated.
+const INTERVAL: Duration = Duration::from_millis(2);
 /// Then reading them takes one part in so many of a processor's time at the most.
 const SPARED: u32 = 100;
 
@@ -31,8 +31,40 @@ pub struct Sampled {
     pub node: String,
     /// The interface.
     pub shaped: Shaped,
-    /// Each reading and when it was made, in order.
-    pub samples: Vec<(Instant, Reading)>,
+    /// How long its queue was in each sample, if the measurement asks for that.
+    pub lengths: Vec<Length>,
+    /// None if no packet waited in any sample.
+    pub backlog: Option<Backlog>,
+}
+
+/// What samples say of the time from the first to the last of them that saw packets wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backlog {
+    /// When that time began, and how many bytes had been sent then, as they occupy the wire.
+    pub begin: (Instant, u64),
+    /// When it ended, and how many bytes had been sent then.
+    pub end: (Instant, u64),
+    /// Samples in it, the first and the last included.
+    pub samples: u32,
+    /// Those that saw packets wait.
+    pub waiting: u32,
+    /// Samples after it.
+    idle: u32,
+}
+
+impl Backlog {
+    /// With one sample more.
+    pub fn after(backlog: Option<Self>, now: Instant, reading: &Reading) -> Option<Self> {
+        let here = (now, reading.counters.wire_bytes);
+        match backlog {
+            Some(found) if reading.length.packets == 0 => Some(Self { idle: found.idle + 1, ..found }),
+            Some(Self { begin, samples, waiting, idle, .. }) => {
+                Some(Self { begin, end: here, samples: samples + idle + 1, waiting: waiting + 1, idle: 0 })
+            }
+            None if reading.length.packets == 0 => None,
+            None => Some(Self { begin: here, end: here, samples: 1, waiting: 1, idle: 0 }),
+        }
+    }
 }
 
 /// A node's queues, by the interface's index.
@@ -40,11 +72,12 @@ struct Probe {
     node: String,
     shaped: Vec<Shaped>,
     netlink: Netlink,
-    samples: BTreeMap<i32, Vec<(Instant, Reading)>>,
+    found: BTreeMap<i32, (Vec<Length>, Option<Backlog>)>,
 }
 
 impl QueueSampler {
-    /// Reads every shaped queue each `interval` from now on; without one as often as costs little.
+    /// Reads every shaped queue each `interval` from now on, and keeps lengths. Without one as often as costs
+    /// little, at random times: traffic that has a rhythm can't keep out of their way.
     pub fn start(
         home: &Home,
         network: &Network,
@@ -56,7 +89,7 @@ impl QueueSampler {
                 node: node.name.clone(),
                 shaped: node.shaped().to_vec(),
                 netlink: home.visit(&node.namespace, Netlink::open)?,
-                samples: BTreeMap::new(),
+                found: BTreeMap::new(),
             })
         };
         let shaped = network.nodes().filter(|node| !node.shaped().is_empty());
@@ -73,9 +106,10 @@ impl QueueSampler {
                 match stopped.recv_timeout(next.saturating_duration_since(Instant::now())) {
                     Err(RecvTimeoutError::Timeout) => {
                         let begin = Instant::now();
-                        probes.iter_mut().try_for_each(Probe::sample)?;
+                        probes.iter_mut().try_for_each(|probe| probe.sample(interval.is_some()))?;
                         if interval.is_none() {
-                            pause = INTERVAL.max(begin.elapsed() * SPARED);
+                            let mean = INTERVAL.max(begin.elapsed() * SPARED);
+                            pause = mean.mul_f64(rand::random_range(0.5..1.5));
                         }
                     }
                     _ => return Ok(probes),
@@ -94,17 +128,19 @@ impl QueueSampler {
 }
 
 impl Probe {
-    fn sample(&mut self) -> Result<()> {
+    fn sample(&mut self, with_lengths: bool) -> Result<()> {
         for reading in queue::read(&mut self.netlink)? {
-            self.samples.entry(reading.index).or_default().push((Instant::now(), reading));
+            let (lengths, backlog) = self.found.entry(reading.index).or_default();
+            lengths.extend(with_lengths.then_some(reading.length));
+            *backlog = Backlog::after(*backlog, Instant::now(), &reading);
         }
         Ok(())
     }
 
     fn sampled(mut self) -> Vec<Sampled> {
         let sampled = self.shaped.into_iter().filter_map(|shaped| {
-            let samples = self.samples.remove(&shaped.index)?;
-            Some(Sampled { node: self.node.clone(), shaped, samples })
+            let (lengths, backlog) = self.found.remove(&shaped.index)?;
+            Some(Sampled { node: self.node.clone(), shaped, lengths, backlog })
         });
         sampled.collect()
     }
