@@ -21,12 +21,10 @@ from nettrial.study import Response, Study
 Floats: TypeAlias = npt.NDArray[np.float64]
 Kind: TypeAlias = Literal["factor", "interaction", "higher", "block", "residual"]
 NORMALITY_LEVEL = 0.05
-"""Residuals count as normal unless Shapiro and Wilk's test gives less."""
+"""Residuals count as normal unless Shapiro and Wilk's test gives less. F tests refuse no more often than they
+say then, too, but see less (docs/explanation/statistics.md)."""
 _SHAPIRO_MOST = 5000
 """Residuals that test takes; of more it gets so many, evenly spread over the run."""
-F_TEST = "F test"
-RANK_TEST = "F test of aligned ranks"
-"""Wobbrock et al. 2011, The aligned rank transform; Higgins and Tashtoush 1994."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Term:
     omega_squared: float | None = None
     """The same less what chance alone is expected to give, not below 0; of factors and interactions."""
     statistic: float | None = None
-    """F, of factors and interactions, by the test that `Variation.test` names."""
+    """F against the residual, of factors and interactions."""
     p_value: float | None = None
     p_corrected: float | None = None
     """Corrected for the number of tests of the response (Holm)."""
@@ -87,8 +85,6 @@ class Variation:
     """Factors, interactions of two, higher ones, block, residual; those that the design has."""
     normality: float | None
     """The p-value of Shapiro and Wilk's test of the residuals."""
-    test: str
-    """What the F and p-values are of: `F_TEST`, or `RANK_TEST` where residuals are not normal; else empty."""
     interactions: tuple[Interaction, ...]
     """Those whose corrected p-value is below 0.05, the strongest first."""
     absent: str | None
@@ -98,7 +94,7 @@ class Variation:
 def variation(study: Study, summary: ResponseSummary) -> Variation:
     """The analysis of variance of a response over the factors that have several levels."""
     factors = [name for name, factor in study.factors.items() if len(factor.levels) > 1]
-    empty = Variation(summary.response, "value", 0, 0, (), None, "", (), None)
+    empty = Variation(summary.response, "value", 0, 0, (), None, (), None)
     if not factors:
         return replace(empty, absent="no factor has several levels")
     lacking = [cell for cell in summary.cells if not cell.values]
@@ -141,20 +137,9 @@ def _analysed(study: Study, factors: Sequence[str], empty: Variation, values: Fl
         return replace(found, absent="one block leaves nothing to test against: no replicate")
     if error.sum_of_squares <= 1e-20 * sum(term.sum_of_squares for term in terms):
         return replace(found, absent="treatments explain everything: no variation is left to test against")
-    normality = _normality(residuals)
-    tested = _tested(terms, terms)
-    test = F_TEST
-    if normality is not None and normality < NORMALITY_LEVEL:
-        test = RANK_TEST
-        tested = _tested(terms, _aligned(factors, data, terms))
-    tested = _corrected(tested)
-    return replace(
-        found,
-        terms=tested,
-        normality=normality,
-        test=test,
-        interactions=_interactions(study, factors, tested, values),
-    )
+    tested = _corrected(_tested(terms))
+    interactions = _interactions(study, factors, tested, values)
+    return replace(found, terms=tested, normality=_normality(residuals), interactions=interactions)
 
 
 def _terms(factors: Sequence[str], data: Floats) -> tuple[tuple[Term, ...], Floats]:
@@ -211,53 +196,20 @@ def _normality(residuals: Floats) -> float | None:
     return float(stats.shapiro(flat).pvalue)
 
 
-def _aligned(factors: Sequence[str], data: Floats, terms: Sequence[Term]) -> list[Term]:
-    """For each factor and interaction its row in the analysis of ranks: of the values from which every
-    other effect, blocks included, has been taken out. For the rest what `terms` has."""
-    from scipy import stats
-
-    _, residuals = _terms(factors, data)
-    places = {name: axis for axis, name in enumerate(factors)}
-    found = []
-    for number, term in enumerate(terms):
-        if term.factors:
-            effect = _effect(data, tuple(places[name] for name in term.factors))
-            # rounding makes ties unequal by about 1e-16 of the values
-            aligned = np.round(residuals + effect, 12)
-            ranks = stats.rankdata(aligned).reshape(data.shape)
-            ranked, _ = _terms(factors, ranks)
-            error = next(made for made in ranked if made.kind == "residual")
-            found.append(_test(ranked[number], error))
-        else:
-            found.append(term)
-    return found
-
-
-def _test(term: Term, error: Term) -> Term:
-    """A row with its F test against the residual."""
-    if error.sum_of_squares == 0:
-        return term
-    statistic = (term.sum_of_squares / term.freedom) / (error.sum_of_squares / error.freedom)
-    p_value = float(special.fdtrc(term.freedom, error.freedom, statistic))
-    return replace(term, statistic=statistic, p_value=p_value)
-
-
-def _tested(terms: Sequence[Term], by: Sequence[Term]) -> tuple[Term, ...]:
-    """The rows with omega squared, and with the test of the same row of `by`: already made, or against
-    the residual of `terms`."""
+def _tested(terms: Sequence[Term]) -> tuple[Term, ...]:
+    """The rows of factors and interactions with omega squared and the F test against the residual."""
     error = next(term for term in terms if term.kind == "residual")
     mean_square = error.sum_of_squares / error.freedom
     whole = sum(term.sum_of_squares for term in terms)
     found = []
-    for term, other in zip(terms, by, strict=True):
+    for term in terms:
         if not term.factors:
             found.append(term)
             continue
-        tested = other if other.statistic is not None else _test(other, error)
+        statistic = term.sum_of_squares / term.freedom / mean_square
+        p_value = float(special.fdtrc(term.freedom, error.freedom, statistic))
         omega = (term.sum_of_squares - term.freedom * mean_square) / (whole + mean_square)
-        found.append(
-            replace(term, omega_squared=max(0.0, omega), statistic=tested.statistic, p_value=tested.p_value)
-        )
+        found.append(replace(term, omega_squared=max(0.0, omega), statistic=statistic, p_value=p_value))
     return tuple(found)
 
 

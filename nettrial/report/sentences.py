@@ -16,7 +16,7 @@ from nettrial.analysis import (
     ResponseSummary,
     Variation,
 )
-from nettrial.analysis.variation import F_TEST, Term
+from nettrial.analysis.variation import NORMALITY_LEVEL, Term
 from nettrial.report import numbers
 from nettrial.study import Study
 
@@ -26,11 +26,8 @@ MOST_NAMED = 4
 """Of more exceptions or treatments a sentence names so many."""
 TOLD = 0.001
 """Smaller shares of the variation are told together."""
-RANKED = (
-    "F tests of aligned ranks, since residuals are not normal (where few values are far off they show an "
-    "effect that is not there in 9% to 17% of runs, not in 5%: look at outliers first)"
-)
-"""The test of ranks and how far it can be trusted."""
+NOT_NORMAL = "residuals are not normal: effects that F tests do not show may be there"
+"""How far the tests can be trusted then: an effect that is not there is shown no more often than they say."""
 _KINDS = {
     "opposite": "the other way",
     "larger": "a larger change",
@@ -183,10 +180,10 @@ def variation(study: Study, found: Variation) -> str:
     if found.absent:
         return f"{said} No test: {found.absent}."
     pairs = [" and ".join(study.factors[name].title for name in each.factors) for each in found.interactions]
-    kind = "F tests" if found.test == F_TEST else RANKED
     if any(term.kind == "interaction" for term in found.terms):
         what = f"interaction of {'; of '.join(pairs)}" if pairs else "no interaction"
-        said += f" Shown by {kind}: {what}."
+        weak = found.normality is not None and found.normality < NORMALITY_LEVEL
+        said += f" Shown by F tests: {what}{f' ({NOT_NORMAL})' if weak else ''}."
     return said
 
 
