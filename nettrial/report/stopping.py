@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from nettrial.analysis import Stopping, Width, stopping
+from nettrial.analysis import CONFIDENCE, Stopping, Width, stopping
 from nettrial.design.plan import in_words
 from nettrial.report import numbers
 from nettrial.store import Run
@@ -15,7 +15,7 @@ KIND = (
     "once, so stopping when they are narrow does not make them too narrow. They are wider than Student's t "
     "intervals of as many blocks. They suppose that values far from the others are seen: where one "
     "trial of twenty gives half of what the others give, a run may stop before such a trial comes, and its "
-    "intervals held the mean in 30% to 91% of simulated runs."
+    "intervals held the mean in 30% to 91% of simulated runs of 5 blocks or more, and in 95% of 60 or more."
 )
 """What reports say of the intervals."""
 
@@ -41,7 +41,7 @@ def end(run: Run) -> str:
     elif found.wide:
         said = f"It ended after {blocks}, the most allowed, less precise than it was to be: {_wide(found)}."
     else:
-        said = f"It ended after {blocks} ({allowed}) because {rule(found.until)}."
+        said = f"It ended after {blocks} ({allowed}) because {rule(found.until)}. {_unseen(found.blocks)}"
     if found.unmeasured:
         said += f" Left out where there is no value: {numbers.listed(found.unmeasured)}."
     if found.equal:
@@ -66,6 +66,16 @@ def _wide(found: Stopping) -> str:
         return "no interval is too wide"
     of = f"{len(wide)} of {numbers.counted(len(found.widths), 'interval')} too wide"
     return f"{of}, most of all {_width(wide[0])}"
+
+
+def _unseen(blocks: int) -> str:
+    """How rare the values are that may be missing: the share of trials that give none of those seen, which so
+    many trials of a treatment leave possible (the exact binomial bound of none)."""
+    share = 1 - (1 - CONFIDENCE) ** (1 / blocks)
+    return (
+        f"Values that up to {100 * share:.2g}% of trials give may not have shown in so few "
+        f"(with {100 * CONFIDENCE:g}%)."
+    )
 
 
 def _width(width: Width) -> str:

@@ -47,16 +47,16 @@ def runs(values: Floats) -> tuple[Floats, Floats]:
 
 
 def held(
-    values: Floats, truth: float, precision: float, factor: Callable[[int], float]
+    values: Floats, truth: float, precision: float, factor: Callable[[int], float], least: int = LEAST
 ) -> tuple[float, float]:
     """How often the interval holds the truth where a run has stopped, and the mean number of blocks."""
     counts = np.arange(1, values.shape[1] + 1)
     means, deviations = runs(values)
-    factors = np.array([factor(int(count)) if count >= LEAST else 0 for count in counts])
+    factors = np.array([factor(int(count)) if count >= least else 0 for count in counts])
     halves = deviations * factors / np.sqrt(counts)
     equal = deviations < 1e-6
     narrow = equal | (halves <= precision * np.abs(means))
-    narrow[:, : LEAST - 1] = False
+    narrow[:, : least - 1] = False
     narrow[:, -1] = True
     ends = narrow.argmax(axis=1)
     rows = np.arange(len(values))
@@ -102,6 +102,21 @@ def test_rare_halvings_are_missed_as_often_as_documented(
     values = draw.normal(1, deviation, (EXPERIMENTS, MOST)) * halved
     coverage, _ = held(values, 1 - 0.05 / 2, precision, sequence)
     assert coverage == pytest.approx(documented, abs=0.015)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("deviation", "precision"), [(0.01, 0.01), (0.01, 0.02), (0.02, 0.02), (0.02, 0.05)])
+def test_blocks_that_show_rare_halvings_hold_the_mean(deviation: float, precision: float) -> None:
+    """The figures of docs/explanation/statistics.md, by the fewest blocks: pytest -s -m slow."""
+    for least in (5, 20, 40, 60, 80):
+        draw = np.random.default_rng(5)
+        halved = np.where(draw.random((2000, 300)) < 0.05, 0.5, 1)
+        values = draw.normal(1, deviation, (2000, 300))
+        coverage, _ = held(values * halved, 1 - 0.05 / 2, precision, sequence, least)
+        _, blocks = held(values, 1, precision, sequence, least)
+        print(f"\n{deviation:.0%} to ±{precision:.0%}, {least} blocks: {coverage:.1%}, without {blocks:.0f}")
+        assert coverage >= (0.93 if least >= 60 else 0)
+        assert coverage < 0.9 or least not in (20, 40)
 
 
 def test_students_t_does_not() -> None:
