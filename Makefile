@@ -76,8 +76,8 @@ types: $(stamp)packages
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	@$(stage) mypy .venv/bin/mypy
-	@$(stage) "mypy for Windows" .venv/bin/mypy --platform win32 --cache-dir .mypy_cache/win32
-	@$(stage) "mypy for macOS" .venv/bin/mypy --platform darwin --cache-dir .mypy_cache/darwin
+	@$(stage) "mypy for Windows" .venv/bin/mypy --package nettrial --platform win32 --cache-dir .mypy_cache/win32
+	@$(stage) "mypy for macOS" .venv/bin/mypy --package nettrial --platform darwin --cache-dir .mypy_cache/darwin
 
 generated: build
 	@$(stage) "generated files" tools/generate-scenario.sh --check

@@ -220,7 +220,7 @@ def slope() -> None:
 
 def middle(times: list[Times], name: str) -> float:
     """The median of a column."""
-    return median(getattr(entry, name) for entry in times)
+    return float(median(getattr(entry, name) for entry in times))
 
 
 def main() -> None:

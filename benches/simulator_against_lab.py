@@ -58,7 +58,7 @@ def frames_ms(case: str) -> float:
     path = nx.shortest_path(graph, probe.from_, probe.to)
     rates = [graph.edges[step]["rate"] for step in nx.utils.pairwise(path)]
     bits = 8 * (PROBE_PAYLOAD_BYTES + HEADERS_BYTES[probe.ip.root] + ETHERNET_BYTES)
-    return 2 * sum(bits / rate for rate in rates if rate) * 1e3
+    return float(2 * sum(bits / rate for rate in rates if rate) * 1e3)
 
 
 def trial(backend: Backend, case: str, seed: int) -> Record:
