@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.segment import Segment
 from rich.table import Table
 
-from nettrial.cli.streams import visible
+from nettrial.texts import visible
 
 PLAIN_WIDTH = 10_000
 """Width of tables that no terminal shows: nothing is cut or broken."""

@@ -11,8 +11,8 @@ import tempfile
 from pathlib import Path
 
 from nettrial.cli.console import say
-from nettrial.cli.streams import visible
 from nettrial.errors import BadInput
+from nettrial.texts import visible
 
 VARIABLE = "NETTRIAL_LOG"
 """The environment variable that says how much is logged; the engine reads it, too."""

@@ -30,6 +30,7 @@ from nettrial.report.data_tables import data_tables
 from nettrial.report.formats import as_json
 from nettrial.report.vega import Chart
 from nettrial.store import Run
+from nettrial.texts import visible
 
 NAME = "report.html"
 """The page's name in the run's directory."""
@@ -111,7 +112,7 @@ def page(report: Report, live: str = "") -> str:
     environment.globals["draw"] = vega.on_page
     environment.globals["look"] = vega.look
     environment.filters["quantity"] = sentences.quantity
-    return environment.get_template("report.html.j2").render(
+    made = environment.get_template("report.html.j2").render(
         report=report,
         run=report.run,
         study=study,
@@ -139,6 +140,7 @@ def page(report: Report, live: str = "") -> str:
         where=response_warnings.where,
         copies=as_json(data_tables(report)),
     )
+    return visible(made)
 
 
 def _glance(report: Report) -> list[dict[str, Any]]:

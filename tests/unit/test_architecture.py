@@ -14,6 +14,7 @@ PACKAGE = ROOT / "nettrial"
 BASE = {"errors", "registry", "fields", "units", "systems", "bounds", "files", "capabilities"} | {
     "scenario",
     "path_report",
+    "texts",
 }
 """Modules that every part may use. They use each other at most."""
 ALLOWED = {

@@ -15,10 +15,10 @@ import pytest
 
 from nettrial import scenario
 from nettrial.cli import listing
-from nettrial.cli.streams import visible
 from nettrial.report import live
 from nettrial.store import Run
 from nettrial.study.catalogue import FOLDER
+from nettrial.texts import visible
 from tests.unit.conftest import environment
 from tests.unit.synthetic import make_run, record
 
@@ -55,6 +55,9 @@ def test_escapes_in_a_run_file_are_shown(nettrial, tmp_path):
         assert not OBEYED.search(done.stdout + done.stderr)
     done = nettrial("report", "mine")
     assert r"\u001b[2J" in done.stdout
+    page = (tmp_path / "mine" / "report.html").read_text()
+    assert not OBEYED.search(page)
+    assert r"\u001b[2J" in page
 
 
 def test_escapes_that_an_engine_says_are_shown(nettrial):
