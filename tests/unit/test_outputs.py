@@ -175,7 +175,7 @@ def test_a_level_that_there_is_not_is_refused(nettrial):
 def connect(process):
     """A connection to what `watch` serves."""
     found = re.search(r"http://127.0.0.1:(\d+)/", process.stderr.readline())
-    return lambda: socket.create_connection(("127.0.0.1", int(found[1])), timeout=30)
+    return lambda: socket.create_connection(("127.0.0.1", int(found[1])), timeout=120)
 
 
 def test_watch_survives_what_its_connections_do(tmp_path, monkeypatch):
@@ -204,7 +204,7 @@ def test_watch_survives_what_its_connections_do(tmp_path, monkeypatch):
         for connection in silent:
             connection.close()
         process.send_signal(signal.SIGINT)
-        assert (process.stderr.read().strip(), process.wait(30)) == ("", 0)
+        assert (process.stderr.read().strip(), process.wait(120)) == ("", 0)
 
 
 def test_a_connection_that_dawdles_is_ended(tmp_path, monkeypatch):

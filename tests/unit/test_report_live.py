@@ -102,7 +102,7 @@ def server(tmp_path: Path, drawn: list[str]) -> Iterator[ThreadingHTTPServer]:
 
 
 def ask(server: ThreadingHTTPServer, path: str, host: str | None = None) -> http.client.HTTPResponse:
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=120)
     connection.request("GET", path, headers={"Host": host} if host else {})
     return connection.getresponse()
 
@@ -147,5 +147,5 @@ def test_ctrl_c_ends_the_command_without_a_word_too_many(tmp_path: Path) -> None
         line = process.stderr.readline()
         assert re.fullmatch(rf"watching {run.directory} at http://127.0.0.1:\d+/ until Ctrl-C\n", line)
         process.send_signal(signal.SIGINT)
-        assert (process.stderr.read().strip(), process.wait(20)) == ("", 0)
+        assert (process.stderr.read().strip(), process.wait(120)) == ("", 0)
     assert sorted(path.name for path in run.directory.iterdir()) == ["run.sqlite"]
