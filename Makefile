@@ -106,6 +106,7 @@ bench: build ## timings, as ratios or shares
 	$(as_root) $(python) benches/trial_share.py
 	$(as_root) $(python) benches/against_peers.py
 	$(as_root) $(python) benches/fabric.py
+	$(as_root) $(python) benches/machines.py
 	$(python) benches/large_run.py
 	$(python) benches/simulator.py
 	$(as_root) $(python) benches/rfc6356.py

@@ -747,6 +747,32 @@ class LossBursts(BaseModel):
     """
 
 
+class MachineReach(BaseModel):
+    """
+    How large packets reach another machine.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    ip: IpVersion
+    """
+    Which of the machines' addresses were used.
+    """
+    passed_bytes: Annotated[int, Field(ge=0)]
+    """
+    The largest that passed without being fragmented, bytes; 0 where none did.
+    """
+    to: str
+    """
+    The other machine's name.
+    """
+    tried_bytes: Annotated[int, Field(ge=0)]
+    """
+    The largest IP packet that was tried: what both interfaces admit, bytes.
+    """
+
+
 class Medium(RootModel[Literal["cable"]]):
     root: Literal["cable"] = "cable"
     """
@@ -1098,10 +1124,16 @@ class Setting(
             "bursts",
             "cost",
             "ecn",
+            "filters_icmp",
+            "impairment",
+            "machine",
             "minimum_rto",
             "mtu_probing",
+            "packet_sizes",
             "pair",
+            "queue_interval",
             "queue_series",
+            "routing",
             "scheduler",
             "udp_gro",
             "udp_gso",
@@ -1114,10 +1146,16 @@ class Setting(
         "bursts",
         "cost",
         "ecn",
+        "filters_icmp",
+        "impairment",
+        "machine",
         "minimum_rto",
         "mtu_probing",
+        "packet_sizes",
         "pair",
+        "queue_interval",
         "queue_series",
+        "routing",
         "scheduler",
         "udp_gro",
         "udp_gso",
@@ -1875,6 +1913,10 @@ class Capabilities(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
+    captures: bool
+    """
+    The packets of interfaces can be captured.
+    """
     congestion_controls: list[str]
     """
     The congestion controls that the backend brings.
@@ -1894,6 +1936,11 @@ class Capabilities(BaseModel):
     kernel_congestion_controls: bool
     """
     Hosts can have every congestion control of the machine's kernel.
+    """
+    makes_links: bool
+    """
+    Links are made as the scenario says. Where they are not, their rates and delays are expectations, and a trial
+    that contradicts them carries a warning.
     """
     media: list[Medium]
     """
@@ -2091,48 +2138,6 @@ class EndRecord(BaseModel):
     wire_bytes: Annotated[int, Field(ge=0)]
     """
     Bytes sent as they occupy the wire: preamble, frame check sequence and gap counted.
-    """
-
-
-class Environment(BaseModel):
-    """
-    The machine a run was made on.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    congestion_controls: list[str]
-    """
-    Congestion controls the kernel has.
-    """
-    engine_version: str
-    """
-    The engine's version.
-    """
-    kernel: str
-    """
-    The kernel's name, release and version.
-    """
-    privileges: str
-    """
-    `root`, or `user_namespace`.
-    """
-    processor: str
-    """
-    The processor's model.
-    """
-    processors: Annotated[int, Field(ge=0)]
-    """
-    Processors this process may use.
-    """
-    sysctls: dict[str, str]
-    """
-    Network settings of a fresh namespace that bear on the results, by sysctl name.
-    """
-    timer_lateness: TimerLateness | None = None
-    """
-    How late timers fire, measured as the engine started. Absent on the simulator, which has none.
     """
 
 
@@ -2422,6 +2427,53 @@ class Link(BaseModel):
     """
 
 
+class MachineInterface(BaseModel):
+    """
+    An interface of a machine.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    addresses: list[str]
+    """
+    Its addresses, also those that the inventory does not give to traffic.
+    """
+    bus: str | None = None
+    """
+    Its bus, that one's width and speed, such as "PCI 0000:03:00.0, 4 lanes of 8.0 GT/s PCIe"; absent for an
+    interface without one, such as a virtual one.
+    """
+    driver: str | None = None
+    """
+    Its driver; absent where the kernel does not say.
+    """
+    is_up: bool
+    """
+    True where it carries packets.
+    """
+    largest_mtu_bytes: Annotated[int | None, Field(ge=0)] = None
+    """
+    The largest MTU that it can be given, bytes; absent where the driver does not say.
+    """
+    mtu_bytes: Annotated[int, Field(ge=0)]
+    """
+    The largest IP packet that it sends, bytes.
+    """
+    name: str
+    """
+    Its name there.
+    """
+    offloads: Offloads
+    """
+    The offloads in force.
+    """
+    speed: Rate | None = None
+    """
+    The speed of its link; absent where the driver does not say.
+    """
+
+
 class Measure(BaseModel):
     """
     A line to an engine that measures between this machine and another one. Answered by
@@ -2477,33 +2529,6 @@ class Measurement(BaseModel):
     """
     Whether each of those readings is kept, with what the link end sent since the one before. Of simulated
     links only.
-    """
-
-
-class Preflight(BaseModel):
-    """
-    What this machine can run.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    capabilities: Capabilities | None = None
-    """
-    The backend's statement of what it can do where nothing is missing; absent where it does not run on this
-    system at all.
-    """
-    environment: Environment
-    """
-    The machine, for the run's record.
-    """
-    limits: list[Shortfall]
-    """
-    What trials can do without, and what is lost.
-    """
-    missing: list[Shortfall]
-    """
-    Everything that keeps trials from running; empty if they can.
     """
 
 
@@ -2626,21 +2651,6 @@ class Stack(BaseModel):
     """
 
 
-class PreflightEvent(BaseModel):
-    """
-    Answers [`Request::Preflight`].
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    event: Literal["preflight"] = "preflight"
-    preflight: Preflight
-    """
-    What was found.
-    """
-
-
 class RecordEvent(BaseModel):
     """
     A trial's result.
@@ -2660,12 +2670,73 @@ class RecordEvent(BaseModel):
     """
 
 
-class Event(
-    RootModel[PreflightEvent | CheckedEvent | RecordEvent | FailedEvent | RefusedEvent]
-):
-    root: PreflightEvent | CheckedEvent | RecordEvent | FailedEvent | RefusedEvent
+class Machine(BaseModel):
     """
-    A line from the engine.
+    A machine of the user's, as it was found when the session began.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    architecture: str
+    """
+    The instruction set, such as "x86_64".
+    """
+    boot: str
+    """
+    What identifies the running kernel: machines that share it are one machine (random/boot_id, random(4)).
+    """
+    clock_ahead_ns: int
+    """
+    By how much its wall clock is ahead of this machine's, nanoseconds.
+    """
+    clock_error_ns: Annotated[int, Field(ge=0)]
+    """
+    By how much that may be wrong, nanoseconds.
+    """
+    clock_source: str | None = None
+    """
+    What the kernel takes the time from; absent where it does not say.
+    """
+    congestion_controls: list[str]
+    """
+    Congestion controls that the kernel has loaded.
+    """
+    interfaces: list[MachineInterface]
+    """
+    The interfaces of the inventory, in its order.
+    """
+    is_root: bool
+    """
+    True where the user there is root, and so may change settings.
+    """
+    kernel: str
+    """
+    The kernel's name, release and version.
+    """
+    name: str
+    """
+    Its name in the inventory.
+    """
+    processor: str
+    """
+    The processor's model.
+    """
+    processors: Annotated[int, Field(ge=0)]
+    """
+    Processors that a process may use.
+    """
+    reaches: list[MachineReach] | None = None
+    """
+    How large packets reach the other machines, where that was looked at.
+    """
+    sysctls: dict[str, str]
+    """
+    Settings that a study may change, by sysctl name.
+    """
+    system: str
+    """
+    The operating system and its version as it names itself, such as "Debian GNU/Linux 12 (bookworm)".
     """
 
 
@@ -2689,6 +2760,11 @@ class Node(BaseModel):
     kind: NodeKind
     """
     Host, router or switch.
+    """
+    machine: str | None = None
+    """
+    The machine of the user's that stands for the node, by its name in the inventory; where absent, the one that
+    the inventory gives to a node of this name. On the user's own machines only.
     """
     name: str
     """
@@ -2747,6 +2823,79 @@ class Scenario(BaseModel):
     """
 
 
+class Environment(BaseModel):
+    """
+    The machine a run was made on.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    congestion_controls: list[str]
+    """
+    Congestion controls the kernel has.
+    """
+    engine_version: str
+    """
+    The engine's version.
+    """
+    kernel: str
+    """
+    The kernel's name, release and version.
+    """
+    machines: list[Machine] | None = None
+    """
+    The user's machines that trials ran on, by name. Where they ran on such.
+    """
+    privileges: str
+    """
+    `root`, or `user_namespace`.
+    """
+    processor: str
+    """
+    The processor's model.
+    """
+    processors: Annotated[int, Field(ge=0)]
+    """
+    Processors this process may use.
+    """
+    sysctls: dict[str, str]
+    """
+    Network settings of a fresh namespace that bear on the results, by sysctl name.
+    """
+    timer_lateness: TimerLateness | None = None
+    """
+    How late timers fire, measured as the engine started. Absent on the simulator, which has none.
+    """
+
+
+class Preflight(BaseModel):
+    """
+    What this machine can run.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    capabilities: Capabilities | None = None
+    """
+    The backend's statement of what it can do where nothing is missing; absent where it does not run on this
+    system at all.
+    """
+    environment: Environment
+    """
+    The machine, for the run's record.
+    """
+    limits: list[Shortfall]
+    """
+    What trials can do without, and what is lost.
+    """
+    missing: list[Shortfall]
+    """
+    Everything that keeps trials from running; empty if they can.
+    """
+
+
 class CheckRequest(BaseModel):
     """
     Could this backend run this scenario? Nothing is built. Answered by [`Event::Checked`].
@@ -2789,6 +2938,30 @@ class Request(RootModel[PreflightRequest | CheckRequest | RunRequest]):
     root: PreflightRequest | CheckRequest | RunRequest
     """
     A line to the engine. Each is answered by one event.
+    """
+
+
+class PreflightEvent(BaseModel):
+    """
+    Answers [`Request::Preflight`].
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    event: Literal["preflight"] = "preflight"
+    preflight: Preflight
+    """
+    What was found.
+    """
+
+
+class Event(
+    RootModel[PreflightEvent | CheckedEvent | RecordEvent | FailedEvent | RefusedEvent]
+):
+    root: PreflightEvent | CheckedEvent | RecordEvent | FailedEvent | RefusedEvent
+    """
+    A line from the engine.
     """
 
 

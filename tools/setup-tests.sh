@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what only the tests need on Debian or Ubuntu: a browser, and the programs that nettrial can run
-# as workloads. Installs nothing that is already there, so a second run is quick and needs no network.
+# Installs what only the tests need on Debian or Ubuntu: a browser, an SSH server, and the programs that nettrial can
+# run as workloads. Installs nothing that is already there, so a second run is quick and needs no network.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,6 +21,7 @@ command -v ping >/dev/null || missing+=(iputils-ping)
 command -v ITGSend >/dev/null || missing+=(d-itg)
 command -v sockperf >/dev/null || missing+=(sockperf)
 command -v tshark >/dev/null || missing+=(tshark)
+command -v ssh >/dev/null || missing+=(openssh-client)
 if [ "${#missing[@]}" != 0 ]; then
   say "installing ${missing[*]}"
   log=$(mktemp)
@@ -28,6 +29,20 @@ if [ "${#missing[@]}" != 0 ]; then
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"; } \
     >"$log" 2>&1 || { cat "$log" >&2; say "apt-get could not install ${missing[*]}"; exit 3; }
   rm -f "$log"
+fi
+
+# Installing openssh-server would start a server and have one at every boot. So only its files are taken, and those of
+# a library that it needs; tests start it in namespaces that they make.
+if [ ! -x .venv/openssh-server/usr/sbin/sshd ]; then
+  say "fetching openssh-server"
+  fetched=$(mktemp -d)
+  chmod 755 "$fetched" # apt fetches as another user where it may
+  { (cd "$fetched" && as_root apt-get update -qq && apt-get download openssh-server libwrap0) >"$fetched/log" 2>&1; } ||
+    { cat "$fetched/log" >&2; say "apt-get could not fetch openssh-server"; exit 3; }
+  for package in "$fetched"/*.deb; do dpkg-deb -x "$package" "$fetched/files"; done
+  rm -rf .venv/openssh-server
+  mv "$fetched/files" .venv/openssh-server
+  rm -rf "$fetched"
 fi
 
 # netperf is in Debian's non-free and in Ubuntu's multiverse, and its package starts a server that anyone may

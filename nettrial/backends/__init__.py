@@ -1,6 +1,18 @@
 """Where trials run. Only this package knows that there is an engine."""
 
 from nettrial.backends.backend import BACKENDS, Backend, BackendKind, Configuration, TrialFailed
+from nettrial.backends.hosts import Machines, install, restore
 from nettrial.backends.remote import Measurer, serve
 
-__all__ = ["BACKENDS", "Backend", "BackendKind", "Configuration", "Measurer", "TrialFailed", "serve"]
+__all__ = [
+    "BACKENDS",
+    "Backend",
+    "BackendKind",
+    "Configuration",
+    "Machines",
+    "Measurer",
+    "TrialFailed",
+    "install",
+    "restore",
+    "serve",
+]

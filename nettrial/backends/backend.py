@@ -71,7 +71,9 @@ class Backend(Keeper):
         knows.
         """
         event = self._ask(
-            Request(PreflightRequest(thorough=thorough)), "asking what this machine can run", ANSWER_SECONDS
+            Request(PreflightRequest(thorough=thorough)),
+            "asking what this machine can run",
+            CHECK_SECONDS if thorough else ANSWER_SECONDS,
         ).root
         assert isinstance(event, PreflightEvent)
         stated = event.preflight.capabilities
@@ -136,6 +138,8 @@ class BackendKind:
 
     title: str
     start: Callable[[Configuration], Backend]
+    where: str
+    """Where its trials run, in the words of messages: "in the lab"."""
     configuration: type[Configuration] = Configuration
     """The model of its configuration."""
 
@@ -145,9 +149,15 @@ BACKENDS: Registry[BackendKind] = Registry("backend")
 
 BACKENDS.add(
     "lab",
-    BackendKind("Linux's own TCP/IP between network namespaces on this machine", partial(Backend, "lab")),
+    BackendKind(
+        "Linux's own TCP/IP between network namespaces on this machine", partial(Backend, "lab"), "in the lab"
+    ),
 )
 BACKENDS.add(
     "sim",
-    BackendKind("simulated hosts, packet by packet, deterministic; needs no rights", partial(Backend, "sim")),
+    BackendKind(
+        "simulated hosts, packet by packet, deterministic; needs no rights",
+        partial(Backend, "sim"),
+        "in the simulator",
+    ),
 )

@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 import typer
 
 import nettrial
-from nettrial.cli import doctor, draw, export, listing, log, path, run, serve, show
+from nettrial.cli import doctor, draw, export, listing, log, machines, path, run, serve, show
 from nettrial.cli.design import DesignOptions
 
 app = typer.Typer(
@@ -71,6 +71,14 @@ BackendName = Annotated[
 ]
 
 
+MachinesFile = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(
+        "--machines", metavar="FILE", help="With --backend hosts: your machines (see `nettrial machines`)."
+    ),
+]
+
+
 Verbose = Annotated[
     int,
     typer.Option(
@@ -114,6 +122,7 @@ def _run(
     min_blocks: MinBlocks = None,
     max_blocks: MaxBlocks = None,
     backend: BackendName = None,
+    machines_file: MachinesFile = None,
     out: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
@@ -140,7 +149,7 @@ def _run(
     sets = (*(set or ()), *([f"measurement.capture.trials={capture}"] if capture else []))
     options = DesignOptions(full, sets, replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend)
     begin = run.resume if resume else run.start
-    raise typer.Exit(begin(study, options, out, strict))
+    raise typer.Exit(begin(study, options, out, strict, machines_file))
 
 
 @app.command("show")
@@ -340,6 +349,96 @@ def _draw(
 def _doctor(verbose: Verbose = 0) -> None:
     """Say what this machine can run, and what is missing for the rest. Exit status 3: it can't run trials."""
     raise typer.Exit(doctor.doctor())
+
+
+machines_app = typer.Typer(
+    no_args_is_help=True, help="Your own machines, on which studies run with --backend hosts."
+)
+app.add_typer(machines_app, name="machines")
+InventoryFile = Annotated[Path, typer.Option("--machines", metavar="FILE", help="The inventory.")]
+MACHINES_FILE = Path("machines.yaml")
+MachineNames = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Argument(metavar="[MACHINE]...", help="Machines by name; all where none is given."),
+]
+
+
+@machines_app.command("check")
+def _machines_check(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) -> None:
+    """Reach every machine and say what it is, how large packets pass, and what is missing.
+
+    The MTU of interfaces that may be changed is raised for it, and restored. Exit status: 0 nothing is
+    missing, 2 bad input, 3 something is.
+    """
+    raise typer.Exit(machines.check(file))
+
+
+@machines_app.command("list")
+def _machines_list(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) -> None:
+    """List the machines of the inventory. None is reached."""
+    machines.show(file)
+
+
+@machines_app.command("add")
+def _machines_add(
+    name: Annotated[str, typer.Argument(metavar="MACHINE", help="Its name in studies and reports.")],
+    interface: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=ADDRESS,...",
+            help="An interface and the addresses there that traffic may use. May be given more than once.",
+        ),
+    ],
+    ssh: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="DESTINATION", help="Reach it by `ssh DESTINATION`."),
+    ] = None,
+    command: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="COMMAND", help='Reach it by a command, such as "docker exec -i web".'),
+    ] = None,
+    may_change: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            metavar="WHAT",
+            help="What may be changed there: mtu, offloads, congestion_control, sysctls. May be given more "
+            "than once.",
+        ),
+    ] = None,
+    node: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            metavar="NODE", help="A node of studies that it stands for. May be given more than once."
+        ),
+    ] = None,
+    file: InventoryFile = MACHINES_FILE,
+    verbose: Verbose = 0,
+) -> None:
+    """Add a machine to the inventory, which is made where there is none. Nothing is reached."""
+    machines.add(file, name, ssh, command, interface, may_change or (), node or ())
+
+
+@machines_app.command("install")
+def _machines_install(
+    names: MachineNames = None, file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0
+) -> None:
+    """Copy the engine to machines, into the user's home directory there, checked by its hash.
+
+    Exit status: 0 done, 2 bad input, 3 a machine has it not.
+    """
+    raise typer.Exit(machines.copy_engine(file, names or ()))
+
+
+@machines_app.command("restore")
+def _machines_restore(
+    names: MachineNames = None, file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0
+) -> None:
+    """Restore what a session left changed on machines, such as after a power cut.
+
+    Sessions restore what they change themselves, however they end; so does the next one on a machine, before
+    it begins. Exit status: 0 done, 2 bad input, 3 something could not be restored.
+    """
+    raise typer.Exit(machines.undo(file, names or ()))
 
 
 @app.command("path")

@@ -46,7 +46,8 @@ def _stacks() -> tuple[list[str], Rows]:
 def _congestion() -> tuple[list[str], Rows]:
     here: set[str] = set()
     for name in BACKENDS:
-        if CAPABILITIES[name].kernel_congestion_controls:
+        needs_no_machines = BACKENDS[name].configuration is Configuration
+        if CAPABILITIES[name].kernel_congestion_controls and needs_no_machines:
             with BACKENDS[name].start(Configuration()) as backend:
                 here.update(backend.preflight(thorough=True).environment.congestion_controls)
 

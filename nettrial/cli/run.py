@@ -5,12 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
 
-from nettrial.backends import BACKENDS, Backend, Configuration
+from nettrial.backends import BACKENDS, Backend, Configuration, Machines
 from nettrial.cli import log
 from nettrial.cli.console import output, say
 from nettrial.cli.design import READING, Design, DesignOptions, as_time
@@ -19,6 +19,7 @@ from nettrial.design import PlannedTrial, Treatment, plan, resolve, scenario_of,
 from nettrial.design.plan import in_words
 from nettrial.errors import BadInput, CannotRun, Fault, TrialsFailed
 from nettrial.fields import in_short
+from nettrial.machines import Inventory
 from nettrial.scenario import Environment, Estimate, Scenario
 from nettrial.store import Run
 from nettrial.store.directory import refuse_existing
@@ -32,7 +33,23 @@ INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 and SIGINT's number, as shells have it."""
 
 
-def start(name: str | None, options: DesignOptions, out: Path | None, strict: bool) -> int:
+def configuration(study: Study, machines: Path | None, scenarios: Iterable[Scenario]) -> Configuration:
+    """What the study's backend is started with; raises BadInput where that does not fit the option."""
+    kind = BACKENDS[study.backend].configuration
+    if kind is not Machines:
+        if machines is not None:
+            hint = f"the backend {study.backend} runs on this machine"
+            raise BadInput(READING, "--machines", str(machines), "none with this backend", hint)
+        return Configuration()
+    if machines is None:
+        hint = "`nettrial machines add` makes such a file"
+        raise BadInput(READING, "--machines", "missing", "the file with your machines", hint)
+    return Machines.of(Inventory.load(machines).of(scenarios).machines)
+
+
+def start(
+    name: str | None, options: DesignOptions, out: Path | None, strict: bool, machines: Path | None = None
+) -> int:
     """A new run; gives the exit status. Nothing is written before everything was checked."""
     if name is None:
         raise BadInput(READING, "STUDY", "missing", "a study's name", "`nettrial list studies` shows them")
@@ -42,11 +59,12 @@ def start(name: str | None, options: DesignOptions, out: Path | None, strict: bo
     refuse_existing(directory)
     published_text = study.published_text()
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
-    with BACKENDS[study.backend].start(Configuration()) as backend:
+    settings = configuration(study, machines, [scenario for _, scenario in design.scenarios])
+    with BACKENDS[study.backend].start(settings) as backend:
         environment = _preflight(backend)
         work = _check(backend, study, design.scenarios)
         trials = plan(study, design.replicates, seed)
-        command = options.command(name, seed)
+        command = options.command(name, seed) + _with(machines)
         run = Run.create(directory, study.document.text, published_text, study, trials, seed, command)
         length = design.length(design.replicates) + _at_once(study, environment)
         say(f"{study.title}: {len(trials)} trials, {length}, seed {seed}")
@@ -58,10 +76,17 @@ def start(name: str | None, options: DesignOptions, out: Path | None, strict: bo
             say(f"then more blocks ({more}) until {stopping.rule(study.until)}")
         _say_work(study, work, trials, environment)
         say(f"results: {directory}")
-        return _go_on(run, backend, environment, strict)
+        return _go_on(run, backend, environment, strict, machines)
 
 
-def resume(name: str | None, options: DesignOptions, out: Path | None, strict: bool) -> int:
+def _with(machines: Path | None) -> str:
+    """The option that names the inventory, for a command line."""
+    return "" if machines is None else " " + shlex.join(["--machines", str(machines)])
+
+
+def resume(
+    name: str | None, options: DesignOptions, out: Path | None, strict: bool, machines: Path | None = None
+) -> int:
     """Goes on with a run; gives the exit status."""
     if out is None:
         raise BadInput(READING, "--resume", "no --out", "--resume --out DIR", "DIR is the run's directory")
@@ -71,19 +96,20 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, strict: b
     if name is not None and name not in (study.study, started_as):
         raise BadInput(READING, "STUDY", name, study.study, f"the run in {out} is of this study")
     given, seed = options.given(), run.seed if options.seed is None else options.seed
-    if given and options.command(started_as, seed) != run.command:
+    if given and options.command(started_as, seed) + _with(machines) != run.command:
         legal = f"none, or those the run was started with: {run.command}"
         hint = "a run goes on as it was planned; start a new one for another plan"
         raise BadInput(READING, "--resume", " ".join(given), legal, hint)
     if not unfinished(run):
         say(f"the run in {out} is finished")
-        return _close(run, False, strict)
-    with BACKENDS[study.backend].start(Configuration()) as backend:
+        return _close(run, False, strict, machines)
+    scenarios = [(treatment, scenario_of(study, treatment.levels)) for treatment in treatments(study)]
+    settings = configuration(study, machines, [scenario for _, scenario in scenarios])
+    with BACKENDS[study.backend].start(settings) as backend:
         environment = _preflight(backend)
-        scenarios = [(treatment, scenario_of(study, treatment.levels)) for treatment in treatments(study)]
         work = _check(backend, study, scenarios)
         _say_work(study, work, run.pending(), environment)
-        return _go_on(run, backend, environment, strict)
+        return _go_on(run, backend, environment, strict, machines)
 
 
 def report_again(directory: Path, figures: Path | None) -> None:
@@ -102,7 +128,7 @@ def _preflight(backend: Backend) -> Environment:
     """What the machine is; raises CannotRun with everything that is missing."""
     preflight = backend.preflight()
     if preflight.missing:
-        raise CannotRun(f"preparing to run trials in the {backend.name}", preflight.missing)
+        raise CannotRun(f"preparing to run trials {BACKENDS[backend.name].where}", preflight.missing)
     return preflight.environment
 
 
@@ -154,17 +180,17 @@ def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, 
     return work
 
 
-def _go_on(run: Run, backend: Backend, environment: Environment, strict: bool) -> int:
+def _go_on(run: Run, backend: Backend, environment: Environment, strict: bool, machines: Path | None) -> int:
     log.keep(run.directory)
     stopped = run_trials(run, backend, environment)
-    return _close(run, stopped, strict)
+    return _close(run, stopped, strict, machines)
 
 
-def _close(run: Run, stopped: bool, strict: bool) -> int:
+def _close(run: Run, stopped: bool, strict: bool, machines: Path | None) -> int:
     """Reports a run and says how it ended; gives the exit status."""
     _report(run)
     again = shlex.join(["nettrial", "run", "--resume", "--out", str(run.directory)])
-    again += " --strict" if strict else ""
+    again += _with(machines) + (" --strict" if strict else "")
     if run.study.until is not None:
         from nettrial.report import stopping  # when it is needed, as the report is
 

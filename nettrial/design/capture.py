@@ -39,8 +39,14 @@ def remove_partial(run: Path) -> None:
 
 
 def refuse_unknown_interfaces(study: Study, treatment: Treatment, scenario: Scenario) -> None:
-    """Raises BadInput where the study asks for captures of an interface that the scenario does not have."""
-    interfaces = study.settings(treatment.levels).measurement.capture.interfaces
+    """Raises BadInput where the study asks for captures of an interface that the scenario does not have, or
+    for any on a backend that captures nothing."""
+    wanted = study.settings(treatment.levels).measurement.capture
+    if wanted.trials != "none" and not study.capabilities.captures:
+        where = study.where("measurement", "capture", "trials")
+        hint = f"the backend {study.backend} captures no packets"
+        raise BadInput("planning the captures", where, wanted.trials, "none", hint)
+    interfaces = wanted.interfaces
     if not interfaces:
         return
     ends = [end for link in scenario.links for end in link.ends]

@@ -79,6 +79,8 @@ class Origins:
                 return ("hosts", key, own)
             case ["stack" | "cost" as part, *more]:
                 return ("hosts", key, part, *(more if part == "cost" else ()))
+            case ["machine"] if self.settings.hosts[key].machine is not None:
+                return ("hosts", key, "machine")
             case _:
                 return ("hosts", key)
 

@@ -100,6 +100,7 @@ def _node(settings: Settings, name: str, kind: str) -> scenario.Node:
             "offloads": settings.network.offloads.model_dump(),
             "filters_icmp": kind == "router" and settings.network.icmp == "filtered",
             "cost": host.cost.model_dump() if host and host.cost != HostCost() else None,
+            "machine": host.machine if host else None,
         }
     )
 

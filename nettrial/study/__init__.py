@@ -4,6 +4,7 @@ from nettrial.fields import Wrong
 from nettrial.study.base import HostCost
 from nettrial.study.block import Block
 from nettrial.study.catalogue import load, shipped
+from nettrial.study.document import Document
 from nettrial.study.flows import EVERY
 from nettrial.study.model import Factor, Layout, Published, Response, Source, Study, Until
 from nettrial.study.network import (
@@ -25,6 +26,7 @@ __all__ = [
     "Block",
     "BurstSettings",
     "DisciplineSettings",
+    "Document",
     "Factor",
     "FlowSettings",
     "HostCost",

@@ -34,13 +34,13 @@ def shown(path: Path) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
-def _read(path: Path) -> str:
-    """The text of a study file; raises BadInput."""
+def _read(path: Path, doing: str) -> str:
+    """The text of a file; raises BadInput."""
     try:
         return read_text(path, MOST_STUDY_BYTES)
     except Unreadable as why:
         legal = f"a file that can be read, of up to {MOST_STUDY_BYTES} bytes"
-        raise BadInput(READING, shown(path), str(path), legal, str(why)) from None
+        raise BadInput(doing, shown(path), str(path), legal, str(why)) from None
 
 
 @dataclass(frozen=True)
@@ -54,30 +54,32 @@ class Document:
     options: dict[tuple[str | int, ...], str] = field(default_factory=dict)
     """What came from the command line instead of the file: the option, by the way to the value."""
     _tree: Any = None
+    doing: str = READING
+    """What it is read for, in the words of errors."""
 
     @classmethod
-    def load(cls, path: Path) -> Document:
+    def load(cls, path: Path, doing: str = READING) -> Document:
         """Reads a file; raises BadInput where it can't be read or is not YAML."""
-        text = _read(path)
+        text = _read(path, doing)
         try:
-            _refuse_too_much(path, text)
+            _refuse_too_much(path, text, doing)
             tree = YAML(typ="rt").load(text)
             data = _plain(tree)
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = f":{mark.line + 1}" if mark else ""
             problem = (error.problem or error.context or "").strip().splitlines()[0]
-            raise BadInput(READING, shown(path) + line, problem, "YAML 1.2") from None
+            raise BadInput(doing, shown(path) + line, problem, "YAML 1.2") from None
         except YAMLError as error:
-            raise BadInput(READING, shown(path), str(error).splitlines()[0], "YAML 1.2") from None
+            raise BadInput(doing, shown(path), str(error).splitlines()[0], "YAML 1.2") from None
         except BadInput:
             raise
         except (
             Exception
         ) as error:  # a reader of others, of any input: dates and numbers that are none, for one
             what = " ".join(str(error).split())[:LONGEST_REASON] or type(error).__name__
-            raise BadInput(READING, shown(path), what, "YAML 1.2") from None
-        return cls(path, text, data, {}, tree)
+            raise BadInput(doing, shown(path), what, "YAML 1.2") from None
+        return cls(path, text, data, {}, tree, doing)
 
     def where(self, place: Place) -> str:
         """`file:line: dotted.path` of a value, or the option it came from."""
@@ -121,10 +123,10 @@ class Document:
         faults = [
             Fault(self.where(wrong.place), wrong.value, wrong.legal, wrong.hint) for wrong in Wrong.of(error)
         ]
-        return BadInput.listing(READING, faults)
+        return BadInput.listing(self.doing, faults)
 
 
-def _refuse_too_much(path: Path, text: str) -> None:
+def _refuse_too_much(path: Path, text: str, doing: str) -> None:
     """Raises BadInput where a document has too many values, aliases followed, or has them too deep."""
     open_at: list[tuple[str | None, int]] = []  # anchor and count at the start of each collection
     sizes: dict[str, int] = {}  # by anchor: the values of what it names
@@ -149,10 +151,10 @@ def _refuse_too_much(path: Path, text: str) -> None:
                 sizes[event.anchor] = 1
         line = f"{shown(path)}:{event.start_mark.line + 1}"
         if len(open_at) > MOST_DEPTH:
-            raise BadInput(READING, line, "values nested too deeply", f"up to {MOST_DEPTH} levels")
+            raise BadInput(doing, line, "values nested too deeply", f"up to {MOST_DEPTH} levels")
         if count > MOST_VALUES:
             what = f"the alias *{event.anchor}" if isinstance(event, AliasEvent) else "too many values"
-            raise BadInput(READING, line, what, legal)
+            raise BadInput(doing, line, what, legal)
 
 
 def _plain(node: Any) -> Any:

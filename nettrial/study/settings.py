@@ -37,6 +37,9 @@ class HostSettings(Strict):
     the smallest round-trip time, as Linux does, or each in turn. On the simulator alone."""
     cost: HostCost = HostCost()
     """What packets cost it; on the simulator alone."""
+    machine: Name | None = None
+    """The machine of one's own that stands for it, by its name in the inventory; where absent, the one that
+    has the host among its `nodes` there. With `--backend hosts` alone."""
 
 
 class FlowSettings(Strict):

@@ -20,8 +20,8 @@ class Sandbox:
         self._outer = subprocess.Popen(
             ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "cat"], stdin=subprocess.PIPE
         )
-        assert wait_for(lambda: _children(self._outer.pid), 120)
-        self._first = _children(self._outer.pid)[0]
+        assert wait_for(lambda: children(self._outer.pid), 120)
+        self._first = children(self._outer.pid)[0]
         self._proc = Path(f"/proc/{self._first}/root/proc")
         # Its /proc is there, and lists nobody but the first process.
         assert wait_for(lambda: list(self._numbers()) == [1], 120)
@@ -34,7 +34,7 @@ class Sandbox:
 
     def send(self, started: subprocess.Popen[bytes], signal: int) -> None:
         """Sends a signal to what was started by a `command`, and not to what waits for it out here."""
-        for child in _children(started.pid):
+        for child in children(started.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal)
 
@@ -87,7 +87,7 @@ class Sandbox:
         return (self._proc / "1" / "mountinfo").read_text()
 
 
-def _children(process: int) -> list[int]:
+def children(process: int) -> list[int]:
     with contextlib.suppress(OSError):
         return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
     return []

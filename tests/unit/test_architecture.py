@@ -24,6 +24,7 @@ ALLOWED = {
     "topology": BASE,
     "study": BASE | {"congestion", "stacks", "metrics", "topology"},
     "design": BASE | {"stacks", "topology", "study"},
+    "machines": BASE | {"study"},
     "backends": BASE,
     "store": BASE | {"study", "design"},
     "analysis": BASE | {"metrics", "study", "design", "store"},
@@ -144,7 +145,8 @@ def test_the_scenario_depends_on_no_crate_of_the_workspace():
 
 
 def test_backends_of_the_engine_know_nothing_of_each_other():
-    apart = {"nettrial-lab", "nettrial-sim", "nettrial-path", "nettrial-iperf3", "nettrial-remote"}
+    apart = {"nettrial-lab", "nettrial-sim", "nettrial-hosts", "nettrial-path", "nettrial-iperf3"}
+    apart |= {"nettrial-remote"}
     assert apart & set(crates())
     for name in apart & set(crates()):
         assert not workspace_dependencies(crates()[name]) & apart
@@ -159,10 +161,15 @@ def test_a_session_knows_nothing_of_the_networks_that_it_is_used_in():
     assert workspace_dependencies(crates()["nettrial-session"]) == used
     assert "nettrial-session" in workspace_dependencies(crates()["nettrial-lab"])
     assert "nettrial-session" in workspace_dependencies(crates()["nettrial-remote"])
+    assert "nettrial-session" in workspace_dependencies(crates()["nettrial-hosts"])
 
 
 def test_iperf3s_protocol_needs_no_agent():
     assert workspace_dependencies(crates()["nettrial-iperf3"]) == {"nettrial-scenario", "nettrial-admission"}
+
+
+def test_the_kernels_interfaces_are_asked_for_whoever_asks():
+    assert workspace_dependencies(crates()["nettrial-netlink"]) == set()
 
 
 def test_programs_for_the_kernel_need_no_network_of_the_labs():
@@ -198,7 +205,14 @@ def test_the_agent_reaches_the_operating_system_through_its_platform_alone():
     )
 
 
-NEEDS_LINUX = {"nettrial-lab", "nettrial-bpf", "nettrial-ethtool", "nettrial-path"} | {
+NEEDS_LINUX = {
+    "nettrial-hosts",
+    "nettrial-netlink",
+    "nettrial-lab",
+    "nettrial-bpf",
+    "nettrial-ethtool",
+    "nettrial-path",
+} | {
     *(
         "nettrial-admission",
         "nettrial-session",

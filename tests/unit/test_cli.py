@@ -37,12 +37,17 @@ SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
         "path",
         "serve",
         "measure",
+        "machines",
+        "machines check",
+        "machines add",
+        "machines install",
+        "machines restore",
     ],
 )
 def test_help(nettrial, golden, command):
     done = nettrial(*command.split(), "--help")
     assert (done.returncode, done.stderr) == (0, "")
-    golden(f"help-{command}".removesuffix("-"), done.stdout)
+    golden(f"help-{command.replace(' ', '-')}".removesuffix("-"), done.stdout)
 
 
 @pytest.mark.parametrize("what", ["studies", "topologies", "metrics", "stacks", "congestion", "backends"])

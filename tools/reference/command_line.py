@@ -24,6 +24,12 @@ COMMANDS = (
     "draw",
     "doctor",
     "path",
+    "machines",
+    "machines check",
+    "machines list",
+    "machines add",
+    "machines install",
+    "machines restore",
 )
 
 

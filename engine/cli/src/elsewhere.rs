@@ -19,6 +19,12 @@ pub enum Command {
     ///
     /// Reads requests as `sim` does, and answers what is missing.
     Lab,
+    /// Run trials between machines of the user's own (needs Linux)
+    ///
+    /// Reads requests as `sim` does, and answers what is missing.
+    Hosts(Ignored),
+    /// Be one of the machines on which `hosts` runs trials (needs Linux)
+    Machine(Ignored),
     /// Examine the path to a host (needs Linux)
     Path,
     /// Serve clients on other machines (needs Linux)
@@ -34,25 +40,30 @@ pub struct Ignored {
     arguments: Vec<OsString>,
 }
 
-/// Refuses the command: `lab` in its backend's protocol, the others with a message and the exit status 3.
+/// Refuses the command: `lab` and `hosts` in their backend's protocol, the others with a message and the exit status 3.
 ///
 /// # Errors
 /// Fails if nobody reads the answers.
 pub fn run(command: Command) -> Result<()> {
     match command {
         Command::Lab => {
-            let refusal = preflight();
+            let refusal = preflight("the lab");
             serve(|request| refused(&refusal, request))
         }
+        Command::Hosts(_) => {
+            let refusal = preflight("driving machines of your own");
+            serve(|request| refused(&refusal, request))
+        }
+        Command::Machine(_) => end("machine"),
         Command::Path => end("path"),
         Command::Serve(_) => end("serve"),
         Command::Measure(_) => end("measure"),
     }
 }
 
-/// The lab's capabilities: none, because it does not run here.
-pub fn lab_capabilities() -> Option<Capabilities> {
-    None
+/// The capabilities of the backends that need Linux: none, because they do not run here.
+pub fn capabilities() -> Vec<(&'static str, Capabilities)> {
+    Vec::new()
 }
 
 /// Refuses: what describes a path is of Linux, too.
@@ -72,15 +83,15 @@ fn message(command: &str) -> String {
     )
 }
 
-/// What a lab finds here.
-fn preflight() -> Preflight {
+/// What a backend that needs Linux finds here; `what` it is that needs it.
+fn preflight(what: &str) -> Preflight {
     let mut found = nettrial_sim::preflight();
     found.capabilities = None;
     found.environment.kernel = std::env::consts::OS.to_owned();
     found.environment.congestion_controls.clear();
     found.missing = vec![Shortfall {
         what: "Linux".to_owned(),
-        why: format!("the lab needs Linux, and this is {}", std::env::consts::OS),
+        why: format!("{what} needs Linux, and this is {}", std::env::consts::OS),
         remedy: REMEDY.to_owned(),
     }];
     found
@@ -106,19 +117,19 @@ mod tests {
     fn is_system<C: Subcommand>(
         _run: fn(C) -> Result<()>,
         _path_schema: fn() -> Schema,
-        _lab_capabilities: fn() -> Option<Capabilities>,
+        _capabilities: fn() -> Vec<(&'static str, Capabilities)>,
     ) {
     }
 
     #[test]
     fn main_can_use_it_as_it_uses_linux() {
-        is_system(run, path_schema, lab_capabilities);
-        is_system(crate::linux::run, crate::linux::path_schema, crate::linux::lab_capabilities);
+        is_system(run, path_schema, capabilities);
+        is_system(crate::linux::run, crate::linux::path_schema, crate::linux::capabilities);
     }
 
     #[test]
     fn every_argument_is_taken_that_linux_takes() {
-        for line in ["e serve --iperf3 --port 1", "e measure 192.0.2.1:5210 --token-file x"] {
+        for line in ["e serve --iperf3 --port 1", "e measure 192.0.2.1:5210 --token-file x", "e hosts {}"] {
             let parser = Command::augment_subcommands(Parser::new("e"));
             parser.try_get_matches_from(line.split(' ')).expect(line);
         }
@@ -126,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_lab_says_what_is_missing() {
-        let refusal = preflight();
+        let refusal = preflight("the lab");
         let Event::Preflight { preflight } = refused(&refusal, Request::Preflight { thorough: false }) else {
             panic!("no preflight")
         };

@@ -8,6 +8,11 @@ use std::sync::mpsc::{Receiver, channel};
 /// The lines of standard input. Its end ends this process at once, whatever it is doing: whoever planned
 /// the trials is gone, or wants them stopped, and agents and namespaces go with this process.
 pub fn input() -> Receiver<String> {
+    input_until(|| ())
+}
+
+/// The same, with something left to do before this process ends.
+pub fn input_until(at_end: impl FnOnce() + Send + 'static) -> Receiver<String> {
     let (sender, lines) = channel();
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
@@ -15,6 +20,7 @@ pub fn input() -> Receiver<String> {
                 return;
             }
         }
+        at_end();
         std::process::exit(0);
     });
     lines

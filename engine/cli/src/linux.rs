@@ -1,5 +1,6 @@
 //! The commands that need Linux: its network namespaces, its sockets' options, its files of the kernel's state.
 
+mod hosts;
 mod lab;
 mod path;
 mod remote;
@@ -17,6 +18,15 @@ pub enum Command {
     /// Reads requests from standard input and answers each with an event on standard output, one JSON
     /// document a line (see `schema`). The end of the input stops everything at once.
     Lab,
+    /// Run trials between machines of the user's own
+    ///
+    /// Reaches the machines of the inventory by commands such as ssh. Reads requests from standard input and answers
+    /// each with an event on standard output, one JSON document a line (see `schema`). The end of the input stops
+    /// everything, and restores what was changed on the machines.
+    Hosts(hosts::Hosts),
+    /// Be one of the machines on which `hosts` runs trials
+    #[command(subcommand)]
+    Machine(hosts::Machine),
     /// Examine the path to a host
     ///
     /// Reads one request from standard input and answers it on standard output, a JSON document each
@@ -38,15 +48,17 @@ pub enum Command {
 pub fn run(command: Command) -> Result<()> {
     match command {
         Command::Lab => lab::serve(),
+        Command::Hosts(options) => hosts::serve(&options),
+        Command::Machine(part) => hosts::machine(&part),
         Command::Path => path::answer(),
         Command::Serve(options) => remote::serve(options),
         Command::Measure(options) => remote::measure(&options),
     }
 }
 
-/// The lab's capabilities.
-pub fn lab_capabilities() -> Option<Capabilities> {
-    Some(nettrial_lab::capabilities())
+/// The capabilities of the backends that need Linux, by name.
+pub fn capabilities() -> Vec<(&'static str, Capabilities)> {
+    vec![("hosts", nettrial_hosts::capabilities()), ("lab", nettrial_lab::capabilities())]
 }
 
 /// The schema of `path`.

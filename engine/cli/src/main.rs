@@ -71,9 +71,8 @@ fn main() -> anyhow::Result<()> {
             Ok(())
         }
         Command::Capabilities => {
-            let lab = system::lab_capabilities().map(|capabilities| ("lab", capabilities));
-            let all: BTreeMap<_, _> =
-                lab.into_iter().chain([("sim", nettrial_sim::capabilities())]).collect();
+            let of_system = system::capabilities().into_iter();
+            let all: BTreeMap<_, _> = of_system.chain([("sim", nettrial_sim::capabilities())]).collect();
             println!("{}", serde_json::to_string_pretty(&all)?);
             Ok(())
         }

@@ -4,6 +4,7 @@ use crate::lines;
 use anyhow::Result;
 use nettrial_scenario::{Event, Preflight, Request};
 use nettrial_sim as sim;
+use std::sync::mpsc::Receiver;
 
 /// Serves requests with the simulator until the input ends.
 ///
@@ -17,8 +18,16 @@ pub fn simulator() -> Result<()> {
 ///
 /// # Errors
 /// Fails if nobody reads the answers.
-pub fn serve(answer: impl Fn(Request) -> Event) -> Result<()> {
-    for line in lines::input() {
+pub fn serve(answer: impl FnMut(Request) -> Event) -> Result<()> {
+    serve_lines(lines::input(), answer)
+}
+
+/// Answers the requests in `lines`.
+///
+/// # Errors
+/// Fails if nobody reads the answers.
+pub fn serve_lines(lines: Receiver<String>, mut answer: impl FnMut(Request) -> Event) -> Result<()> {
+    for line in lines {
         let event = match serde_json::from_str(&line) {
             Ok(request) => span_of(&request).in_scope(|| {
                 let event = answer(request);
@@ -72,7 +81,7 @@ fn log(event: &Event) {
 
 fn simulate(request: Request) -> Event {
     match request {
-        Request::Preflight { .. } => Event::Preflight { preflight: sim::preflight() },
+        Request::Preflight { .. } => Event::Preflight { preflight: Box::new(sim::preflight()) },
         Request::Check { scenario } => match sim::check(&scenario) {
             Ok(estimate) => Event::Checked { problems: Vec::new(), estimate: Some(estimate) },
             Err(problems) => Event::Checked { problems, estimate: None },
@@ -87,7 +96,7 @@ fn simulate(request: Request) -> Event {
 /// The answer of a backend that can't run here: what is missing. A scenario's own faults are still found.
 pub fn refused(refusal: &Preflight, request: Request) -> Event {
     match request {
-        Request::Preflight { .. } => Event::Preflight { preflight: refusal.clone() },
+        Request::Preflight { .. } => Event::Preflight { preflight: Box::new(refusal.clone()) },
         Request::Check { scenario } => {
             Event::Checked { problems: nettrial_scenario::check(&scenario), estimate: None }
         }

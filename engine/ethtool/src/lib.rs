@@ -12,7 +12,9 @@ const ETHTOOL_GGSO: u32 = 0x23;
 const ETHTOOL_GGRO: u32 = 0x2b;
 const ETHTOOL_GSTRINGS: u32 = 0x1b;
 const ETHTOOL_GSSET_INFO: u32 = 0x37;
+const ETHTOOL_GFEATURES: u32 = 0x3a;
 const ETHTOOL_SFEATURES: u32 = 0x3b;
+const ETHTOOL_GDRVINFO: u32 = 0x03;
 /// The names of an interface's features, by bit.
 const ETH_SS_FEATURES: u32 = 4;
 /// Bytes of a name.
@@ -85,6 +87,54 @@ impl Ethtool {
             .with_context(|| format!("setting the offloads of {interface} to {offloads:?}"))
     }
 
+    /// Returns which of the features that the offloads stand for are asked for on `interface`, in force or not: what
+    /// [`Ethtool::ask_for`] brings back.
+    ///
+    /// # Errors
+    /// Fails if there is no such interface, or the kernel does not say.
+    pub fn asked_for(&self, interface: &str) -> Result<Vec<String>> {
+        let names = self.feature_names(interface).context("reading the names of offloads")?;
+        // struct ethtool_gfeatures: command, blocks, and for each 32 features those that can be changed, are asked
+        // for, are in force, and can never be changed.
+        let blocks = names.len().div_ceil(32);
+        let mut features = vec![0_u32; 2 + blocks * 4];
+        features[..2].copy_from_slice(&[ETHTOOL_GFEATURES, u32::try_from(blocks)?]);
+        self.request(interface, features.as_mut_slice())
+            .with_context(|| format!("reading the offloads of {interface}"))?;
+        let is_asked_for = |bit: usize| features[3 + bit / 32 * 4] & (1 << (bit % 32)) != 0;
+        let bits = names.iter().enumerate();
+        let asked = bits.filter(|(bit, name)| stands_for_an_offload(name) && is_asked_for(*bit));
+        Ok(asked.map(|(_, name)| name.clone()).collect())
+    }
+
+    /// Asks for the features in `wanted`, and for no other of those that the offloads stand for.
+    ///
+    /// # Errors
+    /// Fails if the kernel refuses.
+    pub fn ask_for(&self, interface: &str, wanted: &[String]) -> Result<()> {
+        let names = self.feature_names(interface).context("reading the names of offloads")?;
+        let blocks = names.len().div_ceil(32);
+        let mut features = vec![0; 2 + blocks * 2];
+        features[..2].copy_from_slice(&[ETHTOOL_SFEATURES, u32::try_from(blocks)?]);
+        for (bit, name) in names.iter().enumerate().filter(|(_, name)| stands_for_an_offload(name)) {
+            features[2 + bit / 32 * 2] |= 1 << (bit % 32);
+            features[3 + bit / 32 * 2] |= u32::from(wanted.contains(name)) << (bit % 32);
+        }
+        self.request(interface, features.as_mut_slice())
+            .with_context(|| format!("setting the offloads of {interface} to {wanted:?}"))
+    }
+
+    /// Returns the name of the driver of `interface`, and its device's place on the bus, which may be empty; `None`
+    /// where the driver does not say.
+    pub fn driver(&self, interface: &str) -> Option<(String, String)> {
+        // struct ethtool_drvinfo: command, driver, version, firmware, place on the bus, and 56 bytes more.
+        let mut info = [0_u32; 49];
+        info[0] = ETHTOOL_GDRVINFO;
+        self.request(interface, &mut info).ok()?;
+        let bytes: Vec<u8> = info[1..].iter().flat_map(|word| word.to_ne_bytes()).collect();
+        Some((text(&bytes[..NAME_BYTES]), text(&bytes[3 * NAME_BYTES..4 * NAME_BYTES])))
+    }
+
     /// The names of features by bit: the same for every interface, so that the first is asked.
     fn feature_names(&self, interface: &str) -> Result<&[String]> {
         if let Some(known) = self.feature_names.get() {
@@ -98,11 +148,7 @@ impl Ethtool {
         names[..3].copy_from_slice(&[ETHTOOL_GSTRINGS, ETH_SS_FEATURES, info[4]]);
         self.request(interface, names.as_mut_slice())?;
         let bytes: Vec<u8> = names[3..].iter().flat_map(|word| word.to_ne_bytes()).collect();
-        let name = |entry: &[u8]| {
-            let end = entry.iter().position(|byte| *byte == 0).unwrap_or(entry.len());
-            String::from_utf8_lossy(&entry[..end]).into_owned()
-        };
-        Ok(self.feature_names.get_or_init(|| bytes.chunks(NAME_BYTES).map(name).collect()))
+        Ok(self.feature_names.get_or_init(|| bytes.chunks(NAME_BYTES).map(text).collect()))
     }
 
     /// The offloads in force on `interface`.
@@ -157,4 +203,14 @@ impl Ethtool {
         }
         Ok(())
     }
+}
+
+fn stands_for_an_offload(name: &str) -> bool {
+    [TSO, GSO, GRO].iter().any(|names| names.contains(&name))
+}
+
+/// The text in bytes that end with zeros.
+fn text(entry: &[u8]) -> String {
+    let end = entry.iter().position(|byte| *byte == 0).unwrap_or(entry.len());
+    String::from_utf8_lossy(&entry[..end]).into_owned()
 }

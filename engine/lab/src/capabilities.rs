@@ -12,6 +12,8 @@ pub fn capabilities() -> Capabilities {
         simulated_time: false,
         modelled_hosts: false,
         shared_kernel: true,
+        makes_links: true,
+        captures: true,
         kernel_congestion_controls: true,
         congestion_controls: nettrial_bpf::algorithms().map(str::to_owned).collect(),
         transports: vec![Transport::Tcp, Transport::Udp, Transport::Mptcp, Transport::Icmp],
@@ -21,7 +23,12 @@ pub fn capabilities() -> Capabilities {
         settings: vec![
             Setting::Block,
             Setting::Bursts,
+            Setting::FiltersIcmp,
+            Setting::Impairment,
             Setting::MtuProbing,
+            Setting::PacketSizes,
+            Setting::QueueInterval,
+            Setting::Routing,
             Setting::UdpGro,
             Setting::UdpGso,
             Setting::Zerocopy,
@@ -31,6 +38,8 @@ pub fn capabilities() -> Capabilities {
 
 /// A problem for everything in `scenario` that the lab does not have.
 pub fn problems(scenario: &Scenario) -> Vec<Problem> {
-    let hint = "the lab's hosts and links don't have it: run the study with `--backend sim`";
-    capabilities().problems(scenario, "in the lab", |_| hint)
+    capabilities().problems(scenario, "in the lab", |setting| match setting {
+        "machine" => "machines of your own are for `--backend hosts`",
+        _ => "the lab's hosts and links don't have it: run the study with `--backend sim`",
+    })
 }

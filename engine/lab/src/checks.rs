@@ -1,7 +1,6 @@
 //! What is verified around the traffic, and what follows for the figures.
 
 mod congestion;
-mod connection;
 mod counters;
 mod links;
 mod machine;

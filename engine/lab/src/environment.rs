@@ -23,6 +23,7 @@ pub fn describe(privileges: &str, timer_lateness: Option<TimerLateness>) -> Envi
         congestion_controls: congestion_controls(),
         sysctls: settings::recorded(),
         timer_lateness,
+        machines: Vec::new(),
     }
 }
 

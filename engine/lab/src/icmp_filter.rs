@@ -4,11 +4,11 @@
 //! that it forwards is routed by where it came from, and so passes. Neighbour discovery does not ask for a
 //! route (net/ipv6/ndisc.c, icmp6_dst_alloc), and so works.
 
-use crate::netlink::Netlink;
 use anyhow::Result;
 use netlink_packet_core::DefaultNla;
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use nettrial_netlink::Netlink;
 
 /// The interface that what a node originates counts as coming from.
 const ORIGINATED: &str = "lo";

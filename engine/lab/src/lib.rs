@@ -25,7 +25,6 @@ mod lateness;
 mod layout;
 mod mptcp;
 mod namespace;
-mod netlink;
 mod network;
 mod packet_sizes;
 mod packet_socket;

@@ -7,11 +7,11 @@
 //! the first to the first, from the second to the second, and so on.
 
 use crate::namespace::Home;
-use crate::netlink::attribute;
 use crate::network::Network;
 use crate::settings;
 use anyhow::{Context, Result};
 use netlink_sys::{Socket, protocols::NETLINK_GENERIC};
+use nettrial_netlink::attribute;
 use nettrial_routing::address_of;
 use nettrial_scenario::{Flow, IpVersion, Scenario, Transport};
 use std::io;

@@ -4,7 +4,6 @@ pub mod routing;
 
 use crate::congestion::Own;
 use crate::namespace::Home;
-use crate::netlink::Netlink;
 use crate::network::veth;
 use crate::packet_socket::{Intake, Outlet, Ring};
 use crate::queue::Shaping;
@@ -14,6 +13,7 @@ use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
 use nettrial_ethtool::Ethtool;
+use nettrial_netlink::Netlink;
 use nettrial_scenario::{
     Offloads, Place, Preflight, Problem, QueueLimit, Rate, Scenario, Shortfall, TimerLateness, Transport,
 };

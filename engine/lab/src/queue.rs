@@ -4,12 +4,12 @@
 //! takes the packet into the queue (tc-stab(8)); rates and counters here are those of the wire.
 
 use crate::bucket::Bucket;
-use crate::netlink::{Netlink, attribute};
 use crate::wire::{SizeTable, Wire};
 use anyhow::Result;
 use netlink_packet_core::DefaultNla;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcStats2};
+use nettrial_netlink::{Netlink, attribute};
 use nettrial_scenario::{QueueLimit, Rate, TimerLateness};
 
 // include/uapi/linux/pkt_sched.h and rtnetlink.h

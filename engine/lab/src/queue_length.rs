@@ -2,11 +2,11 @@
 
 use crate::affinity::keep_to;
 use crate::namespace::Home;
-use crate::netlink::Netlink;
 use crate::network::{BuiltNode, Network, Shaped};
 use crate::processors::Placement;
 use crate::queue::{self, Length, Reading};
 use anyhow::{Context, Result};
+use nettrial_netlink::Netlink;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;

@@ -10,25 +10,17 @@ use crate::namespace::Home;
 use crate::network::Network;
 use crate::processors::{self, Placement};
 use crate::{affinity, agents, mptcp};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use nettrial_scenario::{
     Absence, Capture, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, ProcessorRecord, Record,
-    Scenario, TimerLateness, Traffic, Transport,
+    Scenario, TimerLateness,
 };
-use nettrial_session::{Agents, Pending, Reading, Use};
-use nettrial_traffic::{ClockOffset, Command, Cookie, Reply, Side};
+use nettrial_session::{Agents, Planned, Reading, Ready, Use, drive, payload_bytes};
+use nettrial_traffic::{ClockOffset, Cookie, Side};
 use nix::time::{ClockId, clock_gettime};
 use socket2::Socket;
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
-
-/// A flow ready to start.
-struct Ready<'a> {
-    flow: &'a Flow,
-    side: Side,
-    destination: SocketAddr,
-}
 
 /// Runs `scenario`, which has passed the lab's check and has the kernel's names of the congestion controls in
 /// `own`. Timers are as late as `lateness` says.
@@ -79,14 +71,14 @@ pub fn run(
     network.arm()?;
     let calls = own.callbacks()?;
     let idle = Reading::now()?;
-    let flows = drive(&mut agents, scenario, &ready, &mut findings)?;
+    let flows = drive(&mut agents, &ready, scenario.measurement.interval.0, &mut findings)?;
     let frequencies = processors::frequencies_mhz();
     let busy = Reading::now()?;
     let congestion = own.since(&calls, scenario)?;
     findings.congestion(scenario, &congestion, &flows);
-    findings.tools(&layout, &flows);
+    findings.tools(&layout.directory, &flows);
     findings.bystanders(bystanders.percent_until(&Census::take(&part_of_trial)));
-    findings.clock(clock_offset_ns()? - clock);
+    findings.clock("the machine", clock_offset_ns()? - clock);
     phases.traffic_ns = lap();
     tracing::info!(took_ns = phases.traffic_ns, "all flows have ended");
 
@@ -144,15 +136,14 @@ pub fn run(
 
 /// Opens every flow's receiver and looks at a connection of each; the sockets are to be held while traffic
 /// goes.
-fn prepare<'a>(
+fn prepare(
     home: &Home,
     network: &Network,
     agents: &mut Agents,
-    layout: &Layout<'a>,
+    layout: &Layout,
     cookie: Cookie,
     findings: &mut Findings,
-) -> Result<(Vec<Ready<'a>>, Vec<Socket>)> {
-    let flows = &layout.scenario.workload;
+) -> Result<(Vec<Ready>, Vec<Socket>)> {
     let side = |flow: &Flow, host: &str| -> Result<Side> {
         let stack = layout.directory.stack(host).with_context(|| format!("{host} has no stack"))?;
         Ok(Side {
@@ -163,64 +154,24 @@ fn prepare<'a>(
             clock_offset: Some(ClockOffset::ONE_CLOCK),
         })
     };
-    let listen = |flow: &'a Flow| Ok((flow.to.as_str(), Command::Listen(side(flow, &flow.to)?)));
-    let ports = agents.ask_all(flows.iter().map(listen).collect::<Result<_>>()?)?;
-    let mut ready = Vec::new();
-    for (flow, reply) in flows.iter().zip(ports) {
-        let Reply::Listening { port } = reply else {
-            bail!("the agent of {} opened no port for flow {:?}", flow.to, flow.name);
-        };
-        let destination = SocketAddr::new(layout.address(&flow.to, flow.ip)?, port);
-        ready.push(Ready { flow, side: side(flow, &flow.from)?, destination });
-    }
-    let inspected: Vec<&Ready> = ready.iter().filter(|ready| has_connection(ready.flow)).collect();
-    let inspect = |ready: &&Ready<'a>| {
-        let command = Command::Inspect { side: ready.side.clone(), destination: ready.destination };
-        (ready.flow.from.as_str(), command)
+    let planned = |flow: &Flow| -> Result<Planned> {
+        let (from, to) = (side(flow, &flow.from)?, side(flow, &flow.to)?);
+        Ok(Planned { reached: to.address, from, to })
     };
-    let connections = agents.ask_all(inspected.iter().map(inspect).collect())?;
-    for (ready, reply) in inspected.into_iter().zip(connections) {
-        let Reply::Inspected(found) = reply else {
-            bail!("the agent of {} did not say how the connection was set up", ready.flow.from);
-        };
-        findings.connection(layout, &ready.side, ready.destination, found);
+    let planned = layout.scenario.workload.iter().map(planned).collect::<Result<_>>()?;
+    let ready = nettrial_session::open(agents, planned)?;
+    for (number, found) in nettrial_session::inspect(agents, &ready)? {
+        let Ready { side, destination } = &ready[number];
+        let near = layout.address(&side.flow.from, side.flow.ip)?;
+        let mss = layout.paths.expected_mss(&layout.directory, &side.flow, near, destination.ip());
+        findings.connection(&layout.directory, side, mss, found);
     }
     let mut listeners = Vec::new();
-    for Ready { flow, destination, .. } in &ready {
-        listeners.extend(mptcp::accept_subflows(home, network, layout.scenario, flow, destination.port())?);
+    for Ready { side, destination } in &ready {
+        let port = destination.port();
+        listeners.extend(mptcp::accept_subflows(home, network, layout.scenario, &side.flow, port)?);
     }
     Ok((ready, listeners))
-}
-
-/// Whether the agents open TCP connections of `flow` that can be looked at before the traffic.
-fn has_connection(flow: &Flow) -> bool {
-    matches!(flow.transport, Transport::Tcp | Transport::Mptcp) && !matches!(flow.traffic, Traffic::Tool(_))
-}
-
-/// Starts all flows at once and waits for the last to end.
-fn drive(
-    agents: &mut Agents,
-    scenario: &Scenario,
-    ready: &[Ready],
-    findings: &mut Findings,
-) -> Result<Vec<FlowRecord>> {
-    let sample_ns = scenario.measurement.interval.0;
-    let start = |flow: &Ready| {
-        let command = Command::Start { side: flow.side.clone(), destination: flow.destination, sample_ns };
-        agents.order(&flow.flow.from, command)
-    };
-    let pending = ready.iter().map(start).collect::<Result<Vec<Pending>>>()?;
-    let mut flows = Vec::new();
-    for (pending, ready) in pending.iter().zip(ready) {
-        match agents.collect(pending, None).with_context(|| format!("flow {:?}", ready.flow.name))? {
-            Reply::Finished(flow, warnings) => {
-                flows.push(*flow);
-                findings.warnings.extend(warnings);
-            }
-            other => bail!("flow {:?} ended with {other:?}", ready.flow.name),
-        }
-    }
-    Ok(flows)
 }
 
 fn nanoseconds(span: std::time::Duration) -> u64 {
@@ -288,7 +239,7 @@ fn hosts(
         let placement = placement.as_ref().ok();
         let processor = placement.and_then(|placement| placement.of(&name));
         let spent = processor.filter(|_| measured).and_then(|processor| use_of.get(&processor).copied());
-        let kilobytes = || transferred(scenario, &name, flows) as f64 / 1000.0;
+        let kilobytes = || payload_bytes(scenario, &name, flows) as f64 / 1000.0;
         HostRecord {
             processor: processor.and_then(|processor| u32::try_from(processor).ok()),
             processor_shared_with: placement
@@ -303,14 +254,4 @@ fn hosts(
         }
     });
     (hosts.collect(), absent)
-}
-
-/// Payload bytes of the transfers and packets that `host` sent or received.
-fn transferred(scenario: &Scenario, host: &str, flows: &[FlowRecord]) -> u64 {
-    let of_host = |(flow, record): (&Flow, &FlowRecord)| {
-        let counts =
-            matches!(flow.traffic, Traffic::Transfer(_) | Traffic::FileTransfer(_) | Traffic::Packets(_));
-        (counts && (flow.from == host || flow.to == host)).then_some(record.bytes)
-    };
-    scenario.workload.iter().zip(flows).filter_map(of_host).sum()
 }

@@ -1,12 +1,12 @@
 //! The client: a session with a server, and an agent of its own.
 
-use crate::clock::{Offset, Round};
 use crate::message::{MOST_REPORT_BYTES, ToClient, ToServer, Welcome};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use nettrial_admission::one_line;
 use nettrial_scenario::{Measure, Record};
 use nettrial_session::{
-    Agents, Event, Findings, Process, Reader, Reading, Sink, Token, Transport, Writer, enter, monotonic_ns,
+    Agents, Event, Findings, Offset, Process, Reader, Reading, Round, Sink, Token, Transport, Writer, enter,
+    monotonic_ns,
 };
 use nettrial_traffic::Order;
 use std::io::{self, ErrorKind};

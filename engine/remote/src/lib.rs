@@ -8,7 +8,6 @@
 //! A session's agent is a process: whatever it had opened is gone with the session, however that ends.
 
 mod client;
-mod clock;
 mod interface;
 mod message;
 mod rules;

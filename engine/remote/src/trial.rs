@@ -1,13 +1,12 @@
 //! One measurement between the two machines, from fresh agents to its record.
 
 use crate::client::{Client, Host};
-use crate::clock::Offset;
 use crate::interface;
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::{
     Absence, Check, FORMAT, Flow, FlowRecord, HostRecord, Measure, Phases, Record, Warning,
 };
-use nettrial_session::{Direction, Findings, Reading, path_mtus};
+use nettrial_session::{Direction, Findings, Offset, Reading, path_mtus};
 use nettrial_traffic::{ClockOffset, Command, Cookie, Reply, Side};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

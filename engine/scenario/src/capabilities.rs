@@ -1,6 +1,6 @@
 //! The statement of what a backend can do, and what follows for a scenario.
 
-use crate::{Medium, Place, Problem, Scenario, Transport};
+use crate::{Medium, Place, Problem, RoutingPolicy, Scenario, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,11 @@ pub struct Capabilities {
     pub modelled_hosts: bool,
     /// All hosts share the kernel of one machine.
     pub shared_kernel: bool,
+    /// Links are made as the scenario says. Where they are not, their rates and delays are expectations, and a trial
+    /// that contradicts them carries a warning.
+    pub makes_links: bool,
+    /// The packets of interfaces can be captured.
+    pub captures: bool,
     /// Hosts can have every congestion control of the machine's kernel.
     pub kernel_congestion_controls: bool,
     /// The congestion controls that the backend brings.
@@ -51,14 +56,26 @@ pub enum Setting {
     Cost,
     /// Connections that ask for marks: `stack.ecn` of a node.
     Ecn,
+    /// A router that originates no ICMP: `filters_icmp` of a node.
+    FiltersIcmp,
+    /// Loss, duplication, reordering and jitter: `impairment` of a link.
+    Impairment,
+    /// A machine of the user's: `machine` of a node.
+    Machine,
     /// The smallest retransmission timeout: `stack.minimum_rto` of a node.
     MinimumRto,
     /// Probing for the path MTU: `stack.mtu_probing` of a node.
     MtuProbing,
+    /// The sizes of the packets that each link end sends: `packet_sizes` of the measurement.
+    PacketSizes,
     /// The pair of addresses that a flow begins with: its `pair`.
     Pair,
+    /// The length of queues over time: `queue_interval` of the measurement.
+    QueueInterval,
     /// Each reading of a queue's length: `queue_series` of the measurement.
     QueueSeries,
+    /// Paths other than the shortest: `policy` of the routing.
+    Routing,
     /// The choice among the subflows of a connection: `stack.scheduler` of a node.
     Scheduler,
     /// UDP packets that arrive coalesced: `socket.udp_gro` of a flow.
@@ -82,9 +99,14 @@ impl Capabilities {
         found.look_at_nodes(scenario);
         found.look_at_links(scenario);
         found.look_at_flows(scenario);
-        let place = Place::new("/measurement", "the measurement");
-        let is_set = scenario.measurement.queue_series;
-        found.setting(Setting::QueueSeries, is_set, &place, "queue_series", "false");
+        let place = Place::new("/routing", "the routing");
+        let is_other = scenario.routing != RoutingPolicy::ShortestPath {};
+        found.setting(Setting::Routing, is_other, &place, "policy", "shortest_path");
+        let (place, measured) = (Place::new("/measurement", "the measurement"), &scenario.measurement);
+        let has_interval = measured.queue_interval.is_some();
+        found.setting(Setting::PacketSizes, measured.packet_sizes, &place, "packet_sizes", "false");
+        found.setting(Setting::QueueInterval, has_interval, &place, "queue_interval", "none");
+        found.setting(Setting::QueueSeries, measured.queue_series, &place, "queue_series", "false");
         found.problems
     }
 }
@@ -113,6 +135,8 @@ impl<H: Fn(&str) -> &'static str> Found<'_, H> {
         for (number, node) in scenario.nodes.iter().enumerate() {
             let place = Place::node(number, node);
             self.setting(Setting::Cost, node.cost.is_some(), &place, "cost", "none");
+            self.setting(Setting::FiltersIcmp, node.filters_icmp, &place, "filters_icmp", "false");
+            self.setting(Setting::Machine, node.machine.is_some(), &place, "machine", "none");
             let Some(stack) = &node.stack else { continue };
             let place = place.within("stack");
             let has_scheduler = !stack.scheduler.is_lowest_rtt();
@@ -133,7 +157,16 @@ impl<H: Fn(&str) -> &'static str> Found<'_, H> {
             if !self.can.disciplines.iter().any(|known| known == discipline) {
                 self.refuse(&place, "discipline", discipline, &self.can.disciplines.join(", "));
             }
-            let place = place.within("impairment");
+            let (place, impairment) = (place.within("impairment"), &link.impairment);
+            let shares = [
+                ("loss", impairment.loss > 0.0),
+                ("duplication", impairment.duplication > 0.0),
+                ("reordering", impairment.reordering > 0.0),
+                ("jitter", impairment.jitter.0 > 0),
+            ];
+            for (name, is_set) in shares {
+                self.setting(Setting::Impairment, is_set, &place, name, "0");
+            }
             self.setting(Setting::Bursts, link.impairment.bursts.is_some(), &place, "bursts", "none");
         }
     }
@@ -175,16 +208,16 @@ mod tests {
         let socket = json!({"block": "1 KiB", "zerocopy": true, "udp_gso": true, "udp_gro": true});
         json!({
             "format": 1,
-            "nodes": [{"name": "a", "kind": "host"},
-                {"name": "b", "kind": "host", "stack": stack, "cost": {"per_packet": "1 us"}}],
+            "nodes": [{"name": "a", "kind": "router", "filters_icmp": true},
+                {"name": "b", "kind": "host", "stack": stack, "cost": {"per_packet": "1 us"}, "machine": "alpha"}],
             "links": [{"medium": "cable", "ends": [end("a"), end("b")], "rate": "1 Gbit/s", "queue": "9 packets",
                 "discipline": {"discipline": "co_del", "target": "5 ms", "interval": "100 ms"},
-                "impairment": {"bursts": {"enter": 0.1, "leave": 0.5, "loss": 1.0}}}],
-            "routing": {"policy": "shortest_path"},
+                "impairment": {"loss": 0.1, "duplication": 0.1, "reordering": 0.1, "jitter": "1 ms", "bursts": {"enter": 0.1, "leave": 0.5, "loss": 1.0}}}],
+            "routing": {"policy": "spanning_tree"},
             "workload": [{"name": "f", "from": "b", "to": "a", "transport": "icmp", "ip": 4, "start": "0 ns",
                 "pair": 1, "socket": socket, "traffic": {"kind": "tool", "tool": "ping", "duration": "1 s"}}],
             "measurement": {"interval": "100 ms", "cpu": [], "queue_drops": "allowed", "queue_interval": "1 ms",
-                "queue_series": true},
+                "packet_sizes": true, "queue_series": true},
         })
     }
 
@@ -205,13 +238,22 @@ mod tests {
             "bursts",
             "cost",
             "discipline",
+            "duplication",
             "ecn",
+            "filters_icmp",
+            "jitter",
             "kind",
+            "loss",
+            "machine",
             "medium",
             "minimum_rto",
             "mtu_probing",
+            "packet_sizes",
             "pair",
+            "policy",
+            "queue_interval",
             "queue_series",
+            "reordering",
             "scheduler",
             "transport",
             "udp_gro",
@@ -223,14 +265,16 @@ mod tests {
 
     #[test]
     fn what_is_stated_is_taken() {
-        let names = ["block", "bursts", "cost", "ecn", "minimum_rto", "mtu_probing", "pair", "queue_series"];
-        let further = ["scheduler", "udp_gro", "udp_gso", "zerocopy"];
+        let names =
+            ["block", "bursts", "cost", "ecn", "filters_icmp", "impairment", "machine", "minimum_rto"];
+        let further = ["mtu_probing", "packet_sizes", "pair", "queue_interval", "queue_series", "routing"];
+        let last = ["scheduler", "udp_gro", "udp_gso", "zerocopy"];
         let can = Capabilities {
             transports: vec![Transport::Icmp],
             traffic: Traffic::KINDS.map(str::to_owned).to_vec(),
             media: vec![Medium::Cable],
             disciplines: Discipline::NAMES.map(str::to_owned).to_vec(),
-            settings: serde_json::from_value(json!([&names[..], &further[..]].concat())).unwrap(),
+            settings: serde_json::from_value(json!([&names[..], &further[..], &last[..]].concat())).unwrap(),
             ..Capabilities::default()
         };
         assert_eq!(can.problems(&serde_json::from_value(everything()).unwrap(), "here", |_| "none"), []);

@@ -16,6 +16,7 @@ mod capabilities;
 mod check;
 mod directory;
 pub mod ethernet;
+mod machine;
 mod measurement;
 mod network;
 mod problem;
@@ -32,6 +33,7 @@ pub use address::{InterfaceAddress, IpVersion};
 pub use capabilities::{Capabilities, Setting};
 pub use check::check;
 pub use directory::Directory;
+pub use machine::{Machine, MachineInterface, MachineReach};
 pub use measurement::{Measurement, QueueDrops};
 pub use network::{
     Discipline, End, HostCost, Impairment, Link, LossBursts, Medium, Node, NodeKind, RoutingPolicy,

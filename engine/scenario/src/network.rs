@@ -37,6 +37,10 @@ pub struct Node {
     /// cost what they cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<HostCost>,
+    /// The machine of the user's that stands for the node, by its name in the inventory; where absent, the one that
+    /// the inventory gives to a node of this name. On the user's own machines only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
 }
 
 /// What packets cost a simulated host, which has one processor: work that finds it busy waits.

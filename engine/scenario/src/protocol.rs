@@ -2,7 +2,7 @@
 //! requests on the engine's standard input, events on its standard output. The end of the input is
 //! the order to stop at once and leave nothing behind.
 
-use crate::{Capabilities, Duration, Flow, Place, Problem, Record, Scenario};
+use crate::{Capabilities, Duration, Flow, Machine, Place, Problem, Record, Scenario};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -108,7 +108,7 @@ pub enum Event {
     #[schemars(title = "PreflightEvent")]
     Preflight {
         /// What was found.
-        preflight: Preflight,
+        preflight: Box<Preflight>,
     },
     /// Answers [`Request::Check`].
     #[schemars(title = "CheckedEvent")]
@@ -202,6 +202,9 @@ pub struct Environment {
     /// How late timers fire, measured as the engine started. Absent on the simulator, which has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer_lateness: Option<TimerLateness>,
+    /// The user's machines that trials ran on, by name. Where they ran on such.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<Machine>,
 }
 
 /// By how much sleeps of 200 us were longer than asked, on all processors that the engine may use.

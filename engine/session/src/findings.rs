@@ -1,14 +1,16 @@
 //! Checks and warnings, and those that every session makes.
 
 use crate::{Reading, Use};
-use nettrial_scenario::{Check, Warning};
-use nettrial_traffic::PathMtu;
+use nettrial_scenario::{Check, Directory, Flow, FlowRecord, Warning};
+use nettrial_traffic::{Connection, PathMtu, Side};
 
 /// Above this share of its time in use a CPU, not the network, may set the pace.
 const SATURATED_PERCENT: f64 = 95.0;
 /// Above this share taken by the hypervisor, figures depend on the neighbours.
 const STEAL_PERCENT: f64 = 2.0;
 
+/// The wall clock may drift this far from the monotonic clock over a trial.
+const CLOCK_STEP_NS: i64 = 1_000_000;
 /// Time too short to say how busy a CPU was, by clocks that tick every 10 ms.
 const SHORTEST_NS: u64 = 200_000_000;
 
@@ -46,6 +48,80 @@ impl Findings {
         self.compare("path_mtu", object, format!("{expected} B"), found, consequence);
     }
 
+    /// Verifies a connection as its kernel set it up: congestion control, options, and the segment size where it is
+    /// known which one is to be expected.
+    pub fn connection(
+        &mut self,
+        directory: &Directory,
+        side: &Side,
+        expected_mss: Option<u64>,
+        found: Connection,
+    ) {
+        let flow = &side.flow;
+        let object = format!("flow {}", flow.name);
+        self.compare(
+            "congestion_control",
+            &object,
+            side.congestion_control.clone(),
+            found.congestion_control,
+            "the flow is not controlled as the stack says",
+        );
+        self.compare(
+            "tcp_options",
+            &object,
+            expected_options(directory, flow).join(", "),
+            found.options.join(", "),
+            "the two stacks do not work together as their settings say",
+        );
+        if let Some(expected) = expected_mss {
+            self.compare(
+                "mss",
+                &object,
+                format!("{expected} B"),
+                format!("{} B", found.mss_bytes),
+                "segments are not of the size that the MTU implies",
+            );
+        }
+    }
+
+    /// Verifies the congestion control of the flows that other programs made, as far as it is known.
+    pub fn tools(&mut self, directory: &Directory, flows: &[FlowRecord]) {
+        for (flow, record) in directory.scenario.workload.iter().zip(flows) {
+            let Some(stack) = directory.stack(&flow.from) else { continue };
+            if record.tool.is_some() && !record.congestion_control.is_empty() {
+                self.compare(
+                    "congestion_control",
+                    &format!("flow {}", flow.name),
+                    stack.congestion_control.clone(),
+                    record.congestion_control.clone(),
+                    "the flow is not controlled as the stack says: the program has no option for it, and \
+                     the kernel gives this one to those that choose none",
+                );
+            }
+        }
+    }
+
+    /// Verifies that the wall clock of `machine` was not set while the traffic went: `drift_ns` is how far it moved
+    /// against the monotonic clock.
+    pub fn clock(&mut self, machine: &str, drift_ns: i64) {
+        let passed = drift_ns.abs() <= CLOCK_STEP_NS;
+        self.checks.push(Check {
+            name: "clock".into(),
+            object: machine.into(),
+            expected: format!("within {} us", CLOCK_STEP_NS / 1000),
+            found: format!("moved {} us", drift_ns / 1000),
+            passed,
+        });
+        if !passed {
+            self.warn(
+                "clock_step",
+                machine,
+                format!("the wall clock moved by {} ms against the monotonic clock", drift_ns / 1_000_000),
+                "the record's date may be wrong, and timers may have fired late or early",
+            );
+        }
+    }
+
     /// Warns of each CPU of `host`, whose work is not only the traffic's, that was in use all the time between two
     /// readings, or taken by the hypervisor.
     pub fn machine(&mut self, host: &str, before: &Reading, after: &Reading) {
@@ -81,6 +157,19 @@ impl Findings {
     }
 }
 
+/// The TCP options that both hosts of `flow` offer.
+fn expected_options(directory: &Directory, flow: &Flow) -> Vec<&'static str> {
+    let (Some(from), Some(to)) = (directory.stack(&flow.from), directory.stack(&flow.to)) else {
+        return Vec::new();
+    };
+    let options = [
+        ("timestamps", from.timestamps && to.timestamps),
+        ("sack", from.sack && to.sack),
+        ("window_scaling", from.window_scaling && to.window_scaling),
+    ];
+    options.into_iter().filter(|(_, both)| *both).map(|(name, _)| name).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,6 +201,15 @@ mod tests {
         assert_eq!(found(1500, true), ("above 1500 B".into(), false));
         assert_eq!(found(0, false), ("nothing passes".into(), false));
         assert_eq!(codes(&findings), ["path_mtu"; 3]);
+    }
+
+    #[test]
+    fn a_step_of_the_wall_clock_in_either_direction_is_warned_of() {
+        let mut findings = Findings::default();
+        findings.clock("the machine", 900_000);
+        assert!(findings.warnings.is_empty());
+        findings.clock("the machine", -2_000_000);
+        assert_eq!(codes(&findings), ["clock_step"]);
     }
 
     #[test]

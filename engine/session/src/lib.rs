@@ -10,13 +10,16 @@
 //! - a TCP connection that the Noise protocol protects with a key that both sides have ([`enter`], [`admit`],
 //!   [`Reader`], [`Writer`]), over which the crate `nettrial-remote` carries orders and more.
 //!
-//! [`Findings`] are the checks and warnings of a trial, [`path_mtus`] probes paths, and a [`Reading`] says how
-//! busy a machine's CPUs are.
+//! [`Findings`] are the checks and warnings of a trial, [`path_mtus`] probes paths, [`open`], [`inspect`] and
+//! [`drive`] have agents carry flows, a [`Reading`] says how busy a machine's CPUs are, and an [`Offset`] by how much
+//! its clock is ahead.
 
 #![forbid(unsafe_code)]
 
 mod agents;
+mod clock;
 mod findings;
+mod flows;
 mod frame;
 mod handshake;
 mod path;
@@ -26,11 +29,13 @@ mod token;
 mod transport;
 
 pub use agents::{Agents, Pending};
+pub use clock::{Offset, Round};
 pub use findings::Findings;
+pub use flows::{Planned, Ready, directions, drive, inspect, open, payload_bytes};
 pub use frame::{Reader, Writer};
 pub use handshake::{Sealed, WrongToken, admit, enter};
 pub use path::{Direction, path_mtus};
-pub use process::Process;
+pub use process::{MOST_REPORT_BYTES, Process};
 pub use reading::{Reading, Use, monotonic_ns};
 pub use token::{Token, VARIABLE};
 pub use transport::{Event, Sink, Transport};

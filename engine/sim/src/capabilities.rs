@@ -12,6 +12,8 @@ pub fn capabilities() -> Capabilities {
         simulated_time: true,
         modelled_hosts: true,
         shared_kernel: false,
+        makes_links: true,
+        captures: true,
         kernel_congestion_controls: false,
         congestion_controls: nettrial_congestion::names().map(str::to_owned).collect(),
         transports: vec![Transport::Tcp, Transport::Udp, Transport::Mptcp],
@@ -22,9 +24,14 @@ pub fn capabilities() -> Capabilities {
             Setting::Bursts,
             Setting::Cost,
             Setting::Ecn,
+            Setting::FiltersIcmp,
+            Setting::Impairment,
             Setting::MinimumRto,
+            Setting::PacketSizes,
             Setting::Pair,
+            Setting::QueueInterval,
             Setting::QueueSeries,
+            Setting::Routing,
             Setting::Scheduler,
         ],
     }
@@ -35,6 +42,7 @@ pub fn problems(scenario: &Scenario) -> Vec<Problem> {
     capabilities().problems(scenario, "in the simulator", |setting| match setting {
         "kind" => "programs and files are of real hosts: use the lab, or another kind of traffic",
         "transport" => "only the tool ping sends it",
+        "machine" => "machines of your own are for `--backend hosts`",
         "mtu_probing" => "simulated hosts learn the path MTU by ICMP alone",
         _ => "it would make no difference there",
     })

@@ -5,10 +5,9 @@ use crate::layout::Layout;
 use crate::namespace::Home;
 use crate::network::Network;
 use anyhow::Result;
-use nettrial_scenario::{IpVersion, Offloads, Scenario};
-use nettrial_session::{Agents, Direction, path_mtus};
+use nettrial_scenario::{Offloads, Scenario};
+use nettrial_session::{Agents, Direction, directions, path_mtus};
 use nettrial_traffic::Cookie;
-use std::collections::HashSet;
 
 /// An offload's name, and whether it is on.
 type Offload = (&'static str, fn(Offloads) -> bool);
@@ -69,24 +68,6 @@ impl Findings {
         }
         Ok(())
     }
-}
-
-/// A direction between two hosts of a flow: from, to, and which of their addresses.
-type Pair<'a> = (&'a str, &'a str, IpVersion);
-
-/// Both directions of every flow, each once.
-fn directions(scenario: &Scenario) -> Vec<Pair<'_>> {
-    let mut seen = HashSet::new();
-    let mut directions = Vec::new();
-    for flow in &scenario.workload {
-        for (from, to) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {
-            let direction = (from.as_str(), to.as_str(), flow.ip);
-            if seen.insert(direction) {
-                directions.push(direction);
-            }
-        }
-    }
-    directions
 }
 
 #[cfg(test)]

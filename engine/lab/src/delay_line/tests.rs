@@ -2,12 +2,12 @@
 
 use super::worker::{monotonic_ns, wall_offset_ns};
 use super::{Carried, DelayLine};
-use crate::netlink::Netlink;
 use crate::network::{up, veth};
 use crate::packet_socket::{Intake, OFFLOAD_HEADER_BYTES, Outlet, Ring};
 use crate::settings;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+use nettrial_netlink::Netlink;
 use nettrial_scenario::{Duration, End, Impairment, Link, Medium, Size};
 use std::collections::HashMap;
 use std::process::Command;

@@ -4,12 +4,12 @@ use super::messages::{SINGLE_QUEUES, up};
 use crate::delay_line::{self, Carried, DelayLine};
 use crate::layout::Layout;
 use crate::namespace::{Home, Namespace};
-use crate::netlink::Netlink;
 use crate::processors::Placement;
 use crate::{affinity, settings};
 use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+use nettrial_netlink::Netlink;
 use nettrial_scenario::{Link, Scenario, ethernet};
 use std::os::fd::AsRawFd;
 

@@ -3,13 +3,13 @@
 use super::messages::{new_bridge, state_of, up};
 use crate::bucket::Bucket;
 use crate::namespace::{Home, Namespace};
-use crate::netlink::Netlink;
 use crate::procfs::Procfs;
 use crate::settings;
 use anyhow::{Context, Result, ensure};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage, State};
 use nettrial_ethtool::Ethtool;
+use nettrial_netlink::Netlink;
 use nettrial_scenario::{Node, Offloads, Rate};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};

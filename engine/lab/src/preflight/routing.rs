@@ -1,12 +1,12 @@
 //! What routes this kernel can have.
 
 use super::shortfall;
-use crate::netlink::Netlink;
 use crate::network::{HASH_POLICIES, HASH_SEED};
 use crate::settings;
 use anyhow::{Context, Result};
 use netlink_packet_route::rule::RuleMessage;
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
+use nettrial_netlink::Netlink;
 use nettrial_routing::Paths;
 use nettrial_scenario::{Place, Problem, RoutingPolicy, Scenario, Shortfall};
 

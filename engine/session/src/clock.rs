@@ -9,9 +9,13 @@
 /// other side's.
 #[derive(Debug, Clone, Copy)]
 pub struct Round {
+    /// This side asked.
     pub asked_ns: i64,
+    /// The other side heard it.
     pub heard_ns: i64,
+    /// The other side answered.
     pub answered_ns: i64,
+    /// The answer came to this side.
     pub came_ns: i64,
 }
 

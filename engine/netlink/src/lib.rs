@@ -1,5 +1,9 @@
 //! Route netlink in batches: many requests in one message to the kernel, one answer for all of them.
 
+mod interfaces;
+
+pub use interfaces::{Counters, Interface, interfaces, set_mtu};
+
 use anyhow::{Context, Result, bail};
 use netlink_packet_core::{
     NLM_F_ACK, NLM_F_CREATE, NLM_F_DUMP, NLM_F_EXCL, NLM_F_REQUEST, NetlinkMessage, NetlinkPayload,

@@ -1,0 +1,84 @@
+//! The user's own machines as a backend, and this one as such a machine.
+
+use crate::lines;
+use crate::serve::serve_lines;
+use anyhow::{Result, bail};
+use clap::{Args, Subcommand};
+use nettrial_hosts::{Hosts as Backend, Inventory, Leavers};
+use nettrial_scenario::{Event, Request};
+use std::sync::PoisonError;
+
+/// Exit status for bad input.
+const BAD_INPUT: i32 = 2;
+
+#[derive(Args)]
+pub struct Hosts {
+    /// The inventory, a JSON document
+    inventory: String,
+}
+
+#[derive(Subcommand)]
+pub enum Machine {
+    /// Answer the engine that runs trials, on standard input and output
+    Serve,
+    /// Restore what was changed, at the end of standard input
+    Guard,
+    /// Restore what a session left changed
+    Restore,
+}
+
+/// Serves requests with the machines of an inventory until the input ends.
+///
+/// # Errors
+/// Fails if nobody reads the answers.
+pub fn serve(options: &Hosts) -> Result<()> {
+    let inventory: Inventory = serde_json::from_str(&options.inventory).unwrap_or_else(|error| {
+        eprintln!("error: reading the inventory: {error}");
+        std::process::exit(BAD_INPUT)
+    });
+    let mut hosts = Backend::new(inventory);
+    let leavers = hosts.leavers();
+    serve_lines(lines::input_until(move || leave(&leavers)), |request| answer(&mut hosts, request))
+}
+
+/// Has every machine restore what was changed there, and waits for it: at the same time.
+fn leave(leavers: &Leavers) {
+    let leavers = leavers.lock().unwrap_or_else(PoisonError::into_inner);
+    leavers.iter().for_each(nettrial_hosts::Leaver::tell);
+    leavers.iter().for_each(nettrial_hosts::Leaver::leave);
+}
+
+fn answer(hosts: &mut Backend, request: Request) -> Event {
+    match request {
+        Request::Preflight { thorough } => {
+            Event::Preflight { preflight: Box::new(hosts.preflight(thorough)) }
+        }
+        Request::Check { scenario } => Event::Checked { problems: hosts.check(&scenario), estimate: None },
+        Request::Run { trial, capture: Some(_), .. } => {
+            Event::Failed { trial, message: "packets are not captured on machines of your own".into() }
+        }
+        Request::Run { trial, scenario, capture: None } => match hosts.run(&scenario) {
+            Ok(record) => Event::Record { trial, record: Box::new(record) },
+            Err(error) => Event::Failed { trial, message: format!("{error:#}") },
+        },
+    }
+}
+
+/// Does the part of a machine.
+///
+/// # Errors
+/// Fails with what could not be restored.
+pub fn machine(part: &Machine) -> Result<()> {
+    match part {
+        Machine::Serve => nettrial_hosts::serve(),
+        Machine::Guard => nettrial_hosts::guard(),
+        Machine::Restore => {
+            let outcome = nettrial_hosts::restore()?;
+            outcome.restored.iter().for_each(|setting| println!("restored {setting}"));
+            if !outcome.failed.is_empty() {
+                bail!("not restored: {}", outcome.failed.join("; "));
+            }
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What this machine is, and what it does at a moment.
+
+use crate::message::{Counted, Observation};
+use crate::settings::{CONGESTION_CONTROL, SYSCTLS, Setting, link};
+use anyhow::{Context, Result};
+use nettrial_ethtool::Ethtool;
+use nettrial_scenario::{Machine, MachineInterface, Rate};
+use nettrial_session::{Reading, monotonic_ns};
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::time::{ClockId, clock_gettime};
+use nix::unistd::Pid;
+use std::fs;
+use std::path::Path;
+
+/// Describes this machine and those of `interfaces` that are there. Its name and its clock's lead are the asker's to
+/// fill in.
+///
+/// # Errors
+/// Fails if the kernel can't be asked.
+pub fn describe(interfaces: &[String]) -> Result<Machine> {
+    let name = nix::sys::utsname::uname().context("asking for the kernel's name")?;
+    let words = [name.sysname(), name.release(), name.version()];
+    let sysctls = SYSCTLS.iter().chain([&CONGESTION_CONTROL]);
+    let value =
+        |name: &&str| Some(((*name).to_owned(), Setting::Sysctl { name: (*name).to_owned() }.read().ok()?));
+    Ok(Machine {
+        name: String::new(),
+        system: field("/etc/os-release", '=', "PRETTY_NAME").unwrap_or_else(|| "Linux".into()),
+        kernel: words.map(|word| word.to_string_lossy().into_owned()).join(" "),
+        architecture: name.machine().to_string_lossy().into_owned(),
+        processor: field("/proc/cpuinfo", ':', "model name")
+            .or_else(|| field("/proc/cpuinfo", ':', "CPU part"))
+            .unwrap_or_else(|| "unknown".into()),
+        processors: u32::try_from(usable_processors()).unwrap_or(u32::MAX),
+        is_root: nix::unistd::geteuid().is_root(),
+        boot: line("/proc/sys/kernel/random/boot_id").unwrap_or_default(),
+        clock_source: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        clock_ahead_ns: 0,
+        clock_error_ns: 0,
+        interfaces: interfaces.iter().filter_map(|name| interface(name).ok()).collect(),
+        congestion_controls: nettrial_admission::loaded_congestion_controls(),
+        sysctls: sysctls.filter_map(value).collect(),
+        reaches: Vec::new(),
+    })
+}
+
+fn interface(name: &str) -> Result<MachineInterface> {
+    let found = link(name)?;
+    let ethtool = Ethtool::open()?;
+    let driver = ethtool.driver(name);
+    Ok(MachineInterface {
+        name: name.to_owned(),
+        addresses: found.addresses,
+        is_up: found.is_up,
+        bus: driver.as_ref().and_then(|(_, place)| bus(place)),
+        driver: driver.map(|(name, _)| name).filter(|name| !name.is_empty()),
+        speed: ethtool.speed_bps(name).map(Rate),
+        mtu_bytes: found.mtu,
+        largest_mtu_bytes: found.largest_mtu,
+        offloads: ethtool.get(name)?,
+    })
+}
+
+/// A bus in words, by a device's place on it (Documentation/ABI/testing/sysfs-bus-pci: current_link_speed,
+/// current_link_width).
+fn bus(place: &str) -> Option<String> {
+    let device = Path::new("/sys/bus/pci/devices").join(place);
+    if place.is_empty() {
+        return None;
+    }
+    if !device.exists() {
+        return Some(place.to_owned());
+    }
+    let read = |name: &str| line(device.join(name));
+    let lanes = read("current_link_width").filter(|width| width != "0");
+    Some(match lanes.zip(read("current_link_speed")) {
+        Some((lanes, speed)) => format!("PCI {place}, {lanes} lanes of {speed}"),
+        None => format!("PCI {place}"),
+    })
+}
+
+/// The value of a field in a file of lines with `sign` between name and value.
+fn field(file: &str, sign: char, name: &str) -> Option<String> {
+    let text = fs::read_to_string(file).ok()?;
+    let value = |line: &str| {
+        let (key, value) = line.split_once(sign)?;
+        (key.trim() == name).then(|| value.trim().trim_matches('"').to_owned())
+    };
+    text.lines().find_map(value)
+}
+
+fn line(file: impl AsRef<Path>) -> Option<String> {
+    let text = fs::read_to_string(file).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+fn usable_processors() -> usize {
+    let set = sched_getaffinity(Pid::from_raw(0)).unwrap_or_else(|_| CpuSet::new());
+    (0..CpuSet::count()).filter(|&processor| set.is_set(processor).unwrap_or(false)).count()
+}
+
+/// The wall clock less the monotonic clock, nanoseconds.
+pub fn wall_ns() -> i64 {
+    // Every Linux has this clock.
+    let wall = clock_gettime(ClockId::CLOCK_REALTIME)
+        .map_or(0, |time| time.tv_sec() * 1_000_000_000 + time.tv_nsec());
+    wall - monotonic_ns()
+}
+
+/// Observes this machine and those of `interfaces` that are there.
+///
+/// # Errors
+/// Fails if the kernel can't be asked.
+pub fn observe(interfaces: &[String]) -> Result<Observation> {
+    let ethtool = Ethtool::open()?;
+    let all = nettrial_netlink::interfaces()?;
+    let counted = |name: &String| {
+        let found = all.iter().find(|interface| interface.name == *name)?;
+        Some(Counted {
+            name: name.clone(),
+            sent_bytes: found.counters.sent_bytes,
+            sent_pkts: found.counters.sent_pkts,
+            received_bytes: found.counters.received_bytes,
+            received_pkts: found.counters.received_pkts,
+            carrier_changes: found.carrier_changes,
+            speed_bps: ethtool.speed_bps(name),
+        })
+    };
+    Ok(Observation {
+        processors: Reading::now().ok(),
+        wall_ns: wall_ns(),
+        interfaces: interfaces.iter().filter_map(counted).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_described() {
+        let found = describe(&["lo".into(), "nettrial-none".into()]).unwrap();
+        assert!(found.kernel.starts_with("Linux ") && !found.boot.is_empty() && found.processors > 0);
+        assert_eq!(found.interfaces.len(), 1, "what is not there is left out");
+        assert!(found.sysctls.contains_key("net.ipv4.tcp_rmem"));
+    }
+
+    #[test]
+    fn a_device_without_a_bus_has_none() {
+        assert_eq!(bus(""), None);
+        assert_eq!(bus("usb-0000:00:14.0-1").as_deref(), Some("usb-0000:00:14.0-1"));
+    }
+}

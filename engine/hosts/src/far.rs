@@ -1,0 +1,197 @@
+//! The side of a machine: answers what it is asked on its standard input, and runs the agent. It listens nowhere.
+
+use crate::describe::{self, describe};
+use crate::guard::Guard;
+use crate::journal::{self, Journal, Lock};
+use crate::message::{FromMachine, ToMachine, WELCOME, Welcome};
+use crate::settings::Change;
+use anyhow::{Context, Result, bail, ensure};
+use nettrial_scenario::Place;
+use nettrial_session::{Event, Process, Transport, monotonic_ns};
+use nettrial_traffic::{Order, Reply, Report};
+use std::io::{BufRead, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How long the other end may be silent, nanoseconds: it says that it is there every
+/// [`BEAT`](crate::line::BEAT).
+const SILENCE_NS: i64 = 20_000_000_000;
+/// How often that is looked at.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long an earlier session's guard may take to restore what it changed.
+const RESTORING: Duration = Duration::from_secs(10);
+
+/// Answers on standard output what comes on standard input, until that ends or nothing comes for 20 s. What was
+/// changed is restored by then.
+///
+/// # Errors
+/// Fails if nobody reads the answers, or a setting could not be restored.
+pub fn serve() -> Result<()> {
+    let welcome = Welcome { version: env!("CARGO_PKG_VERSION").into() };
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "{WELCOME}{}", serde_json::to_string(&welcome)?)?;
+    output.flush()?;
+    drop(output);
+    let heard = Arc::new(AtomicI64::new(monotonic_ns()));
+    let questions = listen(Arc::clone(&heard));
+    let mut state = State::default();
+    loop {
+        match questions.recv_timeout(LOOK) {
+            Ok(question) => state.answer(question),
+            Err(RecvTimeoutError::Timeout) => {
+                if monotonic_ns() - heard.load(Ordering::Relaxed) > SILENCE_NS {
+                    eprintln!("nothing was heard for {} s: the session is over", SILENCE_NS / 1_000_000_000);
+                    break;
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    state.leave()
+}
+
+/// Reads questions in a thread of its own. What time it is and whether anybody is there is answered at once, whatever
+/// else goes on.
+fn listen(heard: Arc<AtomicI64>) -> Receiver<ToMachine> {
+    let (sender, questions) = channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(Result::ok) {
+            let heard_ns = monotonic_ns();
+            heard.store(heard_ns, Ordering::Relaxed);
+            match serde_json::from_str(&line) {
+                Ok(ToMachine::StillHere) => say(&FromMachine::StillHere),
+                Ok(ToMachine::Time) => {
+                    let wall_ns = describe::wall_ns();
+                    say(&FromMachine::Time { heard_ns, answered_ns: monotonic_ns(), wall_ns });
+                }
+                Ok(question) => {
+                    if sender.send(question).is_err() {
+                        return;
+                    }
+                }
+                Err(error) => say(&FromMachine::Failed(format!("not a question: {error}"))),
+            }
+        }
+    });
+    questions
+}
+
+/// Writes a line. Whoever asked is gone if that fails, and the end of the input says so, too.
+fn say(line: &FromMachine) {
+    let Ok(text) = serde_json::to_string(line) else { return };
+    let mut output = std::io::stdout().lock();
+    let _ = writeln!(output, "{text}").and_then(|()| output.flush());
+}
+
+#[derive(Default)]
+struct State {
+    agent: Option<Process>,
+    journal: Option<(Journal, Lock)>,
+    guard: Option<Guard>,
+}
+
+impl State {
+    fn answer(&mut self, question: ToMachine) {
+        let answer = match question {
+            ToMachine::Order(order) => return self.order(&order),
+            ToMachine::Describe { interfaces } => {
+                describe(&interfaces).map(|found| FromMachine::Described(Box::new(found)))
+            }
+            ToMachine::Problems { flows } => {
+                let problems =
+                    |(number, flow)| nettrial_traffic::problems(&flow, &Place::flow(number, &flow));
+                Ok(FromMachine::Problems(flows.into_iter().flat_map(problems).collect()))
+            }
+            ToMachine::Begin { settings, agent } => self.begin(&settings, agent).map(|()| FromMachine::Begun),
+            ToMachine::Observe { interfaces } => describe::observe(&interfaces).map(FromMachine::Observed),
+            ToMachine::End => {
+                self.agent = None;
+                Ok(FromMachine::Ended)
+            }
+            // Answered where they are read.
+            ToMachine::StillHere | ToMachine::Time => return,
+        };
+        say(&answer.unwrap_or_else(|error| FromMachine::Failed(format!("{error:#}"))));
+    }
+
+    fn order(&mut self, order: &Order) {
+        let done = match &mut self.agent {
+            Some(agent) => agent.order(order).map_err(|error| format!("{error:#}")),
+            None => Err("there is no agent".to_owned()),
+        };
+        if let Err(message) = done {
+            let report = Report { number: order.number, reply: Reply::Failed { message } };
+            say(&FromMachine::Report(Box::new(report)));
+        }
+    }
+
+    fn begin(&mut self, settings: &[Change], agent: bool) -> Result<()> {
+        self.agent = None;
+        self.hold()?;
+        settings.iter().try_for_each(|change| self.change(change))?;
+        if agent {
+            let mut command = Process::own();
+            command.arg("--dies-with-parent");
+            self.agent = Some(Process::local(Process::spawn(&mut command)?, |event| {
+                say(&match event {
+                    Event::Report(report) => FromMachine::Report(Box::new(report)),
+                    Event::Ended(why) => FromMachine::AgentEnded(why),
+                });
+            })?);
+        }
+        Ok(())
+    }
+
+    /// Makes sure that no other session uses this machine, and that none left it changed.
+    fn hold(&mut self) -> Result<()> {
+        if self.journal.is_some() {
+            return Ok(());
+        }
+        let Some(lock) = Lock::take(RESTORING)? else {
+            bail!("another session of nettrial uses this machine: wait for its end")
+        };
+        let left = journal::restore().context("restoring what an earlier session changed")?;
+        ensure!(
+            left.failed.is_empty(),
+            "what an earlier session changed could not be restored: {}; mend that, then `nettrial machines restore`",
+            left.failed.join("; ")
+        );
+        self.journal = Some((Journal::open()?, lock));
+        Ok(())
+    }
+
+    /// Puts a setting in force, if it is not; its old value is in the journal by then, and the guard is there.
+    fn change(&mut self, change: &Change) -> Result<()> {
+        let Change { setting, value } = change;
+        if setting.has(value)? {
+            return Ok(());
+        }
+        let (journal, lock) = self.journal.as_mut().context("the machine is not held")?;
+        if self.guard.is_none() {
+            self.guard = Some(Guard::start(lock)?);
+        }
+        journal.note(setting)?;
+        setting.write(value)?;
+        ensure!(
+            setting.has(value)?,
+            "{} was set to {value:?} and is {:?}: this machine does not take it",
+            setting.in_words(),
+            setting.read()?
+        );
+        Ok(())
+    }
+
+    /// Ends the agent, and has the guard restore what was changed.
+    fn leave(mut self) -> Result<()> {
+        self.agent = None;
+        let Some(guard) = self.guard.take() else { return Ok(()) };
+        // Where somebody ended the guard, what it would have done is left to do.
+        guard.finish().or_else(|why| {
+            let left = journal::restore()?;
+            ensure!(left.failed.is_empty(), "{why:#}; {}", left.failed.join("; "));
+            Ok(())
+        })
+    }
+}

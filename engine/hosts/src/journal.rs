@@ -1,0 +1,157 @@
+//! What was changed on a machine, in a file there that outlives every process: each setting with the value that it
+//! had. A line is on the disk before its setting is changed, so whatever ends nettrial, or the machine, the file says
+//! how to restore it.
+
+use crate::settings::{Change, Setting};
+use anyhow::{Context, Result, bail};
+use nix::fcntl::{Flock, FlockArg};
+use std::collections::HashSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How often a lock that another process holds is tried.
+const TRY: Duration = Duration::from_millis(20);
+
+/// The directory of the journal: `nettrial` below XDG_STATE_HOME (the XDG Base Directory Specification), or below
+/// `~/.local/state`.
+///
+/// # Errors
+/// Fails if the environment names neither.
+pub fn directory() -> Result<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let state = variable("XDG_STATE_HOME").filter(|path| path.is_absolute());
+    let state = state.or_else(|| Some(variable("HOME")?.join(".local").join("state")));
+    Ok(state
+        .context("neither HOME nor XDG_STATE_HOME is set, so there is no place for the journal")?
+        .join("nettrial"))
+}
+
+/// The right to change settings of this machine, which one process has at a time, and the one that it gives it to.
+pub struct Lock(Flock<File>);
+
+impl Lock {
+    /// Takes it, and waits for `patience` while another process has it: `None` if that still has it.
+    ///
+    /// # Errors
+    /// Fails if the file can't be made.
+    pub fn take(patience: Duration) -> Result<Option<Self>> {
+        let directory = directory()?;
+        fs::create_dir_all(&directory).with_context(|| format!("making {}", directory.display()))?;
+        let path = directory.join("lock");
+        let deadline = Instant::now() + patience;
+        loop {
+            let options = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+            let file = options.with_context(|| format!("opening {}", path.display()))?;
+            match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+                Ok(lock) => return Ok(Some(Self(lock))),
+                Err(_) if Instant::now() < deadline => std::thread::sleep(TRY),
+                Err((_, nix::errno::Errno::EWOULDBLOCK)) => return Ok(None),
+                Err((_, error)) => bail!("locking {}: {error}", path.display()),
+            }
+        }
+    }
+
+    /// The lock's file, for a process that is to hold it, too.
+    ///
+    /// # Errors
+    /// Fails if there are no descriptors left.
+    pub fn share(&self) -> Result<File> {
+        self.0.try_clone().context("sharing the journal's lock")
+    }
+}
+
+/// The journal.
+pub struct Journal {
+    path: PathBuf,
+    file: Option<File>,
+    known: HashSet<Setting>,
+}
+
+impl Journal {
+    /// That of this machine and user, which must be empty: see [`restore`].
+    ///
+    /// # Errors
+    /// Fails as [`directory`] does.
+    pub fn open() -> Result<Self> {
+        Ok(Self { path: directory()?.join("journal"), file: None, known: HashSet::new() })
+    }
+
+    /// Notes the value that a setting has before it is changed, if that was not noted before; on the disk as this
+    /// returns.
+    ///
+    /// # Errors
+    /// Fails if it can't be written: the setting must stay as it is then.
+    pub fn note(&mut self, setting: &Setting) -> Result<()> {
+        if self.known.contains(setting) {
+            return Ok(());
+        }
+        let change = Change { setting: setting.clone(), value: setting.read()? };
+        let line = format!("{}\n", serde_json::to_string(&change)?);
+        let writing = || format!("writing to the journal {}", self.path.display());
+        if self.file.is_none() {
+            let file = OpenOptions::new().create(true).append(true).open(&self.path).with_context(writing)?;
+            // The name must be on the disk, too.
+            let directory = self.path.parent().context("the journal has no directory")?;
+            File::open(directory).and_then(|directory| directory.sync_all()).with_context(writing)?;
+            self.file = Some(file);
+        }
+        if let Some(file) = &mut self.file {
+            file.write_all(line.as_bytes()).and_then(|()| file.sync_all()).with_context(writing)?;
+        }
+        self.known.insert(setting.clone());
+        Ok(())
+    }
+}
+
+/// What restoring gave.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Restored {
+    /// The settings that have their old value again, in words.
+    pub restored: Vec<String>,
+    /// Those that could not be restored, each with the reason; they stay in the journal.
+    pub failed: Vec<String>,
+}
+
+/// Restores every setting that the journal has, and removes it. The caller has the [`Lock`].
+///
+/// # Errors
+/// Fails if the journal can't be read or written.
+pub fn restore() -> Result<Restored> {
+    let path = directory()?.join("journal");
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Restored::default()),
+        Err(error) => return Err(error).with_context(|| format!("reading {}", path.display())),
+    };
+    let mut outcome = Restored::default();
+    // A line that a power cut left incomplete was not followed by its change.
+    let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    let mut seen = HashSet::new();
+    // Of several lines of one setting, as two sessions may leave them, the first has the oldest value.
+    let changes: Vec<Change> = lines.filter_map(|line| serde_json::from_str::<Change>(line).ok()).collect();
+    let changes: Vec<Change> =
+        changes.into_iter().filter(|change| seen.insert(change.setting.clone())).collect();
+    let mut left = String::new();
+    for change in changes.iter().rev() {
+        let Change { setting, value } = change;
+        let done = setting.read().and_then(|now| if now == *value { Ok(()) } else { setting.write(value) });
+        match done {
+            Ok(()) => outcome.restored.push(format!("{}: {value}", setting.in_words())),
+            Err(error) => {
+                outcome.failed.push(format!("{}: {error:#}", setting.in_words()));
+                left.insert_str(0, &format!("{}\n", serde_json::to_string(change)?));
+            }
+        }
+    }
+    if left.is_empty() {
+        fs::remove_file(&path).with_context(|| format!("removing {}", path.display()))?;
+    } else {
+        let next = path.with_extension("next");
+        fs::write(&next, left)
+            .and_then(|()| fs::rename(&next, &path))
+            .with_context(|| format!("writing {}", path.display()))?;
+    }
+    Ok(outcome)
+}

@@ -1,0 +1,223 @@
+//! Runs a trial between machines of the user's own.
+//!
+//! ```text
+//! Hosts (here) ── a command such as ssh, a question a line ──> serve (there) ── an order a line ──> agent
+//!              <── an answer a line ──                            └─ guard: restores settings, whatever ends serve
+//! ```
+//!
+//! Nodes of a scenario are mapped to machines of an [`Inventory`], whose addresses the traffic uses, and no others.
+//! The network between the machines is what it is: links' rates and delays are expectations. What a study needs
+//! changed on a machine is changed where the inventory permits it, and restored: the old value is in a journal on the
+//! machine's disk before, and a process there that outlives the connection restores it.
+//!
+//! Nothing listens on a machine when no trial runs; data ports are opened for one trial and serve only its cookie.
+
+#![forbid(unsafe_code)]
+
+mod capabilities;
+mod describe;
+mod expectations;
+mod far;
+mod guard;
+mod inventory;
+mod journal;
+mod line;
+mod mapping;
+mod message;
+mod preflight;
+mod settings;
+mod trial;
+mod wanted;
+
+pub use capabilities::capabilities;
+pub use far::serve;
+pub use guard::guard;
+pub use inventory::{Given, Inventory, Permission, Place};
+pub use journal::Restored;
+pub use line::Leaver;
+
+use anyhow::{Context, Result, bail, ensure};
+use line::Line;
+use mapping::Mapping;
+use message::{FromMachine, ToMachine};
+use nettrial_scenario::{Flow, Machine, Preflight, Problem, Record, Scenario, Shortfall};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What ends all sessions of a backend from another thread.
+pub type Leavers = Arc<Mutex<Vec<Leaver>>>;
+
+/// The backend, with the machines that it has reached.
+pub struct Hosts {
+    inventory: Inventory,
+    lines: BTreeMap<String, Line>,
+    found: BTreeMap<String, Machine>,
+    leavers: Leavers,
+}
+
+impl Hosts {
+    /// Runs trials on the machines of `inventory`. None is reached yet.
+    pub fn new(inventory: Inventory) -> Self {
+        Self { inventory, lines: BTreeMap::new(), found: BTreeMap::new(), leavers: Arc::default() }
+    }
+
+    /// What ends all its sessions from another thread.
+    pub fn leavers(&self) -> Leavers {
+        Arc::clone(&self.leavers)
+    }
+
+    /// What the machines can run; `thorough`: how large packets pass between them, too.
+    pub fn preflight(&mut self, thorough: bool) -> Preflight {
+        preflight::examine(self, thorough)
+    }
+
+    /// Everything that keeps `scenario` from running on these machines; empty if nothing does.
+    pub fn check(&mut self, scenario: &Scenario) -> Vec<Problem> {
+        let mut problems = nettrial_scenario::check(scenario);
+        problems.extend(capabilities::problems(scenario));
+        if !problems.is_empty() {
+            return problems;
+        }
+        let inventory = self.inventory.clone();
+        let mapping = match Mapping::of(scenario, &inventory) {
+            Ok(mapping) => mapping,
+            Err(problems) => return problems,
+        };
+        let names = mapping.machines();
+        let unreached = self.connect(&names);
+        if !unreached.is_empty() {
+            let told = unreached.iter().map(|shortfall| mapping.unreached(shortfall));
+            return told.collect();
+        }
+        problems.extend(wanted::problems(&mapping, &self.found));
+        problems.extend(self.flow_problems(&mapping).unwrap_or_else(|error| vec![mapping.failed(&error)]));
+        problems
+    }
+
+    /// Runs one trial.
+    ///
+    /// # Errors
+    /// Fails if the scenario does not pass [`Hosts::check`], or a machine can't be reached or set, or the traffic is
+    /// not completed.
+    pub fn run(&mut self, scenario: &Scenario) -> Result<Record> {
+        let inventory = self.inventory.clone();
+        let mapping = Mapping::of(scenario, &inventory).map_err(|problems| first(&problems))?;
+        if let Some(shortfall) = self.connect(&mapping.machines()).first() {
+            bail!("{}: {}; remedy: {}", shortfall.what, shortfall.why, shortfall.remedy);
+        }
+        if let Some(problem) = self.check(scenario).first() {
+            bail!("{problem}");
+        }
+        let made = trial::run(scenario, &mapping, &self.lines, &self.found);
+        if made.is_err() {
+            // What they were asked last may not be answered yet: the next trial reaches them anew.
+            for name in mapping.machines() {
+                self.lines.remove(name);
+            }
+        }
+        made
+    }
+
+    /// Reaches those of the machines called `names` that are not reached yet, at the same time; what kept some from it.
+    fn connect(&mut self, names: &[&str]) -> Vec<Shortfall> {
+        self.lines.retain(|_, line| line.is_open());
+        let places = &self.inventory.machines;
+        let missing: Vec<(&String, &Place)> = places
+            .iter()
+            .filter(|(name, _)| names.contains(&name.as_str()) && !self.lines.contains_key(*name))
+            .collect();
+        let reached: Vec<Result<(Line, Machine), Shortfall>> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                missing.iter().map(|(name, place)| scope.spawn(|| reach(name, place))).collect();
+            threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        });
+        let mut shortfalls = Vec::new();
+        let mut leavers = self.leavers.lock().unwrap_or_else(PoisonError::into_inner);
+        for outcome in reached {
+            match outcome {
+                Ok((line, machine)) => {
+                    leavers.push(line.leaver());
+                    self.found.insert(line.name.clone(), machine);
+                    self.lines.insert(line.name.clone(), line);
+                }
+                Err(shortfall) => shortfalls.push(shortfall),
+            }
+        }
+        shortfalls
+    }
+
+    /// What of the flows their machines can't carry.
+    fn flow_problems(&self, mapping: &Mapping) -> Result<Vec<Problem>> {
+        let mut asked = Vec::new();
+        for name in mapping.machines() {
+            let is_here = |node: &str| mapping.machine(node).is_some_and(|(machine, _)| machine == name);
+            let flows = mapping.scenario.workload.iter().enumerate();
+            let flows: Vec<(usize, Flow)> = flows
+                .filter(|(_, flow)| is_here(&flow.from) || is_here(&flow.to))
+                .map(|(number, flow)| (number, flow.clone()))
+                .collect();
+            let line = self.lines.get(name).with_context(|| format!("{name} is not reached"))?;
+            line.ask(&ToMachine::Problems { flows })?;
+            asked.push(line);
+        }
+        let mut problems: Vec<Problem> = Vec::new();
+        for line in asked {
+            let FromMachine::Problems(found) = line.answer()? else {
+                bail!("{} answers otherwise", line.name)
+            };
+            problems.extend(found.into_iter().map(|problem| Problem {
+                hint: format!("on machine {}: {}", line.name, problem.hint),
+                ..problem
+            }));
+        }
+        Ok(problems)
+    }
+}
+
+/// Reaches a machine and has it describe itself.
+fn reach(name: &str, place: &Place) -> Result<(Line, Machine), Shortfall> {
+    let line = Line::open(name, place)?;
+    let described = (|| {
+        let interfaces = place.interfaces.iter().map(|interface| interface.name.clone()).collect();
+        line.ask(&ToMachine::Describe { interfaces })?;
+        let FromMachine::Described(machine) = line.answer()? else {
+            bail!("{name} does not describe itself")
+        };
+        let (offset, wall_ns) = line.clock()?;
+        Ok(Machine {
+            name: name.to_owned(),
+            clock_ahead_ns: wall_ns,
+            clock_error_ns: offset.error_ns.unsigned_abs(),
+            ..*machine
+        })
+    })();
+    match described {
+        Ok(machine) => Ok((line, machine)),
+        Err(error) => Err(Shortfall {
+            what: format!("machine {name} ({})", place.reached_by),
+            why: format!("{error:#}"),
+            remedy: "install the engine there again: `nettrial machines install`".into(),
+        }),
+    }
+}
+
+fn first(problems: &[Problem]) -> anyhow::Error {
+    problems
+        .first()
+        .map_or_else(|| anyhow::anyhow!("the scenario can't run"), |problem| anyhow::anyhow!("{problem}"))
+}
+
+/// Restores on this machine what a session left changed.
+///
+/// # Errors
+/// Fails if a session that goes on uses the machine, or the journal can't be read.
+pub fn restore() -> Result<Restored> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let lock = journal::Lock::take(PATIENCE)?;
+    ensure!(
+        lock.is_some(),
+        "a session of nettrial uses this machine: what it changed is restored at its end"
+    );
+    journal::restore()
+}

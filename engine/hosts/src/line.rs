@@ -1,0 +1,425 @@
+//! The way to a machine: the standard input and output of the command that reaches it, and the engine there.
+
+use crate::inventory::Place;
+use crate::message::{FromMachine, ToMachine, WELCOME, Welcome};
+use anyhow::{Context, Result, anyhow, bail};
+use nettrial_admission::{document, one_line};
+use nettrial_scenario::Shortfall;
+use nettrial_session::{Event, MOST_REPORT_BYTES, Offset, Round, Sink, Transport, monotonic_ns};
+use nettrial_traffic::Order;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How often each side hears that the other one is there.
+pub const BEAT: Duration = Duration::from_secs(2);
+/// How long a machine may be silent, nanoseconds.
+const SILENCE_NS: i64 = 20_000_000_000;
+/// How long reaching a machine may take.
+const REACHING: Duration = Duration::from_secs(20);
+/// How long a machine may take for what is no flow.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long a machine may take to restore what was changed, at the end.
+const LEAVING: Duration = Duration::from_secs(4);
+/// Lines that login scripts may write before the engine's first.
+const GREETING_LINES: usize = 1000;
+/// Rounds of questions that a clock's offset is estimated from.
+const ROUNDS: usize = 16;
+/// How much of the end of a command's error output is told, bytes.
+const SAID_BYTES: usize = 2000;
+/// What the shell says where there is no engine.
+const ABSENT: &str = "nettrial-engine-absent";
+/// The same for the user.
+const NOT_THERE: &str = "this version's engine is not installed there";
+
+/// A machine that is reached.
+pub struct Line {
+    /// Its name in the inventory.
+    pub name: String,
+    input: Input,
+    answers: Mutex<Receiver<Result<(FromMachine, i64), String>>>,
+    agent: Arc<Mutex<Option<Sink>>>,
+    child: Arc<Mutex<Child>>,
+    heard: Arc<AtomicI64>,
+}
+
+/// What writes to the command; nothing once it was told to leave.
+type Input = Arc<Mutex<Option<ChildStdin>>>;
+
+fn lock<T>(guarded: &Mutex<T>) -> MutexGuard<'_, T> {
+    guarded.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn send(input: &Input, line: &ToMachine) -> Result<()> {
+    let text = serde_json::to_string(line)?;
+    let mut input = lock(input);
+    let input = input.as_mut().context("the session is over")?;
+    writeln!(input, "{text}").and_then(|()| input.flush()).context("writing to the machine")
+}
+
+/// The orders of an agent, by way of its machine.
+pub struct Served(Input);
+
+impl Transport for Served {
+    fn order(&mut self, order: &Order) -> Result<()> {
+        send(&self.0, &ToMachine::Order(Box::new(order.clone())))
+    }
+}
+
+impl Line {
+    /// Reaches a machine.
+    ///
+    /// # Errors
+    /// Says what was tried, what came of it, and what would help.
+    pub fn open(name: &str, place: &Place) -> Result<Self, Shortfall> {
+        let said = Arc::new(Mutex::new(Vec::new()));
+        Self::reach(name, place, &said).map_err(|error| {
+            let said = String::from_utf8_lossy(&lock(&said)).trim().to_owned();
+            let why = if said.is_empty() { format!("{error:#}") } else { format!("{error:#}: {said}") };
+            Shortfall {
+                what: format!("machine {name} ({})", place.reached_by),
+                remedy: remedy(&why, place),
+                why: why.lines().map(one_line).collect::<Vec<_>>().join(" "),
+            }
+        })
+    }
+
+    fn reach(name: &str, place: &Place, said: &Arc<Mutex<Vec<u8>>>) -> Result<Self> {
+        let (program, words) = place.reach.split_first().context("no command reaches it")?;
+        let mut child = Command::new(program)
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("starting {program}"))?;
+        let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let mut input = input.context("no pipe to the machine")?;
+        let output = output.context("no pipe from the machine")?;
+        let listener = listen_to_errors(name, errors.context("no pipe of its errors")?, Arc::clone(said));
+        // A shell reads this one line and becomes the engine. So nothing has to be quoted for whatever shells and
+        // programs the command passes its words through.
+        let program = format!("\"$HOME\"/'{}'", place.engine.replace('\'', "'\\''"));
+        let line = format!("test -x {program} && exec {program} machine serve; echo {ABSENT}; exit 1\n");
+        // Where this fails the command has ended, and says why.
+        let _ = input.write_all(line.as_bytes()).and_then(|()| input.flush());
+        let (sender, answers) = channel();
+        let (agent, heard) = (Arc::default(), Arc::new(AtomicI64::new(monotonic_ns())));
+        let (of_agent, of_heard) = (Arc::clone(&agent), Arc::clone(&heard));
+        let (greeted, greeting) = channel();
+        std::thread::spawn(move || {
+            let mut output = BufReader::new(output);
+            let welcome = greeting_of(&mut output);
+            let is_there = matches!(welcome, Ok(Some(_)));
+            let _ = greeted.send(welcome);
+            if is_there {
+                listen(output, &of_agent, &of_heard, &sender);
+            }
+        });
+        let greeting = greeting.recv_timeout(REACHING);
+        let found = match greeting {
+            Ok(Ok(Some(welcome))) => check_version(&welcome),
+            Ok(Ok(None)) => Err(anyhow!("{NOT_THERE}")),
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(anyhow!("it gave no answer within {} s", REACHING.as_secs())),
+        };
+        if let Err(error) = found {
+            drop(input);
+            let _ = child.kill();
+            let _ = child.wait();
+            // What it said on its way out.
+            let deadline = Instant::now() + Duration::from_secs(1);
+            while !listener.is_finished() && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            return Err(error);
+        }
+        let (input, child) = (Arc::new(Mutex::new(Some(input))), Arc::new(Mutex::new(child)));
+        beat(&input, &child, &heard);
+        Ok(Self { name: name.to_owned(), input, answers: Mutex::new(answers), agent, child, heard })
+    }
+
+    /// Whether the machine can still be asked.
+    pub fn is_open(&self) -> bool {
+        lock(&self.input).is_some() && matches!(lock(&self.child).try_wait(), Ok(None))
+    }
+
+    /// Asks without waiting for the answer, which [`Line::answer`] gives.
+    ///
+    /// # Errors
+    /// Fails if the machine is gone.
+    pub fn ask(&self, question: &ToMachine) -> Result<()> {
+        // Where the machine is gone, its reason is better told than that it could not be written to.
+        if let Err(error) = send(&self.input, question) {
+            return match lock(&self.answers).recv_timeout(Duration::from_secs(1)) {
+                Ok(Err(why)) => Err(anyhow!("{}: {why}", self.name)),
+                _ => Err(error.context(self.name.clone())),
+            };
+        }
+        Ok(())
+    }
+
+    /// The answer to what was asked.
+    ///
+    /// # Errors
+    /// Fails if the machine is gone, or says that it can't do it.
+    pub fn answer(&self) -> Result<FromMachine> {
+        self.timed_answer().map(|(answer, _)| answer)
+    }
+
+    fn timed_answer(&self) -> Result<(FromMachine, i64)> {
+        match lock(&self.answers).recv_timeout(PATIENCE) {
+            Ok(Ok((FromMachine::Failed(why), _))) => bail!("{}: {why}", self.name),
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(why)) => bail!("{}: {why}", self.name),
+            Err(RecvTimeoutError::Disconnected) => bail!("{}: the session is over", self.name),
+            Err(RecvTimeoutError::Timeout) => bail!("{}: the machine does not answer", self.name),
+        }
+    }
+
+    /// The transport of the agent that [`ToMachine::Begin`] started.
+    pub fn agent(&self, sink: Sink) -> Served {
+        *lock(&self.agent) = Some(sink);
+        Served(Arc::clone(&self.input))
+    }
+
+    /// By how much the machine's monotonic clock is ahead of this one's, and its wall clock, with the same error;
+    /// nanoseconds.
+    ///
+    /// # Errors
+    /// Fails if the machine is gone.
+    pub fn clock(&self) -> Result<(Offset, i64)> {
+        let (mut rounds, mut wall) = (Vec::new(), 0);
+        for _ in 0..ROUNDS {
+            let asked_ns = monotonic_ns();
+            self.ask(&ToMachine::Time)?;
+            let (FromMachine::Time { heard_ns, answered_ns, wall_ns }, came_ns) = self.timed_answer()? else {
+                bail!("{} did not tell the time", self.name);
+            };
+            wall = wall_ns;
+            rounds.push(Round { asked_ns, heard_ns, answered_ns, came_ns });
+        }
+        let offset =
+            Offset::of(&rounds).with_context(|| format!("the clock of {} goes backwards", self.name))?;
+        Ok((offset, offset.offset_ns + wall - crate::describe::wall_ns()))
+    }
+
+    /// What ends the session from another thread.
+    pub fn leaver(&self) -> Leaver {
+        Leaver { input: Arc::clone(&self.input), child: Arc::clone(&self.child) }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.heard.store(i64::MAX, Ordering::Relaxed);
+        self.leaver().leave();
+    }
+}
+
+/// Ends a session.
+#[derive(Clone)]
+pub struct Leaver {
+    input: Input,
+    child: Arc<Mutex<Child>>,
+}
+
+impl Leaver {
+    /// Tells the machine's engine to leave; that restores what it changed.
+    pub fn tell(&self) {
+        lock(&self.input).take();
+    }
+
+    /// Tells it, and waits until it has left, for a while.
+    pub fn leave(&self) {
+        self.tell();
+        let deadline = Instant::now() + LEAVING;
+        while matches!(lock(&self.child).try_wait(), Ok(None)) {
+            if Instant::now() > deadline {
+                // Its guard goes on there.
+                let _ = lock(&self.child).kill();
+                let _ = lock(&self.child).wait();
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+/// Says every now and then that this side is there, and ends a command whose machine has become silent.
+fn beat(input: &Input, child: &Arc<Mutex<Child>>, heard: &Arc<AtomicI64>) {
+    let (input, child, heard) = (Arc::downgrade(input), Arc::downgrade(child), Arc::clone(heard));
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(BEAT);
+            let (Some(input), Some(child)) = (input.upgrade(), child.upgrade()) else { return };
+            if send(&input, &ToMachine::StillHere).is_err() {
+                return;
+            }
+            if monotonic_ns().saturating_sub(heard.load(Ordering::Relaxed)) > SILENCE_NS {
+                let _ = lock(&child).kill();
+                return;
+            }
+        }
+    });
+}
+
+/// Keeps the end of what a command says on its error output, and logs it.
+fn listen_to_errors(
+    name: &str,
+    errors: impl Read + Send + 'static,
+    said: Arc<Mutex<Vec<u8>>>,
+) -> std::thread::JoinHandle<()> {
+    let name = name.to_owned();
+    std::thread::spawn(move || {
+        let (mut errors, mut line) = (BufReader::new(errors), Vec::new());
+        while matches!((&mut errors).take(SAID_BYTES as u64).read_until(b'\n', &mut line), Ok(1..)) {
+            tracing::info!(machine = name, "{}", one_line(&String::from_utf8_lossy(&line)));
+            let mut said = lock(&said);
+            said.append(&mut line);
+            let surplus = said.len().saturating_sub(SAID_BYTES);
+            said.drain(..surplus);
+        }
+    })
+}
+
+/// The engine's first line, after others' greetings; `None` where the shell says that there is no engine.
+fn greeting_of(output: &mut impl BufRead) -> Result<Option<Welcome>> {
+    for _ in 0..GREETING_LINES {
+        let mut line = Vec::new();
+        let length =
+            output.take(SAID_BYTES as u64).read_until(b'\n', &mut line).context("reading from it")?;
+        if length == 0 {
+            bail!("the command ended");
+        }
+        let line = String::from_utf8_lossy(&line);
+        if line.trim() == ABSENT {
+            return Ok(None);
+        }
+        if let Some(welcome) = line.strip_prefix(WELCOME) {
+            return Ok(Some(document(welcome.as_bytes()).context("reading its first line")?));
+        }
+    }
+    bail!("it writes other things than the engine does")
+}
+
+fn check_version(welcome: &Welcome) -> Result<()> {
+    let here = env!("CARGO_PKG_VERSION");
+    if welcome.version != here {
+        bail!("the engine's version there is {}, and here it is {here}", one_line(&welcome.version));
+    }
+    Ok(())
+}
+
+/// Reads what the machine says until the session is over.
+fn listen(
+    mut output: impl BufRead,
+    agent: &Mutex<Option<Sink>>,
+    heard: &AtomicI64,
+    answers: &Sender<Result<(FromMachine, i64), String>>,
+) {
+    let tell = |event| {
+        if let Some(sink) = &*lock(agent) {
+            sink.tell(event);
+        }
+    };
+    let mut line = Vec::new();
+    let why = loop {
+        line.clear();
+        let read = (&mut output).take(MOST_REPORT_BYTES).read_until(b'\n', &mut line);
+        let came_ns = monotonic_ns();
+        if !matches!(read, Ok(1..)) || line.last() != Some(&b'\n') {
+            break "the connection to the machine broke; what was changed there is restored there".to_owned();
+        }
+        heard.store(came_ns, Ordering::Relaxed);
+        match document(&line) {
+            Ok(FromMachine::StillHere) => {}
+            Ok(FromMachine::Report(report)) => tell(Event::Report(*report)),
+            Ok(FromMachine::AgentEnded(why)) => tell(Event::Ended(why)),
+            // Nobody listens any more if this fails.
+            Ok(answer) => drop(answers.send(Ok((answer, came_ns)))),
+            Err(error) => break format!("the machine says what is no answer: {error}"),
+        }
+    };
+    tell(Event::Ended(why.clone()));
+    let _ = answers.send(Err(why));
+}
+
+/// What would help where a machine could not be reached, by what ssh (ssh(1)), the shell or the engine said.
+fn remedy(why: &str, place: &Place) -> String {
+    let has = |words: &[&str]| words.iter().any(|word| why.contains(word));
+    let by = &place.reached_by;
+    if has(&[NOT_THERE]) {
+        "`nettrial machines install` copies the engine there".into()
+    } else if has(&["the engine's version there"]) {
+        "`nettrial machines install` copies this one's there: versions that differ never talk".into()
+    } else if has(&["Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED"]) {
+        format!(
+            "find out whether it is the right machine: compare its key with what `ssh-keygen -lf` says there of its \
+             /etc/ssh/ssh_host_*_key.pub; then connect once by hand ({by}), after `ssh-keygen -R` with its name if \
+             an old key is known"
+        )
+    } else if has(&["Permission denied"]) {
+        format!("let {by} work without being asked for a password: ssh-copy-id, or a running ssh-agent")
+    } else if has(&[
+        "Could not resolve",
+        "Connection refused",
+        "timed out",
+        "No route to host",
+        "no answer within",
+    ]) {
+        format!("see that the machine is up and that {by} reaches it")
+    } else if has(&["Exec format error", "cannot execute"]) {
+        "the engine there is for another processor or system: build it for that one".into()
+    } else {
+        format!("try {by} by hand: it must give a shell without asking for anything")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(reach: &[&str]) -> Place {
+        Place {
+            reach: reach.iter().map(|word| (*word).to_owned()).collect(),
+            reached_by: reach.join(" "),
+            engine: "no/such/engine".into(),
+            interfaces: Vec::new(),
+            may_change: Vec::new(),
+            nodes: Vec::new(),
+        }
+    }
+
+    fn refused(reach: &[&str]) -> Shortfall {
+        Line::open("alpha", &place(reach)).err().expect("it is not reached")
+    }
+
+    #[test]
+    fn a_machine_without_the_engine_has_it_installed() {
+        let found = refused(&["sh"]);
+        assert!(found.remedy.contains("machines install"), "{found:?}");
+        let found = refused(&["sh", "-c", "echo Welcome to alpha; exec sh"]);
+        assert!(found.remedy.contains("machines install"), "{found:?}");
+    }
+
+    #[test]
+    fn what_a_command_says_on_its_way_out_is_told() {
+        let found = refused(&["sh", "-c", "echo 'Host key verification failed.' >&2; exit 255"]);
+        assert!(found.why.contains("Host key verification failed"), "{found:?}");
+        assert!(found.remedy.contains("ssh-keygen -lf"), "{found:?}");
+        let found = refused(&["/nonexistent/ssh"]);
+        assert!(found.why.contains("/nonexistent/ssh"), "{found:?}");
+    }
+
+    #[test]
+    fn another_version_never_talks() {
+        let greets = "read line; echo 'nettrial-machine {\"version\": \"0.0.1\"}'; cat";
+        let found = refused(&["sh", "-c", greets]);
+        assert!(found.why.contains("version there is 0.0.1"), "{found:?}");
+        assert!(found.remedy.contains("versions that differ never talk"), "{found:?}");
+    }
+}

@@ -1,0 +1,205 @@
+//! The settings of a machine that a study may change: each is read, written and read back as text.
+
+use crate::inventory::Permission;
+use anyhow::{Context, Result, bail, ensure};
+use nettrial_ethtool::Ethtool;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::time::{Duration, Instant};
+
+/// The sysctls that a study may change (Linux Documentation/networking/ip-sysctl.rst).
+pub const SYSCTLS: &[&str] = &[
+    "net.ipv4.tcp_mtu_probing",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_sack",
+    "net.ipv4.tcp_timestamps",
+    "net.ipv4.tcp_window_scaling",
+    "net.ipv4.tcp_wmem",
+];
+/// The sysctl that says which congestion control a program has that chooses none.
+pub const CONGESTION_CONTROL: &str = "net.ipv4.tcp_congestion_control";
+/// The smallest MTU that is set: below it the kernel takes an interface's IPv6 addresses away (RFC 8200 section 5), and
+/// restoring the MTU does not bring them back.
+pub const SMALLEST_MTU: u64 = 1280;
+/// How long a link may take to come back after its interface was changed.
+const LINK_RETURNS: Duration = Duration::from_secs(20);
+/// How often the link is looked at meanwhile.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A setting.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Setting {
+    /// The MTU of an interface: bytes.
+    Mtu {
+        /// Its name.
+        interface: String,
+    },
+    /// The features of an interface that TSO, GSO and GRO stand for: the names of those that are asked for, with
+    /// spaces between.
+    Offloads {
+        /// Its name.
+        interface: String,
+    },
+    /// A sysctl: its words, with single spaces between.
+    Sysctl {
+        /// Its name, such as `net.ipv4.tcp_sack`.
+        name: String,
+    },
+}
+
+/// A setting and the value that it is to have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// The setting.
+    pub setting: Setting,
+    /// Its value.
+    pub value: String,
+}
+
+/// The offloads that a scenario's are, as a value of [`Setting::Offloads`] that names them.
+pub fn offloads_value(offloads: nettrial_scenario::Offloads) -> String {
+    let named = [("tso", offloads.tso), ("gso", offloads.gso), ("gro", offloads.gro)];
+    let on: Vec<&str> = named.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect();
+    format!("offloads {}", on.join(" ")).trim_end().to_owned()
+}
+
+impl Setting {
+    /// The permission that changing it takes.
+    pub fn permission(&self) -> Permission {
+        match self {
+            Self::Mtu { .. } => Permission::Mtu,
+            Self::Offloads { .. } => Permission::Offloads,
+            Self::Sysctl { name } if name == CONGESTION_CONTROL => Permission::CongestionControl,
+            Self::Sysctl { .. } => Permission::Sysctls,
+        }
+    }
+
+    /// The setting in words.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Mtu { interface } => format!("the MTU of {interface}"),
+            Self::Offloads { interface } => format!("the offloads of {interface}"),
+            Self::Sysctl { name } => name.clone(),
+        }
+    }
+
+    /// Reads its value.
+    ///
+    /// # Errors
+    /// Fails if there is no such setting.
+    pub fn read(&self) -> Result<String> {
+        match self {
+            Self::Mtu { interface } => Ok(link(interface)?.mtu.to_string()),
+            Self::Offloads { interface } => Ok(Ethtool::open()?.asked_for(interface)?.join(" ")),
+            Self::Sysctl { name } => {
+                let text = fs::read_to_string(file(name)?).with_context(|| format!("reading {name}"))?;
+                Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
+            }
+        }
+    }
+
+    /// Gives it a value, and waits until an interface that was changed has its link again.
+    ///
+    /// # Errors
+    /// Fails if the kernel refuses, or the link does not come back.
+    pub fn write(&self, value: &str) -> Result<()> {
+        match self {
+            Self::Mtu { interface } => {
+                let mtu: u64 = value.parse().with_context(|| format!("{value:?} is no MTU"))?;
+                let was_up = link(interface)?.is_up;
+                nettrial_netlink::set_mtu(interface, mtu)?;
+                if was_up { await_link(interface) } else { Ok(()) }
+            }
+            Self::Offloads { interface } => {
+                let was_up = link(interface)?.is_up;
+                let ethtool = Ethtool::open()?;
+                match value.strip_prefix("offloads") {
+                    Some(names) => {
+                        let is_on = |name| names.split_whitespace().any(|named| named == name);
+                        let (tso, gso, gro) = (is_on("tso"), is_on("gso"), is_on("gro"));
+                        ethtool.set(interface, nettrial_scenario::Offloads { tso, gso, gro })?;
+                    }
+                    None => {
+                        let wanted: Vec<String> = value.split_whitespace().map(str::to_owned).collect();
+                        ethtool.ask_for(interface, &wanted)?;
+                    }
+                }
+                if was_up { await_link(interface) } else { Ok(()) }
+            }
+            Self::Sysctl { name } => {
+                fs::write(file(name)?, value).with_context(|| format!("setting {name} to {value:?}"))
+            }
+        }
+    }
+
+    /// Whether it has `value` in force.
+    ///
+    /// # Errors
+    /// Fails if there is no such setting.
+    pub fn has(&self, value: &str) -> Result<bool> {
+        match (self, value.strip_prefix("offloads")) {
+            (Self::Offloads { interface }, Some(_)) => {
+                Ok(offloads_value(Ethtool::open()?.get(interface)?) == value)
+            }
+            _ => Ok(self.read()? == value),
+        }
+    }
+}
+
+/// The file of a sysctl that may be changed.
+fn file(name: &str) -> Result<String> {
+    ensure!(
+        SYSCTLS.contains(&name) || name == CONGESTION_CONTROL,
+        "{name} is none of the sysctls that may be changed"
+    );
+    Ok(format!("/proc/sys/{}", name.replace('.', "/")))
+}
+
+/// The interface called `name`.
+///
+/// # Errors
+/// Fails if there is none.
+pub fn link(name: &str) -> Result<nettrial_netlink::Interface> {
+    let found = nettrial_netlink::interfaces()?.into_iter().find(|interface| interface.name == name);
+    found.with_context(|| format!("there is no interface {name}"))
+}
+
+fn await_link(interface: &str) -> Result<()> {
+    let deadline = Instant::now() + LINK_RETURNS;
+    while !link(interface)?.is_up {
+        if Instant::now() > deadline {
+            bail!("the link of {interface} did not come back within {} s", LINK_RETURNS.as_secs());
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nettrial_scenario::Offloads;
+
+    #[test]
+    fn no_other_sysctl_is_touched() {
+        let other = Setting::Sysctl { name: "kernel.panic".into() };
+        assert!(other.write("1").unwrap_err().to_string().contains("none of the sysctls"));
+        assert!(other.read().is_err());
+        assert!(Setting::Sysctl { name: "net.ipv4.tcp_sack/../../../kernel/panic".into() }.read().is_err());
+    }
+
+    #[test]
+    fn a_sysctls_words_have_single_spaces_between() {
+        let value = Setting::Sysctl { name: "net.ipv4.tcp_rmem".into() }.read().unwrap();
+        assert_eq!(value.split(' ').count(), 3);
+        assert!(Setting::Sysctl { name: "net.ipv4.tcp_rmem".into() }.has(&value).unwrap());
+    }
+
+    #[test]
+    fn offloads_have_one_form() {
+        assert_eq!(offloads_value(Offloads { tso: true, gso: false, gro: true }), "offloads tso gro");
+        assert_eq!(offloads_value(Offloads::default()), "offloads");
+    }
+}

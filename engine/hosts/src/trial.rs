@@ -1,0 +1,423 @@
+//! One trial, from the settings of its machines to its record.
+
+use crate::expectations;
+use crate::line::Line;
+use crate::mapping::Mapping;
+use crate::message::{FromMachine, Observation, ToMachine};
+use crate::wanted;
+use anyhow::{Context, Result, bail};
+use nettrial_scenario::{
+    Absence, Check, FORMAT, Flow, FlowRecord, HostRecord, Machine, NodeKind, Phases, Record, Scenario,
+    Traffic,
+};
+use nettrial_session::{
+    Agents, Direction, Findings, Offset, Planned, Reading, Ready, directions, drive, inspect, open,
+    path_mtus, payload_bytes,
+};
+use nettrial_traffic::{ClockOffset, Cookie, Side};
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Other packets on an interface may make this share of the flows' bytes,
+const OTHERS_SHARE: f64 = 0.05;
+/// and so many bytes a second beside that: the session itself, neighbours that are asked for, routers that say that
+/// they are there.
+const OTHERS_BYTES_PER_SECOND: f64 = 50_000.0;
+/// Bytes of an Ethernet header.
+const ETHERNET_BYTES: u64 = 14;
+
+/// The machines of a trial by their nodes' names.
+type Lines<'a> = Vec<(&'a str, &'a Line)>;
+
+/// Runs `scenario` on the machines of `mapping`, each of which has its line and was `found` as it is.
+pub fn run(
+    scenario: &Scenario,
+    mapping: &Mapping,
+    lines: &BTreeMap<String, Line>,
+    found: &BTreeMap<String, Machine>,
+) -> Result<Record> {
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is before 1970")?;
+    let mut phases = Phases::default();
+    let mut moment = Instant::now();
+    let mut lap = || nanoseconds(std::mem::replace(&mut moment, Instant::now()).elapsed());
+    let line = |node: &str| -> Option<&Line> { lines.get(mapping.machine(node)?.0) };
+    let names = scenario.nodes.iter().map(|node| node.name.as_str());
+    let lines: Lines = names.filter_map(|node| Some((node, line(node)?))).collect();
+
+    let mut agents = begin(mapping, &lines)?;
+    phases.network_ns = lap();
+
+    let mut findings = Findings::default();
+    let cookie = Cookie(rand::random());
+    paths(mapping, &mut agents, cookie, &mut findings)?;
+    let clocks = clocks(&lines)?;
+    let ready = prepare(mapping, &mut agents, cookie, &clocks, &mut findings)?;
+    let before = observe(mapping, &lines)?;
+    phases.checks_ns = lap();
+
+    let mut flows = drive(&mut agents, &ready, scenario.measurement.interval.0, &mut findings)?;
+    phases.traffic_ns = lap();
+
+    let after = observe(mapping, &lines)?;
+    let later = self::clocks(&lines)?;
+    let mut absent = Vec::new();
+    for (flow, record) in scenario.workload.iter().zip(&mut flows) {
+        absent.extend(bound_delays(flow, record, &clocks, &later));
+    }
+    for (node, line) in &lines {
+        if let (Some(before), Some(after)) = (clocks.get(node), later.get(node)) {
+            findings.checks.push(clock_check(&line.name, Offset::between(*before, *after)));
+        }
+    }
+    let seconds = phases.traffic_ns as f64 / 1e9;
+    disturbances(mapping, &before, &after, &flows, seconds, &mut findings);
+    findings.tools(&mapping.directory, &flows);
+    let observed: HashMap<&str, &Observation> = after.iter().map(|(node, seen)| (*node, seen)).collect();
+    findings.warnings.extend(expectations::warnings(mapping, &flows, &observed));
+    let (hosts, missing) = hosts(mapping, found, &before, &after, &flows, &mut findings);
+    absent.extend(missing);
+    drop(agents);
+    ask_all(&lines, |_| ToMachine::End, |answer| matches!(answer, FromMachine::Ended).then_some(()))?;
+    phases.tear_down_ns = lap();
+    Ok(Record {
+        format: FORMAT,
+        backend: "hosts".into(),
+        engine_version: env!("CARGO_PKG_VERSION").into(),
+        started_unix_ns: nanoseconds(started),
+        phases,
+        flows,
+        hosts,
+        processors: Vec::new(),
+        ends: Vec::new(),
+        congestion: Vec::new(),
+        checks: findings.checks,
+        warnings: findings.warnings,
+        absent,
+    })
+}
+
+/// Asks every machine something, and takes the answers once all are asked.
+fn ask_all<'a, T>(
+    lines: &Lines<'a>,
+    question: impl Fn(&str) -> ToMachine,
+    take: impl Fn(FromMachine) -> Option<T>,
+) -> Result<Vec<(&'a str, T)>> {
+    for (node, line) in lines {
+        line.ask(&question(node))?;
+    }
+    let answer = |(node, line): &(&'a str, &Line)| -> Result<(&'a str, T)> {
+        let taken = take(line.answer()?);
+        Ok((node, taken.with_context(|| format!("{} answers something else", line.name))?))
+    };
+    lines.iter().map(answer).collect()
+}
+
+/// Puts the scenario's settings in force, and starts the agents of those hosts that have traffic.
+fn begin(mapping: &Mapping, lines: &Lines) -> Result<Agents> {
+    let has_traffic =
+        |node: &str| mapping.scenario.workload.iter().any(|flow| flow.from == node || flow.to == node);
+    let mut agents = Agents::default();
+    for (node, line) in lines.iter().filter(|(node, _)| has_traffic(node)) {
+        agents.start(node, |sink| Ok(line.agent(sink)))?;
+    }
+    let begin = |node: &str| ToMachine::Begin {
+        settings: wanted::of(mapping, node).into_iter().map(|wanted| wanted.change).collect(),
+        agent: has_traffic(node),
+    };
+    ask_all(lines, begin, |answer| matches!(answer, FromMachine::Begun).then_some(()))?;
+    Ok(agents)
+}
+
+/// Verifies the path MTU of every pair of hosts with a flow, in both directions.
+fn paths(mapping: &Mapping, agents: &mut Agents, cookie: Cookie, findings: &mut Findings) -> Result<()> {
+    let pairs = directions(mapping.scenario);
+    let mut probed = Vec::new();
+    for &(from, to, version) in &pairs {
+        let (near, far) = (mapping.address(from, version)?, mapping.address(to, version)?);
+        let planned = mapping.planned_address(to, version)?;
+        let expected = mapping.paths.path_mtu(from, planned).unwrap_or(0);
+        probed.push(Direction { from: (from, near), to: (to, far), reached: far, expected });
+    }
+    let found = path_mtus(agents, &probed, cookie)?;
+    for ((direction, found), (from, to, version)) in probed.iter().zip(found).zip(&pairs) {
+        let consequence = match found.largest {
+            0 => "UDP does not pass, and what the path's MTU is, is not known",
+            _ => {
+                "the trial does not measure the MTU it is named after: set that of every switch and router on the way"
+            }
+        };
+        let object = format!("{from} to {to}, IPv{}", u8::from(*version));
+        findings.path_mtu(&object, direction.expected, found, consequence);
+    }
+    Ok(())
+}
+
+/// By how much the clock of each node's machine is ahead of this one's.
+fn clocks<'a>(lines: &Lines<'a>) -> Result<HashMap<&'a str, Offset>> {
+    // At the same time: each takes some round trips.
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            lines.iter().map(|(node, line)| (*node, scope.spawn(|| line.clock()))).collect();
+        let mut clocks = HashMap::new();
+        for (node, thread) in threads {
+            let Ok(found) = thread.join() else { bail!("a thread that asks for the time panicked") };
+            clocks.insert(node, found?.0);
+        }
+        Ok(clocks)
+    })
+}
+
+/// By how much the clock of a flow's second host is ahead of its first host's.
+fn lead(flow: &Flow, clocks: &HashMap<&str, Offset>) -> Option<ClockOffset> {
+    let (from, to) = (clocks.get(flow.from.as_str())?, clocks.get(flow.to.as_str())?);
+    Some(ClockOffset {
+        ahead_ns: to.offset_ns - from.offset_ns,
+        error_ns: (to.error_ns + from.error_ns).unsigned_abs(),
+    })
+}
+
+/// Opens every flow's receiver and looks at a connection of each.
+fn prepare(
+    mapping: &Mapping,
+    agents: &mut Agents,
+    cookie: Cookie,
+    clocks: &HashMap<&str, Offset>,
+    findings: &mut Findings,
+) -> Result<Vec<Ready>> {
+    let side = |flow: &Flow, host: &str| -> Result<Side> {
+        let stack = mapping.directory.stack(host).with_context(|| format!("{host} has no stack"))?;
+        Ok(Side {
+            flow: flow.clone(),
+            cookie,
+            address: mapping.address(host, flow.ip)?,
+            congestion_control: stack.congestion_control.clone(),
+            clock_offset: lead(flow, clocks),
+        })
+    };
+    let planned = |flow: &Flow| -> Result<Planned> {
+        let (from, to) = (side(flow, &flow.from)?, side(flow, &flow.to)?);
+        Ok(Planned { reached: to.address, from, to })
+    };
+    let planned = mapping.scenario.workload.iter().map(planned).collect::<Result<_>>()?;
+    let ready = open(agents, planned)?;
+    for (number, found) in inspect(agents, &ready)? {
+        let side = &ready[number].side;
+        let flow = &side.flow;
+        let near = mapping.planned_address(&flow.from, flow.ip)?;
+        let far = mapping.planned_address(&flow.to, flow.ip)?;
+        let mss = mapping.paths.expected_mss(&mapping.directory, flow, near, far);
+        findings.connection(&mapping.directory, side, mss, found);
+    }
+    Ok(ready)
+}
+
+fn observe<'a>(mapping: &Mapping, lines: &Lines<'a>) -> Result<Vec<(&'a str, Observation)>> {
+    let question = |node: &str| ToMachine::Observe {
+        interfaces: mapping.machine(node).map_or_else(Vec::new, |(_, machine)| {
+            machine.interfaces.iter().map(|interface| interface.name.clone()).collect()
+        }),
+    };
+    ask_all(lines, question, |answer| match answer {
+        FromMachine::Observed(observation) => Some(observation),
+        _ => None,
+    })
+}
+
+/// Adds to the error of a flow's one-way delays what the clocks drifted apart, and takes the delays out where they are
+/// not above that error.
+fn bound_delays(
+    flow: &Flow,
+    record: &mut FlowRecord,
+    before: &HashMap<&str, Offset>,
+    after: &HashMap<&str, Offset>,
+) -> Option<Absence> {
+    let delays = record.owd_us?;
+    let (first, last) = (lead(flow, before)?, lead(flow, after)?);
+    let drifted_us = (last.ahead_ns - first.ahead_ns).unsigned_abs() as f64 / 1e3;
+    let error_us = record.owd_error_us.unwrap_or(first.error_ns as f64 / 1e3) + drifted_us;
+    record.owd_error_us = Some(error_us);
+    if delays.p50 > error_us {
+        return None;
+    }
+    record.owd_us = None;
+    record.owd_histogram = None;
+    record.owd_error_us = None;
+    Some(Absence {
+        metric: "owd".into(),
+        object: flow.name.clone(),
+        reason: format!(
+            "the delay, {:.0} us at the median, is not above the bound on the clocks' error, {error_us:.0} us",
+            delays.p50
+        ),
+    })
+}
+
+fn clock_check(machine: &str, offset: Offset) -> Check {
+    let milliseconds = |ns: i64| ns as f64 / 1e6;
+    let (ahead, error) = (milliseconds(offset.offset_ns), milliseconds(offset.error_ns));
+    Check {
+        name: "clock_offset".into(),
+        object: format!("machine {machine}"),
+        expected: "any".into(),
+        found: format!("{ahead:+.3} ms ± {error:.3} ms"),
+        passed: true,
+    }
+}
+
+/// Warns of what happened on the machines meanwhile: a clock that was set, a link that came and went, other traffic.
+fn disturbances(
+    mapping: &Mapping,
+    before: &[(&str, Observation)],
+    after: &[(&str, Observation)],
+    flows: &[FlowRecord],
+    seconds: f64,
+    findings: &mut Findings,
+) {
+    for ((node, before), (_, after)) in before.iter().zip(after) {
+        let Some((name, _)) = mapping.machine(node) else { continue };
+        findings.clock(&format!("machine {name}"), after.wall_ns - before.wall_ns);
+        for (was, is) in before.interfaces.iter().zip(&after.interfaces) {
+            let object = format!("{} of machine {name}", is.name);
+            if was.carrier_changes != is.carrier_changes {
+                let message =
+                    format!("its link came or went {} times", is.carrier_changes - was.carrier_changes);
+                findings.warn("link_down", &object, message, "the traffic was interrupted");
+            } else if was.speed_bps != is.speed_bps {
+                let megabits = |speed: Option<u64>| match speed {
+                    Some(speed) => format!("{} Mbit/s", speed / 1_000_000),
+                    None => "an unknown speed".into(),
+                };
+                let message = format!(
+                    "its link ran at {} before the traffic and at {} after it",
+                    megabits(was.speed_bps),
+                    megabits(is.speed_bps)
+                );
+                findings.warn(
+                    "link_renegotiated",
+                    &object,
+                    message,
+                    "the rate was another one for a part of it",
+                );
+            }
+        }
+        let own = own_bytes(mapping.scenario, node, flows);
+        let count = |part: fn(&crate::message::Counted) -> u64| -> u64 {
+            let pairs = before.interfaces.iter().zip(&after.interfaces);
+            pairs.map(|(was, is)| part(is).saturating_sub(part(was))).sum()
+        };
+        let (sent, received) = (count(|counted| counted.sent_bytes), count(|counted| counted.received_bytes));
+        let headers = count(|counted| counted.sent_pkts + counted.received_pkts) * ETHERNET_BYTES;
+        if let Some(own) = own {
+            let expected = own + headers;
+            let others = (sent + received).saturating_sub(expected) as f64;
+            if others > own as f64 * OTHERS_SHARE + OTHERS_BYTES_PER_SECOND * seconds {
+                findings.warn(
+                    "other_traffic",
+                    &format!("machine {name}"),
+                    format!("its interfaces carried {:.1} MB that are not the trial's", others / 1e6),
+                    "other traffic had a part of the network and of the processors",
+                );
+            }
+        }
+    }
+}
+
+/// Bytes of the IP packets that a host's flows make at most, both ways; `None` where a flow does not tell, or `node` is
+/// no host of one.
+fn own_bytes(scenario: &Scenario, node: &str, flows: &[FlowRecord]) -> Option<u64> {
+    let mut bytes = None;
+    for (flow, record) in scenario.workload.iter().zip(flows) {
+        if flow.from != node && flow.to != node {
+            continue;
+        }
+        let there = record.ip_bytes?;
+        let back = match &flow.traffic {
+            // Every second segment is acknowledged at the least; each of 1500 bytes by one of 100 at the most.
+            Traffic::Transfer(_) | Traffic::FileTransfer(_) => there / 10,
+            Traffic::Packets(_) => there / 4,
+            Traffic::RequestResponse(exchange) => {
+                let requests = record.bytes / exchange.request.0.max(1);
+                there.saturating_mul(2).saturating_add(requests.saturating_mul(exchange.response.0))
+            }
+            Traffic::Sweep(_) => there.saturating_mul(2),
+            Traffic::Tool(_) => return None,
+        };
+        bytes = Some(bytes.unwrap_or(0) + there + back);
+    }
+    bytes
+}
+
+/// What each host's processors did, and why that is not known of some.
+fn hosts(
+    mapping: &Mapping,
+    found: &BTreeMap<String, Machine>,
+    before: &[(&str, Observation)],
+    after: &[(&str, Observation)],
+    flows: &[FlowRecord],
+    findings: &mut Findings,
+) -> (Vec<HostRecord>, Vec<Absence>) {
+    let scenario = mapping.scenario;
+    let (mut records, mut absent) = (Vec::new(), Vec::new());
+    let boot = |node: &str| Some(found.get(mapping.machine(node)?.0)?.boot.as_str());
+    let shared: Vec<&str> = scenario
+        .nodes
+        .iter()
+        .map(|node| node.name.as_str())
+        .filter(|node| {
+            let same = |other: &str| other != *node && boot(other).is_some() && boot(other) == boot(node);
+            scenario.nodes.iter().any(|other| same(&other.name))
+        })
+        .collect();
+    if let [one, .., other] = shared.as_slice() {
+        findings.warn(
+            "same_machine",
+            &format!("{one} and {other}"),
+            "their machines run one kernel".into(),
+            "they share processors, and the network between them is that kernel's own",
+        );
+    }
+    for node in scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host) {
+        let reading = |observed: &[(&str, Observation)]| -> Option<Reading> {
+            observed.iter().find(|(name, _)| *name == node.name)?.1.processors.clone()
+        };
+        let readings = reading(before).zip(reading(after));
+        let is_shared = shared.contains(&node.name.as_str());
+        if let (Some((before, after)), false) = (&readings, is_shared) {
+            findings.machine(&node.name, before, after);
+        }
+        let measured = scenario.measurement.cpu.contains(&node.name);
+        let busy = match (readings, is_shared) {
+            (Some((before, after)), false) => {
+                let spent = before.until(&after);
+                let all_ns = before.span_ns(&after).saturating_mul(spent.len() as u64);
+                let busy_ns: u64 = spent.values().map(|spent| spent.busy_ns).sum();
+                Ok((busy_ns, busy_ns as f64 / all_ns.max(1) as f64 * 100.0))
+            }
+            (_, true) => Err("its machine runs the same kernel as another node's"),
+            (None, _) => Err("its machine does not tell how busy its processors are"),
+        };
+        if let (Err(reason), true) = (busy, measured) {
+            for metric in ["cpu", "service_demand"] {
+                let (metric, object) = (metric.into(), node.name.clone());
+                absent.push(Absence { metric, object, reason: reason.into() });
+            }
+        }
+        let spent = busy.ok().filter(|_| measured);
+        let kilobytes = payload_bytes(scenario, &node.name, flows) as f64 / 1000.0;
+        records.push(HostRecord {
+            name: node.name.clone(),
+            processor: None,
+            processor_shared_with: Vec::new(),
+            cpu_percent: spent.map(|(_, percent)| percent),
+            cpu_busy_ns: spent.map(|(busy_ns, _)| busy_ns),
+            service_demand_us_per_kb: spent
+                .filter(|_| kilobytes > 0.0)
+                .map(|(busy_ns, _)| busy_ns as f64 / 1000.0 / kilobytes),
+        });
+    }
+    (records, absent)
+}
+
+fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,147 @@
+//! What a scenario needs set on each machine, and what keeps it from being set.
+
+use crate::inventory::Permission;
+use crate::mapping::Mapping;
+use crate::settings::{CONGESTION_CONTROL, Change, SMALLEST_MTU, Setting, offloads_value};
+use nettrial_scenario::{Buffer, Machine, MachineInterface, NodeKind, Place, Problem, Stack, Traffic};
+use std::collections::BTreeMap;
+
+/// A setting that a scenario needs, and where that comes from.
+pub struct Wanted {
+    /// The setting and its value.
+    pub change: Change,
+    /// The object in the scenario, and the field.
+    place: Place,
+    field: &'static str,
+}
+
+/// Everything that the scenario needs set on the machine of `node`.
+pub fn of(mapping: &Mapping, node: &str) -> Vec<Wanted> {
+    let Some((_, machine)) = mapping.machine(node) else { return Vec::new() };
+    let Some((number, found)) =
+        mapping.scenario.nodes.iter().enumerate().find(|(_, found)| found.name == node)
+    else {
+        return Vec::new();
+    };
+    let (at, mut wanted) = (Place::node(number, found), Vec::new());
+    for (((link, end), planned), given) in mapping.ends(node).zip(&machine.interfaces) {
+        let place = Place::link(link, &mapping.scenario.links[link]).within("ends").within(end);
+        let setting = Setting::Mtu { interface: given.name.clone() };
+        let change = Change { setting, value: planned.mtu.0.to_string() };
+        wanted.push(Wanted { change, place, field: "mtu" });
+        let setting = Setting::Offloads { interface: given.name.clone() };
+        let change = Change { setting, value: offloads_value(found.offloads) };
+        wanted.push(Wanted { change, place: at.clone(), field: "offloads" });
+    }
+    if let (Some(stack), NodeKind::Host) = (&found.stack, found.kind) {
+        let mut sysctl = |field, name: &str, value: String| {
+            let change = Change { setting: Setting::Sysctl { name: name.into() }, value };
+            wanted.push(Wanted { change, place: at.within("stack"), field });
+        };
+        let has_tools =
+            mapping.scenario.workload.iter().any(|flow| {
+                (flow.from == node || flow.to == node) && matches!(flow.traffic, Traffic::Tool(_))
+            });
+        // nettrial's own agents choose it for each connection; other programs may not.
+        if has_tools {
+            sysctl("congestion_control", CONGESTION_CONTROL, stack.congestion_control.clone());
+        }
+        for (field, name, value) in sysctls(stack) {
+            sysctl(field, name, value);
+        }
+    }
+    wanted
+}
+
+fn sysctls(stack: &Stack) -> [(&'static str, &'static str, String); 6] {
+    let switch = |on: bool| if on { "1" } else { "0" }.to_owned();
+    let triple = |buffer: &Buffer| format!("{} {} {}", buffer.minimum.0, buffer.initial.0, buffer.maximum.0);
+    [
+        ("window_scaling", "net.ipv4.tcp_window_scaling", switch(stack.window_scaling)),
+        ("sack", "net.ipv4.tcp_sack", switch(stack.sack)),
+        ("timestamps", "net.ipv4.tcp_timestamps", switch(stack.timestamps)),
+        ("mtu_probing", "net.ipv4.tcp_mtu_probing", switch(stack.mtu_probing)),
+        ("receive_buffer", "net.ipv4.tcp_rmem", triple(&stack.receive_buffer)),
+        ("send_buffer", "net.ipv4.tcp_wmem", triple(&stack.send_buffer)),
+    ]
+}
+
+/// A problem for everything that the scenario needs set and that can't be: for want of a permission, of the right to
+/// do it there, or because the machine does not admit it. `found` are the machines as they were found.
+pub fn problems(mapping: &Mapping, found: &BTreeMap<String, Machine>) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (number, node) in mapping.scenario.nodes.iter().enumerate() {
+        let Some((name, given)) = mapping.machine(&node.name) else { continue };
+        let Some(machine) = found.get(name) else { continue };
+        for wanted in of(mapping, &node.name) {
+            problems.extend(wanted.problem(machine, &given.may_change));
+        }
+        let Some(stack) = &node.stack else { continue };
+        let control = &stack.congestion_control;
+        if !machine.is_root && !machine.congestion_controls.contains(control) {
+            let place = Place::node(number, node).within("stack");
+            let hint = format!("on machine {name}, as root: modprobe tcp_{control}");
+            let legal = format!("{} on machine {name}", machine.congestion_controls.join(", "));
+            problems.push(place.problem("congestion_control", control, legal, hint));
+        }
+    }
+    problems
+}
+
+impl Wanted {
+    fn problem(&self, machine: &Machine, may_change: &[Permission]) -> Option<Problem> {
+        let (name, Change { setting, value }) = (&machine.name, &self.change);
+        let interface = |called: &str| machine.interfaces.iter().find(|interface| interface.name == *called);
+        let refuse = |value: &str, legal: String, hint: String| {
+            Some(self.place.problem(self.field, value, legal, hint))
+        };
+        let there = match setting {
+            Setting::Mtu { interface: called } => {
+                let there = interface(called)?;
+                if let Some(problem) = self.unfit_mtu(machine, there) {
+                    return Some(problem);
+                }
+                there.mtu_bytes.to_string()
+            }
+            Setting::Offloads { interface: called } => offloads_value(interface(called)?.offloads),
+            Setting::Sysctl { name } => machine.sysctls.get(name)?.clone(),
+        };
+        if there == *value {
+            return None;
+        }
+        let (what, permission) = (setting.in_words(), setting.permission());
+        let has = |value: &str| if value == "offloads" { "no offloads".to_owned() } else { value.to_owned() };
+        if !may_change.contains(&permission) {
+            let legal = format!("{}, as machine {name} has it", has(&there));
+            let hint = format!(
+                "the inventory does not let nettrial change {what}: add `{}` to may_change of {name}, or set it there \
+                 yourself",
+                permission.name()
+            );
+            return refuse(&has(value), legal, hint);
+        }
+        if !machine.is_root {
+            let legal = format!("{}, as machine {name} has it", has(&there));
+            let hint = format!(
+                "the user there may not change {what}: reach {name} as root, such as by \
+                 `command: [ssh, -T, {name}, sudo, -n]`"
+            );
+            return refuse(&has(value), legal, hint);
+        }
+        None
+    }
+
+    fn unfit_mtu(&self, machine: &Machine, there: &MachineInterface) -> Option<Problem> {
+        let value: u64 = self.change.value.parse().ok()?;
+        let in_words = format!("{value} B");
+        if let Some(largest) = there.largest_mtu_bytes.filter(|largest| value > *largest) {
+            let legal = format!("up to {largest} B on {} of machine {}", there.name, machine.name);
+            let hint = "its driver admits no larger one";
+            return Some(self.place.problem(self.field, in_words, legal, hint));
+        }
+        let hint = "below that Linux takes the interface's IPv6 addresses away";
+        let legal = format!("{SMALLEST_MTU} B or more on machines of your own");
+        (value < SMALLEST_MTU && value != there.mtu_bytes)
+            .then(|| self.place.problem(self.field, in_words, legal, hint))
+    }
+}

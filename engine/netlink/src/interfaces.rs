@@ -1,0 +1,137 @@
+//! What the kernel says of the interfaces of the calling thread's network namespace (rtnetlink(7)).
+
+use crate::Netlink;
+use anyhow::{Context, Result};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::address::{AddressAttribute, AddressMessage};
+use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use std::net::IpAddr;
+
+/// An interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name.
+    pub name: String,
+    /// Its number.
+    pub index: u32,
+    /// True where it is up and its link is there (IFF_LOWER_UP).
+    pub is_up: bool,
+    /// The largest IP packet that it sends, bytes.
+    pub mtu: u64,
+    /// The largest MTU that it can be given, bytes; `None` where the driver sets no bound.
+    pub largest_mtu: Option<u64>,
+    /// How often its link came or went.
+    pub carrier_changes: u64,
+    /// What it sent and received.
+    pub counters: Counters,
+    /// Its addresses.
+    pub addresses: Vec<IpAddr>,
+}
+
+/// What an interface sent and received, Ethernet's headers counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Packets sent.
+    pub sent_pkts: u64,
+    /// Bytes received.
+    pub received_bytes: u64,
+    /// Packets received.
+    pub received_pkts: u64,
+}
+
+/// Returns every interface.
+///
+/// # Errors
+/// Fails if the kernel does not answer.
+pub fn interfaces() -> Result<Vec<Interface>> {
+    let mut netlink = Netlink::open()?;
+    let links = netlink.dump(RouteNetlinkMessage::GetLink(LinkMessage::default()))?;
+    let mut found: Vec<Interface> = links.into_iter().filter_map(interface).collect();
+    for answer in netlink.dump(RouteNetlinkMessage::GetAddress(AddressMessage::default()))? {
+        let RouteNetlinkMessage::NewAddress(message) = answer else { continue };
+        let of = found.iter_mut().find(|interface| interface.index == message.header.index);
+        // Of a point-to-point interface the address is the far end's, and the local one its own.
+        let local = message.attributes.iter().find_map(|attribute| match attribute {
+            AddressAttribute::Local(address) => Some(*address),
+            _ => None,
+        });
+        let address = message.attributes.iter().find_map(|attribute| match attribute {
+            AddressAttribute::Address(address) => Some(*address),
+            _ => None,
+        });
+        if let (Some(interface), Some(address)) = (of, local.or(address)) {
+            interface.addresses.push(address);
+        }
+    }
+    Ok(found)
+}
+
+fn interface(answer: RouteNetlinkMessage) -> Option<Interface> {
+    let RouteNetlinkMessage::NewLink(message) = answer else { return None };
+    let mut found = Interface {
+        name: String::new(),
+        index: message.header.index,
+        is_up: message.header.flags.contains(LinkFlags::Up | LinkFlags::LowerUp),
+        mtu: 0,
+        largest_mtu: None,
+        carrier_changes: 0,
+        counters: Counters::default(),
+        addresses: Vec::new(),
+    };
+    for attribute in message.attributes {
+        match attribute {
+            LinkAttribute::IfName(name) => found.name = name,
+            LinkAttribute::Mtu(mtu) => found.mtu = mtu.into(),
+            LinkAttribute::MaxMtu(mtu) => found.largest_mtu = (mtu > 0).then(|| mtu.into()),
+            LinkAttribute::CarrierChanges(count) => found.carrier_changes = count.into(),
+            LinkAttribute::Stats64(counted) => {
+                found.counters = Counters {
+                    sent_bytes: counted.tx_bytes,
+                    sent_pkts: counted.tx_packets,
+                    received_bytes: counted.rx_bytes,
+                    received_pkts: counted.rx_packets,
+                };
+            }
+            _ => {}
+        }
+    }
+    Some(found)
+}
+
+/// Sets the MTU of the interface called `name`, bytes.
+///
+/// # Errors
+/// Fails if there is no such interface, or the kernel refuses.
+pub fn set_mtu(name: &str, mtu: u64) -> Result<()> {
+    let there = interfaces()?.into_iter().find(|interface| interface.name == name);
+    let there = there.with_context(|| format!("there is no interface {name}"))?;
+    let mut message = LinkMessage::default();
+    message.header.index = there.index;
+    message.attributes =
+        vec![LinkAttribute::Mtu(u32::try_from(mtu).context("no interface has such an MTU")?)];
+    let mut netlink = Netlink::open()?;
+    netlink.change(RouteNetlinkMessage::SetLink(message), format!("setting the MTU of {name} to {mtu}"))?;
+    netlink.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loopback_interface_is_found_with_its_address_and_its_counters() {
+        let found = interfaces().unwrap();
+        let loopback = found.iter().find(|interface| interface.name == "lo").unwrap();
+        assert!(loopback.mtu >= 1280);
+        assert!(loopback.addresses.contains(&IpAddr::from([127, 0, 0, 1])));
+        assert_eq!(loopback.counters.sent_bytes, loopback.counters.received_bytes);
+    }
+
+    #[test]
+    fn an_interface_that_is_not_there_has_no_mtu_to_set() {
+        let error = set_mtu("nettrial-none", 1500).unwrap_err();
+        assert_eq!(error.to_string(), "there is no interface nettrial-none");
+    }
+}

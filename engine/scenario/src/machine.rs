@@ -1,0 +1,89 @@
+//! A machine of the user's, as it was found.
+
+use crate::{IpVersion, Offloads, Rate};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// A machine of the user's, as it was found when the session began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// Its name in the inventory.
+    pub name: String,
+    /// The operating system and its version as it names itself, such as "Debian GNU/Linux 12 (bookworm)".
+    pub system: String,
+    /// The kernel's name, release and version.
+    pub kernel: String,
+    /// The instruction set, such as "x86_64".
+    pub architecture: String,
+    /// The processor's model.
+    pub processor: String,
+    /// Processors that a process may use.
+    pub processors: u32,
+    /// True where the user there is root, and so may change settings.
+    pub is_root: bool,
+    /// What identifies the running kernel: machines that share it are one machine (random/boot_id, random(4)).
+    pub boot: String,
+    /// What the kernel takes the time from; absent where it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_source: Option<String>,
+    /// By how much its wall clock is ahead of this machine's, nanoseconds.
+    pub clock_ahead_ns: i64,
+    /// By how much that may be wrong, nanoseconds.
+    pub clock_error_ns: u64,
+    /// The interfaces of the inventory, in its order.
+    pub interfaces: Vec<MachineInterface>,
+    /// Congestion controls that the kernel has loaded.
+    pub congestion_controls: Vec<String>,
+    /// Settings that a study may change, by sysctl name.
+    pub sysctls: BTreeMap<String, String>,
+    /// How large packets reach the other machines, where that was looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reaches: Vec<MachineReach>,
+}
+
+/// How large packets reach another machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MachineReach {
+    /// The other machine's name.
+    pub to: String,
+    /// Which of the machines' addresses were used.
+    pub ip: IpVersion,
+    /// The largest IP packet that was tried: what both interfaces admit, bytes.
+    pub tried_bytes: u64,
+    /// The largest that passed without being fragmented, bytes; 0 where none did.
+    pub passed_bytes: u64,
+}
+
+/// An interface of a machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MachineInterface {
+    /// Its name there.
+    pub name: String,
+    /// Its addresses, also those that the inventory does not give to traffic.
+    #[schemars(with = "Vec<String>")]
+    pub addresses: Vec<IpAddr>,
+    /// True where it carries packets.
+    pub is_up: bool,
+    /// Its driver; absent where the kernel does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver: Option<String>,
+    /// The speed of its link; absent where the driver does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed: Option<Rate>,
+    /// The largest IP packet that it sends, bytes.
+    pub mtu_bytes: u64,
+    /// The largest MTU that it can be given, bytes; absent where the driver does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_mtu_bytes: Option<u64>,
+    /// The offloads in force.
+    pub offloads: Offloads,
+    /// Its bus, that one's width and speed, such as "PCI 0000:03:00.0, 4 lanes of 8.0 GT/s PCIe"; absent for an
+    /// interface without one, such as a virtual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bus: Option<String>,
+}

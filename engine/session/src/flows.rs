@@ -1,0 +1,126 @@
+//! The flows of a trial: opened at their receivers, looked at, and started together.
+
+use crate::{Agents, Findings, Pending};
+use anyhow::{Context, Result, bail};
+use nettrial_scenario::{Flow, FlowRecord, IpVersion, Scenario, Traffic, Transport};
+use nettrial_traffic::{Command, Connection, Reply, Side};
+use std::collections::HashSet;
+use std::net::{IpAddr, SocketAddr};
+
+/// A flow before its receiver is open.
+pub struct Planned {
+    /// The flow as its sender sees it.
+    pub from: Side,
+    /// The flow as its receiver sees it.
+    pub to: Side,
+    /// The address under which the receiver is reached.
+    pub reached: IpAddr,
+}
+
+/// A flow whose receiver is open.
+pub struct Ready {
+    /// The flow as its sender sees it.
+    pub side: Side,
+    /// Address and port of its receiver.
+    pub destination: SocketAddr,
+}
+
+/// Opens the receiver of each flow; what is ready is in the same order.
+///
+/// # Errors
+/// Fails if an agent does, or does not answer.
+pub fn open(agents: &mut Agents, planned: Vec<Planned>) -> Result<Vec<Ready>> {
+    let listen = |planned: &Planned| (planned.to.flow.to.clone(), Command::Listen(planned.to.clone()));
+    let orders: Vec<(String, Command)> = planned.iter().map(listen).collect();
+    let ports =
+        agents.ask_all(orders.iter().map(|(host, order)| (host.as_str(), order.clone())).collect())?;
+    let ready = |(planned, reply): (Planned, Reply)| match reply {
+        Reply::Listening { port } => {
+            Ok(Ready { destination: SocketAddr::new(planned.reached, port), side: planned.from })
+        }
+        _ => bail!("the agent of {} opened no port for flow {:?}", planned.to.flow.to, planned.to.flow.name),
+    };
+    planned.into_iter().zip(ports).map(ready).collect()
+}
+
+/// Opens a connection of each flow that has one the agents can look at, and gives how it was set up, with the
+/// flow's number.
+///
+/// # Errors
+/// Fails if an agent does, or does not answer.
+pub fn inspect(agents: &mut Agents, ready: &[Ready]) -> Result<Vec<(usize, Connection)>> {
+    let looked_at: Vec<(usize, &Ready)> =
+        ready.iter().enumerate().filter(|(_, ready)| has_connection(&ready.side.flow)).collect();
+    let order = |(_, ready): &(usize, &Ready)| {
+        let command = Command::Inspect { side: ready.side.clone(), destination: ready.destination };
+        (ready.side.flow.from.clone(), command)
+    };
+    let orders: Vec<(String, Command)> = looked_at.iter().map(order).collect();
+    let replies =
+        agents.ask_all(orders.iter().map(|(host, order)| (host.as_str(), order.clone())).collect())?;
+    let found = |((number, ready), reply): ((usize, &Ready), Reply)| match reply {
+        Reply::Inspected(found) => Ok((number, found)),
+        _ => bail!("the agent of {} did not say how the connection was set up", ready.side.flow.from),
+    };
+    looked_at.into_iter().zip(replies).map(found).collect()
+}
+
+/// Whether the agents open TCP connections of `flow` that can be looked at before the traffic.
+fn has_connection(flow: &Flow) -> bool {
+    matches!(flow.transport, Transport::Tcp | Transport::Mptcp) && !matches!(flow.traffic, Traffic::Tool(_))
+}
+
+/// Starts all flows at once, whose transport state is read every `sample_ns`, and waits for the last to end. What
+/// their agents warn of goes into `findings`.
+///
+/// # Errors
+/// Fails if a flow does, or an agent ends.
+pub fn drive(
+    agents: &mut Agents,
+    ready: &[Ready],
+    sample_ns: u64,
+    findings: &mut Findings,
+) -> Result<Vec<FlowRecord>> {
+    let start = |flow: &Ready| {
+        let command = Command::Start { side: flow.side.clone(), destination: flow.destination, sample_ns };
+        agents.order(&flow.side.flow.from, command)
+    };
+    let pending = ready.iter().map(start).collect::<Result<Vec<Pending>>>()?;
+    let mut flows = Vec::new();
+    for (pending, ready) in pending.iter().zip(ready) {
+        let name = &ready.side.flow.name;
+        match agents.collect(pending, None).with_context(|| format!("flow {name:?}"))? {
+            Reply::Finished(flow, warnings) => {
+                flows.push(*flow);
+                findings.warnings.extend(warnings);
+            }
+            other => bail!("flow {name:?} ended with {other:?}"),
+        }
+    }
+    Ok(flows)
+}
+
+/// Both directions between the hosts of every flow, each once: from, to, and which of their addresses.
+pub fn directions(scenario: &Scenario) -> Vec<(&str, &str, IpVersion)> {
+    let mut seen = HashSet::new();
+    let mut directions = Vec::new();
+    for flow in &scenario.workload {
+        for (from, to) in [(&flow.from, &flow.to), (&flow.to, &flow.from)] {
+            let direction = (from.as_str(), to.as_str(), flow.ip);
+            if seen.insert(direction) {
+                directions.push(direction);
+            }
+        }
+    }
+    directions
+}
+
+/// Payload bytes of the transfers and packets that `host` sent or received.
+pub fn payload_bytes(scenario: &Scenario, host: &str, flows: &[FlowRecord]) -> u64 {
+    let of_host = |(flow, record): (&Flow, &FlowRecord)| {
+        let counts =
+            matches!(flow.traffic, Traffic::Transfer(_) | Traffic::FileTransfer(_) | Traffic::Packets(_));
+        (counts && (flow.from == host || flow.to == host)).then_some(record.bytes)
+    };
+    scenario.workload.iter().zip(flows).filter_map(of_host).sum()
+}

@@ -1,0 +1,223 @@
+"""The user's own machines: how the engine reaches them, and getting it there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import nettrial
+from nettrial.backends import find
+from nettrial.backends.backend import BACKENDS, Backend, BackendKind, Configuration
+from nettrial.errors import Lack
+
+SSH = ("ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
+"""The OpenSSH client (ssh_config(5)): without a terminal, and never asking for anything."""
+ALIVE = ("-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3")
+"""What makes it notice that a machine vanished."""
+SHELL = "sh"
+"""What is run there: a POSIX shell, which takes what follows from its standard input, so that nothing must be
+quoted for what the command passes its words through."""
+FOLDER = ".local/share/nettrial"
+"""Where the engine is there, below the user's home directory."""
+READY = "nettrial-ready"
+INSTALLED = "nettrial-installed"
+PATIENCE_SECONDS = 120.0
+"""How long copying the engine, or restoring, may take."""
+
+
+class Reachable(Protocol):
+    """A machine of an inventory."""
+
+    @property
+    def ssh(self) -> str | None:
+        """The destination for the OpenSSH client, if that reaches it."""
+
+    @property
+    def command(self) -> list[str] | None:
+        """The command that reaches it, if one does."""
+
+    @property
+    def interfaces(self) -> dict[str, list[str]]:
+        """The addresses of traffic, by interface."""
+
+    @property
+    def may_change(self) -> Sequence[str]:
+        """What may be changed there."""
+
+    @property
+    def nodes(self) -> list[str]:
+        """The nodes of studies that it stands for."""
+
+    @property
+    def reached_by(self) -> str:
+        """The way to it, in the user's words."""
+
+
+def reach(machine: Reachable) -> list[str]:
+    """The command whose standard input and output are those of a shell on the machine."""
+    if machine.ssh:
+        return [*SSH, *ALIVE, machine.ssh, SHELL]
+    return [*(machine.command or []), SHELL]
+
+
+def engine_there(binary: Path) -> str:
+    """The file of this engine on a machine, below the user's home directory: another engine has another name,
+    so that only the same ones talk."""
+    return f"{FOLDER}/engine-{nettrial.__version__}-{_digest(binary)[:16]}"
+
+
+def _digest(binary: Path) -> str:
+    with binary.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class Machines(Configuration):
+    """The machines that the backend is started with."""
+
+    inventory: str
+    """The engine's inventory, a JSON document."""
+
+    @classmethod
+    def of(cls, machines: Mapping[str, Reachable]) -> Machines:
+        """Those of an inventory; raises CannotRun where there is no engine."""
+        engine = engine_there(find.engine())
+        document = {
+            name: {
+                "reach": reach(machine),
+                "reached_by": machine.reached_by,
+                "engine": engine,
+                "interfaces": [
+                    {"name": interface, "addresses": addresses}
+                    for interface, addresses in machine.interfaces.items()
+                ],
+                "may_change": list(machine.may_change),
+                "nodes": machine.nodes,
+            }
+            for name, machine in machines.items()
+        }
+        return cls(inventory=json.dumps({"machines": document}))
+
+    def arguments(self) -> list[str]:
+        """The engine's arguments that say it, after the subcommand."""
+        return [self.inventory]
+
+
+BACKENDS.add(
+    "hosts",
+    BackendKind(
+        "machines of your own, reached over SSH or by any command",
+        partial(Backend, "hosts"),
+        "on your machines",
+        Machines,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command on a machine came to."""
+
+    output: str
+    lack: Lack | None
+    """Why it did not do what it should, if it did not."""
+
+
+def install(name: str, machine: Reachable) -> Lack | None:
+    """Copies the engine to a machine, where it is checked by its hash; gives why that failed, if it did. What
+    was there under its name stays until the copy is whole."""
+    binary = find.engine()
+    data, digest = binary.read_bytes(), _digest(binary)
+    target, part = f'"$HOME"/{engine_there(binary)}', '"$part"'
+    script = "; ".join(
+        [
+            f'part="$HOME/{FOLDER}/part-$$"',
+            f'mkdir -p "$HOME/{FOLDER}" || exit 1',
+            f"echo {READY}",
+            f"head -c {len(data)} > {part} || {{ rm -f {part}; exit 1; }}",
+            f"found=$(sha256sum {part} | cut -c 1-64)",
+            f'if [ "$found" = {digest} ]',
+            f"then chmod 700 {part} && {part} --version > /dev/null && mv -f {part} {target}",
+            f"[ ! -e {part} ] && echo {INSTALLED}",
+            "else echo the copy is damaged >&2",
+            f"fi; rm -f {part}; exit",
+        ]
+    )
+    done = _shell(name, machine, script, data)
+    if done.lack is None and INSTALLED not in done.output.split():
+        why = "the copy could not be run there" if READY in done.output else "no shell answered"
+        remedy = (
+            f"try {machine.reached_by} by hand; the engine is built for this machine's system and processor"
+        )
+        return Lack(_what(name, machine), why, remedy)
+    return done.lack
+
+
+def restore(name: str, machine: Reachable) -> Done:
+    """Restores on a machine what a session left changed there."""
+    target = f'"$HOME"/{shlex.quote(engine_there(find.engine()))}'
+    absent = "the engine is not installed there"
+    return _shell(
+        name, machine, f"test -x {target} || {{ echo {absent} >&2; exit 1; }}; exec {target} machine restore"
+    )
+
+
+def _what(name: str, machine: Reachable) -> str:
+    return f"machine {name} ({machine.reached_by})"
+
+
+def _shell(name: str, machine: Reachable, script: str, data: bytes = b"") -> Done:
+    """Runs one line of a shell on a machine. The data is sent once the line says that it is ready: until then
+    the shell may read ahead."""
+    words, what = reach(machine), _what(name, machine)
+    try:
+        started = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+    except OSError as error:
+        return Done("", Lack(what, f"{words[0]} can't be started: {error.strerror}", "install it"))
+    assert started.stdin is not None
+    assert started.stdout is not None
+    before = b""
+    with started:
+        try:
+            started.stdin.write(script.encode() + b"\n")
+            started.stdin.flush()
+            while data and (line := started.stdout.readline()):
+                before += line
+                if line.strip() == READY.encode():
+                    break
+        except OSError:
+            pass  # it has ended; its error output tells why
+        try:
+            output, errors = started.communicate(data, PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            started.kill()
+            output, errors = started.communicate()
+            errors += f"no answer within {PATIENCE_SECONDS:.0f} s".encode()
+    text = (before + output).decode(errors="replace")
+    if started.returncode == 0:
+        return Done(text, None)
+    said = " ".join(errors.decode(errors="replace").split()) or f"exit status {started.returncode}"
+    return Done(text, Lack(what, said, _remedy(said, machine)))
+
+
+def _remedy(said: str, machine: Reachable) -> str:
+    """What would help, by what ssh, the shell or the engine said."""
+    if "No space left" in said:
+        return "make room on the disk there that has the user's home directory"
+    if "not installed there" in said:
+        return "`nettrial machines install` copies it there"
+    if "Host key verification failed" in said:
+        return (
+            f"connect once by hand ({machine.reached_by}), and compare the machine's key before you accept it"
+        )
+    if "not restored" in said or "uses this machine" in said:
+        return "mend that there, or wait for the end of the session, and try again"
+    return f"see that {machine.reached_by} gives a shell without asking for anything"

@@ -1,0 +1,194 @@
+"""`nettrial machines`: the user's own machines."""
+
+from __future__ import annotations
+
+import io
+import shlex
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+
+from nettrial.backends import BACKENDS, Machines, install, restore
+from nettrial.bounds import MOST_STUDY_BYTES
+from nettrial.cli.console import print_table, say
+from nettrial.cli.design import READING
+from nettrial.errors import BadInput, CannotRun, Fault, Lack
+from nettrial.fields import Wrong
+from nettrial.files import Unreadable, read_text
+from nettrial.machines import Inventory, MachineSettings
+from nettrial.scenario import Machine, MachineInterface
+
+BACKEND = next(name for name in BACKENDS if BACKENDS[name].configuration is Machines)
+"""The backend that runs on them."""
+ADDING = "adding a machine"
+
+
+def configuration(inventory: Inventory) -> Machines:
+    """What the backend is started with for these machines."""
+    return Machines.of(inventory.machines)
+
+
+def show(file: Path) -> None:
+    """Prints the inventory; raises BadInput."""
+    rows = [
+        [
+            name,
+            machine.reached_by,
+            "; ".join(f"{interface}: {', '.join(there)}" for interface, there in machine.interfaces.items()),
+            ", ".join(machine.may_change) or "nothing",
+            ", ".join(machine.nodes),
+        ]
+        for name, machine in Inventory.load(file).machines.items()
+    ]
+    print_table(["machine", "reached by", "interfaces", "may change", "nodes"], rows)
+
+
+def check(file: Path) -> int:
+    """Reaches every machine and prints what it is, and everything that is missing, each with its remedy;
+    gives the exit status. Raises BadInput, and CannotRun where no engine can be asked."""
+    inventory = Inventory.load(file)
+    with BACKENDS[BACKEND].start(configuration(inventory)) as backend:
+        preflight = backend.preflight(thorough=True)
+    for machine in preflight.environment.machines or []:
+        print_table([machine.name, ""], _rows(machine))
+        print()
+    for title, shortfalls in (("missing", preflight.missing), ("not as large", preflight.limits)):
+        for shortfall in shortfalls:
+            print(f"{title}: {shortfall.what}: {shortfall.why}")
+            print(f"  remedy: {shortfall.remedy}")
+    if preflight.missing:
+        return CannotRun.exit_code
+    say(f"nothing is missing: run a study with --backend {BACKEND} --machines {file}")
+    return 0
+
+
+def _rows(machine: Machine) -> list[list[str]]:
+    ahead, error = machine.clock_ahead_ns / 1e6, machine.clock_error_ns / 1e6
+    source = f"{machine.clock_source}, " if machine.clock_source else ""
+    rows = [
+        ["system", machine.system],
+        ["kernel", machine.kernel],
+        ["processor", f"{machine.processor}, {machine.processors} of {machine.architecture}"],
+        ["user", "root" if machine.is_root else "not root: may change nothing"],
+        ["clock", f"{source}{ahead:+.3f} ms ± {error:.3f} ms from this machine's"],
+        ["congestion controls", ", ".join(machine.congestion_controls)],
+    ]
+    for interface in machine.interfaces:
+        rows.append([f"interface {interface.name}", _interface(interface)])
+    for reach in machine.reaches or []:
+        rows.append([f"to {reach.to}, IPv{reach.ip.root}", _passes(reach.passed_bytes, reach.tried_bytes)])
+    return rows
+
+
+def _interface(interface: MachineInterface) -> str:
+    offloads = interface.offloads.model_dump()
+    on = [name for name, is_on in offloads.items() if is_on]
+    largest = interface.largest_mtu_bytes
+    parts = [
+        "up" if interface.is_up else "down",
+        f"driver {interface.driver}" if interface.driver else "driver not told",
+        interface.bus or "no bus",
+        str(interface.speed.root) if interface.speed else "speed not told",
+        f"MTU {interface.mtu_bytes} B of {largest or 'any number of'} B",
+        f"offloads: {', '.join(on) or 'none'}",
+    ]
+    return ", ".join(parts)
+
+
+def _passes(passed: int, tried: int) -> str:
+    if not passed:
+        return "nothing passes"
+    jumbo = "jumbo frames pass" if passed > 1500 else "no jumbo frames were tried" if tried <= 1500 else ""
+    text = f"packets of {passed} B pass"
+    return f"{text}: {jumbo}" if jumbo else f"{text}, of {tried} B they don't"
+
+
+def copy_engine(file: Path, names: Sequence[str]) -> int:
+    """Copies the engine to machines of the inventory; gives the exit status. Raises BadInput, and CannotRun
+    with every machine that has it not."""
+    inventory = Inventory.load(file)
+    chosen = inventory.only(names) if names else inventory
+    lacks = []
+    for name, machine in chosen.machines.items():
+        lack = install(name, machine)
+        if lack is None:
+            say(f"{name}: installed")
+        else:
+            lacks.append(lack)
+    if lacks:
+        raise CannotRun("installing the engine", lacks)
+    return 0
+
+
+def undo(file: Path, names: Sequence[str]) -> int:
+    """Restores on machines of the inventory what sessions left changed; gives the exit status. Raises
+    BadInput, and CannotRun with every machine where that could not be done."""
+    inventory = Inventory.load(file)
+    chosen = inventory.only(names) if names else inventory
+    lacks: list[Lack] = []
+    for name, machine in chosen.machines.items():
+        done = restore(name, machine)
+        for line in done.output.splitlines():
+            say(f"{name}: {line}")
+        if done.lack is not None:
+            lacks.append(done.lack)
+        elif not done.output.strip():
+            say(f"{name}: nothing was left changed")
+    if lacks:
+        raise CannotRun("restoring settings", lacks)
+    return 0
+
+
+def add(
+    file: Path,
+    name: str,
+    ssh: str | None,
+    command: str | None,
+    interfaces: Sequence[str],
+    may_change: Sequence[str],
+    nodes: Sequence[str],
+) -> None:
+    """Writes a machine into the inventory, which is made where there is none; raises BadInput."""
+    entry: dict[str, object] = {"ssh": ssh} if ssh else {}
+    entry |= {"command": shlex.split(command)} if command else {}
+    given: dict[str, list[str]] = {}
+    for text in interfaces:
+        interface, equals, addresses = text.partition("=")
+        if not equals:
+            raise BadInput(READING, "--interface", text, "NAME=ADDRESS,...", "such as eth0=192.0.2.1")
+        given.setdefault(interface, []).extend(addresses.split(","))
+    entry |= {"interfaces": given}
+    entry |= {"may_change": list(may_change)} if may_change else {}
+    entry |= {"nodes": list(nodes)} if nodes else {}
+    try:
+        MachineSettings.model_validate(entry)
+    except ValidationError as error:
+        faults = [
+            Fault(".".join(map(str, wrong.place)), wrong.value, wrong.legal, wrong.hint)
+            for wrong in Wrong.of(error)
+        ]
+        raise BadInput.listing(ADDING, faults) from None
+    yaml = YAML(typ="rt")
+    data: dict[str, Any] = {"machines": {}}
+    if file.exists():
+        known = Inventory.load(file)
+        if name in known.machines:
+            raise BadInput(ADDING, "MACHINE", name, "a name that no other machine has", f"{file} has it")
+        with suppress(Unreadable):
+            data = yaml.load(read_text(file, MOST_STUDY_BYTES))
+    data["machines"][name] = entry
+    written = io.StringIO()
+    yaml.dump(data, written)
+    part = file.with_name(file.name + ".part")
+    part.write_text(written.getvalue(), encoding="utf-8")
+    try:
+        Inventory.load(part)
+    except BadInput:
+        part.unlink()
+        raise
+    part.replace(file)
+    say(f"{file}: {name} was added; next: nettrial machines install {name}, nettrial machines check")

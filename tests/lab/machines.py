@@ -1,0 +1,238 @@
+"""Machines that a test makes: a sender, a router and a receiver, each a network namespace with a home
+directory and an OpenSSH server of its own, and the runner, which reaches them over a network that carries no
+traffic of trials.
+
+All of it runs in a `Sandbox`, and ends with that."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nettrial.backends.find import engine
+from tests.lab.sandbox import Sandbox, children, wait_for
+
+ROOT = Path(__file__).parents[2]
+SERVER = ROOT / ".venv" / "openssh-server"
+"""Where tools/setup-tests.sh puts it."""
+MACHINES = ("sender", "router", "receiver")
+INTERFACES = {
+    "sender": {"eth0": ["10.81.1.1", "fd81:1::1"]},
+    "router": {"eth0": ["10.81.1.254", "fd81:1::fe"], "eth1": ["10.81.2.254", "fd81:2::fe"]},
+    "receiver": {"eth0": ["10.81.2.1", "fd81:2::1"]},
+}
+MAY_CHANGE = "mtu, offloads, congestion_control, sysctls"
+WATCHED = ("net.ipv4.tcp_sack", "net.ipv4.tcp_timestamps", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
+
+
+class Machines:
+    """Three machines and a runner."""
+
+    def __init__(self, sandbox: Sandbox, folder: Path) -> None:
+        self.folder = folder
+        self.sandbox = sandbox
+        self.started: list[subprocess.Popen[bytes]] = []
+        self._holders = {name: self._hold(name) for name in ("runner", *MACHINES)}
+        self._join()
+        self._serve()
+        self.file = folder / "machines.yaml"
+        self.write()
+
+    def _hold(self, name: str) -> int:
+        """A process that holds the namespaces of a machine; its number out here."""
+        home = self.folder / name
+        home.mkdir()
+        users = Path("/etc/passwd").read_text().splitlines()
+        users = [line for line in users if not line.startswith(("root:", "sshd:"))]
+        users += [f"root:x:0:0:root:{home}:/bin/sh", "sshd:x:65000:65534::/run/sshd:/usr/sbin/nologin", ""]
+        passwd = self.folder / f"passwd-{name}"
+        passwd.write_text("\n".join(users))
+        script = "mount -t sysfs sysfs /sys && mount -t tmpfs none /run && mkdir /run/sshd"
+        script += f" && mount --bind {passwd} /etc/passwd && ip link set lo up && exec sleep 100000"
+        command = ["unshare", "--net", "--mount", "sh", "-ec", script]
+        process = subprocess.Popen(self.sandbox.command(command), stdin=subprocess.DEVNULL)
+        self.started.append(process)
+        assert wait_for(lambda: children(process.pid), 20)
+        number = children(process.pid)[0]
+        assert wait_for(lambda: b"sleep" in Path(f"/proc/{number}/cmdline").read_bytes(), 20), name
+        return number
+
+    def inside(self, name: str, command: list[str]) -> list[str]:
+        """The command line that runs this one on a machine, or on the runner."""
+        enter = ["nsenter", "--target", str(self._holders[name]), "--pid", "--net", "--mount", "--"]
+        return [*enter, "env", f"--chdir={self.folder}", f"HOME={self.folder / name}", *command]
+
+    def do(self, name: str, *command: str) -> str:
+        """Runs a command there and gives its output."""
+        done = subprocess.run(self.inside(name, list(command)), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{name}: {' '.join(command)}: {done.stderr}"
+        return done.stdout
+
+    def _join(self) -> None:
+        """The network of the trials, and that of the runner."""
+
+        def link(one: str, at: str, other: str, there: str) -> None:
+            pid = str(self._holders[other])
+            outer = ["nsenter", "--target", str(self._holders[one]), "--net", "--"]
+            add = ["ip", "link", "add", at, "type", "veth", "peer", "name", there, "netns", pid]
+            subprocess.run([*outer, *add], check=True)
+
+        link("sender", "eth0", "router", "eth0")
+        link("router", "eth1", "receiver", "eth0")
+        for name, interfaces in INTERFACES.items():
+            for interface, addresses in interfaces.items():
+                for address in addresses:
+                    length, more = ("64", ["nodad"]) if ":" in address else ("24", [])
+                    self.do(name, "ip", "address", "add", f"{address}/{length}", "dev", interface, *more)
+                self.do(name, "ip", "link", "set", interface, "up")
+        for name, gateways in (
+            ("sender", ("10.81.1.254", "fd81:1::fe")),
+            ("receiver", ("10.81.2.254", "fd81:2::fe")),
+        ):
+            self.do(name, "ip", "route", "add", "default", "via", gateways[0])
+            self.do(name, "ip", "-6", "route", "add", "default", "via", gateways[1])
+        self.do("router", "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
+        self.do("runner", "ip", "link", "add", "control", "type", "bridge")
+        self.do("runner", "ip", "address", "add", "10.80.0.254/24", "dev", "control")
+        self.do("runner", "ip", "link", "set", "control", "up")
+        for number, name in enumerate(MACHINES, 1):
+            link("runner", f"c-{name}", name, "control")
+            self.do("runner", "ip", "link", "set", f"c-{name}", "master", "control", "up")
+            self.do(name, "ip", "address", "add", f"10.80.0.{number}/24", "dev", "control")
+            self.do(name, "ip", "link", "set", "control", "up")
+
+    def _serve(self) -> None:
+        """Starts the OpenSSH servers, and lets the runner in."""
+        own = self.folder / "runner" / ".ssh"
+        own.mkdir(mode=0o700)
+        make = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f"]
+        subprocess.run([*make, str(own / "id_ed25519")], check=True)
+        known, hosts = [], []
+        libraries = ":".join(str(path) for path in SERVER.glob("**/x86_64-linux-gnu")) or str(SERVER)
+        libraries = ":".join({str(path.parent) for path in SERVER.rglob("libwrap.so*")}) or libraries
+        for number, name in enumerate(MACHINES, 1):
+            home = self.folder / name
+            (home / ".ssh").mkdir(mode=0o700)
+            (home / ".ssh" / "authorized_keys").write_text((own / "id_ed25519.pub").read_text())
+            subprocess.run([*make, str(home / "host_key")], check=True)
+            known.append(f"10.80.0.{number} {(home / 'host_key.pub').read_text().strip()}")
+            hosts.append(f"Host {name}\n  HostName 10.80.0.{number}\n")
+            settings = [
+                f"ListenAddress 10.80.0.{number}",
+                f"HostKey {home / 'host_key'}",
+                "PidFile none",
+                "UsePAM no",
+                "StrictModes no",
+                "PermitRootLogin yes",
+                "PasswordAuthentication no",
+                f"AuthorizedKeysFile {home / '.ssh' / 'authorized_keys'}",
+                "MaxStartups 100",
+            ]
+            for separate in ("sshd-session", "sshd-auth"):
+                if (SERVER / "usr/lib/openssh" / separate).exists():
+                    option = "".join(word.title() for word in separate.split("-")) + "Path"
+                    settings.append(f"{option} {SERVER / 'usr/lib/openssh' / separate}")
+            (home / "sshd_config").write_text("\n".join([*settings, ""]))
+            sshd = [str(SERVER / "usr/sbin/sshd"), "-D", "-e", "-f", str(home / "sshd_config")]
+            log = (self.folder / f"sshd-{name}.log").open("wb")
+            command = self.inside(name, ["env", f"LD_LIBRARY_PATH={libraries}", *sshd])
+            self.started.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log))
+        (own / "known_hosts").write_text("\n".join([*known, ""]))
+        (own / "config").write_text("".join(hosts))
+        for name in MACHINES:
+            said = self.folder / f"sshd-{name}.log"
+            assert wait_for(lambda said=said: b"listening" in said.read_bytes(), 20), said.read_text()
+
+    def write(self, may_change: str = MAY_CHANGE, **other: str) -> None:
+        """Writes the inventory; `other` are further lines of a machine, or another way to reach it."""
+        lines = ["machines:"]
+        for name in MACHINES:
+            lines += [f"  {name}:", f"    {other.get(name, f'ssh: root@{name}')}", "    interfaces:"]
+            for interface, addresses in INTERFACES[name].items():
+                # The addresses of IPv6 need no quotes in a list of lines.
+                lines += [f"      {interface}:", *(f'        - "{address}"' for address in addresses)]
+            lines += [f"    may_change: [{may_change}]", f"    nodes: [{name}]"]
+        self.file.write_text("\n".join([*lines, ""]))
+
+    def nettrial(self, *arguments: str, **options: str) -> subprocess.CompletedProcess[str]:
+        """Runs a command of nettrial on the runner."""
+        return subprocess.run(
+            self.command(*arguments),
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**environment(), **options},
+        )
+
+    def command(self, *arguments: str) -> list[str]:
+        """The command line of that. The page of a report takes longer than a run: one line stands for it."""
+        return self.inside("runner", [sys.executable, str(ROOT / "tests" / "without_report.py"), *arguments])
+
+    def shape(self, rate: str, packets: int) -> None:
+        """Gives each link a rate, of bytes as they occupy the wire, and queues of so many packets."""
+        for name, interfaces in INTERFACES.items():
+            for interface in interfaces:
+                # GSO packets of one segment are charged exactly.
+                self.do(name, "ip", "link", "set", interface, "gso_max_segs", "1")
+                at = ["dev", interface]
+                size = ["stab", "overhead", "24", "mpu", "84"]
+                self.do(name, "tc", "qdisc", "add", *at, "root", "handle", "1:", *size, "htb", "default", "1")
+                self.do(
+                    *(name, "tc", "class", "add", *at, "parent", "1:", "classid", "1:1", "htb", "rate", rate),
+                    *("burst", "20kb", "cburst", "20kb"),
+                )
+                queue = ["pfifo", "limit", str(packets)]
+                self.do(name, "tc", "qdisc", "add", *at, "parent", "1:1", "handle", "10:", *queue)
+
+    def install(self) -> None:
+        """Has the engine on every machine."""
+        done = self.nettrial("machines", "install", f"--machines={self.file}")
+        assert done.returncode == 0, done.stderr
+
+    def state(self) -> dict[str, str]:
+        """What of each machine a study may change, and what is left there of a session."""
+        found = {}
+        for name in MACHINES:
+            for interface in INTERFACES[name]:
+                found[f"{name} {interface} mtu"] = self.do(
+                    name, "cat", f"/sys/class/net/{interface}/mtu"
+                ).strip()
+                features = self.do(name, "ip", "-d", "-j", "link", "show", interface)
+                found[f"{name} {interface} gso"] = ",".join(
+                    word for word in features.split(",") if "tso_max" in word or "gso_max" in word
+                )
+                found[f"{name} {interface} offloads"] = self.do(
+                    name, sys.executable, str(ROOT / "tests" / "lab" / "offloads.py"), interface
+                )
+            for sysctl in WATCHED:
+                found[f"{name} {sysctl}"] = self.do(name, "sysctl", "-n", sysctl)
+            journal = self.folder / name / ".local/state/nettrial/journal"
+            found[f"{name} journal"] = journal.read_text() if journal.exists() else "none"
+        return found
+
+    def engines(self) -> dict[int, str]:
+        """The engines that run, the runner's and the machines', by their number in the sandbox."""
+        return {
+            number: command
+            for number, command in self.sandbox.processes().items()
+            if any(word in command for word in ("engine", "/proc/self/exe", "ServerAlive"))
+        }
+
+
+def environment() -> dict[str, str]:
+    """That of commands on the runner."""
+    return {**os.environ, "PYTHONPATH": str(ROOT), "NETTRIAL_ENGINE": str(engine())}
+
+
+@contextmanager
+def made(folder: Path) -> Iterator[Machines]:
+    """Machines that are there for a while."""
+    sandbox = Sandbox()
+    try:
+        yield Machines(sandbox, folder)
+    finally:
+        sandbox.close()

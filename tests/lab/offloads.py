@@ -1,0 +1,15 @@
+"""Prints which features of the interface in its argument are asked for and in force (ETHTOOL_GFEATURES), as
+the bits of the kernel: unlike the names of ethtool(8), they leave nothing out."""
+
+import array
+import fcntl
+import socket
+import struct
+import sys
+
+SIOCETHTOOL, GFEATURES, BLOCKS = 0x8946, 0x3A, 2
+features = array.array("I", [GFEATURES, BLOCKS, *[0] * BLOCKS * 4])
+request = struct.pack("16sP", sys.argv[1].encode(), features.buffer_info()[0])
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+    fcntl.ioctl(asked, SIOCETHTOOL, request)
+print([f"{block:08x}" for block in features[2:]])

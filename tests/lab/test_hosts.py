@@ -1,0 +1,342 @@
+"""Trials on machines that the test makes, reached by OpenSSH: what is changed there is restored, whatever
+happens."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import re
+import signal
+import statistics
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+from nettrial.backends import Backend
+from nettrial.store import Run
+from tests.lab.lacking import lacking
+from tests.lab.machines import MACHINES, SERVER, Machines, environment
+from tests.lab.sandbox import Sandbox, wait_for
+
+STUDY = [
+    "jumbo-ipv6",
+    "--backend=hosts",
+    "--machines=machines.yaml",
+    "--set=mtu=1500,9000",
+    "--set=sender=linux-cubic",
+    "--set=receiver=linux-cubic,classic",
+    "--set=workload.transfer.traffic.duration=150 ms",
+    "--set=workload.probe.traffic.duration=150 ms",
+    "--replicates=1",
+    "--seed=1",
+]
+TRIALS = 4
+VICTIMS = {
+    "runner": "without_report.py run",
+    "engine": "nettrial-engine hosts",
+    "ssh": "ServerAliveInterval",
+    "connection": "sshd: root@notty",
+    "parent of the guard": "machine serve",
+    "guard": "machine guard",
+    "agent": "/proc/self/exe agent",
+}
+"""Who is killed: the words that its command line has."""
+KILLS = 50
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+    """Machines with the engine on them, for tests that leave them as they were."""
+    yield from _made(tmp_path_factory.mktemp("machines"))
+
+
+@pytest.fixture
+def machines(tmp_path: Path) -> Iterator[Machines]:
+    """The same for a test that does not."""
+    yield from _made(tmp_path)
+
+
+def _made(folder: Path) -> Iterator[Machines]:
+    if not SERVER.exists():
+        lacking("there is no OpenSSH server: tools/setup-tests.sh fetches it")
+    sandbox = Sandbox()
+    try:
+        made = Machines(sandbox, folder)
+        made.install()
+        yield made
+    finally:
+        sandbox.close()
+
+
+def settled(machines: Machines, before: dict[str, str]) -> None:
+    """Every setting is as before, and no process of nettrial's is left."""
+    assert wait_for(lambda: not machines.engines(), 60), machines.engines()
+    after = machines.state()
+    assert {name: after[name] for name in after if after[name] != before[name]} == {}
+
+
+def test_a_study_runs_over_ssh_and_leaves_the_machines_as_they_were(shared: Machines) -> None:
+    before = shared.state()
+    done = shared.nettrial("run", *STUDY, "--out=whole")
+    assert done.returncode == 0, done.stderr
+    settled(shared, before)
+    run = Run.open(shared.folder / "whole")
+    trials = list(run.trials())
+    assert len(trials) == TRIALS
+    for trial in trials:
+        record = trial.record
+        assert [check for check in record.checks if not check.passed] == []
+        size = int(trial.planned.treatment["mtu"].split()[0])
+        assert {"path_mtu", "mss", "tcp_options", "clock_offset"} <= {check.name for check in record.checks}
+        assert [c.found for c in record.checks if c.name == "path_mtu"] == [f"{size} B"] * 2
+        assert record.flows[0].bytes > 0
+        assert record.flows[1].rtt_us.count > 0
+        # The links have no rate, and the machines share a kernel: both are said.
+        assert {"same_machine", "unexpected_rate"} <= {warning.code for warning in record.warnings}
+        assert {absence.metric for absence in record.absent} == {"cpu", "service_demand"}
+    environment = run.sessions[0].environment
+    assert sorted(machine.name for machine in environment.machines) == sorted(MACHINES)
+
+
+def test_the_check_says_what_the_machines_are_and_that_jumbo_frames_pass(shared: Machines) -> None:
+    before = shared.state()
+    done = shared.nettrial("machines", "check")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("driver veth") == 4
+    assert done.stdout.count("packets of 9000 B pass: jumbo frames pass") == 12
+    settled(shared, before)
+
+
+def test_a_machine_may_be_a_level_of_a_factor(shared: Machines) -> None:
+    levels = "--set=hosts.receiver.machine=receiver,router"
+    fixed = ["--set=mtu=1500", "--set=sender=linux-cubic", "--set=receiver=linux-cubic"]
+    options = [
+        option for option in STUDY if not option.startswith(("--set=mtu", "--set=sender", "--set=receiver"))
+    ]
+    topology = ["--set=network.topology=pair"]
+    done = shared.nettrial("run", *options, *fixed, *topology, levels, "--out=levels")
+    assert done.returncode == 0, done.stderr
+    trials = list(Run.open(shared.folder / "levels").trials())
+    named = {trial.scenario.nodes[-1].machine for trial in trials}
+    assert named == {"receiver", "router"}
+
+
+def killed(machines: Machines, sandbox: Sandbox, out: str, victim: str, chance: random.Random) -> None:
+    """Starts or resumes a run, and kills somebody at a random moment."""
+    before = machines.state()
+    resumes = (machines.folder / out).exists()
+    arguments = ["--resume", "--machines=machines.yaml"] if resumes else STUDY
+    command = machines.command("run", *arguments, f"--out={out}")
+    runner = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment())
+    # Before that nothing is changed anywhere.
+    words = VICTIMS["parent of the guard"]
+    seen = lambda: [c for c in sandbox.processes().values() if words in c]  # noqa: E731
+    assert wait_for(lambda: seen() or runner.poll() is not None, 60)
+    time.sleep(chance.uniform(0.0, 1.5))
+    sandbox.kill(VICTIMS[victim], signal.SIGKILL)
+    sandbox.kill(VICTIMS["runner"], signal.SIGTERM)  # like Ctrl-C: it ends after the trial that runs
+    runner.communicate(timeout=120)
+    settled(machines, before)
+
+
+def completes(machines: Machines, out: str) -> None:
+    """The run goes on where it stopped, and has each trial once."""
+    done = machines.nettrial("run", "--resume", "--machines=machines.yaml", f"--out={out}")
+    assert done.returncode == 0, done.stderr
+    numbers = Counter(trial.planned.number for trial in Run.open(machines.folder / out).trials())
+    assert numbers == Counter(range(1, TRIALS + 1))
+
+
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_whoever_is_killed_every_setting_is_as_before_and_the_run_resumes(
+    victim: str, shared: Machines
+) -> None:
+    out = f"killed-{victim.replace(' ', '-')}"
+    killed(shared, shared.sandbox, out, victim, random.Random(victim))
+    if not (shared.folder / out).exists():
+        out += "-anew"
+        done = shared.nettrial("run", *STUDY, f"--out={out}")
+        assert done.returncode == 0, done.stderr
+    completes(shared, out)
+
+
+@pytest.mark.slow
+def test_killed_at_fifty_random_moments_every_setting_is_as_before(shared: Machines) -> None:
+    chance = random.Random("fifty")
+    for number in range(KILLS):
+        out = f"slow-{number // 3}"  # three kills of each run
+        killed(shared, shared.sandbox, out, chance.choice(list(VICTIMS)), chance)
+        if number % 3 == 2 and (shared.folder / out).exists():
+            completes(shared, out)
+
+
+def test_after_a_power_cut_the_journal_restores(machines: Machines) -> None:
+    before = machines.state()
+    runner = subprocess.Popen(
+        machines.command("run", *STUDY, "--out=cut"), stderr=subprocess.PIPE, env=environment()
+    )
+    journal = machines.folder / "sender" / ".local/state/nettrial/journal"
+    assert wait_for(lambda: journal.exists() and "mtu" in journal.read_text(), 60)
+    # A power cut ends the guard with all others: those of the machines, before anyone notices.
+    for signal_number in (signal.SIGSTOP, signal.SIGKILL):
+        for words in ("machine guard", "machine serve"):
+            machines.sandbox.kill(words, signal_number)
+    machines.sandbox.kill(VICTIMS["runner"], signal.SIGKILL)
+    runner.communicate(timeout=60)
+    assert wait_for(lambda: not machines.engines(), 60), machines.engines()
+    if machines.state() == before:
+        pytest.skip("nothing was changed at that moment")
+    done = machines.nettrial("machines", "restore")
+    assert done.returncode == 0, done.stderr
+    assert "restored the MTU of eth0: 1500" in done.stderr
+    settled(machines, before)
+
+
+def error_of(done: subprocess.CompletedProcess[str], status: int) -> str:
+    """The message of a command that ended with this status; it has no traceback."""
+    assert done.returncode == status, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+def test_a_machine_that_is_not_reached_is_told_with_its_remedy(machines: Machines) -> None:
+    machines.write(sender="ssh: root@192.0.2.1")
+    (machines.folder / "runner/.ssh/config").write_text("Host 192.0.2.1\n  ProxyCommand false\n")
+    said = error_of(machines.nettrial("run", *STUDY), 3)
+    assert "machine sender (ssh root@192.0.2.1)" in said
+    assert "remedy: " in said
+
+
+def test_a_wrong_host_key_is_told_with_its_remedy(machines: Machines) -> None:
+    known = machines.folder / "runner/.ssh/known_hosts"
+    keys = [line.split()[-2] for line in known.read_text().splitlines()]
+    known.write_text("".join(f"10.80.0.{n} ssh-ed25519 {keys[n % 3]}\n" for n in (1, 2, 3)))
+    said = error_of(machines.nettrial("run", *STUDY), 3)
+    assert "Host key verification failed" in said
+    assert "ssh-keygen -R" in said
+
+
+def test_a_missing_permission_is_told_by_name(machines: Machines) -> None:
+    before = machines.state()
+    machines.write(may_change="mtu, sysctls")
+    said = error_of(machines.nettrial("run", *STUDY), 2)
+    assert re.search(r"legal: offloads .*as machine (sender|receiver|router) has it", said)
+    assert "add `offloads` to may_change" in said
+    settled(machines, before)
+
+
+def test_versions_that_differ_never_talk(machines: Machines) -> None:
+    for there in (machines.folder / "router/.local/share/nettrial").iterdir():
+        there.write_text('#!/bin/sh\necho \'nettrial-machine {"version": "0.0.9"}\'; cat\n')
+    said = error_of(machines.nettrial("run", *STUDY), 3)
+    assert "the engine's version there is 0.0.9" in said
+    assert "nettrial machines install" in said
+    machines.install()
+    assert machines.nettrial("machines", "check").returncode == 0
+
+
+def test_a_full_disk_there_is_told_and_nothing_is_changed(machines: Machines) -> None:
+    before = machines.state()
+    state = machines.folder / "receiver/.local/state"
+    state.mkdir(parents=True, exist_ok=True)
+    machines.do("receiver", "mount", "-t", "tmpfs", "-o", "size=4k", "none", str(state))
+    machines.do("receiver", "sh", "-c", f"mkdir {state}/nettrial; cat /dev/zero > {state}/zeros || true")
+    said = error_of(machines.nettrial("run", *STUDY, "--out=full"), 4)
+    assert "No space left on device" in said
+    settled(machines, before)
+    machines.do("receiver", "umount", str(state))
+    completes(machines, "full")
+    engines = machines.folder / "receiver/.local/share"
+    machines.do("receiver", "mount", "-t", "tmpfs", "-o", "size=64k", "none", str(engines))
+    said = error_of(machines.nettrial("machines", "install", "receiver"), 3)
+    assert "No space left on device" in said
+    assert "make room on the disk" in said
+
+
+def test_a_machine_that_vanishes_in_the_middle_of_a_trial_costs_that_trial(machines: Machines) -> None:
+    before = machines.state()
+    study = [option for option in STUDY if "duration" not in option]
+    long = ["--set=workload.transfer.traffic.duration=3 s", "--set=workload.probe.traffic.duration=3 s"]
+    one = ["--set=mtu=9000", "--set=receiver=linux-cubic"]
+    study = [option for option in study if not option.startswith(("--set=mtu", "--set=receiver"))]
+    runner = subprocess.Popen(
+        machines.command("run", *study, *long, *one, "--out=vanished"),
+        stderr=subprocess.PIPE,
+        env=environment(),
+    )
+    agents = lambda: [c for c in machines.sandbox.processes().values() if VICTIMS["agent"] in c]  # noqa: E731
+    assert wait_for(lambda: len(agents()) >= 2, 60)
+    machines.do("receiver", "ip", "link", "set", "control", "down")
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        runner.communicate(timeout=0.1)
+    machines.sandbox.kill(VICTIMS["runner"], signal.SIGTERM)
+    _, said = runner.communicate(timeout=180)
+    assert runner.returncode in (4, 130), said
+    # It notices by itself that nobody is there, and restores.
+    machines.do("receiver", "ip", "link", "set", "control", "up")
+    settled(machines, before)
+
+
+RATE = "100 Mbit/s"
+"""A rate that shapers of both kinds keep beside other work."""
+REPLICATES = 6
+TOLERANCE = 0.01
+"""Shapers of the two networks differ in how much they let through at once."""
+
+
+@pytest.mark.measures
+def test_throughput_round_trip_time_and_the_effect_of_the_mtu_agree_with_the_labs(
+    lab: Backend, shared: Machines
+) -> None:
+    shared.shape("100mbit", 100)
+    study = [*STUDY[3:6], f"--set=network.rate={RATE}", "--set=network.queue=100 packets"]
+    study = [option.replace("linux-cubic,classic", "linux-cubic") for option in study]
+    study += ["--set=workload.transfer.traffic.duration=1 s", "--set=workload.probe.traffic.duration=1 s"]
+    study += [f"--replicates={REPLICATES}", "--seed=1"]
+
+    def figures(where: list[str], out: str) -> dict[str, list[float]]:
+        """Throughput and round-trip time at each MTU, and the change of throughput, a value of each block."""
+        done = shared.nettrial("run", "jumbo-ipv6", *where, *study, f"--out={out}")
+        assert done.returncode == 0, done.stderr
+        found: dict[str, list[float]] = {}
+        blocks: dict[int, dict[str, float]] = {}
+        for trial in Run.open(shared.folder / out).trials():
+            transfer, probe = trial.record.flows
+            mtu = trial.planned.treatment["mtu"]
+            assert transfer.goodput_bps is not None
+            assert probe.rtt_us is not None
+            found.setdefault(f"throughput at {mtu}", []).append(transfer.goodput_bps)
+            found.setdefault(f"round-trip time at {mtu}", []).append(probe.rtt_us.mean)
+            blocks.setdefault(trial.planned.block, {})[mtu] = transfer.goodput_bps
+        found["effect of the MTU"] = [block["9000 B"] / block["1500 B"] for block in blocks.values()]
+        return found
+
+    attempts = 3
+    for attempt in range(1, attempts + 1):
+        ours = figures(["--backend=hosts", "--machines=machines.yaml"], f"agreement-{attempt}")
+        theirs = figures([], f"agreement-lab-{attempt}")
+        apart = [
+            f"{name}: {interval(ours[name])}, in the lab {interval(theirs[name])}"
+            for name in ours
+            if not overlap(interval(ours[name]), interval(theirs[name]))
+        ]
+        if not apart:
+            return
+    pytest.fail("; ".join(apart))
+
+
+def interval(values: list[float]) -> tuple[float, float]:
+    """The 95% interval of the mean, and what shapers may differ by."""
+    mean = statistics.fmean(values)
+    half = stats.t.ppf(0.975, len(values) - 1) * statistics.stdev(values) / len(values) ** 0.5
+    return mean - half - TOLERANCE / 2 * mean, mean + half + TOLERANCE / 2 * mean
+
+
+def overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Whether two intervals have a value in common."""
+    return one[0] <= other[1] and other[0] <= one[1]

@@ -1,0 +1,130 @@
+"""The inventory, and how machines are reached."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from nettrial.backends import BACKENDS, Machines
+from nettrial.backends.hosts import reach
+from nettrial.design import scenario_of
+from nettrial.errors import BadInput
+from nettrial.machines import Inventory
+from nettrial.study import load
+
+FAKE_ENGINE = Path(__file__).parents[1] / "fake_engine.py"
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "run-on-machines-of-your-own.md"
+ALPHA = "  alpha:\n    ssh: root@alpha\n    interfaces: {eth0: [192.0.2.1]}\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text):
+        (tmp_path / "machines.yaml").write_text(f"machines:\n{text}")
+        return tmp_path / "machines.yaml"
+
+    return write
+
+
+def test_the_inventory_of_the_how_to_is_one(write):
+    (text,) = re.findall(r"```yaml\n(.*?)```", HOW_TO.read_text(), re.S)
+    text = "\n".join(line.removeprefix("    ") for line in text.splitlines())
+    found = Inventory.load(write(text.partition("\n")[2]))
+    assert list(found.machines) == ["alpha", "gateway", "beta"]
+    assert found.machines["beta"].reached_by == "ssh -T beta sudo -n"
+    scenario = scenario_of(load("jumbo-ipv6"), {})
+    assert list(found.of([scenario]).machines) == ["alpha", "gateway", "beta"]
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "value"),
+    [
+        (ALPHA + "    colour: red\n", ":5: machines.alpha.colour", "unknown field"),
+        (ALPHA + "    command: [docker]\n", "machines.alpha.ssh", "both given"),
+        (ALPHA.replace("    ssh: root@alpha\n", ""), "machines.alpha", "missing"),
+        (ALPHA.replace("root@alpha", "-oProxyCommand=x"), ":3: machines.alpha.ssh", "-oProxyCommand=x"),
+        (ALPHA.replace("192.0.2.1", "fe80::1"), "machines.alpha.interfaces.eth0", "fe80::1"),
+        (ALPHA.replace("192.0.2.1", "here"), "machines.alpha.interfaces.eth0", "here"),
+        (ALPHA.replace("eth0", "a/b"), "machines.alpha.interfaces.a/b", "a/b"),
+        (ALPHA + "    may_change: [everything]\n", "machines.alpha.may_change.0", "everything"),
+        (ALPHA + ALPHA.replace("alpha", "beta"), "machines.beta.interfaces.eth0", "192.0.2.1"),
+        ("  {}\n", "machines", "{}"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(write, text, where, value):
+    with pytest.raises(BadInput) as raised:
+        Inventory.load(write(text))
+    message = str(raised.value)
+    assert message.startswith("error: reading the inventory: ")
+    assert where in message
+    assert value in message
+
+
+def test_only_the_machines_that_a_study_needs_are_reached(write):
+    beta = ALPHA.replace("alpha", "beta").replace("2.1", "2.2") + "    nodes: [receiver]\n"
+    gamma = ALPHA.replace("alpha", "gamma").replace("2.1", "2.3") + "    nodes: [elsewhere]\n"
+    inventory = Inventory.load(write(ALPHA + beta + gamma))
+    study = load("jumbo-ipv6").with_overrides({"hosts.sender.machine": "alpha,beta"})
+    level = study.factors["hosts.sender.machine"].levels[0]
+    scenario = scenario_of(study, {"hosts.sender.machine": level})
+    assert scenario.nodes[0].machine == "alpha"
+    assert list(inventory.of([scenario]).machines) == ["alpha", "beta"]
+    with pytest.raises(BadInput, match="delta"):
+        inventory.only(["delta"])
+
+
+def test_ssh_never_asks_and_a_command_is_taken_as_it_is(write):
+    inventory = Inventory.load(write(ALPHA))
+    words = reach(inventory.machines["alpha"])
+    assert (words[0], words[-2:]) == ("ssh", ["root@alpha", "sh"])
+    assert "BatchMode=yes" in words
+    other = ALPHA.replace("ssh: root@alpha", "command: [docker, exec, -i, web]")
+    assert reach(Inventory.load(write(other)).machines["alpha"]) == ["docker", "exec", "-i", "web", "sh"]
+
+
+def test_the_engine_is_given_the_machines_and_its_own_name_there(write, monkeypatch):
+    monkeypatch.setenv("NETTRIAL_ENGINE", str(FAKE_ENGINE))
+    made = Machines.of(Inventory.load(write(ALPHA)).machines)
+    (text,) = made.arguments()
+    alpha = json.loads(text)["machines"]["alpha"]
+    assert re.fullmatch(r"\.local/share/nettrial/engine-[0-9.]+-[0-9a-f]{16}", alpha["engine"])
+    assert alpha["interfaces"] == [{"name": "eth0", "addresses": ["192.0.2.1"]}]
+    with BACKENDS["hosts"].start(made) as backend:
+        assert backend.preflight().missing == []
+
+
+def run(nettrial, *options):
+    return nettrial("run", "jumbo-ipv6", *options)
+
+
+def test_the_backend_and_its_machines_belong_together(nettrial, write, golden):
+    done = run(nettrial, "--backend", "hosts")
+    assert done.returncode == 2
+    golden("error-no-machines", done.stderr)
+    done = run(nettrial, "--machines", str(write(ALPHA)))
+    assert done.returncode == 2
+    assert "none with this backend" in done.stderr
+
+
+def test_captures_are_refused_where_there_are_none(nettrial, write):
+    done = run(nettrial, "--backend", "hosts", "--machines", str(write(ALPHA)), "--capture", "first")
+    assert done.returncode == 2
+    assert "the backend hosts captures no packets" in done.stderr
+
+
+def test_machines_are_added_and_listed(nettrial, tmp_path):
+    file = f"--machines={tmp_path / 'machines.yaml'}"
+    add = ("machines", "add", file, "--interface=eth0=192.0.2.1,2001:db8::1")
+    done = nettrial(*add, "alpha", "--ssh=root@alpha", "--node=sender", "--may-change=mtu")
+    assert done.returncode == 0, done.stderr
+    done = nettrial("machines", "list", file)
+    assert "eth0: 192.0.2.1, 2001:db8::1" in done.stdout
+    done = nettrial(*add, "alpha", "--ssh=root@alpha")
+    assert (done.returncode, "a name that no other machine has" in done.stderr) == (2, True)
+    done = nettrial(*add, "beta", "--command=docker exec -i web")
+    assert (done.returncode, "alpha has it, too" in done.stderr) == (2, True)
+    other = ("machines", "add", file, "--interface=eth0=192.0.2.2", "beta")
+    assert nettrial(*other).returncode == 2
+    assert nettrial(*other, "--command=docker exec -i web").returncode == 0
+    assert list(Inventory.load(tmp_path / "machines.yaml").machines) == ["alpha", "beta"]
