@@ -584,6 +584,13 @@ class RefusedEvent(BaseModel):
     """
 
 
+class Figure(RootModel[Literal["cpu", "link_ends", "owd_error"]]):
+    root: Literal["cpu", "link_ends", "owd_error"]
+    """
+    A part of the record that a backend may not be able to measure, whatever the scenario asks for.
+    """
+
+
 class Histogram(RootModel[str]):
     root: str
     """
@@ -733,15 +740,15 @@ class LossBursts(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
-    enter: Annotated[float, Field(ge=0.0, le=1.0)]
+    enter: Annotated[float | None, Field(ge=0.0, le=1.0)] = 0.0
     """
     The probability that the bad state begins; with 0 there are no bursts.
     """
-    leave: Annotated[float, Field(ge=0.0, le=1.0)]
+    leave: Annotated[float | None, Field(ge=0.0, le=1.0)] = 1.0
     """
     The probability that it ends.
     """
-    loss: Annotated[float, Field(ge=0.0, le=1.0)]
+    loss: Annotated[float | None, Field(ge=0.0, le=1.0)] = 1.0
     """
     The probability that a frame is lost in it.
     """
@@ -1671,11 +1678,11 @@ class RequestResponseTraffic(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
-    connecting: Connecting | None = None
+    connecting: Annotated[Connecting | None, Field(validate_default=True)] = "once"
     """
     How often a connection is opened; with `each_request` the round-trip time starts with the call to connect.
     """
-    count: Annotated[int | None, Field(ge=1)] = None
+    count: Annotated[int | None, Field(ge=1, le=1000000000)] = None
     """
     How many requests.
     """
@@ -1683,7 +1690,7 @@ class RequestResponseTraffic(BaseModel):
     """
     How long to go on.
     """
-    in_flight: Annotated[int | None, Field(ge=1)] = None
+    in_flight: Annotated[int | None, Field(ge=1, le=10000)] = 1
     """
     Requests that may wait for their responses at a time.
     """
@@ -1713,7 +1720,7 @@ class PacketsTraffic(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
     )
-    count: Annotated[int | None, Field(ge=1)] = None
+    count: Annotated[int | None, Field(ge=1, le=1000000000)] = None
     """
     How many packets.
     """
@@ -1772,7 +1779,7 @@ class SweepTraffic(BaseModel):
     """
     The largest; over UDP at most 65507 B (IPv4) or 65527 B (IPv6).
     """
-    repeats: Annotated[int, Field(ge=1)]
+    repeats: Annotated[int | None, Field(ge=1)] = 1
     """
     How often each size is measured in one trial.
     """
@@ -1933,6 +1940,10 @@ class Capabilities(BaseModel):
     """
     A check gives an estimate of the work.
     """
+    figures: list[Figure]
+    """
+    The figures that its records can have, of those that not every record has.
+    """
     kernel_congestion_controls: bool
     """
     Hosts can have every congestion control of the machine's kernel.
@@ -2019,11 +2030,11 @@ class Red(BaseModel):
     """
     The average queue above which packets are dropped at random.
     """
-    probability: Annotated[float, Field(ge=0.0, le=1.0)]
+    probability: Annotated[float | None, Field(ge=0.0, le=1.0)] = 0.1
     """
     The probability at `maximum`.
     """
-    weight: Annotated[float, Field(ge=0.0, le=1.0)]
+    weight: Annotated[float | None, Field(ge=0.0, le=1.0)] = 0.002
     """
     The weight of a new queue length in the average.
     """
@@ -2043,11 +2054,11 @@ class CoDel(BaseModel):
     """
     Whether packets that can bear a mark are marked instead.
     """
-    interval: Duration
+    interval: Annotated[Duration | None, Field(validate_default=True)] = "100 ms"
     """
     How long it may.
     """
-    target: Duration
+    target: Annotated[Duration | None, Field(validate_default=True)] = "5 ms"
     """
     The delay that may persist.
     """

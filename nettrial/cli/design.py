@@ -10,11 +10,13 @@ from dataclasses import dataclass
 
 from nettrial.backends import BACKENDS
 from nettrial.bounds import MOST_TRIALS
-from nettrial.design import Treatment, refuse_unknown_interfaces, scenario_of, traffic_seconds, treatments
+from nettrial.design import Treatment, refuse_unknown_interfaces, resolve, traffic_seconds, treatments
 from nettrial.errors import BadInput
+from nettrial.metrics import METRICS
 from nettrial.registry import UnknownName, near
 from nettrial.scenario import Scenario
 from nettrial.study import Study, Until, load
+from nettrial.study.document import READING as READING_STUDY
 
 READING = "reading the options"
 PRECISION = re.compile(r"(?:(\S+?)\s*=\s*)?(\d+(?:\.\d+)?)\s*%")
@@ -135,9 +137,12 @@ class Design:
         if until is not None:
             study, replicates = study.until_narrow(until), until.minimum
         _refuse_too_many(study, options, replicates)
-        scenarios = [(treatment, scenario_of(study, treatment.levels)) for treatment in treatments(study)]
-        for treatment, scenario in scenarios:
-            refuse_unknown_interfaces(study, treatment, scenario)
+        _refuse_unmeasured(study)
+        scenarios = []
+        for treatment in treatments(study):
+            resolved = resolve(study, treatment.levels)
+            refuse_unknown_interfaces(study, resolved)
+            scenarios.append((treatment, resolved.scenario))
         return cls(study, replicates, scenarios, changed)
 
     @property
@@ -179,6 +184,18 @@ def _refuse_too_many(study: Study, options: DesignOptions, replicates: int) -> N
         hint = f"{blocks} times {each} treatments are {blocks * each} trials; a run has up to {MOST_TRIALS}"
         legal = f"up to {MOST_TRIALS // each} of {each} treatments"
         raise BadInput(READING, option if given else place, str(blocks), legal, hint)
+
+
+def _refuse_unmeasured(study: Study) -> None:
+    """Raises BadInput where the study has a response that its backend can't measure, whatever the network and
+    the traffic are."""
+    for number, response in enumerate(study.responses):
+        metric = METRICS[response.metric]
+        if study.backend not in metric.backends():
+            place = study.where("responses", number, "metric")
+            legal = f"a metric that the backend {study.backend} can measure"
+            hint = "`nettrial list metrics` says for each metric which backends can"
+            raise BadInput(READING_STUDY, place, metric.name, legal, hint)
 
 
 def _declared(study: Study) -> dict[str, float]:

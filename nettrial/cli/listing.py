@@ -33,8 +33,17 @@ def _topologies() -> tuple[list[str], Rows]:
 
 
 def _metrics() -> tuple[list[str], Rows]:
-    return ["metric", "unit", "of", "better", "group", "definition", "source"], [
-        [m.name, m.unit, m.of, m.better, m.group if m.of in ("flow", "size") else "", m.definition, m.source]
+    return ["metric", "unit", "of", "better", "group", "backends", "definition", "source"], [
+        [
+            m.name,
+            m.unit,
+            m.of,
+            m.better,
+            m.group if m.of in ("flow", "size") else "",
+            ", ".join(m.backends()) or "none",
+            m.definition,
+            m.source,
+        ]
         for m in METRICS.values()
     ]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nettrial.design.plan import PlannedTrial, Treatment
+from nettrial.design.plan import PlannedTrial
+from nettrial.design.resolve import Resolved
 from nettrial.errors import BadInput
 from nettrial.fields import in_short
-from nettrial.scenario import Capture, Scenario
+from nettrial.scenario import Capture
 from nettrial.study import Settings, Study
 from nettrial.units import SIZE
 
@@ -38,10 +39,10 @@ def remove_partial(run: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def refuse_unknown_interfaces(study: Study, treatment: Treatment, scenario: Scenario) -> None:
-    """Raises BadInput where the study asks for captures of an interface that the scenario does not have, or
-    for any on a backend that captures nothing."""
-    wanted = study.settings(treatment.levels).measurement.capture
+def refuse_unknown_interfaces(study: Study, resolved: Resolved) -> None:
+    """Raises BadInput where a treatment of the study asks for captures of an interface that its scenario does
+    not have, or for any on a backend that captures nothing."""
+    wanted = resolved.origins.settings.measurement.capture
     if wanted.trials != "none" and not study.capabilities.captures:
         where = study.where("measurement", "capture", "trials")
         hint = f"the backend {study.backend} captures no packets"
@@ -49,7 +50,7 @@ def refuse_unknown_interfaces(study: Study, treatment: Treatment, scenario: Scen
     interfaces = wanted.interfaces
     if not interfaces:
         return
-    ends = [end for link in scenario.links for end in link.ends]
+    ends = [end for link in resolved.scenario.links for end in link.ends]
     known = {end.node for end in ends} | {f"{end.node}:{end.interface}" for end in ends}
     for number, name in enumerate(interfaces):
         if name not in known:

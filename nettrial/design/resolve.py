@@ -18,12 +18,12 @@ from nettrial.study import (
     DROP_TAIL,
     LINK_KINDS,
     Block,
-    BurstSettings,
     DisciplineSettings,
     HostCost,
     HostSettings,
     ImpairmentSettings,
     LinkKind,
+    LossBursts,
     RoutingSettings,
     Settings,
     Study,
@@ -156,5 +156,5 @@ def _impairment(settings: ImpairmentSettings | None, block: Block, link: int) ->
     """What a link, by its number, does to frames, if anything."""
     if settings is None or settings == ImpairmentSettings(seed=settings.seed):
         return None
-    has = settings.model_dump(exclude={"bursts"} if settings.bursts == BurstSettings() else None)
+    has = settings.model_dump(exclude={"bursts"} if settings.bursts == LossBursts() else None)
     return scenario.Impairment.model_validate({**has, "seed": block.seed("impairment", settings.seed, link)})

@@ -83,4 +83,4 @@ def _sweep_seconds(sweep: scenario.SweepTraffic, rate_bps: float) -> float:
         return 0.0  # the engine refuses it
     requests = sum(math.ceil(sent / size) for size in range(first, last + 1, step))
     sizes = (last - first) // step + 1
-    return sweep.repeats * (requests * REQUEST_SECONDS + sizes * sent * 8 / rate_bps)
+    return (sweep.repeats or 1) * (requests * REQUEST_SECONDS + sizes * sent * 8 / rate_bps)

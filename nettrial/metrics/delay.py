@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 
 from nettrial.metrics.metric import PERCENTILES, add, mean_of, percentile, scaled
-from nettrial.scenario import FlowRecord
+from nettrial.scenario import Figure, FlowRecord
 
 
 def _sweep(flow: FlowRecord) -> float | None:
@@ -84,6 +84,7 @@ add(
     "lower",
     "maximum",
     flow=lambda flow: scaled(flow.owd_error_us, 1e3),
+    needs=Figure("owd_error"),
 )
 for _field, _words in PERCENTILES.items():
     add(

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal
 
+from nettrial.capabilities import CAPABILITIES
 from nettrial.registry import Registry
-from nettrial.scenario import Distribution, EndRecord, FlowRecord, HostRecord, Record, SizeRecord
+from nettrial.scenario import Distribution, EndRecord, Figure, FlowRecord, HostRecord, Record, SizeRecord
 
 Better = Literal["higher", "lower"]
 Kind = Literal["flow", "group", "size", "host", "link"]
 """What a metric is of; a group is of flows, a size is one of a sweep's, FLOW.BYTES."""
+NEEDED: dict[Kind, Figure] = {"host": Figure("cpu"), "link": Figure("link_ends")}
+"""The figure that every metric of a kind needs."""
 Combination = Literal["sum", "mean", "maximum", "minimum", "none"]
 COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
     "sum": sum,
@@ -44,6 +47,12 @@ class Metric:
     """Of a metric of a group: its figure from those of the flows, or why there is none."""
     of_senders: bool = False
     """Of a metric of a group: whether it is from the sums of each sending host's flows."""
+    needs: Figure | None = None
+    """What the record must have beside what every record has."""
+
+    def backends(self) -> list[str]:
+        """The names of the backends that can measure it, by their capabilities."""
+        return [name for name in CAPABILITIES if self.needs in (None, *CAPABILITIES[name].figures)]
 
     def combined(self, record: Record, names: Sequence[str], senders: Sequence[str] = ()) -> float | str:
         """The figure of several flows in one, or why it is absent; of one flow its own. All of them must
@@ -95,10 +104,12 @@ def add(
     link: Callable[[EndRecord], float | None] | None = None,
     index: Callable[[Sequence[float]], float | str] | None = None,
     of_senders: bool = False,
+    needs: Figure | None = None,
 ) -> None:
     """Registers a metric that `flow`, `size`, `host` or `link` (one of them) takes from a record of its
     kind; a text from it is why there is none. With `index` it is of a group: the index of what `flow` takes
-    from each of its flows, or with `of_senders` of the sums of each sending host's."""
+    from each of its flows, or with `of_senders` of the sums of each sending host's. `needs` is a figure that
+    not every record has; a host's and a link end's metrics need one by themselves."""
 
     def read(record: Record, of: str) -> float | str:
         value: float | str | None = None
@@ -117,8 +128,10 @@ def add(
         return value
 
     kind: Kind = "group" if index else "flow" if flow else "size" if size else "host" if host else "link"
+    needs = needs or NEEDED.get(kind)
     METRICS.add(
-        name, Metric(name, unit, title, definition, source, better, kind, group, read, index, of_senders)
+        name,
+        Metric(name, unit, title, definition, source, better, kind, group, read, index, of_senders, needs),
     )
 
 

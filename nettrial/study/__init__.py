@@ -1,7 +1,7 @@
 """Study files: what is compared, checked in full when read."""
 
 from nettrial.fields import Wrong
-from nettrial.study.base import HostCost
+from nettrial.study.base import HostCost, LossBursts
 from nettrial.study.block import Block
 from nettrial.study.catalogue import load, shipped
 from nettrial.study.document import Document
@@ -9,7 +9,6 @@ from nettrial.study.flows import EVERY
 from nettrial.study.model import Factor, Layout, Published, Response, Source, Study, Until
 from nettrial.study.network import (
     LINK_KINDS,
-    BurstSettings,
     ImpairmentSettings,
     LinkKind,
     NetworkSettings,
@@ -24,7 +23,6 @@ __all__ = [
     "EVERY",
     "LINK_KINDS",
     "Block",
-    "BurstSettings",
     "DisciplineSettings",
     "Document",
     "Factor",
@@ -34,6 +32,7 @@ __all__ = [
     "ImpairmentSettings",
     "Layout",
     "LinkKind",
+    "LossBursts",
     "MeasurementSettings",
     "NetworkSettings",
     "Published",

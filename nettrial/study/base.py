@@ -232,11 +232,11 @@ class LossBursts(Strict):
     """Losses in bursts: a good state, in which `loss` of the impairment holds, and a bad one (Gilbert
     1960, Elliott 1963). The state may change before each frame; the first is good."""
 
-    enter: Annotated[float, Field(ge=0, le=1)]
+    enter: Annotated[float, Field(ge=0, le=1)] = 0.0
     """The probability that the bad state begins; with 0 there are no bursts."""
-    leave: Annotated[float, Field(ge=0, le=1)]
+    leave: Annotated[float, Field(ge=0, le=1)] = 1.0
     """The probability that it ends."""
-    loss: Annotated[float, Field(ge=0, le=1)]
+    loss: Annotated[float, Field(ge=0, le=1)] = 1.0
     """The probability that a frame is lost in it."""
 
 
@@ -350,9 +350,9 @@ class Red(Strict):
     maximum: Size
     """The average queue at which the probability is `probability`; from there to twice as much it rises
     to 1."""
-    probability: Annotated[float, Field(ge=0, le=1)]
+    probability: Annotated[float, Field(ge=0, le=1)] = 0.1
     """The probability at `maximum`."""
-    weight: Annotated[float, Field(ge=0, le=1)]
+    weight: Annotated[float, Field(ge=0, le=1)] = 0.002
     """The weight of a new queue length in the average."""
     ecn: bool = False
     """Whether packets that can bear a mark are marked instead."""
@@ -364,9 +364,9 @@ class CoDel(Strict):
 
     discipline: Literal["co_del"]
     """Says which discipline it is."""
-    target: Duration
+    target: Duration = "5 ms"
     """The delay that may persist."""
-    interval: Duration
+    interval: Duration = "100 ms"
     """How long it may."""
     ecn: bool = False
     """Whether packets that can bear a mark are marked instead."""
@@ -405,14 +405,14 @@ class RequestResponse(Strict):
     """Bytes of a response, at least 24."""
     duration: Duration | None = None
     """How long to go on."""
-    count: Annotated[int, Field(ge=1)] | None = None
+    count: Annotated[int, Field(ge=1, le=1000000000)] | None = None
     """How many requests."""
     interval: Duration | None = None
     """From one request to the next. Absent: the next follows a response at once. A response that comes
     later than the interval delays the next request; none are sent in a burst after."""
-    in_flight: Annotated[int, Field(ge=1)] | None = None
+    in_flight: Annotated[int, Field(ge=1, le=10000)] = 1
     """Requests that may wait for their responses at a time."""
-    connecting: Connecting | None = None
+    connecting: Connecting = "once"
     """How often a connection is opened; with `each_request` the round-trip time starts with the call to
     connect."""
 
@@ -434,7 +434,7 @@ class Packets(Strict):
     """Times of sending and of silence in turn."""
     duration: Duration | None = None
     """How long to go on."""
-    count: Annotated[int, Field(ge=1)] | None = None
+    count: Annotated[int, Field(ge=1, le=1000000000)] | None = None
     """How many packets."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Where the random numbers start: sizes, gaps and ON/OFF times are three independent sequences drawn
@@ -453,7 +453,7 @@ class Sweep(Strict):
     """The largest; over UDP at most 65507 B (IPv4) or 65527 B (IPv6)."""
     step: Size
     """From one size to the next."""
-    repeats: Annotated[int, Field(ge=1)]
+    repeats: Annotated[int, Field(ge=1)] = 1
     """How often each size is measured in one trial."""
     bytes: Size
     """Bytes sent for one measurement of a size: one request or more, the last one shorter, but no shorter

@@ -12,28 +12,19 @@ from pydantic_core import PydanticCustomError
 from nettrial.fields import UNKNOWN_FIELD, Strict, Wrong, name_in, wrong
 from nettrial.registry import near
 from nettrial.study import base
-from nettrial.study.base import Offloads
+from nettrial.study.base import LossBursts, Offloads
 from nettrial.study.block import FIRST, Block
-from nettrial.study.queues import DROP_TAIL, DisciplineSettings, Share
+from nettrial.study.queues import DROP_TAIL, DisciplineSettings
 from nettrial.study.traffic import Seed
 from nettrial.topology import MOST_INTERFACES, TOPOLOGIES, Forwarding, Parameters
 from nettrial.units import Duration, Queue, Rate, Size
-
-
-class BurstSettings(base.LossBursts):
-    """Losses in bursts: a good state, in which `loss` of the impairment holds, and a bad one (Gilbert 1960,
-    Elliott 1963). The state may change before each frame; the first is good."""
-
-    enter: Share = 0.0
-    leave: Share = 1.0
-    loss: Share = 1.0
 
 
 class ImpairmentSettings(base.Impairment):
     """What a link does to frames beside carrying them: in each direction, each frame by itself, after the
     queue."""
 
-    bursts: BurstSettings = BurstSettings()
+    bursts: LossBursts = LossBursts()
     seed: Seed = 0
     """Gives the random numbers, together with the run's seed and the block: the same for all treatments of a
     block."""

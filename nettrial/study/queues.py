@@ -7,28 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from nettrial.study import base
-from nettrial.study.base import DropTail, Mark
-from nettrial.units import Duration
-
-Share = Annotated[float, Field(ge=0, le=1)]
-"""A probability or a weight, from 0 to 1."""
-
-
-class RedSettings(base.Red):
-    """Random early detection, gentle (Floyd and Jacobson 1993): the probability of a drop rises with the
-    average queue."""
-
-    probability: Share = 0.1
-    weight: Share = 0.002
-
-
-class CoDelSettings(base.CoDel):
-    """Controlled delay (RFC 8289): packets are dropped at the queue's head while their delay stays above the
-    target."""
-
-    target: Duration = "5 ms"
-    interval: Duration = "100 ms"
+from nettrial.study.base import CoDel, DropTail, Mark, Red
 
 
 def _long(value: Any) -> Any:
@@ -36,14 +15,14 @@ def _long(value: Any) -> Any:
 
 
 DisciplineSettings = Annotated[
-    Annotated[DropTail | Mark | RedSettings | CoDelSettings, Field(discriminator="discipline")],
+    Annotated[DropTail | Mark | Red | CoDel, Field(discriminator="discipline")],
     BeforeValidator(_long),
 ]
 """A discipline; its name alone stands for it with what it has where nothing is said."""
 DROP_TAIL = DropTail(discipline="drop_tail")
 SHORT = (
     DROP_TAIL.model_dump(),
-    CoDelSettings(discipline="co_del").model_dump(),
+    CoDel(discipline="co_del").model_dump(),
 )
 """Disciplines that their names tell in full."""
 

@@ -9,11 +9,9 @@ from pydantic import AfterValidator, Field, model_validator
 from nettrial.bounds import MOST_SIZES
 from nettrial.fields import wrong
 from nettrial.study import base
-from nettrial.study.base import Connecting, Transfer
+from nettrial.study.base import RequestResponse, Tool, Transfer
 from nettrial.units import SIZE
 
-Count = Annotated[int, Field(ge=1)]
-"""How many of something."""
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 """Where random numbers start."""
 
@@ -32,14 +30,6 @@ class FileTransferSettings(base.FileTransfer):
     """The file's absolute path on the sender."""
 
 
-class RequestResponseSettings(base.RequestResponse):
-    """A message and its answer, one or several in flight, for so long, so many times, or whichever of both
-    comes first."""
-
-    in_flight: Count = 1
-    connecting: Connecting = "once"
-
-
 class PacketsSettings(base.Packets):
     """Packets in one direction, for so long, so many of them, or whichever of both comes first. With a gap:
     one packet, then the gap. With a rate: as much payload a second, evenly. With neither: as fast as the
@@ -47,16 +37,16 @@ class PacketsSettings(base.Packets):
 
     seed: Seed = 0
     """Gives the random numbers, together with the run's seed and the block: the same for all treatments of a
-    block."""
+    block, and for entries of the workload with one seed, whose n-th flows then send alike."""
 
 
 class SweepSettings(base.Sweep):
     """Requests of many sizes in a random order on one connection: for each size a number of bytes, request
     by request, each answered before the next."""
 
-    repeats: Count = 1
     seed: Seed = 0
-    """Gives the order, together with the run's seed and the block: the same for all treatments of a block."""
+    """Gives the order, together with the run's seed and the block: the same for all treatments of a block,
+    and for entries of the workload with one seed."""
 
     @model_validator(mode="after")
     def _not_too_many(self) -> SweepSettings:
@@ -71,7 +61,7 @@ class SweepSettings(base.Sweep):
 
 
 TrafficSettings = Annotated[
-    Transfer | FileTransferSettings | RequestResponseSettings | PacketsSettings | SweepSettings | base.Tool,
+    Transfer | FileTransferSettings | RequestResponse | PacketsSettings | SweepSettings | Tool,
     Field(discriminator="kind"),
 ]
 """What a flow sends, of any kind."""

@@ -98,6 +98,24 @@ def test_flows_are_counted_together(nettrial, study):
     assert "count: 9000\n  legal: up to 20000 flows in a trial" in refusal(nettrial, "show", file)
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "most"),
+    [("count", 10**12, 10**9), ("in_flight", 10**6, 10**4), ("count", 2**64, 10**9)],
+)
+def test_requests_are_counted(nettrial, setting, value, most):
+    told = refusal(nettrial, "show", "jumbo-ipv6", "--set", f"workload.probe.traffic.{setting}={value}")
+    assert f"workload.probe.traffic.{setting}" in told
+    assert f"legal: less than or equal to {most}" in told
+
+
+def test_packets_are_counted(nettrial, study):
+    entry = "traffic: {kind: packets, size: 100 B, count: 1000000000000}"
+    file = study(("traffic: {kind: request_response", entry + " # "))
+    assert "count: 1000000000000\n  legal: less than or equal to 1000000000" in refusal(
+        nettrial, "show", file
+    )
+
+
 def test_sizes_of_a_sweep_are_counted(nettrial):
     told = refusal(
         nettrial, "show", "mtu-packet-size", "--set", "workload.sweep.traffic.last=1000 GB",

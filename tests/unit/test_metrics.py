@@ -1,4 +1,5 @@
 import math
+import shutil
 
 import pytest
 from hypothesis import given
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 from nettrial.metrics import METRICS
 from nettrial.metrics.groups import jain
 from nettrial.scenario import Absence, Distribution
+from nettrial.study.catalogue import FOLDER
 from tests.records import full_record, record
 
 OF = {"flow": "transfer", "group": "transfer", "size": "transfer.11000", "host": "sender", "link": "sender"}
@@ -220,3 +222,28 @@ def test_part_of_a_group_is_no_group():
 
 def test_one_flow_is_itself():
     assert METRICS["rtt_p99"].combined(full_record(), ["transfer"]) == pytest.approx(2.5)
+
+
+def test_what_a_host_and_a_link_end_need_is_a_capability():
+    for metric in METRICS.values():
+        needed = {"host": "cpu", "link": "link_ends"}.get(metric.of)
+        assert needed is None or metric.needs.root == needed, metric.name
+        expected = (
+            ["lab", "sim"] if metric.name != "owd_error" else []
+        )  # on one machine all hosts have one clock
+        assert metric.backends() == expected
+
+
+@pytest.mark.parametrize(("arguments", "backend"), [((), "lab"), (("--backend", "sim"), "sim")])
+def test_a_response_that_the_backend_cannot_measure_is_refused_by_name(
+    nettrial, tmp_path, arguments, backend
+):
+    text = (FOLDER / "jumbo-ipv6" / "study.yaml").read_text()
+    assert "metric: delay_difference_mean" in text
+    (tmp_path / "study.yaml").write_text(text.replace("metric: delay_difference_mean", "metric: owd_error"))
+    shutil.copy(FOLDER / "jumbo-ipv6" / "published.csv", tmp_path)
+    for command in ("show", "run"):
+        done = nettrial(command, str(tmp_path / "study.yaml"), *arguments)
+        assert done.returncode == 2
+        assert "study.yaml:63: responses.jitter.metric: owd_error\n" in done.stderr
+        assert f"legal: a metric that the backend {backend} can measure" in done.stderr

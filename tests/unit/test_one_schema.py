@@ -4,15 +4,16 @@
 import inspect
 
 import pytest
+from annotated_types import Ge, Le
 
 from nettrial.fields import Strict
-from nettrial.study import base, network, queues, settings, traffic
+from nettrial.study import base, network, settings, traffic
 
 BESIDE_THE_SCENARIO = {"MeasurementSettings": {"capture"}}
 """What a study asks of the runner, which a scenario does not have."""
 EXTENDED = {
     model: parent
-    for module in (network, queues, settings, traffic)
+    for module in (network, settings, traffic)
     for model in vars(module).values()
     if inspect.isclass(model) and model.__module__ == module.__name__
     for parent in model.__bases__
@@ -22,7 +23,7 @@ EXTENDED = {
 
 def test_a_study_has_models_that_extend_the_scenario_s():
     names = {model.__name__ for model in EXTENDED}
-    assert {"MeasurementSettings", "ImpairmentSettings", "SweepSettings", "RedSettings"} <= names
+    assert {"MeasurementSettings", "ImpairmentSettings", "SweepSettings", "PacketsSettings"} <= names
 
 
 @pytest.mark.parametrize(("model", "parent"), EXTENDED.items(), ids=lambda model: model.__name__)
@@ -37,6 +38,16 @@ def test_what_a_study_must_say_the_scenario_must_have(model, parent):
     for name, field in model.model_fields.items():
         if field.is_required():
             assert parent.model_fields[name].is_required(), name
+
+
+@pytest.mark.parametrize(("model", "parent"), EXTENDED.items(), ids=lambda model: model.__name__)
+def test_a_study_takes_no_number_that_the_scenario_refuses(model, parent):
+    for name, field in model.model_fields.items():
+        for limit in parent.model_fields[name].metadata if name in parent.model_fields else ():
+            if isinstance(limit, Ge):
+                assert next(own.ge for own in field.metadata if isinstance(own, Ge)) >= limit.ge
+            if isinstance(limit, Le):
+                assert next(own.le for own in field.metadata if isinstance(own, Le)) <= limit.le
 
 
 def test_the_generated_models_refuse_unknown_fields_as_all_that_users_write():

@@ -162,9 +162,9 @@ def test_the_simulators_congestion_controls_are_named():
     }
     found = {name: backends_of(name) for name in ("cubic", "hybla", "lia", "lia-kernel")}
     assert found == {
-        "cubic": ("lab", "sim"),
-        "hybla": ("lab",),
-        "lia": ("lab", "sim"),
+        "cubic": ("hosts", "lab", "sim"),
+        "hybla": ("hosts", "lab"),
+        "lia": ("hosts", "lab", "sim"),
         "lia-kernel": ("sim",),
     }
 

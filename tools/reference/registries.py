@@ -35,9 +35,10 @@ def _metrics() -> str:
         "be measured is absent and says why; it is never a number. Of a group of flows it is the sum, mean, "
         "maximum or minimum of their figures, as the table says, or none. A response names the metric's "
         "object under `of`: a flow or group, a host, a link end as NODE.INTERFACE, a size of a sweep as "
-        "FLOW.BYTES: sweep.11000.",
+        "FLOW.BYTES: sweep.11000. A study with a response that its backend can't measure is refused. What no "
+        "backend can measure, `nettrial measure` can, between two machines.",
         table(
-            ["metric", "unit", "of a", "better", "of a group", "definition", "source"],
+            ["metric", "unit", "of a", "better", "of a group", "backends", "definition", "source"],
             [
                 (
                     f"`{m.name}`",
@@ -45,6 +46,7 @@ def _metrics() -> str:
                     m.of,
                     m.better,
                     m.group if m.of in ("flow", "size") else "",
+                    ", ".join(m.backends()) or "none",
                     m.definition,
                     m.source,
                 )
@@ -144,7 +146,8 @@ def _backends() -> str:
         table(["backend", "title"], rows),
         "## Capabilities",
         "A backend's engine states them, for a machine that lacks nothing. `settings` are those that not "
-        "every backend follows: the others refuse them.",
+        "every backend follows: the others refuse them. `figures` are those that not every record has: of a "
+        "backend without one, responses with the [metrics](metrics.md) that need it are refused.",
         table(["capability", *(f"`{name}`" for name in CAPABILITIES)], _capabilities()),
     )
 

@@ -1,6 +1,6 @@
 //! The capabilities of trials on machines of the user's own.
 
-use nettrial_scenario::{Capabilities, Medium, Problem, Scenario, Setting, Traffic, Transport};
+use nettrial_scenario::{Capabilities, Figure, Medium, Problem, Scenario, Setting, Traffic, Transport};
 
 /// The capabilities on machines that lack nothing.
 pub fn capabilities() -> Capabilities {
@@ -20,6 +20,7 @@ pub fn capabilities() -> Capabilities {
         traffic: Traffic::KINDS.map(str::to_owned).to_vec(),
         media: vec![Medium::Cable],
         disciplines: vec!["drop_tail".to_owned()],
+        figures: vec![Figure::Cpu, Figure::OwdError], // links are not nettrial's
         settings: vec![
             Setting::Block,
             Setting::Machine,

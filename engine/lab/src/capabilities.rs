@@ -1,6 +1,6 @@
 //! The lab's capabilities.
 
-use nettrial_scenario::{Capabilities, Medium, Problem, Scenario, Setting, Traffic, Transport};
+use nettrial_scenario::{Capabilities, Figure, Medium, Problem, Scenario, Setting, Traffic, Transport};
 
 /// The lab's capabilities on a machine that lacks nothing.
 pub fn capabilities() -> Capabilities {
@@ -33,6 +33,7 @@ pub fn capabilities() -> Capabilities {
             Setting::UdpGso,
             Setting::Zerocopy,
         ],
+        figures: vec![Figure::Cpu, Figure::LinkEnds], // all hosts have one clock
     }
 }
 

@@ -42,6 +42,20 @@ pub struct Capabilities {
     pub disciplines: Vec<String>,
     /// The settings that it follows, of those that some backend does not.
     pub settings: Vec<Setting>,
+    /// The figures that its records can have, of those that not every record has.
+    pub figures: Vec<Figure>,
+}
+
+/// A part of the record that a backend may not be able to measure, whatever the scenario asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Figure {
+    /// Processor time of a host: `cpu_percent`, `cpu_busy_ns` and `service_demand_us_per_kb` of `hosts`.
+    Cpu,
+    /// Queues, drops and packet sizes of a link's interfaces: `ends`.
+    LinkEnds,
+    /// The error of one-way delays between two clocks: `owd_error_us` of `flows`.
+    OwdError,
 }
 
 /// A setting that not every backend follows. Its default is followed everywhere.

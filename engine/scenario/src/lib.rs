@@ -30,7 +30,7 @@ mod units;
 mod workload;
 
 pub use address::{InterfaceAddress, IpVersion};
-pub use capabilities::{Capabilities, Setting};
+pub use capabilities::{Capabilities, Figure, Setting};
 pub use check::check;
 pub use directory::Directory;
 pub use machine::{Machine, MachineInterface, MachineReach};

@@ -168,9 +168,11 @@ pub enum Discipline {
         /// to 1.
         maximum: Size,
         /// The probability at `maximum`.
+        #[serde(default = "red_probability")]
         #[schemars(range(min = 0.0, max = 1.0))]
         probability: f64,
         /// The weight of a new queue length in the average.
+        #[serde(default = "red_weight")]
         #[schemars(range(min = 0.0, max = 1.0))]
         weight: f64,
         /// Whether packets that can bear a mark are marked instead.
@@ -182,13 +184,39 @@ pub enum Discipline {
     #[schemars(title = "CoDel")]
     CoDel {
         /// The delay that may persist.
+        #[serde(default = "codel_target")]
         target: Duration,
         /// How long it may.
+        #[serde(default = "codel_interval")]
         interval: Duration,
         /// Whether packets that can bear a mark are marked instead.
         #[serde(default)]
         ecn: bool,
     },
+}
+
+/// Floyd, "RED: Discussions of Setting Parameters", 1997.
+fn red_probability() -> f64 {
+    0.1
+}
+
+/// The same.
+fn red_weight() -> f64 {
+    0.002
+}
+
+/// RFC 8289 section 4.
+fn codel_target() -> Duration {
+    Duration(5_000_000)
+}
+
+/// RFC 8289 section 4.
+fn codel_interval() -> Duration {
+    Duration(100_000_000)
+}
+
+fn certain() -> f64 {
+    1.0
 }
 
 impl Default for Discipline {
@@ -253,12 +281,15 @@ pub struct Impairment {
 #[serde(deny_unknown_fields)]
 pub struct LossBursts {
     /// The probability that the bad state begins; with 0 there are no bursts.
+    #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub enter: f64,
     /// The probability that it ends.
+    #[serde(default = "certain")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub leave: f64,
     /// The probability that a frame is lost in it.
+    #[serde(default = "certain")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub loss: f64,
 }

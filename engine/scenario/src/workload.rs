@@ -9,6 +9,7 @@ mod transfer;
 mod variate;
 
 pub use exchange::{Connecting, MESSAGE_HEADER_BYTES, RequestResponse};
+pub(crate) use exchange::{MOST_IN_FLIGHT, MOST_MESSAGES};
 pub use packets::{OnOff, Packets};
 pub use socket::SocketOptions;
 pub use sweep::{Answer, Sweep};

@@ -19,7 +19,7 @@ fn sample() -> Value {
         "routing": {"policy": "shortest_path"},
         "workload": [
             flow("transfer", json!({"kind": "transfer", "size": "5 MB", "duration": "2 s"})),
-            flow("probe", json!({"kind": "request_response", "request": "64 B", "response": "64 B", "duration": "2 s", "interval": "5 ms"})),
+            flow("probe", json!({"kind": "request_response", "request": "64 B", "response": "64 B", "duration": "2 s", "interval": "5 ms", "in_flight": 1, "connecting": "once"})),
         ],
         "measurement": {"interval": "100 ms", "cpu": ["a"], "queue_drops": "unexpected"},
     })
@@ -109,6 +109,8 @@ fn what_makes_no_sense_is_a_problem() {
         ("/workload/0/ip", json!(4), "ip"),
         ("/workload/0/name", json!("probe"), "name"),
         ("/workload/0/traffic/size", json!("0 B"), "size"),
+        ("/workload/1/traffic/count", json!(1_000_000_001), "count"),
+        ("/workload/1/traffic/in_flight", json!(10_001), "in_flight"),
         ("/workload/0/traffic/duration", json!("0 s"), "duration"),
         ("/workload/1/traffic/request", json!("8 B"), "request"),
         ("/workload/1/traffic/interval", json!("0 ms"), "interval"),

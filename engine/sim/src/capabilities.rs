@@ -1,6 +1,6 @@
 //! The simulator's capabilities.
 
-use nettrial_scenario::{Capabilities, Discipline, Medium, Problem, Scenario, Setting, Transport};
+use nettrial_scenario::{Capabilities, Discipline, Figure, Medium, Problem, Scenario, Setting, Transport};
 
 /// The simulator's capabilities, on any machine.
 pub fn capabilities() -> Capabilities {
@@ -34,6 +34,7 @@ pub fn capabilities() -> Capabilities {
             Setting::Routing,
             Setting::Scheduler,
         ],
+        figures: vec![Figure::Cpu, Figure::LinkEnds], // all hosts have one clock
     }
 }
 

@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 
 /// The smallest request, response or packet: a number and two times, 8 bytes each.
 pub const MESSAGE_HEADER_BYTES: u64 = 24;
+/// The most requests or packets of a flow: at a million a second they take a quarter of an hour.
+pub const MOST_MESSAGES: u64 = 1_000_000_000;
+/// The most requests of a flow that may wait for their responses at a time.
+pub const MOST_IN_FLIGHT: u32 = 10_000;
 
 /// How often a connection is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -32,32 +36,21 @@ pub struct RequestResponse {
     pub duration: Option<Duration>,
     /// How many requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = MOST_MESSAGES))]
     pub count: Option<u64>,
     /// From one request to the next. Absent: the next follows a response at once. A response that
     /// comes later than the interval delays the next request; none are sent in a burst after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Duration>,
     /// Requests that may wait for their responses at a time.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
-    #[schemars(range(min = 1))]
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = MOST_IN_FLIGHT))]
     pub in_flight: u32,
     /// How often a connection is opened; with `each_request` the round-trip time starts with the call to connect.
-    #[serde(default, skip_serializing_if = "is_once")]
+    #[serde(default)]
     pub connecting: Connecting,
 }
 
 fn one() -> u32 {
     1
-}
-
-// serde asks for a reference.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_one(value: &u32) -> bool {
-    *value == 1
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_once(value: &Connecting) -> bool {
-    *value == Connecting::Once
 }

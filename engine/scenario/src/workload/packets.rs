@@ -1,6 +1,6 @@
 //! Packets of constant or random sizes and gaps.
 
-use super::Variate;
+use super::{MOST_MESSAGES, Variate};
 use crate::{Duration, Rate, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct Packets {
     pub duration: Option<Duration>,
     /// How many packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = MOST_MESSAGES))]
     pub count: Option<u64>,
     /// Where the random numbers start: sizes, gaps and ON/OFF times are three independent sequences
     /// drawn from it.

@@ -28,6 +28,7 @@ pub struct Sweep {
     /// From one size to the next.
     pub step: Size,
     /// How often each size is measured in one trial.
+    #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub repeats: u32,
     /// Bytes sent for one measurement of a size: one request or more, the last one shorter, but no shorter
@@ -38,4 +39,8 @@ pub struct Sweep {
     /// Where the order's random numbers start.
     #[serde(default)]
     pub seed: u64,
+}
+
+fn one() -> u32 {
+    1
 }

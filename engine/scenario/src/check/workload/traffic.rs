@@ -1,7 +1,7 @@
 //! What makes a kind of traffic impossible.
 
 use super::packets;
-use crate::workload::MESSAGE_HEADER_BYTES;
+use crate::workload::{MESSAGE_HEADER_BYTES, MOST_IN_FLIGHT, MOST_MESSAGES};
 use crate::{
     Answer, Connecting, Flow, IpVersion, Place, Problem, RequestResponse, Sweep, Tool, ToolName, Traffic,
     Transfer, Transport,
@@ -104,11 +104,11 @@ fn check_exchange(flow: &Flow, exchange: &RequestResponse, place: &Place, proble
             "leave it out for requests without a pause",
         ));
     }
-    if !(1..=10_000).contains(&exchange.in_flight) {
+    if !(1..=MOST_IN_FLIGHT).contains(&exchange.in_flight) {
         problems.push(place.problem(
             "in_flight",
             exchange.in_flight,
-            "1 to 10000",
+            format!("1 to {MOST_IN_FLIGHT}"),
             "so many requests may wait for their responses at a time",
         ));
     }
@@ -137,8 +137,9 @@ pub fn check_end(has_duration: bool, count: Option<u64>, place: &Place, problems
             "the flow must end",
         ));
     }
-    if count == Some(0) {
-        problems.push(place.problem("count", 0, "1 or more", "nothing would be sent"));
+    if let Some(count) = count.filter(|count| !(1..=MOST_MESSAGES).contains(count)) {
+        let hint = "a flow may go on for a duration instead";
+        problems.push(place.problem("count", count, format!("1 to {MOST_MESSAGES}"), hint));
     }
 }
 
