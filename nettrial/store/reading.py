@@ -22,7 +22,7 @@ SURROUNDINGS = ("BUSY", "CANTOPEN", "FULL", "INTERRUPT", "IOERR", "LOCKED", "NOM
 
 @contextmanager
 def damage(unreadable: Unreadable) -> Iterator[None]:
-    """Turns SQLite's errors about what is in a file into the user's."""
+    """Turns errors of the module sqlite3 about what is in a file into the user's."""
     try:
         yield
     except sqlite3.Error as error:
@@ -30,6 +30,9 @@ def damage(unreadable: Unreadable) -> Iterator[None]:
         if name in SURROUNDINGS:
             raise
         raise unreadable("table", str(error)) from None
+    except UnicodeDecodeError as error:
+        # The module sqlite3 decodes names and messages by itself.
+        raise unreadable("table", f"text that is not UTF-8: {error.object[:40]!r}") from None
 
 
 def tables(connection: sqlite3.Connection) -> set[str]:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from nettrial.backends.find import engine
@@ -145,7 +146,7 @@ class Machines:
         (own / "config").write_text("".join(hosts))
         for name in MACHINES:
             said = self.folder / f"sshd-{name}.log"
-            assert wait_for(lambda said=said: b"listening" in said.read_bytes(), 20), said.read_text()
+            assert wait_for(partial(_is_listening, said), 20), said.read_text()
 
     def write(self, may_change: str = MAY_CHANGE, **other: str) -> None:
         """Writes the inventory; `other` are further lines of a machine, or another way to reach it."""
@@ -221,6 +222,10 @@ class Machines:
             for number, command in self.sandbox.processes().items()
             if any(word in command for word in ("engine", "/proc/self/exe", "ServerAlive"))
         }
+
+
+def _is_listening(log: Path) -> bool:
+    return b"listening" in log.read_bytes()
 
 
 def environment() -> dict[str, str]:

@@ -19,6 +19,7 @@ from nettrial.analysis.frame import frame
 from nettrial.cli.design import Design, DesignOptions
 from nettrial.errors import BadInput
 from nettrial.store import Run
+from nettrial.store.reading import damage
 from nettrial.store.run import RUN_FILE
 from nettrial.study import load
 from nettrial.study.catalogue import FOLDER
@@ -294,6 +295,12 @@ def test_a_damaged_run_file_is_told(nettrial, sound, damage):
             continue  # only a trial needs a backend
         told = refusal(nettrial, *command)
         assert "mine" in told or "backend" in told
+
+
+def test_names_of_a_run_file_that_are_no_text_are_damage():
+    # The module sqlite3 raises this where it decodes a name in one of SQLite's messages.
+    with pytest.raises(BadInput, match="UTF-8"), damage(lambda kind, what: BadInput("", kind, what, "", "")):
+        b"session\xff".decode()
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
