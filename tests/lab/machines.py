@@ -59,7 +59,8 @@ class Machines:
         self.started.append(process)
         assert wait_for(lambda: children(process.pid), 20)
         number = children(process.pid)[0]
-        assert wait_for(lambda: b"sleep" in Path(f"/proc/{number}/cmdline").read_bytes(), 20), name
+        # Until then it is in the sandbox's network. The command line says so too early: the script is in it.
+        assert wait_for(lambda: Path(f"/proc/{number}/comm").read_text() == "sleep\n", 60), name
         return number
 
     def inside(self, name: str, command: list[str]) -> list[str]:
