@@ -228,10 +228,12 @@ def test_what_a_host_and_a_link_end_need_is_a_capability():
     for metric in METRICS.values():
         needed = {"host": "cpu", "link": "link_ends"}.get(metric.of)
         assert needed is None or metric.needs.root == needed, metric.name
-        expected = (
-            ["lab", "sim"] if metric.name != "owd_error" else []
-        )  # on one machine all hosts have one clock
-        assert metric.backends() == expected
+        expected = ["hosts", "lab", "sim"]
+        if metric.name == "owd_error":
+            expected = ["hosts"]  # on one machine all hosts have one clock
+        elif metric.of == "link":
+            expected = ["lab", "sim"]
+        assert metric.backends() == expected, metric.name
 
 
 @pytest.mark.parametrize(("arguments", "backend"), [((), "lab"), (("--backend", "sim"), "sim")])
