@@ -1,5 +1,6 @@
 """nettrial with a report of one line, which takes no time to make."""
 
+import signal
 import sys
 from types import SimpleNamespace
 
@@ -19,5 +20,8 @@ sys.modules["nettrial.report.html"] = SimpleNamespace(write=write)
 sys.modules["nettrial.report.content"] = SimpleNamespace(gather=lambda run: None)
 
 from nettrial.cli import main  # noqa: E402
+
+# A shell starts what runs in its background with SIGINT ignored, and tests that run there send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 main()
