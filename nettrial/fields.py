@@ -72,10 +72,19 @@ def _shown(value: Any) -> str:
     return text if len(text) <= LONGEST_VALUE_SHOWN else text[: LONGEST_VALUE_SHOWN - 1] + "…"
 
 
+class Generated(BaseModel):
+    """A type that is generated from the engine's schema.
+
+    pydantic builds its validator when it is first used: building all of them takes a third of a second, and most
+    commands need few."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
 class Strict(BaseModel):
     """A part of what a user wrote. Unknown fields are errors that name the known ones."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     @model_validator(mode="before")
     @classmethod

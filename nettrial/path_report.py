@@ -5,11 +5,12 @@ Made by `make generate`; never edited by hand. The types are described in engine
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from nettrial.fields import Generated
+from pydantic import ConfigDict, Field, RootModel
 from typing import Annotated, Literal
 
 
-class Absence(BaseModel):
+class Absence(Generated):
     """
     A metric that could not be measured.
     """
@@ -31,7 +32,7 @@ class Absence(BaseModel):
     """
 
 
-class Buffers(BaseModel):
+class Buffers(Generated):
     """
     The bandwidth-delay product against the buffers of this host.
     """
@@ -69,7 +70,7 @@ class Buffers(BaseModel):
     """
 
 
-class Direction(BaseModel):
+class Direction(Generated):
     """
     The path MTU in one direction.
     """
@@ -91,7 +92,7 @@ class Direction(BaseModel):
     """
 
 
-class Goodput(BaseModel):
+class Goodput(Generated):
     """
     What TCP could carry at most.
     """
@@ -126,7 +127,7 @@ class Goodput(BaseModel):
     """
 
 
-class Hop(BaseModel):
+class Hop(Generated):
     """
     A router on the way, or the far host.
     """
@@ -178,7 +179,7 @@ class Jumbo(RootModel[Literal["clean", "not_clean", "cannot_tell"]]):
     """
 
 
-class Limit(BaseModel):
+class Limit(Generated):
     """
     Where the path gets narrower: behind one hop and before another.
     """
@@ -226,7 +227,7 @@ class MssFinding(RootModel[Literal["fits", "clamped", "too_large", "unknown"]]):
     """
 
 
-class Offloads(BaseModel):
+class Offloads(Generated):
     """
     Which work the interfaces do in larger pieces than a packet. All are off unless asked for, so
     that an MTU means what it says (a virtual link passes 64 KiB "packets" otherwise).
@@ -253,7 +254,7 @@ class Port(RootModel[int]):
     root: Annotated[int, Field(ge=0, le=65535)]
 
 
-class Problem(BaseModel):
+class Problem(Generated):
     """
     One thing that is wrong with a scenario, or with another document that was checked.
     """
@@ -297,7 +298,7 @@ class Rate(RootModel[str]):
     """
 
 
-class Shortfall(BaseModel):
+class Shortfall(Generated):
     """
     Something the machine lacks.
     """
@@ -328,7 +329,7 @@ class Size(RootModel[str]):
     """
 
 
-class TooBig(BaseModel):
+class TooBig(Generated):
     """
     An ICMP "fragmentation needed" (RFC 1191) or "packet too big" (RFC 4443 section 3.2).
     """
@@ -350,7 +351,7 @@ class TooBig(BaseModel):
     """
 
 
-class Trusting(BaseModel):
+class Trusting(Generated):
     """
     Path MTU discovery as RFC 1191 and RFC 8201 have it: the size follows ICMP messages alone.
     """
@@ -372,7 +373,7 @@ class Trusting(BaseModel):
     """
 
 
-class Verdict(BaseModel):
+class Verdict(Generated):
     """
     Whether the path is clean for jumbo frames.
     """
@@ -398,7 +399,7 @@ class Verdict(BaseModel):
     """
 
 
-class BaseRtt(BaseModel):
+class BaseRtt(Generated):
     """
     Round-trip time of small packets, one in flight.
     """
@@ -428,7 +429,7 @@ class BaseRtt(BaseModel):
     """
 
 
-class Interface(BaseModel):
+class Interface(Generated):
     """
     The interface that packets leave by.
     """
@@ -454,7 +455,7 @@ class Interface(BaseModel):
     """
 
 
-class Mss(BaseModel):
+class Mss(Generated):
     """
     The segment size in force on a TCP connection, before any data.
     """
@@ -496,7 +497,7 @@ class Mss(BaseModel):
     """
 
 
-class BadRequestAnswer(BaseModel):
+class BadRequestAnswer(Generated):
     """
     The request can't be followed.
     """
@@ -511,7 +512,7 @@ class BadRequestAnswer(BaseModel):
     """
 
 
-class CannotAnswer(BaseModel):
+class CannotAnswer(Generated):
     """
     This machine can't probe.
     """
@@ -526,7 +527,7 @@ class CannotAnswer(BaseModel):
     """
 
 
-class PathRecord(BaseModel):
+class PathRecord(Generated):
     """
     One path. Sizes are of whole IP packets, in bytes, unless they say otherwise.
     """
@@ -608,7 +609,7 @@ class PathRecord(BaseModel):
     """
 
 
-class PathReport(BaseModel):
+class PathReport(Generated):
     """
     What was found out about the paths to a host: one for each IP version.
     """
@@ -642,7 +643,7 @@ class PathReport(BaseModel):
     """
 
 
-class PathRequest(BaseModel):
+class PathRequest(Generated):
     """
     Which path to examine.
     """
@@ -672,7 +673,7 @@ class PathRequest(BaseModel):
     """
 
 
-class ReportAnswer(BaseModel):
+class ReportAnswer(Generated):
     """
     The path was examined, whatever came of it.
     """
@@ -694,7 +695,7 @@ class PathAnswer(RootModel[ReportAnswer | BadRequestAnswer | CannotAnswer]):
     """
 
 
-class PathProtocol(BaseModel):
+class PathProtocol(Generated):
     """
     The roots of what crosses the standard input and output of the engine that examines a path.
     """

@@ -5,11 +5,12 @@ Made by `make generate`; never edited by hand. The types are described in engine
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from nettrial.fields import Generated
+from pydantic import ConfigDict, Field, RootModel
 from typing import Annotated, Literal
 
 
-class Absence(BaseModel):
+class Absence(Generated):
     """
     A metric that could not be measured.
     """
@@ -38,7 +39,7 @@ class Answer(RootModel[Literal["acknowledgment", "echo"]]):
     """
 
 
-class Callbacks(BaseModel):
+class Callbacks(Generated):
     """
     How often the kernel called each function of a congestion control (struct tcp_congestion_ops,
     include/net/tcp.h).
@@ -81,7 +82,7 @@ class Callbacks(BaseModel):
     """
 
 
-class Capture(BaseModel):
+class Capture(Generated):
     """
     Which packets of a trial are captured, and where to. Capturing is no part of the scenario: what is measured means
     the same with it and without it, but for what it costs.
@@ -108,7 +109,7 @@ class Capture(BaseModel):
     """
 
 
-class Check(BaseModel):
+class Check(Generated):
     """
     Something verified around the traffic.
     """
@@ -138,7 +139,7 @@ class Check(BaseModel):
     """
 
 
-class CongestionRecord(BaseModel):
+class CongestionRecord(Generated):
     """
     A congestion control of nettrial's own in the kernel, over the traffic's time.
     """
@@ -163,7 +164,7 @@ class Connecting(RootModel[Literal["once", "each_request"]]):
     """
 
 
-class DropTail(BaseModel):
+class DropTail(Generated):
     """
     The limit alone drops.
     """
@@ -174,7 +175,7 @@ class DropTail(BaseModel):
     discipline: Literal["drop_tail"] = "drop_tail"
 
 
-class Distribution(BaseModel):
+class Distribution(Generated):
     """
     A set of values by its summary.
     """
@@ -235,7 +236,7 @@ class Duration(RootModel[str]):
     """
 
 
-class DurationShare(BaseModel):
+class DurationShare(Generated):
     """
     A value of a mix.
     """
@@ -253,7 +254,7 @@ class DurationShare(BaseModel):
     """
 
 
-class DurationTruncation(BaseModel):
+class DurationTruncation(Generated):
     """
     Where a distribution is cut off, bounds included; what is cut off is drawn again.
     """
@@ -271,7 +272,7 @@ class DurationTruncation(BaseModel):
     """
 
 
-class Constant(BaseModel):
+class Constant(Generated):
     """
     Always the same.
     """
@@ -286,7 +287,7 @@ class Constant(BaseModel):
     """
 
 
-class Uniform(BaseModel):
+class Uniform(Generated):
     """
     Each value between two bounds as likely as another.
     """
@@ -305,7 +306,7 @@ class Uniform(BaseModel):
     """
 
 
-class Exponential(BaseModel):
+class Exponential(Generated):
     """
     Gaps of a Poisson process: density exp(−x/mean)/mean.
     """
@@ -324,7 +325,7 @@ class Exponential(BaseModel):
     """
 
 
-class Normal(BaseModel):
+class Normal(Generated):
     """
     The bell curve. It needs a minimum of zero or more.
     """
@@ -347,7 +348,7 @@ class Normal(BaseModel):
     """
 
 
-class Pareto(BaseModel):
+class Pareto(Generated):
     """
     P(X > x) = (scale/x)^shape for x ≥ scale. Its mean exists for a shape above 1.
     """
@@ -370,7 +371,7 @@ class Pareto(BaseModel):
     """
 
 
-class Cauchy(BaseModel):
+class Cauchy(Generated):
     """
     Density ∝ 1/(1 + ((x − location)/scale)²). It has no mean unless cut off on both sides.
     """
@@ -393,7 +394,7 @@ class Cauchy(BaseModel):
     """
 
 
-class Gamma(BaseModel):
+class Gamma(Generated):
     """
     Density ∝ x^(shape − 1) exp(−x/scale).
     """
@@ -416,7 +417,7 @@ class Gamma(BaseModel):
     """
 
 
-class Weibull(BaseModel):
+class Weibull(Generated):
     """
     P(X > x) = exp(−(x/scale)^shape).
     """
@@ -439,7 +440,7 @@ class Weibull(BaseModel):
     """
 
 
-class Mix(BaseModel):
+class Mix(Generated):
     """
     A few values, each with its share, such as an Internet mix (IMIX, RFC 6985).
     """
@@ -454,7 +455,7 @@ class Mix(BaseModel):
     """
 
 
-class Listed(BaseModel):
+class Listed(Generated):
     """
     These values in this order, again from the first after the last.
     """
@@ -502,7 +503,7 @@ class DurationVariate(
     """
 
 
-class EndSample(BaseModel):
+class EndSample(Generated):
     """
     A link end at one moment.
     """
@@ -532,7 +533,7 @@ class EndSample(BaseModel):
     """
 
 
-class Estimate(BaseModel):
+class Estimate(Generated):
     """
     What simulating a scenario would take.
     """
@@ -550,7 +551,7 @@ class Estimate(BaseModel):
     """
 
 
-class FailedEvent(BaseModel):
+class FailedEvent(Generated):
     """
     A trial that gave no record.
     """
@@ -569,7 +570,7 @@ class FailedEvent(BaseModel):
     """
 
 
-class RefusedEvent(BaseModel):
+class RefusedEvent(Generated):
     """
     The line could not be read as a request.
     """
@@ -599,7 +600,7 @@ class Histogram(RootModel[str]):
     """
 
 
-class HostCost(BaseModel):
+class HostCost(Generated):
     """
     What packets cost a simulated host, which has one processor: work that finds it busy waits.
     """
@@ -626,7 +627,7 @@ class HostCost(BaseModel):
     """
 
 
-class HostRecord(BaseModel):
+class HostRecord(Generated):
     """
     A host's figures.
     """
@@ -677,7 +678,7 @@ class SubflowCwndPkt(RootModel[int]):
     root: Annotated[int, Field(ge=0)]
 
 
-class Interval(BaseModel):
+class Interval(Generated):
     """
     A flow's transport state at one moment.
     """
@@ -731,7 +732,7 @@ class IpVersion(RootModel[Literal[4, 6]]):
     """
 
 
-class LossBursts(BaseModel):
+class LossBursts(Generated):
     """
     Losses in bursts: a good state, in which `loss` of the impairment holds, and a bad one (Gilbert 1960, Elliott
     1963). The state may change before each frame; the first is good.
@@ -754,7 +755,7 @@ class LossBursts(BaseModel):
     """
 
 
-class MachineReach(BaseModel):
+class MachineReach(Generated):
     """
     How large packets reach another machine.
     """
@@ -794,7 +795,7 @@ class NodeKind(RootModel[Literal["host", "router", "switch"]]):
     """
 
 
-class Offloads(BaseModel):
+class Offloads(Generated):
     """
     Which work the interfaces do in larger pieces than a packet. All are off unless asked for, so
     that an MTU means what it says (a virtual link passes 64 KiB "packets" otherwise).
@@ -817,7 +818,7 @@ class Offloads(BaseModel):
     """
 
 
-class OnOff(BaseModel):
+class OnOff(Generated):
     """
     Times of sending and of silence in turn, the first one of sending.
     """
@@ -835,7 +836,7 @@ class OnOff(BaseModel):
     """
 
 
-class Pacing(BaseModel):
+class Pacing(Generated):
     """
     How well a sender kept to its departures.
     """
@@ -861,7 +862,7 @@ class Pacing(BaseModel):
     """
 
 
-class PacketCounts(BaseModel):
+class PacketCounts(Generated):
     """
     What became of a flow's packets, from their sequence numbers: loss, reordering and duplication are
     three figures, and none hides another.
@@ -904,7 +905,7 @@ class PacketCounts(BaseModel):
     """
 
 
-class PacketSize(BaseModel):
+class PacketSize(Generated):
     """
     How many packets of one size a link end sent.
     """
@@ -923,7 +924,7 @@ class PacketSize(BaseModel):
     """
 
 
-class Phases(BaseModel):
+class Phases(Generated):
     """
     Where a trial's time went, by the monotonic clock; of the simulator `traffic_ns` alone, in simulated time.
     """
@@ -949,7 +950,7 @@ class Phases(BaseModel):
     """
 
 
-class Problem(BaseModel):
+class Problem(Generated):
     """
     One thing that is wrong with a scenario, or with another document that was checked.
     """
@@ -984,7 +985,7 @@ class Problem(BaseModel):
     """
 
 
-class ProcessorRecord(BaseModel):
+class ProcessorRecord(Generated):
     """
     A processor while traffic went.
     """
@@ -1039,7 +1040,7 @@ class Rate(RootModel[str]):
     """
 
 
-class PreflightRequest(BaseModel):
+class PreflightRequest(Generated):
     """
     Can this machine run trials at all? Answered by [`Event::Preflight`].
     """
@@ -1055,7 +1056,7 @@ class PreflightRequest(BaseModel):
     """
 
 
-class ShortestPath(BaseModel):
+class ShortestPath(Generated):
     """
     The path of the fewest links; among equals, the one over the links named first.
     """
@@ -1066,7 +1067,7 @@ class ShortestPath(BaseModel):
     policy: Literal["shortest_path"] = "shortest_path"
 
 
-class Ecmp(BaseModel):
+class Ecmp(Generated):
     """
     Each flow takes one of the paths with the fewest links (RFC 2992): every node chooses the next hop by
     a hash of addresses, protocol and ports.
@@ -1082,7 +1083,7 @@ class Ecmp(BaseModel):
     """
 
 
-class KShortestPaths(BaseModel):
+class KShortestPaths(Generated):
     """
     The i-th pair of addresses of two hosts that exchange a flow takes the i-th shortest path without a
     loop (Yen 1971), there and back; where there are fewer paths, it starts over.
@@ -1098,7 +1099,7 @@ class KShortestPaths(BaseModel):
     policy: Literal["k_shortest_paths"] = "k_shortest_paths"
 
 
-class SpanningTree(BaseModel):
+class SpanningTree(Generated):
     """
     The one path that is left where every router blocks what would close a loop, as switches do (IEEE
     802.1D): a tree of the shortest paths from the router named first, each link at the same cost.
@@ -1173,7 +1174,7 @@ class Setting(
     """
 
 
-class Shortfall(BaseModel):
+class Shortfall(Generated):
     """
     Something the machine lacks.
     """
@@ -1204,7 +1205,7 @@ class Size(RootModel[str]):
     """
 
 
-class SizeRecord(BaseModel):
+class SizeRecord(Generated):
     """
     What one size of a sweep gave; each list has one entry a repeat, in the order they were measured.
     """
@@ -1235,7 +1236,7 @@ class SizeRecord(BaseModel):
     """
 
 
-class SizeShare(BaseModel):
+class SizeShare(Generated):
     """
     A value of a mix.
     """
@@ -1253,7 +1254,7 @@ class SizeShare(BaseModel):
     """
 
 
-class SizeTruncation(BaseModel):
+class SizeTruncation(Generated):
     """
     Where a distribution is cut off, bounds included; what is cut off is drawn again.
     """
@@ -1271,7 +1272,7 @@ class SizeTruncation(BaseModel):
     """
 
 
-class Constant1(BaseModel):
+class Constant1(Generated):
     """
     Always the same.
     """
@@ -1286,7 +1287,7 @@ class Constant1(BaseModel):
     """
 
 
-class Uniform1(BaseModel):
+class Uniform1(Generated):
     """
     Each value between two bounds as likely as another.
     """
@@ -1305,7 +1306,7 @@ class Uniform1(BaseModel):
     """
 
 
-class Exponential1(BaseModel):
+class Exponential1(Generated):
     """
     Gaps of a Poisson process: density exp(−x/mean)/mean.
     """
@@ -1324,7 +1325,7 @@ class Exponential1(BaseModel):
     """
 
 
-class Normal1(BaseModel):
+class Normal1(Generated):
     """
     The bell curve. It needs a minimum of zero or more.
     """
@@ -1347,7 +1348,7 @@ class Normal1(BaseModel):
     """
 
 
-class Pareto1(BaseModel):
+class Pareto1(Generated):
     """
     P(X > x) = (scale/x)^shape for x ≥ scale. Its mean exists for a shape above 1.
     """
@@ -1370,7 +1371,7 @@ class Pareto1(BaseModel):
     """
 
 
-class Cauchy1(BaseModel):
+class Cauchy1(Generated):
     """
     Density ∝ 1/(1 + ((x − location)/scale)²). It has no mean unless cut off on both sides.
     """
@@ -1393,7 +1394,7 @@ class Cauchy1(BaseModel):
     """
 
 
-class Gamma1(BaseModel):
+class Gamma1(Generated):
     """
     Density ∝ x^(shape − 1) exp(−x/scale).
     """
@@ -1416,7 +1417,7 @@ class Gamma1(BaseModel):
     """
 
 
-class Weibull1(BaseModel):
+class Weibull1(Generated):
     """
     P(X > x) = exp(−(x/scale)^shape).
     """
@@ -1439,7 +1440,7 @@ class Weibull1(BaseModel):
     """
 
 
-class Mix1(BaseModel):
+class Mix1(Generated):
     """
     A few values, each with its share, such as an Internet mix (IMIX, RFC 6985).
     """
@@ -1454,7 +1455,7 @@ class Mix1(BaseModel):
     """
 
 
-class Listed1(BaseModel):
+class Listed1(Generated):
     """
     These values in this order, again from the first after the last.
     """
@@ -1502,7 +1503,7 @@ class SizeVariate(
     """
 
 
-class SocketOptions(BaseModel):
+class SocketOptions(Generated):
     """
     How a flow's sockets are set up, at both hosts; what is left out is as the kernel has it. Each option changes what
     the flow costs or what is on the wire, and so can be a factor.
@@ -1539,7 +1540,7 @@ class SocketOptions(BaseModel):
     """
 
 
-class SubflowRecord(BaseModel):
+class SubflowRecord(Generated):
     """
     A subflow's state at its connection's end. Of several connections: those between the same addresses
     as one, their bytes and retransmissions added up, and the state of the last.
@@ -1582,7 +1583,7 @@ class SubflowRecord(BaseModel):
     """
 
 
-class TimerLateness(BaseModel):
+class TimerLateness(Generated):
     """
     By how much sleeps of 200 us were longer than asked, on all processors that the engine may use.
     """
@@ -1613,7 +1614,7 @@ class ToolName(
     """
 
 
-class ToolRecord(BaseModel):
+class ToolRecord(Generated):
     """
     A program that made a flow's traffic.
     """
@@ -1635,7 +1636,7 @@ class ToolRecord(BaseModel):
     """
 
 
-class TransferTraffic(BaseModel):
+class TransferTraffic(Generated):
     """
     A bulk transfer: so many bytes, for so long, or with both one such transfer after the other.
     """
@@ -1654,7 +1655,7 @@ class TransferTraffic(BaseModel):
     """
 
 
-class FileTransferTraffic(BaseModel):
+class FileTransferTraffic(Generated):
     """
     A file, once, from the sender's disk to the receiver's, where it has no name and is gone with the trial.
     """
@@ -1669,7 +1670,7 @@ class FileTransferTraffic(BaseModel):
     kind: Literal["file_transfer"] = "file_transfer"
 
 
-class RequestResponseTraffic(BaseModel):
+class RequestResponseTraffic(Generated):
     """
     A message and its answer, one or several in flight, for so long, so many times, or whichever of both comes
     first.
@@ -1710,7 +1711,7 @@ class RequestResponseTraffic(BaseModel):
     """
 
 
-class PacketsTraffic(BaseModel):
+class PacketsTraffic(Generated):
     """
     Packets in one direction, for so long, so many of them, or whichever of both comes first. With a gap: one
     packet, then the gap. With a rate: as much payload a second, evenly. With neither: as fast as the transport
@@ -1752,7 +1753,7 @@ class PacketsTraffic(BaseModel):
     """
 
 
-class SweepTraffic(BaseModel):
+class SweepTraffic(Generated):
     """
     Requests of many sizes in a random order on one connection: for each size a number of bytes, request by
     request, each answered before the next.
@@ -1793,7 +1794,7 @@ class SweepTraffic(BaseModel):
     """
 
 
-class ToolTraffic(BaseModel):
+class ToolTraffic(Generated):
     """
     Another program's traffic, measured by that program.
     """
@@ -1863,7 +1864,7 @@ class Transport(RootModel[Literal["tcp", "udp", "mptcp", "icmp"]]):
     """
 
 
-class Warning(BaseModel):
+class Warning(Generated):
     """
     Why a trial's figures may not be what they seem.
     """
@@ -1889,7 +1890,7 @@ class Warning(BaseModel):
     """
 
 
-class Buffer(BaseModel):
+class Buffer(Generated):
     """
     A socket buffer's automatic sizing, as the kernel's `tcp_rmem` and `tcp_wmem`.
     """
@@ -1911,7 +1912,7 @@ class Buffer(BaseModel):
     """
 
 
-class Capabilities(BaseModel):
+class Capabilities(Generated):
     """
     A backend's statement of what it can do on a machine that lacks nothing. Each preflight has it, a scenario is
     held to it, and whoever plans trials asks it instead of the backend's name.
@@ -1991,7 +1992,7 @@ class Capabilities(BaseModel):
     """
 
 
-class Mark(BaseModel):
+class Mark(Generated):
     """
     Packets that arrive at a queue longer than the threshold are marked (RFC 8257 section 3.1); those that
     can't bear a mark pass.
@@ -2007,7 +2008,7 @@ class Mark(BaseModel):
     """
 
 
-class Red(BaseModel):
+class Red(Generated):
     """
     Random early detection (Floyd and Jacobson 1993), gentle: the probability of a drop rises with the
     average queue.
@@ -2040,7 +2041,7 @@ class Red(BaseModel):
     """
 
 
-class CoDel(BaseModel):
+class CoDel(Generated):
     """
     Controlled delay (RFC 8289): packets are dropped at the queue's head while their delay stays above the
     target.
@@ -2072,7 +2073,7 @@ class Discipline(RootModel[DropTail | Mark | Red | CoDel]):
     """
 
 
-class End(BaseModel):
+class End(Generated):
     """
     One end of a link: an interface of a node.
     """
@@ -2100,7 +2101,7 @@ class End(BaseModel):
     """
 
 
-class EndRecord(BaseModel):
+class EndRecord(Generated):
     """
     A link end over the trial.
     """
@@ -2152,7 +2153,7 @@ class EndRecord(BaseModel):
     """
 
 
-class CheckedEvent(BaseModel):
+class CheckedEvent(Generated):
     """
     Answers [`Request::Check`].
     """
@@ -2171,7 +2172,7 @@ class CheckedEvent(BaseModel):
     """
 
 
-class Flow(BaseModel):
+class Flow(Generated):
     """
     Traffic between two hosts.
     """
@@ -2218,7 +2219,7 @@ class Flow(BaseModel):
     """
 
 
-class FlowRecord(BaseModel):
+class FlowRecord(Generated):
     """
     A flow's figures. Rates count the application's bytes (goodput).
     """
@@ -2361,7 +2362,7 @@ class FlowRecord(BaseModel):
     """
 
 
-class Impairment(BaseModel):
+class Impairment(Generated):
     """
     What a link does to frames beside carrying them: in each direction, each frame by itself, after the queue.
     """
@@ -2399,7 +2400,7 @@ class Impairment(BaseModel):
     """
 
 
-class Link(BaseModel):
+class Link(Generated):
     """
     A link between interfaces.
     """
@@ -2438,7 +2439,7 @@ class Link(BaseModel):
     """
 
 
-class MachineInterface(BaseModel):
+class MachineInterface(Generated):
     """
     An interface of a machine.
     """
@@ -2485,7 +2486,7 @@ class MachineInterface(BaseModel):
     """
 
 
-class Measure(BaseModel):
+class Measure(Generated):
     """
     A line to an engine that measures between this machine and another one. Answered by
     [`Event::Record`], [`Event::Failed`], or [`Event::Checked`] with what is wrong with the flow.
@@ -2508,7 +2509,7 @@ class Measure(BaseModel):
     """
 
 
-class Measurement(BaseModel):
+class Measurement(Generated):
     """
     What is measured beside what every flow gives.
     """
@@ -2543,7 +2544,7 @@ class Measurement(BaseModel):
     """
 
 
-class Record(BaseModel):
+class Record(Generated):
     """
     What one trial measured, with the checks made around it and the warnings that follow.
     """
@@ -2607,7 +2608,7 @@ class Record(BaseModel):
     """
 
 
-class Stack(BaseModel):
+class Stack(Generated):
     """
     A host's TCP settings: a profile such as `linux-cubic`, resolved.
     """
@@ -2662,7 +2663,7 @@ class Stack(BaseModel):
     """
 
 
-class RecordEvent(BaseModel):
+class RecordEvent(Generated):
     """
     A trial's result.
     """
@@ -2681,7 +2682,7 @@ class RecordEvent(BaseModel):
     """
 
 
-class Machine(BaseModel):
+class Machine(Generated):
     """
     A machine of the user's, as it was found when the session began.
     """
@@ -2751,7 +2752,7 @@ class Machine(BaseModel):
     """
 
 
-class Node(BaseModel):
+class Node(Generated):
     """
     A host, router or switch.
     """
@@ -2795,7 +2796,7 @@ class Node(BaseModel):
     """
 
 
-class Scenario(BaseModel):
+class Scenario(Generated):
     """
     One trial, fully resolved.
     """
@@ -2834,7 +2835,7 @@ class Scenario(BaseModel):
     """
 
 
-class Environment(BaseModel):
+class Environment(Generated):
     """
     The machine a run was made on.
     """
@@ -2880,7 +2881,7 @@ class Environment(BaseModel):
     """
 
 
-class Preflight(BaseModel):
+class Preflight(Generated):
     """
     What this machine can run.
     """
@@ -2907,7 +2908,7 @@ class Preflight(BaseModel):
     """
 
 
-class CheckRequest(BaseModel):
+class CheckRequest(Generated):
     """
     Could this backend run this scenario? Nothing is built. Answered by [`Event::Checked`].
     """
@@ -2922,7 +2923,7 @@ class CheckRequest(BaseModel):
     """
 
 
-class RunRequest(BaseModel):
+class RunRequest(Generated):
     """
     Run a trial. Answered by [`Event::Record`] or [`Event::Failed`].
     """
@@ -2952,7 +2953,7 @@ class Request(RootModel[PreflightRequest | CheckRequest | RunRequest]):
     """
 
 
-class PreflightEvent(BaseModel):
+class PreflightEvent(Generated):
     """
     Answers [`Request::Preflight`].
     """
@@ -2976,7 +2977,7 @@ class Event(
     """
 
 
-class Protocol(BaseModel):
+class Protocol(Generated):
     """
     The roots of everything that crosses the engine's standard input and output.
     """

@@ -79,9 +79,9 @@ class Quantity:
         base, *_ = self.units
         if value >= self.base_below:
             for unit, scale in reversed(self.units.items()):
-                thousandths = Fraction(value, scale) * 1000
-                if value >= scale and thousandths.denominator == 1:
-                    whole, rest = divmod(thousandths.numerator, 1000)
+                thousandths, inexact = divmod(value * 1000, scale)
+                if value >= scale and not inexact:
+                    whole, rest = divmod(thousandths, 1000)
                     return f"{whole}.{rest:03}".rstrip("0").rstrip(".") + f" {unit}"
         return f"{value} {base}"
 

@@ -16,7 +16,7 @@ generate() {
   "$engine" schema "$@" | .venv/bin/python -m json.tool --sort-keys >"$scratch/schema.json"
   .venv/bin/datamodel-codegen --input "$scratch/schema.json" --input-file-type jsonschema \
     --output "$scratch/$module" --output-model-type pydantic_v2.BaseModel --target-python-version 3.11 \
-    --use-standard-collections --use-union-operator --use-annotated --use-schema-description \
+    --base-class nettrial.fields.Generated --use-standard-collections --use-union-operator --use-annotated --use-schema-description \
     --use-field-description --enum-field-as-literal all --use-title-as-name \
     --use-double-quotes --use-one-literal-as-default --formatters ruff-format --disable-timestamp \
     --custom-file-header '"""'"$what: generated from the engine's JSON Schema.

@@ -43,15 +43,14 @@ def members(flow: FlowSettings, hosts: Sequence[str], block: Block = FIRST) -> l
     senders = flow.from_ if isinstance(flow.from_, list) else [flow.from_]
     if flow.from_ in (OTHERS, EVERY):
         senders = [host for host in hosts if host != flow.to]
+    first, stagger = units.DURATION.parse(flow.start), units.DURATION.parse(flow.stagger)
     found = []
     for place, (sender, to) in enumerate(zip(senders, _receivers(flow, senders, block), strict=True)):
         for number in range(flow.count):
             name = "-".join(
                 [flow.flow, *([sender] if several else []), *([str(number + 1)] if flow.count > 1 else [])]
             )
-            order = place * flow.count + number
-            start = units.DURATION.parse(flow.start) + order * units.DURATION.parse(flow.stagger)
-            at = units.DURATION.print(start)
+            at = units.DURATION.print(first + (place * flow.count + number) * stagger)
             if flow.both_directions:
                 found.append(Member(f"{name}-forward", sender, to, at))
                 found.append(Member(f"{name}-reverse", to, sender, at))
