@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from typer.testing import CliRunner
 
+from nettrial.cli.app import app
 from nettrial.cli.run import INTERRUPTED
 from nettrial.errors import NettrialError
 from reference.markdown import one_line, page, table
@@ -51,10 +50,9 @@ OUTPUTS = (
 
 def _commands() -> str:
     parts = [OUTPUTS]
-    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
+    runner = CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1"})
     for command in COMMANDS:
-        arguments = [sys.executable, "-m", "nettrial.cli", *command.split(), "--help"]
-        done = subprocess.run(arguments, stdout=subprocess.PIPE, text=True, check=True, env=environment)
+        done = runner.invoke(app, [*command.split(), "--help"], prog_name="nettrial", catch_exceptions=False)
         parts.append(f"## {f'nettrial {command}'.strip()}\n\n```text\n{done.stdout.strip()}\n```")
     return page("Commands", *parts)
 
