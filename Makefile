@@ -50,8 +50,10 @@ $(stamp)tests: tools/setup-tests.sh $(stamp)system
 	@$(stage) "setup of what tests need" tools/setup-tests.sh
 	@touch $@
 
-$(stamp)packages: $(stamp)system requirements.lock
-	@$(stage) "pip install" $(python) -m pip install --quiet --require-hashes --requirement requirements.lock
+$(stamp)packages: $(stamp)system requirements-uv.lock requirements.lock
+	@$(stage) "install of uv" $(python) -m pip install --quiet --require-hashes --requirement requirements-uv.lock
+	@$(stage) "install of packages" .venv/bin/uv pip install --quiet --link-mode copy --python $(python) \
+	  --require-hashes --requirement requirements.lock
 	@touch $@
 
 # maturin uses what cargo has compiled.
