@@ -75,8 +75,8 @@ def _shown(value: Any) -> str:
 class Generated(BaseModel):
     """A type that is generated from the engine's schema.
 
-    pydantic builds its validator when it is first used: building all of them takes a third of a second, and most
-    commands need few."""
+    pydantic builds its validator when it is first used: building all of them takes a third of a second, and
+    most commands need few."""
 
     model_config = ConfigDict(defer_build=True)
 
