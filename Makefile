@@ -96,11 +96,11 @@ engine-checks: lint-engine
 	@$(MAKE) --no-print-directory engine-test
 
 unit: build ## the tests that need no rights, in seconds
-	@$(stage) "unit tests" $(python) -m pytest -q -n 2 -m "not slow" tests/unit
+	@$(stage) "unit tests" $(python) -m pytest -q -n 2 --dist loadfile -m "not slow" tests/unit
 
 # The longest come first.
 networks: build $(stamp)tests ## the tests that build networks, but for those that measure
-	@$(stage) "networks, together" $(as_root) $(python) -m pytest -q -n $(together) -m "not measures and not slow" \
+	@$(stage) "networks, together" $(as_root) $(python) -m pytest -q -n $(together) --dist loadgroup -m "not measures and not slow" \
 	  tests/end_to_end tests/lab
 
 docs: build ## the documentation, as a site in site/

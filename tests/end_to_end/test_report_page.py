@@ -47,6 +47,10 @@ again only after many times as long as drawing took."""
 expect.set_options(timeout=PATIENCE_MS)
 
 
+pytestmark = pytest.mark.xdist_group("browser")
+"""One browser draws all pages."""
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     found = [shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")]
@@ -150,7 +154,7 @@ def test_text_and_charts_stand_out_in_either_scheme(browser: Browser, run: Run, 
         assert contrast(f"#variation .legend li:nth-child({number + 1}) svg > *", "fill") >= 3
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_axe_finds_no_violation(browser: Browser, run: Run, tmp_path: Path, scheme: str) -> None:
     sweep = make_sweep_run(tmp_path / "run", 2, step=500)
     html.write(sweep)

@@ -125,7 +125,7 @@ def completes(directory: Path, sandbox: Sandbox, prefix: list[str], delay: str) 
     assert list(directory.parent.iterdir()) == [directory]
 
 
-@pytest.mark.parametrize("who", ["root", "user"])
+@pytest.mark.parametrize("who", ["root", pytest.param("user", marks=pytest.mark.slow)])
 def test_a_killed_engine_takes_a_fabric_of_90_with_it(
     who: str, sandbox: Sandbox, request: pytest.FixtureRequest
 ) -> None:

@@ -152,6 +152,7 @@ def test_changes_over_places_hold_the_truth() -> None:
     assert near(held / experiments, 0.95, experiments)
 
 
+@pytest.mark.slow
 def test_simultaneous_intervals_hold_together() -> None:
     """Eight independent changes: Bonferroni's bound is then (1 - 0.05/8)^8. P-values by Holm: how often one
     of eight true hypotheses is refused."""
@@ -171,6 +172,7 @@ def test_simultaneous_intervals_hold_together() -> None:
     assert near(refused / experiments, 1 - (1 - 0.05 / places) ** places, experiments)
 
 
+@pytest.mark.slow
 def test_changes_between_runs_hold_the_truth_where_spreads_and_numbers_differ() -> None:
     numbers = generator()
     base = np.exp(numbers.normal(1, 0.2, (EXPERIMENTS, 5))).tolist()

@@ -345,7 +345,7 @@ def ways(node, way=()):
         yield from ways(value, (*way, key))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_study_with_any_value_anywhere_is_a_study_or_refused(tmp_path_factory, data):
     from ruamel.yaml import YAML

@@ -92,8 +92,9 @@ def test_what_is_random_follows_from_the_runs_seed_and_the_block(quantity, backe
         return [repr(drawn(scenario_of(study, levels, block, run))) for study, run, block in places]
 
     # No block of one seed, of the study or of the run, is a block of another.
-    assert len(set(found())) == 12
-    assert found() == found()
+    once = found()
+    assert len(set(once)) == 12
+    assert once == found()
 
 
 def test_what_only_the_simulator_has_is_in_the_scenario():
