@@ -8,7 +8,6 @@ python := .venv/bin/python
 stamp := .venv/.installed-
 stage := tools/stage.sh
 # All targets: no example in the documentation is a test, and looking for them compiles every crate once more.
-# Release, for what it shares with the engine is compiled once: `make test-all` runs them with checks of overflows, too.
 cargo_test := cargo test --locked --quiet --all-targets
 # Tests that build networks wait more than they compute: several for each CPU run at once.
 together := $(shell echo $$((3 * $$(nproc))))
@@ -33,7 +32,6 @@ test: ## everything but the tests marked slow; those that measure run last, alon
 	@$(stage) "measurements" $(as_root) $(python) -m pytest -q -m "measures and not slow" tests/lab tests/end_to_end
 
 test-all: test ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
-	@$(stage) "cargo test, with checks of overflows" $(cargo_test)
 	@$(as_root) $(python) -m pytest -q -m slow tests
 
 setup: $(stamp)packages ## what the system and the virtual environment need
@@ -87,9 +85,9 @@ generated: build
 	@$(stage) "generated files" tools/generate-scenario.sh --check
 	@$(stage) "generated reference" $(python) tools/generate-reference.py --check
 
-engine-test: engine ## the engine's own tests
-	@$(stage) "cargo test" $(cargo_test) --release
-	@$(stage) "portable agent" $(cargo_test) --release --package nettrial-traffic --features portable
+engine-test: engine ## the engine's own tests, which compare its records with those of the release build
+	@$(stage) "cargo test" $(cargo_test)
+	@$(stage) "portable agent" $(cargo_test) --package nettrial-traffic --features portable
 
 # One after the other: they use the same directory of cargo's.
 engine-checks: lint-engine

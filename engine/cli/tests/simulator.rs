@@ -72,7 +72,7 @@ fn debug_and_release_builds_give_the_same_bytes() {
     let here = record(Path::new(ENGINE), &scenario);
     assert_eq!(here, record(Path::new(ENGINE), &scenario));
     if cfg!(debug_assertions) {
-        // `make test-all` has built both. `make test` builds this for release alone.
+        // `make test` has built it.
         let release = Path::new(ENGINE).parent().and_then(Path::parent).unwrap().join("release/nettrial-engine");
         assert!(release.exists() || std::env::var_os("CI").is_none(), "no release build to compare with");
         if release.exists() {
