@@ -4,7 +4,7 @@
 
 Needs no rights and no engine. TRIALS (10 000 without a word) trials of `jumbo-ipv6` are made up and kept by
 the real store, a transaction each as in a run, at the size of what the lab records without time series: two
-flows, two hosts, four link ends, the checks; every figure with noise, so that it does not compress better
+flows, two hosts, four interfaces, the checks; every figure with noise, so that it does not compress better
 than a measured one; with SAMPLES, so many readings of each flow's transport, too. One in twenty has a
 warning. Then each of these in a process of its own, with its processor time and its peak memory:
 
@@ -56,7 +56,7 @@ def noisy(value: Any, noise: random.Random, name: str = "") -> Any:
 
 
 def ends() -> list[dict[str, Any]]:
-    """What the lab counts at link ends."""
+    """What the lab counts at interfaces."""
     of = {"drops_pkts": 0, "frames_pkts": 180_000, "wire_bytes": 260_000_000}
     places = (("sender", "eth0"), ("router", "eth0"), ("router", "eth1"), ("receiver", "eth0"))
     return [{"node": node, "interface": interface, **of} for node, interface in places]

@@ -128,7 +128,7 @@ class Results:
 
     @property
     def links(self) -> pl.DataFrame:
-        """A row for each link end of each finished trial whose queue or packets were counted."""
+        """A row for each interface of each finished trial whose queue or packets were counted."""
         return self.table("links")
 
     @property

@@ -5,12 +5,11 @@ Made by `make generate`; never edited by hand. The types are described in engine
 
 from __future__ import annotations
 
-from nettrial.fields import Generated
-from pydantic import ConfigDict, Field, RootModel
+from pydantic import BaseModel, ConfigDict, Field, RootModel
 from typing import Annotated, Literal
 
 
-class Absence(Generated):
+class Absence(BaseModel):
     """
     A metric that could not be measured.
     """
@@ -39,7 +38,7 @@ class Answer(RootModel[Literal["acknowledgment", "echo"]]):
     """
 
 
-class Callbacks(Generated):
+class Callbacks(BaseModel):
     """
     How often the kernel called each function of a congestion control (struct tcp_congestion_ops,
     include/net/tcp.h).
@@ -82,7 +81,7 @@ class Callbacks(Generated):
     """
 
 
-class Capture(Generated):
+class Capture(BaseModel):
     """
     Which packets of a trial are captured, and where to. Capturing is no part of the scenario: what is measured means
     the same with it and without it, but for what it costs.
@@ -109,7 +108,7 @@ class Capture(Generated):
     """
 
 
-class Check(Generated):
+class Check(BaseModel):
     """
     Something verified around the traffic.
     """
@@ -139,7 +138,7 @@ class Check(Generated):
     """
 
 
-class CongestionRecord(Generated):
+class CongestionRecord(BaseModel):
     """
     A congestion control of nettrial's own in the kernel, over the traffic's time.
     """
@@ -164,7 +163,7 @@ class Connecting(RootModel[Literal["once", "each_request"]]):
     """
 
 
-class DropTail(Generated):
+class DropTail(BaseModel):
     """
     The limit alone drops.
     """
@@ -175,7 +174,7 @@ class DropTail(Generated):
     discipline: Literal["drop_tail"] = "drop_tail"
 
 
-class Distribution(Generated):
+class Distribution(BaseModel):
     """
     A set of values by its summary.
     """
@@ -236,7 +235,7 @@ class Duration(RootModel[str]):
     """
 
 
-class DurationShare(Generated):
+class DurationShare(BaseModel):
     """
     A value of a mix.
     """
@@ -254,7 +253,7 @@ class DurationShare(Generated):
     """
 
 
-class DurationTruncation(Generated):
+class DurationTruncation(BaseModel):
     """
     Where a distribution is cut off, bounds included; what is cut off is drawn again.
     """
@@ -272,7 +271,7 @@ class DurationTruncation(Generated):
     """
 
 
-class Constant(Generated):
+class Constant(BaseModel):
     """
     Always the same.
     """
@@ -287,7 +286,7 @@ class Constant(Generated):
     """
 
 
-class Uniform(Generated):
+class Uniform(BaseModel):
     """
     Each value between two bounds as likely as another.
     """
@@ -306,7 +305,7 @@ class Uniform(Generated):
     """
 
 
-class Exponential(Generated):
+class Exponential(BaseModel):
     """
     Gaps of a Poisson process: density exp(−x/mean)/mean.
     """
@@ -325,7 +324,7 @@ class Exponential(Generated):
     """
 
 
-class Normal(Generated):
+class Normal(BaseModel):
     """
     The bell curve. It needs a minimum of zero or more.
     """
@@ -348,7 +347,7 @@ class Normal(Generated):
     """
 
 
-class Pareto(Generated):
+class Pareto(BaseModel):
     """
     P(X > x) = (scale/x)^shape for x ≥ scale. Its mean exists for a shape above 1.
     """
@@ -371,7 +370,7 @@ class Pareto(Generated):
     """
 
 
-class Cauchy(Generated):
+class Cauchy(BaseModel):
     """
     Density ∝ 1/(1 + ((x − location)/scale)²). It has no mean unless cut off on both sides.
     """
@@ -394,7 +393,7 @@ class Cauchy(Generated):
     """
 
 
-class Gamma(Generated):
+class Gamma(BaseModel):
     """
     Density ∝ x^(shape − 1) exp(−x/scale).
     """
@@ -417,7 +416,7 @@ class Gamma(Generated):
     """
 
 
-class Weibull(Generated):
+class Weibull(BaseModel):
     """
     P(X > x) = exp(−(x/scale)^shape).
     """
@@ -440,7 +439,7 @@ class Weibull(Generated):
     """
 
 
-class Mix(Generated):
+class Mix(BaseModel):
     """
     A few values, each with its share, such as an Internet mix (IMIX, RFC 6985).
     """
@@ -455,7 +454,7 @@ class Mix(Generated):
     """
 
 
-class Listed(Generated):
+class Listed(BaseModel):
     """
     These values in this order, again from the first after the last.
     """
@@ -503,37 +502,7 @@ class DurationVariate(
     """
 
 
-class EndSample(Generated):
-    """
-    A link end at one moment.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    at_ns: Annotated[int, Field(ge=0)]
-    """
-    When, after the trial's beginning.
-    """
-    queue_bytes: Annotated[int, Field(ge=0)]
-    """
-    Bytes in its queue as they will occupy the wire.
-    """
-    queue_pkts: Annotated[int, Field(ge=0)]
-    """
-    Packets in its queue.
-    """
-    utilisation_percent: float
-    """
-    The same as a share of what the link's rate allows, in percent.
-    """
-    wire_bytes: Annotated[int, Field(ge=0)]
-    """
-    Bytes sent since the sample before, as they occupy the wire.
-    """
-
-
-class Estimate(Generated):
+class Estimate(BaseModel):
     """
     What simulating a scenario would take.
     """
@@ -551,7 +520,7 @@ class Estimate(Generated):
     """
 
 
-class FailedEvent(Generated):
+class FailedEvent(BaseModel):
     """
     A trial that gave no record.
     """
@@ -570,7 +539,7 @@ class FailedEvent(Generated):
     """
 
 
-class RefusedEvent(Generated):
+class RefusedEvent(BaseModel):
     """
     The line could not be read as a request.
     """
@@ -585,8 +554,8 @@ class RefusedEvent(Generated):
     """
 
 
-class Figure(RootModel[Literal["cpu", "link_ends", "owd_error"]]):
-    root: Literal["cpu", "link_ends", "owd_error"]
+class Figure(RootModel[Literal["cpu", "interfaces", "owd_error"]]):
+    root: Literal["cpu", "interfaces", "owd_error"]
     """
     A part of the record that a backend may not be able to measure, whatever the scenario asks for.
     """
@@ -600,7 +569,7 @@ class Histogram(RootModel[str]):
     """
 
 
-class HostCost(Generated):
+class HostCost(BaseModel):
     """
     What packets cost a simulated host, which has one processor: work that finds it busy waits.
     """
@@ -627,7 +596,7 @@ class HostCost(Generated):
     """
 
 
-class HostRecord(Generated):
+class HostRecord(BaseModel):
     """
     A host's figures.
     """
@@ -670,6 +639,36 @@ class InterfaceAddress(RootModel[str]):
     """
 
 
+class InterfaceSample(BaseModel):
+    """
+    An interface at one moment.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    at_ns: Annotated[int, Field(ge=0)]
+    """
+    When, after the trial's beginning.
+    """
+    queue_bytes: Annotated[int, Field(ge=0)]
+    """
+    Bytes in its queue as they will occupy the wire.
+    """
+    queue_pkts: Annotated[int, Field(ge=0)]
+    """
+    Packets in its queue.
+    """
+    utilisation_percent: float
+    """
+    The same as a share of what the link's rate allows, in percent.
+    """
+    wire_bytes: Annotated[int, Field(ge=0)]
+    """
+    Bytes sent since the sample before, as they occupy the wire.
+    """
+
+
 class SubflowByte(RootModel[int]):
     root: Annotated[int, Field(ge=0)]
 
@@ -678,7 +677,7 @@ class SubflowCwndPkt(RootModel[int]):
     root: Annotated[int, Field(ge=0)]
 
 
-class Interval(Generated):
+class Interval(BaseModel):
     """
     A flow's transport state at one moment.
     """
@@ -732,7 +731,7 @@ class IpVersion(RootModel[Literal[4, 6]]):
     """
 
 
-class LossBursts(Generated):
+class LossBursts(BaseModel):
     """
     Losses in bursts: a good state, in which `loss` of the impairment holds, and a bad one (Gilbert 1960, Elliott
     1963). The state may change before each frame; the first is good.
@@ -755,7 +754,7 @@ class LossBursts(Generated):
     """
 
 
-class MachineReach(Generated):
+class MachineReach(BaseModel):
     """
     How large packets reach another machine.
     """
@@ -795,7 +794,7 @@ class NodeKind(RootModel[Literal["host", "router", "switch"]]):
     """
 
 
-class Offloads(Generated):
+class Offloads(BaseModel):
     """
     Which work the interfaces do in larger pieces than a packet. All are off unless asked for, so
     that an MTU means what it says (a virtual link passes 64 KiB "packets" otherwise).
@@ -818,7 +817,7 @@ class Offloads(Generated):
     """
 
 
-class OnOff(Generated):
+class OnOff(BaseModel):
     """
     Times of sending and of silence in turn, the first one of sending.
     """
@@ -836,7 +835,7 @@ class OnOff(Generated):
     """
 
 
-class Pacing(Generated):
+class Pacing(BaseModel):
     """
     How well a sender kept to its departures.
     """
@@ -862,7 +861,7 @@ class Pacing(Generated):
     """
 
 
-class PacketCounts(Generated):
+class PacketCounts(BaseModel):
     """
     What became of a flow's packets, from their sequence numbers: loss, reordering and duplication are
     three figures, and none hides another.
@@ -905,9 +904,9 @@ class PacketCounts(Generated):
     """
 
 
-class PacketSize(Generated):
+class PacketSize(BaseModel):
     """
-    How many packets of one size a link end sent.
+    The number of packets of one size that an interface sent.
     """
 
     model_config = ConfigDict(
@@ -924,7 +923,7 @@ class PacketSize(Generated):
     """
 
 
-class Phases(Generated):
+class Phases(BaseModel):
     """
     Where a trial's time went, by the monotonic clock; of the simulator `traffic_ns` alone, in simulated time.
     """
@@ -950,7 +949,7 @@ class Phases(Generated):
     """
 
 
-class Problem(Generated):
+class Problem(BaseModel):
     """
     One thing that is wrong with a scenario, or with another document that was checked.
     """
@@ -985,7 +984,7 @@ class Problem(Generated):
     """
 
 
-class ProcessorRecord(Generated):
+class ProcessorRecord(BaseModel):
     """
     A processor while traffic went.
     """
@@ -1040,7 +1039,7 @@ class Rate(RootModel[str]):
     """
 
 
-class PreflightRequest(Generated):
+class PreflightRequest(BaseModel):
     """
     Can this machine run trials at all? Answered by [`Event::Preflight`].
     """
@@ -1056,7 +1055,7 @@ class PreflightRequest(Generated):
     """
 
 
-class ShortestPath(Generated):
+class ShortestPath(BaseModel):
     """
     The path of the fewest links; among equals, the one over the links named first.
     """
@@ -1067,7 +1066,7 @@ class ShortestPath(Generated):
     policy: Literal["shortest_path"] = "shortest_path"
 
 
-class Ecmp(Generated):
+class Ecmp(BaseModel):
     """
     Each flow takes one of the paths with the fewest links (RFC 2992): every node chooses the next hop by
     a hash of addresses, protocol and ports.
@@ -1083,7 +1082,7 @@ class Ecmp(Generated):
     """
 
 
-class KShortestPaths(Generated):
+class KShortestPaths(BaseModel):
     """
     The i-th pair of addresses of two hosts that exchange a flow takes the i-th shortest path without a
     loop (Yen 1971), there and back; where there are fewer paths, it starts over.
@@ -1099,7 +1098,7 @@ class KShortestPaths(Generated):
     policy: Literal["k_shortest_paths"] = "k_shortest_paths"
 
 
-class SpanningTree(Generated):
+class SpanningTree(BaseModel):
     """
     The one path that is left where every router blocks what would close a loop, as switches do (IEEE
     802.1D): a tree of the shortest paths from the router named first, each link at the same cost.
@@ -1174,7 +1173,7 @@ class Setting(
     """
 
 
-class Shortfall(Generated):
+class Shortfall(BaseModel):
     """
     Something the machine lacks.
     """
@@ -1205,7 +1204,7 @@ class Size(RootModel[str]):
     """
 
 
-class SizeRecord(Generated):
+class SizeRecord(BaseModel):
     """
     What one size of a sweep gave; each list has one entry a repeat, in the order they were measured.
     """
@@ -1236,7 +1235,7 @@ class SizeRecord(Generated):
     """
 
 
-class SizeShare(Generated):
+class SizeShare(BaseModel):
     """
     A value of a mix.
     """
@@ -1254,7 +1253,7 @@ class SizeShare(Generated):
     """
 
 
-class SizeTruncation(Generated):
+class SizeTruncation(BaseModel):
     """
     Where a distribution is cut off, bounds included; what is cut off is drawn again.
     """
@@ -1272,7 +1271,7 @@ class SizeTruncation(Generated):
     """
 
 
-class Constant1(Generated):
+class Constant1(BaseModel):
     """
     Always the same.
     """
@@ -1287,7 +1286,7 @@ class Constant1(Generated):
     """
 
 
-class Uniform1(Generated):
+class Uniform1(BaseModel):
     """
     Each value between two bounds as likely as another.
     """
@@ -1306,7 +1305,7 @@ class Uniform1(Generated):
     """
 
 
-class Exponential1(Generated):
+class Exponential1(BaseModel):
     """
     Gaps of a Poisson process: density exp(−x/mean)/mean.
     """
@@ -1325,7 +1324,7 @@ class Exponential1(Generated):
     """
 
 
-class Normal1(Generated):
+class Normal1(BaseModel):
     """
     The bell curve. It needs a minimum of zero or more.
     """
@@ -1348,7 +1347,7 @@ class Normal1(Generated):
     """
 
 
-class Pareto1(Generated):
+class Pareto1(BaseModel):
     """
     P(X > x) = (scale/x)^shape for x ≥ scale. Its mean exists for a shape above 1.
     """
@@ -1371,7 +1370,7 @@ class Pareto1(Generated):
     """
 
 
-class Cauchy1(Generated):
+class Cauchy1(BaseModel):
     """
     Density ∝ 1/(1 + ((x − location)/scale)²). It has no mean unless cut off on both sides.
     """
@@ -1394,7 +1393,7 @@ class Cauchy1(Generated):
     """
 
 
-class Gamma1(Generated):
+class Gamma1(BaseModel):
     """
     Density ∝ x^(shape − 1) exp(−x/scale).
     """
@@ -1417,7 +1416,7 @@ class Gamma1(Generated):
     """
 
 
-class Weibull1(Generated):
+class Weibull1(BaseModel):
     """
     P(X > x) = exp(−(x/scale)^shape).
     """
@@ -1440,7 +1439,7 @@ class Weibull1(Generated):
     """
 
 
-class Mix1(Generated):
+class Mix1(BaseModel):
     """
     A few values, each with its share, such as an Internet mix (IMIX, RFC 6985).
     """
@@ -1455,7 +1454,7 @@ class Mix1(Generated):
     """
 
 
-class Listed1(Generated):
+class Listed1(BaseModel):
     """
     These values in this order, again from the first after the last.
     """
@@ -1503,7 +1502,7 @@ class SizeVariate(
     """
 
 
-class SocketOptions(Generated):
+class SocketOptions(BaseModel):
     """
     How a flow's sockets are set up, at both hosts; what is left out is as the kernel has it. Each option changes what
     the flow costs or what is on the wire, and so can be a factor.
@@ -1540,7 +1539,7 @@ class SocketOptions(Generated):
     """
 
 
-class SubflowRecord(Generated):
+class SubflowRecord(BaseModel):
     """
     A subflow's state at its connection's end. Of several connections: those between the same addresses
     as one, their bytes and retransmissions added up, and the state of the last.
@@ -1583,7 +1582,7 @@ class SubflowRecord(Generated):
     """
 
 
-class TimerLateness(Generated):
+class TimerLateness(BaseModel):
     """
     By how much sleeps of 200 us were longer than asked, on all processors that the engine may use.
     """
@@ -1614,7 +1613,7 @@ class ToolName(
     """
 
 
-class ToolRecord(Generated):
+class ToolRecord(BaseModel):
     """
     A program that made a flow's traffic.
     """
@@ -1636,7 +1635,7 @@ class ToolRecord(Generated):
     """
 
 
-class TransferTraffic(Generated):
+class TransferTraffic(BaseModel):
     """
     A bulk transfer: so many bytes, for so long, or with both one such transfer after the other.
     """
@@ -1655,7 +1654,7 @@ class TransferTraffic(Generated):
     """
 
 
-class FileTransferTraffic(Generated):
+class FileTransferTraffic(BaseModel):
     """
     A file, once, from the sender's disk to the receiver's, where it has no name and is gone with the trial.
     """
@@ -1670,7 +1669,7 @@ class FileTransferTraffic(Generated):
     kind: Literal["file_transfer"] = "file_transfer"
 
 
-class RequestResponseTraffic(Generated):
+class RequestResponseTraffic(BaseModel):
     """
     A message and its answer, one or several in flight, for so long, so many times, or whichever of both comes
     first.
@@ -1711,7 +1710,7 @@ class RequestResponseTraffic(Generated):
     """
 
 
-class PacketsTraffic(Generated):
+class PacketsTraffic(BaseModel):
     """
     Packets in one direction, for so long, so many of them, or whichever of both comes first. With a gap: one
     packet, then the gap. With a rate: as much payload a second, evenly. With neither: as fast as the transport
@@ -1753,7 +1752,7 @@ class PacketsTraffic(Generated):
     """
 
 
-class SweepTraffic(Generated):
+class SweepTraffic(BaseModel):
     """
     Requests of many sizes in a random order on one connection: for each size a number of bytes, request by
     request, each answered before the next.
@@ -1794,7 +1793,7 @@ class SweepTraffic(Generated):
     """
 
 
-class ToolTraffic(Generated):
+class ToolTraffic(BaseModel):
     """
     Another program's traffic, measured by that program.
     """
@@ -1864,7 +1863,7 @@ class Transport(RootModel[Literal["tcp", "udp", "mptcp", "icmp"]]):
     """
 
 
-class Warning(Generated):
+class Warning(BaseModel):
     """
     Why a trial's figures may not be what they seem.
     """
@@ -1886,11 +1885,11 @@ class Warning(Generated):
     """
     object: str
     """
-    What it is about: a flow, a host, a link end.
+    What it is about: a flow, a host, an interface.
     """
 
 
-class Buffer(Generated):
+class Buffer(BaseModel):
     """
     A socket buffer's automatic sizing, as the kernel's `tcp_rmem` and `tcp_wmem`.
     """
@@ -1912,7 +1911,7 @@ class Buffer(Generated):
     """
 
 
-class Capabilities(Generated):
+class Capabilities(BaseModel):
     """
     A backend's statement of what it can do on a machine that lacks nothing. Each preflight has it, a scenario is
     held to it, and whoever plans trials asks it instead of the backend's name.
@@ -1992,7 +1991,7 @@ class Capabilities(Generated):
     """
 
 
-class Mark(Generated):
+class Mark(BaseModel):
     """
     Packets that arrive at a queue longer than the threshold are marked (RFC 8257 section 3.1); those that
     can't bear a mark pass.
@@ -2008,7 +2007,7 @@ class Mark(Generated):
     """
 
 
-class Red(Generated):
+class Red(BaseModel):
     """
     Random early detection (Floyd and Jacobson 1993), gentle: the probability of a drop rises with the
     average queue.
@@ -2041,7 +2040,7 @@ class Red(Generated):
     """
 
 
-class CoDel(Generated):
+class CoDel(BaseModel):
     """
     Controlled delay (RFC 8289): packets are dropped at the queue's head while their delay stays above the
     target.
@@ -2073,87 +2072,7 @@ class Discipline(RootModel[DropTail | Mark | Red | CoDel]):
     """
 
 
-class End(Generated):
-    """
-    One end of a link: an interface of a node.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    addresses: Annotated[
-        list[InterfaceAddress] | None, Field(validate_default=True)
-    ] = []
-    """
-    Addresses of the interface; none on a switch.
-    """
-    interface: str
-    """
-    The interface's name in the node: 1 to 15 letters, digits, `-`, `_`; unique in the node.
-    """
-    mtu: Size
-    """
-    The largest IP packet the interface sends, in bytes; Ethernet's header is not in it.
-    """
-    node: str
-    """
-    The node's name.
-    """
-
-
-class EndRecord(Generated):
-    """
-    A link end over the trial.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    burst_bytes: Annotated[int | None, Field(ge=0)] = None
-    """
-    Bytes that the shaper holds as credit: what the interface may send beyond the link's rate after an idle
-    time, or after a late timer. Absent where nothing is shaped, and on the simulator.
-    """
-    drops_pkts: Annotated[int, Field(ge=0)]
-    """
-    Frames dropped by the queue.
-    """
-    frames_pkts: Annotated[int, Field(ge=0)]
-    """
-    Frames sent.
-    """
-    interface: str
-    """
-    Its interface.
-    """
-    node: str
-    """
-    The node that sends.
-    """
-    packet_sizes: list[PacketSize] | None = None
-    """
-    IP packets sent, by size. Where the measurement asks for it.
-    """
-    queue_bytes: Distribution | None = None
-    """
-    Bytes in the queue as they will occupy the wire, sampled at the same moments.
-    """
-    queue_pkts: Distribution | None = None
-    """
-    Packets in the queue, sampled; a GSO packet that is cut into frames after it is one. Where
-    the measurement asks for it and the link has a rate.
-    """
-    series: list[EndSample] | None = None
-    """
-    The same over time. Where the measurement asks for it.
-    """
-    wire_bytes: Annotated[int, Field(ge=0)]
-    """
-    Bytes sent as they occupy the wire: preamble, frame check sequence and gap counted.
-    """
-
-
-class CheckedEvent(Generated):
+class CheckedEvent(BaseModel):
     """
     Answers [`Request::Check`].
     """
@@ -2172,7 +2091,7 @@ class CheckedEvent(Generated):
     """
 
 
-class Flow(Generated):
+class Flow(BaseModel):
     """
     Traffic between two hosts.
     """
@@ -2219,7 +2138,7 @@ class Flow(Generated):
     """
 
 
-class FlowRecord(Generated):
+class FlowRecord(BaseModel):
     """
     A flow's figures. Rates count the application's bytes (goodput).
     """
@@ -2362,7 +2281,7 @@ class FlowRecord(Generated):
     """
 
 
-class Impairment(Generated):
+class Impairment(BaseModel):
     """
     What a link does to frames beside carrying them: in each direction, each frame by itself, after the queue.
     """
@@ -2400,7 +2319,87 @@ class Impairment(Generated):
     """
 
 
-class Link(Generated):
+class Interface(BaseModel):
+    """
+    An interface of a node, at one end of a link.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    addresses: Annotated[
+        list[InterfaceAddress] | None, Field(validate_default=True)
+    ] = []
+    """
+    Addresses of the interface; none on a switch.
+    """
+    interface: str
+    """
+    The interface's name in the node: 1 to 15 letters, digits, `-`, `_`; unique in the node.
+    """
+    mtu: Size
+    """
+    The largest IP packet the interface sends, in bytes; Ethernet's header is not in it.
+    """
+    node: str
+    """
+    The node's name.
+    """
+
+
+class InterfaceRecord(BaseModel):
+    """
+    An interface over the trial.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    burst_bytes: Annotated[int | None, Field(ge=0)] = None
+    """
+    Bytes that the shaper holds as credit: what the interface may send beyond the link's rate after an idle
+    time, or after a late timer. Absent where nothing is shaped, and on the simulator.
+    """
+    drops_pkts: Annotated[int, Field(ge=0)]
+    """
+    Frames dropped by the queue.
+    """
+    frames_pkts: Annotated[int, Field(ge=0)]
+    """
+    Frames sent.
+    """
+    interface: str
+    """
+    Its interface.
+    """
+    node: str
+    """
+    The node that sends.
+    """
+    packet_sizes: list[PacketSize] | None = None
+    """
+    IP packets sent, by size. Where the measurement asks for it.
+    """
+    queue_bytes: Distribution | None = None
+    """
+    Bytes in the queue as they will occupy the wire, sampled at the same moments.
+    """
+    queue_pkts: Distribution | None = None
+    """
+    Packets in the queue, sampled; a GSO packet that is cut into frames after it is one. Where
+    the measurement asks for it and the link has a rate.
+    """
+    series: list[InterfaceSample] | None = None
+    """
+    The same over time. Where the measurement asks for it.
+    """
+    wire_bytes: Annotated[int, Field(ge=0)]
+    """
+    Bytes sent as they occupy the wire: preamble, frame check sequence and gap counted.
+    """
+
+
+class Link(BaseModel):
     """
     A link between interfaces.
     """
@@ -2414,9 +2413,9 @@ class Link(Generated):
     """
     discipline: Discipline | None = None
     """
-    What each end's transmit queue does before it is full.
+    Discipline of each interface's transmit queue: what it does before it is full.
     """
-    ends: list[End]
+    ends: list[Interface]
     """
     The interfaces that the link joins; a cable joins two.
     """
@@ -2430,7 +2429,7 @@ class Link(Generated):
     """
     queue: QueueLimit | None = None
     """
-    What each end's transmit queue holds before it drops. Absent only where the rate is.
+    Limit of each interface's transmit queue, beyond which it drops. Absent only where the rate is.
     """
     rate: Rate | None = None
     """
@@ -2439,7 +2438,7 @@ class Link(Generated):
     """
 
 
-class MachineInterface(Generated):
+class MachineInterface(BaseModel):
     """
     An interface of a machine.
     """
@@ -2486,7 +2485,7 @@ class MachineInterface(Generated):
     """
 
 
-class Measure(Generated):
+class Measure(BaseModel):
     """
     A line to an engine that measures between this machine and another one. Answered by
     [`Event::Record`], [`Event::Failed`], or [`Event::Checked`] with what is wrong with the flow.
@@ -2509,7 +2508,7 @@ class Measure(Generated):
     """
 
 
-class Measurement(Generated):
+class Measurement(BaseModel):
     """
     What is measured beside what every flow gives.
     """
@@ -2527,7 +2526,7 @@ class Measurement(Generated):
     """
     packet_sizes: bool | None = None
     """
-    Whether the packets that each link end sends are counted by size.
+    Whether the packets that each interface sends are counted by size.
     """
     queue_drops: QueueDrops
     """
@@ -2539,12 +2538,12 @@ class Measurement(Generated):
     """
     queue_series: bool | None = None
     """
-    Whether each of those readings is kept, with what the link end sent since the one before. Of simulated
+    Whether each of those readings is kept, with what the interface sent since the one before. Of simulated
     links only.
     """
 
 
-class Record(Generated):
+class Record(BaseModel):
     """
     What one trial measured, with the checks made around it and the warnings that follow.
     """
@@ -2569,9 +2568,9 @@ class Record(Generated):
     What each congestion control of nettrial's own that the scenario has was called for. Absent where it
     has none.
     """
-    ends: list[EndRecord]
+    ends: list[InterfaceRecord]
     """
-    One per link end whose queue or packets were counted.
+    One per interface whose queue or packets were counted.
     """
     engine_version: str
     """
@@ -2608,7 +2607,7 @@ class Record(Generated):
     """
 
 
-class Stack(Generated):
+class Stack(BaseModel):
     """
     A host's TCP settings: a profile such as `linux-cubic`, resolved.
     """
@@ -2663,7 +2662,7 @@ class Stack(Generated):
     """
 
 
-class RecordEvent(Generated):
+class RecordEvent(BaseModel):
     """
     A trial's result.
     """
@@ -2682,7 +2681,7 @@ class RecordEvent(Generated):
     """
 
 
-class Machine(Generated):
+class Machine(BaseModel):
     """
     A machine of the user's, as it was found when the session began.
     """
@@ -2752,7 +2751,7 @@ class Machine(Generated):
     """
 
 
-class Node(Generated):
+class Node(BaseModel):
     """
     A host, router or switch.
     """
@@ -2796,7 +2795,7 @@ class Node(Generated):
     """
 
 
-class Scenario(Generated):
+class Scenario(BaseModel):
     """
     One trial, fully resolved.
     """
@@ -2835,7 +2834,7 @@ class Scenario(Generated):
     """
 
 
-class Environment(Generated):
+class Environment(BaseModel):
     """
     The machine a run was made on.
     """
@@ -2881,7 +2880,7 @@ class Environment(Generated):
     """
 
 
-class Preflight(Generated):
+class Preflight(BaseModel):
     """
     What this machine can run.
     """
@@ -2908,7 +2907,7 @@ class Preflight(Generated):
     """
 
 
-class CheckRequest(Generated):
+class CheckRequest(BaseModel):
     """
     Could this backend run this scenario? Nothing is built. Answered by [`Event::Checked`].
     """
@@ -2923,7 +2922,7 @@ class CheckRequest(Generated):
     """
 
 
-class RunRequest(Generated):
+class RunRequest(BaseModel):
     """
     Run a trial. Answered by [`Event::Record`] or [`Event::Failed`].
     """
@@ -2953,7 +2952,7 @@ class Request(RootModel[PreflightRequest | CheckRequest | RunRequest]):
     """
 
 
-class PreflightEvent(Generated):
+class PreflightEvent(BaseModel):
     """
     Answers [`Request::Preflight`].
     """
@@ -2977,7 +2976,7 @@ class Event(
     """
 
 
-class Protocol(Generated):
+class Protocol(BaseModel):
     """
     The roots of everything that crosses the engine's standard input and output.
     """

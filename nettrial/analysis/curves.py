@@ -105,7 +105,7 @@ def _curve(flow: str, treatment: Levels, trials: Sequence[Trial]) -> Curve | Non
         return None
     common = sorted(set.intersection(*(set(sizes) for _, _, sizes in measured)))
     first, record, _ = measured[0]
-    mtus = [units.SIZE.parse(end.mtu.root) for link in first.scenario.links for end in link.ends]
+    mtus = [units.SIZE.parse(interface.mtu.root) for link in first.scenario.links for interface in link.ends]
 
     def rows(value: Callable[[SizeRecord], float]) -> Floats:
         return np.array([[value(sizes[size]) for size in common] for _, _, sizes in measured])

@@ -64,15 +64,15 @@ def _record(record: Record, host: str) -> HostRecord | None:
 
 
 def _carried(record: Record, scenario: Scenario, host: str) -> tuple[int, float] | None:
-    """Packets and kilobytes that the host's link ends and those opposite sent; None where one was not
+    """Packets and kilobytes that the host's interfaces and those opposite sent; None where one was not
     counted. What a queue dropped or a link lost is not looked at."""
-    sent = {(end.node, end.interface): end for end in record.ends}
+    sent = {(counted.node, counted.interface): counted for counted in record.ends}
     packets, size = 0, 0
     for link in scenario.links:
-        if host not in (end.node for end in link.ends):
+        if host not in (interface.node for interface in link.ends):
             continue
-        for end in link.ends:
-            counted = sent.get((end.node, end.interface))
+        for interface in link.ends:
+            counted = sent.get((interface.node, interface.interface))
             if counted is None:
                 return None
             packets += counted.frames_pkts

@@ -235,7 +235,7 @@ def _export(
     ] = None,
     verbose: Verbose = 0,
 ) -> None:
-    """Write a run's trials, flows, hosts, link ends, time series and warnings as files of tables.
+    """Write a run's trials, flows, hosts, interfaces, time series and warnings as files of tables.
 
     Columns have their units in their names; a row of each table says which trial, block and levels it is of.
     """
@@ -475,7 +475,7 @@ def _path(
 ) -> None:
     """Examine the path to a host: its MTU each way and by hop, and whether jumbo frames pass.
 
-    Needs no rights; with those to send ICMP echo it measures the way back, too. Exit status: 0 examined,
+    Needs no rights; with those to send ICMP echo it measures the reverse path, too. Exit status: 0 examined,
     whatever the verdict, 2 bad input, 3 this machine can't probe.
     """
     path.examine(host, ip, max_mtu, rate, port or (), json)

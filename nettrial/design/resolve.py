@@ -121,7 +121,7 @@ def _links(
         own = of_kinds[kind]
         made.append(
             scenario.Link(
-                ends=[_end(interface, own.mtu or network.mtu) for interface in pair],
+                ends=[_interface(interface, own.mtu or network.mtu) for interface in pair],
                 rate=scenario.Rate(own.rate) if own.rate else None,
                 delay=scenario.Duration(own.delay or network.delay),
                 queue=scenario.QueueLimit(own.queue) if own.queue else None,
@@ -132,8 +132,8 @@ def _links(
     return made
 
 
-def _end(interface: Interface, mtu: str) -> scenario.End:
-    return scenario.End(
+def _interface(interface: Interface, mtu: str) -> scenario.Interface:
+    return scenario.Interface(
         node=interface.node,
         interface=interface.name,
         mtu=scenario.Size(mtu),

@@ -114,7 +114,7 @@ TABLES = {
         RecordTable("flows", "a flow of a trial", ("flows",), FLOW),
         RecordTable("hosts", "a host of a trial", ("hosts",), {"name": "host"}),
         RecordTable("processors", "a processor of a trial", ("processors",), {"number": "processor"}),
-        RecordTable("links", "a link end of a trial", ("ends",)),
+        RecordTable("links", "an interface of a trial", ("ends",)),
         RecordTable("samples", "a flow's transport at one moment of a trial", ("flows", "intervals"), FLOW),
         RecordTable("subflows", "a subflow of a flow (MPTCP)", ("flows", "subflows"), FLOW),
         RecordTable(
@@ -124,9 +124,9 @@ TABLES = {
             FLOW,
             ("rtt_us", "rtt_minimum_us", "total_us"),
         ),
-        RecordTable("end_samples", "a link end at one moment of a trial", ("ends", "series"), END),
+        RecordTable("end_samples", "an interface at one moment of a trial", ("ends", "series"), END),
         RecordTable(
-            "packet_sizes", "packets of one size that a link end sent", ("ends", "packet_sizes"), END
+            "packet_sizes", "packets of one size that an interface sent", ("ends", "packet_sizes"), END
         ),
         RecordTable("warnings", "a warning that a trial carries", ("warnings",)),
         RecordTable("absent", "a metric that could not be measured", ("absent",)),

@@ -1,4 +1,4 @@
-"""What a trial's record says of a flow, a host or a link end, by name: each metric with its unit,
+"""What a trial's record says of a flow, a host or an interface, by name: each metric with its unit,
 definition and source. A metric that could not be measured is absent, with the reason; it is never a
 number."""
 

@@ -1,19 +1,19 @@
-"""What a link end sent, and how long its queue was."""
+"""What an interface sent, and how long its queue was."""
 
 from __future__ import annotations
 
 from nettrial.metrics.metric import add, mean_of
-from nettrial.scenario import EndRecord
+from nettrial.scenario import InterfaceRecord
 
 
-def _mean_size(end: EndRecord) -> float | None:
-    sizes = end.packet_sizes or []
+def _mean_size(interface: InterfaceRecord) -> float | None:
+    sizes = interface.packet_sizes or []
     packets = sum(size.packets for size in sizes)
     return sum(size.size_bytes * size.packets for size in sizes) / packets if packets else None
 
 
-def _median_size(end: EndRecord) -> float | None:
-    sizes = sorted(end.packet_sizes or [], key=lambda size: size.size_bytes)
+def _median_size(interface: InterfaceRecord) -> float | None:
+    sizes = sorted(interface.packet_sizes or [], key=lambda size: size.size_bytes)
     packets = sum(size.packets for size in sizes)
     seen = 0
     for size in sizes:
@@ -27,43 +27,47 @@ add(
     "queue_length",
     "packets",
     "Queue length",
-    "mean number of frames in the link end's queue over the samples",
+    "mean number of frames in the interface's queue over the samples",
     "Linux include/uapi/linux/gen_stats.h: gnet_stats_queue qlen",
     "lower",
-    link=lambda end: mean_of(end.queue_pkts, 1),
+    link=lambda interface: mean_of(interface.queue_pkts, 1),
 )
 add(
     "queue_length_p99",
     "packets",
     "Queue length, 99th percentile",
-    "99th percentile of the number of frames in the link end's queue over the samples",
+    "99th percentile of the number of frames in the interface's queue over the samples",
     "Linux include/uapi/linux/gen_stats.h: gnet_stats_queue qlen",
     "lower",
-    link=lambda end: end.queue_pkts.p99 if end.queue_pkts and end.queue_pkts.count else None,
+    link=lambda interface: (
+        interface.queue_pkts.p99 if interface.queue_pkts and interface.queue_pkts.count else None
+    ),
 )
 add(
     "queue_length_max",
     "packets",
     "Queue length, largest",
-    "largest number of frames in the link end's queue over the samples",
+    "largest number of frames in the interface's queue over the samples",
     "Linux include/uapi/linux/gen_stats.h: gnet_stats_queue qlen",
     "lower",
-    link=lambda end: end.queue_pkts.maximum if end.queue_pkts and end.queue_pkts.count else None,
+    link=lambda interface: (
+        interface.queue_pkts.maximum if interface.queue_pkts and interface.queue_pkts.count else None
+    ),
 )
 add(
     "queue_drops",
     "packets",
     "Queue drops",
-    "frames that the link end's queue dropped",
+    "frames that the interface's queue dropped",
     "Linux include/uapi/linux/gen_stats.h: gnet_stats_queue drops",
     "lower",
-    link=lambda end: float(end.drops_pkts),
+    link=lambda interface: float(interface.drops_pkts),
 )
 add(
     "packet_size_mean",
     "B",
     "Packet size",
-    "mean size of the IP packets that the link end sent",
+    "mean size of the IP packets that the interface sent",
     "RFC 6985: what is on the wire, whatever was asked for",
     "higher",
     link=_mean_size,
@@ -72,7 +76,7 @@ add(
     "packet_size_median",
     "B",
     "Packet size, median",
-    "median size of the IP packets that the link end sent",
+    "median size of the IP packets that the interface sent",
     "RFC 6985: what is on the wire, whatever was asked for",
     "higher",
     link=_median_size,

@@ -10,12 +10,20 @@ from typing import Literal
 
 from nettrial.capabilities import CAPABILITIES
 from nettrial.registry import Registry
-from nettrial.scenario import Distribution, EndRecord, Figure, FlowRecord, HostRecord, Record, SizeRecord
+from nettrial.scenario import (
+    Distribution,
+    Figure,
+    FlowRecord,
+    HostRecord,
+    InterfaceRecord,
+    Record,
+    SizeRecord,
+)
 
 Better = Literal["higher", "lower"]
 Kind = Literal["flow", "group", "size", "host", "link"]
 """What a metric is of; a group is of flows, a size is one of a sweep's, FLOW.BYTES."""
-NEEDED: dict[Kind, Figure] = {"host": Figure("cpu"), "link": Figure("link_ends")}
+NEEDED: dict[Kind, Figure] = {"host": Figure("cpu"), "link": Figure("interfaces")}
 """The figure that every metric of a kind needs."""
 Combination = Literal["sum", "mean", "maximum", "minimum", "none"]
 COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
@@ -29,7 +37,7 @@ COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of one flow, group of flows, host or link end in one trial."""
+    """A figure of one flow, group of flows, host or interface in one trial."""
 
     name: str
     unit: str
@@ -41,7 +49,7 @@ class Metric:
     group: Combination
     """How the figures of several flows combine; `none` where they don't, as with percentiles."""
     read: Callable[[Record, str], float | str]
-    """The figure of the flow, host or link end of that name, in `unit`; or why it is absent. Of a metric of
+    """The figure of the flow, host or interface of that name, in `unit`; or why it is absent. Of a metric of
     a group: what its index takes of one of the flows."""
     index: Callable[[Sequence[float]], float | str] | None = None
     """Of a metric of a group: its figure from those of the flows, or why there is none."""
@@ -101,7 +109,7 @@ def add(
     flow: Callable[[FlowRecord], float | str | None] | None = None,
     size: Callable[[SizeRecord], float] | None = None,
     host: Callable[[HostRecord], float | None] | None = None,
-    link: Callable[[EndRecord], float | None] | None = None,
+    link: Callable[[InterfaceRecord], float | None] | None = None,
     index: Callable[[Sequence[float]], float | str] | None = None,
     of_senders: bool = False,
     needs: Figure | None = None,
@@ -109,7 +117,7 @@ def add(
     """Registers a metric that `flow`, `size`, `host` or `link` (one of them) takes from a record of its
     kind; a text from it is why there is none. With `index` it is of a group: the index of what `flow` takes
     from each of its flows, or with `of_senders` of the sums of each sending host's. `needs` is a figure that
-    not every record has; a host's and a link end's metrics need one by themselves."""
+    not every record has; a host's and an interface's metrics need one by themselves."""
 
     def read(record: Record, of: str) -> float | str:
         value: float | str | None = None
@@ -120,7 +128,7 @@ def add(
         elif host is not None:
             value = next((host(found) for found in record.hosts if found.name == of), None)
         elif link is not None:
-            value = next((link(found) for found in _ends(record, of)), None)
+            value = next((link(found) for found in _interfaces(record, of)), None)
         if isinstance(value, str):
             return reason(record, name, of, value)
         if value is None or not math.isfinite(value):
@@ -142,10 +150,10 @@ def _sizes(record: Record, of: str) -> list[SizeRecord]:
     return [found for found in sizes if str(found.size_bytes) == size]
 
 
-def _ends(record: Record, of: str) -> list[EndRecord]:
-    """The link ends of that name: NODE.INTERFACE, or a node with one."""
+def _interfaces(record: Record, of: str) -> list[InterfaceRecord]:
+    """The interfaces of that name: NODE.INTERFACE, or a node with one."""
     node, _, interface = of.partition(".")
-    found = [end for end in record.ends if end.node == node and interface in ("", end.interface)]
+    found = [found for found in record.ends if found.node == node and interface in ("", found.interface)]
     return found if len(found) == 1 else []
 
 

@@ -288,8 +288,8 @@ def _agreement(report: Report) -> list[DataTable]:
 
 
 def _packet_sizes(report: Report) -> list[DataTable]:
-    lines = [(item.treatment, item.end, str(item.packets), item.most) for item in report.packet_sizes]
-    headings = ("treatment", "link end", "packets", "sizes")
+    lines = [(item.treatment, item.interface, str(item.packets), item.most) for item in report.packet_sizes]
+    headings = ("treatment", "interface", "packets", "sizes")
     return [plain("packet-sizes", "IP packets on the wire, the most frequent sizes.", headings, lines)]
 
 

@@ -14,7 +14,7 @@ from nettrial.analysis import Cell
 from nettrial.report.content import Report
 from nettrial.report.tables import label
 from nettrial.report.vega import Chart, groups, layer, layered, silent, y
-from nettrial.scenario import EndRecord, FlowRecord, Interval
+from nettrial.scenario import FlowRecord, InterfaceRecord, Interval
 from nettrial.store import Trial
 
 MOST_TREATMENTS = 12
@@ -92,8 +92,8 @@ def _charts(trial: Trial) -> list[Chart]:
         ),
     ]
     drawn += [
-        _chart(f"{name}-queue", "Queue, packets", f"Queues of link ends over time {of}.", queues),
-        _chart(f"{name}-utilisation", "Utilisation, %", f"Utilisation of link ends over time {of}.", loads),
+        _chart(f"{name}-queue", "Queue, packets", f"Queues of interfaces over time {of}.", queues),
+        _chart(f"{name}-utilisation", "Utilisation, %", f"Utilisation of interfaces over time {of}.", loads),
     ]
     return [chart for chart in drawn if chart]
 
@@ -134,13 +134,13 @@ def _windows(flow: FlowRecord) -> dict[str, list[Row]]:
     return {name: _rows(name, found, "segments") for name, found in points.items() if found}
 
 
-def _queues(ends: Sequence[EndRecord]) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
-    """The queue and the utilisation of the link ends that kept them, the busiest first."""
+def _queues(interfaces: Sequence[InterfaceRecord]) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
+    """The queue and the utilisation of the interfaces that kept them, the busiest first."""
     queues: dict[str, list[Row]] = {}
     loads: dict[str, list[Row]] = {}
-    for end in sorted((end for end in ends if end.series), key=lambda end: -end.wire_bytes):
-        name = f"{end.interface} of {end.node}"
-        series = end.series or []
+    for interface in sorted((each for each in interfaces if each.series), key=lambda each: -each.wire_bytes):
+        name = f"{interface.interface} of {interface.node}"
+        series = interface.series or []
         queues[name] = _rows(name, [(each.at_ns / 1e9, float(each.queue_pkts)) for each in series], "packets")
         loads[name] = _rows(name, [(each.at_ns / 1e9, each.utilisation_percent) for each in series], "%")
     return queues, loads

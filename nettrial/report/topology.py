@@ -18,8 +18,8 @@ def draw(study: Study, scenario: Scenario) -> Drawing:
     hosts = {node.name for node in scenario.nodes if node.kind.root == "host"}
     said: dict[int, tuple[str, str]] = {}
     for number, link in enumerate(scenario.links):
-        graph.add_edge(*(end.node for end in link.ends), number=number)
-        kind = "host" if any(end.node in hosts for end in link.ends) else "fabric"
+        graph.add_edge(*(interface.node for interface in link.ends), number=number)
+        kind = "host" if any(interface.node in hosts for interface in link.ends) else "fabric"
         said[number] = _link(link, _factors(study, kind))
     sets = {path for factor in study.factors.values() for path in factor.paths}
     details = {node.name: _detail(node, sets) for node in scenario.nodes}
@@ -51,7 +51,7 @@ def _link(link: Link, factors: set[str]) -> tuple[str, str]:
     """What a link is: rate, delay and impairment; MTU."""
     rate = link.rate.root if link.rate else "not shaped"
     delay = link.delay.root if link.delay else ""
-    mtus = list(dict.fromkeys(end.mtu.root for end in link.ends))
+    mtus = list(dict.fromkeys(interface.mtu.root for interface in link.ends))
     parts = [
         "rate: factor" if "rate" in factors else rate,
         "delay: factor" if "delay" in factors else "" if delay.startswith("0 ") else delay,

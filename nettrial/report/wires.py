@@ -13,15 +13,15 @@ from nettrial.store import Trial
 from nettrial.study import Study
 
 SIZES_SHOWN = 4
-"""Of a link end, the most frequent ones."""
+"""Of an interface, the most frequent ones."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The packets that one link end sent in the trials of one treatment."""
+    """The packets that one interface sent in the trials of one treatment."""
 
     treatment: str
-    end: str
+    interface: str
     packets: int
     most: str
     """The most frequent sizes with their shares."""
@@ -51,17 +51,18 @@ def _paced(flow: str, paced: Sequence[Pacing]) -> str:
 
 
 def packet_sizes(study: Study, trials: Sequence[Trial]) -> list[Sizes]:
-    """For each treatment and link end, in the order they were run first."""
+    """For each treatment and interface, in the order they were run first."""
     counts: dict[tuple[str, str], Counter[int]] = {}
     for trial in trials:
         levels = trial.planned.treatment.items()
         treatment = ", ".join(f"{study.factors[name].title} {level}" for name, level in levels)
-        for end in trial.record.ends:
-            if end.packet_sizes is not None:
-                counted = counts.setdefault((treatment, f"{end.node}.{end.interface}"), Counter())
-                counted.update({size.size_bytes: size.packets for size in end.packet_sizes})
+        for interface in trial.record.ends:
+            if interface.packet_sizes is not None:
+                counted = counts.setdefault((treatment, f"{interface.node}.{interface.interface}"), Counter())
+                counted.update({size.size_bytes: size.packets for size in interface.packet_sizes})
     return [
-        Sizes(treatment, end, counted.total(), _most(counted)) for (treatment, end), counted in counts.items()
+        Sizes(treatment, interface, counted.total(), _most(counted))
+        for (treatment, interface), counted in counts.items()
     ]
 
 

@@ -307,10 +307,10 @@ class Measurement(Strict):
     queue_interval: Duration | None = None
     """How often the length of each shaped queue is read; not at all where absent."""
     queue_series: bool = False
-    """Whether each of those readings is kept, with what the link end sent since the one before. Of
+    """Whether each of those readings is kept, with what the interface sent since the one before. Of
     simulated links only."""
     packet_sizes: bool = False
-    """Whether the packets that each link end sends are counted by size."""
+    """Whether the packets that each interface sends are counted by size."""
 
 
 class OnOff(Strict):

@@ -81,7 +81,7 @@ def _as_percent(value: Any) -> float:
 
 
 class Response(Strict):
-    """A metric of one flow, host or link end that the study looks at."""
+    """A metric of one flow, host or interface that the study looks at."""
 
     name: Name
     """Unique in the study: letters, digits, - and _."""
@@ -91,7 +91,7 @@ class Response(Strict):
     """The metric, by its name in `nettrial list metrics`."""
     of: str
     """As the metric asks for: the name of a flow, a group of flows or a host; FLOW.BYTES for a size of a
-    sweep; a link end as NODE.INTERFACE, or the node alone if it has one interface."""
+    sweep; an interface as NODE.INTERFACE, or the node alone if it has one interface."""
     unit: str
     """The metric's unit, repeated so that the study file can be read alone."""
     precision: Annotated[float, BeforeValidator(_as_percent)] | None = None
@@ -365,7 +365,7 @@ class Study(Settings):
             metric, at = METRICS[response.metric], ("responses", number)
             if response.name in [other.name for other in self.responses[:number]]:
                 raise wrong((*at, "name"), response.name, "a name no other response has")
-            of, kind = response.of, {"link": "link end"}.get(metric.of, metric.of)
+            of, kind = response.of, {"link": "interface"}.get(metric.of, metric.of)
             if metric.of == "size":
                 of, _, size = of.partition(".")
                 if not size.isdecimal():

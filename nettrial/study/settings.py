@@ -157,7 +157,7 @@ class Settings(Strict):
         return members(entry, self.host_names(), block) if entry else []
 
     def ends(self) -> list[str]:
-        """Names of the link ends: NODE.INTERFACE, and the node's where it has one interface."""
+        """Names of the interfaces: NODE.INTERFACE, and the node's where it has one interface."""
         graph = self.graph()
         made = [end for pair in interfaces(graph, self.network.ip) for end in pair]
         single = [end.node for end in made if graph.degree[end.node] == 1]

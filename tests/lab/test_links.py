@@ -4,16 +4,16 @@ from collections.abc import Callable
 
 import pytest
 
-from nettrial.scenario import Check, Duration, EndRecord, Flow, Record, Scenario
+from nettrial.scenario import Check, Duration, Flow, InterfaceRecord, Record, Scenario
 
 
-def end_of(record: Record, node: str, interface: str = "eth0") -> EndRecord:
-    return next(end for end in record.ends if (end.node, end.interface) == (node, interface))
+def interface_of(record: Record, node: str, interface: str = "eth0") -> InterfaceRecord:
+    return next(found for found in record.ends if (found.node, found.interface) == (node, interface))
 
 
-def sizes_of(end: EndRecord) -> dict[int, int]:
-    assert end.packet_sizes is not None
-    return {size.size_bytes: size.packets for size in end.packet_sizes}
+def sizes_of(interface: InterfaceRecord) -> dict[int, int]:
+    assert interface.packet_sizes is not None
+    return {size.size_bytes: size.packets for size in interface.packet_sizes}
 
 
 def test_packets_are_counted_by_the_size_they_have_on_the_wire(
@@ -25,16 +25,16 @@ def test_packets_are_counted_by_the_size_they_have_on_the_wire(
     scenario.measurement.packet_sizes = True
     record = run(scenario)
     assert {absence.metric for absence in record.absent} <= {"cpu", "service_demand"}
-    sent = sizes_of(end_of(record, "sender"))
+    sent = sizes_of(interface_of(record, "sender"))
     assert max(sent) == 1500
     # Segments of 1428 bytes: all of the payload but a little is in full ones.
     assert sent[1500] * 1428 == pytest.approx(record.flows[0].bytes, rel=0.01)
     # Acknowledgments without data are IPv6, TCP and timestamps.
-    back = sizes_of(end_of(record, "receiver"))
+    back = sizes_of(interface_of(record, "receiver"))
     assert back[40 + 20 + 12] > 0.9 * sum(back.values())
     # The router sends on what came.
-    assert sizes_of(end_of(record, "router", "eth1"))[1500] == sent[1500]
-    assert sum(sent.values()) == pytest.approx(end_of(record, "sender").frames_pkts, abs=20)
+    assert sizes_of(interface_of(record, "router", "eth1"))[1500] == sent[1500]
+    assert sum(sent.values()) == pytest.approx(interface_of(record, "sender").frames_pkts, abs=20)
 
 
 def test_packets_of_a_link_without_a_rate_are_counted_too(
@@ -46,17 +46,17 @@ def test_packets_of_a_link_without_a_rate_are_counted_too(
         link.rate = link.queue = None
     scenario.measurement.packet_sizes = True
     record = run(scenario)
-    assert [(end.node, end.interface) for end in record.ends] == [
+    assert [(interface.node, interface.interface) for interface in record.ends] == [
         ("sender", "eth0"),
         ("receiver", "eth0"),
         ("router", "eth0"),
         ("router", "eth1"),
     ]
-    sender = end_of(record, "sender")
+    sender = interface_of(record, "sender")
     assert sum(sizes_of(sender).values()) == sender.frames_pkts
     # Requests of 64 bytes behind IPv6, TCP and timestamps, and as many answers.
     requests = sizes_of(sender)[64 + 72]
-    assert requests == sizes_of(end_of(record, "receiver"))[64 + 72] > 10
+    assert requests == sizes_of(interface_of(record, "receiver"))[64 + 72] > 10
 
 
 def test_the_queue_is_long_before_the_bottleneck_and_empty_elsewhere(
@@ -71,7 +71,7 @@ def test_the_queue_is_long_before_the_bottleneck_and_empty_elsewhere(
     scenario.measurement.queue_drops.root = "allowed"
     scenario.measurement.queue_interval = Duration("5 ms")
     record = run(scenario)
-    full, empty = end_of(record, "router", "eth1"), end_of(record, "receiver")
+    full, empty = interface_of(record, "router", "eth1"), interface_of(record, "receiver")
     assert full.queue_pkts is not None
     assert full.queue_bytes is not None
     assert empty.queue_pkts is not None
@@ -120,7 +120,7 @@ def test_datagrams_above_the_path_mtu_are_expected_in_fragments(
     made = int(found["sender"].found.split()[0])
     assert 600 <= made <= 660
     assert f"{made} arrived" in found["receiver"].found
-    sent = sizes_of(end_of(record, "sender"))
+    sent = sizes_of(interface_of(record, "sender"))
     assert sent[1448 + 48] == 2 * sent[4008 - 2 * 1448 + 48] == 2 * made / 3
     assert "fragmentation" not in {warning.code for warning in record.warnings}
 
@@ -147,7 +147,7 @@ def test_fragments_are_those_that_the_flow_reports(
     scenario.workload[0].ip.root = int(ip)
     scenario.measurement.packet_sizes = True
     record = run(scenario)
-    sent = sizes_of(end_of(record, "sender"))
+    sent = sizes_of(interface_of(record, "sender"))
     assert {bytes_ for bytes_ in sent if bytes_ > 1500} == set(fragments) - {52}
     assert sent[max(fragments)] / fragments.count(max(fragments)) >= 200
     assert sent[fragments[0]] / sent[fragments[-1]] == fragments.count(fragments[0])
@@ -159,7 +159,7 @@ def test_datagrams_that_fit_make_none(
 ) -> None:
     record = run(datagrams(resolve, "1400 B"))
     assert {check.found for check in fragments(record).values()} == {"none"}
-    assert 200 <= sizes_of(end_of(record, "sender"))[1400 + 8 + 40] <= 220
+    assert 200 <= sizes_of(interface_of(record, "sender"))[1400 + 8 + 40] <= 220
 
 
 @pytest.mark.parametrize("ip", ["4", "6"])
@@ -177,7 +177,9 @@ def test_mptcp_uses_both_of_two_links(
     scenario.workload[0].traffic.root.size = None
     scenario.workload[0].transport.root = "mptcp"
     record = run(scenario)
-    wire_bytes = {end.interface: end.wire_bytes for end in record.ends if end.node == "sender"}
+    wire_bytes = {
+        interface.interface: interface.wire_bytes for interface in record.ends if interface.node == "sender"
+    }
     assert set(wire_bytes) == {"eth0", "eth1"}
     assert min(wire_bytes.values()) > 0.5 * max(wire_bytes.values())
     assert (record.flows[0].goodput_bps or 0.0) > 60e6

@@ -1,4 +1,4 @@
-"""Packets take the paths that the routing policy says: seen in what each link end has sent."""
+"""Packets take the paths that the routing policy says: seen in what each interface has sent."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def frames(record: Record) -> dict[str, int]:
 
 
 def busy(record: Record, ends: str) -> dict[str, bool]:
-    """Which of the link ends have carried more than what passes by the way."""
+    """Which of the interfaces have carried more than what passes by the way."""
     sent = frames(record)
     return {end: sent[end] > IDLE_PKTS for end in ends.split()}
 

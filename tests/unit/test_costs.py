@@ -16,7 +16,7 @@ from nettrial.analysis.costs import fit as fit_host
 from nettrial.analysis.mtu_fits import ETHERNET_BYTES
 from nettrial.design import PlannedTrial, scenario_of
 from nettrial.errors import BadInput
-from nettrial.scenario import EndRecord, Record
+from nettrial.scenario import InterfaceRecord, Record
 from nettrial.study import Study, load
 from tests.unit.synthetic import BUSY, altered_study, make_run, record
 
@@ -40,7 +40,7 @@ def exact(_trial: PlannedTrial, packets: float, kilobytes: float) -> float:
 
 
 def made_by(busy: Busy = exact, warnings: Callable[[PlannedTrial], list[scenario.Warning]] = lambda _: []):
-    """Records whose link ends sent full packets one way, and an acknowledgment for two of them the other."""
+    """Records whose interfaces sent full packets one way, and an acknowledgment for two of them the other."""
 
     def made(trial: PlannedTrial) -> Record:
         found, mtu = record(trial, warnings(trial)), int(trial.treatment["mtu"].split()[0])
@@ -53,7 +53,7 @@ def made_by(busy: Busy = exact, warnings: Callable[[PlannedTrial], list[scenario
             for end in link.ends:
                 packets, size = sent[host if end.node == host else other]
                 found.ends.append(
-                    EndRecord(
+                    InterfaceRecord(
                         node=end.node,
                         interface=end.interface,
                         wire_bytes=packets * (size + ETHERNET_BYTES),

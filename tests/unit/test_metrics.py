@@ -42,7 +42,7 @@ def test_every_metric_is_absent_with_a_reason(name):
 
 @pytest.mark.parametrize("name", list(METRICS))
 def test_a_record_without_the_figure_gives_a_reason_and_never_a_number(name):
-    """The least a record can have: a flow that moved nothing, a host and a link end not measured."""
+    """The least a record can have: a flow that moved nothing, a host and an interface not measured."""
     metric, found = METRICS[name], record()
     flow = found.flows[0]
     for field in type(flow).model_fields:
@@ -224,9 +224,9 @@ def test_one_flow_is_itself():
     assert METRICS["rtt_p99"].combined(full_record(), ["transfer"]) == pytest.approx(2.5)
 
 
-def test_what_a_host_and_a_link_end_need_is_a_capability():
+def test_what_a_host_and_a_interface_need_is_a_capability():
     for metric in METRICS.values():
-        needed = {"host": "cpu", "link": "link_ends"}.get(metric.of)
+        needed = {"host": "cpu", "link": "interfaces"}.get(metric.of)
         assert needed is None or metric.needs.root == needed, metric.name
         expected = ["hosts", "lab", "sim"]
         if metric.name == "owd_error":

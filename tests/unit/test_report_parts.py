@@ -7,7 +7,7 @@ import pytest
 from nettrial.analysis import Change, Interval
 from nettrial.design import scenario_of, treatments
 from nettrial.report import conclusions, numbers, topology
-from nettrial.scenario import End, Flow, Link, Node, Scenario
+from nettrial.scenario import Flow, Interface, Link, Node, Scenario
 from nettrial.study import load
 from tests.unit.test_fabric_study import STUDY
 
@@ -125,8 +125,8 @@ def test_a_star_is_spread_out_and_its_links_are_counted() -> None:
     links = [
         Link(
             ends=[
-                End(node=name, interface="a", mtu="9000 B"),
-                End(node="middle", interface=name, mtu="1500 B"),
+                Interface(node=name, interface="a", mtu="9000 B"),
+                Interface(node="middle", interface=name, mtu="1500 B"),
             ],
             rate="10 Gbit/s",
         )

@@ -10,7 +10,7 @@ from rich.console import Console
 from nettrial.analysis import curves, estimate
 from nettrial.design import PlannedTrial, scenario_of
 from nettrial.report import html, terminal, topology
-from nettrial.scenario import EndRecord, Pacing, Record
+from nettrial.scenario import InterfaceRecord, Pacing, Record
 from nettrial.store import Run
 from nettrial.study import load
 from tests.unit.sweeps import make_sweep_run, sweep_record
@@ -111,7 +111,7 @@ def test_pacing_and_packet_sizes_are_told(tmp_path: Path) -> None:
         )
         sizes = [{"size_bytes": size, "packets": packets} for size, packets in ((60, 90), (1500, 10))]
         end = {"node": "client", "interface": "eth0", "wire_bytes": 1, "frames_pkts": 100, "drops_pkts": 0}
-        made.ends = [EndRecord.model_validate({**end, "packet_sizes": sizes})]
+        made.ends = [InterfaceRecord.model_validate({**end, "packet_sizes": sizes})]
         return made
 
     made = make_run(tmp_path / "run", 2, maker=maker, study=load("mtu-packet-size"))

@@ -346,7 +346,7 @@ def test_names_that_two_entries_make_are_refused(study):
 
 
 @pytest.mark.parametrize("of", ["one", "switch.eth1"])
-def test_a_link_end_goes_by_its_node_or_its_interface(study, of):
+def test_an_interface_goes_by_its_node_or_its_interface(study, of):
     made = study(
         PACKETS,
         ("metric: goodput, of: data, unit: Mbit/s", f"metric: queue_drops, of: {of}, unit: packets"),

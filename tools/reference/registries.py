@@ -31,10 +31,10 @@ def pages() -> dict[str, str]:
 def _metrics() -> str:
     return page(
         "Metrics",
-        "A metric is a figure of one flow, group of flows, host or link end in one trial. One that could not "
+        "A metric is a figure of one flow, group of flows, host or interface in a trial. One that could not "
         "be measured is absent and says why; it is never a number. Of a group of flows it is the sum, mean, "
         "maximum or minimum of their figures, as the table says, or none. A response names the metric's "
-        "object under `of`: a flow or group, a host, a link end as NODE.INTERFACE, a size of a sweep as "
+        "object under `of`: a flow or group, a host, an interface as NODE.INTERFACE, a size of a sweep as "
         "FLOW.BYTES: sweep.11000. A study with a response that its backend can't measure is refused. What no "
         "backend can measure, `nettrial measure` can, between two machines.",
         table(

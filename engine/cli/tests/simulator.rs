@@ -38,12 +38,12 @@ fn scenario(duration: &str) -> Value {
         }})
     };
     let link = |number: u32, settings: Value| {
-        let end = |node: &str, last: u32| {
+        let interface = |node: &str, last: u32| {
             json!({"node": node, "interface": format!("eth{number}"), "mtu": "1500 B",
                 "addresses": [format!("10.0.{number}.{last}/24")]})
         };
         let mut link = settings;
-        link["ends"] = json!([end("a", 1), end("b", 2)]);
+        link["ends"] = json!([interface("a", 1), interface("b", 2)]);
         link
     };
     let flow = |name: &str, transport: &str, traffic: Value| json!({"name": name, "from": "a", "to": "b", "transport": transport, "ip": 4, "traffic": traffic});

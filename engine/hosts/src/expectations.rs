@@ -67,7 +67,7 @@ fn speeds(mapping: &Mapping, observed: &HashMap<&str, &Observation>) -> Vec<Warn
         else {
             continue;
         };
-        for (((link, _), _), counted) in mapping.ends(&node.name).zip(&observation.interfaces) {
+        for (((link, _), _), counted) in mapping.interfaces(&node.name).zip(&observation.interfaces) {
             let (Some(expected), Some(found)) = (mapping.scenario.links[link].rate, counted.speed_bps) else {
                 continue;
             };
@@ -88,10 +88,10 @@ fn speeds(mapping: &Mapping, observed: &HashMap<&str, &Observation>) -> Vec<Warn
 /// The links that packets from one node to another pass in the scenario.
 fn path<'a>(mapping: &Mapping<'a>, from: &str, to: &str, version: IpVersion) -> Vec<&'a Link> {
     let address = mapping.planned_address(to, version).ok();
-    let ends = address.and_then(|address| mapping.paths.path(from, address)).unwrap_or_default();
+    let interfaces = address.and_then(|address| mapping.paths.path(from, address)).unwrap_or_default();
     let of = |node: &str, interface: &str| {
-        let has = |link: &&Link| link.ends.iter().any(|end| end.node == node && end.interface == interface);
+        let has = |link: &&Link| link.interfaces.iter().any(|at| at.node == node && at.name == interface);
         mapping.scenario.links.iter().find(has)
     };
-    ends.into_iter().filter_map(|end| of(&end.node, &end.interface)).collect()
+    interfaces.into_iter().filter_map(|interface| of(&interface.node, &interface.name)).collect()
 }

@@ -3,7 +3,7 @@
 use crate::inventory::{Inventory, Place as Machine};
 use anyhow::{Context, Result};
 use nettrial_routing::Paths;
-use nettrial_scenario::{Directory, End, IpVersion, NodeKind, Place, Problem, Scenario, Shortfall};
+use nettrial_scenario::{Directory, Interface, IpVersion, NodeKind, Place, Problem, Scenario, Shortfall};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
@@ -60,7 +60,7 @@ impl<'a> Mapping<'a> {
         for (number, node) in self.scenario.nodes.iter().enumerate() {
             let Some((name, machine)) = self.machines.get(node.name.as_str()) else { continue };
             let place = Place::node(number, node);
-            let (links, interfaces) = (self.ends(&node.name).count(), machine.interfaces.len());
+            let (links, interfaces) = (self.interfaces(&node.name).count(), machine.interfaces.len());
             if interfaces < links {
                 let legal = format!("a machine with {links} interfaces in the inventory, one for each link");
                 problems.push(place.problem("machine", name, legal, format!("it has {interfaces}")));
@@ -106,13 +106,13 @@ impl<'a> Mapping<'a> {
         address.with_context(|| format!("{node} has no IPv{} address", u8::from(version)))
     }
 
-    /// The ends of links at `node`, in the scenario's order, with the link's number and the end's.
-    pub fn ends(&self, node: &str) -> impl Iterator<Item = ((usize, usize), &'a End)> {
+    /// Returns the interfaces of `node` in the scenario's order, with the link's number and the place within the link.
+    pub fn interfaces(&self, node: &str) -> impl Iterator<Item = ((usize, usize), &'a Interface)> {
         let links = self.scenario.links.iter().enumerate();
-        let ends = links.flat_map(|(link, found)| {
-            found.ends.iter().enumerate().map(move |(end, found)| ((link, end), found))
+        let interfaces = links.flat_map(|(link, found)| {
+            found.interfaces.iter().enumerate().map(move |(place, found)| ((link, place), found))
         });
-        ends.filter(move |(_, end)| end.node == node)
+        interfaces.filter(move |(_, interface)| interface.node == node)
     }
 
     /// The problem that a machine of the scenario's was not reached.

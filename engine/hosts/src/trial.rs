@@ -88,7 +88,7 @@ pub fn run(
         flows,
         hosts,
         processors: Vec::new(),
-        ends: Vec::new(),
+        interfaces: Vec::new(),
         congestion: Vec::new(),
         checks: findings.checks,
         warnings: findings.warnings,

@@ -24,8 +24,8 @@ pub fn of(mapping: &Mapping, node: &str) -> Vec<Wanted> {
         return Vec::new();
     };
     let (at, mut wanted) = (Place::node(number, found), Vec::new());
-    for (((link, end), planned), given) in mapping.ends(node).zip(&machine.interfaces) {
-        let place = Place::link(link, &mapping.scenario.links[link]).within("ends").within(end);
+    for (((link, number), planned), given) in mapping.interfaces(node).zip(&machine.interfaces) {
+        let place = Place::link(link, &mapping.scenario.links[link]).within("ends").within(number);
         let setting = Setting::Mtu { interface: given.name.clone() };
         let change = Change { setting, value: planned.mtu.0.to_string() };
         wanted.push(Wanted { change, place, field: "mtu" });

@@ -68,13 +68,13 @@ fn soon() -> Instant {
 
 fn in_words(parameters: &Parameters) -> String {
     let transport = if parameters.tcp { "TCP" } else { "UDP" };
-    let way = match (parameters.reverse, parameters.bidirectional) {
+    let direction = match (parameters.reverse, parameters.bidirectional) {
         (_, true) => "both ways",
         (true, false) => "from here",
         (false, false) => "to here",
     };
     let version: String = parameters.client_version.chars().take(20).collect();
-    format!("{} streams over {transport}, {way}, iperf3 {version}", parameters.parallel)
+    format!("{} streams over {transport}, {direction}, iperf3 {version}", parameters.parallel)
 }
 
 /// The test's streams in the order in which the client opened them: with both directions, those that it

@@ -33,7 +33,7 @@ pub fn capabilities() -> Capabilities {
             Setting::UdpGso,
             Setting::Zerocopy,
         ],
-        figures: vec![Figure::Cpu, Figure::LinkEnds], // all hosts have one clock
+        figures: vec![Figure::Cpu, Figure::Interfaces], // all hosts have one clock
     }
 }
 

@@ -179,11 +179,11 @@ mod tests {
 
     #[test]
     fn a_path_mtu_is_known_where_all_flows_of_a_host_have_the_same() {
-        let end = |node: &str, interface: &str, mtu: &str, address: &str| json!({"node": node, "interface": interface, "mtu": mtu, "addresses": [address]});
+        let interface = |node: &str, interface: &str, mtu: &str, address: &str| json!({"node": node, "interface": interface, "mtu": mtu, "addresses": [address]});
         let links = json!([
-            {"ends": [end("x", "eth0", "9000 B", "fd00::1/64"), end("r", "eth0", "9000 B", "fd00::2/64")]},
-            {"ends": [end("y", "eth0", "9000 B", "fd00:1::1/64"), end("r", "eth1", "9000 B", "fd00:1::2/64")]},
-            {"ends": [end("z", "eth0", "1500 B", "fd00:2::1/64"), end("r", "eth2", "1500 B", "fd00:2::2/64")]},
+            {"ends": [interface("x", "eth0", "9000 B", "fd00::1/64"), interface("r", "eth0", "9000 B", "fd00::2/64")]},
+            {"ends": [interface("y", "eth0", "9000 B", "fd00:1::1/64"), interface("r", "eth1", "9000 B", "fd00:1::2/64")]},
+            {"ends": [interface("z", "eth0", "1500 B", "fd00:2::1/64"), interface("r", "eth2", "1500 B", "fd00:2::2/64")]},
         ]);
         let scenario = scenario(&[json!({}), json!({"from": "z"})], links);
         let found = ["x", "z", "y"].map(|node| of(&scenario, node).path_mtu());

@@ -104,8 +104,12 @@ pub fn accept_subflows(
 /// The addresses of `host` beside the one that its flows are opened to.
 fn further_addresses(scenario: &Scenario, host: &str, version: IpVersion) -> impl Iterator<Item = IpAddr> {
     let first = address_of(scenario, host, version);
-    let ends = scenario.links.iter().flat_map(|link| &link.ends).filter(move |end| end.node == host);
-    let addresses = ends.flat_map(|end| &end.addresses).map(|address| address.address());
+    let interfaces = scenario
+        .links
+        .iter()
+        .flat_map(|link| &link.interfaces)
+        .filter(move |interface| interface.node == host);
+    let addresses = interfaces.flat_map(|interface| &interface.addresses).map(|address| address.address());
     addresses.filter(move |address| IpVersion::of(*address) == version && Some(*address) != first)
 }
 

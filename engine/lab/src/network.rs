@@ -19,7 +19,7 @@ use crate::queue::Shaping;
 use crate::wire::Wire;
 use crate::{delay_line, icmp_filter};
 use anyhow::{Context, Result};
-pub use counters::{EndCounters, Refused};
+pub use counters::{InterfaceCounters, Refused};
 use lines::Lines;
 use messages::SINGLE_QUEUES;
 #[cfg(test)]
@@ -29,7 +29,7 @@ use messages::{ethernet_address, new_address, new_neighbour};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_netlink::Netlink;
-use nettrial_scenario::{End, Link, Node, NodeKind, QueueLimit, Rate, Scenario, TimerLateness};
+use nettrial_scenario::{Interface, Link, Node, NodeKind, QueueLimit, Rate, Scenario, TimerLateness};
 pub use node::{BuiltNode, Shaped};
 pub use routes::{HASH_POLICIES, HASH_SEED};
 use std::collections::hash_map::Entry;
@@ -114,19 +114,19 @@ impl Network {
         let mut blocked = HashSet::new();
         for (number, link) in scenario.links.iter().enumerate() {
             let [near, far] = link.cable().with_context(|| format!("{} is no cable", link.in_words()))?;
-            let ends = [
-                self.new_end(scenario, gso_packets, link, near, next()?)?,
-                self.new_end(scenario, gso_packets, link, far, next()?)?,
+            let pair = [
+                self.new_interface(scenario, gso_packets, link, near, next()?)?,
+                self.new_interface(scenario, gso_packets, link, far, next()?)?,
             ];
-            let interfaces = paths.interfaces().of_link(number).zip(&ends);
+            let interfaces = paths.interfaces().of_link(number).zip(&pair);
             let shut = interfaces.filter(|(interface, _)| paths.is_blocked(*interface));
-            blocked.extend(shut.map(|(_, end)| end.header.index));
+            blocked.extend(shut.map(|(_, message)| message.header.index));
             let object = format!("making {}", link.in_words());
             let pairs = match &mut self.lines {
                 Some(lines) if delay_line::is_needed(link) => {
-                    lines.between(number, ends, [next()?, next()?]).to_vec()
+                    lines.between(number, pair, [next()?, next()?]).to_vec()
                 }
-                _ => vec![ends],
+                _ => vec![pair],
             };
             for pair in pairs {
                 netlink.create(RouteNetlinkMessage::NewLink(veth(pair)), object.clone())?;
@@ -142,28 +142,28 @@ impl Network {
         Ok(())
     }
 
-    /// Notes the interface of `end`, with its `index`, and describes it.
-    fn new_end(
+    /// Notes `interface`, with its `index`, and describes it.
+    fn new_interface(
         &mut self,
         scenario: &Scenario,
         gso_packets: &AllGsoPackets,
         link: &Link,
-        end: &End,
+        interface: &Interface,
         index: i32,
     ) -> Result<LinkMessage> {
-        let place = self.place(&end.node)?;
+        let place = self.place(&interface.node)?;
         let (built, node) = (&mut self.nodes[place], &scenario.nodes[place]);
-        built.interfaces.push((end.interface.clone(), index));
+        built.interfaces.push((interface.name.clone(), index));
         let mut message = LinkMessage::default();
         message.header.index = u32::try_from(index)?;
         message.attributes = vec![
-            LinkAttribute::IfName(end.interface.clone()),
+            LinkAttribute::IfName(interface.name.clone()),
             LinkAttribute::Address(ethernet_address(index)),
             LinkAttribute::NetNsFd(built.namespace.file().as_raw_fd()),
-            LinkAttribute::Mtu(u32::try_from(end.mtu.0)?),
+            LinkAttribute::Mtu(u32::try_from(interface.mtu.0)?),
         ];
         message.attributes.extend(SINGLE_QUEUES);
-        let wire = Wire::new(node, gso_packets.of(node), end.mtu.0, link.rate);
+        let wire = Wire::new(node, gso_packets.of(node), interface.mtu.0, link.rate);
         message.attributes.extend(wire.gso_max_segments().map(LinkAttribute::GsoMaxSegs));
         Ok(message)
     }
@@ -176,19 +176,19 @@ impl Network {
     ) -> Result<()> {
         let mut known: HashMap<(Rate, QueueLimit, Wire), Shaping> = HashMap::new();
         for link in &scenario.links {
-            let Link { rate: Some(rate), queue: Some(limit), ends, .. } = link else { continue };
-            for end in ends {
-                let place = self.place(&end.node)?;
+            let Link { rate: Some(rate), queue: Some(limit), interfaces, .. } = link else { continue };
+            for interface in interfaces {
+                let place = self.place(&interface.node)?;
                 let (built, node) = (&mut self.nodes[place], &scenario.nodes[place]);
-                let wire = Wire::new(node, gso_packets.of(node), end.mtu.0, Some(*rate));
+                let wire = Wire::new(node, gso_packets.of(node), interface.mtu.0, Some(*rate));
                 let shaping = match known.entry((*rate, *limit, wire)) {
                     Entry::Occupied(entry) => entry.into_mut(),
                     Entry::Vacant(entry) => entry.insert(Shaping::new(*rate, *limit, &wire, lateness)?),
                 };
-                let index = built.index_of(&end.interface)?;
-                let object = format!("{} of {}", end.interface, end.node);
+                let index = built.index_of(&interface.name)?;
+                let object = format!("{} of {}", interface.name, interface.node);
                 shaping.apply(&mut built.netlink, (index, &object))?;
-                let interface = end.interface.clone();
+                let interface = interface.name.clone();
                 built.shaped.push(Shaped { interface, index, rate: *rate, bucket: shaping.bucket });
             }
         }
@@ -201,11 +201,12 @@ impl Network {
     }
 
     fn address(&mut self, scenario: &Scenario) -> Result<()> {
-        for end in scenario.links.iter().flat_map(|link| &link.ends) {
-            let node = self.node_mut(&end.node)?;
-            let index = node.index_of(&end.interface)?;
-            for address in &end.addresses {
-                let purpose = format!("giving {} of {} the address {}", end.interface, end.node, address.0);
+        for interface in scenario.links.iter().flat_map(|link| &link.interfaces) {
+            let node = self.node_mut(&interface.node)?;
+            let index = node.index_of(&interface.name)?;
+            for address in &interface.addresses {
+                let purpose =
+                    format!("giving {} of {} the address {}", interface.name, interface.node, address.0);
                 node.netlink
                     .create(RouteNetlinkMessage::NewAddress(new_address(index, *address)?), purpose)?;
             }
@@ -218,19 +219,24 @@ impl Network {
     /// (net.ipv4.neigh.default.gc_thresh3); what it is told does not count.
     fn introduce(&mut self, scenario: &Scenario) -> Result<()> {
         for link in &scenario.links {
-            let places = link.ends.iter().map(|end| self.place(&end.node)).collect::<Result<Vec<_>>>()?;
+            let places = link
+                .interfaces
+                .iter()
+                .map(|interface| self.place(&interface.node))
+                .collect::<Result<Vec<_>>>()?;
             if places.iter().any(|place| scenario.nodes[*place].kind == NodeKind::Switch) {
                 continue;
             }
-            let index = |(end, place): (&End, &usize)| self.nodes[*place].index_of(&end.interface);
-            let indexes = link.ends.iter().zip(&places).map(index).collect::<Result<Vec<_>>>()?;
-            for (here, end) in link.ends.iter().enumerate() {
-                let others = link.ends.iter().enumerate().filter(|(there, _)| *there != here);
+            let index =
+                |(interface, place): (&Interface, &usize)| self.nodes[*place].index_of(&interface.name);
+            let indexes = link.interfaces.iter().zip(&places).map(index).collect::<Result<Vec<_>>>()?;
+            for (here, interface) in link.interfaces.iter().enumerate() {
+                let others = link.interfaces.iter().enumerate().filter(|(there, _)| *there != here);
                 for (there, other) in others {
                     for address in &other.addresses {
                         let message =
                             new_neighbour(indexes[here], address.address(), ethernet_address(indexes[there]));
-                        let purpose = format!("telling {} of its neighbour {}", end.node, other.node);
+                        let purpose = format!("telling {} of its neighbour {}", interface.node, other.node);
                         let netlink = &mut self.nodes[places[here]].netlink;
                         netlink.create(RouteNetlinkMessage::NewNeighbour(message), purpose)?;
                     }
@@ -265,7 +271,8 @@ impl Network {
 
 /// The nodes that have an IPv6 address.
 fn with_ipv6(scenario: &Scenario) -> HashSet<&str> {
-    let ends = scenario.links.iter().flat_map(|link| &link.ends);
-    let of_ipv6 = ends.filter(|end| end.addresses.iter().any(|address| address.address().is_ipv6()));
-    of_ipv6.map(|end| end.node.as_str()).collect()
+    let interfaces = scenario.links.iter().flat_map(|link| &link.interfaces);
+    let of_ipv6 =
+        interfaces.filter(|interface| interface.addresses.iter().any(|address| address.address().is_ipv6()));
+    of_ipv6.map(|interface| interface.node.as_str()).collect()
 }

@@ -1,4 +1,4 @@
-//! Counts the packets that every link end sends, by size.
+//! Counts the packets that every interface sends, by size.
 //!
 //! They are counted where the kernel hands them to the interface: after the queue, so that its drops are
 //! not among them, and after GSO packets are cut, so that sizes are those of frames. A filter in
@@ -34,7 +34,7 @@ pub struct PacketCounter {
     thread: JoinHandle<Vec<Tap>>,
 }
 
-/// What a link end sent.
+/// What an interface sent.
 pub struct Sent {
     /// The node that sends.
     pub node: String,
@@ -54,10 +54,10 @@ struct Tap {
 }
 
 impl PacketCounter {
-    /// Counts at every link end from now on.
+    /// Counts at every interface from now on.
     pub fn start(home: &Home, network: &Network, placement: Option<&Placement>) -> Result<Self> {
-        let ends: usize = network.nodes().map(|node| node.interfaces().len()).sum();
-        let slots = (ALL_PACKETS / ends.max(1)).clamp(*RING_PACKETS.start(), *RING_PACKETS.end());
+        let interfaces: usize = network.nodes().map(|node| node.interfaces().len()).sum();
+        let slots = (ALL_PACKETS / interfaces.max(1)).clamp(*RING_PACKETS.start(), *RING_PACKETS.end());
         let mut taps = Vec::new();
         for node in network.nodes() {
             let tap = |(interface, index): &(String, i32)| -> Result<Tap> {

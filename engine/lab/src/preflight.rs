@@ -87,7 +87,7 @@ fn try_all(lateness: &TimerLateness) -> Vec<Shortfall> {
 
 fn try_veth() -> Result<()> {
     let here = std::fs::File::open("/proc/thread-self/ns/net").context("opening the namespace")?;
-    let end = |name: &str, index: i32| {
+    let interface = |name: &str, index: i32| {
         let mut message = LinkMessage::default();
         message.header.index = index.unsigned_abs();
         message.attributes = vec![
@@ -96,7 +96,7 @@ fn try_veth() -> Result<()> {
         ];
         message
     };
-    let pair = veth([end(INTERFACE, INTERFACE_INDEX), end("try1", INTERFACE_INDEX + 1)]);
+    let pair = veth([interface(INTERFACE, INTERFACE_INDEX), interface("try1", INTERFACE_INDEX + 1)]);
     let mut netlink = Netlink::open()?;
     netlink.create(RouteNetlinkMessage::NewLink(pair), "making a veth pair")?;
     netlink.flush()

@@ -4,7 +4,7 @@ use crate::bystanders::Census;
 use crate::capture::Capturing;
 use crate::checks::Findings;
 use crate::congestion::Own;
-use crate::ends::{Observation, Observed};
+use crate::interfaces::{Observation, Observed};
 use crate::layout::Layout;
 use crate::namespace::Home;
 use crate::network::Network;
@@ -85,8 +85,8 @@ pub fn run(
     if let Some(capturing) = capturing {
         findings.warnings.push(capturing.finish()?);
     }
-    let Observed { ends, absent: unobserved, sampled } = observation.finish(&mut network)?;
-    findings.drops(scenario, &ends);
+    let Observed { interfaces, absent: unobserved, sampled } = observation.finish(&mut network)?;
+    findings.drops(scenario, &interfaces);
     findings.refused(&refused, &network.refused()?);
     findings.host_counters(&layout, &counted, &network.host_counters(home, scenario)?);
     for (link, carried) in network.carried()? {
@@ -126,7 +126,7 @@ pub fn run(
         flows,
         hosts,
         processors,
-        ends,
+        interfaces,
         congestion,
         checks,
         warnings,

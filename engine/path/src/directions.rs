@@ -1,10 +1,10 @@
 //! The path MTU of each direction, from what the far host's answers show of it.
 //!
 //! An echo reply is as large as its request, so that it comes shows both directions, and where only it is
-//! lost, the way back is at fault. That the request arrived shows from a small answer: the ICMP error that
+//! lost, the reverse path is at fault. That the request arrived shows from a small answer: the ICMP error that
 //! a closed UDP port gives. Linux sends IPv4 replies that may be fragmented on the way (net/ipv4/icmp.c,
 //! IP_PMTUDISC_DONT), and fragments IPv6 replies itself once a router told it to; the size of the
-//! fragments (IP_RECVFRAGSIZE) then shows the path MTU of the way back. A far host that sends replies which
+//! fragments (IP_RECVFRAGSIZE) then shows the path MTU of the reverse path. A far host that sends replies which
 //! may not be fragmented makes no difference: they are lost above that size, or come whole.
 
 use crate::probe::{Outcome, Probe, Prober};
@@ -92,7 +92,7 @@ fn search_with(prober: &mut dyn Prober, bounds: Bounds) -> Result<(u64, bool)> {
     Ok((mtu, passes(mtu)?))
 }
 
-/// The way back: the largest reply that comes whole. Requests up to `echoed` are answered, and up to
+/// The reverse path: the largest reply that comes whole. Requests up to `echoed` are answered, and up to
 /// `forward` they arrive.
 fn reverse(echo: &mut dyn Prober, echoed: u64, forward: u64, bounds: Bounds) -> Result<Direction> {
     let Outcome::Arrived { fragment: Some(fragment), .. } = reply(echo, echoed)? else {

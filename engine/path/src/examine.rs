@@ -204,7 +204,7 @@ fn settle(directions: &mut Directions, trusting: Option<&mut Trusting>, located:
         forward.how.push_str(", and where larger packets expire");
     }
     if let Some(trusting) = trusting {
-        // A reply that was lost on the way back is not the request's loss.
+        // A reply that was lost on the reverse path is not the request's loss.
         trusting.arrives |= trusting.mtu_bytes <= forward.mtu_bytes;
     }
 }

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! It works without rights: UDP probes and the ICMP errors they cause need none. What more rights add is
-//! ICMP echo, without which the way back can't be measured.
+//! ICMP echo, without which the reverse path can't be measured.
 
 mod buffers;
 mod directions;

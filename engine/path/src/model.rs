@@ -25,7 +25,7 @@ struct Router {
     lies_by: i64,
 }
 
-/// A path: this host's link, the routers, and the way back as one link.
+/// A path: this host's link, the routers, and the reverse path as one link.
 #[derive(Debug, Clone)]
 struct Path {
     first_link: u64,

@@ -84,17 +84,17 @@ fn judge(known: Known, reasons: &mut Vec<String>) -> (Jumbo, Option<String>) {
         reasons.push("packets of one size passed at one time and not at another".into());
         return (Jumbo::CannotTell, None);
     }
-    let ways = [carries(Some(forward), JUMBO_BYTES), carries(reverse, JUMBO_BYTES)];
-    if ways[0] == Some(false) {
+    let directions = [carries(Some(forward), JUMBO_BYTES), carries(reverse, JUMBO_BYTES)];
+    if directions[0] == Some(false) {
         reasons.push(format!("towards the host no packet above {} bytes passes", forward.mtu_bytes));
     }
-    if let (Some(false), Some(reverse)) = (ways[1], reverse) {
+    if let (Some(false), Some(reverse)) = (directions[1], reverse) {
         reasons.push(format!(
             "from the host back no packet above {} bytes passes whole; where they end can't be found from here",
             reverse.mtu_bytes
         ));
     }
-    match ways {
+    match directions {
         [Some(true), Some(true)] => {
             reasons.push(format!("packets of {JUMBO_BYTES} bytes pass in both directions"));
             (Jumbo::Clean, None)
@@ -109,19 +109,19 @@ fn judge(known: Known, reasons: &mut Vec<String>) -> (Jumbo, Option<String>) {
             }
             (Jumbo::NotClean, (!at_fault.is_empty()).then(|| at_fault.join("; and ")))
         }
-        [_, Some(false)] => (Jumbo::NotClean, Some("a hop on the way back".into())),
-        [forward_way, reverse_way] => {
-            if forward_way.is_none() && known.largest_tried < JUMBO_BYTES {
+        [_, Some(false)] => (Jumbo::NotClean, Some("a hop on the reverse path".into())),
+        [forward_carries, reverse_carries] => {
+            if forward_carries.is_none() && known.largest_tried < JUMBO_BYTES {
                 reasons.push(format!("no packet above {} bytes was tried", known.largest_tried));
-            } else if forward_way.is_none() {
+            } else if forward_carries.is_none() {
                 reasons.push(format!(
                     "echo requests above {} bytes are not answered, and nothing shows in which direction they \
                      are lost",
                     forward.mtu_bytes
                 ));
-            } else if reverse_way.is_none() {
+            } else if reverse_carries.is_none() {
                 reasons.push(
-                    "towards the host jumbo frames pass; the way back was not measured with any".into(),
+                    "towards the host jumbo frames pass; the reverse path was not measured with any".into(),
                 );
             }
             (Jumbo::CannotTell, None)
@@ -144,7 +144,7 @@ mod tests {
     /// The verdict on a path with these path MTUs, from an interface with `mtu`.
     fn verdict(
         mtu: u64,
-        ways: [Option<Direction>; 2],
+        directions: [Option<Direction>; 2],
         trusting: Option<Trusting>,
         change: impl FnOnce(&mut Known),
     ) -> Verdict {
@@ -152,8 +152,8 @@ mod tests {
         let mut known = Known {
             interface: &interface,
             largest_tried: mtu,
-            forward: ways[0].as_ref(),
-            reverse: ways[1].as_ref(),
+            forward: directions[0].as_ref(),
+            reverse: directions[1].as_ref(),
             trusting: trusting.as_ref(),
             limits: &[],
             hops: &[],
@@ -168,11 +168,11 @@ mod tests {
     fn a_path_is_clean_if_both_ways_are_known_to_carry_9000_bytes() {
         let clean = [Some(direction(9000, false)), Some(direction(9000, true))];
         assert_eq!(verdict(9216, clean, None, |_| {}).jumbo, Jumbo::Clean);
-        for (ways, at_fault) in [
+        for (directions, at_fault) in [
             ([direction(8999, true), direction(8999, false)], None),
-            ([direction(9000, false), direction(8999, true)], Some("a hop on the way back")),
+            ([direction(9000, false), direction(8999, true)], Some("a hop on the reverse path")),
         ] {
-            let found = verdict(9000, ways.map(Some), None, |_| {});
+            let found = verdict(9000, directions.map(Some), None, |_| {});
             assert_eq!(found.jumbo, Jumbo::NotClean);
             assert_eq!(found.at_fault.as_deref(), at_fault);
         }

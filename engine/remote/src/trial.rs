@@ -79,7 +79,7 @@ pub fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
         flows: vec![*record],
         hosts: [Host::Client, Host::Server].map(host_record).into(),
         processors: Vec::new(),
-        ends: Vec::new(),
+        interfaces: Vec::new(),
         congestion: Vec::new(),
         checks: findings.checks,
         warnings: findings.warnings,

@@ -19,7 +19,7 @@ impl Paths<'_> {
     pub fn flow_path(&self, flow: &FiveTuple) -> Option<Vec<Crossing>> {
         let graph = &self.graph;
         let (near, far) = (*graph.places.get(&flow.source)?, *graph.places.get(&flow.destination)?);
-        let (start, destination) = (graph.owner[near.end], graph.owner[far.end]);
+        let (start, destination) = (graph.owner[near.interface], graph.owner[far.interface]);
         let seed = match graph.scenario.routing {
             RoutingPolicy::Ecmp { seed } => seed,
             _ => 0,
@@ -29,14 +29,14 @@ impl Paths<'_> {
         let mut crossings = Vec::new();
         let mut node = start;
         while node != destination {
-            let by = (node == start).then_some(near.end);
+            let by = (node == start).then_some(near.interface);
             let step = match pinned.next() {
                 Some(hop) => Step::Forward(vec![hop]),
                 None => self.step(node, by, &target)?,
             };
             match step {
                 Step::Deliver(out) => {
-                    crossings.extend(layer2::between(graph, out, far.end)?);
+                    crossings.extend(layer2::between(graph, out, far.interface)?);
                     node = destination;
                 }
                 Step::Forward(hops) => {

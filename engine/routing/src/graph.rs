@@ -35,7 +35,7 @@ impl Hop {
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
     /// The interface that has it.
-    pub end: usize,
+    pub interface: usize,
     /// Its place among its node's addresses of its version, in the order of the links.
     pub position: usize,
     /// The network it is in.
@@ -70,10 +70,11 @@ impl<'a> Graph<'a> {
         let index: HashMap<&str, usize> =
             scenario.nodes.iter().enumerate().map(|(number, node)| (node.name.as_str(), number)).collect();
         let interfaces = Interfaces::new(scenario);
-        let owner: Vec<usize> = interfaces.all().iter().map(|end| index[end.node.as_str()]).collect();
+        let owner: Vec<usize> =
+            interfaces.all().iter().map(|interface| index[interface.node.as_str()]).collect();
         let mut of_node = vec![Vec::new(); scenario.nodes.len()];
-        for (end, &node) in owner.iter().enumerate() {
-            of_node[node].push(end);
+        for (interface, &node) in owner.iter().enumerate() {
+            of_node[node].push(interface);
         }
         let mut graph = Self {
             scenario,
@@ -97,39 +98,39 @@ impl<'a> Graph<'a> {
         self.scenario.nodes[node].kind
     }
 
-    /// Whether interface `end` has an address in `network`.
-    pub fn is_in(&self, end: usize, network: IpNet) -> bool {
-        self.interfaces.get(end).addresses.iter().any(|address| address.network() == network)
+    /// Returns whether `interface` has an address in `network`.
+    pub fn is_in(&self, interface: usize, network: IpNet) -> bool {
+        self.interfaces.get(interface).addresses.iter().any(|address| address.network() == network)
     }
 
     /// The first interface of `node` in `network`.
     pub fn attached(&self, node: usize, network: IpNet) -> Option<usize> {
-        self.of_node[node].iter().copied().find(|&end| self.is_in(end, network))
+        self.of_node[node].iter().copied().find(|&interface| self.is_in(interface, network))
     }
 
     /// The addresses of `node` of IP version `version`, in the order of the links.
     pub fn addresses(&self, node: usize, version: IpVersion) -> impl Iterator<Item = IpAddr> {
-        let all = self.of_node[node].iter().flat_map(|&end| &self.interfaces.get(end).addresses);
+        let all = self.of_node[node].iter().flat_map(|&interface| &self.interfaces.get(interface).addresses);
         all.map(|address| address.address()).filter(move |&address| IpVersion::of(address) == version)
     }
 
     /// Whether `node` is a host with addresses of IP version `version` on several interfaces.
     pub fn is_multihomed(&self, node: usize, version: IpVersion) -> bool {
-        let has = |end: &&usize| {
-            let mut addresses = self.interfaces.get(**end).addresses.iter();
+        let has = |interface: &&usize| {
+            let mut addresses = self.interfaces.get(**interface).addresses.iter();
             addresses.any(|address| IpVersion::of(address.address()) == version)
         };
         self.kind(node) == NodeKind::Host && self.of_node[node].iter().filter(has).count() > 1
     }
 
     fn note_addresses(&mut self) {
-        for (node, ends) in self.of_node.iter().enumerate() {
+        for (node, interfaces) in self.of_node.iter().enumerate() {
             let mut positions = [0, 0];
-            for &end in ends {
-                for address in &self.interfaces.get(end).addresses {
+            for &interface in interfaces {
+                for address in &self.interfaces.get(interface).addresses {
                     let position = &mut positions[usize::from(address.address().is_ipv6())];
                     let network = address.network();
-                    self.places.insert(address.address(), Place { end, position: *position, network });
+                    self.places.insert(address.address(), Place { interface, position: *position, network });
                     *position += 1;
                     let routers = self.routers.entry(network).or_default();
                     if self.scenario.nodes[node].kind == NodeKind::Router && routers.last() != Some(&node) {

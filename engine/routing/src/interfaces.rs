@@ -1,13 +1,13 @@
 //! The numbers of a scenario's interfaces, the same in every backend.
 
-use nettrial_scenario::{End, Scenario};
+use nettrial_scenario::{Interface, Scenario};
 use std::ops::Range;
 
 /// The interfaces of a scenario by number: those of the first link in their order, then those of the second, and so on.
 /// A link may have any number of them.
 #[derive(Debug, Clone)]
 pub struct Interfaces<'a> {
-    ends: Vec<&'a End>,
+    interfaces: Vec<&'a Interface>,
     /// The link of each interface.
     links: Vec<usize>,
     /// The first interface of each link, and after the last link the number of interfaces.
@@ -17,23 +17,23 @@ pub struct Interfaces<'a> {
 impl<'a> Interfaces<'a> {
     /// Numbers the interfaces of `scenario`.
     pub fn new(scenario: &'a Scenario) -> Self {
-        let mut all = Self { ends: Vec::new(), links: Vec::new(), first: vec![0] };
+        let mut all = Self { interfaces: Vec::new(), links: Vec::new(), first: vec![0] };
         for (number, link) in scenario.links.iter().enumerate() {
-            all.ends.extend(&link.ends);
-            all.links.resize(all.ends.len(), number);
-            all.first.push(all.ends.len());
+            all.interfaces.extend(&link.interfaces);
+            all.links.resize(all.interfaces.len(), number);
+            all.first.push(all.interfaces.len());
         }
         all
     }
 
     /// Every interface, in the order of the numbers.
-    pub fn all(&self) -> &[&'a End] {
-        &self.ends
+    pub fn all(&self) -> &[&'a Interface] {
+        &self.interfaces
     }
 
     /// The interface of this number.
-    pub fn get(&self, interface: usize) -> &'a End {
-        self.ends[interface]
+    pub fn get(&self, interface: usize) -> &'a Interface {
+        self.interfaces[interface]
     }
 
     /// The number of the link that `interface` is at.

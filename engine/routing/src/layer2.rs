@@ -76,13 +76,14 @@ pub fn blocked(graph: &Graph) -> Vec<bool> {
         distance[root] = Some(0);
         while let Some((node, links)) = queue.pop_front() {
             let ports = &graph.of_node[node];
-            let ways = ports.iter().flat_map(|&port| neighbours(port).map(move |(to, far)| (to, port, far)));
-            let closer = ways.clone().filter(|&(to, ..)| links > 0 && distance[to] == Some(links - 1));
+            let adjacent =
+                ports.iter().flat_map(|&port| neighbours(port).map(move |(to, far)| (to, port, far)));
+            let closer = adjacent.clone().filter(|&(to, ..)| links > 0 && distance[to] == Some(links - 1));
             let first = closer.min_by_key(|&(to, port, _)| (to, graph.interfaces.link(port)));
             if let Some((_, near, far)) = first {
                 (blocked[near], blocked[far]) = (false, false);
             }
-            for (to, ..) in ways {
+            for (to, ..) in adjacent {
                 if distance[to].is_none() {
                     distance[to] = Some(links + 1);
                     queue.push_back((to, links + 1));

@@ -28,7 +28,7 @@ pub use ecmp::{FiveTuple, choose, node_seed};
 pub use flow_path::Crossing;
 use graph::Graph;
 pub use interfaces::Interfaces;
-use nettrial_scenario::{End, Flow, IpVersion, RoutingPolicy, Scenario};
+use nettrial_scenario::{Flow, Interface, IpVersion, RoutingPolicy, Scenario};
 pub use routes::{NextHop, Route};
 pub use segment::segment_headers;
 use std::cell::RefCell;
@@ -88,7 +88,7 @@ impl<'a> Paths<'a> {
     /// The interfaces by which a packet from node `from` to `address` leaves each node on its way, or `None`
     /// if there is no way. Where there are several equal ways, the one over the links named first. Its source
     /// is the address that `from` pairs with `address`.
-    pub fn path(&self, from: &str, address: IpAddr) -> Option<Vec<&'a End>> {
+    pub fn path(&self, from: &str, address: IpAddr) -> Option<Vec<&'a Interface>> {
         self.walk(from, address, 1)
     }
 
@@ -97,22 +97,23 @@ impl<'a> Paths<'a> {
     /// itself, so that they vanish.
     pub fn known_mtu(&self, from: &str, address: IpAddr) -> Option<u64> {
         let nodes = &self.graph.scenario.nodes;
-        let is_told =
-            |end: &&&End| end.node == from || !nodes[self.graph.index[end.node.as_str()]].filters_icmp;
-        self.walk(from, address, usize::MAX)?.iter().filter(is_told).map(|end| end.mtu.0).min()
+        let is_told = |interface: &&&Interface| {
+            interface.node == from || !nodes[self.graph.index[interface.node.as_str()]].filters_icmp
+        };
+        self.walk(from, address, usize::MAX)?.iter().filter(is_told).map(|interface| interface.mtu.0).min()
     }
 
     /// The smallest MTU, in bytes, of the interfaces a packet from `from` to `address` passes, whichever of
     /// several equal ways it takes.
     pub fn path_mtu(&self, from: &str, address: IpAddr) -> Option<u64> {
-        self.walk(from, address, usize::MAX)?.iter().map(|end| end.mtu.0).min()
+        self.walk(from, address, usize::MAX)?.iter().map(|interface| interface.mtu.0).min()
     }
 
-    /// [`Paths::path`], along as many of the equal next hops of each node as `ways` says.
-    fn walk(&self, from: &str, address: IpAddr, ways: usize) -> Option<Vec<&'a End>> {
+    /// [`Paths::path`], along as many of the equal next hops of each node as `branches` says.
+    fn walk(&self, from: &str, address: IpAddr, branches: usize) -> Option<Vec<&'a Interface>> {
         let graph = &self.graph;
         let (start, place) = (*graph.index.get(from)?, *graph.places.get(&address)?);
-        let (destination, version) = (graph.owner[place.end], IpVersion::of(address));
+        let (destination, version) = (graph.owner[place.interface], IpVersion::of(address));
         let sources: Vec<IpAddr> = graph.addresses(start, version).collect();
         let source = sources.get(place.position % sources.len().max(1)).copied();
         let mut pinned =
@@ -125,15 +126,15 @@ impl<'a> Paths<'a> {
             if node == destination || std::mem::replace(&mut seen[node], true) {
                 continue;
             }
-            let by = source.filter(|_| node == start).map(|source| graph.places[&source].end);
+            let by = source.filter(|_| node == start).map(|source| graph.places[&source].interface);
             let step = match pinned.next() {
                 Some(hop) => Step::Forward(vec![hop]),
                 None => self.step(node, by, &target)?,
             };
             match step {
-                Step::Deliver(out) => crossings.extend(layer2::between(graph, out, place.end)?),
+                Step::Deliver(out) => crossings.extend(layer2::between(graph, out, place.interface)?),
                 Step::Forward(hops) => {
-                    for hop in hops.iter().take(ways) {
+                    for hop in hops.iter().take(branches) {
                         crossings.extend(layer2::between(graph, hop.out, hop.into)?);
                         waiting.push(hop.to);
                     }
@@ -146,8 +147,10 @@ impl<'a> Paths<'a> {
 
 /// The first address of IP version `version` that `node` has, in the order of the links.
 pub fn address_of(scenario: &Scenario, node: &str, version: IpVersion) -> Option<IpAddr> {
-    let ends = scenario.links.iter().flat_map(|link| &link.ends).filter(|end| end.node == node);
-    ends.flat_map(|end| &end.addresses)
+    let interfaces =
+        scenario.links.iter().flat_map(|link| &link.interfaces).filter(|interface| interface.node == node);
+    interfaces
+        .flat_map(|interface| &interface.addresses)
         .map(nettrial_scenario::InterfaceAddress::address)
         .find(|&address| IpVersion::of(address) == version)
 }

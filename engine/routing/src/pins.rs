@@ -14,7 +14,7 @@ impl Paths<'_> {
         let RoutingPolicy::KShortestPaths { paths } = self.graph.scenario.routing else { return None };
         let place = |address| self.graph.places.get(&address).copied();
         let (near, far) = (place(source)?, place(destination)?);
-        let owners = [near, far].map(|place| self.graph.owner[place.end]);
+        let owners = [near, far].map(|place| self.graph.owner[place.interface]);
         let paths = usize::try_from(paths).unwrap_or(usize::MAX);
         // Always searched from the host named first, so that the two directions agree.
         if owners[0] < owners[1] {
@@ -28,15 +28,15 @@ impl Paths<'_> {
     fn pair_path(&self, near: Place, far: Place, paths: usize) -> Option<(Vec<Hop>, Vec<Hop>)> {
         let graph = &self.graph;
         let version = IpVersion::of(near.network.addr());
-        let [from, to] = [near, far].map(|place| graph.owner[place.end]);
-        if !self.exchanges(from, to, version) || graph.is_in(near.end, far.network) {
+        let [from, to] = [near, far].map(|place| graph.owner[place.interface]);
+        if !self.exchanges(from, to, version) || graph.is_in(near.interface, far.network) {
             return None;
         }
         let pairs = [from, to].map(|node| graph.addresses(node, version).count());
         let number = near.position.max(far.position) % paths;
         let routers_next_to = |place: Place| -> Vec<Hop> {
-            let next_to = |hop: &&Hop| hop.out == place.end && graph.is_in(hop.into, place.network);
-            graph.hops[graph.owner[place.end]].iter().filter(next_to).copied().collect()
+            let next_to = |hop: &&Hop| hop.out == place.interface && graph.is_in(hop.into, place.network);
+            graph.hops[graph.owner[place.interface]].iter().filter(next_to).copied().collect()
         };
         let (first, last) = (routers_next_to(near), routers_next_to(far));
         let search = Search {

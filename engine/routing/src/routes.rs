@@ -65,17 +65,17 @@ impl<'a> Tables<'_, 'a> {
     fn add_pair(&mut self, source: IpAddr, destination: IpAddr) {
         let graph = &self.paths.graph;
         let (near, far) = (graph.places[&source], graph.places[&destination]);
-        let host = graph.owner[near.end];
+        let host = graph.owner[near.interface];
         let target = self.paths.towards(far.network);
-        self.add_host(host, near.end, source, &target);
-        let first = match self.paths.step(host, Some(near.end), &target) {
+        self.add_host(host, near.interface, source, &target);
+        let first = match self.paths.step(host, Some(near.interface), &target) {
             Some(Step::Forward(hops)) => hops.iter().map(|hop| hop.to).collect(),
             _ => Vec::new(),
         };
         let mut passed = self.add_routers(first, &target);
         let mut node = host;
         for hop in self.paths.pinned(source, destination).unwrap_or_default() {
-            let by = (node == host).then_some(near.end);
+            let by = (node == host).then_some(near.interface);
             if self.paths.step(node, by, &target) == Some(Step::Forward(vec![hop])) {
                 let routers = if node == host { Vec::new() } else { vec![node] };
                 self.add_routers(routers, &target);
@@ -88,21 +88,21 @@ impl<'a> Tables<'_, 'a> {
         self.add_routers(passed, &self.paths.towards(near.network));
     }
 
-    /// The entries of a host for packets from `source`, an address of its interface `end`, and for packets
+    /// The entries of a host for packets from `source`, an address of `interface`, and for packets
     /// that have no source yet.
-    fn add_host(&mut self, host: usize, end: usize, source: IpAddr, target: &Target) {
+    fn add_host(&mut self, host: usize, interface: usize, source: IpAddr, target: &Target) {
         let graph = &self.paths.graph;
         if graph.is_multihomed(host, target.version) {
-            let interface = graph.interfaces.get(end).interface.as_str();
-            for address in &graph.interfaces.get(end).addresses {
+            let name = graph.interfaces.get(interface).name.as_str();
+            for address in &graph.interfaces.get(interface).addresses {
                 if IpVersion::of(address.address()) == target.version {
-                    let next_hops = vec![NextHop { gateway: None, interface }];
+                    let next_hops = vec![NextHop { gateway: None, interface: name }];
                     self.add_entry(host, Some(source), address.network(), None, next_hops);
                 }
             }
-            if !graph.is_in(end, target.network) {
-                let destination = self.covering(host, Some(end), target);
-                let hops = self.paths.best(host, Some(end), target);
+            if !graph.is_in(interface, target.network) {
+                let destination = self.covering(host, Some(interface), target);
+                let hops = self.paths.best(host, Some(interface), target);
                 self.add(host, Some(source), destination, &hops, target.version);
             }
         }
@@ -150,18 +150,18 @@ impl<'a> Tables<'_, 'a> {
         let graph = &self.paths.graph;
         let version = IpVersion::of(near);
         let (from, to) = (graph.places[&near], graph.places[&far]);
-        let host = graph.owner[from.end];
+        let host = graph.owner[from.interface];
         if !graph.is_multihomed(host, version) {
             return;
         }
         let step = match self.paths.pinned(near, far) {
             Some(hops) => hops.first().map(|hop| Step::Forward(vec![*hop])),
-            None => self.paths.step(host, Some(from.end), &self.paths.towards(to.network)),
+            None => self.paths.step(host, Some(from.interface), &self.paths.towards(to.network)),
         };
         let next_hops = match step {
             Some(Step::Forward(hops)) => self.next_hops(&hops, version),
-            Some(Step::Deliver(end)) => {
-                vec![NextHop { gateway: None, interface: graph.interfaces.get(end).interface.as_str() }]
+            Some(Step::Deliver(interface)) => {
+                vec![NextHop { gateway: None, interface: graph.interfaces.get(interface).name.as_str() }]
             }
             None => return,
         };
@@ -182,7 +182,7 @@ impl<'a> Tables<'_, 'a> {
     }
 
     fn next_hops(&self, hops: &[Hop], version: IpVersion) -> Vec<NextHop<'a>> {
-        let interface = |hop: &Hop| &self.paths.graph.interfaces.get(hop.out).interface;
+        let interface = |hop: &Hop| &self.paths.graph.interfaces.get(hop.out).name;
         let next_hop = |hop: &Hop| NextHop { gateway: hop.gateway(version), interface: interface(hop) };
         hops.iter().map(next_hop).collect()
     }

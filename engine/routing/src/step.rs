@@ -45,11 +45,11 @@ impl Paths<'_> {
         let graph = &self.graph;
         let forward = |hops: Vec<Hop>| (!hops.is_empty()).then_some(Step::Forward(hops));
         if graph.kind(node) == NodeKind::Host {
-            if let Some(end) = source.filter(|_| graph.is_multihomed(node, target.version)) {
-                if graph.is_in(end, target.network) {
-                    return Some(Step::Deliver(end));
+            if let Some(interface) = source.filter(|_| graph.is_multihomed(node, target.version)) {
+                if graph.is_in(interface, target.network) {
+                    return Some(Step::Deliver(interface));
                 }
-                if let Some(step) = forward(self.best(node, Some(end), target)) {
+                if let Some(step) = forward(self.best(node, Some(interface), target)) {
                     return Some(step);
                 }
             }
@@ -57,7 +57,7 @@ impl Paths<'_> {
             return forward(self.best(node, None, target));
         }
         match graph.attached(node, target.network) {
-            Some(end) => Some(Step::Deliver(end)),
+            Some(interface) => Some(Step::Deliver(interface)),
             None => forward(self.best(node, None, target)),
         }
     }

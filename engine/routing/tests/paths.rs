@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{address, end, flow, node, scenario};
+use common::{address, flow, interface, node, scenario};
 use nettrial_routing::{NextHop, Paths};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -16,8 +16,8 @@ fn a_router_between_two_hosts() {
     let scenario = scenario(
         vec![node("a", "host"), node("r", "router"), node("b", "host")],
         vec![
-            [end("a", "e0", 9000, &["fd00:1::1/64"]), end("r", "e0", 9000, &["fd00:1::2/64"])],
-            [end("r", "e1", 4000, &["fd00:2::1/64"]), end("b", "e0", 9000, &["fd00:2::2/64"])],
+            [interface("a", "e0", 9000, &["fd00:1::1/64"]), interface("r", "e0", 9000, &["fd00:1::2/64"])],
+            [interface("r", "e1", 4000, &["fd00:2::1/64"]), interface("b", "e0", 9000, &["fd00:2::2/64"])],
         ],
         shortest(),
         vec![flow("a", "b", 6)],
@@ -41,9 +41,9 @@ fn switches_are_crossed_to_the_router_behind_them() {
     let scenario = scenario(
         vec![node("a", "host"), node("s", "switch"), node("r", "router"), node("b", "host")],
         vec![
-            [end("a", "e0", 1500, &["10.0.1.1/24"]), end("s", "p0", 1400, &[])],
-            [end("s", "p1", 1400, &[]), end("r", "e0", 1500, &["10.0.1.9/24"])],
-            [end("r", "e1", 1500, &["10.0.2.9/24"]), end("b", "e0", 1500, &["10.0.2.1/24"])],
+            [interface("a", "e0", 1500, &["10.0.1.1/24"]), interface("s", "p0", 1400, &[])],
+            [interface("s", "p1", 1400, &[]), interface("r", "e0", 1500, &["10.0.1.9/24"])],
+            [interface("r", "e1", 1500, &["10.0.2.9/24"]), interface("b", "e0", 1500, &["10.0.2.1/24"])],
         ],
         shortest(),
         vec![flow("a", "b", 4)],
@@ -61,9 +61,9 @@ fn a_sender_learns_of_a_smaller_link_only_from_a_router_that_says_so() {
     let mut scenario = scenario(
         vec![node("a", "host"), node("l", "router"), node("r", "router"), node("b", "host")],
         vec![
-            [end("a", "e0", 9000, &["10.0.1.1/24"]), end("l", "e0", 9000, &["10.0.1.2/24"])],
-            [end("l", "e1", 1500, &["10.0.2.1/24"]), end("r", "e0", 1500, &["10.0.2.2/24"])],
-            [end("r", "e1", 9000, &["10.0.3.1/24"]), end("b", "e0", 9000, &["10.0.3.2/24"])],
+            [interface("a", "e0", 9000, &["10.0.1.1/24"]), interface("l", "e0", 9000, &["10.0.1.2/24"])],
+            [interface("l", "e1", 1500, &["10.0.2.1/24"]), interface("r", "e0", 1500, &["10.0.2.2/24"])],
+            [interface("r", "e1", 9000, &["10.0.3.1/24"]), interface("b", "e0", 9000, &["10.0.3.2/24"])],
         ],
         shortest(),
         vec![flow("a", "b", 4)],
@@ -73,7 +73,7 @@ fn a_sender_learns_of_a_smaller_link_only_from_a_router_that_says_so() {
     scenario.nodes[1].filters_icmp = true;
     assert_eq!(Paths::new(&scenario).path_mtu("a", far), Some(1500));
     assert_eq!(Paths::new(&scenario).known_mtu("a", far), Some(9000));
-    // The way back is another router's to speak of.
+    // The reverse path is another router's to speak of.
     assert_eq!(Paths::new(&scenario).known_mtu("b", address("10.0.1.1")), Some(1500));
 }
 
@@ -82,8 +82,8 @@ fn hosts_do_not_forward() {
     let scenario = scenario(
         vec![node("a", "host"), node("middle", "host"), node("b", "host")],
         vec![
-            [end("a", "e0", 1500, &["10.0.1.1/24"]), end("middle", "e0", 1500, &["10.0.1.2/24"])],
-            [end("middle", "e1", 1500, &["10.0.2.2/24"]), end("b", "e0", 1500, &["10.0.2.1/24"])],
+            [interface("a", "e0", 1500, &["10.0.1.1/24"]), interface("middle", "e0", 1500, &["10.0.1.2/24"])],
+            [interface("middle", "e1", 1500, &["10.0.2.2/24"]), interface("b", "e0", 1500, &["10.0.2.1/24"])],
         ],
         shortest(),
         vec![flow("a", "b", 4)],
@@ -106,16 +106,16 @@ proptest! {
         let nodes = (0..count).map(|number| node(&format!("r{number}"), "router")).collect();
         let links = edges.iter().enumerate().map(|(number, (a, b))| {
             let network = format!("10.{}.{}", number / 250, number % 250);
-            [end(&format!("r{a}"), &format!("l{number}"), 1500, &[&format!("{network}.1/24")]),
-             end(&format!("r{b}"), &format!("l{number}"), 1500, &[&format!("{network}.2/24")])]
+            [interface(&format!("r{a}"), &format!("l{number}"), 1500, &[&format!("{network}.1/24")]),
+             interface(&format!("r{b}"), &format!("l{number}"), 1500, &[&format!("{network}.2/24")])]
         }).collect();
         let scenario = scenario(nodes, links, shortest(), vec![]);
         let paths = Paths::new(&scenario);
         for link in &scenario.links {
-            for target in &link.ends {
+            for target in &link.interfaces {
                 for source in 0..count {
                     let path = paths.path(&format!("r{source}"), target.addresses[0].address()).unwrap();
-                    let mut visited: Vec<&str> = path.iter().map(|end| end.node.as_str()).collect();
+                    let mut visited: Vec<&str> = path.iter().map(|interface| interface.node.as_str()).collect();
                     visited.sort_unstable();
                     let before = visited.len();
                     visited.dedup();

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Edges, Tables, address, end, fabric, flow, graphs, node, scenario};
+use common::{Edges, Tables, address, fabric, flow, graphs, interface, node, scenario};
 use nettrial_routing::{FiveTuple, NextHop, Paths};
 use nettrial_scenario::{IpVersion, Scenario};
 use proptest::prelude::*;
@@ -16,7 +16,7 @@ fn tables<'a>(scenario: &'a Scenario, paths: &Paths<'a>) -> Tables<'a> {
     Tables { scenario, routes: paths.routes() }
 }
 
-/// Every two hosts by number, both ways, with a pair of their addresses.
+/// Every two hosts by number, both directions, with a pair of their addresses.
 fn directions(paths: &Paths, nodes: usize) -> Vec<(usize, usize, IpAddr, IpAddr)> {
     let mut all = Vec::new();
     for (from, to) in (0..nodes).flat_map(|a| (0..nodes).map(move |b| (a, b))).filter(|(a, b)| a != b) {
@@ -36,7 +36,7 @@ fn host(scenario: &Scenario, number: usize) -> &str {
 fn flow_path<'a>(paths: &Paths<'a>, source: IpAddr, destination: IpAddr) -> Vec<&'a str> {
     let flow = FiveTuple { source, destination, protocol: 6, source_port: 40_000, destination_port: 5001 };
     let crossings = paths.flow_path(&flow).unwrap();
-    crossings.into_iter().map(|crossing| paths.interfaces().get(crossing.out).interface.as_str()).collect()
+    crossings.into_iter().map(|crossing| paths.interfaces().get(crossing.out).name.as_str()).collect()
 }
 
 proptest! {
@@ -48,12 +48,12 @@ proptest! {
         let paths = Paths::new(&scenario);
         let tables = tables(&scenario, &paths);
         for (from, to, source, destination) in directions(&paths, edges.nodes) {
-            let ways = tables.ways(host(&scenario, from), source, destination);
-            prop_assert_eq!(ways.len(), 1);
-            prop_assert_eq!(ways[0].len(), edges.distances(to)[from] + 2);
+            let walks = tables.paths(host(&scenario, from), source, destination);
+            prop_assert_eq!(walks.len(), 1);
+            prop_assert_eq!(walks[0].len(), edges.distances(to)[from] + 2);
             let foretold = paths.path(host(&scenario, from), destination).unwrap();
-            let taken: Vec<&str> = ways[0].iter().map(|(interface, _)| *interface).collect();
-            prop_assert_eq!(foretold.iter().map(|end| end.interface.as_str()).collect::<Vec<_>>(), &taken[..]);
+            let taken: Vec<&str> = walks[0].iter().map(|(interface, _)| *interface).collect();
+            prop_assert_eq!(foretold.iter().map(|interface| interface.name.as_str()).collect::<Vec<_>>(), &taken[..]);
             prop_assert_eq!(flow_path(&paths, source, destination), taken);
         }
     }
@@ -64,13 +64,13 @@ proptest! {
         let paths = Paths::new(&scenario);
         let tables = tables(&scenario, &paths);
         for (from, to, source, destination) in directions(&paths, edges.nodes) {
-            let ways = tables.ways(host(&scenario, from), source, destination);
+            let walks = tables.paths(host(&scenario, from), source, destination);
             let lengths = edges.path_lengths(from, to);
             let shortest = lengths.iter().filter(|length| **length == lengths[0]).count();
-            prop_assert_eq!(ways.len(), shortest);
-            prop_assert!(ways.iter().all(|way| way.len() == lengths[0] + 2));
+            prop_assert_eq!(walks.len(), shortest);
+            prop_assert!(walks.iter().all(|path| path.len() == lengths[0] + 2));
             let taken = flow_path(&paths, source, destination);
-            prop_assert!(ways.iter().any(|way| way.iter().map(|(interface, _)| *interface).eq(taken.clone())));
+            prop_assert!(walks.iter().any(|path| path.iter().map(|(interface, _)| *interface).eq(taken.clone())));
         }
     }
 
@@ -89,16 +89,16 @@ proptest! {
                     let mut seen = HashSet::new();
                     let mut lengths = Vec::new();
                     for (source, destination) in pairs {
-                        let ways = tables.ways(host(&scenario, from), source, destination);
-                        prop_assert_eq!(ways.len(), 1);
-                        let back = tables.ways(host(&scenario, to), destination, source);
+                        let walks = tables.paths(host(&scenario, from), source, destination);
+                        prop_assert_eq!(walks.len(), 1);
+                        let back = tables.paths(host(&scenario, to), destination, source);
                         prop_assert_eq!(back.len(), 1);
                         // Both ends of a link have its name.
-                        let taken: Vec<&str> = ways[0].iter().map(|(interface, _)| *interface).collect();
+                        let taken: Vec<&str> = walks[0].iter().map(|(interface, _)| *interface).collect();
                         let returned: Vec<&str> = back[0].iter().rev().map(|(interface, _)| *interface).collect();
                         prop_assert_eq!(&returned, &taken);
                         let foretold = paths.path(host(&scenario, from), destination).unwrap();
-                        let names = foretold.iter().map(|end| end.interface.as_str()).collect::<Vec<_>>();
+                        let names = foretold.iter().map(|interface| interface.name.as_str()).collect::<Vec<_>>();
                         prop_assert_eq!(&names, &taken);
                         prop_assert_eq!(&flow_path(&paths, source, destination), &taken);
                         // Host links differ from pair to pair.
@@ -110,7 +110,7 @@ proptest! {
                     let expected: Vec<usize> =
                         (0..interfaces).map(|pair| all[pair % count % used.max(1)]).collect();
                     prop_assert_eq!(&lengths, &expected);
-                    let last_links_too = seen.iter().map(|way| &way[..way.len() - 1]).collect::<HashSet<_>>();
+                    let last_links_too = seen.iter().map(|path| &path[..path.len() - 1]).collect::<HashSet<_>>();
                     prop_assert_eq!(last_links_too.len(), used);
                 }
             }
@@ -125,11 +125,11 @@ proptest! {
         let mut used = HashSet::new();
         let to_root = edges.distances(0);
         for (from, to, source, destination) in directions(&paths, edges.nodes) {
-            let ways = tables.ways(host(&scenario, from), source, destination);
-            prop_assert_eq!(ways.len(), 1);
-            used.extend(ways[0][1..ways[0].len() - 1].iter().map(|(interface, _)| (*interface).to_owned()));
+            let walks = tables.paths(host(&scenario, from), source, destination);
+            prop_assert_eq!(walks.len(), 1);
+            used.extend(walks[0][1..walks[0].len() - 1].iter().map(|(interface, _)| (*interface).to_owned()));
             if to == 0 {
-                prop_assert_eq!(ways[0].len(), to_root[from] + 2);
+                prop_assert_eq!(walks[0].len(), to_root[from] + 2);
             }
         }
         prop_assert_eq!(used.len(), edges.nodes - 1);
@@ -149,19 +149,20 @@ proptest! {
         prop_assert_eq!((0..scenario.links.len()).filter(is_open).count(), edges.nodes + edges.nodes - 1);
         let to_root = edges.distances(0);
         for (from, to, _, destination) in directions(&paths, edges.nodes) {
-            let way = paths.path(host(&scenario, from), destination).unwrap();
+            let path = paths.path(host(&scenario, from), destination).unwrap();
             if to == 0 {
-                prop_assert_eq!(way.len(), to_root[from] + 2);
+                prop_assert_eq!(path.len(), to_root[from] + 2);
             }
-            let visited: HashSet<&str> = way.iter().map(|end| end.node.as_str()).collect();
-            prop_assert_eq!(visited.len(), way.len());
+            let visited: HashSet<&str> = path.iter().map(|interface| interface.node.as_str()).collect();
+            prop_assert_eq!(visited.len(), path.len());
         }
     }
 }
 
-fn two_ways(routing: Value, flows: Vec<Value>) -> Scenario {
+fn two_paths(routing: Value, flows: Vec<Value>) -> Scenario {
     let mtu = |a: &str, b: &str, name: &str, network: u8, mtu: u32| {
-        [(a, 1), (b, 2)].map(|(node, last)| end(node, name, mtu, &[&format!("10.0.{network}.{last}/24")]))
+        [(a, 1), (b, 2)]
+            .map(|(node, last)| interface(node, name, mtu, &[&format!("10.0.{network}.{last}/24")]))
     };
     scenario(
         ["a", "b"]
@@ -185,9 +186,9 @@ fn two_ways(routing: Value, flows: Vec<Value>) -> Scenario {
 #[test]
 fn the_path_mtu_is_that_of_the_worst_of_several_equal_paths() {
     let far = address("10.0.5.2");
-    let one = two_ways(json!({"policy": "shortest_path"}), vec![flow("a", "b", 4)]);
+    let one = two_paths(json!({"policy": "shortest_path"}), vec![flow("a", "b", 4)]);
     assert_eq!(Paths::new(&one).path_mtu("a", far), Some(9000));
-    let mut all = two_ways(json!({"policy": "ecmp"}), vec![flow("a", "b", 4)]);
+    let mut all = two_paths(json!({"policy": "ecmp"}), vec![flow("a", "b", 4)]);
     assert_eq!(Paths::new(&all).path_mtu("a", far), Some(1500));
     assert_eq!(Paths::new(&all).known_mtu("a", far), Some(1500));
     all.nodes.iter_mut().find(|node| node.name == "v").unwrap().filters_icmp = true;
@@ -197,7 +198,7 @@ fn the_path_mtu_is_that_of_the_worst_of_several_equal_paths() {
 #[test]
 fn only_what_the_flows_need_has_an_entry() {
     let of = |flows: Vec<Value>| {
-        let scenario = two_ways(json!({"policy": "shortest_path"}), flows);
+        let scenario = two_paths(json!({"policy": "shortest_path"}), flows);
         Paths::new(&scenario).routes().len()
     };
     assert_eq!(of(vec![]), 0);
@@ -208,13 +209,13 @@ fn only_what_the_flows_need_has_an_entry() {
 
 #[test]
 fn routers_on_the_way_can_send_errors_back() {
-    // There over u, back over v: u must know the way back all the same.
-    let mut scenario = two_ways(json!({"policy": "shortest_path"}), vec![flow("a", "b", 4)]);
+    // There over u, back over v: u must know the reverse path all the same.
+    let mut scenario = two_paths(json!({"policy": "shortest_path"}), vec![flow("a", "b", 4)]);
     scenario.links.swap(3, 4);
     let paths = Paths::new(&scenario);
     let there = paths.path("a", address("10.0.5.2")).unwrap();
     let back = paths.path("b", address("10.0.0.1")).unwrap();
-    assert_eq!((there[1].interface.as_str(), back[1].interface.as_str()), ("lu", "vr"));
+    assert_eq!((there[1].name.as_str(), back[1].name.as_str()), ("lu", "vr"));
     let tables = tables(&scenario, &paths);
     assert_eq!(tables.next("u", address("10.0.1.2"), address("10.0.0.1")), [("lu", "l")]);
 }
@@ -224,7 +225,7 @@ fn a_host_with_two_interfaces_answers_by_the_one_that_was_asked() {
     // a and b are joined by two separate routers; the second pair must not take the first's.
     let link = |a: &str, b: &str, network: u8| {
         [(a, 1), (b, 2)].map(|(node, last)| {
-            end(node, &format!("e{network}"), 1500, &[&format!("fd00:{network}::{last}/64")])
+            interface(node, &format!("e{network}"), 1500, &[&format!("fd00:{network}::{last}/64")])
         })
     };
     let scenario = scenario(
@@ -240,21 +241,21 @@ fn a_host_with_two_interfaces_answers_by_the_one_that_was_asked() {
     let tables = tables(&scenario, &paths);
     for ((source, destination), router) in pairs.into_iter().zip(["r", "s"]) {
         for (from, source, destination) in [("a", source, destination), ("b", destination, source)] {
-            let ways = tables.ways(from, source, destination);
-            assert_eq!(ways.iter().map(|way| way[0].1).collect::<Vec<_>>(), [router]);
+            let walks = tables.paths(from, source, destination);
+            assert_eq!(walks.iter().map(|path| path[0].1).collect::<Vec<_>>(), [router]);
         }
         // A connection that is opened without a source gets the pair's.
         let route = tables.routes.iter().find(|route| route.destination == destination.into()).unwrap();
         assert_eq!((route.node, route.preferred_source, route.source), ("a", Some(source), None));
     }
-    assert_eq!(paths.path("a", address("fd00:3::1")).unwrap()[0].interface, "e1");
+    assert_eq!(paths.path("a", address("fd00:3::1")).unwrap()[0].name, "e1");
 }
 
 #[test]
 fn two_links_between_two_hosts_carry_a_pair_each() {
     let link = |name: &str, network: u8| {
         [("a", 1), ("b", 2)]
-            .map(|(node, last)| end(node, name, 1500, &[&format!("10.0.{network}.{last}/24")]))
+            .map(|(node, last)| interface(node, name, 1500, &[&format!("10.0.{network}.{last}/24")]))
     };
     let scenario = scenario(
         vec![node("a", "host"), node("b", "host")],
@@ -267,8 +268,8 @@ fn two_links_between_two_hosts_carry_a_pair_each() {
     for (interface, (source, destination)) in
         ["e0", "e1"].into_iter().zip(paths.pairs("a", "b", IpVersion::V4))
     {
-        assert_eq!(tables.ways("a", source, destination), [[(interface, "b")]]);
-        assert_eq!(paths.path("a", destination).unwrap()[0].interface, interface);
+        assert_eq!(tables.paths("a", source, destination), [[(interface, "b")]]);
+        assert_eq!(paths.path("a", destination).unwrap()[0].name, interface);
         let route =
             tables.routes.iter().find(|route| route.destination == destination.into() && route.node == "a");
         let next_hop = NextHop { gateway: None, interface };
@@ -283,7 +284,7 @@ fn a_graph_of_one_link_has_one_path_for_all_pairs() {
     let paths = Paths::new(&scenario);
     let tables = tables(&scenario, &paths);
     for (source, destination) in paths.pairs("h0", "h1", IpVersion::V4) {
-        assert_eq!(tables.ways("h0", source, destination).len(), 1);
+        assert_eq!(tables.paths("h0", source, destination).len(), 1);
     }
 }
 
@@ -299,8 +300,8 @@ fn where_one_host_has_fewer_addresses_they_start_over() {
     assert_eq!((near.len(), far.len()), (3, 1));
     let own = near[0].0;
     assert!(near.iter().all(|(source, _)| *source == own));
-    let way = |(source, destination)| tables.ways("h0", source, destination)[0][1].0;
-    let taken: Vec<&str> = near.into_iter().map(way).collect();
+    let path = |(source, destination)| tables.paths("h0", source, destination)[0][1].0;
+    let taken: Vec<&str> = near.into_iter().map(path).collect();
     // Of three paths two are used, and then the first again.
     assert!(taken[0] != taken[1] && taken[0] == taken[2], "{taken:?}");
 }

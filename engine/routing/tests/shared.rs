@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{address, end, flow, node, scenario};
+use common::{address, flow, interface, node, scenario};
 use nettrial_routing::{Crossing, FiveTuple, Paths};
 use nettrial_scenario::{IpVersion, Scenario};
 use serde_json::{Value, json};
@@ -14,8 +14,8 @@ fn shortest() -> Value {
 
 /// Joins further interfaces to the scenario's first link.
 fn share(scenario: &mut Scenario, further: &[Value]) {
-    let ends = further.iter().map(|end| serde_json::from_value(end.clone()).unwrap());
-    scenario.links[0].ends.extend(ends);
+    let interfaces = further.iter().map(|interface| serde_json::from_value(interface.clone()).unwrap());
+    scenario.links[0].interfaces.extend(interfaces);
 }
 
 fn crossings(paths: &Paths, source: IpAddr, destination: IpAddr) -> Vec<(usize, usize)> {
@@ -32,13 +32,14 @@ fn all_stations_of_a_medium_reach_each_other_and_the_router_among_them() {
             .chain([node("r", "router")])
             .collect(),
         vec![
-            [end("a", "w0", 1500, &["10.0.1.1/24"]), end("r", "w0", 1400, &["10.0.1.9/24"])],
-            [end("r", "e0", 1500, &["10.0.2.9/24"]), end("d", "e0", 1500, &["10.0.2.1/24"])],
+            [interface("a", "w0", 1500, &["10.0.1.1/24"]), interface("r", "w0", 1400, &["10.0.1.9/24"])],
+            [interface("r", "e0", 1500, &["10.0.2.9/24"]), interface("d", "e0", 1500, &["10.0.2.1/24"])],
         ],
         shortest(),
         vec![flow("a", "c", 4), flow("b", "d", 4)],
     );
-    let further = [end("b", "w0", 1500, &["10.0.1.2/24"]), end("c", "w0", 1500, &["10.0.1.3/24"])];
+    let further =
+        [interface("b", "w0", 1500, &["10.0.1.2/24"]), interface("c", "w0", 1500, &["10.0.1.3/24"])];
     share(&mut scenario, &further);
     let paths = Paths::new(&scenario);
     let [a, b, c, d] = ["10.0.1.1", "10.0.1.2", "10.0.1.3", "10.0.2.1"].map(address);
@@ -69,14 +70,14 @@ fn of_two_switches_on_a_medium_one_serves_its_stations() {
             node("c", "host"),
         ],
         vec![
-            [end("a", "w0", 1500, &["10.0.0.1/24"]), end("s", "w0", 1500, &[])],
-            [end("s", "p0", 1500, &[]), end("t", "p0", 1500, &[])],
-            [end("t", "p1", 1500, &[]), end("c", "e0", 1500, &["10.0.0.3/24"])],
+            [interface("a", "w0", 1500, &["10.0.0.1/24"]), interface("s", "w0", 1500, &[])],
+            [interface("s", "p0", 1500, &[]), interface("t", "p0", 1500, &[])],
+            [interface("t", "p1", 1500, &[]), interface("c", "e0", 1500, &["10.0.0.3/24"])],
         ],
         shortest(),
         vec![flow("a", "c", 4)],
     );
-    share(&mut scenario, &[end("t", "w0", 1500, &[]), end("b", "w0", 1500, &["10.0.0.2/24"])]);
+    share(&mut scenario, &[interface("t", "w0", 1500, &[]), interface("b", "w0", 1500, &["10.0.0.2/24"])]);
     let paths = Paths::new(&scenario);
     let [a, b, c] = ["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(address);
     // Both are joined by the medium and by a cable: the medium, which is named first, is the tree's.

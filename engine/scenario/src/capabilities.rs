@@ -53,7 +53,7 @@ pub enum Figure {
     /// Processor time of a host: `cpu_percent`, `cpu_busy_ns` and `service_demand_us_per_kb` of `hosts`.
     Cpu,
     /// Queues, drops and packet sizes of a link's interfaces: `ends`.
-    LinkEnds,
+    Interfaces,
     /// The error of one-way delays between two clocks: `owd_error_us` of `flows`.
     OwdError,
 }
@@ -80,7 +80,7 @@ pub enum Setting {
     MinimumRto,
     /// Probing for the path MTU: `stack.mtu_probing` of a node.
     MtuProbing,
-    /// The sizes of the packets that each link end sends: `packet_sizes` of the measurement.
+    /// The sizes of the packets that each interface sends: `packet_sizes` of the measurement.
     PacketSizes,
     /// The pair of addresses that a flow begins with: its `pair`.
     Pair,

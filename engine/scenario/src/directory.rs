@@ -1,6 +1,6 @@
 //! A scenario's nodes by name.
 
-use crate::{End, IpVersion, Node, Scenario, Stack};
+use crate::{Interface, IpVersion, Node, Scenario, Stack};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
@@ -13,7 +13,7 @@ pub struct Directory<'a> {
 
 struct Entry<'a> {
     node: &'a Node,
-    ends: Vec<&'a End>,
+    interfaces: Vec<&'a Interface>,
 }
 
 impl<'a> Directory<'a> {
@@ -22,11 +22,11 @@ impl<'a> Directory<'a> {
     pub fn new(scenario: &'a Scenario) -> Self {
         let mut entries: HashMap<&str, Entry> = HashMap::with_capacity(scenario.nodes.len());
         for node in &scenario.nodes {
-            entries.entry(&node.name).or_insert(Entry { node, ends: Vec::new() });
+            entries.entry(&node.name).or_insert(Entry { node, interfaces: Vec::new() });
         }
-        for end in scenario.links.iter().flat_map(|link| &link.ends) {
-            if let Some(entry) = entries.get_mut(end.node.as_str()) {
-                entry.ends.push(end);
+        for interface in scenario.links.iter().flat_map(|link| &link.interfaces) {
+            if let Some(entry) = entries.get_mut(interface.node.as_str()) {
+                entry.interfaces.push(interface);
             }
         }
         Self { scenario, entries }
@@ -44,8 +44,9 @@ impl<'a> Directory<'a> {
 
     /// The addresses of IP version `version` that the node called `name` has, in the order of the links.
     pub fn addresses(&self, name: &str, version: IpVersion) -> impl Iterator<Item = IpAddr> {
-        let ends = self.entries.get(name).map_or([].as_slice(), |entry| &entry.ends);
-        let addresses = ends.iter().flat_map(|end| &end.addresses).map(|address| address.address());
+        let interfaces = self.entries.get(name).map_or([].as_slice(), |entry| &entry.interfaces);
+        let addresses =
+            interfaces.iter().flat_map(|interface| &interface.addresses).map(|address| address.address());
         addresses.filter(move |&address| IpVersion::of(address) == version)
     }
 }

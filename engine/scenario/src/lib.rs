@@ -36,7 +36,7 @@ pub use directory::Directory;
 pub use machine::{Machine, MachineInterface, MachineReach};
 pub use measurement::{Measurement, QueueDrops};
 pub use network::{
-    Discipline, End, HostCost, Impairment, Link, LossBursts, Medium, Node, NodeKind, RoutingPolicy,
+    Discipline, HostCost, Impairment, Interface, Link, LossBursts, Medium, Node, NodeKind, RoutingPolicy,
 };
 pub use problem::{Place, Problem};
 pub use protocol::{
@@ -44,9 +44,9 @@ pub use protocol::{
 };
 pub use queue_limit::QueueLimit;
 pub use record::{
-    Absence, Callbacks, Check, CongestionRecord, Distribution, EndRecord, EndSample, FlowRecord, Histogram,
-    HostRecord, Interval, Pacing, PacketCounts, PacketSize, Phases, ProcessorRecord, Record, SizeRecord,
-    SubflowRecord, ToolRecord, Warning,
+    Absence, Callbacks, Check, CongestionRecord, Distribution, FlowRecord, Histogram, HostRecord,
+    InterfaceRecord, InterfaceSample, Interval, Pacing, PacketCounts, PacketSize, Phases, ProcessorRecord,
+    Record, SizeRecord, SubflowRecord, ToolRecord, Warning,
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Scheduler, Stack};

@@ -28,11 +28,11 @@ pub struct Measurement {
     /// How often the length of each shaped queue is read; not at all where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_interval: Option<Duration>,
-    /// Whether each of those readings is kept, with what the link end sent since the one before. Of simulated
+    /// Whether each of those readings is kept, with what the interface sent since the one before. Of simulated
     /// links only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub queue_series: bool,
-    /// Whether the packets that each link end sends are counted by size.
+    /// Whether the packets that each interface sends are counted by size.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub packet_sizes: bool,
 }

@@ -62,14 +62,15 @@ pub struct HostCost {
     pub coalescing: Duration,
 }
 
-/// One end of a link: an interface of a node.
+/// An interface of a node, at one end of a link.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct End {
+pub struct Interface {
     /// The node's name.
     pub node: String,
     /// The interface's name in the node: 1 to 15 letters, digits, `-`, `_`; unique in the node.
-    pub interface: String,
+    #[serde(rename = "interface")]
+    pub name: String,
     /// The largest IP packet the interface sends, in bytes; Ethernet's header is not in it.
     pub mtu: Size,
     /// Addresses of the interface; none on a switch.
@@ -107,7 +108,8 @@ pub struct Link {
     #[serde(default, skip_serializing_if = "Medium::is_cable")]
     pub medium: Medium,
     /// The interfaces that the link joins; a cable joins two.
-    pub ends: Vec<End>,
+    #[serde(rename = "ends")]
+    pub interfaces: Vec<Interface>,
     /// The line rate on the wire: preamble, frame check sequence and inter-frame gap count, as on
     /// Ethernet. Not shaped where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,10 +117,10 @@ pub struct Link {
     /// Propagation delay, one way.
     #[serde(default)]
     pub delay: Duration,
-    /// What each end's transmit queue holds before it drops. Absent only where the rate is.
+    /// Limit of each interface's transmit queue, beyond which it drops. Absent only where the rate is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueLimit>,
-    /// What each end's transmit queue does before it is full.
+    /// Discipline of each interface's transmit queue: what it does before it is full.
     #[serde(default, skip_serializing_if = "Discipline::is_drop_tail")]
     pub discipline: Discipline,
     /// What the link does to frames beside carrying them.
@@ -129,8 +131,8 @@ pub struct Link {
 impl Link {
     /// The two interfaces of a cable; `None` where the link has another medium or does not have two interfaces. What
     /// can deal with cables alone takes a link's interfaces from here.
-    pub fn cable(&self) -> Option<[&End; 2]> {
-        match (self.medium, self.ends.as_slice()) {
+    pub fn cable(&self) -> Option<[&Interface; 2]> {
+        match (self.medium, self.interfaces.as_slice()) {
             (Medium::Cable, [near, far]) => Some([near, far]),
             _ => None,
         }
@@ -138,7 +140,7 @@ impl Link {
 
     /// The link in words, by its nodes: "link sender - router".
     pub fn in_words(&self) -> String {
-        let nodes: Vec<&str> = self.ends.iter().map(|end| end.node.as_str()).collect();
+        let nodes: Vec<&str> = self.interfaces.iter().map(|interface| interface.node.as_str()).collect();
         if nodes.is_empty() { "link".to_owned() } else { format!("link {}", nodes.join(" - ")) }
     }
 }

@@ -26,8 +26,9 @@ pub struct Record {
     /// One per processor that the trial could use. None where hosts are simulated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<ProcessorRecord>,
-    /// One per link end whose queue or packets were counted.
-    pub ends: Vec<EndRecord>,
+    /// One per interface whose queue or packets were counted.
+    #[serde(rename = "ends")]
+    pub interfaces: Vec<InterfaceRecord>,
     /// What each congestion control of nettrial's own that the scenario has was called for. Absent where it
     /// has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -390,10 +391,10 @@ pub struct ProcessorRecord {
     pub frequency_mhz: Option<f64>,
 }
 
-/// A link end over the trial.
+/// An interface over the trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct EndRecord {
+pub struct InterfaceRecord {
     /// The node that sends.
     pub node: String,
     /// Its interface.
@@ -417,16 +418,16 @@ pub struct EndRecord {
     pub queue_bytes: Option<Distribution>,
     /// The same over time. Where the measurement asks for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub series: Vec<EndSample>,
+    pub series: Vec<InterfaceSample>,
     /// IP packets sent, by size. Where the measurement asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_sizes: Option<Vec<PacketSize>>,
 }
 
-/// A link end at one moment.
+/// An interface at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct EndSample {
+pub struct InterfaceSample {
     /// When, after the trial's beginning.
     pub at_ns: u64,
     /// Packets in its queue.
@@ -439,7 +440,7 @@ pub struct EndSample {
     pub utilisation_percent: f64,
 }
 
-/// How many packets of one size a link end sent.
+/// The number of packets of one size that an interface sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PacketSize {
@@ -535,7 +536,7 @@ impl Check {
 pub struct Warning {
     /// A stable word for its kind, such as `path_mtu` or `processor_saturated`.
     pub code: String,
-    /// What it is about: a flow, a host, a link end.
+    /// What it is about: a flow, a host, an interface.
     pub object: String,
     /// What was seen.
     pub message: String,
@@ -550,19 +551,19 @@ impl Warning {
     }
 
     /// Those of drops in queues of `scenario` that were not meant to overflow.
-    pub fn of_drops(scenario: &Scenario, ends: &[EndRecord]) -> Vec<Self> {
+    pub fn of_drops(scenario: &Scenario, records: &[InterfaceRecord]) -> Vec<Self> {
         if scenario.measurement.queue_drops == QueueDrops::Allowed {
             return Vec::new();
         }
-        let warning = |end: &EndRecord| {
+        let warning = |record: &InterfaceRecord| {
             Self::new(
                 "queue_drops",
-                &format!("{} of {}", end.interface, end.node),
-                format!("its queue dropped {} frames", end.drops_pkts),
+                &format!("{} of {}", record.interface, record.node),
+                format!("its queue dropped {} frames", record.drops_pkts),
                 "the flow was slowed by loss that the study does not mean to have",
             )
         };
-        ends.iter().filter(|end| end.drops_pkts > 0).map(warning).collect()
+        records.iter().filter(|record| record.drops_pkts > 0).map(warning).collect()
     }
 }
 

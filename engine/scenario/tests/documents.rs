@@ -10,12 +10,12 @@ fn sample() -> Value {
     let stack = json!({"name": "linux-cubic", "congestion_control": "cubic", "receive_buffer": buffer,
         "send_buffer": buffer, "window_scaling": true, "sack": true, "timestamps": true});
     let host = |name: &str| json!({"name": name, "kind": "host", "stack": stack, "offloads": {"tso": false, "gso": false, "gro": false}});
-    let end = |node: &str, address: &str| json!({"node": node, "interface": "eth0", "mtu": "9000 B", "addresses": [address]});
+    let interface = |node: &str, address: &str| json!({"node": node, "interface": "eth0", "mtu": "9000 B", "addresses": [address]});
     let flow = |name: &str, traffic: Value| json!({"name": name, "from": "a", "to": "b", "transport": "tcp", "ip": 6, "start": "0 ns", "traffic": traffic});
     json!({
         "format": 1,
         "nodes": [host("a"), host("b")],
-        "links": [{"ends": [end("a", "fd00::1/64"), end("b", "fd00::2/64")], "rate": "1 Gbit/s", "delay": "0 ns", "queue": "1000 packets"}],
+        "links": [{"ends": [interface("a", "fd00::1/64"), interface("b", "fd00::2/64")], "rate": "1 Gbit/s", "delay": "0 ns", "queue": "1000 packets"}],
         "routing": {"policy": "shortest_path"},
         "workload": [
             flow("transfer", json!({"kind": "transfer", "size": "5 MB", "duration": "2 s"})),
@@ -141,11 +141,11 @@ fn what_makes_no_sense_is_a_problem() {
 fn a_cable_has_two_interfaces() {
     for count in [0, 1, 3] {
         let mut document = sample();
-        let ends = document["links"][0]["ends"].as_array_mut().unwrap();
-        let mut third = ends[0].clone();
+        let interfaces = document["links"][0]["ends"].as_array_mut().unwrap();
+        let mut third = interfaces[0].clone();
         (third["node"], third["interface"], third["addresses"]) = (json!("c"), json!("eth9"), json!([]));
-        ends.push(third);
-        ends.truncate(count);
+        interfaces.push(third);
+        interfaces.truncate(count);
         let problems = check(&read(&document).unwrap());
         let found = problems.iter().find(|problem| problem.setting == "ends").expect("too few or too many");
         assert_eq!(found.pointer, "/links/0/ends");

@@ -19,11 +19,12 @@ fn fat_tree(k: usize) -> (Scenario, usize) {
     let mut links = Vec::new();
     let mut network = 0usize;
     let mut join = |a: String, b: String| {
-        let end = |node: &str, last: u8| {
+        let interface = |node: &str, last: u8| {
             json!({"node": node, "interface": format!("l{network}"), "mtu": "1500 B",
                 "addresses": [format!("10.{}.{}.{last}/24", network / 250, network % 250)]})
         };
-        links.push(json!({"ends": [end(&a, 1), end(&b, 2)], "rate": "10 Gbit/s", "delay": "1 us",
+        links
+            .push(json!({"ends": [interface(&a, 1), interface(&b, 2)], "rate": "10 Gbit/s", "delay": "1 us",
             "queue": "1000 packets"}));
         network += 1;
     };
@@ -114,7 +115,7 @@ fn main() {
     let (scenario, hosts) = fat_tree(k);
     let routing = Paths::new(&scenario);
     let mut network = Network::new(&scenario);
-    let address = |host: usize| scenario.links[host].ends[0].addresses[0].address();
+    let address = |host: usize| scenario.links[host].interfaces[0].addresses[0].address();
     let mut path = |from: usize, to: usize| {
         let (source, destination) = (address(from), address(to));
         let flow = FiveTuple { source, destination, protocol: 6, source_port: 1, destination_port: 2 };
@@ -148,10 +149,10 @@ fn main() {
 
 /// Hosts around one switch.
 fn star(hosts: usize) -> Scenario {
-    let end =
+    let interface =
         |node: String, interface: String| json!({"node": node, "interface": interface, "mtu": "1500 B"});
     let link = |host: usize| {
-        json!({"ends": [end(format!("h{host}"), "l".into()), end("s".into(), format!("l{host}"))],
+        json!({"ends": [interface(format!("h{host}"), "l".into()), interface("s".into(), format!("l{host}"))],
             "rate": "10 Gbit/s", "queue": "1000 packets"})
     };
     let mut nodes: Vec<Value> =

@@ -34,7 +34,7 @@ pub fn capabilities() -> Capabilities {
             Setting::Routing,
             Setting::Scheduler,
         ],
-        figures: vec![Figure::Cpu, Figure::LinkEnds], // all hosts have one clock
+        figures: vec![Figure::Cpu, Figure::Interfaces], // all hosts have one clock
     }
 }
 

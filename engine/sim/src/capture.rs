@@ -52,9 +52,9 @@ impl Captures {
             let snap_bytes = settings.snap_bytes as usize;
             Capture::create(Path::new(&settings.directory), &name, interface, snap_bytes)
         };
-        let files = interfaces.all().iter().map(|end| {
-            let wanted = settings.includes(&end.node, &end.interface);
-            wanted.then(|| create(&end.node, &end.interface)).transpose()
+        let files = interfaces.all().iter().map(|interface| {
+            let wanted = settings.includes(&interface.node, &interface.name);
+            wanted.then(|| create(&interface.node, &interface.name)).transpose()
         });
         Ok(Self {
             files: files.collect::<Result<_>>()?,

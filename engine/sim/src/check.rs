@@ -7,7 +7,7 @@
 use crate::capabilities;
 use crate::wiring::pairs;
 use nettrial_routing::Paths;
-use nettrial_scenario::{End, Flow, Link, Place, Problem, Scenario, Traffic, Transport};
+use nettrial_scenario::{Flow, Interface, Link, Place, Problem, Scenario, Traffic, Transport};
 use std::collections::HashMap;
 
 /// Everything that is wrong with the nodes, links and flows of `scenario`, each by itself.
@@ -39,8 +39,10 @@ type Links<'a> = HashMap<(&'a str, &'a str), (usize, &'a Link)>;
 pub fn check_paths(scenario: &Scenario, paths: &Paths<'_>) -> Vec<Problem> {
     let mut problems = Vec::new();
     let links = scenario.links.iter().enumerate();
-    let ends = links.flat_map(|link| link.1.ends.iter().map(move |end| (end, link)));
-    let links: Links = ends.map(|(end, link)| ((end.node.as_str(), end.interface.as_str()), link)).collect();
+    let interfaces = links.flat_map(|link| link.1.interfaces.iter().map(move |interface| (interface, link)));
+    let links: Links = interfaces
+        .map(|(interface, link)| ((interface.node.as_str(), interface.name.as_str()), link))
+        .collect();
     for (number, flow) in scenario.workload.iter().enumerate() {
         let place = Place::flow(number, flow);
         let pairs = pairs(paths, flow);
@@ -66,16 +68,16 @@ fn check_time(
     flow: &Flow,
     place: &Place,
     links: &Links<'_>,
-    [there, back]: [&[&End]; 2],
+    [there, back]: [&[&Interface]; 2],
     problems: &mut Vec<Problem>,
 ) {
-    let link = |end: &&End| links[&(end.node.as_str(), end.interface.as_str())];
+    let link = |interface: &&Interface| links[&(interface.node.as_str(), interface.name.as_str())];
     let is_instant = |link: &Link| link.rate.is_none() && link.delay.0 == 0;
-    if there.iter().chain(back).all(|end| is_instant(link(end).1)) {
+    if there.iter().chain(back).all(|interface| is_instant(link(interface).1)) {
         let place = there.first().map_or_else(
             || place.clone(),
-            |end| {
-                let (number, link) = link(end);
+            |interface| {
+                let (number, link) = link(interface);
                 Place::link(number, link)
             },
         );
@@ -91,7 +93,7 @@ fn check_time(
     if let Traffic::Packets(packets) = &flow.traffic
         && flow.transport == Transport::Udp
         && unpaced(packets)
-        && there.first().is_some_and(|end| link(end).1.rate.is_none())
+        && there.first().is_some_and(|interface| link(interface).1.rate.is_none())
     {
         problems.push(place.within("traffic").problem(
             "rate",

@@ -28,24 +28,24 @@ pub fn estimate(scenario: &Scenario, paths: &Paths<'_>) -> Estimate {
     let mut network = Network::new(scenario);
     // A flow that can't be wired ends the trial before it begins: there is no work.
     let wirings = wire(scenario, paths, &mut network).unwrap_or_default();
-    let ways = |wiring: &Wiring<'_>| -> Vec<Vec<u32>> {
-        wiring.ways[0].iter().map(|subflow| network.links_of(subflow.paths[0]).to_vec()).collect()
+    let links = |wiring: &Wiring<'_>| -> Vec<Vec<u32>> {
+        wiring.subflows[0].iter().map(|subflow| network.links_of(subflow.paths[0]).to_vec()).collect()
     };
-    let all: Vec<Vec<Vec<u32>>> = wirings.iter().map(ways).collect();
+    let all: Vec<Vec<Vec<u32>>> = wirings.iter().map(links).collect();
     let mut users = vec![0.0; paths.interfaces().all().len()];
     all.iter().flatten().flatten().for_each(|direction| users[*direction as usize] += 1.0);
-    let rate_bps = |way: &Vec<u32>| {
+    let rate_bps = |path: &Vec<u32>| {
         let part = |direction: &u32| {
             let rate_bps = network.links[*direction as usize].rate_bps()?;
             Some(rate_bps as f64 / users[*direction as usize])
         };
-        way.iter().filter_map(part).reduce(f64::min)
+        path.iter().filter_map(part).reduce(f64::min)
     };
-    let work = |(wiring, ways): (&Wiring<'_>, &Vec<Vec<u32>>)| {
+    let work = |(wiring, paths): (&Wiring<'_>, &Vec<Vec<u32>>)| {
         let share = Share {
-            hops: ways.iter().map(Vec::len).sum::<usize>() as f64 / ways.len() as f64,
+            hops: paths.iter().map(Vec::len).sum::<usize>() as f64 / paths.len() as f64,
             mtu_bytes: wiring.datagrams(0).1,
-            rate_bps: ways.iter().map(rate_bps).sum(),
+            rate_bps: paths.iter().map(rate_bps).sum(),
         };
         packets(wiring.flow, &share) * share.hops
     };
@@ -63,7 +63,7 @@ fn packets(flow: &Flow, share: &Share) -> f64 {
     let acknowledgments = if flow.transport == Transport::Udp { 0.0 } else { ACKNOWLEDGMENTS };
     let seconds = flow.traffic.duration().map_or(f64::INFINITY, |duration| duration.0 as f64 / 1e9);
     let most = if seconds.is_finite() { seconds * a_second } else { f64::INFINITY };
-    let one_way = match &flow.traffic {
+    let forward = match &flow.traffic {
         Traffic::Transfer(transfer) => match (transfer.size, transfer.duration) {
             (Some(size), None) => segments(size.0 as f64),
             _ => most,
@@ -86,8 +86,8 @@ fn packets(flow: &Flow, share: &Share) -> f64 {
         Traffic::Sweep(sweep) => sweep_packets(sweep, segments),
         Traffic::FileTransfer(_) | Traffic::Tool(_) => 0.0,
     };
-    let one_way = if one_way.is_finite() { one_way } else { 0.0 };
-    one_way * (1.0 + acknowledgments)
+    let forward = if forward.is_finite() { forward } else { 0.0 };
+    forward * (1.0 + acknowledgments)
 }
 
 fn sweep_packets(sweep: &Sweep, segments: impl Fn(f64) -> f64) -> f64 {

@@ -5,7 +5,7 @@ use crate::hosts::Hosts;
 use crate::record::percent;
 use crate::wiring::pairs;
 use nettrial_routing::Paths;
-use nettrial_scenario::{Check, Directory, EndRecord, Flow, FlowRecord, Scenario, Transport, Warning};
+use nettrial_scenario::{Check, Directory, Flow, FlowRecord, InterfaceRecord, Scenario, Transport, Warning};
 use std::collections::HashSet;
 
 /// A processor that is busy for more of the time than this has no room left, as in the lab.
@@ -36,16 +36,16 @@ impl Findings {
         let mut seen = HashSet::new();
         for (flow, running) in scenario.workload.iter().zip(&hosts.flows) {
             let (near, far) = running.wiring.sockets[0][0];
-            let ways = running.wiring.ways[0][0].paths;
-            for (from, to, address, way) in
-                [(&flow.from, &flow.to, far.ip(), ways[0]), (&flow.to, &flow.from, near.ip(), ways[1])]
+            let paths = running.wiring.subflows[0][0].paths;
+            for (from, to, address, path) in
+                [(&flow.from, &flow.to, far.ip(), paths[0]), (&flow.to, &flow.from, near.ip(), paths[1])]
             {
                 if seen.insert((from, to, flow.ip)) {
                     self.compare(
                         "path_mtu",
                         &format!("{from} to {to}, IPv{}", u8::from(flow.ip)),
                         format!("{} B", routing.path_mtu(from, address).unwrap_or(0)),
-                        format!("{} B", network.path_mtu(way)),
+                        format!("{} B", network.path_mtu(path)),
                         "the trial does not measure the MTU it is named after",
                     );
                 }
@@ -130,7 +130,7 @@ impl Findings {
     }
 
     /// Warns of drops in queues that were not meant to overflow.
-    pub fn drops(&mut self, scenario: &Scenario, ends: &[EndRecord]) {
-        self.warnings.extend(Warning::of_drops(scenario, ends));
+    pub fn drops(&mut self, scenario: &Scenario, records: &[InterfaceRecord]) {
+        self.warnings.extend(Warning::of_drops(scenario, records));
     }
 }

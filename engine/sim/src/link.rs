@@ -10,7 +10,7 @@ use crate::fate::{Outcome, Outcomes};
 use crate::queue::{Arrivals, CoDel, CoDelSettings, Decision, Length, Taken, Waiting, wire_bytes};
 use crate::{Codepoint, Time};
 use nettrial_scenario::random::Random;
-use nettrial_scenario::{Discipline, End, Link as Cable, PacketSize, QueueLimit, Rate, Scenario};
+use nettrial_scenario::{Discipline, Interface, Link as Cable, PacketSize, QueueLimit, Rate, Scenario};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
@@ -85,7 +85,7 @@ struct Special {
 impl Link {
     /// The direction of `cable` that begins at its interface `near`, whose number is the direction's, and leads to the
     /// interface with the number `far`.
-    pub fn new(scenario: &Scenario, cable: &Cable, near: &End, number: u32, far: u32) -> Self {
+    pub fn new(scenario: &Scenario, cable: &Cable, near: &Interface, number: u32, far: u32) -> Self {
         let rate_bps = cable.rate.map(|Rate(rate)| rate);
         let whole = rate_bps.filter(|rate| (8 * BIT_PS).is_multiple_of(*rate));
         let mut new = Self {

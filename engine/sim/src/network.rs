@@ -23,9 +23,9 @@ impl Network {
         let interfaces = Interfaces::new(scenario);
         let mut links = Vec::with_capacity(interfaces.all().len());
         for (number, link) in scenario.links.iter().enumerate() {
-            let ends = link.cable().expect("the simulator's capabilities state no other links");
+            let pair = link.cable().expect("the simulator's capabilities state no other links");
             let numbers = interfaces.of_link(number).map(|interface| interface as u32);
-            for ((near, number), far) in ends.into_iter().zip(numbers.clone()).zip(numbers.rev()) {
+            for ((near, number), far) in pair.into_iter().zip(numbers.clone()).zip(numbers.rev()) {
                 links.push(Link::new(scenario, link, near, number, far));
             }
         }

@@ -3,7 +3,7 @@
 use crate::{Link, Network, Time};
 use nettrial_flows::statistics::distribution;
 use nettrial_routing::Interfaces;
-use nettrial_scenario::{EndRecord, EndSample, Scenario};
+use nettrial_scenario::{InterfaceRecord, InterfaceSample, Scenario};
 
 /// Looks at the queues of all links with a rate.
 pub struct Queues {
@@ -27,14 +27,14 @@ struct Samples {
 }
 
 impl Samples {
-    fn series(&self) -> Vec<EndSample> {
+    fn series(&self) -> Vec<InterfaceSample> {
         let mut before = (0, 0);
         let sample = |at: usize| {
             let now = (self.at_ns[at], self.sent[at]);
             let (from, already) = std::mem::replace(&mut before, now);
             let wire_bytes = now.1 - already;
             let allowed = self.rate_bps as f64 * (now.0 - from) as f64 / 8e9;
-            EndSample {
+            InterfaceSample {
                 at_ns: now.0,
                 queue_pkts: self.packets[at],
                 queue_bytes: self.bytes[at],
@@ -79,11 +79,11 @@ impl Queues {
         interfaces: &Interfaces<'_>,
         network: &mut Network,
         now: Time,
-    ) -> Vec<EndRecord> {
+    ) -> Vec<InterfaceRecord> {
         let is_sampled = self.interval < Time::NEVER;
         let mut samples = self.samples.into_iter().peekable();
         let mut records = Vec::new();
-        for (direction, end) in (0..).zip(interfaces.all()) {
+        for (direction, interface) in (0..).zip(interfaces.all()) {
             let lengths = samples.next_if(|samples| samples.direction == direction);
             if lengths.is_none() && !scenario.measurement.packet_sizes {
                 continue;
@@ -93,9 +93,9 @@ impl Queues {
             let is_kept = scenario.measurement.queue_series;
             let series = lengths.as_ref().filter(|_| is_kept).map_or_else(Vec::new, Samples::series);
             let (packets, bytes) = lengths.map(|samples| (samples.packets, samples.bytes)).unzip();
-            records.push(EndRecord {
-                node: end.node.clone(),
-                interface: end.interface.clone(),
+            records.push(InterfaceRecord {
+                node: interface.node.clone(),
+                interface: interface.name.clone(),
                 wire_bytes: counters.wire_bytes,
                 frames_pkts: counters.frames_pkts,
                 drops_pkts: counters.drops_pkts,

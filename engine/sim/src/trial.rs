@@ -35,13 +35,13 @@ pub fn run(scenario: &Scenario, routing: &Paths<'_>, capture: Option<&Capture>) 
     let World { mut engine, endpoints: mut hosts, .. } = world;
     engine.captured()?;
     let last = hosts.flows.iter().filter_map(|flow| flow.figures.over).max().unwrap_or(first);
-    let ends = queues.records(scenario, routing.interfaces(), engine.network(), last);
+    let interfaces = queues.records(scenario, routing.interfaces(), engine.network(), last);
     let mut findings = Findings::default();
     findings.paths(scenario, routing, &hosts, engine.network());
     let flows: Vec<_> = hosts.flows.iter_mut().map(record::flow).collect();
     findings.connections(scenario, routing, &flows);
     findings.unfinished(&hosts);
-    findings.drops(scenario, &ends);
+    findings.drops(scenario, &interfaces);
     let traffic_ns = last.since(first).as_ns();
     let network = engine.network();
     // No work is done before the first flow starts.
@@ -58,7 +58,7 @@ pub fn run(scenario: &Scenario, routing: &Paths<'_>, capture: Option<&Capture>) 
         flows,
         hosts: host_records,
         processors: Vec::new(),
-        ends,
+        interfaces,
         congestion: Vec::new(),
         checks: findings.checks,
         warnings: findings.warnings,

@@ -20,7 +20,7 @@ const SOURCE_PORTS: usize = 64;
 /// Subflows of a connection at the most.
 const SUBFLOWS: usize = 8;
 
-/// A flow with its ways through the network.
+/// A flow with its paths through the network.
 pub struct Wiring<'a> {
     /// The flow.
     pub flow: &'a Flow,
@@ -34,7 +34,7 @@ pub struct Wiring<'a> {
     pub start: Time,
     /// The subflows of its connections, one list a connection; each is used in turn. Datagrams go by the first
     /// subflow of the first.
-    pub ways: Vec<Vec<SubflowSettings>>,
+    pub subflows: Vec<Vec<SubflowSettings>>,
     /// The addresses and ports of each of those subflows: those of the flow's first host, and of its second.
     pub sockets: Vec<Vec<(SocketAddr, SocketAddr)>>,
 }
@@ -76,18 +76,18 @@ impl<'a> Wiring<'a> {
         let pairs = pairs(routing, flow);
         let depends_on_port = matches!(scenario.routing, RoutingPolicy::Ecmp { .. });
         let connections = if depends_on_port && opens_many(flow) { SOURCE_PORTS } else { 1 };
-        let mut ways = Vec::with_capacity(connections);
+        let mut subflows = Vec::with_capacity(connections);
         let mut sockets = Vec::with_capacity(connections);
         for _ in 0..connections {
-            let mut subflows = Vec::with_capacity(pairs.len());
+            let mut of_connection = Vec::with_capacity(pairs.len());
             let mut of_subflows = Vec::with_capacity(pairs.len());
             for &(near, far) in &pairs {
                 let near = SocketAddr::new(near, random.random_range(EPHEMERAL_PORTS));
                 let far = SocketAddr::new(far, destination_port);
-                subflows.push(subflow(routing, network, flow, near, far)?);
+                of_connection.push(subflow(routing, network, flow, near, far)?);
                 of_subflows.push((near, far));
             }
-            ways.push(subflows);
+            subflows.push(of_connection);
             sockets.push(of_subflows);
         }
         let stack = |host: &str| directory.stack(host).with_context(|| format!("{host} has no stack"));
@@ -98,15 +98,15 @@ impl<'a> Wiring<'a> {
             stacks: [stack(&flow.from)?, stack(&flow.to)?],
             offloads: [offloads(&flow.from), offloads(&flow.to)],
             start,
-            ways,
+            subflows,
             sockets,
         })
     }
 
-    /// The way of a datagram from that side, and the largest IP packet it takes.
+    /// Returns the path of a datagram from that side, and the largest IP packet that the path takes.
     pub fn datagrams(&self, side: u8) -> (PathId, u64) {
-        let way = &self.ways[0][0];
-        (way.paths[usize::from(side)], way.path_mtu_bytes[usize::from(side)])
+        let path = &self.subflows[0][0];
+        (path.paths[usize::from(side)], path.path_mtu_bytes[usize::from(side)])
     }
 
     /// Returns how the flow's sockets are set up.
@@ -132,7 +132,7 @@ fn subflow(
     near: SocketAddr,
     far: SocketAddr,
 ) -> Result<SubflowSettings> {
-    let mut way = |host: &str, from: SocketAddr, to: SocketAddr| -> Result<(PathId, u64)> {
+    let mut path = |host: &str, from: SocketAddr, to: SocketAddr| -> Result<(PathId, u64)> {
         let tuple = FiveTuple {
             source: from.ip(),
             destination: to.ip(),
@@ -144,7 +144,7 @@ fn subflow(
         let path = network.path(routing, &tuple).with_context(nothing)?;
         Ok((path, known_mtu(routing, host, to.ip()).with_context(nothing)?))
     };
-    let (there, back) = (way(&flow.from, near, far)?, way(&flow.to, far, near)?);
+    let (there, back) = (path(&flow.from, near, far)?, path(&flow.to, far, near)?);
     Ok(SubflowSettings { paths: [there.0, back.0], path_mtu_bytes: [there.1, back.1] })
 }
 

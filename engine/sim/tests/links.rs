@@ -49,7 +49,7 @@ fn a_queue_holds_its_limit_beside_the_frame_in_transmission() {
 #[test]
 fn a_packet_larger_than_a_links_mtu_is_dropped_there() {
     let mut scenario = chain(&[json!({}), json!({})], 1500);
-    scenario.links[1].ends[0].mtu.0 = 1400;
+    scenario.links[1].interfaces[0].mtu.0 = 1400;
     let mut world = send_along(&scenario, &[(Time::ZERO, 1400), (Time::ZERO, 1401)]);
     assert_eq!(times(&world.endpoints.arrivals), [(0, Time::ZERO)]);
     assert_eq!(world.engine.network().link(2).counters(Time::ZERO).too_big_pkts, 1);
@@ -60,9 +60,9 @@ fn a_packet_larger_than_a_links_mtu_is_dropped_there() {
 #[test]
 fn the_smallest_mtu_of_a_path_is_known() {
     let mut scenario = chain(&[json!({}), json!({}), json!({})], 9000);
-    scenario.links[1].ends[0].mtu.0 = 1400;
-    // The way back's is another.
-    scenario.links[2].ends[1].mtu.0 = 1300;
+    scenario.links[1].interfaces[0].mtu.0 = 1400;
+    // The reverse path's is another.
+    scenario.links[2].interfaces[1].mtu.0 = 1300;
     let mut network = Network::new(&scenario);
     let path = common::along(&mut network, &scenario);
     assert_eq!(network.links_of(path), [0, 2, 4]);

@@ -33,7 +33,7 @@ pub fn record(flow: &Flow, asked: &Asked, tested: &Tested, started: Duration) ->
         flows: vec![flow_record],
         hosts: Vec::new(),
         processors: Vec::new(),
-        ends: Vec::new(),
+        interfaces: Vec::new(),
         congestion: Vec::new(),
         checks: Vec::new(),
         warnings: silence(tested),

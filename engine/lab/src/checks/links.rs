@@ -3,25 +3,25 @@
 use super::Findings;
 use crate::delay_line::{Carried, LATE_NS};
 use crate::network::Refused;
-use nettrial_scenario::{Check, EndRecord, Scenario, Warning};
+use nettrial_scenario::{Check, InterfaceRecord, Scenario, Warning};
 
 /// This share of a delay line's frames may leave late.
 const LATE_SHARE: f64 = 0.01;
 
 impl Findings {
     /// Warns of drops in queues that were not meant to overflow.
-    pub fn drops(&mut self, scenario: &Scenario, ends: &[EndRecord]) {
-        self.warnings.extend(Warning::of_drops(scenario, ends));
+    pub fn drops(&mut self, scenario: &Scenario, records: &[InterfaceRecord]) {
+        self.warnings.extend(Warning::of_drops(scenario, records));
     }
 
     /// Warns of frames that a link's far end could not take, though nothing of the scenario says so.
     pub fn refused(&mut self, before: &[Refused], after: &[Refused]) {
-        for (earlier, end) in before.iter().zip(after) {
-            let frames = end.frames_pkts.saturating_sub(earlier.frames_pkts);
+        for (earlier, record) in before.iter().zip(after) {
+            let frames = record.frames_pkts.saturating_sub(earlier.frames_pkts);
             if frames > 0 {
                 self.warn(
                     "link_drops",
-                    &format!("{} of {}", end.interface, end.node),
+                    &format!("{} of {}", record.interface, record.node),
                     format!("the far end's kernel could not take {frames} frames"),
                     "the machine lost them, not the network: lower the rate, or spread the flows",
                 );
@@ -77,11 +77,11 @@ mod tests {
 
     #[test]
     fn frames_lost_during_the_traffic_are_warned_of_and_earlier_ones_are_not() {
-        let end = |frames_pkts| Refused { node: "a".into(), interface: "eth0".into(), frames_pkts };
+        let record = |frames_pkts| Refused { node: "a".into(), interface: "eth0".into(), frames_pkts };
         let mut findings = Findings::default();
-        findings.refused(&[end(3)], &[end(3)]);
+        findings.refused(&[record(3)], &[record(3)]);
         assert!(findings.warnings.is_empty());
-        findings.refused(&[end(3)], &[end(8)]);
+        findings.refused(&[record(3)], &[record(8)]);
         assert!(findings.warnings[0].message.contains("5 frames"));
     }
 }

@@ -8,7 +8,7 @@ use crate::settings;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_netlink::Netlink;
-use nettrial_scenario::{Duration, End, Impairment, Link, Medium, Size};
+use nettrial_scenario::{Duration, Impairment, Interface, Link, Medium, Size};
 use std::collections::HashMap;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
@@ -84,15 +84,15 @@ impl Bench {
             netlink.change(RouteNetlinkMessage::SetLink(up(index)), "starting").unwrap();
         }
         netlink.flush().unwrap();
-        let end = |name: &str| End {
+        let interface = |name: &str| Interface {
             node: name.into(),
-            interface: "eth0".into(),
+            name: "eth0".into(),
             mtu: Size(1500),
             addresses: Vec::new(),
         };
         let link = Link {
             medium: Medium::default(),
-            ends: vec![end("a"), end("b")],
+            interfaces: vec![interface("a"), interface("b")],
             rate: None,
             delay,
             queue: None,

@@ -11,7 +11,7 @@ use nettrial_scenario::{NodeKind, Scenario};
 use std::collections::HashMap;
 
 /// What one interface's queue has passed and dropped.
-pub struct EndCounters {
+pub struct InterfaceCounters {
     /// The node that sends.
     pub node: String,
     /// Its interface.
@@ -24,14 +24,14 @@ pub struct EndCounters {
     index: i32,
 }
 
-impl EndCounters {
+impl InterfaceCounters {
     /// What each of `after` has counted since `before`.
     pub fn difference(before: &[Self], mut after: Vec<Self>) -> Vec<Self> {
         let earlier: HashMap<i32, queue::Counters> =
-            before.iter().map(|end| (end.index, end.counters)).collect();
-        for end in &mut after {
-            if let Some(then) = earlier.get(&end.index) {
-                let now = &mut end.counters;
+            before.iter().map(|interface| (interface.index, interface.counters)).collect();
+        for interface in &mut after {
+            if let Some(then) = earlier.get(&interface.index) {
+                let now = &mut interface.counters;
                 now.wire_bytes = now.wire_bytes.saturating_sub(then.wire_bytes);
                 now.packets = now.packets.saturating_sub(then.packets);
                 now.drops = now.drops.saturating_sub(then.drops);
@@ -54,14 +54,14 @@ pub struct Refused {
 
 impl Network {
     /// The counters of every shaped interface.
-    pub fn counters(&mut self) -> Result<Vec<EndCounters>> {
+    pub fn counters(&mut self) -> Result<Vec<InterfaceCounters>> {
         let mut all = Vec::new();
         for node in &mut self.nodes {
             for queue::Reading { index, counters, .. } in queue::read(&mut node.netlink)? {
                 if let Some(shaped) = node.shaped.iter().find(|shaped| shaped.index == index) {
                     let (node, interface) = (node.name.clone(), shaped.interface.clone());
                     let burst_bytes = shaped.bucket.bytes;
-                    all.push(EndCounters { node, interface, counters, burst_bytes, index });
+                    all.push(InterfaceCounters { node, interface, counters, burst_bytes, index });
                 }
             }
         }

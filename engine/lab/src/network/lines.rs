@@ -45,16 +45,16 @@ impl Lines {
         Ok(Some(Self { lines: Vec::new(), netlink, namespace, links: Vec::new() }))
     }
 
-    /// The two veth pairs of the scenario's link `number` between the nodes' `ends`, with inner ends of
+    /// The two veth pairs of the scenario's link `number` between the nodes' `pair`, with inner ends of
     /// these indexes.
     pub fn between(
         &mut self,
         number: usize,
-        ends: [LinkMessage; 2],
+        pair: [LinkMessage; 2],
         indexes: [i32; 2],
     ) -> [[LinkMessage; 2]; 2] {
         self.links.push((number, indexes));
-        let [near, far] = ends;
+        let [near, far] = pair;
         [[near, self.inner(indexes[0])], [self.inner(indexes[1]), far]]
     }
 
@@ -125,9 +125,11 @@ fn name(index: i32) -> String {
 /// Bytes of the largest frame that either end of `link` may hand over: a GSO packet where
 /// something may leave GSO packets uncut.
 fn largest_frame(layout: &Layout, link: &Link) -> usize {
-    let offloads = link.ends.iter().filter_map(|end| Some(layout.directory.node(&end.node)?.offloads));
+    let offloads =
+        link.interfaces.iter().filter_map(|interface| Some(layout.directory.node(&interface.node)?.offloads));
     let gso_packets = offloads.into_iter().any(|offloads| offloads.tso || offloads.gso || offloads.gro)
         || layout.scenario.workload.iter().any(|flow| flow.socket.udp_gso);
-    let mtu = link.ends.iter().map(|end| end.mtu.0).max().unwrap_or(0) + ethernet::HEADER_BYTES;
+    let mtu =
+        link.interfaces.iter().map(|interface| interface.mtu.0).max().unwrap_or(0) + ethernet::HEADER_BYTES;
     usize::try_from(if gso_packets { mtu.max(LARGEST_GSO_BYTES) } else { mtu }).unwrap_or(usize::MAX)
 }

@@ -22,7 +22,7 @@ pub fn node(name: &str, kind: &str) -> Value {
     }
 }
 
-pub fn end(node: &str, interface: &str, mtu: u32, addresses: &[&str]) -> Value {
+pub fn interface(node: &str, interface: &str, mtu: u32, addresses: &[&str]) -> Value {
     json!({"node": node, "interface": interface, "mtu": format!("{mtu} B"), "addresses": addresses})
 }
 
@@ -32,7 +32,7 @@ pub fn flow(from: &str, to: &str, ip: u8) -> Value {
 }
 
 pub fn scenario(nodes: Vec<Value>, links: Vec<[Value; 2]>, routing: Value, flows: Vec<Value>) -> Scenario {
-    let links: Vec<Value> = links.into_iter().map(|ends| json!({"ends": ends})).collect();
+    let links: Vec<Value> = links.into_iter().map(|interfaces| json!({"ends": interfaces})).collect();
     serde_json::from_value(json!({
         "format": 1, "nodes": nodes, "links": links, "routing": routing, "workload": flows,
         "measurement": {"interval": "100 ms", "cpu": [], "queue_drops": "allowed"},
@@ -52,7 +52,7 @@ pub struct Edges {
 }
 
 impl Edges {
-    /// Edges on the shortest way from each node to `target`.
+    /// Edges on the shortest path from each node to `target`.
     pub fn distances(&self, target: usize) -> Vec<usize> {
         let mut distance = vec![usize::MAX; self.nodes];
         distance[target] = 0;
@@ -117,10 +117,10 @@ pub fn fabric(edges: &Edges, kind: &str, interfaces: usize, routing: Value) -> S
     let host_links = (0..edges.nodes)
         .flat_map(|number| std::iter::repeat_n((name("h", number), name("d", number)), interfaces));
     let others = edges.edges.iter().map(|&(a, b)| (name("d", a), name("d", b)));
-    let links = host_links.chain(others).enumerate().map(|(number, ends)| {
+    let links = host_links.chain(others).enumerate().map(|(number, interfaces)| {
         // Switches make one network of it all.
         let [a, b, network] = if kind == "switch" { [number + 1, 0, 0] } else { [1, 2, number] };
-        [(&ends.0, a), (&ends.1, b)].map(|(name, last)| {
+        [(&interfaces.0, a), (&interfaces.1, b)].map(|(name, last)| {
             let (old, new) = if kind == "switch" {
                 (format!("10.0.0.{last}/16"), format!("fd00::{last:x}/64"))
             } else {
@@ -131,7 +131,7 @@ pub fn fabric(edges: &Edges, kind: &str, interfaces: usize, routing: Value) -> S
             };
             let speaks = kind != "switch" || name.starts_with('h');
             let addresses: Vec<&str> = if speaks { vec![&old, &new] } else { vec![] };
-            end(name, &format!("l{number}"), 1500, &addresses)
+            interface(name, &format!("l{number}"), 1500, &addresses)
         })
     });
     let links = links.collect();
@@ -150,22 +150,22 @@ pub struct Tables<'a> {
 pub type Move<'a> = (&'a str, &'a str);
 
 impl<'a> Tables<'a> {
-    /// Where `node` may send a packet: the interface and the next node of each way.
+    /// Where `node` may send a packet: the interface and the next node of each path.
     pub fn next(&self, node: &str, source: IpAddr, destination: IpAddr) -> Vec<Move<'a>> {
         let own = |route: &&Route| route.node == node && route.destination.contains(&destination);
         let longest = |wanted: Option<IpAddr>| {
             let routes = self.routes.iter().filter(own).filter(|route| route.source == wanted);
             routes.max_by_key(|route| route.destination.prefix_len())
         };
-        let connected = self
-            .ends(node)
-            .find(|end| end.addresses.iter().any(|address| address.network().contains(&destination)));
+        let connected = self.interfaces(node).find(|interface| {
+            interface.addresses.iter().any(|address| address.network().contains(&destination))
+        });
         let network = |interface: &str| -> Option<IpNet> {
-            let end = self.ends(node).find(|end| end.interface == interface)?;
-            Some(end.addresses.iter().find(|address| address.0.contains(&destination))?.network())
+            let found = self.interfaces(node).find(|found| found.name == interface)?;
+            Some(found.addresses.iter().find(|address| address.0.contains(&destination))?.network())
         };
         let main = longest(None).filter(|route| {
-            let connected = connected.and_then(|end| network(&end.interface));
+            let connected = connected.and_then(|interface| network(&interface.name));
             connected.is_none_or(|network| route.destination.prefix_len() >= network.prefix_len())
         });
         if let Some(route) = longest(Some(source)).or(main) {
@@ -174,11 +174,15 @@ impl<'a> Tables<'a> {
             };
             return route.next_hops.iter().map(hop).collect();
         }
-        connected.map(|end| self.across(node, &end.interface, destination)).into_iter().collect()
+        connected.map(|interface| self.across(node, &interface.name, destination)).into_iter().collect()
     }
 
-    fn ends(&self, node: &str) -> impl Iterator<Item = &'a nettrial_scenario::End> {
-        self.scenario.links.iter().flat_map(|link| &link.ends).filter(move |end| end.node == node)
+    fn interfaces(&self, node: &str) -> impl Iterator<Item = &'a nettrial_scenario::Interface> {
+        self.scenario
+            .links
+            .iter()
+            .flat_map(|link| &link.interfaces)
+            .filter(move |interface| interface.node == node)
     }
 
     /// Over the cable at `interface`, whose other end must have the address `to`.
@@ -186,33 +190,36 @@ impl<'a> Tables<'a> {
         for link in &self.scenario.links {
             let [a, b] = link.cable().unwrap();
             for (near, far) in [(a, b), (b, a)] {
-                if near.node == node && near.interface == interface {
+                if near.node == node && near.name == interface {
                     assert!(far.addresses.iter().any(|address| address.address() == to), "{to} is not there");
-                    return (&near.interface, &far.node);
+                    return (&near.name, &far.node);
                 }
             }
         }
         panic!("{node} has no {interface}");
     }
 
-    /// Every way of a packet: the nodes and interfaces it leaves by. Fails on a loop or a dead end.
-    pub fn ways(&self, from: &'a str, source: IpAddr, destination: IpAddr) -> Vec<Vec<Move<'a>>> {
+    /// Returns every path of a packet: the nodes and interfaces it leaves by. Fails on a loop or a dead end.
+    pub fn paths(&self, from: &'a str, source: IpAddr, destination: IpAddr) -> Vec<Vec<Move<'a>>> {
         let mut finished = Vec::new();
         let mut open: Vec<Vec<Move>> = vec![vec![]];
-        while let Some(way) = open.pop() {
-            let at = way.last().map_or(from, |(_, node)| *node);
-            if self.ends(at).any(|end| end.addresses.iter().any(|own| own.address() == destination)) {
-                finished.push(way);
+        while let Some(path) = open.pop() {
+            let at = path.last().map_or(from, |(_, node)| *node);
+            if self
+                .interfaces(at)
+                .any(|interface| interface.addresses.iter().any(|own| own.address() == destination))
+            {
+                finished.push(path);
                 continue;
             }
             let next = self.next(at, source, destination);
             assert!(!next.is_empty(), "{at} knows no way to {destination} for {source}");
             for (interface, node) in next {
                 assert!(
-                    node != from && way.iter().all(|(_, seen)| *seen != node),
-                    "a loop at {node}: {way:?}"
+                    node != from && path.iter().all(|(_, seen)| *seen != node),
+                    "a loop at {node}: {path:?}"
                 );
-                let mut longer = way.clone();
+                let mut longer = path.clone();
                 longer.push((interface, node));
                 open.push(longer);
             }

@@ -3,7 +3,9 @@
 mod discipline;
 
 use super::{is_name, names};
-use crate::{Directory, End, IpVersion, Link, Medium, NodeKind, Place, Problem, QueueLimit, Scenario, Size};
+use crate::{
+    Directory, Interface, IpVersion, Link, Medium, NodeKind, Place, Problem, QueueLimit, Scenario, Size,
+};
 use std::collections::HashSet;
 use std::net::IpAddr;
 
@@ -25,8 +27,13 @@ fn check_link(directory: &Directory, link: &Link, place: &Place, problems: &mut 
         Medium::Cable => check_cable(link, place, problems),
     }
     let mut nodes = HashSet::new();
-    if let Some(end) = link.ends.iter().find(|end| !nodes.insert(&end.node)) {
-        problems.push(place.problem("ends", &end.node, "different nodes", "a link joins a node to others"));
+    if let Some(interface) = link.interfaces.iter().find(|interface| !nodes.insert(&interface.node)) {
+        problems.push(place.problem(
+            "ends",
+            &interface.node,
+            "different nodes",
+            "a link joins a node to others",
+        ));
     }
     if let Some(rate) = link.rate {
         if rate.0 < 8_000 {
@@ -69,15 +76,15 @@ fn check_link(directory: &Directory, link: &Link, place: &Place, problems: &mut 
         )),
         _ => {}
     }
-    for (number, end) in link.ends.iter().enumerate() {
-        check_end(directory, &place.within("ends").within(number), end, problems);
+    for (number, interface) in link.interfaces.iter().enumerate() {
+        check_interface(directory, &place.within("ends").within(number), interface, problems);
     }
 }
 
 /// Adds what is wrong with the number of a cable's interfaces.
 fn check_cable(link: &Link, place: &Place, problems: &mut Vec<Problem>) {
-    if link.ends.len() != 2 {
-        let value = match link.ends.len() {
+    if link.interfaces.len() != 2 {
+        let value = match link.interfaces.len() {
             1 => "1 interface".to_owned(),
             many => format!("{many} interfaces"),
         };
@@ -86,45 +93,50 @@ fn check_cable(link: &Link, place: &Place, problems: &mut Vec<Problem>) {
 }
 
 /// The place of an interface, in words of its own and not of its link.
-fn called(end: &End, place: &Place) -> Place {
-    place.clone().called(format!("interface {} of {}", end.interface, end.node))
+fn called(interface: &Interface, place: &Place) -> Place {
+    place.clone().called(format!("interface {} of {}", interface.name, interface.node))
 }
 
-fn check_end(directory: &Directory, of_link: &Place, end: &End, problems: &mut Vec<Problem>) {
-    let place = called(end, of_link);
-    if !is_name(&end.interface) || end.interface.len() > INTERFACE_NAME_BYTES || end.interface == "lo" {
+fn check_interface(
+    directory: &Directory,
+    of_link: &Place,
+    interface: &Interface,
+    problems: &mut Vec<Problem>,
+) {
+    let place = called(interface, of_link);
+    if !is_name(&interface.name) || interface.name.len() > INTERFACE_NAME_BYTES || interface.name == "lo" {
         problems.push(place.problem(
             "interface",
-            &end.interface,
+            &interface.name,
             "1 to 15 letters, digits, - and _, and not lo",
             "rename the interface",
         ));
     }
-    let has_ipv6 = end.addresses.iter().any(|address| address.address().is_ipv6());
+    let has_ipv6 = interface.addresses.iter().any(|address| address.address().is_ipv6());
     let (smallest, why) = if has_ipv6 {
         (IpVersion::V6.minimum_mtu(), "IPv6's smallest MTU (RFC 8200 section 5)")
     } else {
         (IpVersion::V4.minimum_mtu(), "IPv4's smallest MTU (RFC 791 section 3.2)")
     };
-    if !(smallest..=LARGEST_MTU).contains(&end.mtu.0) {
+    if !(smallest..=LARGEST_MTU).contains(&interface.mtu.0) {
         problems.push(of_link.problem(
             "mtu",
-            end.mtu,
+            interface.mtu,
             format!("{smallest} B to {LARGEST_MTU} B"),
             format!("{smallest} is {why}"),
         ));
     }
-    match directory.node(&end.node).map(|node| node.kind) {
+    match directory.node(&interface.node).map(|node| node.kind) {
         None => problems.push(of_link.problem(
             "node",
-            &end.node,
+            &interface.node,
             names(directory.scenario),
             "the link names a node that is not there",
         )),
-        Some(NodeKind::Switch) if !end.addresses.is_empty() => {
+        Some(NodeKind::Switch) if !interface.addresses.is_empty() => {
             problems.push(place.within("addresses").problem_here(
                 "address",
-                end.addresses[0].0,
+                interface.addresses[0].0,
                 "none",
                 "a switch has no addresses",
             ))
@@ -170,19 +182,19 @@ fn check_interfaces(scenario: &Scenario, problems: &mut Vec<Problem>) {
     let mut addresses: HashSet<IpAddr> = HashSet::new();
     let places = scenario.links.iter().enumerate().flat_map(|(number, link)| {
         let place = Place::link(number, link).within("ends");
-        link.ends.iter().enumerate().map(move |(number, end)| (end, place.within(number)))
+        link.interfaces.iter().enumerate().map(move |(number, interface)| (interface, place.within(number)))
     });
-    for (end, place) in places {
-        let place = called(end, &place);
-        if !interfaces.insert((&end.node, &end.interface)) {
+    for (interface, place) in places {
+        let place = called(interface, &place);
+        if !interfaces.insert((&interface.node, &interface.name)) {
             problems.push(place.problem(
                 "interface",
-                &end.interface,
+                &interface.name,
                 "a name the node has once",
                 "rename one of the two",
             ));
         }
-        for (number, address) in end.addresses.iter().enumerate() {
+        for (number, address) in interface.addresses.iter().enumerate() {
             if !addresses.insert(address.address()) {
                 problems.push(place.within("addresses").within(number).problem_here(
                     "address",

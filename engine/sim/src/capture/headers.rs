@@ -64,7 +64,7 @@ impl Side {
                 has_timestamps: stacks.iter().all(|stack| stack.timestamps),
             }
         };
-        let turns = wiring.sockets.iter().zip(&wiring.ways);
+        let turns = wiring.sockets.iter().zip(&wiring.subflows);
         let both = turns.map(|(sockets, subflows)| {
             let pairs = sockets.iter().zip(subflows).map(|(&(near, far), subflow)| {
                 let [there, back] = subflow.path_mtu_bytes;

@@ -245,7 +245,7 @@ fn bottleneck(rate_bps: u64, delay: Time, queue_bytes: u64) -> Pipe {
 }
 
 /// A pipe there and one back.
-fn both_ways(rate_bps: u64, delay: Time) -> Vec<Pipe> {
+fn both_directions(rate_bps: u64, delay: Time) -> Vec<Pipe> {
     vec![pipe(rate_bps, delay), pipe(rate_bps, delay)]
 }
 

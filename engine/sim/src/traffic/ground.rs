@@ -129,7 +129,7 @@ impl Ground<'_, '_> {
     /// Begins to open a connection of the flow; its number.
     pub fn open(&mut self) -> u32 {
         let number = self.connections.first + self.connections.slots.len() as u32;
-        let turn = self.figures.connections as usize % self.wiring.ways.len();
+        let turn = self.figures.connections as usize % self.wiring.subflows.len();
         let settings = ConnectionSettings {
             number,
             is_mptcp: self.wiring.flow.transport == nettrial_scenario::Transport::Mptcp,
@@ -137,7 +137,7 @@ impl Ground<'_, '_> {
             stacks: self.wiring.stacks,
             offloads: self.wiring.offloads,
             socket: self.wiring.socket(),
-            subflows: self.wiring.ways[turn].clone(),
+            subflows: self.wiring.subflows[turn].clone(),
         };
         self.figures.connections += 1;
         self.io.opens(number, self.wiring.number, turn);

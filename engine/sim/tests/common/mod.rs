@@ -21,12 +21,12 @@ pub fn chain(links: &[Value], mtu: u32) -> Scenario {
         _ => json!({"name": format!("n{number}"), "kind": "router"}),
     };
     let link = |(number, settings): (usize, &Value)| {
-        let end = |node: usize, last: u8| {
+        let interface = |node: usize, last: u8| {
             json!({"node": format!("n{node}"), "interface": format!("l{number}"), "mtu": format!("{mtu} B"),
                 "addresses": [format!("10.0.{number}.{last}/24")]})
         };
         let mut link = settings.clone();
-        link["ends"] = json!([end(number, 1), end(number + 1, 2)]);
+        link["ends"] = json!([interface(number, 1), interface(number + 1, 2)]);
         link
     };
     serde_json::from_value(json!({

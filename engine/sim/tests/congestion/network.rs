@@ -26,11 +26,12 @@ impl Network {
     pub fn link(&mut self, nodes: [&str; 2], settings: &Value) {
         let number = self.links.len();
         let mut link = settings.clone();
-        link["ends"] = nodes.iter().zip(1..).map(|(node, place)| self.end(node, number, place)).collect();
+        link["ends"] =
+            nodes.iter().zip(1..).map(|(node, place)| self.interface(node, number, place)).collect();
         self.links.push(link);
     }
 
-    fn end(&mut self, node: &str, number: usize, place: u8) -> Value {
+    fn interface(&mut self, node: &str, number: usize, place: u8) -> Value {
         if self.nodes.iter().all(|known| known["name"] != node) {
             self.nodes.push(json!({"name": node, "kind": "router"}));
         }

@@ -32,9 +32,9 @@ fn used(record: &Record, rate_bps: f64) -> f64 {
 /// What waits at the bottleneck, packets.
 fn queue(record: &Record) -> Distribution {
     record
-        .ends
+        .interfaces
         .iter()
-        .find(|end| end.node == "near" && end.queue_pkts.is_some_and(|queue| queue.maximum > 0.0))
+        .find(|record| record.node == "near" && record.queue_pkts.is_some_and(|queue| queue.maximum > 0.0))
         .unwrap()
         .queue_pkts
         .unwrap()

@@ -1,6 +1,6 @@
 //! Trials over TCP and MPTCP.
 
-use super::scenarios::{dumbbell, flow, pair, run, run_flow, two_ways, with};
+use super::scenarios::{dumbbell, flow, pair, run, run_flow, two_paths, with};
 use nettrial_scenario::Scenario;
 use serde_json::{Value, json};
 
@@ -205,12 +205,12 @@ fn many_senders_at_once_wait_for_timeouts_and_a_smaller_one_cures_it() {
 }
 
 #[test]
-fn mptcp_takes_both_ways_and_tcp_the_one_of_its_pair() {
+fn mptcp_takes_both_paths_and_tcp_that_of_its_pair() {
     let slow = json!({"rate": "100 Mbit/s", "delay": "500 us", "queue": "60 packets"});
     let with_flow = |transport: &str, number: u32| {
         let mut flow = flow("a0", "b0", transport, transfer(None, Some("1 s")));
         flow.pair = number;
-        run_flow(&with(two_ways(&slow), [flow]))
+        run_flow(&with(two_paths(&slow), [flow]))
     };
     let record = with_flow("mptcp", 0);
     near(record.goodput_bps.unwrap(), 2e8 * 1448.0 / 1538.0, 0.06);
@@ -229,7 +229,7 @@ fn mptcp_takes_both_ways_and_tcp_the_one_of_its_pair() {
         (flow.pair, flow.name) = (number, format!("flow{number}"));
         flow
     });
-    let record = run(&with(two_ways(&slow), both));
+    let record = run(&with(two_paths(&slow), both));
     for flow in &record.flows {
         near(flow.goodput_bps.unwrap(), 1e8 * 1448.0 / 1538.0, 0.03);
     }

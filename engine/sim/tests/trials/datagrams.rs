@@ -43,10 +43,10 @@ fn more_than_a_bottleneck_takes_is_lost_in_its_queue_and_warned_of() {
     let packets = record.flows[0].packets.unwrap();
     // 5000 packets come in 50 ms and 2500 leave; at the end 100 wait.
     assert_eq!((packets.sent_pkts, packets.received_pkts, packets.lost_pkts), (5000, 2600, 2400));
-    let end = &record.ends[0];
-    assert_eq!((end.node.as_str(), end.drops_pkts, end.frames_pkts), ("left", 2400, 2600));
-    assert_eq!(end.queue_pkts.unwrap().maximum, 100.0);
-    assert_eq!(end.queue_bytes.unwrap().maximum, 125_000.0);
+    let near = &record.interfaces[0];
+    assert_eq!((near.node.as_str(), near.drops_pkts, near.frames_pkts), ("left", 2400, 2600));
+    assert_eq!(near.queue_pkts.unwrap().maximum, 100.0);
+    assert_eq!(near.queue_bytes.unwrap().maximum, 125_000.0);
     assert_eq!(record.warnings[0].code, "queue_drops");
     let goodput = record.flows[0].goodput_bps.unwrap();
     assert!((goodput / 473.6e6 - 1.0).abs() < 0.03, "{goodput}");
@@ -81,10 +81,13 @@ fn the_last_fragment_fills_the_mtu() {
     let traffic = json!({"kind": "packets", "size": {"distribution": "constant", "value": "35900 B"},
         "gap": {"distribution": "constant", "value": "1 ms"}, "count": 10});
     let mut scenario = with(pair(&LINK()), [flow("a0", "b0", "udp", traffic)]);
-    scenario.links[0].ends.iter_mut().for_each(|end| end.mtu = nettrial_scenario::Size(9000));
+    scenario.links[0]
+        .interfaces
+        .iter_mut()
+        .for_each(|interface| interface.mtu = nettrial_scenario::Size(9000));
     scenario.measurement.packet_sizes = true;
     let record = run(&scenario);
-    let sizes = record.ends[0].packet_sizes.as_ref().unwrap().iter();
+    let sizes = record.interfaces[0].packet_sizes.as_ref().unwrap().iter();
     let counted: Vec<_> = sizes.map(|size| (size.size_bytes, size.packets)).collect();
     assert_eq!(counted, [(8996, 30), (9000, 10)]);
     assert_eq!(record.flows[0].ip_bytes, Some(10 * (3 * 8996 + 9000)));
@@ -171,7 +174,7 @@ fn a_host_with_a_cost_has_processor_time_and_the_others_say_why_not() {
     assert_eq!(demand, Some(5000.0 / 1184.0));
     assert_eq!((record.hosts[1].cpu_percent, record.absent[0].object.as_str()), (None, "b0"));
     assert_eq!(record.flows[0].owd_us.unwrap().maximum, 65.0);
-    let sizes = record.ends[0].packet_sizes.as_ref().unwrap();
+    let sizes = record.interfaces[0].packet_sizes.as_ref().unwrap();
     assert_eq!((sizes.len(), sizes[0].size_bytes, sizes[0].packets), (1, 1212, 1000));
     assert!(record.warnings.is_empty());
 

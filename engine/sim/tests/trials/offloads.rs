@@ -1,6 +1,6 @@
 //! Bursts and coalesced segments in whole trials.
 
-use super::scenarios::{dumbbell, flow, pair, run, run_flow, two_ways, with};
+use super::scenarios::{dumbbell, flow, pair, run, run_flow, two_paths, with};
 use nettrial_scenario::{Duration, HostCost, Record, Scenario};
 use serde_json::{Value, json};
 
@@ -27,10 +27,10 @@ fn costly(mut scenario: Scenario, host: &str, cost: &Value) -> Scenario {
     scenario
 }
 
-/// Packets that came into the network at the end of a node's link: frames and bytes on it.
+/// Packets that came into the network at a node's interface: frames and bytes on it.
 fn sent_by(record: &Record, node: &str) -> (u64, u64) {
-    let end = record.ends.iter().find(|end| end.node == node).unwrap();
-    (end.frames_pkts, end.wire_bytes)
+    let sender = record.interfaces.iter().find(|sender| sender.node == node).unwrap();
+    (sender.frames_pkts, sender.wire_bytes)
 }
 
 fn near(found: f64, expected: f64, tolerance: f64) {
@@ -46,8 +46,11 @@ fn through_a_bottleneck(queue: &str, loss: f64, tso: bool) -> (f64, f64) {
     let mut scenario = transfer(dumbbell(1, &edge, &middle), "1 s");
     scenario.measurement.queue_interval = Some(Duration(100_000));
     let record = run(&offloaded(scenario, tso, false));
-    let end = record.ends.iter().find(|end| (end.node.as_str(), end.interface.as_str()) == ("left", "eth0"));
-    (record.flows[0].goodput_bps.unwrap(), end.unwrap().queue_pkts.unwrap().p90)
+    let near = record
+        .interfaces
+        .iter()
+        .find(|near| (near.node.as_str(), near.interface.as_str()) == ("left", "eth0"));
+    (record.flows[0].goodput_bps.unwrap(), near.unwrap().queue_pkts.unwrap().p90)
 }
 
 #[test]
@@ -138,7 +141,7 @@ fn everything_arrives_whatever_is_joined() {
         "discipline": {"discipline": "mark", "threshold": "20 packets"}});
     let once = |transport: &str, seed: u64| {
         let traffic = json!({"kind": "transfer", "size": "400 kB"});
-        let network = if transport == "tcp" { pair(&bad) } else { two_ways(&bad) };
+        let network = if transport == "tcp" { pair(&bad) } else { two_paths(&bad) };
         let flows = [flow("a0", "b0", transport, traffic.clone()), flow("b0", "a0", transport, traffic)];
         let mut scenario = with(network, flows);
         scenario.seed = seed;

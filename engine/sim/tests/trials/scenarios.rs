@@ -21,7 +21,7 @@ pub fn dumbbell(hosts: usize, edge: &Value, middle: &Value) -> Scenario {
 }
 
 /// Hosts `a0` and `b0` with two ways between them, over a router each, all links with these settings.
-pub fn two_ways(settings: &Value) -> Scenario {
+pub fn two_paths(settings: &Value) -> Scenario {
     let mut nodes = vec![host("a0"), host("b0")];
     let mut links = Vec::new();
     for router in ["r1", "r2"] {
@@ -37,15 +37,15 @@ pub fn two_ways(settings: &Value) -> Scenario {
 
 /// Hosts `a0` and `b0` on one link.
 pub fn pair(settings: &Value) -> Scenario {
-    let ends = [Some("10.0.0.1/24"), Some("10.0.0.2/24")];
-    scenario(vec![host("a0"), host("b0")], vec![link(["a0", "b0"], settings, ends)])
+    let interfaces = [Some("10.0.0.1/24"), Some("10.0.0.2/24")];
+    scenario(vec![host("a0"), host("b0")], vec![link(["a0", "b0"], settings, interfaces)])
 }
 
 fn scenario(nodes: Vec<Value>, links: Vec<Value>) -> Scenario {
     let mut links = links;
     for (link, number) in links.iter_mut().zip(0..) {
-        for end in link["ends"].as_array_mut().unwrap() {
-            end["interface"] = json!(format!("eth{number}"));
+        for interface in link["ends"].as_array_mut().unwrap() {
+            interface["interface"] = json!(format!("eth{number}"));
         }
     }
     serde_json::from_value(json!({
@@ -65,8 +65,8 @@ fn host(name: &str) -> Value {
 
 fn link(nodes: [&str; 2], settings: &Value, addresses: [Option<&str>; 2]) -> Value {
     let mut link = settings.clone();
-    let end = |side: usize| json!({"node": nodes[side], "interface": "", "mtu": "1500 B", "addresses": addresses[side].into_iter().collect::<Vec<_>>()});
-    link["ends"] = json!([end(0), end(1)]);
+    let interface = |side: usize| json!({"node": nodes[side], "interface": "", "mtu": "1500 B", "addresses": addresses[side].into_iter().collect::<Vec<_>>()});
+    link["ends"] = json!([interface(0), interface(1)]);
     link
 }
 

@@ -1,4 +1,4 @@
-//! Link ends over time.
+//! Interfaces over time.
 
 use crate::scenarios::{dumbbell, flow, run, with};
 use nettrial_scenario::Duration;
@@ -11,23 +11,33 @@ fn a_bottleneck_says_how_long_its_queue_was_and_how_busy_it_was() {
     let transfer = json!({"kind": "transfer", "duration": "1 s"});
     let mut scenario = with(dumbbell(1, &edge, &middle), [flow("a0", "b0", "tcp", transfer)]);
     scenario.measurement.queue_interval = Some(Duration(10_000_000));
-    assert!(run(&scenario).ends.iter().all(|end| end.series.is_empty() && end.queue_pkts.is_some()));
+    assert!(
+        run(&scenario)
+            .interfaces
+            .iter()
+            .all(|record| record.series.is_empty() && record.queue_pkts.is_some())
+    );
 
     scenario.measurement.queue_series = true;
     let record = run(&scenario);
-    let end = record.ends.iter().find(|end| end.node == "left" && end.drops_pkts > 0).unwrap();
-    let queue = end.queue_pkts.unwrap();
-    assert_eq!(end.series.len() as u64, queue.count);
-    assert!(end.series.iter().zip(1..).all(|(sample, number)| sample.at_ns == number * 10_000_000));
+    let record =
+        record.interfaces.iter().find(|record| record.node == "left" && record.drops_pkts > 0).unwrap();
+    let queue = record.queue_pkts.unwrap();
+    assert_eq!(record.series.len() as u64, queue.count);
+    assert!(record.series.iter().zip(1..).all(|(sample, number)| sample.at_ns == number * 10_000_000));
     assert_eq!(
-        end.series.iter().map(|sample| f64::from(sample.queue_pkts)).fold(0.0, f64::max),
+        record.series.iter().map(|sample| f64::from(sample.queue_pkts)).fold(0.0, f64::max),
         queue.maximum
     );
-    let sent: u64 = end.series.iter().map(|sample| sample.wire_bytes).sum();
+    let sent: u64 = record.series.iter().map(|sample| sample.wire_bytes).sum();
     // Not what left after the last sample.
-    assert!((end.wire_bytes - 12_500..=end.wire_bytes).contains(&sent), "{sent} of {}", end.wire_bytes);
+    assert!(
+        (record.wire_bytes - 12_500..=record.wire_bytes).contains(&sent),
+        "{sent} of {}",
+        record.wire_bytes
+    );
     // Grown, and without a pause: a frame counts as sent from its beginning, so up to one more or less.
-    let busy = &end.series[20..90];
+    let busy = &record.series[20..90];
     let mean = busy.iter().map(|sample| sample.utilisation_percent).sum::<f64>() / busy.len() as f64;
     assert!((99.5..=100.5).contains(&mean), "{mean}");
     assert!(busy.iter().all(|sample| sample.utilisation_percent <= 100.0 + 1538.0 / 125.0));

@@ -50,9 +50,8 @@ mod tests {
 
     /// The settings that are refused of a link with this discipline.
     fn refused(discipline: Value) -> Vec<String> {
-        let end = json!({"node": "a", "interface": "eth0", "mtu": "1500 B"});
-        let link =
-            json!({"ends": [end, end], "rate": "1 Gbit/s", "queue": "9 packets", "discipline": discipline});
+        let interface = json!({"node": "a", "interface": "eth0", "mtu": "1500 B"});
+        let link = json!({"ends": [interface, interface], "rate": "1 Gbit/s", "queue": "9 packets", "discipline": discipline});
         let mut link: Link = serde_json::from_value(link).unwrap();
         let mut problems = Vec::new();
         check(&link, &Place::link(0, &link), &mut problems);

@@ -7,7 +7,7 @@ const DELAY: Time = Time::from_ms(10);
 #[test]
 fn first_each_segment_then_every_second_is_acknowledged() {
     let stack = stack("reno");
-    let mut trial = Trial::new(&settings(&stack), both_ways(10_000_000, DELAY), pass());
+    let mut trial = Trial::new(&settings(&stack), both_directions(10_000_000, DELAY), pass());
     trial.to_write[0] = u64::MAX / 2;
     trial.run(Time::from_ms(3000));
     let acks: Vec<u64> = trial.acks().map(|(_, packet)| packet.ack).collect();
@@ -21,7 +21,7 @@ fn first_each_segment_then_every_second_is_acknowledged() {
 #[test]
 fn a_single_full_segment_waits_forty_milliseconds_once_the_start_is_over() {
     let stack = stack("reno");
-    let mut trial = Trial::new(&settings(&stack), both_ways(100_000_000, DELAY), pass());
+    let mut trial = Trial::new(&settings(&stack), both_directions(100_000_000, DELAY), pass());
     trial.to_write[0] = 200_000;
     trial.run(Time::from_ms(900));
     let count = trial.acks().count();
@@ -47,7 +47,7 @@ fn a_single_full_segment_waits_forty_milliseconds_once_the_start_is_over() {
 #[test]
 fn a_small_segment_is_acknowledged_when_it_is_read() {
     let stack = stack("reno");
-    let mut trial = Trial::new(&settings(&stack), both_ways(100_000_000, DELAY), pass());
+    let mut trial = Trial::new(&settings(&stack), both_directions(100_000_000, DELAY), pass());
     trial.to_write[0] = 300_000;
     trial.run(Time::from_ms(500));
     trial.to_write[0] = 100;
@@ -60,7 +60,7 @@ fn a_small_segment_is_acknowledged_when_it_is_read() {
 #[test]
 fn an_answer_carries_the_acknowledgment() {
     let stack = stack("reno");
-    let mut trial = Trial::new(&settings(&stack), both_ways(100_000_000, DELAY), pass());
+    let mut trial = Trial::new(&settings(&stack), both_directions(100_000_000, DELAY), pass());
     trial.run(Time::from_ms(100));
     for _ in 0..30 {
         trial.connection.write(0, 100, &mut trial.world);
@@ -81,7 +81,8 @@ fn marks_are_echoed_until_the_sender_has_reduced_its_window() {
         marked += u32::from(packet.payload_bytes > 0);
         if packet.payload_bytes > 0 && marked == 500 { Fate::Mark } else { Fate::Pass }
     });
-    let mut trial = Trial::new(&settings(&stack), both_ways(100_000_000, DELAY), judge).transfer(2_000_000);
+    let mut trial =
+        Trial::new(&settings(&stack), both_directions(100_000_000, DELAY), judge).transfer(2_000_000);
     trial.run_to_end();
     let syn = trial.world.sent[0].1.flags;
     assert!(syn.has(Flags::ECE.with(Flags::CWR)));

@@ -7,7 +7,7 @@ const DELAY: Time = Time::from_ms(10);
 #[test]
 fn a_connection_opens_in_one_and_a_half_round_trips() {
     let stack = stack("reno");
-    let mut trial = Trial::new(&settings(&stack), both_ways(1_000_000_000, DELAY), pass());
+    let mut trial = Trial::new(&settings(&stack), both_directions(1_000_000_000, DELAY), pass());
     trial.run(Time::from_ms(100));
     let sent: Vec<_> = trial.world.sent.iter().map(|(_, packet)| (packet.flags, packet.ip_bytes)).collect();
     assert_eq!(sent, [(Flags::SYN, 60), (Flags::SYN.with(Flags::ACK), 60), (Flags::ACK, 52)]);
@@ -32,7 +32,8 @@ fn segments_have_what_mtu_and_options_leave() {
         settings.ip = ip;
         settings.socket.mss = announced;
         settings.subflows[0].path_mtu_bytes = [mtu, 9000];
-        let mut trial = Trial::new(&settings, both_ways(1_000_000_000, DELAY), pass()).transfer(100_000);
+        let mut trial =
+            Trial::new(&settings, both_directions(1_000_000_000, DELAY), pass()).transfer(100_000);
         trial.run_to_end();
         assert_eq!(trial.connection.statistics(0).mss_bytes, mss);
         let largest = trial.data().map(|(_, packet)| packet).max_by_key(|packet| packet.ip_bytes).unwrap();
@@ -44,7 +45,8 @@ fn segments_have_what_mtu_and_options_leave() {
 #[test]
 fn a_transfer_arrives_whole_and_both_sides_close() {
     let stack = stack("reno");
-    let mut trial = Trial::new(&settings(&stack), both_ways(100_000_000, DELAY), pass()).transfer(3_000_000);
+    let mut trial =
+        Trial::new(&settings(&stack), both_directions(100_000_000, DELAY), pass()).transfer(3_000_000);
     trial.run_to_end();
     assert_eq!(trial.readable, [0, 3_000_000]);
     let statistics = trial.connection.statistics(0);
@@ -64,7 +66,7 @@ fn the_first_flight_is_ten_segments_and_the_window_doubles() {
         ..stack("reno")
     };
     let mut trial =
-        Trial::new(&settings(&stack), both_ways(10_000_000_000, DELAY), pass()).transfer(2_000_000);
+        Trial::new(&settings(&stack), both_directions(10_000_000_000, DELAY), pass()).transfer(2_000_000);
     trial.run(Time::from_ms(79));
     let within =
         |from, to| trial.data().filter(|(at, _)| (from..to).contains(&(at.0 / 1_000_000_000))).count();
@@ -74,7 +76,7 @@ fn the_first_flight_is_ten_segments_and_the_window_doubles() {
 #[test]
 fn one_flow_fills_a_link_at_mtu_efficiency() {
     let stack = stack("reno");
-    let mut trial = Trial::new(&settings(&stack), both_ways(100_000_000, Time::from_ms(5)), pass());
+    let mut trial = Trial::new(&settings(&stack), both_directions(100_000_000, Time::from_ms(5)), pass());
     trial.to_write[0] = u64::MAX / 2;
     trial.run(Time::from_ms(1000));
     let before = trial.readable[1];
@@ -88,7 +90,7 @@ fn one_flow_fills_a_link_at_mtu_efficiency() {
 fn the_receive_window_grows_to_the_bandwidth_delay_product() {
     // 1 Gbit/s and 20 ms: 2.4 MB of payload in flight, of a buffer that begins with room for 64 kB.
     let stack = stack("reno");
-    let mut trial = Trial::new(&settings(&stack), both_ways(1_000_000_000, DELAY), pass());
+    let mut trial = Trial::new(&settings(&stack), both_directions(1_000_000_000, DELAY), pass());
     trial.to_write[0] = u64::MAX / 2;
     trial.run(Time::from_ms(600));
     let before = trial.readable[1];
@@ -118,7 +120,7 @@ fn the_receive_window_grows_with_large_segments_too() {
 #[test]
 fn without_window_scaling_a_window_a_round_trip_is_sent() {
     let stack = Stack { window_scaling: false, ..stack("reno") };
-    let mut trial = Trial::new(&settings(&stack), both_ways(1_000_000_000, DELAY), pass());
+    let mut trial = Trial::new(&settings(&stack), both_directions(1_000_000_000, DELAY), pass());
     trial.to_write[0] = u64::MAX / 2;
     trial.run(Time::from_ms(500));
     let before = trial.readable[1];
@@ -133,7 +135,7 @@ fn a_small_receive_buffer_bounds_what_is_in_flight() {
     let mut stack = stack("reno");
     stack.receive_buffer = Buffer { minimum: Size(4096), initial: Size(65_536), maximum: Size(65_536) };
     let mut trial =
-        Trial::new(&settings(&stack), both_ways(1_000_000_000, DELAY), pass()).transfer(1_000_000);
+        Trial::new(&settings(&stack), both_directions(1_000_000_000, DELAY), pass()).transfer(1_000_000);
     trial.run_to_end();
     let took = trial.world.now.0 as f64 / 20e9;
     // 1 MB in windows of 39 kB: of 64 KiB for 1448 bytes of payload in 2408.
@@ -145,7 +147,7 @@ fn a_socket_has_little_in_its_own_interface() {
     // A millisecond at the rate that Linux reckons with, which is up to four times that of the link: twice that of
     // the window, which grows to twice what is out.
     let stack = stack("reno");
-    let mut trial = Trial::new(&settings(&stack), both_ways(100_000_000, DELAY), pass());
+    let mut trial = Trial::new(&settings(&stack), both_directions(100_000_000, DELAY), pass());
     trial.to_write[0] = u64::MAX / 2;
     trial.run(Time::from_ms(2000));
     let queued = trial.world.pipes[0].free_at.since(trial.world.now);
@@ -156,7 +158,7 @@ fn a_socket_has_little_in_its_own_interface() {
 #[test]
 fn idling_restarts_slow_start() {
     let stack = stack("reno");
-    let mut trial = Trial::new(&settings(&stack), both_ways(100_000_000, DELAY), pass());
+    let mut trial = Trial::new(&settings(&stack), both_directions(100_000_000, DELAY), pass());
     trial.to_write[0] = 1_000_000;
     trial.run(Time::from_ms(1000));
     let before = trial.connection.statistics(0).cwnd_pkts;
@@ -172,7 +174,7 @@ fn idling_restarts_slow_start() {
 fn a_syn_that_is_lost_is_sent_again_after_one_two_four_seconds() {
     let stack = stack("reno");
     let judge: Judge = Box::new(|packet| if packet.to.side == 1 { Fate::Drop } else { Fate::Pass });
-    let mut trial = Trial::new(&settings(&stack), both_ways(100_000_000, DELAY), judge);
+    let mut trial = Trial::new(&settings(&stack), both_directions(100_000_000, DELAY), judge);
     trial.run(Time::from_ms(200_000));
     let times: Vec<u64> = trial.world.sent.iter().map(|(at, _)| at.0 / 1_000_000_000_000).collect();
     assert_eq!(times, [0, 1, 3, 7, 15, 31, 63]);

@@ -68,7 +68,7 @@ fn a_paced_burst_is_followed_by_the_pause_of_all_its_segments() {
 #[test]
 fn what_the_application_ends_with_does_not_wait() {
     let stack = stack("reno");
-    let mut trial = Trial::new(&offloaded(&stack), both_ways(100_000_000, DELAY), pass());
+    let mut trial = Trial::new(&offloaded(&stack), both_directions(100_000_000, DELAY), pass());
     trial.run(Time::from_ms(100));
     for bytes in [4000, 3000, 100] {
         let before = trial.data().count();
@@ -93,7 +93,7 @@ fn the_own_interface_holds_a_burst_more() {
             count += u32::from(packet.payload_bytes > 0);
             if count == 3000 { Fate::Drop } else { Fate::Pass }
         });
-        let mut trial = Trial::new(settings, both_ways(1_000_000_000, Time::from_us(20)), judge);
+        let mut trial = Trial::new(settings, both_directions(1_000_000_000, Time::from_us(20)), judge);
         trial.to_write[0] = u64::MAX / 2;
         trial.run(Time::from_ms(200));
         let queued = (0..1000).map(|step| {

@@ -22,7 +22,7 @@ fn drops(numbers: &'static [u64]) -> Judge {
 fn a_loss_is_repaired_within_a_round_trip_and_halves_the_window() {
     let stack = stack("reno");
     let mut trial =
-        Trial::new(&settings(&stack), both_ways(100_000_000, DELAY), drops(&[300])).transfer(3_000_000);
+        Trial::new(&settings(&stack), both_directions(100_000_000, DELAY), drops(&[300])).transfer(3_000_000);
     trial.run_to_end();
     let statistics = trial.connection.statistics(0);
     assert_eq!((statistics.retransmissions_pkts, statistics.timeouts), (1, 0));
@@ -40,8 +40,8 @@ fn many_losses_in_a_window_are_repaired_without_a_timeout() {
         335, 336, 337, 340, 341, 342, 350, 351, 352, 360,
     ];
     let stack = stack("reno");
-    let mut trial =
-        Trial::new(&settings(&stack), both_ways(100_000_000, DELAY), drops(&SCATTERED)).transfer(3_000_000);
+    let mut trial = Trial::new(&settings(&stack), both_directions(100_000_000, DELAY), drops(&SCATTERED))
+        .transfer(3_000_000);
     trial.run_to_end();
     let statistics = trial.connection.statistics(0);
     assert_eq!((statistics.retransmissions_pkts, statistics.timeouts), (30, 0));
@@ -51,7 +51,8 @@ fn many_losses_in_a_window_are_repaired_without_a_timeout() {
 fn the_window_is_reduced_in_proportion_to_what_arrives() {
     // RFC 6937: about one segment leaves for each two that arrive, so the pipe never falls silent.
     let stack = stack("reno");
-    let mut trial = Trial::new(&settings(&stack), both_ways(50_000_000, Time::from_ms(20)), drops(&[400]));
+    let mut trial =
+        Trial::new(&settings(&stack), both_directions(50_000_000, Time::from_ms(20)), drops(&[400]));
     trial.to_write[0] = u64::MAX / 2;
     trial.run(Time::from_ms(1500));
     let first = trial.data().nth(400).unwrap().1.sequence;
@@ -66,7 +67,7 @@ fn the_window_is_reduced_in_proportion_to_what_arrives() {
 #[test]
 fn a_lost_tail_is_repaired_by_a_probe() {
     let stack = stack("reno");
-    let mut trial = Trial::new(&settings(&stack), both_ways(100_000_000, DELAY), drops(&[69]));
+    let mut trial = Trial::new(&settings(&stack), both_directions(100_000_000, DELAY), drops(&[69]));
     trial.to_write[0] = 70 * 1448;
     trial.run(Time::from_ms(2000));
     assert_eq!(trial.readable[1], 70 * 1448);
@@ -83,7 +84,7 @@ fn a_lost_tail_is_repaired_by_a_probe() {
 fn timeouts_double() {
     let stack = stack("reno");
     let judge: Judge = Box::new(|packet| if packet.payload_bytes > 0 { Fate::Drop } else { Fate::Pass });
-    let mut trial = Trial::new(&settings(&stack), both_ways(100_000_000, DELAY), judge);
+    let mut trial = Trial::new(&settings(&stack), both_directions(100_000_000, DELAY), judge);
     trial.to_write[0] = 1000;
     trial.run(Time::from_ms(1_500_000));
     let times: Vec<u64> = trial.data().map(|(at, _)| at.0 / 1_000_000_000).collect();
@@ -103,7 +104,7 @@ fn the_least_timeout_is_the_stacks() {
     for minimum in [None, Some(nettrial_scenario::Duration(5_000_000))] {
         let stack = Stack { minimum_rto: minimum, sack: false, ..stack("reno") };
         let mut trial =
-            Trial::new(&settings(&stack), both_ways(100_000_000, Time::from_us(100)), drops(&[9]));
+            Trial::new(&settings(&stack), both_directions(100_000_000, Time::from_us(100)), drops(&[9]));
         trial.to_write[0] = 10 * 1448;
         trial.run(Time::from_ms(1000));
         assert_eq!(trial.connection.statistics(0).timeouts, 1);
@@ -116,8 +117,8 @@ fn the_least_timeout_is_the_stacks() {
 #[test]
 fn without_sack_three_duplicates_repair_a_loss() {
     let stack = Stack { sack: false, ..stack("reno") };
-    let mut trial =
-        Trial::new(&settings(&stack), both_ways(100_000_000, DELAY), drops(&[300, 310])).transfer(3_000_000);
+    let mut trial = Trial::new(&settings(&stack), both_directions(100_000_000, DELAY), drops(&[300, 310]))
+        .transfer(3_000_000);
     trial.run_to_end();
     let statistics = trial.connection.statistics(0);
     assert_eq!((statistics.retransmissions_pkts, statistics.timeouts), (2, 0));
@@ -134,7 +135,8 @@ fn reordering_within_the_window_of_rack_repeats_nothing_once_it_is_known() {
         if is_late { Fate::Late(Time::from_ms(2)) } else { Fate::Pass }
     });
     let stack = stack("reno");
-    let mut trial = Trial::new(&settings(&stack), both_ways(100_000_000, DELAY), judge).transfer(10_000_000);
+    let mut trial =
+        Trial::new(&settings(&stack), both_directions(100_000_000, DELAY), judge).transfer(10_000_000);
     trial.run_to_end();
     let statistics = trial.connection.statistics(0);
     assert!(statistics.retransmissions_pkts <= 3, "{}", statistics.retransmissions_pkts);
@@ -150,7 +152,7 @@ fn a_spurious_recovery_is_undone() {
         if is_late { Fate::Late(Time::from_ms(15)) } else { Fate::Pass }
     });
     let stack = stack("reno");
-    let mut trial = Trial::new(&settings(&stack), both_ways(100_000_000, DELAY), judge);
+    let mut trial = Trial::new(&settings(&stack), both_directions(100_000_000, DELAY), judge);
     trial.to_write[0] = 12_000_000;
     trial.run(Time::from_ms(3000));
     let statistics = trial.connection.statistics(0);
@@ -161,7 +163,7 @@ fn a_spurious_recovery_is_undone() {
 #[test]
 fn a_local_drop_is_no_loss() {
     let stack = stack("reno");
-    let mut pipes = both_ways(100_000_000, Time::from_ms(50));
+    let mut pipes = both_directions(100_000_000, Time::from_ms(50));
     pipes[0].queue_bytes = 6_000;
     let mut trial = Trial::new(&settings(&stack), pipes, pass()).transfer(5_000_000);
     trial.run_to_end();

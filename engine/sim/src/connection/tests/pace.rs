@@ -33,7 +33,7 @@ fn dctcp_echoes_each_mark_and_reduces_by_their_share() {
         if packet.payload_bytes > 0 && count % 20 == 0 { Fate::Mark } else { Fate::Pass }
     });
     let mut trial =
-        Trial::new(&settings(&stack), both_ways(1_000_000_000, DELAY), judge).transfer(20_000_000);
+        Trial::new(&settings(&stack), both_directions(1_000_000_000, DELAY), judge).transfer(20_000_000);
     trial.run_to_end();
     let echoed: u64 = trial
         .world

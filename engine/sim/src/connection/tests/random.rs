@@ -47,7 +47,7 @@ proptest! {
         sack: bool, timestamps: bool, ecn: bool, tso: bool, bytes in 1_u64..300_000,
     ) {
         let stack = Stack { sack, timestamps, ecn, ..stack("reno") };
-        let pipes = both_ways(20_000_000, Time::from_ms(5));
+        let pipes = both_directions(20_000_000, Time::from_ms(5));
         let mut trial =
             Trial::new(&with(settings(&stack), tso), pipes, random(seed, loss, twice, late)).transfer(bytes);
         check(&mut trial, bytes);
@@ -74,8 +74,8 @@ fn the_same_happens_again() {
     let run = || {
         let stack = stack("reno");
         let judge = random(5, 3, 2, 5);
-        let mut trial =
-            Trial::new(&settings(&stack), both_ways(20_000_000, Time::from_ms(5)), judge).transfer(500_000);
+        let mut trial = Trial::new(&settings(&stack), both_directions(20_000_000, Time::from_ms(5)), judge)
+            .transfer(500_000);
         trial.run_to_end();
         format!("{:?}", trial.world.sent)
     };

@@ -1,19 +1,19 @@
-//! What is observed at every link end while traffic goes, and the records of it.
+//! Observes the interfaces of all links while traffic goes, and makes their records.
 
 use crate::namespace::Home;
-use crate::network::{EndCounters, Network};
+use crate::network::{InterfaceCounters, Network};
 use crate::packet_sizes::{PacketCounter, Sent};
 use crate::processors::Placement;
 use crate::queue::Length;
 use crate::queue_length::{QueueSampler, Sampled};
 use anyhow::Result;
 use nettrial_flows::statistics::distribution;
-use nettrial_scenario::{Absence, Distribution, EndRecord, PacketSize, Scenario, ethernet};
+use nettrial_scenario::{Absence, Distribution, InterfaceRecord, PacketSize, Scenario, ethernet};
 use std::collections::HashMap;
 
 /// What is being observed.
 pub struct Observation {
-    before: Vec<EndCounters>,
+    before: Vec<InterfaceCounters>,
     counter: Option<Result<PacketCounter>>,
     sampler: QueueSampler,
     /// Whether the measurement asks for the lengths of queues.
@@ -22,8 +22,8 @@ pub struct Observation {
 
 /// What was observed.
 pub struct Observed {
-    /// A record of each link end.
-    pub ends: Vec<EndRecord>,
+    /// A record of each interface.
+    pub interfaces: Vec<InterfaceRecord>,
     /// What could not be observed.
     pub absent: Vec<Absence>,
     /// What was read of each shaped interface's queue.
@@ -56,7 +56,7 @@ impl Observation {
         let sent = match self.counter.map(|counter| counter.and_then(PacketCounter::finish)) {
             Some(Ok(sent)) => sent,
             Some(Err(error)) => {
-                note("every link end".into(), format!("{error:#}"));
+                note("every interface".into(), format!("{error:#}"));
                 Vec::new()
             }
             None => Vec::new(),
@@ -64,10 +64,11 @@ impl Observation {
         let key = |sampled: &Sampled| (sampled.node.clone(), sampled.shaped.interface.clone());
         let with_lengths = sampled.iter().filter(|_| self.with_lengths);
         let lengths: Lengths = with_lengths.map(|sampled| (key(sampled), sampled)).collect();
-        let counted = EndCounters::difference(&self.before, after);
-        let mut ends: Vec<EndRecord> = counted.into_iter().map(|end| shaped(end, &lengths)).collect();
-        let key = |end: &EndRecord| (end.node.clone(), end.interface.clone());
-        let places: HashMap<(String, String), usize> = ends.iter().map(key).zip(0..).collect();
+        let counted = InterfaceCounters::difference(&self.before, after);
+        let mut interfaces: Vec<InterfaceRecord> =
+            counted.into_iter().map(|counted| shaped(counted, &lengths)).collect();
+        let key = |record: &InterfaceRecord| (record.node.clone(), record.interface.clone());
+        let places: HashMap<(String, String), usize> = interfaces.iter().map(key).zip(0..).collect();
         for Sent { node, interface, sizes } in sent {
             let sizes = match sizes {
                 Ok(sizes) => sizes,
@@ -77,40 +78,40 @@ impl Observation {
                 }
             };
             match places.get(&(node.clone(), interface.clone())) {
-                Some(&place) => ends[place].packet_sizes = Some(sizes),
-                None => ends.push(unshaped(node, interface, sizes)),
+                Some(&place) => interfaces[place].packet_sizes = Some(sizes),
+                None => interfaces.push(unshaped(node, interface, sizes)),
             }
         }
-        Ok(Observed { ends, absent, sampled })
+        Ok(Observed { interfaces, absent, sampled })
     }
 }
 
 /// What was read of each interface whose queue's lengths are asked for, by node and interface.
 type Lengths<'a> = HashMap<(String, String), &'a Sampled>;
 
-fn shaped(end: EndCounters, lengths: &Lengths) -> EndRecord {
-    let sampled = lengths.get(&(end.node.clone(), end.interface.clone()));
+fn shaped(counted: InterfaceCounters, lengths: &Lengths) -> InterfaceRecord {
+    let sampled = lengths.get(&(counted.node.clone(), counted.interface.clone()));
     let of = |value: fn(&Length) -> u32| -> Option<Distribution> {
         Some(distribution(sampled?.lengths.iter().map(value).collect()))
     };
-    EndRecord {
-        wire_bytes: end.counters.wire_bytes,
-        frames_pkts: end.counters.packets,
-        drops_pkts: end.counters.drops,
-        burst_bytes: Some(end.burst_bytes),
+    InterfaceRecord {
+        wire_bytes: counted.counters.wire_bytes,
+        frames_pkts: counted.counters.packets,
+        drops_pkts: counted.counters.drops,
+        burst_bytes: Some(counted.burst_bytes),
         queue_pkts: of(|length| length.packets),
         queue_bytes: of(|length| length.bytes),
         series: Vec::new(),
         packet_sizes: None,
-        node: end.node,
-        interface: end.interface,
+        node: counted.node,
+        interface: counted.interface,
     }
 }
 
-/// The record of an end without a queue of its own, from the packets it sent.
-fn unshaped(node: String, interface: String, sizes: Vec<PacketSize>) -> EndRecord {
+/// Returns the record of an interface without a queue of its own, from the packets it sent.
+fn unshaped(node: String, interface: String, sizes: Vec<PacketSize>) -> InterfaceRecord {
     let occupied = |size: &PacketSize| ethernet::wire_bytes(size.size_bytes.into());
-    EndRecord {
+    InterfaceRecord {
         node,
         interface,
         wire_bytes: sizes.iter().map(|size| size.packets * occupied(size)).sum(),
