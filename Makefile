@@ -93,7 +93,7 @@ engine-test: engine ## the engine's own tests, which compare its records with th
 engine-checks: lint-engine
 	@$(MAKE) --no-print-directory engine-test
 
-unit: build ## the tests that need no rights, in seconds
+unit: build ## the tests that need no privileges, in seconds
 	@$(stage) "unit tests" $(python) -m pytest -q -n 2 --dist loadfile -m "not slow" tests/unit
 
 # The longest come first.

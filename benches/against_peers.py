@@ -24,7 +24,7 @@ from nettrial.scenario import Flow, Record, Scenario
 from nettrial.study import load
 
 SECONDS = "2 s"
-"""How long each trial sends."""
+"""The time for which each trial sends."""
 
 Figure = Callable[[Record], float]
 
@@ -128,7 +128,7 @@ def _requests(transport: str, polling: bool) -> dict[str, Any]:
 
 
 def comparisons() -> list[Comparison]:
-    """What is compared."""
+    """Returns the comparisons."""
     found = []
     transfer = (
         Row("TCP goodput", "Gbit/s", goodput, ">= 1"),

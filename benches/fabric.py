@@ -1,4 +1,5 @@
-"""How fast a fabric is built and gone: beside Mininet, at a thousand switches, and against its links.
+"""Measures how fast a fabric is built and gone: beside Mininet, at a thousand switches, and against its
+links.
 
     python benches/fabric.py [beside] [large] [slope]
 

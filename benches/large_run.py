@@ -2,11 +2,12 @@
 
     python benches/large_run.py [TRIALS [SAMPLES]]
 
-Needs no rights and no engine. TRIALS (10 000 without a word) trials of `jumbo-ipv6` are made up and kept by
-the real store, a transaction each as in a run, at the size of what the lab records without time series: two
-flows, two hosts, four interfaces, the checks; every figure with noise, so that it does not compress better
-than a measured one; with SAMPLES, so many readings of each flow's transport, too. One in twenty has a
-warning. Then each of these in a process of its own, with its processor time and its peak memory:
+Runs unprivileged and without an engine. TRIALS (10 000 without a word) trials of `jumbo-ipv6` are made up
+and kept by the real store, a transaction each as in a run, at the size of what the lab records without time
+series: two flows, two hosts, four interfaces, the checks; every figure with noise, so that it does not
+compress better than a measured one; with SAMPLES, so many readings of each flow's transport, too. One in
+twenty has a warning. Then each of these in a process of its own, with its processor time and its peak
+memory:
 
 - `nettrial report`
 - `nettrial export --to parquet`
@@ -34,7 +35,7 @@ from nettrial.store.run import RUN_FILE  # noqa: E402
 from tests.unit.synthetic import BUSY, make_run, record  # noqa: E402
 
 TREATMENTS = 12
-"""Of the study jumbo-ipv6."""
+"""The number of treatments of the study jumbo-ipv6."""
 LOAD = """
 import nettrial
 results = nettrial.load({run!r})
@@ -56,14 +57,14 @@ def noisy(value: Any, noise: random.Random, name: str = "") -> Any:
 
 
 def ends() -> list[dict[str, Any]]:
-    """What the lab counts at interfaces."""
+    """Returns what the lab counts at interfaces."""
     of = {"drops_pkts": 0, "frames_pkts": 180_000, "wire_bytes": 260_000_000}
     places = (("sender", "eth0"), ("router", "eth0"), ("router", "eth1"), ("receiver", "eth0"))
     return [{"node": node, "interface": interface, **of} for node, interface in places]
 
 
 def checks() -> list[dict[str, Any]]:
-    """What the lab verifies."""
+    """Returns what the lab verifies."""
     flows = [
         {"name": name, "object": flow, "expected": value, "found": value, "passed": True}
         for flow in ("transfer", "probe")
@@ -88,7 +89,7 @@ def samples(count: int) -> list[dict[str, Any]]:
 
 
 def maker(trial: PlannedTrial, count: int = 0) -> Record:
-    """What a trial gave, with so many samples of each flow over time."""
+    """Returns a record of a trial, with so many samples of each flow over time."""
     noise = random.Random(trial.number)
     busy = f"processor 0 was busy {noise.uniform(95, 99):.1f} % of the time"
     warnings = [BUSY.model_copy(update={"message": busy})] if noise.random() < 0.05 else []

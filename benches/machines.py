@@ -1,5 +1,6 @@
-"""How long a trial on three machines over SSH takes beside its traffic: a sender, a router and a receiver,
-each with an OpenSSH server, in namespaces made here. Needs root and what tools/setup-tests.sh fetches.
+"""Measures how long a trial on three machines over SSH takes beside its traffic: a sender, a router and a
+receiver, each with an OpenSSH server, in namespaces made here. Needs root and what tools/setup-tests.sh
+fetches.
 
     python benches/machines.py
 """

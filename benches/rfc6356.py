@@ -1,4 +1,4 @@
-"""Whether the congestion controls of MPTCP do what RFC 6356 section 2 asks of them, in the lab.
+"""Tests the congestion controls of MPTCP against the goals of RFC 6356 section 2, in the lab.
 
     python benches/rfc6356.py [REPEATS] [SECONDS]
 
@@ -33,32 +33,33 @@ from nettrial.scenario import FlowRecord, Record, Scenario
 from nettrial.stacks import STACKS
 
 CONTROLS = ("lia", "olia", "balia", "wvegas", "reno")
-"""Of MPTCP; `reno` is the uncoupled one."""
+"""The congestion controls of MPTCP; `reno` is the uncoupled one."""
 LOSS_BASED = tuple(name for name in CONTROLS if name != "wvegas")
 ACCESS = "200 Mbit/s"
-"""Of links that are no bottleneck."""
+"""The rate of links that are no bottleneck."""
 FAST, SLOW = "20 Mbit/s", "10 Mbit/s"
-"""Of bottlenecks."""
+"""The rates of bottlenecks."""
 QUEUE = "60 packets"
-"""Of every link: 36 ms at the fast bottleneck."""
+"""The queue of every link: 36 ms at the fast bottleneck."""
 DELAY = "15 ms"
 """One way, where links lose at random or wVegas is beside wVegas."""
 LOSS = 0.001
-"""Of each frame, where goal 2 loses at random: windows of 1.22 / sqrt(LOSS) = 39 packets, 15 Mbit/s."""
+"""The loss of each frame, where goal 2 loses at random: windows of 1.22 / sqrt(LOSS) = 39 packets, 15
+Mbit/s."""
 LIGHT, HEAVY = 0.001, 0.004
-"""Of each frame on the two paths of goal 3."""
+"""The losses of each frame on the two paths of goal 3."""
 WIDE = "100 Mbit/s"
-"""Of links that lose at random: wide enough that no queue forms."""
+"""The rate of links that lose at random: wide enough that no queue forms."""
 
 BUFFER = {"minimum": "4096 B", "initial": "1 MB", "maximum": "1 MB"}
-"""Of every socket, both ways: with the kernel's defaults a connection waits for its slower subflow before it
-may send on the faster one, and a path lies idle, whatever the congestion control."""
+"""The buffers of every socket, in both directions: with the kernel's defaults a connection waits for its
+slower subflow before it may send on the faster one, and a path lies idle, whatever the congestion control."""
 
 RATIO = "of the TCP flow beside it"
 """The figure whose means and intervals are those of ratios."""
 
 Figures = dict[str, list[float]]
-"""What each network gave in every trial, by its name."""
+"""The figures of each network in every trial, by its name."""
 
 
 @dataclass
@@ -66,7 +67,7 @@ class Network:
     """Small networks without a link between them, in one scenario."""
 
     seed: int
-    """Of what links lose."""
+    """The seed of what links lose."""
     nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
     links: list[dict[str, Any]] = field(default_factory=list)
     flows: list[dict[str, Any]] = field(default_factory=list)
@@ -188,7 +189,7 @@ def unequal(seconds: float, seed: int) -> Scenario:
 
 
 def goodputs(record: Record) -> dict[str, float]:
-    """Of every flow, Mbit/s."""
+    """Returns the goodput of every flow, Mbit/s."""
     return {flow.name: (flow.goodput_bps or 0.0) / 1e6 for flow in record.flows}
 
 
@@ -216,7 +217,7 @@ def on_the_congested_path(record: Record) -> dict[str, float]:
 
 
 def below_lia(record: Record) -> dict[str, float]:
-    """By how much that share is below LIA's."""
+    """Returns by how much that share is below LIA's."""
     shares = on_the_congested_path(record)
     return {name: shares["lia"] - shares[name] for name in CONTROLS if name != "lia"}
 
@@ -237,7 +238,7 @@ class Goal:
     scenario: Callable[[float, int], Scenario]
     figures: dict[str, Callable[[Record], dict[str, float]]]
     missed: Callable[[dict[str, dict[str, float]]], list[str]]
-    """What of it is missed, in words, by the means of each figure and network."""
+    """Returns what of it is missed, in words, by the means of each figure and network."""
 
 
 def _improves(means: dict[str, dict[str, float]]) -> list[str]:

@@ -1,4 +1,5 @@
-"""How fast the simulator is: beside ns-3, and how its time grows with flows, hops and simulated seconds.
+"""Measures how fast the simulator is: beside ns-3, and how its time grows with flows, hops and simulated
+seconds.
 
     python benches/simulator.py [--ns3 DIRECTORY] [SECONDS]
 
@@ -33,7 +34,7 @@ from nettrial.stacks import STACKS
 from nettrial.study import load
 
 GOAL = 20
-"""How many times ns-3's packets a second it should be."""
+"""The multiple of ns-3's packets a second that it should reach."""
 SOURCE = Path(__file__).with_name("simulator_ns3.cc")
 MODULES = (
     "applications",
@@ -45,12 +46,13 @@ MODULES = (
     "core",
 )
 BUFFER = {"minimum": "4096 B", "initial": "512 KiB", "maximum": "512 KiB"}
-"""Of every socket: what is written when a transfer's time is over still goes out, and takes its time."""
+"""The buffer of every socket: what is written when a transfer's time is over still goes out, and takes its
+time."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a run simulated, and the processor seconds it took."""
+    """The simulated packets of a run, and the processor seconds it took."""
 
     packets: int
     seconds: float
@@ -238,7 +240,7 @@ def beside(ns3: Ns3 | None, seconds: float) -> list[float]:
 
 
 def growth(seconds: float) -> None:
-    """How the time grows."""
+    """Prints how the time grows."""
     print("\nA dumbbell's time, by what there is more of")
     for flows in (10, 100, 400):
         print(row(f"  {flows} flows", simulate(dumbbell(flows, seconds))), flush=True)

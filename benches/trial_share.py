@@ -1,4 +1,4 @@
-"""Where a trial's time goes: the share that is traffic, and how long a network takes to build.
+"""Measures where a trial's time goes: the share that is traffic, and how long a network takes to build.
 
     python benches/trial_share.py [STUDY] [TRIALS]
 

@@ -17,7 +17,7 @@ class Control:
     source: str
     needs: str
     own: bool = False
-    """Whether it is nettrial's own, which the lab loads into the kernel."""
+    """True if it is nettrial's own, which the lab loads into the kernel."""
     kernel: bool = True
     """Hosts that have a Linux kernel can have it."""
 

@@ -1,4 +1,4 @@
-"""What can go wrong, told to the user: what was being done, to which object, the bad value, the legal
+"""Errors, told to the user: what was being done, to which object, the bad value, the expected
 values, a hint. Every error has the exit status the command ends with."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Fault:
     """One thing that is wrong with what the user gave."""
 
     object: str
-    """Which object, such as `study.yaml:12: network.mtu` or `--set mtu`."""
+    """The object, such as `study.yaml:12: network.mtu` or `--set mtu`."""
     value: str
     """The bad value as it was given; empty where nothing was given."""
     legal: str = ""
@@ -72,15 +72,15 @@ class Reason(Protocol):
 
     @property
     def what(self) -> str:
-        """What was tried."""
+        """The feature that was tried."""
 
     @property
     def why(self) -> str:
-        """What happened."""
+        """The result of trying it."""
 
     @property
     def remedy(self) -> str:
-        """What would help."""
+        """The remedy."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What everything that users write has in common: no unknown fields, and errors that say what is legal."""
+"""The base of everything that users write: no unknown fields, and errors that say what is expected."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def wrong(
 
 @dataclass(frozen=True)
 class Wrong:
-    """What pydantic found wrong with a value."""
+    """The fault that pydantic found in a value."""
 
     place: tuple[str | int, ...]
     """The way to the value."""
@@ -39,7 +39,7 @@ class Wrong:
 
     @property
     def unknown_field(self) -> bool:
-        """Whether it is not the value that is wrong, but that there is such a field."""
+        """Returns whether the fault is not the value, but that there is such a field."""
         return self.value == UNKNOWN_FIELD
 
     @classmethod
@@ -106,7 +106,7 @@ def _name(value: str) -> str:
 
 
 MOST_NAMES_SHOWN = 12
-"""Of more, an error shows the ends."""
+"""The number of names up to which an error shows all; of more it shows the first and the last."""
 
 
 def in_short(names: Iterable[str]) -> str:

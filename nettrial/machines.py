@@ -55,8 +55,8 @@ class MachineSettings(Strict):
     """The interfaces that traffic may use, each with its addresses; of a router in the order of its links. No
     traffic goes to other addresses."""
     may_change: list[Literal["mtu", "offloads", "congestion_control", "sysctls"]] = []
-    """What nettrial may change there, and restores: the MTU and the offloads (TSO, GSO, GRO) of the
-    interfaces, the congestion control of programs that choose none, and the sysctls of a stack. Nothing
+    """The settings that nettrial may change there, and restores: the MTU and the offloads (TSO, GSO, GRO) of
+    the interfaces, the congestion control of programs that choose none, and the sysctls of a stack. Nothing
     unless said."""
     nodes: list[Name] = []
     """The nodes of studies that it stands for, where the study does not say so by `machine`."""

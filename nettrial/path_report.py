@@ -54,7 +54,7 @@ class Buffers(Generated):
     """
     rate_from: str
     """
-    Where that comes from: `given`, or `interface`.
+    The source of the rate: `given`, or `interface`.
     """
     receive_window_bytes: Annotated[int, Field(ge=0)]
     """
@@ -80,11 +80,11 @@ class Direction(Generated):
     )
     how: str
     """
-    How it was found.
+    The way in which it was found.
     """
     limited: bool
     """
-    Whether a packet one byte larger was seen not to. If not, the path MTU may be larger.
+    True if a packet one byte larger was seen not to. If not, the path MTU may be larger.
     """
     mtu_bytes: Annotated[int, Field(ge=0)]
     """
@@ -94,7 +94,7 @@ class Direction(Generated):
 
 class Goodput(Generated):
     """
-    What TCP could carry at most.
+    The goodput that TCP could reach at most.
     """
 
     model_config = ConfigDict(
@@ -106,11 +106,11 @@ class Goodput(Generated):
     """
     line_bps: float | None = None
     """
-    That share of the rate, bits per second.
+    The goodput as that share of the rate, bits per second.
     """
     loss_bps: float | None = None
     """
-    What loss leaves to a Reno-like sender (Mathis et al. 1997: MSS / RTT × sqrt(3/2p)), bits per
+    The goodput that loss leaves to a Reno-like sender (Mathis et al. 1997: MSS / RTT × sqrt(3/2p)), bits per
     second. Only where probes were lost; a handful of probes makes a coarse estimate.
     """
     mtu_bytes: Annotated[int, Field(ge=0)]
@@ -119,7 +119,7 @@ class Goodput(Generated):
     """
     passes: bool | None = None
     """
-    Whether packets of that size are known to pass in both directions; absent where that is not known.
+    True if packets of that size are known to pass in both directions; absent where that is not known.
     """
     window_bps: float | None = None
     """
@@ -145,7 +145,7 @@ class Hop(Generated):
     """
     lie: str | None = None
     """
-    What of that claim is not so.
+    The part of that claim that is not so.
     """
     not_reached_bytes: Annotated[int | None, Field(ge=0)] = None
     """
@@ -175,13 +175,13 @@ class IpVersion(RootModel[Literal[4, 6]]):
 class Jumbo(RootModel[Literal["clean", "not_clean", "cannot_tell"]]):
     root: Literal["clean", "not_clean", "cannot_tell"]
     """
-    Whether packets of 9000 bytes pass in both directions.
+    The answer to whether packets of 9000 bytes pass in both directions.
     """
 
 
 class Limit(Generated):
     """
-    Where the path gets narrower: behind one hop and before another.
+    A place where the path gets narrower: behind one hop and before another.
     """
 
     model_config = ConfigDict(
@@ -223,13 +223,13 @@ class Means(RootModel[Literal["echo", "udp"]]):
 class MssFinding(RootModel[Literal["fits", "clamped", "too_large", "unknown"]]):
     root: Literal["fits", "clamped", "too_large", "unknown"]
     """
-    How the MSS in force compares with the path MTU.
+    The comparison of the MSS in force with the path MTU.
     """
 
 
 class Offloads(Generated):
     """
-    Which work the interfaces do in larger pieces than a packet. All are off unless asked for, so
+    The work that interfaces do in larger pieces than a packet. All are off unless asked for, so
     that an MTU means what it says (a virtual link passes 64 KiB "packets" otherwise).
     """
 
@@ -308,15 +308,15 @@ class Shortfall(Generated):
     )
     remedy: str
     """
-    What would help.
+    The remedy.
     """
     what: str
     """
-    What was tried.
+    The feature that was tried.
     """
     why: str
     """
-    What happened.
+    The result of trying it.
     """
 
 
@@ -361,7 +361,7 @@ class Trusting(Generated):
     )
     arrives: bool
     """
-    Whether packets of that size arrive. If not it has met a black hole, and its connections stall.
+    True if packets of that size arrive. If not it has met a black hole, and its connections stall.
     """
     messages: list[TooBig]
     """
@@ -375,7 +375,7 @@ class Trusting(Generated):
 
 class Verdict(Generated):
     """
-    Whether the path is clean for jumbo frames.
+    The verdict on a path: clean for jumbo frames or not, with the reasons.
     """
 
     model_config = ConfigDict(
@@ -387,7 +387,7 @@ class Verdict(Generated):
     """
     black_hole: bool | None = None
     """
-    Whether a sender that relies on ICMP stalls on this path; absent where that is not known.
+    True if a sender that relies on ICMP stalls on this path; absent where that is not known.
     """
     jumbo: Jumbo
     """
@@ -409,7 +409,7 @@ class BaseRtt(Generated):
     )
     means: Means
     """
-    How it was measured.
+    The means by which it was measured.
     """
     median_us: float
     """
@@ -469,7 +469,7 @@ class Mss(Generated):
     """
     finding: MssFinding
     """
-    How the two compare.
+    The comparison of the two.
     """
     implied_bytes: Annotated[int | None, Field(ge=0)] = None
     """
@@ -489,11 +489,11 @@ class Mss(Generated):
     """
     timestamps: bool
     """
-    Whether segments carry timestamps.
+    True if segments carry timestamps.
     """
     window_scaling: bool
     """
-    Whether both sides scale their windows.
+    True if both sides scale their windows.
     """
 
 
@@ -508,7 +508,7 @@ class BadRequestAnswer(Generated):
     answer: Literal["bad_request"] = "bad_request"
     problem: Problem
     """
-    What is wrong with it.
+    The fault in the request.
     """
 
 
@@ -537,7 +537,7 @@ class PathRecord(Generated):
     )
     absent: list[Absence]
     """
-    What could not be measured, and why.
+    The figures that could not be measured, each with the reason.
     """
     address: str
     """
@@ -577,7 +577,7 @@ class PathRecord(Generated):
     """
     limits: list[Limit]
     """
-    Where large packets end, towards the far host: each place where the path gets narrower, in order.
+    The places where large packets end, towards the far host: each where the path gets narrower, in order.
     """
     local_address: str
     """
@@ -597,7 +597,7 @@ class PathRecord(Generated):
     """
     theory: list[Goodput]
     """
-    What TCP could carry at most, by MTU.
+    The goodput that TCP could reach at most, by MTU.
     """
     trusting: Trusting | None = None
     """
@@ -605,13 +605,13 @@ class PathRecord(Generated):
     """
     verdict: Verdict
     """
-    What follows for jumbo frames.
+    The verdict on jumbo frames.
     """
 
 
 class PathReport(Generated):
     """
-    What was found out about the paths to a host: one for each IP version.
+    The findings about the paths to a host: one for each IP version.
     """
 
     model_config = ConfigDict(
@@ -645,7 +645,7 @@ class PathReport(Generated):
 
 class PathRequest(Generated):
     """
-    Which path to examine.
+    The path to examine.
     """
 
     model_config = ConfigDict(
@@ -684,14 +684,14 @@ class ReportAnswer(Generated):
     answer: Literal["report"] = "report"
     report: PathReport
     """
-    What was found.
+    The findings.
     """
 
 
 class PathAnswer(RootModel[ReportAnswer | BadRequestAnswer | CannotAnswer]):
     root: ReportAnswer | BadRequestAnswer | CannotAnswer
     """
-    How an examination ended.
+    The outcome of an examination.
     """
 
 

@@ -80,8 +80,8 @@ class Chart:
 
 
 class Results:
-    """What a run found. Frames have the trial's `number`, its `block` and its levels in every row, and units
-    in their columns' names: see the page "Exported tables" of the reference."""
+    """The results of a run. Frames have the trial's `number`, its `block` and its levels in every row, and
+    units in their columns' names: see the page "Exported tables" of the reference."""
 
     def __init__(self, run: Run) -> None:
         """Use `nettrial.load`."""
@@ -138,7 +138,7 @@ class Results:
 
     @property
     def sizes(self) -> pl.DataFrame:
-        """What sweeps measured: a row for each repeat of each size."""
+        """Returns the results of sweeps: a row for each repeat of each size."""
         return self.table("sizes")
 
     @property
@@ -176,8 +176,9 @@ class Results:
         return self._frame(rows, columns)
 
     def compare(self) -> pl.DataFrame:
-        """How each response changes from the baseline, other levels alike: in percent with its 95% interval,
-        paired by block; and the interval and p-value that allow for all comparisons of the response."""
+        """Returns how each response changes from the baseline, other levels alike: in percent with its 95%
+        interval, paired by block; and the interval and p-value that allow for all comparisons of the
+        response."""
         rows = [
             [
                 *(section.response.name, section.response.unit, *self._levels(cell.treatment)),

@@ -5,11 +5,12 @@ Made by `make generate`; never edited by hand. The types are described in engine
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel
+from nettrial.fields import Generated
+from pydantic import ConfigDict, Field, RootModel
 from typing import Annotated, Literal
 
 
-class Absence(BaseModel):
+class Absence(Generated):
     """
     A metric that could not be measured.
     """
@@ -34,13 +35,13 @@ class Absence(BaseModel):
 class Answer(RootModel[Literal["acknowledgment", "echo"]]):
     root: Literal["acknowledgment", "echo"]
     """
-    What the receiver sends back.
+    The answer that the receiver sends back.
     """
 
 
-class Callbacks(BaseModel):
+class Callbacks(Generated):
     """
-    How often the kernel called each function of a congestion control (struct tcp_congestion_ops,
+    The number of calls by the kernel to each function of a congestion control (struct tcp_congestion_ops,
     include/net/tcp.h).
     """
 
@@ -81,10 +82,10 @@ class Callbacks(BaseModel):
     """
 
 
-class Capture(BaseModel):
+class Capture(Generated):
     """
-    Which packets of a trial are captured, and where to. Capturing is no part of the scenario: what is measured means
-    the same with it and without it, but for what it costs.
+    The packets of a trial that are captured, and their directory. Capturing is no part of the scenario: what is
+    measured means the same with it and without it, but for what it costs.
     """
 
     model_config = ConfigDict(
@@ -108,7 +109,7 @@ class Capture(BaseModel):
     """
 
 
-class Check(BaseModel):
+class Check(Generated):
     """
     Something verified around the traffic.
     """
@@ -118,15 +119,15 @@ class Check(BaseModel):
     )
     expected: str
     """
-    What the scenario implies.
+    The value that the scenario implies.
     """
     found: str
     """
-    What was found.
+    The value that was found.
     """
     name: str
     """
-    What was checked: `path_mtu`, `mss`, `congestion_control`, `congestion_control_ran`, `clock`.
+    The name of the check: `path_mtu`, `mss`, `congestion_control`, `congestion_control_ran`, `clock`.
     """
     object: str
     """
@@ -134,11 +135,11 @@ class Check(BaseModel):
     """
     passed: bool
     """
-    Whether they agree.
+    True if they agree.
     """
 
 
-class CongestionRecord(BaseModel):
+class CongestionRecord(Generated):
     """
     A congestion control of nettrial's own in the kernel, over the traffic's time.
     """
@@ -148,7 +149,7 @@ class CongestionRecord(BaseModel):
     )
     callbacks: Callbacks
     """
-    How often the kernel called it, on all hosts together.
+    The number of calls by the kernel, on all hosts together.
     """
     name: str
     """
@@ -159,11 +160,11 @@ class CongestionRecord(BaseModel):
 class Connecting(RootModel[Literal["once", "each_request"]]):
     root: Literal["once", "each_request"]
     """
-    How often a connection is opened.
+    The occasions on which a connection is opened.
     """
 
 
-class DropTail(BaseModel):
+class DropTail(Generated):
     """
     The limit alone drops.
     """
@@ -174,7 +175,7 @@ class DropTail(BaseModel):
     discipline: Literal["drop_tail"] = "drop_tail"
 
 
-class Distribution(BaseModel):
+class Distribution(Generated):
     """
     A set of values by its summary.
     """
@@ -184,7 +185,7 @@ class Distribution(BaseModel):
     )
     count: Annotated[int, Field(ge=0)]
     """
-    How many values; with none, all other fields are 0.
+    The number of values; with none, all other fields are 0.
     """
     deviation: float
     """
@@ -235,7 +236,7 @@ class Duration(RootModel[str]):
     """
 
 
-class DurationShare(BaseModel):
+class DurationShare(Generated):
     """
     A value of a mix.
     """
@@ -245,7 +246,7 @@ class DurationShare(BaseModel):
     )
     share: float
     """
-    How often it comes, in proportion to the others' shares.
+    The relative frequency of the value, in proportion to the others' shares.
     """
     value: Duration
     """
@@ -253,9 +254,9 @@ class DurationShare(BaseModel):
     """
 
 
-class DurationTruncation(BaseModel):
+class DurationTruncation(Generated):
     """
-    Where a distribution is cut off, bounds included; what is cut off is drawn again.
+    The bounds at which a distribution is cut off, bounds included; what is cut off is drawn again.
     """
 
     model_config = ConfigDict(
@@ -271,7 +272,7 @@ class DurationTruncation(BaseModel):
     """
 
 
-class Constant(BaseModel):
+class Constant(Generated):
     """
     Always the same.
     """
@@ -286,7 +287,7 @@ class Constant(BaseModel):
     """
 
 
-class Uniform(BaseModel):
+class Uniform(Generated):
     """
     Each value between two bounds as likely as another.
     """
@@ -305,7 +306,7 @@ class Uniform(BaseModel):
     """
 
 
-class Exponential(BaseModel):
+class Exponential(Generated):
     """
     Gaps of a Poisson process: density exp(−x/mean)/mean.
     """
@@ -320,11 +321,11 @@ class Exponential(BaseModel):
     """
     truncation: DurationTruncation | None = None
     """
-    Where it is cut off.
+    The bounds at which it is cut off.
     """
 
 
-class Normal(BaseModel):
+class Normal(Generated):
     """
     The bell curve. It needs a minimum of zero or more.
     """
@@ -343,11 +344,11 @@ class Normal(BaseModel):
     """
     truncation: DurationTruncation | None = None
     """
-    Where it is cut off.
+    The bounds at which it is cut off.
     """
 
 
-class Pareto(BaseModel):
+class Pareto(Generated):
     """
     P(X > x) = (scale/x)^shape for x ≥ scale. Its mean exists for a shape above 1.
     """
@@ -366,11 +367,11 @@ class Pareto(BaseModel):
     """
     truncation: DurationTruncation | None = None
     """
-    Where it is cut off.
+    The bounds at which it is cut off.
     """
 
 
-class Cauchy(BaseModel):
+class Cauchy(Generated):
     """
     Density ∝ 1/(1 + ((x − location)/scale)²). It has no mean unless cut off on both sides.
     """
@@ -389,11 +390,11 @@ class Cauchy(BaseModel):
     """
     truncation: DurationTruncation | None = None
     """
-    Where it is cut off.
+    The bounds at which it is cut off.
     """
 
 
-class Gamma(BaseModel):
+class Gamma(Generated):
     """
     Density ∝ x^(shape − 1) exp(−x/scale).
     """
@@ -412,11 +413,11 @@ class Gamma(BaseModel):
     """
     truncation: DurationTruncation | None = None
     """
-    Where it is cut off.
+    The bounds at which it is cut off.
     """
 
 
-class Weibull(BaseModel):
+class Weibull(Generated):
     """
     P(X > x) = exp(−(x/scale)^shape).
     """
@@ -435,11 +436,11 @@ class Weibull(BaseModel):
     """
     truncation: DurationTruncation | None = None
     """
-    Where it is cut off.
+    The bounds at which it is cut off.
     """
 
 
-class Mix(BaseModel):
+class Mix(Generated):
     """
     A few values, each with its share, such as an Internet mix (IMIX, RFC 6985).
     """
@@ -454,7 +455,7 @@ class Mix(BaseModel):
     """
 
 
-class Listed(BaseModel):
+class Listed(Generated):
     """
     These values in this order, again from the first after the last.
     """
@@ -502,9 +503,9 @@ class DurationVariate(
     """
 
 
-class Estimate(BaseModel):
+class Estimate(Generated):
     """
-    What simulating a scenario would take.
+    The work of simulating a scenario.
     """
 
     model_config = ConfigDict(
@@ -512,15 +513,15 @@ class Estimate(BaseModel):
     )
     packet_hops: Annotated[int, Field(ge=0)]
     """
-    How often a packet would pass a link, were there no losses.
+    The number of times that packets would pass a link, were there no losses.
     """
     seconds: float
     """
-    How long that takes one processor, seconds.
+    The time that this takes one processor, seconds.
     """
 
 
-class FailedEvent(BaseModel):
+class FailedEvent(Generated):
     """
     A trial that gave no record.
     """
@@ -531,7 +532,7 @@ class FailedEvent(BaseModel):
     event: Literal["failed"] = "failed"
     message: str
     """
-    What was being done, and what went wrong.
+    The action that failed, and the error.
     """
     trial: str
     """
@@ -539,7 +540,7 @@ class FailedEvent(BaseModel):
     """
 
 
-class RefusedEvent(BaseModel):
+class RefusedEvent(Generated):
     """
     The line could not be read as a request.
     """
@@ -569,9 +570,9 @@ class Histogram(RootModel[str]):
     """
 
 
-class HostCost(BaseModel):
+class HostCost(Generated):
     """
-    What packets cost a simulated host, which has one processor: work that finds it busy waits.
+    The cost of packets to a simulated host, which has one processor: work that finds it busy waits.
     """
 
     model_config = ConfigDict(
@@ -579,7 +580,7 @@ class HostCost(BaseModel):
     )
     coalescing: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """
-    How long after the first packet the interface interrupts, so that more packets share the interrupt.
+    The time from the first packet until the interface interrupts, so that more packets share the interrupt.
     """
     per_interrupt: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """
@@ -596,7 +597,7 @@ class HostCost(BaseModel):
     """
 
 
-class HostRecord(BaseModel):
+class HostRecord(Generated):
     """
     A host's figures.
     """
@@ -639,7 +640,7 @@ class InterfaceAddress(RootModel[str]):
     """
 
 
-class InterfaceSample(BaseModel):
+class InterfaceSample(Generated):
     """
     An interface at one moment.
     """
@@ -677,7 +678,7 @@ class SubflowCwndPkt(RootModel[int]):
     root: Annotated[int, Field(ge=0)]
 
 
-class Interval(BaseModel):
+class Interval(Generated):
     """
     A flow's transport state at one moment.
     """
@@ -708,7 +709,7 @@ class Interval(BaseModel):
     """
     retransmissions_pkts: Annotated[int, Field(ge=0)]
     """
-    Segments sent again since the interval before.
+    Segments retransmitted since the interval before.
     """
     srtt_us: Annotated[int, Field(ge=0)]
     """
@@ -731,7 +732,7 @@ class IpVersion(RootModel[Literal[4, 6]]):
     """
 
 
-class LossBursts(BaseModel):
+class LossBursts(Generated):
     """
     Losses in bursts: a good state, in which `loss` of the impairment holds, and a bad one (Gilbert 1960, Elliott
     1963). The state may change before each frame; the first is good.
@@ -754,9 +755,9 @@ class LossBursts(BaseModel):
     """
 
 
-class MachineReach(BaseModel):
+class MachineReach(Generated):
     """
-    How large packets reach another machine.
+    The size in which packets reach another machine.
     """
 
     model_config = ConfigDict(
@@ -764,7 +765,7 @@ class MachineReach(BaseModel):
     )
     ip: IpVersion
     """
-    Which of the machines' addresses were used.
+    The IP version of the machines' addresses that were used.
     """
     passed_bytes: Annotated[int, Field(ge=0)]
     """
@@ -783,20 +784,20 @@ class MachineReach(BaseModel):
 class Medium(RootModel[Literal["cable"]]):
     root: Literal["cable"] = "cable"
     """
-    What carries a link's frames between its interfaces.
+    The medium that carries a link's frames between its interfaces.
     """
 
 
 class NodeKind(RootModel[Literal["host", "router", "switch"]]):
     root: Literal["host", "router", "switch"]
     """
-    What a node does with packets.
+    The kind of a node, which decides what it does with packets.
     """
 
 
-class Offloads(BaseModel):
+class Offloads(Generated):
     """
-    Which work the interfaces do in larger pieces than a packet. All are off unless asked for, so
+    The work that interfaces do in larger pieces than a packet. All are off unless asked for, so
     that an MTU means what it says (a virtual link passes 64 KiB "packets" otherwise).
     """
 
@@ -817,7 +818,7 @@ class Offloads(BaseModel):
     """
 
 
-class OnOff(BaseModel):
+class OnOff(Generated):
     """
     Times of sending and of silence in turn, the first one of sending.
     """
@@ -827,17 +828,17 @@ class OnOff(BaseModel):
     )
     off: DurationVariate
     """
-    How long none are.
+    The time for which none are sent.
     """
     on: DurationVariate
     """
-    How long packets are sent.
+    The time for which packets are sent.
     """
 
 
-class Pacing(BaseModel):
+class Pacing(Generated):
     """
-    How well a sender kept to its departures.
+    A sender's accuracy in keeping to its departures.
     """
 
     model_config = ConfigDict(
@@ -853,7 +854,7 @@ class Pacing(BaseModel):
     """
     lateness_us: Distribution
     """
-    How much later than asked each packet was handed to the kernel.
+    The time after its departure at which each packet was handed to the kernel.
     """
     sent_bps: float
     """
@@ -861,10 +862,10 @@ class Pacing(BaseModel):
     """
 
 
-class PacketCounts(BaseModel):
+class PacketCounts(Generated):
     """
-    What became of a flow's packets, from their sequence numbers: loss, reordering and duplication are
-    three figures, and none hides another.
+    The packets of a flow received, lost, reordered and duplicated, from their sequence numbers: loss, reordering
+    and duplication are three figures, and none hides another.
     """
 
     model_config = ConfigDict(
@@ -904,7 +905,7 @@ class PacketCounts(BaseModel):
     """
 
 
-class PacketSize(BaseModel):
+class PacketSize(Generated):
     """
     The number of packets of one size that an interface sent.
     """
@@ -914,7 +915,7 @@ class PacketSize(BaseModel):
     )
     packets: Annotated[int, Field(ge=0)]
     """
-    How many.
+    The number of packets.
     """
     size_bytes: Annotated[int, Field(ge=0)]
     """
@@ -923,9 +924,10 @@ class PacketSize(BaseModel):
     """
 
 
-class Phases(BaseModel):
+class Phases(Generated):
     """
-    Where a trial's time went, by the monotonic clock; of the simulator `traffic_ns` alone, in simulated time.
+    The time that each phase of a trial took, by the monotonic clock; of the simulator `traffic_ns` alone, in
+    simulated time.
     """
 
     model_config = ConfigDict(
@@ -949,7 +951,7 @@ class Phases(BaseModel):
     """
 
 
-class Problem(BaseModel):
+class Problem(Generated):
     """
     One thing that is wrong with a scenario, or with another document that was checked.
     """
@@ -984,7 +986,7 @@ class Problem(BaseModel):
     """
 
 
-class ProcessorRecord(BaseModel):
+class ProcessorRecord(Generated):
     """
     A processor while traffic went.
     """
@@ -1014,7 +1016,7 @@ class ProcessorRecord(BaseModel):
 class QueueDrops(RootModel[Literal["allowed", "unexpected"]]):
     root: Literal["allowed", "unexpected"]
     """
-    Whether a full queue is part of the trial.
+    The role of a full queue in the trial: expected, or a disturbance.
     """
 
 
@@ -1039,7 +1041,7 @@ class Rate(RootModel[str]):
     """
 
 
-class PreflightRequest(BaseModel):
+class PreflightRequest(Generated):
     """
     Can this machine run trials at all? Answered by [`Event::Preflight`].
     """
@@ -1050,12 +1052,12 @@ class PreflightRequest(BaseModel):
     request: Literal["preflight"] = "preflight"
     thorough: bool | None = False
     """
-    Whether each congestion control that the engine brings is tried, too: the kernel takes a second for them.
+    Try each congestion control that the engine brings, too: the kernel takes a second for them.
     Without it they are tried when a scenario names them.
     """
 
 
-class ShortestPath(BaseModel):
+class ShortestPath(Generated):
     """
     The path of the fewest links; among equals, the one over the links named first.
     """
@@ -1066,7 +1068,7 @@ class ShortestPath(BaseModel):
     policy: Literal["shortest_path"] = "shortest_path"
 
 
-class Ecmp(BaseModel):
+class Ecmp(Generated):
     """
     Each flow takes one of the paths with the fewest links (RFC 2992): every node chooses the next hop by
     a hash of addresses, protocol and ports.
@@ -1078,11 +1080,11 @@ class Ecmp(BaseModel):
     policy: Literal["ecmp"] = "ecmp"
     seed: Annotated[int | None, Field(ge=0)] = 0
     """
-    What makes the hash of each node another.
+    Seed that makes the hash of each node another.
     """
 
 
-class KShortestPaths(BaseModel):
+class KShortestPaths(Generated):
     """
     The i-th pair of addresses of two hosts that exchange a flow takes the i-th shortest path without a
     loop (Yen 1971), there and back; where there are fewer paths, it starts over.
@@ -1093,12 +1095,12 @@ class KShortestPaths(BaseModel):
     )
     paths: Annotated[int, Field(ge=0)]
     """
-    How many paths are used at the most.
+    The largest number of paths that are used.
     """
     policy: Literal["k_shortest_paths"] = "k_shortest_paths"
 
 
-class SpanningTree(BaseModel):
+class SpanningTree(Generated):
     """
     The one path that is left where every router blocks what would close a loop, as switches do (IEEE
     802.1D): a tree of the shortest paths from the router named first, each link at the same cost.
@@ -1113,14 +1115,16 @@ class SpanningTree(BaseModel):
 class RoutingPolicy(RootModel[ShortestPath | Ecmp | KShortestPaths | SpanningTree]):
     root: ShortestPath | Ecmp | KShortestPaths | SpanningTree
     """
-    How a path is chosen. Switches forward frames along one spanning tree whatever the policy (IEEE 802.1D).
+    The policy by which a path is chosen. Switches forward frames along one spanning tree whatever the policy (IEEE
+    802.1D).
     """
 
 
 class Scheduler(RootModel[Literal["lowest_rtt", "round_robin"]]):
     root: Literal["lowest_rtt", "round_robin"]
     """
-    Which subflow of an MPTCP connection takes the next data, of those whose congestion window has room.
+    The rule by which a subflow of an MPTCP connection takes the next data, of those whose congestion window has
+    room.
     """
 
 
@@ -1173,7 +1177,7 @@ class Setting(
     """
 
 
-class Shortfall(BaseModel):
+class Shortfall(Generated):
     """
     Something the machine lacks.
     """
@@ -1183,15 +1187,15 @@ class Shortfall(BaseModel):
     )
     remedy: str
     """
-    What would help.
+    The remedy.
     """
     what: str
     """
-    What was tried.
+    The feature that was tried.
     """
     why: str
     """
-    What happened.
+    The result of trying it.
     """
 
 
@@ -1204,9 +1208,9 @@ class Size(RootModel[str]):
     """
 
 
-class SizeRecord(BaseModel):
+class SizeRecord(Generated):
     """
-    What one size of a sweep gave; each list has one entry a repeat, in the order they were measured.
+    The results of one size of a sweep; each list has one entry a repeat, in the order they were measured.
     """
 
     model_config = ConfigDict(
@@ -1214,7 +1218,7 @@ class SizeRecord(BaseModel):
     )
     resent_pkts: Annotated[int, Field(ge=0)]
     """
-    Requests that had to be sent again (UDP), all repeats.
+    Requests that had to be retransmitted (UDP), all repeats.
     """
     rtt_minimum_us: list[float]
     """
@@ -1235,7 +1239,7 @@ class SizeRecord(BaseModel):
     """
 
 
-class SizeShare(BaseModel):
+class SizeShare(Generated):
     """
     A value of a mix.
     """
@@ -1245,7 +1249,7 @@ class SizeShare(BaseModel):
     )
     share: float
     """
-    How often it comes, in proportion to the others' shares.
+    The relative frequency of the value, in proportion to the others' shares.
     """
     value: Size
     """
@@ -1253,9 +1257,9 @@ class SizeShare(BaseModel):
     """
 
 
-class SizeTruncation(BaseModel):
+class SizeTruncation(Generated):
     """
-    Where a distribution is cut off, bounds included; what is cut off is drawn again.
+    The bounds at which a distribution is cut off, bounds included; what is cut off is drawn again.
     """
 
     model_config = ConfigDict(
@@ -1271,7 +1275,7 @@ class SizeTruncation(BaseModel):
     """
 
 
-class Constant1(BaseModel):
+class Constant1(Generated):
     """
     Always the same.
     """
@@ -1286,7 +1290,7 @@ class Constant1(BaseModel):
     """
 
 
-class Uniform1(BaseModel):
+class Uniform1(Generated):
     """
     Each value between two bounds as likely as another.
     """
@@ -1305,7 +1309,7 @@ class Uniform1(BaseModel):
     """
 
 
-class Exponential1(BaseModel):
+class Exponential1(Generated):
     """
     Gaps of a Poisson process: density exp(−x/mean)/mean.
     """
@@ -1320,11 +1324,11 @@ class Exponential1(BaseModel):
     """
     truncation: SizeTruncation | None = None
     """
-    Where it is cut off.
+    The bounds at which it is cut off.
     """
 
 
-class Normal1(BaseModel):
+class Normal1(Generated):
     """
     The bell curve. It needs a minimum of zero or more.
     """
@@ -1343,11 +1347,11 @@ class Normal1(BaseModel):
     """
     truncation: SizeTruncation | None = None
     """
-    Where it is cut off.
+    The bounds at which it is cut off.
     """
 
 
-class Pareto1(BaseModel):
+class Pareto1(Generated):
     """
     P(X > x) = (scale/x)^shape for x ≥ scale. Its mean exists for a shape above 1.
     """
@@ -1366,11 +1370,11 @@ class Pareto1(BaseModel):
     """
     truncation: SizeTruncation | None = None
     """
-    Where it is cut off.
+    The bounds at which it is cut off.
     """
 
 
-class Cauchy1(BaseModel):
+class Cauchy1(Generated):
     """
     Density ∝ 1/(1 + ((x − location)/scale)²). It has no mean unless cut off on both sides.
     """
@@ -1389,11 +1393,11 @@ class Cauchy1(BaseModel):
     """
     truncation: SizeTruncation | None = None
     """
-    Where it is cut off.
+    The bounds at which it is cut off.
     """
 
 
-class Gamma1(BaseModel):
+class Gamma1(Generated):
     """
     Density ∝ x^(shape − 1) exp(−x/scale).
     """
@@ -1412,11 +1416,11 @@ class Gamma1(BaseModel):
     """
     truncation: SizeTruncation | None = None
     """
-    Where it is cut off.
+    The bounds at which it is cut off.
     """
 
 
-class Weibull1(BaseModel):
+class Weibull1(Generated):
     """
     P(X > x) = exp(−(x/scale)^shape).
     """
@@ -1435,11 +1439,11 @@ class Weibull1(BaseModel):
     """
     truncation: SizeTruncation | None = None
     """
-    Where it is cut off.
+    The bounds at which it is cut off.
     """
 
 
-class Mix1(BaseModel):
+class Mix1(Generated):
     """
     A few values, each with its share, such as an Internet mix (IMIX, RFC 6985).
     """
@@ -1454,7 +1458,7 @@ class Mix1(BaseModel):
     """
 
 
-class Listed1(BaseModel):
+class Listed1(Generated):
     """
     These values in this order, again from the first after the last.
     """
@@ -1502,9 +1506,9 @@ class SizeVariate(
     """
 
 
-class SocketOptions(BaseModel):
+class SocketOptions(Generated):
     """
-    How a flow's sockets are set up, at both hosts; what is left out is as the kernel has it. Each option changes what
+    Options of a flow's sockets, at both hosts; what is left out is as the kernel has it. Each option changes what
     the flow costs or what is on the wire, and so can be a factor.
     """
 
@@ -1517,7 +1521,7 @@ class SocketOptions(BaseModel):
     """
     busy_poll: Duration | None = None
     """
-    How long a read polls the interface before it sleeps (SO_BUSY_POLL, socket(7)). A virtual link
+    The time for which a read polls the interface before it sleeps (SO_BUSY_POLL, socket(7)). A virtual link
     has nothing to poll, so in the lab the reader itself tries again for that long.
     """
     mss: Size | None = None
@@ -1539,7 +1543,7 @@ class SocketOptions(BaseModel):
     """
 
 
-class SubflowRecord(BaseModel):
+class SubflowRecord(Generated):
     """
     A subflow's state at its connection's end. Of several connections: those between the same addresses
     as one, their bytes and retransmissions added up, and the state of the last.
@@ -1574,7 +1578,7 @@ class SubflowRecord(BaseModel):
     """
     retransmissions_pkts: Annotated[int, Field(ge=0)]
     """
-    Segments sent again.
+    Segments retransmitted.
     """
     srtt_us: Annotated[int, Field(ge=0)]
     """
@@ -1582,9 +1586,9 @@ class SubflowRecord(BaseModel):
     """
 
 
-class TimerLateness(BaseModel):
+class TimerLateness(Generated):
     """
-    By how much sleeps of 200 us were longer than asked, on all processors that the engine may use.
+    The lateness of sleeps of 200 us, on all processors that the engine may use.
     """
 
     model_config = ConfigDict(
@@ -1613,7 +1617,7 @@ class ToolName(
     """
 
 
-class ToolRecord(BaseModel):
+class ToolRecord(Generated):
     """
     A program that made a flow's traffic.
     """
@@ -1623,19 +1627,19 @@ class ToolRecord(BaseModel):
     )
     command: list[str]
     """
-    What was run on the first host.
+    The command that was run on the first host.
     """
     output: str
     """
-    What it printed, cut after 64 KiB.
+    The output that it printed, cut after 64 KiB.
     """
     version: str
     """
-    As it names itself.
+    The version that the tool prints.
     """
 
 
-class TransferTraffic(BaseModel):
+class TransferTraffic(Generated):
     """
     A bulk transfer: so many bytes, for so long, or with both one such transfer after the other.
     """
@@ -1645,7 +1649,7 @@ class TransferTraffic(BaseModel):
     )
     duration: Duration | None = None
     """
-    How long to go on.
+    The duration of the flow.
     """
     kind: Literal["transfer"] = "transfer"
     size: Size | None = None
@@ -1654,7 +1658,7 @@ class TransferTraffic(BaseModel):
     """
 
 
-class FileTransferTraffic(BaseModel):
+class FileTransferTraffic(Generated):
     """
     A file, once, from the sender's disk to the receiver's, where it has no name and is gone with the trial.
     """
@@ -1669,7 +1673,7 @@ class FileTransferTraffic(BaseModel):
     kind: Literal["file_transfer"] = "file_transfer"
 
 
-class RequestResponseTraffic(BaseModel):
+class RequestResponseTraffic(Generated):
     """
     A message and its answer, one or several in flight, for so long, so many times, or whichever of both comes
     first.
@@ -1680,15 +1684,16 @@ class RequestResponseTraffic(BaseModel):
     )
     connecting: Annotated[Connecting | None, Field(validate_default=True)] = "once"
     """
-    How often a connection is opened; with `each_request` the round-trip time starts with the call to connect.
+    The occasions on which a connection is opened; with `each_request` the round-trip time starts with the call
+    to connect.
     """
     count: Annotated[int | None, Field(ge=1, le=1000000000)] = None
     """
-    How many requests.
+    The number of requests.
     """
     duration: Duration | None = None
     """
-    How long to go on.
+    The duration of the flow.
     """
     in_flight: Annotated[int | None, Field(ge=1, le=10000)] = 1
     """
@@ -1710,7 +1715,7 @@ class RequestResponseTraffic(BaseModel):
     """
 
 
-class PacketsTraffic(BaseModel):
+class PacketsTraffic(Generated):
     """
     Packets in one direction, for so long, so many of them, or whichever of both comes first. With a gap: one
     packet, then the gap. With a rate: as much payload a second, evenly. With neither: as fast as the transport
@@ -1722,11 +1727,11 @@ class PacketsTraffic(BaseModel):
     )
     count: Annotated[int | None, Field(ge=1, le=1000000000)] = None
     """
-    How many packets.
+    The number of packets.
     """
     duration: Duration | None = None
     """
-    How long to go on.
+    The duration of the flow.
     """
     gap: DurationVariate | None = None
     """
@@ -1743,7 +1748,7 @@ class PacketsTraffic(BaseModel):
     """
     seed: Annotated[int | None, Field(ge=0)] = 0
     """
-    Where the random numbers start: sizes, gaps and ON/OFF times are three independent sequences
+    Seed of the random numbers: sizes, gaps and ON/OFF times are three independent sequences
     drawn from it.
     """
     size: SizeVariate
@@ -1752,7 +1757,7 @@ class PacketsTraffic(BaseModel):
     """
 
 
-class SweepTraffic(BaseModel):
+class SweepTraffic(Generated):
     """
     Requests of many sizes in a random order on one connection: for each size a number of bytes, request by
     request, each answered before the next.
@@ -1763,7 +1768,7 @@ class SweepTraffic(BaseModel):
     )
     answer: Answer
     """
-    What the receiver sends back: 24 bytes, or as many as came.
+    The answer that the receiver sends back: 24 bytes, or as many as came.
     """
     bytes: Size
     """
@@ -1781,11 +1786,11 @@ class SweepTraffic(BaseModel):
     """
     repeats: Annotated[int | None, Field(ge=1)] = 1
     """
-    How often each size is measured in one trial.
+    The number of times that each size is measured in one trial.
     """
     seed: Annotated[int | None, Field(ge=0)] = 0
     """
-    Where the order's random numbers start.
+    Seed of the order's random numbers.
     """
     step: Size
     """
@@ -1793,7 +1798,7 @@ class SweepTraffic(BaseModel):
     """
 
 
-class ToolTraffic(BaseModel):
+class ToolTraffic(Generated):
     """
     Another program's traffic, measured by that program.
     """
@@ -1808,7 +1813,7 @@ class ToolTraffic(BaseModel):
     """
     duration: Duration | None = None
     """
-    How long it sends; only `exec` may leave it out.
+    The time for which it sends; only `exec` may leave it out.
     """
     kind: Literal["tool"] = "tool"
     rate: Rate | None = None
@@ -1852,7 +1857,7 @@ class Traffic(
         | ToolTraffic
     )
     """
-    What a flow sends.
+    The traffic that a flow sends.
     """
 
 
@@ -1863,7 +1868,7 @@ class Transport(RootModel[Literal["tcp", "udp", "mptcp", "icmp"]]):
     """
 
 
-class Warning(BaseModel):
+class Warning(Generated):
     """
     Why a trial's figures may not be what they seem.
     """
@@ -1877,19 +1882,19 @@ class Warning(BaseModel):
     """
     consequence: str
     """
-    What that does to the figures.
+    The consequence for the figures.
     """
     message: str
     """
-    What was seen.
+    The observation.
     """
     object: str
     """
-    What it is about: a flow, a host, an interface.
+    The object of the warning: a flow, a host, an interface.
     """
 
 
-class Buffer(BaseModel):
+class Buffer(Generated):
     """
     A socket buffer's automatic sizing, as the kernel's `tcp_rmem` and `tcp_wmem`.
     """
@@ -1899,11 +1904,11 @@ class Buffer(BaseModel):
     )
     initial: Size
     """
-    What a socket starts with.
+    The size with which a socket starts.
     """
     maximum: Size
     """
-    What automatic sizing may reach.
+    The largest size that automatic sizing may reach.
     """
     minimum: Size
     """
@@ -1911,7 +1916,7 @@ class Buffer(BaseModel):
     """
 
 
-class Capabilities(BaseModel):
+class Capabilities(Generated):
     """
     A backend's statement of what it can do on a machine that lacks nothing. Each preflight has it, a scenario is
     held to it, and whoever plans trials asks it instead of the backend's name.
@@ -1991,7 +1996,7 @@ class Capabilities(BaseModel):
     """
 
 
-class Mark(BaseModel):
+class Mark(Generated):
     """
     Packets that arrive at a queue longer than the threshold are marked (RFC 8257 section 3.1); those that
     can't bear a mark pass.
@@ -2007,7 +2012,7 @@ class Mark(BaseModel):
     """
 
 
-class Red(BaseModel):
+class Red(Generated):
     """
     Random early detection (Floyd and Jacobson 1993), gentle: the probability of a drop rises with the
     average queue.
@@ -2019,7 +2024,7 @@ class Red(BaseModel):
     discipline: Literal["red"] = "red"
     ecn: bool | None = False
     """
-    Whether packets that can bear a mark are marked instead.
+    Mark packets that can bear a mark instead of dropping them.
     """
     maximum: Size
     """
@@ -2040,7 +2045,7 @@ class Red(BaseModel):
     """
 
 
-class CoDel(BaseModel):
+class CoDel(Generated):
     """
     Controlled delay (RFC 8289): packets are dropped at the queue's head while their delay stays above the
     target.
@@ -2052,11 +2057,11 @@ class CoDel(BaseModel):
     discipline: Literal["co_del"] = "co_del"
     ecn: bool | None = False
     """
-    Whether packets that can bear a mark are marked instead.
+    Mark packets that can bear a mark instead of dropping them.
     """
     interval: Annotated[Duration | None, Field(validate_default=True)] = "100 ms"
     """
-    How long it may.
+    The time for which the delay may stay above the target.
     """
     target: Annotated[Duration | None, Field(validate_default=True)] = "5 ms"
     """
@@ -2067,12 +2072,12 @@ class CoDel(BaseModel):
 class Discipline(RootModel[DropTail | Mark | Red | CoDel]):
     root: DropTail | Mark | Red | CoDel
     """
-    Which packets a queue drops, or marks where its packets bear marks (ECN, RFC 3168), before its limit drops
+    The packets that a queue drops, or marks where its packets bear marks (ECN, RFC 3168), before its limit drops
     them.
     """
 
 
-class CheckedEvent(BaseModel):
+class CheckedEvent(Generated):
     """
     Answers [`Request::Check`].
     """
@@ -2082,7 +2087,7 @@ class CheckedEvent(BaseModel):
     )
     estimate: Estimate | None = None
     """
-    What running it would take, where the backend knows that before: the simulator.
+    The work of running it, where the backend knows that before: the simulator.
     """
     event: Literal["checked"] = "checked"
     problems: list[Problem]
@@ -2091,7 +2096,7 @@ class CheckedEvent(BaseModel):
     """
 
 
-class Flow(BaseModel):
+class Flow(Generated):
     """
     Traffic between two hosts.
     """
@@ -2105,7 +2110,7 @@ class Flow(BaseModel):
     """
     ip: IpVersion
     """
-    Which of the hosts' addresses are used.
+    The IP version of the hosts' addresses that are used.
     """
     name: str
     """
@@ -2113,12 +2118,12 @@ class Flow(BaseModel):
     """
     pair: Annotated[int | None, Field(ge=0)] = None
     """
-    Which of the pairs of its hosts' addresses the flow begins with, counted from 0 and starting over after the
+    The pair of its hosts' addresses that the flow begins with, counted from 0 and starting over after the
     last; further subflows take those that follow.
     """
     socket: SocketOptions | None = None
     """
-    How the flow's sockets are set up.
+    The options of the flow's sockets.
     """
     start: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """
@@ -2130,7 +2135,7 @@ class Flow(BaseModel):
     """
     traffic: Traffic
     """
-    What is sent.
+    The traffic that is sent.
     """
     transport: Transport
     """
@@ -2138,7 +2143,7 @@ class Flow(BaseModel):
     """
 
 
-class FlowRecord(BaseModel):
+class FlowRecord(Generated):
     """
     A flow's figures. Rates count the application's bytes (goodput).
     """
@@ -2220,7 +2225,7 @@ class FlowRecord(BaseModel):
     """
     owd_error_us: float | None = None
     """
-    By how much `owd_us` may be wrong because the offset between the clocks was estimated; absent
+    The largest error of `owd_us`, because the offset between the clocks was estimated; absent
     where they are one clock.
     """
     owd_histogram: Histogram | None = None
@@ -2233,15 +2238,15 @@ class FlowRecord(BaseModel):
     """
     pacing: Pacing | None = None
     """
-    How well the sender kept to the departures it was asked for. Packets only.
+    The sender's accuracy in keeping to the departures it was asked for. Packets only.
     """
     packets: PacketCounts | None = None
     """
-    What became of the packets. Over UDP only: TCP hides it.
+    The packets received, lost, reordered and duplicated. Over UDP only: TCP hides it.
     """
     retransmissions_pkts: Annotated[int, Field(ge=0)]
     """
-    Segments sent again (TCP_INFO tcpi_total_retrans), all connections.
+    Segments retransmitted (TCP_INFO tcpi_total_retrans), all connections.
     """
     rtt_histogram: Histogram | None = None
     """
@@ -2253,7 +2258,7 @@ class FlowRecord(BaseModel):
     """
     sizes: list[SizeRecord] | None = None
     """
-    What each size gave, by size. Sweeps only.
+    The results of each size, by size. Sweeps only.
     """
     srtt_us: Distribution
     """
@@ -2281,9 +2286,10 @@ class FlowRecord(BaseModel):
     """
 
 
-class Impairment(BaseModel):
+class Impairment(Generated):
     """
-    What a link does to frames beside carrying them: in each direction, each frame by itself, after the queue.
+    The changes that a link makes to frames beside carrying them: in each direction, each frame by itself, after the
+    queue.
     """
 
     model_config = ConfigDict(
@@ -2311,15 +2317,15 @@ class Impairment(BaseModel):
     """
     reordering_delay: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """
-    How long such a frame is held back.
+    The time for which such a frame is held back.
     """
     seed: Annotated[int | None, Field(ge=0)] = 0
     """
-    Where the random numbers start.
+    Seed of the random numbers.
     """
 
 
-class Interface(BaseModel):
+class Interface(Generated):
     """
     An interface of a node, at one end of a link.
     """
@@ -2347,7 +2353,7 @@ class Interface(BaseModel):
     """
 
 
-class InterfaceRecord(BaseModel):
+class InterfaceRecord(Generated):
     """
     An interface over the trial.
     """
@@ -2399,7 +2405,7 @@ class InterfaceRecord(BaseModel):
     """
 
 
-class Link(BaseModel):
+class Link(Generated):
     """
     A link between interfaces.
     """
@@ -2421,7 +2427,7 @@ class Link(BaseModel):
     """
     impairment: Impairment | None = None
     """
-    What the link does to frames beside carrying them.
+    The changes that the link makes to frames beside carrying them.
     """
     medium: Medium | None = None
     """
@@ -2438,7 +2444,7 @@ class Link(BaseModel):
     """
 
 
-class MachineInterface(BaseModel):
+class MachineInterface(Generated):
     """
     An interface of a machine.
     """
@@ -2485,7 +2491,7 @@ class MachineInterface(BaseModel):
     """
 
 
-class Measure(BaseModel):
+class Measure(Generated):
     """
     A line to an engine that measures between this machine and another one. Answered by
     [`Event::Record`], [`Event::Failed`], or [`Event::Checked`] with what is wrong with the flow.
@@ -2500,7 +2506,7 @@ class Measure(BaseModel):
     """
     interval: Duration
     """
-    How often the flow's transport state is read.
+    The interval at which the flow's transport state is read.
     """
     trial: str
     """
@@ -2508,9 +2514,9 @@ class Measure(BaseModel):
     """
 
 
-class Measurement(BaseModel):
+class Measurement(Generated):
     """
-    What is measured beside what every flow gives.
+    The measurements made beside what every flow gives.
     """
 
     model_config = ConfigDict(
@@ -2522,30 +2528,30 @@ class Measurement(BaseModel):
     """
     interval: Duration
     """
-    How often a flow's transport state is read.
+    The interval at which a flow's transport state is read.
     """
     packet_sizes: bool | None = None
     """
-    Whether the packets that each interface sends are counted by size.
+    Count the packets that each interface sends by size.
     """
     queue_drops: QueueDrops
     """
-    Whether drops in a link's queue are warned of.
+    The response to drops in a link's queue: `allowed` counts them, `unexpected` warns of them, too.
     """
     queue_interval: Duration | None = None
     """
-    How often the length of each shaped queue is read; not at all where absent.
+    The mean interval at which the length of each shaped queue is read; lengths are not read where absent.
     """
     queue_series: bool | None = None
     """
-    Whether each of those readings is kept, with what the interface sent since the one before. Of simulated
+    Keep each of these readings, with what the interface sent since the one before. Of simulated
     links only.
     """
 
 
-class Record(BaseModel):
+class Record(Generated):
     """
-    What one trial measured, with the checks made around it and the warnings that follow.
+    The record of a trial: what was measured, the checks made around it, and the warnings that follow.
     """
 
     model_config = ConfigDict(
@@ -2561,11 +2567,11 @@ class Record(BaseModel):
     """
     checks: list[Check]
     """
-    What was verified before and after the traffic.
+    The checks made before and after the traffic.
     """
     congestion: list[CongestionRecord] | None = None
     """
-    What each congestion control of nettrial's own that the scenario has was called for. Absent where it
+    The calls to each congestion control of nettrial's own that the scenario has. Absent where it
     has none.
     """
     ends: list[InterfaceRecord]
@@ -2590,7 +2596,7 @@ class Record(BaseModel):
     """
     phases: Phases
     """
-    Where the trial's time went.
+    The time that each phase of the trial took.
     """
     processors: list[ProcessorRecord] | None = None
     """
@@ -2607,7 +2613,7 @@ class Record(BaseModel):
     """
 
 
-class Stack(BaseModel):
+class Stack(Generated):
     """
     A host's TCP settings: a profile such as `linux-cubic`, resolved.
     """
@@ -2621,7 +2627,7 @@ class Stack(BaseModel):
     """
     ecn: bool | None = None
     """
-    Whether connections ask for marks instead of drops (RFC 3168; net.ipv4.tcp_ecn 1).
+    Ask for marks instead of drops on connections (RFC 3168; net.ipv4.tcp_ecn 1).
     """
     minimum_rto: Duration | None = None
     """
@@ -2629,7 +2635,7 @@ class Stack(BaseModel):
     """
     mtu_probing: bool | None = None
     """
-    Whether the host searches for the path MTU with its own segments once a connection stalls (RFC 4821;
+    Search for the path MTU with the host's own segments once a connection stalls (RFC 4821;
     net.ipv4.tcp_mtu_probing 1).
     """
     name: str
@@ -2646,7 +2652,7 @@ class Stack(BaseModel):
     """
     scheduler: Scheduler | None = None
     """
-    Which subflow of an MPTCP connection takes the next data.
+    The rule by which a subflow of an MPTCP connection takes the next data.
     """
     send_buffer: Buffer
     """
@@ -2662,7 +2668,7 @@ class Stack(BaseModel):
     """
 
 
-class RecordEvent(BaseModel):
+class RecordEvent(Generated):
     """
     A trial's result.
     """
@@ -2673,7 +2679,7 @@ class RecordEvent(BaseModel):
     event: Literal["record"] = "record"
     record: Record
     """
-    What was measured.
+    The record of the trial.
     """
     trial: str
     """
@@ -2681,7 +2687,7 @@ class RecordEvent(BaseModel):
     """
 
 
-class Machine(BaseModel):
+class Machine(Generated):
     """
     A machine of the user's, as it was found when the session began.
     """
@@ -2695,19 +2701,19 @@ class Machine(BaseModel):
     """
     boot: str
     """
-    What identifies the running kernel: machines that share it are one machine (random/boot_id, random(4)).
+    The identifier of the running kernel: machines that share it are one machine (random/boot_id, random(4)).
     """
     clock_ahead_ns: int
     """
-    By how much its wall clock is ahead of this machine's, nanoseconds.
+    The lead of its wall clock over this machine's, nanoseconds.
     """
     clock_error_ns: Annotated[int, Field(ge=0)]
     """
-    By how much that may be wrong, nanoseconds.
+    The largest possible error of that lead, nanoseconds.
     """
     clock_source: str | None = None
     """
-    What the kernel takes the time from; absent where it does not say.
+    The kernel's clock source; absent where the kernel does not say.
     """
     congestion_controls: list[str]
     """
@@ -2739,7 +2745,7 @@ class Machine(BaseModel):
     """
     reaches: list[MachineReach] | None = None
     """
-    How large packets reach the other machines, where that was looked at.
+    The sizes in which packets reach the other machines, where that was examined.
     """
     sysctls: dict[str, str]
     """
@@ -2751,7 +2757,7 @@ class Machine(BaseModel):
     """
 
 
-class Node(BaseModel):
+class Node(Generated):
     """
     A host, router or switch.
     """
@@ -2761,12 +2767,12 @@ class Node(BaseModel):
     )
     cost: HostCost | None = None
     """
-    What packets cost the host's one processor; nothing where absent. Of simulated hosts only: real ones
+    The cost of packets to the host's one processor; nothing where absent. Of simulated hosts only: real ones
     cost what they cost.
     """
     filters_icmp: bool | None = None
     """
-    Whether a router originates no ICMP, so that nobody learns why it drops a packet. Only a router may.
+    Originate no ICMP, so that nobody learns why the router drops a packet. Only a router may.
     """
     kind: NodeKind
     """
@@ -2787,7 +2793,7 @@ class Node(BaseModel):
         "tso": False,
     }
     """
-    Which offloads the node's interfaces use.
+    The offloads that the node's interfaces use.
     """
     stack: Stack | None = None
     """
@@ -2795,7 +2801,7 @@ class Node(BaseModel):
     """
 
 
-class Scenario(BaseModel):
+class Scenario(Generated):
     """
     One trial, fully resolved.
     """
@@ -2813,7 +2819,7 @@ class Scenario(BaseModel):
     """
     measurement: Measurement
     """
-    What is measured beside what every flow gives.
+    The measurements made beside what every flow gives.
     """
     nodes: list[Node]
     """
@@ -2821,11 +2827,11 @@ class Scenario(BaseModel):
     """
     routing: RoutingPolicy
     """
-    How paths are chosen where there are several.
+    The policy by which paths are chosen where there are several.
     """
     seed: Annotated[int | None, Field(ge=0)] = None
     """
-    Where the random numbers of a simulated trial start that nothing else seeds: the ports of connections,
+    Seed of the random numbers of a simulated trial that nothing else seeds: the ports of connections,
     and when within its first millisecond a flow starts. Real hosts choose both themselves.
     """
     workload: list[Flow]
@@ -2834,7 +2840,7 @@ class Scenario(BaseModel):
     """
 
 
-class Environment(BaseModel):
+class Environment(Generated):
     """
     The machine a run was made on.
     """
@@ -2876,13 +2882,13 @@ class Environment(BaseModel):
     """
     timer_lateness: TimerLateness | None = None
     """
-    How late timers fire, measured as the engine started. Absent on the simulator, which has none.
+    The lateness of timers, measured as the engine started. Absent on the simulator, which has none.
     """
 
 
-class Preflight(BaseModel):
+class Preflight(Generated):
     """
-    What this machine can run.
+    The findings about what this machine can run.
     """
 
     model_config = ConfigDict(
@@ -2899,7 +2905,7 @@ class Preflight(BaseModel):
     """
     limits: list[Shortfall]
     """
-    What trials can do without, and what is lost.
+    The features that are missing and that trials can do without, each with what is lost.
     """
     missing: list[Shortfall]
     """
@@ -2907,7 +2913,7 @@ class Preflight(BaseModel):
     """
 
 
-class CheckRequest(BaseModel):
+class CheckRequest(Generated):
     """
     Could this backend run this scenario? Nothing is built. Answered by [`Event::Checked`].
     """
@@ -2922,7 +2928,7 @@ class CheckRequest(BaseModel):
     """
 
 
-class RunRequest(BaseModel):
+class RunRequest(Generated):
     """
     Run a trial. Answered by [`Event::Record`] or [`Event::Failed`].
     """
@@ -2932,7 +2938,7 @@ class RunRequest(BaseModel):
     )
     capture: Capture | None = None
     """
-    Where packets are captured to; none are where it is absent.
+    The captured packets and their directory; nothing is captured where absent.
     """
     request: Literal["run"] = "run"
     scenario: Scenario
@@ -2952,7 +2958,7 @@ class Request(RootModel[PreflightRequest | CheckRequest | RunRequest]):
     """
 
 
-class PreflightEvent(BaseModel):
+class PreflightEvent(Generated):
     """
     Answers [`Request::Preflight`].
     """
@@ -2963,7 +2969,7 @@ class PreflightEvent(BaseModel):
     event: Literal["preflight"] = "preflight"
     preflight: Preflight
     """
-    What was found.
+    The findings.
     """
 
 
@@ -2976,7 +2982,7 @@ class Event(
     """
 
 
-class Protocol(BaseModel):
+class Protocol(Generated):
     """
     The roots of everything that crosses the engine's standard input and output.
     """

@@ -1,5 +1,5 @@
-"""What operating systems do differently, in one place: holding a directory, starting a program apart from the
-terminal, waiting so that Ctrl-C is heard, names of programs, writing text.
+"""The differences between operating systems, in one place: holding a directory, starting a program apart from
+the terminal, waiting so that Ctrl-C is heard, names of programs, writing text.
 
 There are two kinds here: Windows, and those with POSIX's calls, such as Linux and macOS."""
 
@@ -43,9 +43,10 @@ else:
     import fcntl
 
     APART: dict[str, Any] = {"start_new_session": True}
-    """What starts a program so that the terminal's Ctrl-C is not for it: arguments of subprocess.Popen."""
+    """The arguments of subprocess.Popen that start a program so that the terminal's Ctrl-C is not for it."""
     WAKE_SECONDS: float | None = None
-    """How often a wait for a thread must end for Ctrl-C to be heard; None: Ctrl-C itself ends it."""
+    """The interval at which a wait for a thread must end for Ctrl-C to be heard; None: Ctrl-C itself ends
+    it."""
     _SUFFIX = ""
 
     def hold(directory: Path) -> int | None:

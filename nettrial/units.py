@@ -116,7 +116,7 @@ QUEUE_LIMIT_LEGAL = f'"1000 packets", or {SIZE.legal.replace(SIZE.example, "64 K
 
 
 class QueueLimit(NamedTuple):
-    """How much a queue holds: a number of packets, or of bytes."""
+    """The limit of a queue: a number of packets, or of bytes."""
 
     unit: str
     """`packets` or `bytes`."""

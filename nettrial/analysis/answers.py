@@ -17,12 +17,12 @@ from nettrial.store import Run
 
 @dataclass(frozen=True)
 class Answers:
-    """What a run says; by the response's name where it says it of each."""
+    """The answers that a run gives; by the response's name where it gives one for each."""
 
     findings: dict[str, tuple[Finding, ...]]
-    """What each factor changes, the rows' factor first."""
+    """The changes that each factor makes, the rows' factor first."""
     variations: dict[str, Variation]
-    """How much of the variation each factor explains."""
+    """The share of the variation that each factor explains."""
     orders: dict[str, Order]
     """The residuals in the run's order, and what order does to them."""
     noise: tuple[WarningGroup, ...]
@@ -30,7 +30,7 @@ class Answers:
     agreement: tuple[Agreement, ...]
     """Every published figure beside its own; none where the study has none."""
     precisions: tuple[Precision, ...]
-    """How each response with a declared precision stands to it."""
+    """The precision of each response that declares one."""
 
 
 def answers(run: Run, summary: Summary) -> Answers:

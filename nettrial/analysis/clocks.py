@@ -11,7 +11,7 @@ CHANGED = 0.05
 
 
 def clocks_are_known(run: Run) -> bool | None:
-    """Whether the kernel told any processor's clock; None where no trial tells of processors."""
+    """Returns whether the kernel told any processor's clock; None where no trial tells of processors."""
     processors = [each for trial in run.trials() for each in trial.record.processors or ()]
     return any(each.frequency_mhz for each in processors) if processors else None
 

@@ -22,14 +22,14 @@ _CONDITION = re.compile(r"\s*(\S+?)\s*([<>])\s*([+-]?\d+(?:\.\d+)?)\s*%\s*")
 
 @dataclass(frozen=True)
 class Difference:
-    """How one response differs between two runs under one treatment."""
+    """The difference of one response between two runs under one treatment."""
 
     response: Response
     treatment: Levels
     means: tuple[float | None, float | None]
     """In the response's unit; None where no trial gave a value."""
     counts: tuple[int, int]
-    """How many trials gave a value."""
+    """The number of trials that gave a value."""
     change: Change
     """From the first run to the second, unpaired: `simultaneous` holds together with all others' at 95%."""
     absent: str | None
@@ -47,22 +47,22 @@ class Difference:
 
     @property
     def shown(self) -> bool:
-        """Whether an interval, where there is no ratio that of the difference, excludes no change."""
+        """Returns whether an interval, where there is no ratio that of the difference, excludes no change."""
         return self.change.shown != 0
 
 
 @dataclass(frozen=True)
 class RunComparison:
-    """What differs between two runs."""
+    """The differences between two runs."""
 
     differences: tuple[Difference, ...]
-    """By response, then by treatment, of those that both runs have."""
+    """The differences of the treatments that both runs have, by response, then by treatment."""
     intervals: int
-    """How many differences have an interval: they hold together (Bonferroni)."""
+    """The number of differences that have an interval: they hold together (Bonferroni)."""
     circumstances: tuple[tuple[str, str, str], ...]
-    """What differs beside the results: its name, and what it is in each run."""
+    """The circumstances that differ beside the results: the name of each, and its value in each run."""
     stopped_by_rule: tuple[bool, bool]
-    """Whether the first and the second run had blocks added until they were precise: intervals between runs
+    """True for the first and the second run if blocks were added until it was precise: intervals between runs
     suppose numbers of trials that were decided beforehand."""
     treatments_of_one: tuple[tuple[Levels, ...], tuple[Levels, ...]]
     """The treatments that only the first, and only the second run has."""
@@ -83,8 +83,8 @@ class Condition:
         return f"{self.response} {self.relation} {self.percent:+g}%"
 
     def holds(self, difference: Difference) -> bool | None:
-        """Whether the difference is beyond the percentage and its interval excludes no difference; None
-        where there is no interval to judge by."""
+        """Returns whether the difference is beyond the percentage and its interval excludes no difference;
+        None where there is no interval to judge by."""
         if difference.interval is None or difference.percent is None:
             return None
         beyond = (
@@ -151,7 +151,7 @@ class _Values:
 
 
 def _values(run: Run) -> dict[tuple[str, ...], _Values]:
-    """By response and levels."""
+    """Returns the values by response and levels."""
     factors = list(run.study.factors)
     numbers: dict[tuple[str, ...], list[float]] = {}
     absent: dict[tuple[str, ...], list[str]] = {}
@@ -200,7 +200,7 @@ def _difference(
 
 
 def _circumstances(first: Run, second: Run) -> Iterable[tuple[str, str, str]]:
-    """What differs between the runs' machines, versions and studies."""
+    """Yields the differences between the runs' machines, versions and studies."""
     sides = _facts(first), _facts(second)
     for name in dict.fromkeys([*sides[0], *sides[1]]):
         one, other = (side.get(name, "–") for side in sides)
@@ -209,7 +209,7 @@ def _circumstances(first: Run, second: Run) -> Iterable[tuple[str, str, str]]:
 
 
 def _facts(run: Run) -> dict[str, str]:
-    """What a run was made with and on; of several sessions each value once."""
+    """Returns what a run was made with and on; of several sessions each value once."""
     study = run.study
     seen: dict[str, list[str]] = {}
     for session in run.sessions:

@@ -1,4 +1,5 @@
-"""What packets cost hosts: the two costs of a simulated host, fitted on the processor time of real trials.
+"""The costs of packets to hosts: the two costs of a simulated host, fitted on the processor time of real
+trials.
 
 Each treatment is one observation, for treatments scatter about the model by more than their trials do."""
 
@@ -39,19 +40,19 @@ class HostFit:
     per_packet: Cost
     per_kilobyte: Cost
     work: tuple[TreatmentWork, ...]
-    """By treatment, what it was fitted on."""
+    """The observations that it was fitted on, by treatment."""
     errors: dict[tuple[str, str], float]
-    """By factor and level: by how much the costs that are fitted on the other levels miss the processor time
-    there, in percent of it, signed; of several treatments with the level the furthest miss."""
+    """Errors by factor and level: by how much the costs that are fitted on the other levels miss the
+    processor time there, in percent of it, signed; of several treatments with the level the furthest miss."""
     r_squared: float | None
-    """Of the variance of the processor time of a kilobyte over treatments, the share that the costs explain;
+    """Share of the variance of the processor time of a kilobyte over treatments that the costs explain;
     None where it does not vary."""
     cautions: tuple[str, ...]
     """Why the costs may not be what they seem."""
 
     @property
     def trials(self) -> int:
-        """How many it was fitted on."""
+        """The number of trials that it was fitted on."""
         return sum(work.trials for work in self.work)
 
     def costs(self) -> dict[str, Cost]:
@@ -65,7 +66,7 @@ class Costs:
 
     hosts: tuple[HostFit, ...]
     absent: dict[str, str]
-    """By host: why nothing could be fitted."""
+    """The reasons why nothing could be fitted, by host."""
     left_out: tuple[int, ...]
     """Numbers of the trials that were left out, as other processes worked beside them."""
 
@@ -137,7 +138,7 @@ def _explained(found: HostCost) -> float | None:
 
 
 def _doubts(found: HostCost) -> list[str]:
-    """What the observations don't tell."""
+    """Returns what the observations don't tell."""
     sizes = [1000 * each.kilobytes / each.packets for each in found.work]
     if len(found.parts) < len(PARTS):
         return [

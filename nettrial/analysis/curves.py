@@ -1,4 +1,4 @@
-"""What a sweep found, by size: round-trip times with intervals, and the ratio of two levels.
+"""The curves that a sweep found, by size: round-trip times with intervals, and the ratio of two levels.
 
 A trial gives one value for each size; intervals are over trials."""
 
@@ -62,10 +62,10 @@ class Curve:
 
 @dataclass(frozen=True)
 class Ratio:
-    """How two levels of the rows' factor compare, size by size."""
+    """The comparison of two levels of the rows' factor, size by size."""
 
     treatment: Levels
-    """That of the level that is not the baseline."""
+    """The treatment of the level that is not the baseline."""
     baseline: str
     pairs: int
     """Blocks in which both levels gave values."""
@@ -95,7 +95,7 @@ def _sweeps(study: Study, treatment: Levels) -> list[str]:
 
 
 def _curve(flow: str, treatment: Levels, trials: Sequence[Trial]) -> Curve | None:
-    """What these trials of one treatment found; None if nothing."""
+    """Returns the curve that these trials of one treatment found; None if they found nothing."""
     measured: list[tuple[Trial, FlowRecord, dict[int, SizeRecord]]] = []
     for trial in trials:
         for record in trial.record.flows:

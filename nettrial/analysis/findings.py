@@ -1,5 +1,5 @@
-"""What each level of each factor changes against the factor's baseline: over everything, and at each
-combination of the other factors' levels."""
+"""The changes that each level of each factor makes against the factor's baseline: over everything, and at
+each combination of the other factors' levels."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from nettrial.analysis.summary import Levels, ResponseSummary, pairs
 from nettrial.study import Response, Study
 
 Exceptional: TypeAlias = Literal["", "opposite", "larger", "smaller", "apart", "not shown", "absent"]
-"""How a place stands to the others: like them (empty); shown to go the other way than the overall change;
-shown to be further from 0 than the median of all places, or closer to it, by more than half of the overall
-interval; shown, where overall nothing is; not shown by itself, where overall a change is; or without an
-interval. All by simultaneous intervals. The median, so that one odd place makes no exceptions of the rest."""
+"""The relation of a place to the others: like them (empty); shown to go the other way than the overall
+change; shown to be further from 0 than the median of all places, or closer to it, by more than half of the
+overall interval; shown, where overall nothing is; not shown by itself, where overall a change is; or without
+an interval. All by simultaneous intervals. The median, so that one odd place makes no exceptions of the
+rest."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,8 @@ class Place:
 
     @property
     def is_exception(self) -> bool:
-        """Whether the data show that the change here is another than overall. A place whose interval is
-        merely too wide is none."""
+        """Returns whether the data show that the change here is another than overall. A place whose interval
+        is merely too wide is none."""
         return self.exceptional in ("opposite", "larger", "smaller", "apart")
 
 
@@ -47,7 +48,7 @@ class LevelEffect:
     """Averaged over the other factors' levels within each block: over blocks that have all of them. Its
     family is the factor's levels."""
     places: tuple[Place, ...]
-    """By the other factors' levels, in their order; one without levels if there is no other factor."""
+    """Places by the other factors' levels, in their order; one without levels if there is no other factor."""
 
     @property
     def exceptions(self) -> tuple[Place, ...]:
@@ -57,7 +58,7 @@ class LevelEffect:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a factor does to a response."""
+    """The effect of a factor on a response."""
 
     response: Response
     factor: str
@@ -69,7 +70,7 @@ class Finding:
 
 
 def findings(study: Study, summary: ResponseSummary) -> tuple[Finding, ...]:
-    """What each factor that has several levels does to a response; the rows' factor first."""
+    """Returns the effect on a response of each factor that has several levels; the rows' factor first."""
     names = [study.layout.rows, *study.layout.columns]
     return tuple(_finding(study, summary, name) for name in names if len(study.factors[name].levels) > 1)
 
@@ -119,13 +120,13 @@ def _places(combinations: Sequence[Levels], found: Sequence[Change], overall: Ch
 
 
 def _around(middle: float, width: Interval) -> Interval:
-    """As wide as another interval, and a little for what rounding makes of equal values."""
+    """Returns an interval as wide as another, and a little wider for what rounding makes of equal values."""
     half = width.half_width + 1e-9 * abs(middle)
     return Interval(middle - half, middle + half)
 
 
 def _exceptional(found: Change, overall: Change, typical: Interval | None) -> Exceptional:
-    """How a place's change stands to the overall one, and to what is typical of places."""
+    """Returns how a place's change relates to the overall one, and to what is typical of places."""
     here = found.simultaneous if overall.simultaneous else found.simultaneous_difference
     if here is None:
         return "absent"

@@ -1,4 +1,4 @@
-"""What packets cost a host: the one model of it, and its fit.
+"""The one model of the costs of packets to a host, and its fit.
 
 A host takes a time for each packet that it sends or receives, and a time for each 1000 bytes of it, headers
 of IP included: the sum that the simulator's hosts take (`HostCost` of the scenario). An interrupt's cost and
@@ -16,15 +16,15 @@ import numpy as np
 from nettrial.analysis.intervals import CONFIDENCE, Floats, Interval
 
 PARTS = ("per_packet", "per_kilobyte")
-"""What is fitted, as the setting `hosts.NAME.cost` names it."""
+"""The costs that are fitted, as the setting `hosts.NAME.cost` names them."""
 LARGEST_INFLATION = 10.0
-"""Of the variance of a cost, by the other one's being fitted, too: beyond it the two can't be told apart
-(Kutner, Nachtsheim, Neter and Li, Applied Linear Statistical Models, section 10.5)."""
+"""The largest inflation of a cost's variance by the other one's being fitted, too: beyond it the two can't be
+told apart (Kutner, Nachtsheim, Neter and Li, Applied Linear Statistical Models, section 10.5)."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a host did: an observation to fit costs on."""
+    """The work of a host: an observation to fit costs on."""
 
     busy_us: float
     """Processor time."""
@@ -41,9 +41,9 @@ class HostCost:
     per_packet: float
     per_kilobyte: float
     work: tuple[Work, ...]
-    """What they were fitted on."""
+    """The observations that they were fitted on."""
     parts: tuple[int, ...]
-    """Those of `PARTS` that were fitted; the other is 0."""
+    """The indexes in `PARTS` of the costs that were fitted; the other is 0."""
 
     @classmethod
     def of(cls, work: Sequence[Work], parts: Sequence[int] = (0, 1)) -> HostCost:
@@ -65,12 +65,13 @@ class HostCost:
         return self.per_packet * packets + self.per_kilobyte * kilobytes
 
     def error_percent(self, work: Work) -> float:
-        """By how much the costs miss the processor time of `work`, in percent of it, signed."""
+        """Returns the error of the costs in the processor time of `work`, in percent of it, signed."""
         return 100 * (self.at(work.packets, work.kilobytes) / work.busy_us - 1)
 
     def intervals(self) -> dict[str, Interval]:
-        """Of each cost above 0, by Student's t over the observations, which scatter about the model by more
-        than their trials do; empty where none is left to tell how far they scatter."""
+        """Returns the interval of each cost above 0, by Student's t over the observations, which scatter
+        about the model by more than their trials do; empty where none is left to tell how far they
+        scatter."""
         if self._regression is None:
             return {}
         bounds = self._regression.conf_int(alpha=1 - CONFIDENCE)

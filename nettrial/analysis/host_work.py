@@ -1,4 +1,4 @@
-"""What hosts did in the trials of a run, by what their processors and links counted."""
+"""The work of hosts in the trials of a run, by what their processors and links counted."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from nettrial.store import Trial
 
 @dataclass(frozen=True)
 class TreatmentWork(Work):
-    """What a host did in the trials of a treatment: means."""
+    """The work of a host in the trials of a treatment: means."""
 
     busy_percent: float
-    """Of the time that passed."""
+    """The share of the time that passed, in percent."""
     treatment: Levels
     trials: int
 
@@ -27,7 +27,8 @@ class TreatmentWork(Work):
 def work_of(
     treatments: Sequence[Levels], trials: Sequence[Trial], host: str
 ) -> tuple[list[TreatmentWork], str]:
-    """What the host did under each treatment; where that is nothing, why, if anybody asked for it."""
+    """Returns the work of the host under each treatment; where there is none, the reason, if anybody asked
+    for it."""
     done: list[TreatmentWork] = []
     reason = ""
     for treatment in treatments:
@@ -81,7 +82,8 @@ def _carried(record: Record, scenario: Scenario, host: str) -> tuple[int, float]
 
 
 def cautions_of(host: str, trials: Sequence[Trial]) -> list[str]:
-    """What in the trials is in the processor's time and is no cost of the host's packets, or hides it."""
+    """Returns what in the trials is in the processor's time and is no cost of the host's packets, or hides
+    it."""
     records = [_record(trial.record, host) for trial in trials]
     shared = dict.fromkeys(name for record in records if record for name in record.processor_shared_with)
     scenarios = [trial.scenario for trial in trials]

@@ -33,10 +33,10 @@ class Interval:
     low: float
     high: float
     method: str = field(default="", compare=False)
-    """How it was computed."""
+    """The method by which it was computed."""
 
     def contains(self, value: float) -> bool:
-        """Whether `value` lies between the bounds, which belong to the interval."""
+        """Returns whether `value` lies between the bounds, which belong to the interval."""
         return self.low <= value <= self.high
 
     @property
@@ -50,7 +50,7 @@ class StandardError:
     """The estimated standard error of a mean, or of the difference of two independent means."""
 
     parts: tuple[tuple[float, int], ...]
-    """Of each independent mean its standard error and that one's degrees of freedom."""
+    """The standard error of each independent mean, and its degrees of freedom."""
 
     def half_width(self, comparisons: int = 1) -> float:
         """Half of the interval that holds together with `comparisons` - 1 others (Bonferroni).
@@ -67,8 +67,8 @@ class StandardError:
         return math.hypot(*(quantile(freedom, comparisons) * error for error, freedom in self.parts))
 
     def p_value(self, middle: float) -> float:
-        """Of the test that the truth is 0, two-sided: the level whose interval about `middle` ends at 0.
-        Values without spread that are not 0 give 0."""
+        """Returns the p-value of the two-sided test that the truth is 0: the level whose interval about
+        `middle` ends at 0. Values without spread that are not 0 give 0."""
         error = math.hypot(*(error for error, _ in self.parts))
         if error == 0:
             return 1.0 if middle == 0 else 0.0
@@ -83,8 +83,8 @@ class StandardError:
 
 @lru_cache(maxsize=4096)
 def quantile(freedom: float, comparisons: int = 1) -> float:
-    """How many standard errors reach from the middle to either bound of Student's t interval, which holds
-    together with `comparisons` - 1 others (Bonferroni)."""
+    """Returns the number of standard errors from the middle to either bound of Student's t interval, which
+    holds together with `comparisons` - 1 others (Bonferroni)."""
     return float(special.stdtrit(freedom, 1 - (1 - CONFIDENCE) / (2 * comparisons)))
 
 

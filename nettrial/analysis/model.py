@@ -18,7 +18,7 @@ SETTING = "network.mtu"
 FEWEST_LEVELS = 3
 """Two parameters take two levels, and a third to be tested on."""
 LINK_SHARE = 0.9
-"""Of what the wire leaves to the payload: a transfer that has as much is bounded by the link."""
+"""The share of what the wire leaves to the payload: a transfer that has as much is bounded by the link."""
 BUSY_PERCENT = 95.0
 """A processor in use that much is the bound: what the engine warns of as `processor_saturated`."""
 BITS_PER_KILOBYTE = 8000.0
@@ -39,15 +39,15 @@ class Model:
     rate_mbps: float | None
     """The line rate of the slowest link; None where no link has one."""
     bounds: dict[str, dict[float, Bound]]
-    """By response of goodput and MTU: what bounded the transfer."""
+    """The bound of the transfer, by response of goodput and MTU."""
     wires: dict[str, WireUse]
-    """By response: goodput where the link is the bound."""
+    """The goodput where the link is the bound, by response."""
     transfers: dict[str, PayloadCost]
-    """By response: time of a kilobyte where the host is the bound."""
+    """The time of a kilobyte where the host is the bound, by response."""
     hosts: dict[str, PayloadCost]
-    """By response of service demand: processor time of a kilobyte."""
+    """The processor time of a kilobyte, by response of service demand."""
     absent: dict[str, str]
-    """By response: why it has no model."""
+    """The reasons why a response has no model, by response."""
 
 
 def models(run: Run) -> list[Model]:
@@ -178,7 +178,7 @@ def _bound(
     goodput_mbps: float,
     trials: Sequence[Trial],
 ) -> Bound:
-    """What bounded the transfers of a level."""
+    """Returns what bounded the transfers of a level."""
     if rate_mbps and goodput_mbps >= LINK_SHARE * rate_mbps * efficiency(mtu_bytes, header_bytes):
         return "link"
     saturated = sum(_saturated(trial) for trial in trials)

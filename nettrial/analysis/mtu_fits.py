@@ -1,4 +1,4 @@
-"""What an MTU gives and costs, each fitted on the levels of a factor, and tested on levels held out.
+"""The gains and costs of an MTU, each fitted on the levels of a factor, and tested on levels held out.
 
 On the wire each packet takes its headers and what Ethernet puts around a frame, so a larger MTU leaves more
 of the line rate to the payload; that is arithmetic, and only the share of the line rate that the transfer
@@ -38,13 +38,14 @@ class WireUse:
     rate_mbps: float
     header_bytes: float
     share: float
-    """Of what the wire leaves to the payload, the share that the transfer has; it is fitted."""
+    """The transfer's share of what the wire leaves to the payload; it is fitted."""
     spread: float
     """Standard deviation of its logarithm over levels."""
     levels: tuple[float, ...]
     """The MTUs it was fitted on, bytes."""
     errors: dict[float, float]
-    """By MTU: by how much the model that is fitted on the others misses it, in percent of it, signed."""
+    """Errors by MTU: by how much the model that is fitted on the others misses it, in percent of it,
+    signed."""
 
     @classmethod
     def of(cls, rate_mbps: float, header_bytes: float, means: Mapping[float, float]) -> WireUse:
@@ -71,7 +72,7 @@ class WireUse:
         return value, Interval(value * math.exp(-half), value * math.exp(half))
 
     def words(self) -> str:
-        """What was fitted."""
+        """Returns the fit in words."""
         rate = units.RATE.print(round(self.rate_mbps * 1e6))
         return f"{100 * self.share:.1f}% of what {rate} leaves to the payload"
 
@@ -85,7 +86,8 @@ class PayloadCost:
     levels: tuple[float, ...]
     """The MTUs it was fitted on, bytes."""
     errors: dict[float, float]
-    """By MTU: by how much the model that is fitted on the others misses it, in percent of it, signed."""
+    """Errors by MTU: by how much the model that is fitted on the others misses it, in percent of it,
+    signed."""
 
     @classmethod
     def of(cls, header_bytes: float, means: Mapping[float, float]) -> PayloadCost:
@@ -101,7 +103,7 @@ class PayloadCost:
         return self.cost.at(*carried), self.cost.interval_at(*carried)
 
     def words(self) -> str:
-        """What was fitted."""
+        """Returns the fit in words."""
         return f"{self.cost.per_packet:.3g} us a packet and {self.cost.per_kilobyte:.3g} us a kilobyte"
 
 

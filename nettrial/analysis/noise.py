@@ -1,4 +1,4 @@
-"""What in a run's order, and in its values, makes intervals less sure than they look.
+"""Warnings of what makes intervals less sure than they look, in a run's order and in its values.
 
 Each finding says what was seen and what to do, in the form of a warning; none is part of a record."""
 

@@ -10,7 +10,7 @@ import numpy as np
 FEWEST = 10
 """With fewer values the rule would name too many that are none."""
 LIMIT = 3.5
-"""Of the modified z-score."""
+"""The limit of the modified z-score."""
 RULE = "more than 3.5 by the modified z-score (Iglewicz and Hoaglin 1993)"
 """The rule in words."""
 _NORMAL = 0.6744897501960817

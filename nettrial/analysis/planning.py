@@ -1,4 +1,4 @@
-"""How many blocks a wanted precision takes, and for how long, by what earlier runs varied."""
+"""The number of blocks that a wanted precision takes, and their time, by what earlier runs varied."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nettrial.analysis.summary import Levels
 from nettrial.store import Run, Trial
 
 ASSURANCE = 0.9
-"""How sure it is that the spread is no larger than the larger figure allows for."""
+"""The probability that the spread is no larger than the larger figure allows for."""
 MOST_BLOCKS = 10**6
 """More are not looked for."""
 
@@ -33,7 +33,7 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Need:
-    """What one response's mean under one treatment takes."""
+    """The trials that one response's mean under one treatment takes."""
 
     response: str
     treatment: Levels
@@ -52,7 +52,7 @@ class Need:
 
 
 def needs(runs: Sequence[Run], treatments: Iterable[Levels], wanted: Mapping[str, float]) -> list[Need]:
-    """What each response with a wanted precision (percent) takes under each treatment."""
+    """Returns the trials that each response with a wanted precision (percent) takes under each treatment."""
     tables = [_values(run) for run in runs]
     found = []
     for response, percent in wanted.items():
@@ -63,7 +63,7 @@ def needs(runs: Sequence[Run], treatments: Iterable[Levels], wanted: Mapping[str
 
 
 def seconds(runs: Sequence[Run]) -> dict[tuple[tuple[str, str], ...], float]:
-    """How long a trial took, the mean in seconds, by the sorted levels of its treatment."""
+    """Returns the mean time of a trial in seconds, by the sorted levels of its treatment."""
     spans: dict[tuple[tuple[str, str], ...], list[float]] = {}
     for run in runs:
         for trial in run.trials():

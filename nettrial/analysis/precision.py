@@ -1,4 +1,4 @@
-"""Which treatments did not reach the precision that a study declares for a response."""
+"""The precision that a study declares for a response, and the treatments that did not reach it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Shortfall:
 
 @dataclass(frozen=True)
 class Precision:
-    """How a response stands to its declared precision."""
+    """The precision of a response beside the declared one."""
 
     response: Response
     wanted: float
@@ -28,17 +28,17 @@ class Precision:
     shortfalls: tuple[Shortfall, ...]
     """The treatments that did not get there, in the order of treatments."""
     treatments: int
-    """How many there are."""
+    """The number of treatments."""
 
     @property
     def reached(self) -> bool:
-        """Whether every treatment got there."""
+        """Returns whether every treatment got there."""
         return not self.shortfalls
 
 
 def precision(summary: ResponseSummary, wanted: float | None = None) -> Precision | None:
-    """How a response stands to `wanted` percent, or else to what the study declares; None where it declares
-    nothing."""
+    """Returns the precision of a response beside `wanted` percent, or else what the study declares; None
+    where it declares nothing."""
     wanted = summary.response.precision if wanted is None else wanted
     if wanted is None:
         return None
@@ -51,5 +51,5 @@ def precision(summary: ResponseSummary, wanted: float | None = None) -> Precisio
 
 
 def precisions(summary: Summary) -> tuple[Precision, ...]:
-    """How each response with a declared precision stands to it."""
+    """Returns the precision of each response that declares one."""
     return tuple(found for response in summary.responses if (found := precision(response)) is not None)

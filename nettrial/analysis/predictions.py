@@ -25,11 +25,11 @@ class Prediction:
     interval: Interval | None
     """In which the mean of a treatment with this MTU lies at `CONFIDENCE`, if the model holds there."""
     notes: tuple[str, ...]
-    """What bounds it, whether it is outside the levels run, or why there is none."""
+    """Notes that name what bounds it, whether it is outside the levels run, or why there is none."""
 
 
 def predict(run: Run, model: Model, mtu_bytes: int) -> list[Prediction]:
-    """What the model says of each response at an MTU."""
+    """Returns what the model predicts for each response at an MTU."""
     made = []
     for response in run.study.responses:
         if response.metric not in ("goodput", "service_demand"):

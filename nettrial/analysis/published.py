@@ -26,10 +26,10 @@ class PublishedRow:
     levels: Levels
     """The source's own levels, by factor."""
     value: str
-    """As printed, in `unit`; empty where only a change is printed."""
+    """The value as printed, in `unit`; empty where only a change is printed."""
     unit: str
     change_percent: str
-    """As printed, signed as a change of the value; empty where none is printed."""
+    """The change as printed, signed as a change of the value; empty where none is printed."""
     counterpart: Levels | None
     """The treatment here that means the same, or None where there is none."""
 
@@ -101,7 +101,7 @@ def _check_number(text: str, column: str, line: int) -> None:
 
 
 Direction: TypeAlias = Literal["same", "opposite", "not shown"]
-"""Whether a measured change goes the way of the published one; `not shown` where its interval holds 0, or the
+"""The direction of a measured change beside the published one; `not shown` where its interval holds 0, or the
 published one is 0."""
 
 
@@ -111,19 +111,19 @@ class Agreement:
 
     row: PublishedRow
     cell: Cell | None
-    """What was measured; None without a counterpart."""
+    """The measured cell; None without a counterpart."""
     ratio: float | None
     """The measured mean over the published value."""
     inside: bool | None
-    """Whether the published value lies in the interval of the measured mean."""
+    """True if the published value lies in the interval of the measured mean."""
     published_change: float | None
     """Against the published figure at the baseline, in percent: as printed, or else from both values."""
     computed: bool
-    """Whether it is not printed but follows from the printed values."""
+    """True if it is not printed but follows from the printed values."""
     direction: Direction | None
     """None where either change is absent, or the level is the baseline."""
     change_inside: bool | None
-    """Whether the published change lies in the interval of the measured one."""
+    """True if the published change lies in the interval of the measured one."""
     absent: str | None
     """Why nothing can be compared."""
 

@@ -1,4 +1,4 @@
-"""What repeats of one measurement gave: each metric over all of them.
+"""The results of repeats of one measurement: each metric over all of them.
 
 The repeat is the unit of replication, as the trial is in a run."""
 
@@ -28,7 +28,7 @@ class Seen:
 
     object: str
     message: str
-    """What was seen; a number that differs between repeats is given as its range."""
+    """The observation; a number that differs between repeats is given as its range."""
     consequence: str
     repeats: int
 

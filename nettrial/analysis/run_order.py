@@ -1,4 +1,4 @@
-"""What the order of a run's trials does to each response.
+"""The effect of the order of a run's trials on each response.
 
 Everything is told from residuals: each trial's value, less the mean of its treatment. The residuals of a
 treatment add up to zero, so they vary less than the values did and depend on each other. Each test allows for
@@ -27,7 +27,7 @@ FEWEST = 20
 
 @dataclass(frozen=True)
 class Order:
-    """What the run's order does to one response, told from the residuals, in standard deviations within
+    """The effect of the run's order on one response, told from the residuals, in standard deviations within
     treatments; and how skewed the values of its treatments are."""
 
     response: Response
@@ -35,35 +35,38 @@ class Order:
     """The trials' numbers, in the run's order."""
     residuals: tuple[float, ...]
     autocorrelation: float | None = None
-    """Of neighbours (lag 1); None for fewer than `FEWEST` trials, or where nothing varies."""
+    """The autocorrelation of neighbours (lag 1); None for fewer than `FEWEST` trials, or where nothing
+    varies."""
     autocorrelation_p: float | None = None
-    """Of its normal approximation with the exact mean and variance that independent values give it."""
+    """The p-value of its normal approximation with the exact mean and variance that independent values give
+    it."""
     halves: float | None = None
-    """By how much values of the run's second half exceed those of the first of the same treatment."""
+    """The excess of values of the run's second half over those of the first of the same treatment."""
     halves_p: float | None = None
-    """Of the t test of that effect beside the treatments' means, allowing for neighbours that are alike."""
+    """The p-value of the t test of that effect beside the treatments' means, allowing for neighbours that are
+    alike."""
     halves_percent: float | None = None
     """The same in percent of the response's mean."""
     drift: float | None = None
-    """Of a straight line through the values of each treatment, of the same slope: from the run's start to its
-    end."""
+    """The rise of a straight line through the values of each treatment, of the same slope: from the run's
+    start to its end."""
     drift_p: float | None = None
-    """Of the t test of the line's slope, allowing for the same."""
+    """The p-value of the t test of the line's slope, allowing for the same."""
     drift_percent: float | None = None
     """The same in percent of the response's mean."""
     skewness: float | None = None
     """The mean over treatments; None where none has three values that differ."""
     skewness_p: float | None = None
-    """Of the test of `nettrial.analysis.skewness`."""
+    """The p-value of the test of `nettrial.analysis.skewness`."""
 
 
 def orders(summary: Summary) -> tuple[Order, ...]:
-    """What the run's order does to each response."""
+    """Returns the effect of the run's order on each response."""
     return tuple(order(response) for response in summary.responses)
 
 
 def order(summary: ResponseSummary) -> Order:
-    """What the run's order does to a response."""
+    """Returns the effect of the run's order on a response."""
     cells = [cell for cell in summary.cells if cell.n > 1]
     rows = sorted(
         (cell.trials[block], number, value - cell.mean, value)

@@ -16,8 +16,9 @@ from nettrial.analysis.changes import Change, corrected, in_percent
 from nettrial.analysis.intervals import CONFIDENCE, Interval, around, holm, quantile
 
 PRIOR = 0.5
-"""How much the sequence expects, in trials: it is narrowest for few trials where this is small, for many
-where it is large. 0.5 suits 5 to 50 trials. It is fixed, for it must not follow from what was measured."""
+"""The number of trials that the sequence expects, as a prior: it is narrowest for few trials where this is
+small, for many where it is large. 0.5 suits 5 to 50 trials. It is fixed, for it must not follow from what was
+measured."""
 
 
 SEQUENCE = "confidence sequence"
@@ -45,8 +46,8 @@ def widening(trials: int, confidence: float) -> float:
 
 
 def evidence(ratio: float, trials: int) -> float:
-    """How much more probable the mixture makes a t statistic of `ratio` than no effect does: what `widening`
-    is the bound of. One over it is a p-value that holds at every number of trials at once."""
+    """Returns how much more probable the mixture makes a t statistic of `ratio` than no effect does: what
+    `widening` is the bound of. One over it is a p-value that holds at every number of trials at once."""
     shrink = PRIOR / (trials + PRIOR)
     square = ratio * ratio / (trials - 1)
     logs = math.log(shrink) / 2 + trials / 2 * (math.log1p(square) - math.log1p(shrink * square))

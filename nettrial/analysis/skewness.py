@@ -1,4 +1,4 @@
-"""How skewed the values within treatments are.
+"""The skewness of the values within treatments.
 
 Each treatment has a skewness of its own, so that treatments may differ in mean and in spread. The test is of
 their sum. With one treatment of at least 8 values it is D'Agostino's (Biometrika 57, 1970)."""
@@ -18,12 +18,13 @@ FEWEST = 3
 
 @dataclass(frozen=True)
 class Skewness:
-    """How skewed the values of several treatments are."""
+    """The skewness of the values of several treatments."""
 
     mean: float
-    """Of the treatments' sample skewness, adjusted for the number of values (Joanes and Gill 1998: G1)."""
+    """The mean of the treatments' sample skewness, adjusted for the number of values (Joanes and Gill 1998:
+    G1)."""
     p_value: float
-    """Of values that are normal, two-sided."""
+    """The p-value of the hypothesis that values are normal, two-sided."""
 
 
 def skewness(treatments: Sequence[Sequence[float]]) -> Skewness | None:

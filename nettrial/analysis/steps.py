@@ -1,4 +1,4 @@
-"""Where round-trip time jumps with size: at the boundaries where a message takes one packet more, and
+"""Steps of round-trip time over size: at the boundaries where a message takes one packet more, and
 anywhere else.
 
 Steps are looked for in the smallest time of each size's requests: what other work on the machine adds to
@@ -47,13 +47,13 @@ class Step:
     packets: int | None
     """At a boundary: how many packets a message of that size takes; None elsewhere."""
     heights_us: tuple[float, ...]
-    """How far it jumps, in each trial."""
+    """The height of the step in each trial."""
     probability: float | None
-    """Of a boundary: that of a height as large without a step, adjusted for the number of boundaries
-    (Benjamini and Hochberg); None where there is one trial. By a t test over trials, or over the sizes of
-    the fit where all trials give the same height."""
+    """The p-value of a boundary: that of a height as large without a step, adjusted for the number of
+    boundaries (Benjamini and Hochberg); None where there is one trial. By a t test over trials, or over the
+    sizes of the fit where all trials give the same height."""
     seen: bool
-    """Whether the search, which knows nothing of boundaries, found a step here."""
+    """True if the search, which knows nothing of boundaries, found a step here."""
 
     @property
     def height_us(self) -> float:
@@ -62,12 +62,12 @@ class Step:
 
     @property
     def interval(self) -> Interval | None:
-        """That of the mean, 95%; None where there is one trial."""
+        """Returns the 95% interval of the mean; None where there is one trial."""
         return mean_interval(self.heights_us)
 
     @property
     def found(self) -> bool:
-        """Whether the heights at a boundary are evidence of a step."""
+        """Returns whether the heights at a boundary are evidence of a step."""
         return self.probability is not None and self.probability < FALSE_DISCOVERIES and self.height_us > 0
 
 
@@ -87,7 +87,7 @@ class Steps:
 
     @property
     def packet_us(self) -> list[float]:
-        """What one packet more costs, in each trial: the mean height over all boundaries."""
+        """Returns the cost of one packet more in each trial: the mean height over all boundaries."""
         return [fmean(heights) for heights in zip(*(step.heights_us for step in self.expected), strict=True)]
 
     @property

@@ -1,4 +1,4 @@
-"""Whether a run that goes on until its intervals are narrow has come to its end, and why."""
+"""Decides whether a run that goes on until its intervals are narrow has come to its end, and says why."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from nettrial.study import Until
 
 @dataclass(frozen=True)
 class Width:
-    """How narrow the interval of one response's mean under one treatment is."""
+    """The width of the interval of one response's mean under one treatment."""
 
     response: str
     treatment: Levels
     percent: float
     """Half of the interval, in percent of the mean; infinite where there is none yet, or the mean is 0."""
     wanted: float
-    """What it is to be, percent."""
+    """The width wanted, percent."""
 
     @property
     def narrow(self) -> bool:
-        """Whether it is as narrow as it is to be."""
+        """Returns whether it is as narrow as it is to be."""
         return self.percent <= self.wanted
 
 
 @dataclass(frozen=True)
 class Stopping:
-    """Where a run stands by its stopping rule."""
+    """The state of a run by its stopping rule."""
 
     until: Until
     blocks: int
     """Blocks of the plan so far."""
     done: bool
-    """Whether every trial of them has finished."""
+    """True if every trial of them has finished."""
     widths: tuple[Width, ...]
-    """Of every treatment and response that has values which are not all equal."""
+    """The width for every treatment and response that has values which are not all equal."""
     unmeasured: tuple[str, ...]
     """Responses, by name, without a value in any trial of some treatment: no number of blocks gives them an
     interval there."""
@@ -51,20 +51,20 @@ class Stopping:
 
     @property
     def wide(self) -> list[Width]:
-        """Those not narrow enough yet, the furthest from what is wanted first."""
+        """Returns the widths not narrow enough yet, the furthest from what is wanted first."""
         found = [width for width in self.widths if not width.narrow]
         return sorted(found, key=lambda width: -width.percent / width.wanted)
 
     @property
     def goes_on(self) -> bool:
-        """Whether the rule asks for another block."""
+        """Returns whether the rule asks for another block."""
         if not self.done or self.blocks >= self.until.maximum:
             return False
         return self.blocks < self.until.minimum or bool(self.wide)
 
 
 def stopping(run: Run) -> Stopping | None:
-    """Where a run stands; None where the number of its blocks was decided beforehand."""
+    """Returns the state of a run; None where the number of its blocks was decided beforehand."""
     until = run.study.until
     if until is None:
         return None

@@ -1,4 +1,4 @@
-"""What each treatment gave, and what it changed."""
+"""The values of each treatment, and the changes between treatments."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Cell:
 
     @property
     def n(self) -> int:
-        """How many trials gave a value."""
+        """The number of trials that gave a value."""
         return len(self.values)
 
     @property
@@ -75,7 +75,7 @@ class Summary:
 
     responses: tuple[ResponseSummary, ...]
     comparisons: int
-    """How many changes have an interval: with many, some miss by chance."""
+    """The number of changes that have an interval: with many, some miss by chance."""
 
 
 def baseline(study: Study) -> str:

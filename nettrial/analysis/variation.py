@@ -1,4 +1,4 @@
-"""How much of a response's variation each factor explains: analysis of variance.
+"""The share of a response's variation that each factor explains: analysis of variance.
 
 The design is a complete factorial in complete blocks, so that sums of squares follow from means, whatever
 their type (Montgomery, Design and Analysis of Experiments, chapters 4 and 5)."""
@@ -39,7 +39,7 @@ class Term:
     """Degrees of freedom."""
     sum_of_squares: float
     share: float
-    """Of the whole variation, from 0 to 1: eta squared."""
+    """The share of the whole variation, from 0 to 1: eta squared."""
     omega_squared: float | None = None
     """The same less what chance alone is expected to give, not below 0; of factors and interactions."""
     statistic: float | None = None
@@ -57,7 +57,7 @@ class Point:
     mean: float
     """In the response's unit."""
     interval: Interval | None
-    """Of the mean over blocks."""
+    """The interval of the mean over blocks."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Variation:
 
     response: Response
     scale: Literal["logarithm", "value"]
-    """What was analysed: logarithms where all values are above 0, so that effects are ratios."""
+    """The scale of the analysis: logarithms where all values are above 0, so that effects are ratios."""
     blocks: int
     """Complete blocks, which alone are analysed."""
     left_out: int
@@ -86,7 +86,7 @@ class Variation:
     normality: float | None
     """The p-value of Shapiro and Wilk's test of the residuals."""
     interactions: tuple[Interaction, ...]
-    """Those whose corrected p-value is below 0.05, the strongest first."""
+    """The interactions whose corrected p-value is below 0.05, the strongest first."""
     absent: str | None
     """Why there are no terms, or only no tests."""
 
@@ -173,7 +173,7 @@ def _terms(factors: Sequence[str], data: Floats) -> tuple[tuple[Term, ...], Floa
 
 
 def _effect(data: Floats, chosen: tuple[int, ...]) -> Floats:
-    """What a factor, or two together beyond each, add to the mean; of one size along other axes."""
+    """Returns what a factor, or two together beyond each, add to the mean; of one size along other axes."""
     if len(chosen) == 1:
         others = tuple(axis for axis in range(data.ndim) if axis not in chosen)
         made: Floats = data.mean(axis=others, keepdims=True) - data.mean()

@@ -19,12 +19,12 @@ class WarningGroup:
 
     code: str
     object: str
-    """What they are about; of more than a few objects their names with ranges, and how many there are."""
+    """The objects of the warnings; of more than a few their names with ranges, and their number."""
     message: str
-    """What was seen; a number that differs between trials is given as its range."""
+    """The observation; a number that differs between trials is given as its range."""
     consequence: str
     trials: int
-    """How many trials carry it."""
+    """The number of trials that carry it."""
     treatments: tuple[Levels, ...]
     """The treatments of those trials, each once."""
     response: str | None = None
@@ -36,7 +36,7 @@ class FailureGroup:
     """Trials that failed with messages that differ in numbers only."""
 
     message: str
-    """What went wrong; a number that differs between trials is given as its range."""
+    """The fault; a number that differs between trials is given as its range."""
     trials: tuple[int, ...]
     """The trials' numbers in the run's order."""
 
@@ -88,7 +88,7 @@ def _named(objects: set[str]) -> str:
 
 
 def pattern(message: str) -> str:
-    """What messages that differ in numbers only have in common."""
+    """Returns what messages that differ in numbers only have in common."""
     return _NUMBER.sub("#", message)
 
 

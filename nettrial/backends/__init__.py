@@ -1,4 +1,4 @@
-"""Where trials run. Only this package knows that there is an engine."""
+"""The backends that run trials. Only this package knows that there is an engine."""
 
 from nettrial.backends.backend import BACKENDS, Backend, BackendKind, Configuration, TrialFailed
 from nettrial.backends.hosts import Machines, install, restore

@@ -31,9 +31,9 @@ from nettrial.scenario import (
 )
 
 ANSWER_SECONDS = 30.0
-"""How long an engine may take for what is no trial."""
+"""The time that an engine may take for what is no trial."""
 CHECK_SECONDS = 300.0
-"""How long an engine may look at a scenario: the paths of a large fabric take a while."""
+"""The time that an engine may examine a scenario: the paths of a large fabric take a while."""
 
 
 ANOTHER_VERSION = "build the engine anew with `make build`: it must be of this package's version"
@@ -66,9 +66,9 @@ class Backend(Keeper):
         return Backend(self.name, self._configuration)
 
     def preflight(self, thorough: bool = False) -> Preflight:
-        """What this machine can run, `thorough` with every congestion control that the engine brings; raises
-        CannotRun if not even that can be found out, or the engine's backend is not the one that this package
-        knows.
+        """Returns what this machine can run, `thorough` with every congestion control that the engine brings;
+        raises CannotRun if not even that can be found out, or the engine's backend is not the one that this
+        package knows.
         """
         event = self._ask(
             Request(PreflightRequest(thorough=thorough)),
@@ -139,7 +139,7 @@ class BackendKind:
     title: str
     start: Callable[[Configuration], Backend]
     where: str
-    """Where its trials run, in the words of messages: "in the lab"."""
+    """The place where its trials run, in the words of messages: "in the lab"."""
     configuration: type[Configuration] = Configuration
     """The model of its configuration."""
 
@@ -156,7 +156,7 @@ BACKENDS.add(
 BACKENDS.add(
     "sim",
     BackendKind(
-        "simulated hosts, packet by packet, deterministic; needs no rights",
+        "simulated hosts, packet by packet, deterministic; runs unprivileged",
         partial(Backend, "sim"),
         "in the simulator",
     ),

@@ -22,13 +22,13 @@ from nettrial.systems import APART
 Answer = TypeVar("Answer", bound=BaseModel)
 
 ERROR_TEXT_BYTES = 2000
-"""How much of the end of an engine's error output is told."""
+"""The bytes told of the end of an engine's error output."""
 ANSWER_SHOWN_BYTES = 80
-"""How much of an answer that can't be read is told."""
+"""The bytes told of an answer that can't be read."""
 LONGEST_LINE_BYTES = 4096
 """A longer line of an engine's error output is taken for several."""
 LOG_LINE = re.compile(r"(?:\d\S*\s+)?(ERROR|WARN|INFO|DEBUG|TRACE)\s+")
-"""How a line of the engine's log begins: its time, if it has one, and its level."""
+"""The beginning of a line of the engine's log: its time, if it has one, and its level."""
 LEVELS = {
     "ERROR": logging.ERROR,
     "WARN": logging.WARNING,
@@ -37,7 +37,7 @@ LEVELS = {
     "TRACE": logging.DEBUG,
 }
 LEAVE_SECONDS = 5
-"""How long an engine may take to leave before it is killed."""
+"""The time that an engine may take to leave before it is killed."""
 
 
 _LOG = logging.getLogger(__name__)
@@ -122,7 +122,7 @@ class Engine:
             raise EngineLost(f"the engine's answer is not one of its protocol: {shown}") from None
 
     def _lost(self) -> EngineLost:
-        """How the engine died, with the end of its error output."""
+        """Returns how the engine died, with the end of its error output."""
         status = self.close()
         how = f"was ended by signal {-status}" if status < 0 else f"ended with exit status {status}"
         said = self._said.decode(errors="replace").strip()
@@ -130,7 +130,7 @@ class Engine:
 
     @property
     def alive(self) -> bool:
-        """Whether the process runs."""
+        """Returns whether the process runs."""
         return self._process.poll() is None
 
     def kill(self) -> None:

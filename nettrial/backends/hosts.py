@@ -20,16 +20,16 @@ from nettrial.errors import Lack
 SSH = ("ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
 """The OpenSSH client (ssh_config(5)): without a terminal, and never asking for anything."""
 ALIVE = ("-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3")
-"""What makes it notice that a machine vanished."""
+"""The options of ssh by which it notices that a machine vanished."""
 SHELL = "sh"
-"""What is run there: a POSIX shell, which takes what follows from its standard input, so that nothing must be
-quoted for what the command passes its words through."""
+"""The shell that is run there, a POSIX shell, which takes what follows from its standard input, so that
+nothing must be quoted for what the command passes its words through."""
 FOLDER = ".local/share/nettrial"
-"""Where the engine is there, below the user's home directory."""
+"""The directory of the engine there, below the user's home directory."""
 READY = "nettrial-ready"
 INSTALLED = "nettrial-installed"
 PATIENCE_SECONDS = 120.0
-"""How long copying the engine, or restoring, may take."""
+"""The time that copying the engine, or restoring, may take."""
 
 
 class Reachable(Protocol):
@@ -49,7 +49,7 @@ class Reachable(Protocol):
 
     @property
     def may_change(self) -> Sequence[str]:
-        """What may be changed there."""
+        """The settings that may be changed there."""
 
     @property
     def nodes(self) -> list[str]:
@@ -86,7 +86,7 @@ class Machines(Configuration):
 
     @classmethod
     def of(cls, machines: Mapping[str, Reachable]) -> Machines:
-        """Those of an inventory; raises CannotRun where there is no engine."""
+        """Makes the machines of an inventory; raises CannotRun where there is no engine."""
         engine = engine_there(find.engine())
         document = {
             name: {
@@ -122,7 +122,7 @@ BACKENDS.add(
 
 @dataclass(frozen=True)
 class Done:
-    """What a command on a machine came to."""
+    """The result of a command on a machine."""
 
     output: str
     lack: Lack | None
@@ -209,7 +209,7 @@ def _shell(name: str, machine: Reachable, script: str, data: bytes = b"") -> Don
 
 
 def _remedy(said: str, machine: Reachable) -> str:
-    """What would help, by what ssh, the shell or the engine said."""
+    """Returns the remedy, by what ssh, the shell or the engine said."""
     if "No space left" in said:
         return "make room on the disk there that has the user's home directory"
     if "not installed there" in said:

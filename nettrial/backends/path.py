@@ -9,7 +9,7 @@ from nettrial.path_report import BadRequestAnswer, PathAnswer, PathReport, PathR
 from nettrial.systems import require_linux
 
 PATIENCE_SECONDS = 600.0
-"""How long an examination may take. The longest are those of hosts that answer nothing."""
+"""The time that an examination may take. The longest are those of hosts that answer nothing."""
 
 
 def examine(request: PathRequest) -> PathReport:

@@ -17,9 +17,9 @@ from nettrial.scenario import CheckedEvent, FailedEvent, Flow, Measure, Record, 
 from nettrial.systems import require_linux
 
 GRACE_SECONDS = 150.0
-"""What a measurement may take beyond its traffic: the engine's own limits are shorter."""
+"""The time that a measurement may take beyond its traffic: the engine's own limits are shorter."""
 INTERVAL = "100 ms"
-"""How often a flow's transport state is read."""
+"""The interval at which a flow's transport state is read."""
 
 
 def serve(arguments: Sequence[str]) -> NoReturn:
@@ -50,7 +50,7 @@ class Measurer(Keeper):
         )
 
     def warm_up(self, flow: Flow, seconds: float) -> None:
-        """Measures once, and forgets what came of it; raises BadInput and CannotRun."""
+        """Measures once, and forgets the result; raises BadInput and CannotRun."""
         try:
             self.run("warm-up", flow, seconds)
         except TrialFailed as failed:

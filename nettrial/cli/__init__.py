@@ -50,7 +50,7 @@ def _run(app: Callable[..., object]) -> int:
 
 
 def _in_words(error: Exception) -> str:
-    """What the system refused: of a file, its name first."""
+    """Returns what the system refused: of a file, its name first."""
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"

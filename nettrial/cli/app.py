@@ -22,7 +22,7 @@ app = typer.Typer(
 StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="A shipped study's name, or a study file.")]
 Full = Annotated[
     bool,
-    typer.Option("--full", help="As large as the study's source made it."),
+    typer.Option("--full", help="Use the original publication's scale."),
 ]
 Set = Annotated[
     Optional[list[str]],  # noqa: UP045 - typer reads the annotation
@@ -35,11 +35,11 @@ Set = Annotated[
 ]
 Replicates = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option(min=1, help="How often each treatment is run.", show_default="the study's"),
+    typer.Option(min=1, help="Replicates of each treatment.", show_default="the study's"),
 ]
 Seed = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option(min=0, max=2**63 - 1, help="What the order of trials follows from.", show_default="random"),
+    typer.Option(min=0, max=2**63 - 1, help="Seed for the trial order.", show_default="random"),
 ]
 
 Until = Annotated[
@@ -65,7 +65,7 @@ BackendName = Annotated[
     typer.Option(
         "--backend",
         metavar="NAME",
-        help="Where the trials run: a name in `nettrial list backends`.",
+        help="Backend that runs the trials: a name in `nettrial list backends`.",
         show_default="the study's",
     ),
 ]
@@ -88,7 +88,7 @@ Verbose = Annotated[
         callback=log.begin,
         show_default=False,
         metavar="",
-        help="Log what is done to standard error; -vv: in detail.",
+        help="Log to standard error; -vv: in detail.",
     ),
 ]
 
@@ -129,7 +129,7 @@ def _run(
             metavar="DIR", help="The run's directory, which must not exist.", show_default="runs/STUDY-TIME"
         ),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the run in --out.")] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="A trial with a warning counts as failed.")
     ] = False,
@@ -160,7 +160,7 @@ def _show(
     replicates: Replicates = None,
     seed: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=0, max=2**63 - 1, help="Show the order of trials that follows from it."),
+        typer.Option(min=0, max=2**63 - 1, help="Show the trial order of this seed."),
     ] = None,
     until: Until = None,
     min_blocks: MinBlocks = None,
@@ -197,7 +197,7 @@ def _report(
     ] = None,
     verbose: Verbose = 0,
 ) -> None:
-    """Report a run again, from what it stored."""
+    """Report a stored run again."""
     run.report_again(directory, figures)
 
 
@@ -210,9 +210,9 @@ def _watch(
     ] = None,
     verbose: Verbose = 0,
 ) -> None:
-    """Serve the report of a run that goes on, to browsers on this machine, until Ctrl-C.
+    """Follow a run live in your browser, until Ctrl-C.
 
-    The page follows the run: it is drawn again when trials were added, as long as somebody looks at it.
+    The page follows the run: it is drawn again when trials were added, as long as a browser shows it.
     Drawing takes processor time, and trials that run meanwhile may say so. Exit status: 2 bad input, 3 the
     port can't be opened.
     """
@@ -314,7 +314,7 @@ def _list(
     what: Annotated[str, typer.Argument(metavar="WHAT", help=", ".join(listing.LISTS) + ".")],
     verbose: Verbose = 0,
 ) -> None:
-    """List what there is: studies, topologies, metrics, stacks, congestion controls or backends."""
+    """List studies, topologies, metrics, stacks, congestion controls or backends."""
     listing.show(what)
 
 
@@ -338,7 +338,7 @@ def _draw(
     json: Annotated[bool, typer.Option("--json", help="Print the facts as one JSON document.")] = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Draw a topology and say what it is like: path lengths, diameter, bisection, spectral gap.
+    """Draw a topology and print its properties: path lengths, diameter, bisection, spectral gap.
 
     A topology that joins a study's hosts is drawn with four, or as many as it takes.
     """
@@ -347,7 +347,10 @@ def _draw(
 
 @app.command("doctor")
 def _doctor(verbose: Verbose = 0) -> None:
-    """Say what this machine can run, and what is missing for the rest. Exit status 3: it can't run trials."""
+    """Check what this machine supports, and what is missing for the rest.
+
+    Exit status: 0 it can run trials, 3 it can't.
+    """
     raise typer.Exit(doctor.doctor())
 
 
@@ -365,7 +368,7 @@ MachineNames = Annotated[
 
 @machines_app.command("check")
 def _machines_check(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) -> None:
-    """Reach every machine and say what it is, how large packets pass, and what is missing.
+    """Reach every machine and print what it is, how large packets pass, and what is missing.
 
     The MTU of interfaces that may be changed is raised for it, and restored. Exit status: 0 nothing is
     missing, 2 bad input, 3 something is.
@@ -401,8 +404,8 @@ def _machines_add(
         Optional[list[str]],  # noqa: UP045
         typer.Option(
             metavar="WHAT",
-            help="What may be changed there: mtu, offloads, congestion_control, sysctls. May be given more "
-            "than once.",
+            help="Settings that may be changed there: mtu, offloads, congestion_control, sysctls. May be "
+            "given more than once.",
         ),
     ] = None,
     node: Annotated[
@@ -473,10 +476,10 @@ def _path(
     json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON document.")] = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Examine the path to a host: its MTU each way and by hop, and whether jumbo frames pass.
+    """Examine the path to a host: its MTU in each direction and by hop, and whether jumbo frames pass.
 
-    Needs no rights; with those to send ICMP echo it measures the reverse path, too. Exit status: 0 examined,
-    whatever the verdict, 2 bad input, 3 this machine can't probe.
+    Runs unprivileged; with the privilege to send ICMP echo it measures the reverse path, too. Exit status: 0
+    examined, whatever the verdict, 2 bad input, 3 this machine can't probe.
     """
     path.examine(host, ip, max_mtu, rate, port or (), json)
 
@@ -496,14 +499,14 @@ def _serve(
     ] = None,
     bind: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="ADDRESS", help="Where to serve.", show_default="every address"),
+        typer.Option(metavar="ADDRESS", help="Address to serve at.", show_default="every address"),
     ] = None,
     token_file: TokenFile = None,
     verbose: Verbose = 0,
 ) -> None:
     """Let other machines measure against this one, until Ctrl-C.
 
-    Who measures shows the token of --token-file or of the environment variable NETTRIAL_TOKEN; without
+    Clients show the token of --token-file or of the environment variable NETTRIAL_TOKEN; without
     either, one is made and printed. With --iperf3 there is no token: anyone who reaches the port is
     served. Exit status: 2 bad input, 3 the port can't be opened.
     """
@@ -516,31 +519,31 @@ def _measure(
     kind: Annotated[
         str, typer.Argument(metavar="[KIND]", help="tcp, udp, or rr: requests and responses over TCP.")
     ] = "tcp",
-    iperf3: Annotated[bool, typer.Option("--iperf3", help="It runs an iperf3 server.")] = False,
+    iperf3: Annotated[bool, typer.Option("--iperf3", help="Measure with an iperf3 server.")] = False,
     port: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(min=1, max=65535, help="Its port.", show_default="5210, iperf3: 5201"),
     ] = None,
     ip: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(help="The version of IP: 4 or 6.", show_default="what the name gives"),
+        typer.Option(help="IP version: 4 or 6.", show_default="what the name gives"),
     ] = None,
-    repeat: Annotated[int, typer.Option(min=1, max=1000, help="How often to measure, after a warm-up.")] = 10,
-    time: Annotated[str, typer.Option(metavar="TIME", help="How long each time.")] = "5 s",
+    repeat: Annotated[int, typer.Option(min=1, max=1000, help="Number of repeats, after a warm-up.")] = 10,
+    time: Annotated[str, typer.Option(metavar="TIME", help="Duration of each repeat.")] = "5 s",
     reverse: Annotated[bool, typer.Option("--reverse", help="The other machine sends.")] = False,
     rate: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="RATE", help="What is sent.", show_default="udp: 10 Mbit/s, tcp: all that goes"),
+        typer.Option(metavar="RATE", help="Rate to send at.", show_default="udp: 10 Mbit/s, tcp: unlimited"),
     ] = None,
     size: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
-            metavar="SIZE", help="Of a packet, message or write.", show_default="udp: 1400 B, rr: 64 B"
+            metavar="SIZE", help="Size of a packet, message or write.", show_default="udp: 1400 B, rr: 64 B"
         ),
     ] = None,
     seed: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=0, max=2**63 - 1, help="Where random numbers start.", show_default="random"),
+        typer.Option(min=0, max=2**63 - 1, help="Seed of the random numbers.", show_default="random"),
     ] = None,
     token_file: TokenFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print figures and records as JSON.")] = False,

@@ -16,7 +16,7 @@ from nettrial.store import Run
 from nettrial.units import DURATION
 
 DECIMALS = 3
-"""Of a cost in microseconds: the setting holds whole nanoseconds."""
+"""The decimals of a cost in microseconds: the setting holds whole nanoseconds."""
 
 
 def show(directory: Path, as_json: bool) -> None:
@@ -72,7 +72,7 @@ def _row(fit: HostFit, name: str, cost: Cost) -> list[str]:
 
 
 def _use(fit: HostFit) -> str:
-    """How busy its processor was: "45% to 70%"."""
+    """Returns how busy its processor was: "45% to 70%"."""
     shares = [numbers.fixed(share(work.busy_percent for work in fit.work), 0) for share in (min, max)]
     return " to ".join(f"{share}%" for share in dict.fromkeys(shares))
 

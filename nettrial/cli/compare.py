@@ -31,7 +31,7 @@ FAILED = 1
 ENOUGH = 5
 """Trials of a treatment; of fewer the comparison says how far its intervals reach."""
 DIGITS = 5
-"""Of the largest mean of a response."""
+"""The digits of the largest mean of a response."""
 
 
 def show(first: Path, second: Path, fail_if: Sequence[str], only: Sequence[str]) -> int:
@@ -104,7 +104,7 @@ def _print(found: RunComparison, first: Path, second: Path) -> None:
 
 
 def _print_few(found: RunComparison) -> None:
-    """How far intervals reach where a treatment has few trials."""
+    """Prints how far intervals reach where a treatment has few trials."""
     counts = [min(each.counts) for each in found.differences if each.change.p_value is not None]
     if not counts or min(counts) >= ENOUGH:
         return
@@ -152,7 +152,7 @@ def _verdict(difference: Difference) -> str:
 
 
 def _print_alone(found: RunComparison) -> None:
-    """What only one of the runs has."""
+    """Prints what only one of the runs has."""
     for run, treatments, responses in zip("AB", found.treatments_of_one, found.responses_of_one, strict=True):
         if treatments:
             print(f"\nTreatments of {run} alone")

@@ -14,7 +14,7 @@ from nettrial.scenario import Record, Scenario
 from nettrial.systems import WAKE_SECONDS
 
 Outcome: TypeAlias = Future[tuple[Scenario, Record]]
-"""What a trial gave: its `result` raises what running it raised."""
+"""The outcome of a trial: its `result` raises what running it raised."""
 
 
 class Crew:

@@ -25,7 +25,7 @@ PRECISION_LEGAL = f'PERCENT or RESPONSE=PERCENT, such as "2%" or "rtt=5%"; or {D
 FEWEST_BLOCKS = 5
 """Before a stopping rule looks at intervals, unless `--min-blocks` says otherwise."""
 SET_UP_SECONDS = 0.3
-"""What a trial takes beside its traffic: the network, the checks, taking it down."""
+"""The time that a trial takes beside its traffic: the network, the checks, taking it down."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class DesignOptions:
     backend: str | None = None
 
     def given(self) -> list[str]:
-        """Those that were given, as they were."""
+        """Returns the options that were given, as they were."""
         given = ["--full"] if self.full else []
         given += [f"--set {text}" for text in self.sets]
         given += [f"--replicates {self.replicates}"] if self.replicates is not None else []
@@ -119,9 +119,9 @@ class Design:
     replicates: int
     """With a stopping rule the fewest."""
     scenarios: list[tuple[Treatment, Scenario]]
-    """Of every treatment."""
+    """The scenario of every treatment."""
     changed: dict[str, str]
-    """What `--full` changed beside the replicates."""
+    """The settings that `--full` changed beside the replicates."""
 
     @classmethod
     def of(cls, name: str, options: DesignOptions) -> Design:
@@ -147,12 +147,12 @@ class Design:
 
     @property
     def trials(self) -> int:
-        """How many trials the plan will have."""
+        """The number of trials that the plan will have."""
         return self.replicates * len(self.scenarios)
 
     @property
     def seconds(self) -> float:
-        """How long they are expected to take, warm-up included; of a simulated study, the time that is
+        """The time that they are expected to take, warm-up included; of a simulated study, the time that is
         simulated."""
         return self.seconds_of(self.replicates)
 
@@ -208,7 +208,8 @@ def _declared(study: Study) -> dict[str, float]:
 
 
 def _precision(text: str, names: Sequence[str]) -> dict[str, float]:
-    """What `--until` says: percent by response, of all where it names none. Raises BadInput."""
+    """Returns the precision that `--until` states: percent by response, of all where it names none. Raises
+    BadInput."""
     match = PRECISION.fullmatch(text)
     if match is None or float(match[2]) <= 0:
         raise BadInput(READING, "--until", text, PRECISION_LEGAL)
@@ -220,7 +221,7 @@ def _precision(text: str, names: Sequence[str]) -> dict[str, float]:
 
 
 def trial_seconds(scenario: Scenario) -> float:
-    """How long a trial is expected to take, in seconds."""
+    """Returns the time that a trial is expected to take, in seconds."""
     return traffic_seconds(scenario) + SET_UP_SECONDS
 
 

@@ -27,7 +27,7 @@ def doctor() -> int:
         if preflight.missing:
             status = CannotRun.exit_code
         if CAPABILITIES[name].modelled_hosts:
-            print("  needs no rights, and nothing of the kernel")
+            print("  runs unprivileged, and needs nothing of the kernel")
             continue
         environment = preflight.environment
         print()

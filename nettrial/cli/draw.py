@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # slow to load
 READING = "reading the options"
 SUFFIXES = (".svg", ".png", ".html")
 HOSTS_DRAWN = 4
-"""By a topology that joins any number of hosts that a study names."""
+"""The number of hosts drawn by a topology that joins any number of hosts that a study names."""
 
 
 def draw(name: str, sets: Sequence[str], out: Path | None, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`nettrial list`: what there is, by name."""
+"""`nettrial list`: the registered studies, topologies and so on, by name."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _backends() -> tuple[list[str], Rows]:
 
 
 LISTS: Registry[Callable[[], tuple[list[str], Rows]]] = Registry("list")
-"""What can be listed: the columns and rows of each list, by its name."""
+"""The lists that can be shown: the columns and rows of each, by its name."""
 
 LISTS.add("studies", _studies)
 LISTS.add("topologies", _topologies)

@@ -28,7 +28,7 @@ ADDING = "adding a machine"
 
 
 def configuration(inventory: Inventory) -> Machines:
-    """What the backend is started with for these machines."""
+    """Returns the backend's configuration for these machines."""
     return Machines.of(inventory.machines)
 
 

@@ -30,11 +30,11 @@ FLOW = "measured"
 """The flow's name in the records."""
 KINDS = ("tcp", "udp", "rr")
 SET_UP_SECONDS = 0.2
-"""What a repeat takes beside its traffic."""
+"""The time that a repeat takes beside its traffic."""
 SIZES = {"tcp": "16 KiB", "udp": "1400 B", "rr": "64 B"}
-"""What is sent at a time where `--size` does not say it; over TCP only with `--rate`."""
+"""The sizes sent at a time where `--size` does not say it; over TCP only with `--rate`."""
 UDP_RATE = "10 Mbit/s"
-"""What UDP sends where `--rate` does not say it: a rate that no usual path is hurt by."""
+"""The rate of UDP where `--rate` does not say it: one that no usual path is hurt by."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class MeasureOptions:
 
 
 def measure(options: MeasureOptions) -> int:
-    """Measures, tells what came of it, and gives the exit status; raises BadInput, CannotRun and
+    """Measures, prints the results, and returns the exit status; raises BadInput, CannotRun and
     TrialsFailed."""
     _check(options)
     seconds = _quantity("--time", DURATION, options.time) / 1e9
@@ -97,7 +97,7 @@ def measure(options: MeasureOptions) -> int:
 
 
 def _check(options: MeasureOptions) -> None:
-    """What options can't be together; raises BadInput."""
+    """Refuses options that can't be together; raises BadInput."""
     if options.kind not in KINDS:
         raise BadInput(READING, "KIND", options.kind, ", ".join(KINDS))
     if options.ip not in (None, 4, 6):

@@ -19,7 +19,7 @@ from nettrial.units import SIZE, UnitError
 SMALLEST, LARGEST = 576, 65_535
 """MTUs: what each IPv4 host takes (RFC 1122 section 3.3.2), and the largest packet (RFC 791)."""
 DIGITS = 4
-"""Of what is printed."""
+"""The digits of what is printed."""
 
 
 def show(directory: Path, mtus: str) -> None:

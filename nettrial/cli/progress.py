@@ -1,5 +1,5 @@
-"""How far a run is, on standard error: on a terminal a bar below the responses so far, else a line every ten
-seconds.
+"""The progress of a run, on standard error: on a terminal a bar below the responses so far, else a line every
+ten seconds.
 
 Drawing takes processor time that the trials may need: it is done between trials only, and on a
 terminal at most once a second."""
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 TERMINAL_SECONDS = 1.0
 LINE_SECONDS = 10.0
 OTHER_LINES = 6
-"""Of a terminal: headings, bar, what is above them, and what is typed."""
+"""The other lines of a terminal: headings, bar, what is above them, and what is typed."""
 
 
 def on_terminal() -> bool:
-    """Whether there is a terminal to draw on."""
+    """Returns whether there is a terminal to draw on."""
     return errors().is_terminal
 
 

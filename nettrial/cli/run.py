@@ -26,7 +26,7 @@ from nettrial.store.directory import refuse_existing
 from nettrial.study import Study
 
 Work: TypeAlias = dict[tuple[str, ...], Estimate | None]
-"""What a trial takes, by its treatment's levels; None where that is not known beforehand."""
+"""The work of a trial, by its treatment's levels; None where that is not known beforehand."""
 LONG_SECONDS = 1200.0
 """A plan that is expected to take more says so before it begins."""
 INTERRUPTED = 130
@@ -34,7 +34,8 @@ INTERRUPTED = 130
 
 
 def configuration(study: Study, machines: Path | None, scenarios: Iterable[Scenario]) -> Configuration:
-    """What the study's backend is started with; raises BadInput where that does not fit the option."""
+    """Returns the configuration of the study's backend; raises BadInput where that does not fit the
+    option."""
     kind = BACKENDS[study.backend].configuration
     if kind is not Machines:
         if machines is not None:
@@ -125,7 +126,7 @@ def report_again(directory: Path, figures: Path | None) -> None:
 
 
 def _preflight(backend: Backend) -> Environment:
-    """What the machine is; raises CannotRun with everything that is missing."""
+    """Returns what the machine is; raises CannotRun with everything that is missing."""
     preflight = backend.preflight()
     if preflight.missing:
         raise CannotRun(f"preparing to run trials {BACKENDS[backend.name].where}", preflight.missing)

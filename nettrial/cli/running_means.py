@@ -1,4 +1,4 @@
-"""What a run's responses look like while it goes on: a mean with its interval for each treatment, brought up
+"""The responses of a run while it goes on: a mean with its interval for each treatment, brought up
 to date by each trial as it comes, without looking at the others again."""
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Spread:
     mean: float = 0.0
     _squares: float = 0.0
     sequential: bool = False
-    """Whether the run ends when it is precise: its intervals hold at every number of values."""
+    """True if the run ends when it is precise: its intervals hold at every number of values."""
 
     def add(self, value: float) -> None:
         """Another value."""
@@ -101,8 +101,8 @@ class Estimates:
         return self._groups[place]
 
     def table(self, width: int, height: int) -> Table:
-        """As many treatments and responses as `height` lines and `width` columns of a terminal hold; what is
-        left out is told."""
+        """Returns as many treatments and responses as `height` lines and `width` columns of a terminal hold;
+        what is left out is told."""
         factors = " / ".join(factor.title for factor in self._study.factors.values())
         keys = list(self._rows)
         shown = keys if len(keys) <= height else keys[: max(height - 1, 1)]

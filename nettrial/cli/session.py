@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     from nettrial.cli.running_means import Estimates
 
 GRACE_TIMES, GRACE_SECONDS = 3, 60.0
-"""How often the expected time of its traffic, and how much more, a trial may take before its engine is
-killed. What is simulated takes as long as it takes."""
+"""The multiple of the expected time of its traffic, and the addition, that a trial may take before its engine
+is killed. What is simulated takes as long as it takes."""
 
 
 _LOG = logging.getLogger(__name__)
 
 
 class Stop:
-    """Whether the user wants to stop: after the trials that run (SIGINT or SIGTERM once), or at once
+    """The user's wish to stop: after the trials that run (SIGINT or SIGTERM once), or at once
     (again)."""
 
     def __init__(self, abandon: Callable[[], None], several: bool = False) -> None:
@@ -55,12 +55,12 @@ class Stop:
 
     @property
     def wanted(self) -> bool:
-        """Whether no further trial is to be started."""
+        """Returns whether no further trial is to be started."""
         return self._signals > 0
 
     @property
     def at_once(self) -> bool:
-        """Whether the trials that ran were abandoned."""
+        """Returns whether the trials that ran were abandoned."""
         return self._signals > 1
 
     def __enter__(self) -> Stop:
@@ -87,12 +87,13 @@ class Stop:
 
 
 def unfinished(run: Run) -> bool:
-    """Whether trials of the plan have no record, or the run's stopping rule asks for another block."""
+    """Returns whether trials of the plan have no record, or the run's stopping rule asks for another
+    block."""
     return bool(run.pending()) or _asks_for_more(run, lambda text: None)
 
 
 def _asks_for_more(run: Run, note: Callable[[str], None]) -> bool:
-    """Whether the run's stopping rule asks for another block, and by `note` why."""
+    """Returns whether the run's stopping rule asks for another block, and tells by `note` why."""
     if run.study.until is None:
         return False
     from nettrial.analysis import stopping  # when it is needed: its statistics are slow to load
@@ -125,7 +126,7 @@ def _estimates(run: Run) -> Estimates | None:
 
 
 def at_once(study: Study, environment: Environment) -> int:
-    """How many trials run at once: one, where others would take its processor time."""
+    """Returns the number of trials that run at once: one, where others would take its processor time."""
     return environment.processors if study.capabilities.parallel else 1
 
 
@@ -137,8 +138,8 @@ def run_trials(run: Run, backend: Backend, environment: Environment) -> bool:
     lengths: dict[tuple[str, ...], float] = {}
 
     def seconds(trials: Sequence[PlannedTrial]) -> float:
-        """How long trials are expected to take: blocks differ in their random numbers alone. Of simulated
-        ones nobody knows before the first, and it is 0."""
+        """Returns the time that trials are expected to take: blocks differ in their random numbers alone. Of
+        simulated ones nobody knows before the first, and it is 0."""
         if simulated:
             return 0.0
         for trial in trials:

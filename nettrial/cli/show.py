@@ -79,7 +79,7 @@ def show(name: str, options: DesignOptions, earlier: Sequence[Path] = ()) -> Non
 
 
 def _trials(design: Design) -> str:
-    """How many there are; a simulated machine needs no warming up."""
+    """Returns the number of trials in words; a simulated machine needs no warming up."""
     study = design.study
     return f"{design.trials}" + (f", and {study.warmup} to warm up" if study.capabilities.warm_up else "")
 

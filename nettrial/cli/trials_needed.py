@@ -14,7 +14,7 @@ from nettrial.report.stopping import rule
 from nettrial.store import Run
 
 NEEDS_SHOWN = 24
-"""Of more, the largest of each response is listed."""
+"""The number of needs up to which all are listed; of more, the largest of each response."""
 
 
 def show(design: Design, directories: Sequence[Path]) -> None:
@@ -63,7 +63,7 @@ def show(design: Design, directories: Sequence[Path]) -> None:
 
 
 def _largest(known: Sequence[Need]) -> list[Need]:
-    """Of each response the need of most blocks."""
+    """Returns the need of most blocks for each response."""
     largest: dict[str, Need] = {}
     for need in known:
         before = largest.get(need.response)
@@ -82,7 +82,7 @@ def _blocks(blocks: Blocks | None) -> str:
 
 
 def _print_total(design: Design, runs: Sequence[Run], known: Sequence[Need]) -> None:
-    """What the whole run takes: every treatment has as many trials as the one that needs most."""
+    """Prints what the whole run takes: every treatment has as many trials as the one that needs most."""
     until, simulated = design.study.until, design.study.capabilities.simulated_time
     assert until is not None
     measured = {} if simulated else seconds(runs)

@@ -1,4 +1,4 @@
-"""`nettrial watch`: the report of a run that goes on, in a browser."""
+"""`nettrial watch`: a run followed live in the browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which trials a run has, and in which order: complete blocks, each in a random order of its own."""
+"""The trials of a run, and their order: complete blocks, each in a random order of its own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Treatment:
     """One level of each factor."""
 
     levels: dict[str, str]
-    """By the factor's name, in the study's order."""
+    """The levels by the factor's name, in the study's order."""
 
 
 @dataclass(frozen=True)

@@ -146,14 +146,14 @@ def _interface(interface: Interface, mtu: str) -> scenario.Interface:
 
 
 def _discipline(settings: DisciplineSettings | None) -> scenario.Discipline | None:
-    """What a queue does before it is full, if anything."""
+    """Returns what a queue does before it is full, if anything."""
     if settings is None or settings == DROP_TAIL:
         return None
     return scenario.Discipline.model_validate(settings.model_dump())
 
 
 def _impairment(settings: ImpairmentSettings | None, block: Block, link: int) -> scenario.Impairment | None:
-    """What a link, by its number, does to frames, if anything."""
+    """Returns what a link, by its number, does to frames, if anything."""
     if settings is None or settings == ImpairmentSettings(seed=settings.seed):
         return None
     has = settings.model_dump(exclude={"bursts"} if settings.bursts == LossBursts() else None)

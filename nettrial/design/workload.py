@@ -14,7 +14,7 @@ from nettrial.study.base import SocketOptions
 UNSHAPED_BPS = 8e9
 """The rate that a sweep is expected to reach where no link has one."""
 REQUEST_SECONDS = 40e-6
-"""What a request is expected to take beside its bytes."""
+"""The time that a request is expected to take beside its bytes."""
 
 
 def workload(settings: Settings, block: Block) -> tuple[list[scenario.Flow], list[int]]:
@@ -45,7 +45,7 @@ def workload(settings: Settings, block: Block) -> tuple[list[scenario.Flow], lis
 
 
 def _traffic(entry: FlowSettings, settings: Settings, block: Block, number: int) -> dict[str, Any]:
-    """What the flow of that number in its group sends."""
+    """Returns the traffic of the flow of that number in its group."""
     traffic = entry.traffic.model_dump()
     if "seed" in traffic:
         traffic["seed"] = block.seed("traffic", traffic["seed"], number)
@@ -55,9 +55,9 @@ def _traffic(entry: FlowSettings, settings: Settings, block: Block, number: int)
 
 
 def traffic_seconds(trial: Scenario) -> float:
-    """How long the traffic of a trial goes on by its description, in seconds. A transfer of a size alone
-    is taken to go at the rate of the slowest link, or to take no time where no link has one; a sweep to
-    take a while for each request."""
+    """Returns the time for which the traffic of a trial goes on by its description, in seconds. A transfer of
+    a size alone is taken to go at the rate of the slowest link, or to take no time where no link has one; a
+    sweep to take a while for each request."""
     rates = [units.RATE.parse(link.rate.root) for link in trial.links if link.rate]
 
     def seconds(flow: scenario.Flow) -> float:

@@ -52,4 +52,4 @@ def _as_text(name: str, kind: pl.DataType) -> pl.Expr:
 
 
 FORMS: dict[str, Callable[[pl.DataFrame, Path, Run], None]] = {"parquet": _parquet, "csv": _csv}
-"""How a table is written, by the form's name, which is also the end of the files' names."""
+"""The writers of tables, by the form's name, which is also the end of the files' names."""

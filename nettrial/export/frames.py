@@ -57,7 +57,7 @@ def _response_column(run: Run, name: str, others: Iterable[str]) -> str:
 
 
 def _states(run: Run, finished: set[int]) -> pl.DataFrame:
-    """What became of each trial of the plan."""
+    """Returns the state of each trial of the plan."""
     failed = {failure.planned.number for failure in run.failures()}
     states = [
         "finished" if trial.number in finished else "failed" if trial.number in failed else "pending"
@@ -173,7 +173,7 @@ def _rows(batch: list[tuple[int, str]], table: RecordTable) -> pl.DataFrame:
 
 
 def _taken(columns: Iterable[Column]) -> list[pl.Expr]:
-    """What columns take from an entry."""
+    """Returns what columns take from an entry."""
     taken = []
     for column in columns:
         value = pl.col("record")

@@ -1,5 +1,5 @@
-"""Which tables a run's records give, and their columns: made from the record's own types, so that none of its
-figures is left out, and each column is called after the field it comes from.
+"""The tables that a run's records give, and their columns: made from the record's own types, so that none of
+its figures is left out, and each column is called after the field it comes from.
 
 A field of a field is called after both (`pacing`, `asked_bps`: `pacing_asked_bps`). Of a distribution the
 unit stays at the end (`rtt_us`, `p99`: `rtt_p99_us`)."""
@@ -37,7 +37,7 @@ class Column:
     model: type[BaseModel]
     """The part of the record that has its last field, or, of a distribution's figure, the distribution."""
     figure: str = ""
-    """Of a distribution: which of its figures."""
+    """The figure of a distribution."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class RecordTable:
 
     name: str
     holds: str
-    """What a row is, in words."""
+    """The content of a row, in words."""
     lists: tuple[str, ...] = ()
     """The list's field; before it, that of the list whose entries have it."""
     names: Mapping[str, str] = field(default_factory=dict)
@@ -141,7 +141,7 @@ TABLES = {
 }
 """The tables of records beside that of trials."""
 TRIAL = RecordTable("trials", "a trial of the plan")
-"""What the table of trials has from records."""
+"""The columns that the table of trials has from records."""
 
 
 def columns(model: type[BaseModel]) -> list[Column]:

@@ -1,4 +1,4 @@
-"""What a trial's record says of a flow, a host or an interface, by name: each metric with its unit,
+"""Metrics: figures of a flow, a host or an interface in a trial's record, by name, each with its unit,
 definition and source. A metric that could not be measured is absent, with the reason; it is never a
 number."""
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 @dataclass(frozen=True)
 class BaseUnit:
-    """What a unit is turned into where programs read: value × `up` / `down`."""
+    """The unit that a unit is turned into where programs read: value × `up` / `down`."""
 
     suffix: str
     """The end of a column's name; empty for a pure number."""
@@ -47,7 +47,8 @@ BASE_UNITS = {
 
 
 def base_unit(unit: str) -> BaseUnit:
-    """What a unit is turned into; one that is not known stays as it is, under its own name."""
+    """Returns the unit that a unit is turned into; one that is not known stays as it is, under its own
+    name."""
     return BASE_UNITS.get(unit) or BaseUnit(re.sub(r"\W+", "_", unit).strip("_"))
 
 

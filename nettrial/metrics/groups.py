@@ -1,4 +1,4 @@
-"""What a group of flows has together, and how evenly its flows share it."""
+"""Metrics of a group of flows: their sums, and how evenly its flows share it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the traffic costs a host."""
+"""Metrics of the cost of traffic to a host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an interface sent, and how long its queue was."""
+"""Metrics of the packets that an interface sent, and of its queue."""
 
 from __future__ import annotations
 

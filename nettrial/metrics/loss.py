@@ -1,4 +1,4 @@
-"""What became of packets: loss, reordering and duplication are three figures, and none hides another."""
+"""Metrics of packets: loss, reordering and duplication are three figures, and none hides another."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ add(
 add(
     "sweep_resent",
     "packets",
-    "Requests sent again",
-    "requests of a sweep over UDP that were not answered in time and sent again",
+    "Requests retransmitted",
+    "requests of a sweep over UDP that were not answered in time and retransmitted",
     "this project: what the round-trip times of a sweep leave out",
     "lower",
     "sum",

@@ -1,4 +1,4 @@
-"""What a metric is, and how one is registered."""
+"""The type of a metric, and how one is registered."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from nettrial.scenario import (
 
 Better = Literal["higher", "lower"]
 Kind = Literal["flow", "group", "size", "host", "link"]
-"""What a metric is of; a group is of flows, a size is one of a sweep's, FLOW.BYTES."""
+"""The kind of object that a metric is of; a group is of flows, a size is one of a sweep's, FLOW.BYTES."""
 NEEDED: dict[Kind, Figure] = {"host": Figure("cpu"), "link": Figure("interfaces")}
 """The figure that every metric of a kind needs."""
 Combination = Literal["sum", "mean", "maximum", "minimum", "none"]
@@ -32,7 +32,7 @@ COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
     "maximum": max,
     "minimum": min,
 }
-"""How the figures of a group's flows become one."""
+"""The functions that make one figure of those of a group's flows."""
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,16 @@ class Metric:
     better: Better
     of: Kind
     group: Combination
-    """How the figures of several flows combine; `none` where they don't, as with percentiles."""
+    """The combination of the figures of several flows; `none` where they have none, as with percentiles."""
     read: Callable[[Record, str], float | str]
     """The figure of the flow, host or interface of that name, in `unit`; or why it is absent. Of a metric of
     a group: what its index takes of one of the flows."""
     index: Callable[[Sequence[float]], float | str] | None = None
-    """Of a metric of a group: its figure from those of the flows, or why there is none."""
+    """The index of a metric of a group: its figure from those of the flows, or why there is none."""
     of_senders: bool = False
-    """Of a metric of a group: whether it is from the sums of each sending host's flows."""
+    """True of a metric of a group if it is from the sums of each sending host's flows."""
     needs: Figure | None = None
-    """What the record must have beside what every record has."""
+    """The figure that the record must have beside what every record has."""
 
     def backends(self) -> list[str]:
         """The names of the backends that can measure it, by their capabilities."""

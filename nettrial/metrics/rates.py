@@ -1,4 +1,4 @@
-"""How much, and how fast: goodput, IP rate and wire rate are three figures."""
+"""Metrics of amounts and rates: goodput, IP rate and wire rate are three figures."""
 
 from __future__ import annotations
 

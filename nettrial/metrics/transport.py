@@ -1,4 +1,4 @@
-"""What the transport says of itself."""
+"""Metrics of what the transport says of itself."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ add(
     "retransmissions",
     "packets",
     "Retransmissions",
-    "segments sent again, all connections of the flow",
+    "segments retransmitted, all connections of the flow",
     "TCP_INFO tcpi_total_retrans",
     "lower",
     "sum",

@@ -1,1 +1,1 @@
-"""What a run found, for a reader: on the terminal, and as one page."""
+"""Reports of what a run found: on the terminal, and as one page."""

@@ -157,7 +157,7 @@ def _bounds(interval: Interval | None, decimals: int) -> str:
 
 
 def _ends(interval: Interval | None, at: float) -> dict[str, float]:
-    """Where an interval's line ends: without one it has no length."""
+    """Returns the ends of an interval's line: without an interval it has no length."""
     return {"low": interval.low, "high": interval.high} if interval else {"low": at, "high": at}
 
 
@@ -166,7 +166,8 @@ def _line_at(value: float) -> Spec:
 
 
 def _places(report: Report, levels: list[str]) -> tuple[Spec, int]:
-    """Where marks stand and how groups look: the rows' factor across, groups side by side; and the width."""
+    """Returns where marks stand and how groups look: the rows' factor across, groups side by side; and the
+    width."""
     study = report.run.study
     labels = [label(group) for group in combinations(study)]
     across, width = names_across("level", study.factors[study.layout.rows].title, levels, len(labels))

@@ -1,4 +1,4 @@
-"""What a run says in a sentence, and what it can't say."""
+"""The conclusion of a run in a sentence, and what can't be concluded."""
 
 from nettrial.analysis import Change, baseline, clocks_are_known
 from nettrial.report import numbers, tables
@@ -14,7 +14,7 @@ def extreme_level(report: Report) -> str | None:
 
 
 def answer(report: Report) -> str:
-    """What the last level of the rows' factor changes, for one group of columns, in a sentence.
+    """Returns what the last level of the rows' factor changes, for one group of columns, in a sentence.
 
     The group is the first that has a published counterpart, else the first; the responses are those
     with published figures, else all.
@@ -66,7 +66,7 @@ def _phrase(title: str, change: Change) -> str:
 
 
 def limits(report: Report) -> list[str]:
-    """What can't be concluded from the run, and why; a sentence or two each."""
+    """Returns what can't be concluded from the run, and why; a sentence or two each."""
     study = report.run.study
     found = []
     missing = len(report.run.plan) - len(report.trials)

@@ -1,4 +1,4 @@
-"""What a report says, before it is drawn: gathered once, shown by terminal and page alike."""
+"""The content of a report, before it is drawn: gathered once, shown by terminal and page alike."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -30,15 +30,15 @@ class Section:
     title: str
     unit: str
     definition: str
-    """What the metric is, and of which flow or host."""
+    """The metric's definition, and the flow or host that it is of."""
     measured: tables.Table
     published: tables.Table | None
     published_table: str
-    """Where the source has them: "table 2"."""
+    """The place of the published figures in the source: "table 2"."""
     comparisons: list[tables.Comparison]
     sentences: list[str]
-    """What each factor does to it, which explains how much, whether it is as precise as wanted, which values
-    are far from the others, and which warnings are of its values."""
+    """Sentences that tell what each factor does to it, which explains how much, whether it is as precise as
+    wanted, which values are far from the others, and which warnings are of its values."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Absent:
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a host's work ran, and in how many trials."""
+    """The place where a host's work ran, and in how many trials."""
 
     host: str
     processor: str
@@ -68,10 +68,10 @@ class Report:
     trials: list[Trial]
     summary: Summary
     answers: Answers
-    """What the analysis says beyond the summary."""
+    """The answers of the analysis beyond the summary."""
     published: list[PublishedRow]
     warnings: list[WarningGroup]
-    """Those of records, and then those that follow from the run's order and values."""
+    """The warnings of records, and then those that follow from the run's order and values."""
     warned_trials: int
     sections: list[Section]
     """One for each response; none before a trial has finished."""
@@ -79,13 +79,13 @@ class Report:
     failures: list[FailureGroup]
     placements: list[Placement]
     sweeps: sweeps.Sweeps | None
-    """What was found by size, if the study sweeps."""
+    """The findings by size, if the study sweeps."""
     stopping: list[str]
-    """What ended a run that goes on until it is precise, and what kind its intervals are, a sentence each."""
+    """The end of a run that goes on until it is precise, and the kind of its intervals, a sentence each."""
     pacing: list[str]
-    """How well senders kept to the departures asked for, a sentence for each flow."""
+    """The accuracy of senders in keeping to the departures asked for, a sentence for each flow."""
     packet_sizes: list[wires.Sizes]
-    """What was on the wires, where it was counted."""
+    """The packets on the wires, where they were counted."""
     traffic_share: float | None
     """Mean share of a trial's time in which traffic went, from 0 to 1; None where it was simulated."""
     trial_seconds: float | None
@@ -101,7 +101,7 @@ class Report:
 
     @property
     def progress(self) -> str:
-        """How much of the plan is done."""
+        """Returns how much of the plan is done."""
         blocks = len({planned.block for planned in self.run.plan})
         treatments = len(self.run.plan) // blocks if blocks else 0
         size = f"{numbers.counted(treatments, 'treatment')} × {numbers.counted(blocks, 'block')}"

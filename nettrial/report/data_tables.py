@@ -14,7 +14,7 @@ from nettrial.report.formats import DataTable, Raw, as_csv, as_latex, as_markdow
 from nettrial.report.tables import Entry
 
 FORMS = {"csv": as_csv, "md": as_markdown, "tex": as_latex}
-"""How a table is written, by the end of its file's name."""
+"""The writers of tables, by the end of the file's name."""
 WRITING = "writing the tables"
 CHANGE_COLUMNS = (
     *("change_percent", "change_low_percent", "change_high_percent"),
@@ -102,7 +102,8 @@ def _shown(entry: Entry) -> tuple[str, str]:
 
 
 def _estimates(cell: Cell, base: BaseUnit) -> list[Raw]:
-    """How many trials; mean, median, deviation and the mean's bounds in base units; the change."""
+    """Returns the number of trials; mean, median, deviation and the mean's bounds in base units; the
+    change."""
     bounds = (cell.interval.low, cell.interval.high) if cell.interval else (None, None)
     values = (cell.mean, cell.median, cell.deviation, *bounds)
     return [cell.n, *(None if x is None else base.value(x) for x in values), *change_values(cell.change)]

@@ -22,17 +22,18 @@ from nettrial.report.vega import (
 )
 
 ROW_HEIGHT = 26
-"""Of a response, pixels."""
+"""The height of a response, pixels."""
 MOST_INTERACTIONS = 3
-"""Of a response; the strongest come first."""
+"""The largest number of interactions shown of a response; the strongest come first."""
 REST = {"interactions": "#5b7fbf", "blocks": "#5f6b76", "residual": "#8a949e"}
-"""What is no factor, and its colour."""
+"""The parts of the variation that are no factor, and their colours."""
 
 Row = dict[str, Any]
 
 
 def shares(report: Report) -> Chart | None:
-    """Of each response's variation the share of each factor, of interactions, blocks and what is left."""
+    """Returns a chart of the shares of each response's variation: each factor's, those of interactions and
+    blocks, and what is left."""
     study = report.run.study
     rows: list[Row] = []
     for section in report.sections:

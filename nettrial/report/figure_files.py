@@ -19,13 +19,13 @@ from nettrial.store.directory import appearing
 WRITING = "writing the figures"
 ANOTHER = "choose another directory"
 DOTS_PER_INCH = 300
-"""Of a PNG."""
+"""The resolution of a PNG."""
 FORMS: dict[str, Callable[[str], Any]] = {
     "svg": str,
     "pdf": vl_convert.svg_to_pdf,
     "png": lambda svg: vl_convert.svg_to_png(svg, ppi=DOTS_PER_INCH),
 }
-"""What becomes of a drawn chart, by the end of its file's name."""
+"""The converters of a drawn chart, by the end of the file's name."""
 
 
 def write(run: Run, directory: Path) -> int:

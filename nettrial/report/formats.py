@@ -27,7 +27,7 @@ class DataTable:
     caption: str
     headings: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
-    """As shown: a text for each heading."""
+    """The table as shown: a text for each heading."""
     columns: tuple[str, ...]
     """The columns for programs, units in their names."""
     rows: tuple[tuple[Raw, ...], ...]
@@ -35,7 +35,7 @@ class DataTable:
     groups: tuple[tuple[str, int], ...] = ()
     """Titles above several headings each, from the second on; empty where there are none."""
     notes: tuple[str, ...] = ()
-    """What stands below the table."""
+    """The notes that stand below the table."""
 
     def _repr_html_(self) -> str:
         return as_html(self)
@@ -91,7 +91,7 @@ def _markdown(text: str) -> str:
 
 
 def _escaped_start(start: re.Match[str]) -> str:
-    """What would begin a heading or a list."""
+    """Escapes what would begin a heading or a list."""
     return f"{start[1][:-1]}\\{start[1][-1]}"
 
 
@@ -193,7 +193,7 @@ def _line(text: str) -> str:
 
 
 def _right(table: DataTable) -> list[bool]:
-    """Which columns hold numbers, and so stand at the right."""
+    """Returns which columns hold numbers, and so stand at the right."""
     columns = zip(*table.lines, strict=True) if table.lines else ((),) * len(table.headings)
     return [any(map(_is_number, texts)) and not any(map(_is_word, texts)) for texts in columns]
 

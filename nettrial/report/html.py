@@ -41,13 +41,13 @@ class Charts:
     """Every chart of a report, before it is drawn."""
 
     responses: dict[str, list[Chart]]
-    """Of each response its means and its changes."""
+    """The charts of each response's means and changes."""
     views: dict[str, list[Chart]]
-    """Of each response its trials: how they are spread, and in run order."""
+    """The charts of each response's trials: how they are spread, and in run order."""
     sweeps: list[tuple[str, list[Chart]]]
-    """Those of each combination of the columns' levels, with its name."""
+    """The charts of each combination of the columns' levels, with its name."""
     interactions: dict[str, list[Chart]]
-    """Of each response those that its data show."""
+    """The charts of the interactions that each response's data show."""
     variation: Chart | None
     percentiles: list[Chart]
     series: list[series.Series]
@@ -96,7 +96,7 @@ def chosen(report: Report) -> Charts:
 
 
 def _of_sections(report: Report, *kinds: Callable[[Report, Section], Chart | None]) -> dict[str, list[Chart]]:
-    """By response the charts of some kinds, as far as there is anything to draw."""
+    """Returns the charts of some kinds by response, as far as there is anything to draw."""
     return {
         section.name: [chart for kind in kinds if (chart := kind(report, section))]
         for section in report.sections

@@ -1,4 +1,4 @@
-"""The page of a run that goes on, served to browsers on this machine.
+"""The page of a live run, served to browsers on this machine.
 
 One thread reads the run and draws the page; others serve what it drew last. It draws only while a browser
 asks, and no more than a share of the time, for the trials are measured on this machine."""
@@ -31,7 +31,7 @@ ASKED_WITHIN = 10.0
 
 
 CONNECTION_SECONDS = 10.0
-"""How long a connection may take for its request and the answer."""
+"""The time that a connection may take for its request and the answer."""
 MOST_CONNECTIONS = 32
 """At a time. A browser opens six."""
 _LOG = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def handler(live: Live) -> type[BaseHTTPRequestHandler]:
-    """What answers with this page."""
+    """Returns a handler that answers with this page."""
     return type("Handler", (_Handler,), {"live": live})
 
 

@@ -13,7 +13,7 @@ from nettrial.report.vega import COLOURS, INK, Chart, layer, layered, on_page, y
 from nettrial.topology.facts import Facts, Paths
 
 DOTS_PER_INCH = 300
-"""Of a PNG, whose picture is 10 inches wide."""
+"""The resolution of a PNG, whose picture is 10 inches wide."""
 
 
 def as_svg(graph: nx.MultiGraph) -> str:
@@ -61,7 +61,7 @@ def as_page(name: str, title: str, graph: nx.MultiGraph, facts: Facts, rows: lis
 
 
 def _lengths(paths: Paths, what: str) -> str:
-    """How many pairs of hosts or switches are how far apart."""
+    """Returns how many pairs of hosts or switches are how far apart."""
     total = sum(paths.pairs.values())
     rows: list[dict[str, Any]] = [
         {"links": str(length), "share": 100 * count / total} for length, count in paths.pairs.items()

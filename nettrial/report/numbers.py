@@ -50,12 +50,13 @@ def bounds(interval: Interval, decimals: int) -> str:
 
 
 def without_spread(interval: Interval) -> bool:
-    """Whether the ends of an interval are equal but for rounding: all values that it rests on are alike."""
+    """Returns whether the ends of an interval are equal but for rounding: all values that it rests on are
+    alike."""
     return interval.high - interval.low <= 1e-12 * max(abs(interval.low), abs(interval.high), 1)
 
 
 def narrow(interval: Interval) -> str:
-    """What to say of an interval whose ends read the same."""
+    """Returns what to say of an interval whose ends read the same."""
     return "the same in every block" if without_spread(interval) else "certain to the digits shown"
 
 

@@ -17,7 +17,7 @@ from nettrial.report import numbers
 
 
 def environment() -> Environment:
-    """Where templates are rendered: whatever comes from users is escaped."""
+    """Returns the environment in which templates are rendered: whatever comes from users is escaped."""
     made = Environment(
         loader=PackageLoader("nettrial.report"),
         autoescape=True,

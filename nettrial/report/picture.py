@@ -18,7 +18,7 @@ BOX_WIDTH, BOX_HEIGHT = 120, 56
 LETTER = 7.2
 """The width of a letter, at most as a rule."""
 SMALL_LETTER, LINE_HEIGHT = 6.2, 14
-"""Of names beside marks."""
+"""The size of names beside marks."""
 MARK_MARGIN = 32
 """Around marks, their names included."""
 BETWEEN_BOXES = 160
@@ -41,7 +41,7 @@ class DrawnNode:
     """Empty where it is not written."""
     kind: str
     detail: str
-    """What else is written: of a host, its stack; empty where there is no room."""
+    """The further text: of a host, its stack; empty where there is no room."""
 
 
 @dataclass(frozen=True)
@@ -65,25 +65,25 @@ class Drawing:
     nodes: list[DrawnNode]
     links: list[DrawnLink]
     captions: list[str]
-    """What is not written on the nodes and links."""
+    """The captions: what is not written on the nodes and links."""
     small: bool = False
-    """Whether nodes are marks instead of boxes, with their names beside them if at all."""
+    """True if nodes are marks instead of boxes, with their names beside them if at all."""
 
     @property
     def said(self) -> str:
-        """What the picture shows, for those who do not see it."""
+        """Returns what the picture shows, for those who do not see it."""
         names = [node.name for node in self.nodes if node.name]
         return f"The network: {', '.join(names) if names else '; '.join(self.captions)}"
 
 
 @dataclass(frozen=True)
 class Words:
-    """What is written in a picture."""
+    """The words written in a picture."""
 
     details: Mapping[str, str]
-    """Of nodes, by name."""
+    """The details of nodes, by name."""
     links: Sequence[tuple[str, str]]
-    """Of each link, above and below it."""
+    """The words above and below each link."""
 
 
 def picture(graph: nx.MultiGraph, start: str | None = None, words: Words | None = None) -> Drawing:

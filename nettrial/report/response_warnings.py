@@ -1,4 +1,5 @@
-"""Which warnings a response carries, and where: in words, for the place in a report where its figures are."""
+"""The warnings that a response carries, and where: in words, for the place in a report where its figures
+are."""
 
 from __future__ import annotations
 
@@ -17,10 +18,10 @@ class Caution:
     """A warning as a response shows it."""
 
     number: int
-    """Of the warning in the report, from 1."""
+    """The number of the warning in the report, from 1."""
     group: WarningGroup
     where: str
-    """Which treatments have it."""
+    """The treatments that have it."""
 
 
 def cautions(

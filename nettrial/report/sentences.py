@@ -1,4 +1,4 @@
-"""What the analysis found, in plain sentences."""
+"""The findings of the analysis, in plain sentences."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from nettrial.report import numbers
 from nettrial.study import Study
 
 MOST_LEVELS = 4
-"""Of more levels a sentence tells the number that changes something, and the largest change."""
+"""The number of levels above which a sentence tells how many change something, and the largest change."""
 MOST_NAMED = 4
-"""Of more exceptions or treatments a sentence names so many."""
+"""The number of exceptions or treatments that a sentence names; more are counted."""
 TOLD = 0.001
 """Smaller shares of the variation are told together."""
 NOT_NORMAL = "residuals are not normal: effects that F tests do not show may be there"
-"""How far the tests can be trusted then: an effect that is not there is shown no more often than they say."""
+"""The trust in the tests then: an effect that is not there is shown no more often than they say."""
 _KINDS = {
     "opposite": "the other way",
     "larger": "a larger change",
@@ -42,7 +42,8 @@ def quantity(title: str) -> str:
 
 
 def findings(study: Study, found: Sequence[Finding]) -> list[str]:
-    """What each factor does to a response, a sentence each; factors of which nothing can be said together."""
+    """Returns the effect of each factor on a response, a sentence each; factors of which nothing can be said
+    together."""
     said = [finding(study, each) for each in found if _told(each)]
     silent: dict[str, list[str]] = {}
     for each in found:
@@ -61,8 +62,8 @@ def _told(found: Finding) -> list[LevelEffect]:
 
 
 def finding(study: Study, found: Finding) -> str:
-    """What a factor does to a response: "9000 B raises throughput by 5.2% to 5.6% over 1500 B; no pair of
-    Sender and Receiver is an exception". Something can be said of one of its levels at least."""
+    """Returns the effect of a factor on a response: "9000 B raises throughput by 5.2% to 5.6% over 1500 B; no
+    pair of Sender and Receiver is an exception". Something can be said of one of its levels at least."""
     name, told = quantity(found.response.title), _told(found)
     if len(found.effects) > MOST_LEVELS:
         return f"{_many(study, found, told)}{_exceptions(study, found)}."
@@ -140,7 +141,7 @@ def _many(study: Study, found: Finding, told: Sequence[LevelEffect]) -> str:
 
 
 def _exceptions(study: Study, found: Finding) -> str:
-    """Where it is otherwise, if there are other factors."""
+    """Returns the exceptions, if there are other factors."""
     if not found.others:
         return ""
     titles = [study.factors[name].title for name in found.others]
@@ -167,7 +168,8 @@ def _exception(study: Study, found: Finding, effect: LevelEffect, place: Place) 
 
 
 def variation(study: Study, found: Variation) -> str:
-    """Which factor explains how much, in a sentence; empty where the design has nothing to explain."""
+    """Returns which factor explains how much, in a sentence; empty where the design has nothing to
+    explain."""
     if not found.terms:
         return ""
     parts = [f"{_term(study, term)} {_share(term.share)}" for term in found.terms if term.share >= TOLD]
@@ -218,7 +220,7 @@ def outliers(summary: ResponseSummary) -> str:
 
 
 def precision(found: Precision) -> str:
-    """Which treatments did not reach the precision that the study wants, in a sentence."""
+    """Returns which treatments did not reach the precision that the study wants, in a sentence."""
     name, wanted = quantity(found.response.title), f"{found.wanted:g}%"
     if found.reached:
         return f"Every treatment's interval of {name} reached ±{wanted}."
@@ -234,8 +236,8 @@ def precision(found: Precision) -> str:
 
 
 def agreement(found: Sequence[Agreement]) -> str:
-    """How far the run agrees with the published figures, in a sentence; empty where there are none with a
-    counterpart."""
+    """Returns how far the run agrees with the published figures, in a sentence; empty where there are none
+    with a counterpart."""
     compared = [each for each in found if each.cell is not None and each.cell.mean is not None]
     if not compared:
         return ""

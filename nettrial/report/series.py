@@ -1,4 +1,4 @@
-"""How flows went within a trial: goodput by flow or subflow, and congestion window, over time.
+"""Charts of flows within a trial: goodput by flow or subflow, and congestion window, over time.
 
 One trial of each treatment is shown, that whose first response is nearest to the median: an example, never
 an estimate."""
@@ -21,9 +21,9 @@ MOST_TREATMENTS = 12
 MOST_LINES = 8
 """In one chart: more can't be told apart."""
 POINTS = 200
-"""Of a line at most; neighbours are put together where there are more."""
+"""The largest number of points of a line; neighbours are put together where there are more."""
 SPEAKING = 40
-"""Of them so many say their values."""
+"""The number of points that say their values."""
 
 Row = dict[str, Any]
 
@@ -55,7 +55,7 @@ def draw(report: Report) -> tuple[list[Series], str]:
 
 
 def _examples(report: Report) -> list[Trial]:
-    """Of each treatment the trial nearest to the median, in the order of treatments."""
+    """Returns the trial of each treatment that is nearest to the median, in the order of treatments."""
     trials = {trial.planned.number: trial for trial in report.trials}
     found = []
     for cells in _cells(report):

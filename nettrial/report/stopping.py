@@ -1,4 +1,4 @@
-"""What a run's stopping rule is and what it came to, in sentences."""
+"""A run's stopping rule and its result, in sentences."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ KIND = (
     "trial of twenty gives half of what the others give, a run may stop before such a trial comes, and its "
     "intervals held the mean in 30% to 91% of simulated runs of 5 blocks or more, and in 95% of 60 or more."
 )
-"""What reports say of the intervals."""
+"""The sentence with which reports describe the intervals."""
 
 
 def rule(until: Until) -> str:
-    """What a rule waits for: "each mean is known: of rtt to ±5%; of throughput to ±2%"."""
+    """Returns what a rule waits for: "each mean is known: of rtt to ±5%; of throughput to ±2%"."""
     names: dict[float, list[str]] = {}
     for name, percent in until.percent.items():
         names.setdefault(percent, []).append(name)
@@ -30,7 +30,7 @@ def rule(until: Until) -> str:
 
 
 def end(run: Run) -> str:
-    """What ended the run, or what it still waits for; empty where there is no rule."""
+    """Returns what ended the run, or what it still waits for; empty where there is no rule."""
     found = stopping(run)
     if found is None:
         return ""
@@ -50,7 +50,7 @@ def end(run: Run) -> str:
 
 
 def sentences(run: Run) -> list[str]:
-    """What a report says of the run's end and of its intervals; none where there is no rule."""
+    """Returns what a report says of the run's end and of its intervals; nothing where there is no rule."""
     return [end(run), KIND] if run.study.until else []
 
 
@@ -69,8 +69,8 @@ def _wide(found: Stopping) -> str:
 
 
 def _unseen(blocks: int) -> str:
-    """How rare the values are that may be missing: the share of trials that give none of those seen, which so
-    many trials of a treatment leave possible (the exact binomial bound of none)."""
+    """Returns how rare the values are that may be missing: the share of trials that give none of those seen,
+    which so many trials of a treatment leave possible (the exact binomial bound of none)."""
     share = 1 - (1 - CONFIDENCE) ** (1 / blocks)
     return (
         f"Values that up to {100 * share:.2g}% of trials give may not have shown in so few "

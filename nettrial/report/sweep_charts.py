@@ -17,11 +17,11 @@ from nettrial.study import Study
 GROUPS = 200
 """Points of a line at most; neighbouring sizes are put together where there are more."""
 SPEAKING = 40
-"""Of them so many say their values."""
+"""The number of points that say their values."""
 MOST_RULES = 16
 """More boundaries than this in view would be a grey wall."""
 CLOSE_UP = 1.5
-"""How far the close-up goes, in multiples of the largest MTU."""
+"""The reach of the close-up, in multiples of the largest MTU."""
 
 Row = dict[str, Any]
 

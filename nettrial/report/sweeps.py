@@ -1,4 +1,4 @@
-"""What a report says of sweeps: round-trip times at a few sizes, and the steps."""
+"""The report's part on sweeps: round-trip times at a few sizes, and the steps."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from nettrial.store import Run
 from nettrial.study import Study
 
 SIZES_SHOWN = 10
-"""Of thousands, in a table: spread evenly on a logarithmic scale."""
+"""The number of sizes shown in a table, of thousands: spread evenly on a logarithmic scale."""
 DECIMALS = 2
-"""Of microseconds."""
+"""The decimals of microseconds."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Sweeps:
     table: Table
     """Round-trip times at a few sizes, microseconds."""
     findings: list[str]
-    """What there is to say of each curve's steps, a sentence or two each."""
+    """The findings on each curve's steps, a sentence or two each."""
 
 
 def gather(run: Run) -> Sweeps | None:
@@ -171,5 +171,5 @@ def _change(size: float, ratio: Ratio | None) -> tuple[str, str]:
 
 
 def caption(study: Study) -> str:
-    """What the table's changes are relative to."""
+    """Returns what the table's changes are relative to."""
     return f"{study.factors[study.layout.rows].title} {baseline(study)}"

@@ -50,7 +50,7 @@ class Comparison:
     published: str
     published_column: str
     inside: bool | None
-    """Whether the published change lies in the measured interval; None without an interval."""
+    """True if the published change lies in the measured interval; None without an interval."""
 
 
 def combinations(study: Study) -> list[Levels]:
@@ -66,7 +66,7 @@ def label(levels: Levels) -> str:
 
 
 def column_title(study: Study) -> str:
-    """What the labels of the columns stand for: "Sender – Receiver"."""
+    """Returns what the labels of the columns stand for: "Sender – Receiver"."""
     return " – ".join(study.factors[name].title for name in combinations(study)[0])
 
 

@@ -15,7 +15,7 @@ from nettrial.report.tables import Comparison, Entry, Table
 from nettrial.store import Run
 
 STEPS_SHOWN = 12
-"""Of a curve; the page has all."""
+"""The number of steps shown of a curve; the page has all."""
 _GAP = 2
 
 

@@ -35,7 +35,7 @@ def draw(study: Study, scenario: Scenario) -> Drawing:
 
 
 def _factors(study: Study, kind: str) -> set[str]:
-    """Which settings of a kind of link are factors, such as `rate` and `impairment.loss`."""
+    """Returns the settings of a kind of link that are factors, such as `rate` and `impairment.loss`."""
     own = study.network.links.host if kind == "host" else study.network.links.fabric
     found = set()
     for path in (path for factor in study.factors.values() for path in factor.paths):
@@ -48,7 +48,7 @@ def _factors(study: Study, kind: str) -> set[str]:
 
 
 def _link(link: Link, factors: set[str]) -> tuple[str, str]:
-    """What a link is: rate, delay and impairment; MTU."""
+    """Returns a link in words: rate, delay and impairment; MTU."""
     rate = link.rate.root if link.rate else "not shaped"
     delay = link.delay.root if link.delay else ""
     mtus = list(dict.fromkeys(interface.mtu.root for interface in link.ends))
@@ -61,7 +61,7 @@ def _link(link: Link, factors: set[str]) -> tuple[str, str]:
 
 
 def _impairment(impairment: Impairment | None, factors: set[str]) -> list[str]:
-    """What a link does to frames beside carrying them, as far as it does."""
+    """Returns what a link does to frames beside carrying them, as far as it does."""
     varied = {path.split(".", 1)[1] for path in factors if path.startswith("impairment.")}
     said = [f"{name}: factor" for name in ("loss", "duplication", "reordering", "jitter") if name in varied]
     if impairment is None:

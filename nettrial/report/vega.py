@@ -22,9 +22,10 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross"
 INK = "currentColor"
 """The colour of text, on a light page and a dark one."""
 MOST_MARKS = 400
-"""Of one kind in one chart; what is more is thinned or put together, and the chart says so."""
+"""The largest number of marks of one kind in one chart; what is more is thinned or put together, and the
+chart says so."""
 WIDTH, HEIGHT = 370, 215
-"""Of a chart's inner part, in CSS pixels."""
+"""The size of a chart's inner part, in CSS pixels."""
 WIDEST = 780
 MARK_ROOM = 11
 """Pixels that a mark takes on a scale of names, before it is in its neighbour's way."""
@@ -42,26 +43,26 @@ class Chart:
     """Unique within a report, fit for a file's name."""
     title: str
     said: str
-    """What it shows, in words, for readers who do not see it."""
+    """The description of the chart, in words, for readers who do not see it."""
     spec: Spec
     """The specification without configuration; marks with a `description` say their values when asked."""
     about: str = ""
-    """What its title leaves out, because it stands below a heading that says it."""
+    """The subject that its title leaves out, because it stands below a heading that says it."""
     legend: tuple[str, ...] = ()
     """The groups by their looks, where they are not those of the layout's columns."""
     colours: tuple[str, ...] = ()
     """Theirs, where they are not by their numbers."""
     note: str = ""
-    """What was left out or put together to draw it; empty where nothing was."""
+    """The note on what was left out or put together to draw it; empty where nothing was."""
 
     @property
     def wide(self) -> bool:
-        """Whether it asks for a whole row."""
+        """Returns whether it asks for a whole row."""
         return bool(self.spec.get("width", WIDTH) > 1.4 * WIDTH)
 
     @property
     def dense(self) -> bool:
-        """Whether long names stand beside it, so that it can't be made as small as others."""
+        """Returns whether long names stand beside it, so that it can't be made as small as others."""
         return "padding" in self.spec
 
 
@@ -111,7 +112,7 @@ def names_across(field: str, title: str, levels: Sequence[str], marks: int = 1) 
 
 
 def groups(labels: Sequence[str], title: str) -> Spec:
-    """How groups look: a colour and a shape for each, told in a legend where the page has none."""
+    """Returns how groups look: a colour and a shape for each, told in a legend where the page has none."""
     legend = {
         "title": title or None,
         "orient": "bottom",

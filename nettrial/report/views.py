@@ -16,7 +16,7 @@ from nettrial.report.tables import column_title, combinations, label
 from nettrial.report.vega import INK, MOST_MARKS, WIDTH, Chart, beside, groups, layer, layered, y
 
 ROW_HEIGHT = 17
-"""Of a treatment in the view of distributions, pixels."""
+"""The height of a treatment in the view of distributions, pixels."""
 BOX_FROM = 8
 """With fewer values quartiles say little beyond the values."""
 MOST_ROWS = 60
@@ -72,7 +72,8 @@ def distribution(report: Report, section: Section) -> Chart | None:
 
 
 def order(report: Report, section: Section) -> Chart | None:
-    """How far each trial is from the mean of its treatment, in the order of the run: drift shows here."""
+    """Returns a chart of each trial's distance from the mean of its treatment, in the order of the run: drift
+    shows here."""
     study = report.run.study
     points = []
     for cell in section.response.cells:

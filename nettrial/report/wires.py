@@ -1,4 +1,4 @@
-"""What a report says of packets: how well senders paced them, and which sizes were on the wires."""
+"""The report's part on packets: how well senders paced them, and which sizes were on the wires."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nettrial.store import Trial
 from nettrial.study import Study
 
 SIZES_SHOWN = 4
-"""Of an interface, the most frequent ones."""
+"""The number of sizes shown of an interface, the most frequent ones."""
 
 
 @dataclass(frozen=True)

@@ -95,6 +95,6 @@ def _remove_abandoned(parent: Path) -> None:
 
 
 def _is_unfinished(directory: Path) -> bool:
-    """Whether it is a temporary directory of nettrial."""
+    """Returns whether it is a temporary directory of nettrial."""
     marker = directory / MARKER
     return not directory.is_symlink() and not marker.is_symlink() and marker.is_file()

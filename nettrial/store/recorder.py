@@ -29,7 +29,7 @@ class Recorder:
         self._keep = pack if packed else as_json
         self.number = number
         self.note = "finished"
-        """How the session ended, for the run file."""
+        """The end of the session, for the run file."""
 
     def finished(self, trial: PlannedTrial, scenario: Scenario, record: Record) -> None:
         """Keeps a trial's record; raises sqlite3.IntegrityError if it has one, TooLarge."""

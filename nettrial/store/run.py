@@ -42,7 +42,7 @@ class Session:
     """None: it was killed, or goes on."""
     environment: Environment
     note: str
-    """How it ended; empty if it has not."""
+    """The end of the session in words; empty if it has not ended."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class Trial:
 
     @property
     def scenario(self) -> Scenario:
-        """What the backend was given. Read when it is asked for: few readers need it, and of few trials.
-        Raises BadInput where this version can't read it."""
+        """The scenario that the backend was given. Read when it is asked for: few readers need it, and of few
+        trials. Raises BadInput where this version can't read it."""
         return self.read_scenario()
 
 
@@ -138,7 +138,7 @@ class Run:
         return run
 
     def _rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        """What a query finds; raises BadInput where the file is damaged."""
+        """Yields what a query finds; raises BadInput where the file is damaged."""
         with reading.damage(self.unreadable):
             yield from self._connection.execute(query, values)
 
@@ -170,7 +170,7 @@ class Run:
 
     @cached_property
     def seed(self) -> int:
-        """What the order of trials follows from."""
+        """The seed of the order of trials."""
         return self._row[3]
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 APPLICATION_ID = 0x6E74726C
-"""What SQLite's header says the file is: "ntrl"."""
+"""The application's number in SQLite's header: "ntrl"."""
 FORMAT = 2
 """The version of the tables, in SQLite's user_version. A reader refuses a higher one."""
 FORMAT_OF_PACKED_DOCUMENTS = 2

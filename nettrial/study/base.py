@@ -14,16 +14,17 @@ from nettrial.study.variates import Imix, Value, variate
 from nettrial.units import DURATION, SIZE, Duration, Queue, Rate, Size
 
 Answer = Literal["acknowledgment", "echo"]
-"""What the receiver sends back."""
+"""The answer that the receiver sends back."""
 
 Connecting = Literal["once", "each_request"]
-"""How often a connection is opened."""
+"""The occasions on which a connection is opened."""
 
 QueueDrops = Literal["allowed", "unexpected"]
-"""Whether a full queue is part of the trial."""
+"""The role of a full queue in the trial: expected, or a disturbance."""
 
 Scheduler = Literal["lowest_rtt", "round_robin"]
-"""Which subflow of an MPTCP connection takes the next data, of those whose congestion window has room."""
+"""The rule by which a subflow of an MPTCP connection takes the next data, of those whose congestion
+window has room."""
 
 ToolName = Literal["iperf3", "ping", "netperf", "ditg", "sockperf", "exec"]
 """A program that nettrial starts on the scenario's hosts, and whose output it reads."""
@@ -33,7 +34,7 @@ Transport = Literal["tcp", "udp", "mptcp", "icmp"]
 
 
 class Truncation(Strict, Generic[Value]):
-    """Where a distribution is cut off, bounds included; what is cut off is drawn again."""
+    """The bounds at which a distribution is cut off, bounds included; what is cut off is drawn again."""
 
     minimum: Value | None = None
     """The smallest value kept."""
@@ -47,7 +48,7 @@ class Share(Strict, Generic[Value]):
     value: Value
     """The value."""
     share: float
-    """How often it comes, in proportion to the others' shares."""
+    """The relative frequency of the value, in proportion to the others' shares."""
 
 
 class Constant(Strict, Generic[Value]):
@@ -78,7 +79,7 @@ class Exponential(Strict, Generic[Value]):
     mean: Value
     """The mean, before truncation."""
     truncation: Truncation[Value] | None = None
-    """Where it is cut off."""
+    """The bounds at which it is cut off."""
 
 
 class Normal(Strict, Generic[Value]):
@@ -91,7 +92,7 @@ class Normal(Strict, Generic[Value]):
     deviation: Value
     """The standard deviation, before truncation."""
     truncation: Truncation[Value] | None = None
-    """Where it is cut off."""
+    """The bounds at which it is cut off."""
 
 
 class Pareto(Strict, Generic[Value]):
@@ -104,7 +105,7 @@ class Pareto(Strict, Generic[Value]):
     shape: float
     """The tail's exponent."""
     truncation: Truncation[Value] | None = None
-    """Where it is cut off."""
+    """The bounds at which it is cut off."""
 
 
 class Cauchy(Strict, Generic[Value]):
@@ -117,7 +118,7 @@ class Cauchy(Strict, Generic[Value]):
     scale: Value
     """Half the width at half the height."""
     truncation: Truncation[Value] | None = None
-    """Where it is cut off."""
+    """The bounds at which it is cut off."""
 
 
 class Gamma(Strict, Generic[Value]):
@@ -130,7 +131,7 @@ class Gamma(Strict, Generic[Value]):
     scale: Value
     """The scale; the mean is shape × scale."""
     truncation: Truncation[Value] | None = None
-    """Where it is cut off."""
+    """The bounds at which it is cut off."""
 
 
 class Weibull(Strict, Generic[Value]):
@@ -143,7 +144,7 @@ class Weibull(Strict, Generic[Value]):
     scale: Value
     """The scale."""
     truncation: Truncation[Value] | None = None
-    """Where it is cut off."""
+    """The bounds at which it is cut off."""
 
 
 class Mix(Strict, Generic[Value]):
@@ -217,7 +218,7 @@ zero and means that do not exist are errors, not surprises."""
 
 
 class Offloads(Strict):
-    """Which work the interfaces do in larger pieces than a packet. All are off unless asked for, so that
+    """The work that interfaces do in larger pieces than a packet. All are off unless asked for, so that
     an MTU means what it says (a virtual link passes 64 KiB "packets" otherwise)."""
 
     tso: bool = False
@@ -241,8 +242,8 @@ class LossBursts(Strict):
 
 
 class Impairment(Strict):
-    """What a link does to frames beside carrying them: in each direction, each frame by itself, after the
-    queue."""
+    """The changes that a link makes to frames beside carrying them: in each direction, each frame by
+    itself, after the queue."""
 
     loss: Annotated[float, Field(ge=0, le=1)] = 0.0
     """The probability that a frame is lost."""
@@ -251,17 +252,17 @@ class Impairment(Strict):
     reordering: Annotated[float, Field(ge=0, le=1)] = 0.0
     """The probability that a frame is held back by `reordering_delay`, so that later ones overtake it."""
     reordering_delay: Duration = "0 ns"
-    """How long such a frame is held back."""
+    """The time for which such a frame is held back."""
     jitter: Duration = "0 ns"
     """Each frame's delay is drawn evenly from the link's delay to this much more; the order is kept."""
     bursts: LossBursts | None = None
     """Losses in bursts beside those of `loss`."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Where the random numbers start."""
+    """Seed of the random numbers."""
 
 
 class HostCost(Strict):
-    """What packets cost a simulated host, which has one processor: work that finds it busy waits."""
+    """The cost of packets to a simulated host, which has one processor: work that finds it busy waits."""
 
     per_packet: Duration = "0 ns"
     """Processor time of a packet sent or received."""
@@ -271,13 +272,13 @@ class HostCost(Strict):
     """Processor time of an interrupt, which begins the work of all packets that have arrived since the
     one before."""
     coalescing: Duration = "0 ns"
-    """How long after the first packet the interface interrupts, so that more packets share the
+    """The time from the first packet until the interface interrupts, so that more packets share the
     interrupt."""
 
 
 class SocketOptions(Strict):
-    """How a flow's sockets are set up, at both hosts; what is left out is as the kernel has it. Each
-    option changes what the flow costs or what is on the wire, and so can be a factor."""
+    """Options of a flow's sockets, at both hosts; what is left out is as the kernel has it. Each option
+    changes what the flow costs or what is on the wire, and so can be a factor."""
 
     mss: Size | None = None
     """The largest TCP segment to announce and to send, bytes of payload and options (TCP_MAXSEG, tcp(7);
@@ -285,8 +286,8 @@ class SocketOptions(Strict):
     block: Size | None = None
     """Bytes handed to the kernel at a time by a transfer; 128 KiB where absent."""
     busy_poll: Duration | None = None
-    """How long a read polls the interface before it sleeps (SO_BUSY_POLL, socket(7)). A virtual link has
-    nothing to poll, so in the lab the reader itself tries again for that long."""
+    """The time for which a read polls the interface before it sleeps (SO_BUSY_POLL, socket(7)). A virtual
+    link has nothing to poll, so in the lab the reader itself tries again for that long."""
     zerocopy: bool = False
     """Transfers send without copying (MSG_ZEROCOPY, Linux Documentation/networking/msg_zerocopy.rst)."""
     udp_gso: bool = False
@@ -296,30 +297,31 @@ class SocketOptions(Strict):
 
 
 class Measurement(Strict):
-    """What is measured beside what every flow gives."""
+    """The measurements made beside what every flow gives."""
 
     interval: Duration
-    """How often a flow's transport state is read."""
+    """The interval at which a flow's transport state is read."""
     cpu: list[str] = []
     """The hosts whose processor time is measured. Each then needs a processor of its own."""
     queue_drops: QueueDrops
-    """Whether drops in a link's queue are warned of."""
+    """The response to drops in a link's queue: `allowed` counts them, `unexpected` warns of them, too."""
     queue_interval: Duration | None = None
-    """How often the length of each shaped queue is read; not at all where absent."""
+    """The mean interval at which the length of each shaped queue is read; lengths are not read where
+    absent."""
     queue_series: bool = False
-    """Whether each of those readings is kept, with what the interface sent since the one before. Of
-    simulated links only."""
+    """Keep each of these readings, with what the interface sent since the one before. Of simulated links
+    only."""
     packet_sizes: bool = False
-    """Whether the packets that each interface sends are counted by size."""
+    """Count the packets that each interface sends by size."""
 
 
 class OnOff(Strict):
     """Times of sending and of silence in turn, the first one of sending."""
 
     on: DurationVariate
-    """How long packets are sent."""
+    """The time for which packets are sent."""
     off: DurationVariate
-    """How long none are."""
+    """The time for which none are sent."""
 
 
 class DropTail(Strict):
@@ -355,7 +357,7 @@ class Red(Strict):
     weight: Annotated[float, Field(ge=0, le=1)] = 0.002
     """The weight of a new queue length in the average."""
     ecn: bool = False
-    """Whether packets that can bear a mark are marked instead."""
+    """Mark packets that can bear a mark instead of dropping them."""
 
 
 class CoDel(Strict):
@@ -367,9 +369,9 @@ class CoDel(Strict):
     target: Duration = "5 ms"
     """The delay that may persist."""
     interval: Duration = "100 ms"
-    """How long it may."""
+    """The time for which the delay may stay above the target."""
     ecn: bool = False
-    """Whether packets that can bear a mark are marked instead."""
+    """Mark packets that can bear a mark instead of dropping them."""
 
 
 class Transfer(Strict):
@@ -380,7 +382,7 @@ class Transfer(Strict):
     size: Size | None = None
     """Bytes of one transfer."""
     duration: Duration | None = None
-    """How long to go on."""
+    """The duration of the flow."""
 
 
 class FileTransfer(Strict):
@@ -404,17 +406,17 @@ class RequestResponse(Strict):
     response: Size
     """Bytes of a response, at least 24."""
     duration: Duration | None = None
-    """How long to go on."""
+    """The duration of the flow."""
     count: Annotated[int, Field(ge=1, le=1000000000)] | None = None
-    """How many requests."""
+    """The number of requests."""
     interval: Duration | None = None
     """From one request to the next. Absent: the next follows a response at once. A response that comes
     later than the interval delays the next request; none are sent in a burst after."""
     in_flight: Annotated[int, Field(ge=1, le=10000)] = 1
     """Requests that may wait for their responses at a time."""
     connecting: Connecting = "once"
-    """How often a connection is opened; with `each_request` the round-trip time starts with the call to
-    connect."""
+    """The occasions on which a connection is opened; with `each_request` the round-trip time starts with
+    the call to connect."""
 
 
 class Packets(Strict):
@@ -433,12 +435,12 @@ class Packets(Strict):
     on_off: OnOff | None = None
     """Times of sending and of silence in turn."""
     duration: Duration | None = None
-    """How long to go on."""
+    """The duration of the flow."""
     count: Annotated[int, Field(ge=1, le=1000000000)] | None = None
-    """How many packets."""
+    """The number of packets."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Where the random numbers start: sizes, gaps and ON/OFF times are three independent sequences drawn
-    from it."""
+    """Seed of the random numbers: sizes, gaps and ON/OFF times are three independent sequences drawn from
+    it."""
 
 
 class Sweep(Strict):
@@ -454,14 +456,14 @@ class Sweep(Strict):
     step: Size
     """From one size to the next."""
     repeats: Annotated[int, Field(ge=1)] = 1
-    """How often each size is measured in one trial."""
+    """The number of times that each size is measured in one trial."""
     bytes: Size
     """Bytes sent for one measurement of a size: one request or more, the last one shorter, but no shorter
     than 24 B."""
     answer: Answer
-    """What the receiver sends back: 24 bytes, or as many as came."""
+    """The answer that the receiver sends back: 24 bytes, or as many as came."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Where the order's random numbers start."""
+    """Seed of the order's random numbers."""
 
 
 class Tool(Strict):
@@ -472,7 +474,7 @@ class Tool(Strict):
     tool: ToolName
     """The program; `ditg` is D-ITG, `exec` any command."""
     duration: Duration | None = None
-    """How long it sends; only `exec` may leave it out."""
+    """The time for which it sends; only `exec` may leave it out."""
     size: Size | None = None
     """Payload bytes of a packet, a write or a request."""
     rate: Rate | None = None

@@ -12,7 +12,7 @@ from nettrial.study.model import Study
 
 STUDY_FILE = "study.yaml"
 FOLDER = Path(nettrial.__file__).parent / "studies"
-"""Where the shipped studies are; in a checkout a link to the folder beside the package."""
+"""The directory of the shipped studies; in a checkout a link to the folder beside the package."""
 
 
 def shipped() -> list[str]:

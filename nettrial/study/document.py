@@ -52,10 +52,11 @@ class Document:
     data: Any
     """Dictionaries, lists and scalars."""
     options: dict[tuple[str | int, ...], str] = field(default_factory=dict)
-    """What came from the command line instead of the file: the option, by the way to the value."""
+    """The values that came from the command line instead of the file: the option, by the path to the
+    value."""
     _tree: Any = None
     doing: str = READING
-    """What it is read for, in the words of errors."""
+    """The purpose for which it is read, in the words of errors."""
 
     @classmethod
     def load(cls, path: Path, doing: str = READING) -> Document:
@@ -119,7 +120,7 @@ class Document:
         return steps
 
     def bad(self, error: ValidationError) -> BadInput:
-        """What pydantic found wrong, for the user."""
+        """Returns the user's error for what pydantic found wrong."""
         faults = [
             Fault(self.where(wrong.place), wrong.value, wrong.legal, wrong.hint) for wrong in Wrong.of(error)
         ]

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from nettrial.study.settings import FlowSettings
 
 OTHERS = "others"
-"""As `from`: every host but the one the flow goes to."""
+"""The value of `from` for every host but the one the flow goes to."""
 EVERY = "every"
-"""As `from`: every host. Among the hosts, where the topology makes them: each without an entry of its own."""
+"""The value of `from` for every host. Among the hosts, where the topology makes them: each without an entry
+of its own."""
 NEXT = "next"
-"""As `to`: the sender after this one, of the last one the first."""
+"""The value of `to` for the sender after this one, of the last one the first."""
 PERMUTATION = "permutation"
-"""As `to`: another sender for each, drawn at random, and each for one."""
+"""The value of `to` for another sender for each, drawn at random, and each for one."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def members(flow: FlowSettings, hosts: Sequence[str], block: Block = FIRST) -> l
 
 
 def _receivers(flow: FlowSettings, senders: Sequence[str], block: Block) -> list[str]:
-    """Where each sender's flows go."""
+    """Returns the receivers of each sender's flows."""
     if flow.to == NEXT:
         return [*senders[1:], *senders[:1]]
     if flow.to == PERMUTATION:

@@ -64,7 +64,8 @@ class Factor(Strict):
         return list(dict.fromkeys(path for settings in self.sets.values() for path in settings))
 
     def settings(self, level: str) -> dict[str, Any]:
-        """What a level sets: values by dotted path. Raises KeyError where `sets` does not know the level."""
+        """Returns the settings of a level: values by dotted path. Raises KeyError where `sets` does not know
+        the level."""
         return {self.sets: as_value(level)} if isinstance(self.sets, str) else deepcopy(self.sets[level])
 
 
@@ -90,13 +91,13 @@ class Response(Strict):
     metric: Annotated[str, name_in(METRICS)]
     """The metric, by its name in `nettrial list metrics`."""
     of: str
-    """As the metric asks for: the name of a flow, a group of flows or a host; FLOW.BYTES for a size of a
-    sweep; an interface as NODE.INTERFACE, or the node alone if it has one interface."""
+    """The object that the metric asks for: the name of a flow, a group of flows or a host; FLOW.BYTES for a
+    size of a sweep; an interface as NODE.INTERFACE, or the node alone if it has one interface."""
     unit: str
     """The metric's unit, repeated so that the study file can be read alone."""
     precision: Annotated[float, BeforeValidator(_as_percent)] | None = None
-    """How tight the study wants each treatment's mean: half of its 95% interval, in percent of the mean, such
-    as "2%". Reports name the treatments that did not get there."""
+    """The precision that the study wants for each treatment's mean: half of its 95% interval, in percent of
+    the mean, such as "2%". Reports name the treatments that did not get there."""
 
 
 class Layout(Strict):
@@ -112,13 +113,13 @@ class Source(Strict):
     """The publication the study repeats."""
 
     authors: str
-    """As printed."""
+    """The authors as printed."""
     title: str
-    """As printed."""
+    """The title as printed."""
     venue: str
     """The journal or conference, with volume and pages."""
     year: int | None = None
-    """Of publication, where it says."""
+    """The year of publication, where the source states it."""
     doi: str | None = None
     """The digital object identifier."""
 
@@ -133,7 +134,7 @@ class Published(Strict):
     file: str
     """A CSV file beside the study file."""
     levels: dict[str, dict[str, Annotated[str, BeforeValidator(as_text)]]] = {}
-    """By factor: which of the publication's levels is the same thing as which of the study's."""
+    """The publication's levels and those of the study that are the same thing, by factor."""
 
 
 class Until(Strict):
@@ -141,8 +142,8 @@ class Until(Strict):
     narrow."""
 
     percent: Annotated[dict[str, Annotated[float, Field(gt=0)]], Field(min_length=1)]
-    """By response: half of the interval of its mean under each treatment, in percent of that mean, at
-    most."""
+    """The precision wanted, by response: half of the interval of its mean under each treatment, in percent of
+    that mean, at most."""
     minimum: Annotated[int, Field(ge=4)] = 5
     """Blocks before the intervals are looked at."""
     maximum: Annotated[int, Field(ge=4)] = 50
@@ -150,7 +151,8 @@ class Until(Strict):
 
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""What no text of a study has: control characters but for tab and line feed, and what XML can't have."""
+"""The characters that no text of a study has: control characters but for tab and line feed, and what XML
+can't have."""
 
 
 def _texts(node: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -174,16 +176,16 @@ class Study(Settings):
     title: str
     """The heading of its reports."""
     question: str
-    """What the study asks, in a sentence."""
+    """The question of the study, in a sentence."""
     source: Source | None = None
     backend: Annotated[str, name_in(CAPABILITIES)]
-    """Where the trials run: a name in `nettrial list backends`."""
+    """The backend that runs the trials: a name in `nettrial list backends`."""
     replicates: Annotated[int, Field(ge=1)]
     """Trials of each treatment, one a block."""
     full_replicates: Annotated[int, Field(ge=1)]
     """The same with `--full`."""
     full: dict[str, Annotated[str, BeforeValidator(as_text)]] = {}
-    """What else `--full` changes: levels or settings, as `--set` takes them."""
+    """The further changes of `--full`: levels or settings, as `--set` takes them."""
     until: Until | None = None
     """Goes on until intervals are narrow, whatever `replicates` says; `nettrial run --until` sets it."""
     warmup: Annotated[int, Field(ge=0)]

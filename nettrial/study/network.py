@@ -21,8 +21,8 @@ from nettrial.units import Duration, Queue, Rate, Size
 
 
 class ImpairmentSettings(base.Impairment):
-    """What a link does to frames beside carrying them: in each direction, each frame by itself, after the
-    queue."""
+    """The changes that a link makes to frames beside carrying them: in each direction, each frame by itself,
+    after the queue."""
 
     bursts: LossBursts = LossBursts()
     seed: Seed = 0
@@ -31,7 +31,8 @@ class ImpairmentSettings(base.Impairment):
 
 
 class RoutingSettings(Strict):
-    """How paths are chosen where there are several. Switches forward along one spanning tree in any case."""
+    """The policy by which paths are chosen where there are several. Switches forward along one spanning tree
+    in any case."""
 
     policy: Literal["shortest_path", "ecmp", "k_shortest_paths", "spanning_tree"] = "shortest_path"
     """`shortest_path`: the fewest links; `ecmp`: each flow takes one of the paths with the fewest links, by a
@@ -41,24 +42,24 @@ class RoutingSettings(Strict):
     """Gives `ecmp`'s hash, together with the run's seed and the block: the same for all treatments of a
     block."""
     paths: Annotated[int, Field(ge=1, le=1000)] = 8
-    """How many paths `k_shortest_paths` uses at the most."""
+    """The largest number of paths that `k_shortest_paths` uses."""
 
 
 class LinkSettings(Strict):
-    """What the links of one kind have; where absent, what the network says."""
+    """The settings of links of one kind; where absent, those of the network."""
 
     rate: Rate | None = None
     """The line rate on the wire, preamble and gap counted."""
     delay: Duration | None = None
     """Propagation delay, one way."""
     queue: Queue | None = None
-    """What each transmit queue holds before it drops."""
+    """The limit of each transmit queue, beyond which it drops."""
     discipline: DisciplineSettings | None = None
-    """What each transmit queue does before it is full."""
+    """The discipline of each transmit queue: what it does before it is full."""
     mtu: Size | None = None
     """The largest IP packet."""
     impairment: ImpairmentSettings | None = None
-    """What these links do to frames, instead of what the network says, all of it."""
+    """The changes that these links make to frames, instead of all that the network has."""
 
 
 LinkKind: TypeAlias = Literal["host", "fabric"]
@@ -86,35 +87,36 @@ class NetworkSettings(Strict):
     """The topology's parameters, by name, as the page on topologies says. Where the topology is a factor,
     those of one topology alone stand under its name."""
     forwarding: Forwarding | None = None
-    """Whether the devices of a topology that can have either are `routers`, the default, or `bridges`."""
+    """The kind of devices of a topology that can have either: `routers`, the default, or `bridges`."""
     ip: Literal[4, 6]
     """The IP version of every address and flow."""
     mtu: Size
     """The largest IP packet."""
     addresses: Annotated[int, Field(ge=1, le=MOST_INTERFACES)] = 1
-    """How many addresses each interface of a host has: MPTCP opens a subflow for each pair of addresses, and
-    with `k_shortest_paths` each takes a path of its own, even where hosts have one link."""
+    """The number of addresses of each interface of a host: MPTCP opens a subflow for each pair of addresses,
+    and with `k_shortest_paths` each takes a path of its own, even where hosts have one link."""
     icmp: Literal["answered", "filtered"] = "answered"
-    """Whether routers say by ICMP why they drop a packet."""
+    """The answer of routers that drop a packet: they say by ICMP why, or nothing."""
     rate: Rate | None = None
     """The line rate on the wire, preamble and gap counted; links are not shaped where absent."""
     delay: Duration = "0 ns"
     """Propagation delay, one way."""
     queue: Queue | None = None
-    """What each transmit queue holds before it drops; absent only where the rate is."""
+    """The limit of each transmit queue, beyond which it drops; absent only where the rate is."""
     discipline: DisciplineSettings = DROP_TAIL
-    """What each transmit queue does before it is full; other than `drop_tail` on the simulator alone."""
+    """The discipline of each transmit queue: what it does before it is full; other than `drop_tail` on the
+    simulator alone."""
     impairment: ImpairmentSettings = ImpairmentSettings()
-    """What every link does to frames."""
+    """The changes that every link makes to frames."""
     routing: RoutingSettings = RoutingSettings()
-    """How paths are chosen."""
+    """The policy by which paths are chosen."""
     offloads: Offloads = Offloads()
-    """Of every interface."""
+    """The offloads of every interface."""
     links: LinkKinds = LinkKinds()
-    """What links of one kind have other than the rest."""
+    """The settings of links of one kind that differ from the rest."""
 
     def link(self, kind: LinkKind) -> LinkSettings:
-        """What the links of a kind have: its own, or else the network's."""
+        """Returns the settings of links of a kind: its own, or else the network's."""
         own: LinkSettings = getattr(self.links, kind)
         return LinkSettings(
             rate=own.rate or self.rate,
@@ -170,7 +172,7 @@ class NetworkSettings(Strict):
         return self
 
     def _wrong(self, found: Wrong) -> PydanticCustomError:
-        """What is wrong with a parameter, at its place."""
+        """Returns the fault of a parameter, at its place."""
         own = self.parameters.get(self.topology, {})
         inside = (self.topology,) if found.place and found.place[0] in own else ()
         legal, hint = found.legal, found.hint

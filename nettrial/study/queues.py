@@ -1,4 +1,4 @@
-"""What a link's transmit queue does before it is full, as a study file writes it."""
+"""The disciplines of a link's transmit queue, as a study file writes them."""
 
 from __future__ import annotations
 

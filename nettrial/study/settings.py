@@ -29,14 +29,14 @@ class HostSettings(Strict):
     congestion_control: Annotated[str, name_in(CONTROLS)] | None = None
     """Its congestion control, a name in `nettrial list congestion`; the stack's where absent."""
     ecn: bool | None = None
-    """Whether its connections ask for marks instead of drops (RFC 3168); on the simulator alone."""
+    """Ask for marks instead of drops on its connections (RFC 3168); on the simulator alone."""
     minimum_rto: Duration | None = None
     """The smallest retransmission timeout; 200 ms where absent, as Linux has it. On the simulator alone."""
     scheduler: Scheduler | None = None
-    """Which subflow of an MPTCP connection takes the next data, of those whose window has room: the one with
-    the smallest round-trip time, as Linux does, or each in turn. On the simulator alone."""
+    """The rule by which a subflow of an MPTCP connection takes the next data, of those whose window has room:
+    the one with the smallest round-trip time, as Linux does, or each in turn. On the simulator alone."""
     cost: HostCost = HostCost()
-    """What packets cost it; on the simulator alone."""
+    """The cost of packets to it; on the simulator alone."""
     machine: Name | None = None
     """The machine of one's own that stands for it, by its name in the inventory; where absent, the one that
     has the host among its `nodes` there. With `--backend hosts` alone."""
@@ -59,26 +59,26 @@ class FlowSettings(Strict):
     """Gives the random numbers of a `permutation` and of `pairs`, together with the run's seed and the block:
     the same for all treatments of a block."""
     pairs: Literal["first", "random"] = "first"
-    """Which of the pairs of its hosts' addresses each flow begins with. With `random`, on the simulator
+    """The pair of its hosts' addresses that each flow begins with. With `random`, on the simulator
     alone, flows of TCP spread over the paths of `k_shortest_paths`."""
     transport: Transport
     """The protocol; only the tool `ping` speaks `icmp`."""
     start: Duration = "0 ns"
     """When the flow starts, after all are ready."""
     count: Annotated[int, Field(ge=0, le=MOST_FLOWS)] = 1
-    """How many such flows from each host; with 0 there is none."""
+    """The number of such flows from each host; with 0 there is none."""
     stagger: Duration = "0 ns"
     """From the start of one flow of the group to the start of the next."""
     both_directions: bool = False
     """The same traffic the other way at the same time."""
     socket: SocketOptions = SocketOptions()
-    """How its sockets are set up."""
+    """The options of its sockets."""
     traffic: TrafficSettings
-    """What it sends."""
+    """The traffic that it sends."""
 
 
 class CaptureSettings(Strict):
-    """Which packets are captured, as pcapng files in the directory `captures` of the run."""
+    """The packets that are captured, as pcapng files in the directory `captures` of the run."""
 
     trials: Literal["none", "first", "all"] = "none"
     """The trials: none, those of the first block (one of each treatment), or all."""
@@ -86,14 +86,14 @@ class CaptureSettings(Strict):
     """The interfaces, each a node's name (all its interfaces) or `NODE:INTERFACE`; every interface where the
     list is empty."""
     snap_length: Size = "128 B"
-    """How much is kept of each frame, Ethernet's header counted."""
+    """The bytes kept of each frame, Ethernet's header counted."""
 
 
 class MeasurementSettings(base.Measurement):
-    """What is measured beside what every flow gives."""
+    """The measurements made beside what every flow gives."""
 
     capture: CaptureSettings = CaptureSettings()
-    """Which packets are captured."""
+    """The packets that are captured."""
 
 
 class Settings(Strict):
@@ -107,7 +107,7 @@ class Settings(Strict):
     workload: Annotated[list[FlowSettings], Field(min_length=1)]
     """The flows."""
     measurement: MeasurementSettings
-    """What is measured."""
+    """The measurements."""
 
     @model_validator(mode="after")
     def _hosts_fit(self) -> Settings:
@@ -220,7 +220,7 @@ class Settings(Strict):
 
 
 def _flows_at_most(flow: FlowSettings, hosts: int) -> int:
-    """How many flows an entry stands for at most, where there are so many hosts."""
+    """Returns the largest number of flows that an entry stands for, where there are so many hosts."""
     senders = (
         len(flow.from_) if isinstance(flow.from_, list) else hosts if flow.from_ in (OTHERS, EVERY) else 1
     )

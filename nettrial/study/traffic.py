@@ -1,4 +1,4 @@
-"""What a flow sends, as a study file writes it, where that differs from what a scenario has."""
+"""The traffic of a flow, as a study file writes it, where that differs from what a scenario has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nettrial.study.base import RequestResponse, Tool, Transfer
 from nettrial.units import SIZE
 
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
-"""Where random numbers start."""
+"""A seed of random numbers."""
 
 
 def _absolute(path: str) -> str:
@@ -64,4 +64,4 @@ TrafficSettings = Annotated[
     Transfer | FileTransferSettings | RequestResponse | PacketsSettings | SweepSettings | Tool,
     Field(discriminator="kind"),
 ]
-"""What a flow sends, of any kind."""
+"""The traffic of a flow, of any kind."""

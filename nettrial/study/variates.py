@@ -17,7 +17,7 @@ from nettrial.registry import near
 from nettrial.units import Quantity, UnitError
 
 Value = TypeVar("Value")
-"""What is drawn: a size or a duration."""
+"""The drawn quantity: a size or a duration."""
 
 
 class Imix(Strict):
@@ -34,7 +34,7 @@ LEAST_PAYLOAD_BYTES = 24
 """A packet carries a number and two times, 8 bytes each: the engine's MESSAGE_HEADER_BYTES. So IMIX's
 smallest packets are of 52 bytes over IPv4 and of 72 over IPv6."""
 HEADER_BYTES = {4: 20 + 8, 6: 40 + 8}
-"""Of IP and UDP, by IP version (RFC 791, RFC 8200, RFC 768)."""
+"""The header of IP and UDP, by IP version (RFC 791, RFC 8200, RFC 768)."""
 
 SHORT = {"constant", "imix"}
 """Distributions that can be written as one value."""

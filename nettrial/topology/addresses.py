@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import networkx as nx
 
 BASE = {4: int(ipaddress.ip_address("10.0.0.0")), 6: int(ipaddress.ip_address("fd00::"))}
-"""Where segments begin: private use (RFC 1918 section 3), unique local (RFC 4193 section 3)."""
+"""The first addresses of segments: private use (RFC 1918 section 3), unique local (RFC 4193 section 3)."""
 BITS = {4: 32, 6: 128}
 HOST_BITS = {4: 8, 6: 64}
-"""Of a segment, at least: 64 is what RFC 4291 section 2.5.1 asks for. 10.0.0.0/8 holds 65,536 segments of
-the smallest size."""
+"""The bits of a segment's hosts, at least: 64 is what RFC 4291 section 2.5.1 asks for. 10.0.0.0/8 holds
+65,536 segments of the smallest size."""
 
 
 @dataclass(frozen=True, slots=True)

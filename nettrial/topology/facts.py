@@ -1,4 +1,4 @@
-"""What can be said of a network's graph: path lengths, how it can be cut in half, its spectrum."""
+"""Facts about a network's graph: path lengths, how it can be cut in half, its spectrum."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Paths:
     """Shortest paths between each two nodes of a kind, in links. Hosts pass nothing on."""
 
     pairs: dict[int, int]
-    """How many pairs are so far apart."""
+    """The number of pairs, by their distance."""
 
     @property
     def mean(self) -> float:
@@ -36,12 +36,12 @@ class Paths:
 
 @dataclass(frozen=True)
 class Bisection:
-    """How many links must be cut to part the switches into two halves of equal number (one more in one of
+    """The number of links to cut to part the switches into two halves of equal number (one more in one of
     them where the number is odd): an estimate, since the least cut is hard to find."""
 
     at_least: int
-    """By the spectrum: μ₂·|S|·|T|/n, μ₂ the Laplacian's second smallest eigenvalue (Fiedler 1973; Mohar, The
-    Laplacian Spectrum of Graphs, 1991)."""
+    """The bound by the spectrum: μ₂·|S|·|T|/n, μ₂ the Laplacian's second smallest eigenvalue (Fiedler 1973;
+    Mohar, The Laplacian Spectrum of Graphs, 1991)."""
     at_most: int
     """The best cut found: Kernighan and Lin's method (1970), from random halves and the spectrum's."""
     per_host: float
@@ -63,7 +63,7 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is told of a graph. What it has no part for is None."""
+    """The facts told of a graph. What it has no part for is None."""
 
     switches: int
     """Routers and switches."""
@@ -73,9 +73,9 @@ class Facts:
     fabric_links: int
     """Links between switches."""
     fewest_links: int
-    """Of a switch, to others."""
+    """The fewest links of a switch to others."""
     most_links: int
-    """Of a switch, to others."""
+    """The most links of a switch to others."""
     between_hosts: Paths | None
     between_switches: Paths | None
     bisection: Bisection | None

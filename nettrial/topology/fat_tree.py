@@ -21,7 +21,7 @@ class FatTree(WithHosts):
     """Ports of each switch, an even number."""
 
     def host_count(self, switches: int) -> int:
-        """As many hosts as the edge switches have ports for, unless fewer are asked for."""
+        """Returns as many hosts as the edge switches have ports for, unless fewer are asked for."""
         each = self.hosts_per_switch or self.k // 2 // self.interfaces_per_host
         return self.hosts or switches * each
 

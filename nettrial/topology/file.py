@@ -24,7 +24,8 @@ class File(WithHosts):
     """The file: GraphML, or node-link JSON; relative to the folder of the study file. A node may have a
     `kind`: host, router or switch."""
     graph: GraphData | None = None
-    """What the file holds: put here when the study is read. A run does not look at the file again."""
+    """The graph that the file holds: put here when the study is read. A run does not look at the file
+    again."""
 
     @model_validator(mode="before")
     @classmethod

@@ -25,7 +25,7 @@ LINK_SETTINGS = ("rate", "delay", "queue", "mtu", "impairment")
 """Attributes that a file could be thought to set and does not."""
 
 Kind = Literal["host", "router", "switch", "device"]
-"""What a node is; `device` where the file doesn't say: what the study's `forwarding` says."""
+"""The kind of a node; `device` where the file doesn't say: what the study's `forwarding` says."""
 
 
 class GraphError(ValueError):
@@ -37,7 +37,7 @@ class GraphError(ValueError):
 
 
 class GraphData(Strict):
-    """What a file holds, kept with the study so that a run does not depend on the file."""
+    """The content of a file, kept with the study so that a run does not depend on the file."""
 
     source: str
     """The file, as the study names it."""
@@ -151,7 +151,7 @@ def _name(value: object) -> str:
 def _checked(source: str, graph: nx.Graph) -> GraphData:
     """The graph as data; raises GraphError where it is no network."""
     if graph.is_directed():
-        raise GraphError("the graph is directed", "an undirected graph: links carry both ways")
+        raise GraphError("the graph is directed", "an undirected graph: links carry both directions")
     for count, most, what in (
         (graph.number_of_nodes(), MOST_NODES, "nodes"),
         (graph.number_of_edges(), MOST_LINKS, "links"),
@@ -202,5 +202,5 @@ def _short(value: object) -> str:
 
 
 def _line(error: BaseException) -> str:
-    """What an error says, on one line, not too long."""
+    """Returns the text of an error, on one line, not too long."""
     return " ".join(str(error).split())[:80] or type(error).__name__

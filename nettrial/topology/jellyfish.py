@@ -15,7 +15,7 @@ from nettrial.topology.random_links import RandomLinks
 from nettrial.topology.topology import DEVICE, MOST_SWITCHES, TOPOLOGIES, Topology, WithHosts
 
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
-"""Where a topology's random numbers start."""
+"""The seed of a topology's random numbers."""
 
 
 class Jellyfish(WithHosts):
@@ -23,16 +23,16 @@ class Jellyfish(WithHosts):
     switches × degree is odd, one port of one switch stays free."""
 
     switches: Annotated[int, Field(ge=3, le=MOST_SWITCHES)] = 20
-    """How many switches there are."""
+    """The number of switches."""
     ports: Annotated[int, Field(ge=3, le=1024)] = 6
-    """Of each switch; what `degree` leaves is for hosts."""
+    """The ports of each switch; what `degree` leaves is for hosts."""
     degree: Annotated[int, Field(ge=2, le=1023)] = 4
     """Ports of each switch for links to other switches."""
     spare_ports: bool = False
-    """Whether ports that hosts leave free are for links between switches, too: switches with fewer hosts then
+    """Use ports that hosts leave free for links between switches, too: switches with fewer hosts then
     have more links."""
     initial_switches: Annotated[int, Field(ge=3, le=MOST_SWITCHES)] | None = None
-    """How many switches it was built with, before it grew by one at a time; all where absent."""
+    """The number of switches it was built with, before it grew by one at a time; all where absent."""
     seed: Seed = 1
     """Gives the graph; in a study together with the run's seed and the block, each of which has another."""
 

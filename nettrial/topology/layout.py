@@ -1,4 +1,4 @@
-"""Where the nodes of a graph stand in a picture: in layers, on a circle, or spread out."""
+"""The places of a graph's nodes in a picture: in layers, on a circle, or spread out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Layout:
 
     places: dict[str, Place]
     height: float
-    """Of the picture, for a width of 1."""
+    """The height of the picture, for a width of 1."""
 
 
 def layout(graph: nx.Graph) -> Layout:
@@ -83,13 +83,13 @@ def _in_rows(graph: nx.Graph, rows: list[list[str]]) -> dict[str, Place]:
 
 
 def _is_even(graph: nx.Graph, devices: list[str]) -> bool:
-    """Whether devices have about as many links to others each, and more than a ring has."""
+    """Returns whether devices have about as many links to others each, and more than a ring has."""
     degrees = dict(graph.subgraph(devices).degree()).values()
     return bool(max(degrees) - min(degrees) <= 1 and max(degrees) > 2)
 
 
 def _hosts_of(graph: nx.Graph, devices: list[str]) -> dict[str, list[str]]:
-    """By device: the hosts that stand near it, each at one of its devices."""
+    """Returns the hosts that stand near each device, each at one of its devices."""
     known = set(devices)
     found: dict[str, list[str]] = {device: [] for device in devices}
     for host in graph:

@@ -17,11 +17,11 @@ class LeafSpine(WithHosts):
     """Each leaf has a link to each spine. The leaves take the hosts."""
 
     leaves: Annotated[int, Field(ge=1, le=MOST_PER_LAYER)] = 4
-    """How many leaves there are."""
+    """The number of leaves."""
     spines: Annotated[int, Field(ge=1, le=MOST_PER_LAYER)] = 2
-    """How many spines there are."""
+    """The number of spines."""
     ports: Annotated[int, Field(ge=2, le=1024)] = 64
-    """Of a leaf: as many links to spines and hosts together."""
+    """The ports of a leaf: as many links to spines and hosts together."""
 
     @model_validator(mode="after")
     def _fits(self) -> LeafSpine:

@@ -19,7 +19,7 @@ class ParkingLot(WithHosts):
     """Switches in a row, each with hosts: a flow along all of them meets others on each link."""
 
     switches: Annotated[int, Field(ge=2, le=MOST_SWITCHES)] = 4
-    """How many stand in the row."""
+    """The number of switches in the row."""
 
     @model_validator(mode="after")
     def _fits(self) -> ParkingLot:

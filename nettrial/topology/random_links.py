@@ -39,7 +39,7 @@ class RandomLinks:
         ]
 
     def is_connected(self) -> bool:
-        """Whether there is a way from each switch to each other."""
+        """Returns whether there is a path from each switch to each other."""
         graph = nx.Graph(self.links)
         return len(graph) == len(self._neighbours) and nx.is_connected(graph)
 

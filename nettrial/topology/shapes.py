@@ -17,7 +17,7 @@ class Parallel(Parameters):
     """Two hosts with links between them, and nothing else."""
 
     links: Annotated[int, Field(ge=1, le=MOST_LINKS)] = 2
-    """How many links join the two hosts, each with addresses of its own."""
+    """The number of links that join the two hosts, each with addresses of its own."""
 
 
 def _graph(hosts: Sequence[str], *devices: str) -> nx.MultiGraph:

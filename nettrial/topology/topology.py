@@ -1,4 +1,4 @@
-"""What a topology is: a graph of named nodes, each a host, a router or a switch, made from parameters."""
+"""Topologies: graphs of named nodes, each a host, a router or a switch, made from parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nettrial.fields import Strict, wrong
 from nettrial.registry import Registry
 
 Forwarding = Literal["routers", "bridges"]
-"""What the devices are: routers, which forward IP packets, or learning bridges, which forward frames."""
+"""The kind of the devices: routers, which forward IP packets, or learning bridges, which forward frames."""
 KINDS: dict[Forwarding, str] = {"routers": "router", "bridges": "switch"}
 """The kind of a node that forwards so."""
 DEVICE = "device"
@@ -26,10 +26,10 @@ KEPT = "graph"
 MOST_SWITCHES = 2000
 MOST_HOSTS = 10_000
 MOST_INTERFACES = 8
-"""Of a host: as many subflows as a Linux MPTCP connection can have."""
+"""The largest number of interfaces of a host: as many subflows as a Linux MPTCP connection can have."""
 
 Interfaces = Annotated[int, Field(ge=1, le=MOST_INTERFACES)]
-"""How many interfaces a host has."""
+"""The number of interfaces of a host."""
 
 
 class Parameters(Strict):
@@ -40,7 +40,7 @@ class WithInterfaces(Parameters):
     """Its hosts may have several links."""
 
     interfaces_per_host: Interfaces = 1
-    """How many links join a host to its switch or router, each with an address of its own."""
+    """The number of links that join a host to its switch or router, each with an address of its own."""
 
 
 class WithHosts(WithInterfaces):
@@ -59,7 +59,7 @@ class WithHosts(WithInterfaces):
         return self
 
     def host_count(self, switches: int) -> int:
-        """How many hosts there are on so many switches that take hosts."""
+        """Returns the number of hosts on so many switches that take hosts."""
         return self.hosts or switches * (self.hosts_per_switch or 1)
 
     def check_hosts(self, switches: int, ports: int) -> None:
@@ -99,13 +99,13 @@ class Topology:
     joins: tuple[int, int | None] | None = None
     """The fewest and the most hosts it joins (None: any number); None where it makes its own."""
     devices: tuple[str, ...] = ()
-    """Where it joins hosts: the names of its other nodes; no host may have one of them."""
+    """The names of its other nodes, where it joins hosts; no host may have one of them."""
     forwarding: tuple[Forwarding, ...] = ()
-    """What its devices can be, the default first; none where it has no devices."""
+    """The kinds that its devices can be, the default first; none where it has no devices."""
 
     @property
     def hosts(self) -> str:
-        """How many hosts it joins, in words."""
+        """Returns the number of hosts that it joins, in words."""
         if self.joins is None:
             return "makes them"
         fewest, most = self.joins

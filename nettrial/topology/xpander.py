@@ -21,9 +21,9 @@ class Xpander(WithHosts):
     one-to-one matching, so that each switch has one link into each other group."""
 
     switches: Annotated[int, Field(ge=4, le=MOST_SWITCHES)] = 20
-    """How many switches there are: a multiple of degree + 1."""
+    """The number of switches: a multiple of degree + 1."""
     ports: Annotated[int, Field(ge=4, le=1024)] = 6
-    """Of each switch; what `degree` leaves is for hosts."""
+    """The ports of each switch; what `degree` leaves is for hosts."""
     degree: Annotated[int, Field(ge=3, le=1023)] = 4
     """Ports of each switch for links to other switches."""
     seed: Seed = 1

@@ -1,4 +1,4 @@
-"""What the commands say of themselves, and what they exit with."""
+"""The commands' own descriptions, and their exit statuses."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ OUTPUTS = (
     "detail. The environment variable `NETTRIAL_LOG` (`error`, `warn`, `info`, `debug` or `trace`) does the "
     "same and is what the engine goes by; where it is set, `-v` leaves it as it is."
 )
-"""What is said of every command's outputs."""
+"""The description of every command's outputs."""
 
 
 def _commands() -> str:
@@ -73,4 +73,4 @@ READERS = (
     "A reader that leaves, such as `head`, changes nothing: the command goes on to its end, and its exit "
     "status is what it would have been. A run keeps its trials and writes its report."
 )
-"""What is said of broken pipes."""
+"""The description of broken pipes."""

@@ -54,7 +54,7 @@ RANDOM = (
     "is a constant. With `distribution: file` and a `file` beside the study file, the values of `listed` are "
     "read from that: one a line."
 )
-"""What is said of random quantities before their distributions."""
+"""The text on random quantities before their distributions."""
 
 
 BOUNDS = (
@@ -62,7 +62,7 @@ BOUNDS = (
     "file that a study file names is a regular file, and `published.file` and the `file` of a distribution "
     "are in the folder of the study file or below it, symbolic links followed."
 )
-"""What is said before the table of bounds."""
+"""The text before the table of bounds."""
 MOST = {
     "bytes of a study file": bounds.MOST_STUDY_BYTES,
     "values in a study file, aliases followed": bounds.MOST_VALUES,
@@ -99,7 +99,7 @@ def _models(root: type[BaseModel]) -> list[type[BaseModel]]:
 
 
 def _is_generic(model: type[BaseModel]) -> bool:
-    """Whether it is a part of a random quantity, for whichever quantity."""
+    """Returns whether it is a part of a random quantity, for whichever quantity."""
     return bool(model.__pydantic_generic_metadata__["parameters"])
 
 
@@ -146,7 +146,7 @@ def _annotation(field: FieldInfo) -> Any:
 
 
 def _kind(annotation: Any) -> str:
-    """What a field takes, in words."""
+    """Returns what a field takes, in words."""
     for name, (quantity, _) in QUANTITIES.items():
         if annotation == quantity:
             return f"[{name}](#quantities)"

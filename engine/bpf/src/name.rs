@@ -3,9 +3,9 @@
 
 use crate::program::algorithms;
 
-/// What a name takes at most, its final zero included (TCP_CA_NAME_MAX, the kernel's include/net/tcp.h).
+/// The bytes of a name at most, its final zero included (TCP_CA_NAME_MAX, the kernel's include/net/tcp.h).
 pub const TAKES_BYTES: usize = 16;
-/// How many names a process may try.
+/// The number of names that a process may try.
 pub const ATTEMPTS: u32 = 14;
 
 const PREFIX: &str = "nt_";
@@ -13,12 +13,12 @@ const PREFIX: &str = "nt_";
 const PROCESSES: u32 = 4 << 20;
 
 /// The name for `algorithm` of the process with this number: no other process of its PID namespace has it.
-/// Those of others (containers) may: hence further attempts, from 0.
+/// Processes of others (containers) may have it: hence further attempts, from 0.
 pub fn of(algorithm: &str, process: u32, attempt: u32) -> String {
     format!("{PREFIX}{algorithm}_{}", base36(process + attempt * PROCESSES))
 }
 
-/// Whether a congestion control of this name in the kernel is the one of an engine, this or another.
+/// Returns true if a congestion control of this name in the kernel is the one of an engine, this or another.
 pub fn is_of_an_engine(name: &str) -> bool {
     let Some((algorithm, process)) = name.strip_prefix(PREFIX).and_then(|rest| rest.rsplit_once('_')) else {
         return false;

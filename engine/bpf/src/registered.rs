@@ -9,9 +9,9 @@ use libbpf_rs::{
 use nettrial_scenario::Callbacks;
 use std::sync::Mutex;
 
-/// What libbpf said since it was last asked.
+/// The output of libbpf since it was last asked for.
 static SAID: Mutex<String> = Mutex::new(String::new());
-/// How many of its last lines are told.
+/// The number of its last lines that are told.
 const LINES_TOLD: usize = 6;
 
 /// A congestion control in the kernel's list: connections can have it for as long as this value, and as its
@@ -51,7 +51,7 @@ impl Registered {
         bail!("registering {algorithm}: every name that this process may give it is taken")
     }
 
-    /// How often the kernel has called it since it was registered, over all connections of the machine.
+    /// Returns the number of calls by the kernel since it was registered, over all connections of the machine.
     ///
     /// # Errors
     /// Fails if the counters can't be read.
@@ -68,7 +68,7 @@ impl Registered {
     }
 }
 
-/// Whether the kernel takes the program of `algorithm`: loads it, and lets go of it unregistered.
+/// Verifies that the kernel takes the program of `algorithm`: loads it, and lets go of it unregistered.
 ///
 /// # Errors
 /// Fails if there is no such algorithm, and with what the kernel and libbpf say.

@@ -1,4 +1,4 @@
-//! What a machine needs to run the programs.
+//! Finds what a machine lacks to run the programs.
 
 use nettrial_scenario::Shortfall;
 use std::fs;
@@ -10,14 +10,14 @@ const COMPILER: &str = "/proc/sys/net/core/bpf_jit_enable";
 /// There where the kernel has MPTCP.
 const MPTCP: &str = "/proc/sys/net/mptcp/enabled";
 
-/// Whether the kernel's compiler of BPF programs is switched off. The machine's first network namespace
+/// Returns true if the kernel's compiler of BPF programs is switched off. The machine's first network namespace
 /// alone shows it: ask before leaving that.
 pub fn jit_is_off() -> bool {
     fs::read_to_string(COMPILER).is_ok_and(|text| text.trim() == "0")
 }
 
 /// Everything that keeps the programs from being loaded here, each found out whatever became of the others.
-/// `is_root`: this process has root's rights on the machine, not only in a user namespace.
+/// `is_root`: this process has root's privileges on the machine, not only in a user namespace.
 pub fn missing(is_root: bool, jit_is_off: bool) -> Vec<Shortfall> {
     let lacks = |what: &str, why: &str, remedy: &str| Shortfall {
         what: what.into(),
@@ -28,7 +28,7 @@ pub fn missing(is_root: bool, jit_is_off: bool) -> Vec<Shortfall> {
     [
         (!is_root).then(|| {
             lacks(
-                "rights to load BPF programs (CAP_BPF, CAP_NET_ADMIN)",
+                "privileges to load BPF programs (CAP_BPF, CAP_NET_ADMIN)",
                 "the kernel takes congestion controls from root of the machine alone, not of a user namespace",
                 "run as root",
             )

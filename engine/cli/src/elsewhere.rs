@@ -9,7 +9,7 @@ use std::ffi::OsString;
 
 /// Exit status for what this machine cannot do.
 const CANNOT: i32 = 3;
-/// What such a user can do.
+/// The remedy on such a system.
 const REMEDY: &str = "use a machine with Linux; `nettrial run STUDY --backend sim` runs on any system";
 
 /// The commands: those of `linux`.
@@ -83,7 +83,7 @@ fn message(command: &str) -> String {
     )
 }
 
-/// What a backend that needs Linux finds here; `what` it is that needs it.
+/// Returns the findings of a backend that needs Linux; `what` it is that needs it.
 fn preflight(what: &str) -> Preflight {
     let mut found = nettrial_sim::preflight();
     found.capabilities = None;

@@ -44,7 +44,7 @@ pub enum Command {
 /// Does what a command says.
 ///
 /// # Errors
-/// Those of the command.
+/// Fails as the command does.
 pub fn run(command: Command) -> Result<()> {
     match command {
         Command::Lab => lab::serve(),

@@ -43,7 +43,7 @@ enum Command {
     },
     /// Print the JSON Schema of scenarios, records, requests and events
     Schema {
-        /// That of `path` instead
+        /// Print that of `path` instead
         #[arg(long)]
         path: bool,
     },

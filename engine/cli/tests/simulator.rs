@@ -28,7 +28,7 @@ fn record(engine: &Path, scenario: &Value) -> String {
     line
 }
 
-/// Two hosts with two ways between them, one of which loses, reorders and marks; flows of every kind.
+/// Two hosts with two paths between them, one of which loses, reorders and marks; flows of every kind.
 fn scenario(duration: &str) -> Value {
     let buffer = json!({"minimum": "4 KiB", "initial": "128 KiB", "maximum": "6 MiB"});
     let host = |name: &str, control: &str| {

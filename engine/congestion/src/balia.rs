@@ -29,7 +29,7 @@ pub fn alpha(coupling: &Coupling<'_>) -> f64 {
     coupling.largest(|path| path.rate()) / coupling.own().rate()
 }
 
-/// What each acknowledged segment adds to the window, segments.
+/// Returns what each acknowledged segment adds to the window, segments.
 pub fn increase(coupling: &Coupling<'_>) -> f64 {
     let (own, total, alpha) = (coupling.own(), coupling.total_rate(), alpha(coupling));
     own.rate() / (own.rtt * total * total) * ((1.0 + alpha) / 2.0) * ((4.0 + alpha) / 5.0)

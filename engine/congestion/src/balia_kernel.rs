@@ -1,6 +1,6 @@
 //! BALIA as the out-of-tree MPTCP kernel has it: net/mptcp/mptcp_balia.c of multipath-tcp v0.9x.
 //!
-//! How it differs from [`crate::balia`], the draft's, and from engine/bpf's: alpha is divided in whole
+//! The model differs from [`crate::balia`], the draft's, and from engine/bpf's: alpha is divided in whole
 //! numbers before it is scaled, so that a loss takes half of the window or three quarters, never anything
 //! between; what a loss takes and how many acknowledgments a window needs to grow are kept from when the
 //! window last changed, so a subflow's answer to its siblings is late; acknowledgments are counted and not
@@ -15,7 +15,7 @@ use crate::{Ack, Control, Event, Subflow, Window};
 
 /// Bits that the fastest rate may have (rate_scale_limit).
 const RATE_BITS: u32 = 25;
-/// By how many it is shifted at a time (scale_num).
+/// The bits by which it is shifted at a time (scale_num).
 const SHIFT_BITS: u32 = 5;
 
 /// BALIA with the kernel's quirks.

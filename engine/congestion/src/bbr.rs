@@ -6,7 +6,7 @@
 //! (commit 1b9e2a8c99a5, "tcp: only postpone PROBE_RTT if RTT is < current min_rtt estimate"); its authors' draft
 //! (draft-cardwell-iccrg-bbr-congestion-control-00, BBRUpdateRTprop) compares with `<=`.
 //!
-//! Differs from Linux: there is no detection of policers (long-term bandwidth), so a token bucket costs it
+//! The model differs from Linux: there is no detection of policers (long-term bandwidth), so a token bucket costs it
 //! more than there; the phase in which PROBE_BW's cycle begins, random there, follows from the time at which
 //! it begins, by a multiplicative hash; rates are doubles; what pacing has already scheduled is taken for
 //! none (with Linux's own pacing it is at most a burst); a round trip is taken after ten seconds though a
@@ -25,7 +25,7 @@ use crate::{Ack, Control, Event, Phase, Subflow, Window};
 
 /// Rounds that the bandwidth is the largest of (bbr_bw_rtts).
 const BANDWIDTH_ROUNDS: u64 = 10;
-/// What a segment's pacing leaves of the bandwidth (bbr_pacing_margin_percent).
+/// The share of the bandwidth that a segment's pacing leaves (bbr_pacing_margin_percent).
 const PACING_MARGIN: f64 = 0.99;
 /// The smallest window (bbr_cwnd_min_target).
 const WINDOW_LEAST: u32 = 4;
@@ -117,7 +117,7 @@ impl Bbr {
         if self.probing.is_probing_for_bandwidth() { cwnd.saturating_add(2) } else { cwnd }
     }
 
-    /// What is to be in flight at a gain (bbr_inflight).
+    /// Returns the packets that are to be in flight at a gain (bbr_inflight).
     fn target_pkts(&self, gain: f64) -> u32 {
         self.with_bursts(self.product_pkts(gain))
     }
@@ -138,7 +138,7 @@ impl Bbr {
         }
     }
 
-    /// What recovery makes of the window, and whether that is all (bbr_set_cwnd_to_recover_or_restore).
+    /// Returns what recovery makes of the window, and whether that is all (bbr_set_cwnd_to_recover_or_restore).
     fn recover(&mut self, cwnd_pkts: u32, ack: &Ack) -> (u32, bool) {
         let mut cwnd = cwnd_pkts.saturating_sub(ack.lost_pkts).max(1);
         let conserved = ack.in_flight_pkts + ack.acked_pkts;

@@ -1,5 +1,5 @@
-//! What the controls that couple a connection's subflows compute with: in floating point, and with nothing
-//! kept from one acknowledgment to the next but the fraction of a segment that a window is larger than its
+//! The quantities that the controls that couple a connection's subflows compute with: in floating point, and with
+//! nothing kept from one acknowledgment to the next but the fraction of a segment that a window is larger than its
 //! whole ones.
 //!
 //! The same equations as engine/bpf's programs, which have them in fixed point
@@ -36,8 +36,8 @@ pub struct Coupling<'a> {
 }
 
 impl<'a> Coupling<'a> {
-    /// Of the subflow `own`, or `None` where it is alone, or has no round-trip time yet: every control then
-    /// is the one for a single path.
+    /// Returns the coupling of the subflow `own`, or `None` where it is alone, or has no round-trip time yet: every
+    /// control then is the one for a single path.
     pub fn of(window: &'a Window, subflows: &'a [Subflow], own: usize) -> Option<Self> {
         let coupling = Self { window, subflows, own };
         let own_counts = subflows.get(own).is_some_and(|subflow| subflow.srtt_ns > 0);
@@ -76,7 +76,7 @@ impl<'a> Coupling<'a> {
     }
 }
 
-/// How much a window is larger than its whole segments: from 0 to below 1.
+/// The part of a window beyond its whole segments: from 0 to below 1.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Fraction(f64);
 

@@ -91,7 +91,7 @@ impl Cubic {
         }
     }
 
-    /// How many acknowledged segments now grow the window by one (bictcp_update).
+    /// Computes how many acknowledged segments now grow the window by one (bictcp_update).
     fn update(&mut self, cwnd_pkts: u32, acked_pkts: u32, now_ms: u64) {
         if let Some(epoch) = &mut self.epoch {
             epoch.acked_pkts += u64::from(acked_pkts);

@@ -1,7 +1,7 @@
 //! DCTCP: RFC 8257, as net/ipv4/tcp_dctcp.c of Linux has it, in the same integers: alpha in 1024ths, from 1
 //! on, with g = 1/16; a mark takes alpha / 2 of the window, a loss half of it. It grows as Reno.
 //!
-//! Differs from Linux: it counts marks of an acknowledgment with the round that it ends, and a loss found
+//! The model differs from Linux: it counts marks of an acknowledgment with the round that it ends, and a loss found
 //! while a mark's reduction goes on does not lower the threshold further. The receiver's part, one echo for
 //! each mark (RFC 8257 section 3.2), is the sender's and receiver's of [`Control::needs_ecn`]. Where it stops
 //! being valid: queues that do not mark, or mark by RED's slow average; beside flows that do not know it, for
@@ -24,7 +24,7 @@ pub struct Dctcp {
     delivered_pkts: u64,
     marked_pkts: u64,
     cwnd_at_reduction_pkts: u32,
-    /// Whether the reduction that begins is for a loss.
+    /// True if the reduction that begins is for a loss.
     has_lost: bool,
 }
 

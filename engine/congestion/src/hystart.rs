@@ -2,7 +2,7 @@
 //! before it loses: hystart_update in net/ipv4/tcp_cubic.c of Linux 5.6 and later, both its detections on, as
 //! by default.
 //!
-//! Differs from Linux: the pacing rate, of which the allowance for bursts is computed, is that of
+//! The model differs from Linux: the pacing rate, of which the allowance for bursts is computed, is that of
 //! tcp_update_pacing_rate at its default ratios (2 in slow start, 1.2 near the threshold), from the window
 //! alone. Where it stops being valid: paths with jitter of more than an eighth of the round trip (at least 4
 //! ms) make it leave early, as they make Linux; RFC 9406's HyStart++ is not here.
@@ -17,10 +17,10 @@ const TRAIN_GAP_US: u64 = 2_000;
 const SAMPLES_LEAST: u32 = 8;
 /// Bounds of the delay that ends slow start (HYSTART_DELAY_MIN, HYSTART_DELAY_MAX).
 const DELAY_US: (u64, u64) = (4_000, 16_000);
-/// What a burst of segmentation offload holds at most (sk_gso_max_size).
+/// The size of a burst of segmentation offload at most (sk_gso_max_size).
 const BURST_BYTES: u64 = 65_536;
 
-/// What it knows of the present round.
+/// The state of the present round.
 #[derive(Debug)]
 pub struct HyStart {
     found: bool,
@@ -74,7 +74,7 @@ impl HyStart {
         };
     }
 
-    /// Whether acknowledgments have come close together for half of the path's round trip: what was sent at
+    /// Returns true if acknowledgments have come close together for half of the path's round trip: what was sent at
     /// once then fills it one way.
     fn train_is_long(&mut self, window: &Window, ack: &Ack, delay_min_us: u64) -> bool {
         let now_us = ack.now_ns / 1000;
@@ -85,7 +85,7 @@ impl HyStart {
         now_us - self.started_us > (delay_min_us + burst_us(window, ack)) / 2
     }
 
-    /// Whether the least of the round's first round-trip times shows a queue.
+    /// Returns true if the least of the round's first round-trip times shows a queue.
     fn delay_has_grown(&mut self, rtt_us: u64, delay_min_us: u64) -> bool {
         self.least_us = self.least_us.min(rtt_us);
         if self.samples < SAMPLES_LEAST {
@@ -96,7 +96,7 @@ impl HyStart {
     }
 }
 
-/// How long four bursts take at the pacing rate, at most 1 ms (hystart_ack_delay).
+/// Returns the time that four bursts take at the pacing rate, at most 1 ms (hystart_ack_delay).
 fn burst_us(window: &Window, ack: &Ack) -> u64 {
     let in_window = u64::from(window.cwnd_pkts.max(ack.in_flight_pkts)) * u64::from(ack.mss_bytes);
     let percent = if window.cwnd_pkts < window.ssthresh_pkts / 2 { 200 } else { 120 };

@@ -19,7 +19,7 @@ pub struct Lia {
     fraction: Fraction,
 }
 
-/// What each acknowledged segment adds to the window, segments.
+/// Returns what each acknowledged segment adds to the window, segments.
 pub fn increase(coupling: &Coupling<'_>) -> f64 {
     let total = coupling.total_rate();
     let best = coupling.largest(|path| path.rate() / path.rtt);

@@ -1,6 +1,6 @@
 //! LIA as the out-of-tree MPTCP kernel has it: net/mptcp/mptcp_coupled.c of multipath-tcp v0.9x, "coupled".
 //!
-//! How it differs from [`crate::lia`], the RFC's, and from engine/bpf's: alpha is one of the whole
+//! The model differs from [`crate::lia`], the RFC's, and from engine/bpf's: alpha is one of the whole
 //! connection, computed anew only when a window has grown by one, in slow start, and after a change of phase,
 //! and kept in between; it is a whole number of 2⁻¹², at least 1, so that a window needs 2¹² / alpha
 //! acknowledgments to grow, 4096 at most, and few values between; the best path's w / rtt² is a whole number

@@ -28,7 +28,7 @@ mod wvegas_kernel;
 
 use std::fmt::Debug;
 
-/// What a control sets, in segments, as Linux keeps it.
+/// The window and the rate that a control sets, in segments, as Linux keeps them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     /// The congestion window.
@@ -40,7 +40,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Whether the window is below its slow start threshold.
+    /// Returns true if the window is below its slow start threshold.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd_pkts < self.ssthresh_pkts
     }
@@ -70,7 +70,7 @@ impl Window {
     }
 }
 
-/// Where a sender's recovery stands (Linux's ca_state).
+/// The phase of a sender's recovery (Linux's ca_state).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// Nothing is known to be lost.
@@ -108,15 +108,15 @@ pub struct Ack {
     pub prior_in_flight_pkts: u32,
     /// Segments delivered since the connection began.
     pub delivered_pkts: u64,
-    /// Of them those whose acknowledgments bore an echo of a mark (ECE).
+    /// Segments among them whose acknowledgments bore an echo of a mark (ECE).
     pub delivered_marked_pkts: u64,
     /// `delivered_pkts` when the acknowledged segment was sent (for rounds: BBR).
     pub prior_delivered_pkts: u64,
     /// The delivery rate that this acknowledgment shows (tcp_rate.c), segments over nanoseconds.
     pub rate: Option<(u32, u64)>,
-    /// Whether that rate was limited by the application.
+    /// True if that rate was limited by the application.
     pub rate_is_app_limited: bool,
-    /// Whether the window, not the application, limited what was in flight (tcp_is_cwnd_limited).
+    /// True if the window, not the application, limited what was in flight (tcp_is_cwnd_limited).
     pub is_cwnd_limited: bool,
     /// The segment size, bytes of payload.
     pub mss_bytes: u32,
@@ -129,14 +129,14 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// Whether a control that does not drive may grow the window: it is what limits the sender, and the
+    /// Returns true if a control that does not drive may grow the window: it is what limits the sender, and the
     /// sender is not reducing it (tcp_may_raise_cwnd, tcp_in_cwnd_reduction).
     pub fn may_grow_window(&self) -> bool {
         self.is_cwnd_limited && !matches!(self.phase, Phase::Recovery | Phase::Reducing)
     }
 }
 
-/// What happens to a sender beside acknowledgments. The threshold is asked for right after `EnterRecovery`
+/// An event at a sender beside acknowledgments. The threshold is asked for right after `EnterRecovery`
 /// and `Marked`, and right before `Timeout`, as in Linux.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
@@ -158,7 +158,8 @@ pub enum Event {
     Undone,
 }
 
-/// What a control sees of each subflow of its connection; one with no other subflow sees itself alone.
+/// A subflow as a control sees each of its connection; one with no other subflow sees
+/// itself alone.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Subflow {
     /// Its window.
@@ -169,11 +170,11 @@ pub struct Subflow {
     pub mss_bytes: u32,
     /// Its phase.
     pub phase: Phase,
-    /// What its control tells the others ([`Control::shared`]).
+    /// The values that its control tells the others ([`Control::shared`]).
     pub shared: Shared,
 }
 
-/// What the controls of a connection's subflows tell each other beside the window.
+/// The values that the controls of a connection's subflows tell each other beside the window.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Shared {
     /// OLIA: max of the bytes acknowledged since the last loss and between the last two.
@@ -220,24 +221,24 @@ pub trait Control: Debug + Send {
         2
     }
 
-    /// Whether the control sets the window in every phase itself (Linux's cong_control, as BBR).
+    /// Returns true if the control sets the window in every phase itself (Linux's cong_control, as BBR).
     fn drives(&self) -> bool {
         false
     }
 
-    /// Whether connections with it ask for marks whatever the stack says (DCTCP; TCP_CONG_NEEDS_ECN), and
+    /// Returns true if connections with it ask for marks whatever the stack says (DCTCP; TCP_CONG_NEEDS_ECN), and
     /// echo each one exactly (RFC 8257 section 3.2).
     fn needs_ecn(&self) -> bool {
         false
     }
 
-    /// What the connection's other subflows may know.
+    /// Returns what the connection's other subflows may know.
     fn shared(&self) -> Shared {
         Shared::default()
     }
 }
 
-/// How a control begins.
+/// The function that begins a control.
 type Begin = fn() -> Box<dyn Control>;
 
 /// Every control by its name, in alphabetical order. `NAME-kernel` is a variant with the quirks of the

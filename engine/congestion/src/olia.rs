@@ -24,7 +24,7 @@ pub struct Olia {
     run: Run,
 }
 
-/// What got through between losses, bytes.
+/// The bytes that got through between losses.
 #[derive(Debug, Default)]
 pub struct Run {
     una: u64,
@@ -76,7 +76,7 @@ pub fn alpha(coupling: &Coupling<'_>) -> f64 {
     }
 }
 
-/// What each acknowledged segment adds to the window, segments; below 0 where it shrinks.
+/// Returns what each acknowledged segment adds to the window, segments; below 0 where it shrinks.
 pub fn increase(coupling: &Coupling<'_>) -> f64 {
     let (own, total) = (coupling.own(), coupling.total_rate());
     own.rate() / own.rtt / (total * total) + alpha(coupling) / own.window

@@ -1,6 +1,6 @@
 //! OLIA as the out-of-tree MPTCP kernel has it: net/mptcp/mptcp_olia.c of multipath-tcp v0.9x.
 //!
-//! How it differs from [`crate::olia`], the draft's, and from engine/bpf's: the window of a subflow in
+//! The model differs from [`crate::olia`], the draft's, and from engine/bpf's: the window of a subflow in
 //! recovery is its threshold; what a window grows or shrinks by is counted in 2⁻¹⁰ of a segment, rounded to
 //! 0, and acknowledgment by acknowledgment, not segment by segment; once it is a segment less 2⁻¹⁰ the window
 //! changes by one and counting begins anew, so what was counted beyond is lost; increases below 2⁻¹⁰ are
@@ -18,7 +18,7 @@ const SCALE: u32 = 10;
 #[derive(Debug, Default)]
 pub struct OliaKernel {
     run: Run,
-    /// What the window has grown by since it last changed, 2⁻¹⁰ of a segment; below 0 where it shrinks.
+    /// The growth of the window since it last changed, 2⁻¹⁰ of a segment; below 0 where it shrinks.
     counted: i128,
 }
 
@@ -37,7 +37,7 @@ impl Path {
         Self { window: i128::from(window_pkts), rtt, run: i128::from(run_bytes.min(1 << 60)) }
     }
 
-    /// Whether l / rtt² is at least that of `other`.
+    /// Returns true if l / rtt² is at least that of `other`.
     fn is_as_good_as(&self, other: &Self) -> bool {
         self.run * other.rtt * other.rtt >= other.run * self.rtt * self.rtt
     }
@@ -86,7 +86,7 @@ impl Paths<'_> {
         }
     }
 
-    /// What an acknowledgment counts, 2⁻¹⁰ of a segment.
+    /// Returns what an acknowledgment counts, 2⁻¹⁰ of a segment.
     fn increase(&self) -> i128 {
         let own = self.own();
         let (sign, divisor) = self.epsilon();

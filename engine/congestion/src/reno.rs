@@ -9,7 +9,7 @@ use crate::{Ack, Control, Subflow, Window};
 #[derive(Debug)]
 pub struct Reno;
 
-/// What an acknowledgment does to Reno's window (tcp_reno_cong_avoid).
+/// Grows Reno's window by an acknowledgment (tcp_reno_cong_avoid).
 pub fn grow(window: &mut Window, ack: &Ack) {
     let left = left_after_slow_start(window, ack);
     if left > 0 {

@@ -56,7 +56,7 @@ impl Rounds {
         is_back
     }
 
-    /// Whether this acknowledgment ends the round.
+    /// Returns true if this acknowledgment ends the round.
     pub fn is_over(&self, ack: &Ack) -> bool {
         ack.una_bytes > self.end_bytes
     }
@@ -76,7 +76,7 @@ impl Rounds {
         (self.samples >= SAMPLES_LEAST).then_some(self.least_ns)
     }
 
-    /// Whether the round has a sample.
+    /// Returns true if the round has a sample.
     pub fn has_sample(&self) -> bool {
         self.samples > 0
     }

@@ -33,7 +33,7 @@ impl Vegas {
         Self { rounds: Rounds::new(), next_bytes: 0 }
     }
 
-    /// What a round of `rtt_ns` says of the window.
+    /// Changes the window by a round of `rtt_ns`.
     fn end_round(&self, window: &mut Window, ack: &Ack, rtt_ns: u64) {
         let (cwnd, base) = (u128::from(window.cwnd_pkts), u128::from(self.rounds.base_ns));
         let diff = (cwnd * (u128::from(rtt_ns) - base) / base) as u64;

@@ -51,7 +51,7 @@ impl WVegas {
         self.least_queueing_ns = 0;
     }
 
-    /// What a round of `rtt_ns` on average says of the window, in congestion avoidance.
+    /// Changes the window by a round of `rtt_ns` on average, in congestion avoidance.
     fn avoid(&mut self, window: &mut Window, rtt_ns: u64, share: f64, may_grow: bool) {
         let queued = queued(window, self.rounds.base_ns, rtt_ns);
         if queued >= self.alpha {

@@ -1,6 +1,6 @@
 //! wVegas as the out-of-tree MPTCP kernel has it: net/mptcp/mptcp_wvegas.c of multipath-tcp v0.9x.
 //!
-//! How it differs from [`crate::wvegas`], the draft's, and from engine/bpf's: a subflow's weight is its share
+//! The model differs from [`crate::wvegas`], the draft's, and from engine/bpf's: a subflow's weight is its share
 //! of the rates that each subflow had when it last had alpha segments queued, among those with a sample in
 //! their present round, in 2⁻¹⁶; an empty queue counts as a least queueing delay of 0, of which any delay is
 //! twice, so that a window which queues nothing is halved; the window grows whether it limits the sender or

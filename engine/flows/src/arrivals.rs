@@ -1,4 +1,4 @@
-//! What arrived, by the receiver, who may send it to the sender as a line of JSON.
+//! Counts arrivals at the receiver, who may send the counts to the sender as a line of JSON.
 
 use crate::sequence::{Arrival, Sequence};
 use crate::statistics::{Durations, Jitter, Variation};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Gathers the arrivals of a flow's packets.
 #[derive(Default)]
 pub struct Arrivals {
-    /// By how much the receiver's clock is ahead of the sender's, if that is known.
+    /// The lead of the receiver's clock over the sender's, if that is known.
     ahead_ns: Option<i64>,
     sequence: Sequence,
     bytes: u64,
@@ -39,7 +39,7 @@ pub struct Received {
     pub last_arrival_ns: u64,
     /// The smallest difference of an arrival and its departure, each by its host's clock.
     pub smallest_transit_ns: Option<i64>,
-    /// What became of the packets.
+    /// The packets received, lost, reordered and duplicated.
     pub packets: PacketCounts,
     /// One-way delay, where the clocks' offset is known.
     pub owd_us: Option<Distribution>,

@@ -51,7 +51,7 @@ impl Departures {
         })
     }
 
-    /// Whether packets have departures at all, or go as fast as they are taken.
+    /// Returns true if packets have departures; if not, they go as fast as they are taken.
     pub fn is_paced(&self) -> bool {
         !matches!(self.pace, Pace::AtOnce)
     }

@@ -1,4 +1,4 @@
-//! What a flow sends when, and what its figures are, whoever carries it: real hosts or simulated ones. The
+//! Decides what a flow sends when and computes its figures, whoever carries it: real hosts or simulated ones. The
 //! same workload so means the same everywhere.
 //!
 //! Nothing here reads a clock or does input or output: times are nanoseconds that the caller gives.

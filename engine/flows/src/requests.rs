@@ -10,7 +10,7 @@ pub struct Requests<'a> {
     number: u64,
 }
 
-/// Whether a request may be sent.
+/// The decision about the next request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// Now.
@@ -22,12 +22,12 @@ pub enum Next {
 }
 
 impl<'a> Requests<'a> {
-    /// Those that `exchange` asks for.
+    /// Makes the requests that `exchange` asks for.
     pub fn new(exchange: &'a RequestResponse) -> Self {
         Self { exchange, due_ns: 0, number: 0 }
     }
 
-    /// What there is to do at `now_ns`.
+    /// Returns what there is to do at `now_ns`.
     pub fn next(&self, now_ns: u64) -> Next {
         let end_ns = self.exchange.duration.map_or(u64::MAX, |duration| duration.0);
         if now_ns.max(self.due_ns) >= end_ns || self.exchange.count == Some(self.number) {

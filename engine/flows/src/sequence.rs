@@ -1,4 +1,4 @@
-//! What became of numbered packets: loss, reordering and duplication, each counted exactly, however late
+//! Follows numbered packets: loss, reordering and duplication, each counted exactly, however late
 //! a packet comes.
 //!
 //! One bit a packet says whether it arrived, in chunks; a chunk that is complete keeps no bits, so a flow
@@ -12,14 +12,14 @@ const CHUNK_BITS: u64 = CHUNK_WORDS as u64 * WORD_BITS;
 /// A packet numbered this far beyond all others is not the sender's: it would be hours ahead.
 const FARTHEST: u64 = 1 << 32;
 
-/// What an arrival was.
+/// The kind of an arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
     /// The packet's first.
     First,
     /// Another of the same packet.
     Duplicate,
-    /// Of a number that the sender cannot have reached.
+    /// A packet with a number that the sender cannot have reached.
     Impossible,
 }
 
@@ -213,7 +213,8 @@ mod tests {
         sequence.counts(sent, 0)
     }
 
-    /// What a network may make of packets 0 to `sent`: each lost or not, again or not, held back or not.
+    /// Strategy for what a network may make of packets 0 to `sent`: each lost or not, again or not, held back or
+    /// not.
     fn network() -> impl Strategy<Value = (u64, Vec<u64>)> {
         let fates = (
             prop_oneof![Just(1u64), Just(63), Just(65_536)],

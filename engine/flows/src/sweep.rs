@@ -6,12 +6,12 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 use std::collections::BTreeMap;
 
-/// What became of one request.
+/// The result of one request.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked {
     /// From (first) sending it to reading its answer.
     pub rtt_ns: u64,
-    /// How often it was sent again.
+    /// The number of retransmissions of the request.
     pub resent: u64,
 }
 
@@ -52,7 +52,7 @@ impl Measurement {
         (self.left > 0).then(|| self.left.min(self.size).max(MESSAGE_HEADER_BYTES))
     }
 
-    /// That request was answered.
+    /// Notes that this request was answered.
     pub fn answered(&mut self, asked: Asked) {
         let Some(bytes) = self.next() else { return };
         self.left = self.left.saturating_sub(bytes);
@@ -64,7 +64,7 @@ impl Measurement {
     }
 }
 
-/// What all sizes gave.
+/// The results of all sizes.
 #[derive(Default)]
 pub struct Sizes(BTreeMap<u64, SizeRecord>);
 

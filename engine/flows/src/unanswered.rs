@@ -14,7 +14,7 @@ pub struct Unanswered {
     requests: VecDeque<(u64, bool)>,
     /// The number of the first.
     first: u64,
-    /// How many are not answered.
+    /// The number of requests that are not answered.
     open: u64,
     /// Numbers of lost ones whose answers may still come.
     lost: HashSet<u64>,
@@ -29,7 +29,7 @@ pub struct Unanswered {
 }
 
 impl Unanswered {
-    /// How many are neither answered nor lost.
+    /// Returns the number of requests that are neither answered nor lost.
     pub fn open(&self) -> u64 {
         self.open
     }
@@ -39,7 +39,7 @@ impl Unanswered {
         self.requests.front().map(|&(sent_ns, _)| sent_ns.saturating_add(LOST_AFTER_NS))
     }
 
-    /// What became of the requests so far.
+    /// Returns the counts of requests so far.
     pub fn counts(&self) -> PacketCounts {
         PacketCounts {
             duplicated_pkts: Some(self.duplicated),

@@ -18,7 +18,7 @@ const TRIALS: u32 = 100_000;
 /// One in so many draws must be kept.
 const RAREST: u32 = 100;
 
-/// Which quantity of a flow is drawn: each is an independent sequence.
+/// The quantity of a flow that is drawn: each is an independent sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sequence {
     /// Sizes of packets.

@@ -1,4 +1,4 @@
-//! What traffic weighs on its way: as IP packets, and as frames on Ethernet.
+//! Computes what traffic occupies: as IP packets, and as frames on Ethernet.
 
 use nettrial_scenario::{IpVersion, ethernet};
 use std::ops::AddAssign;

@@ -1,4 +1,4 @@
-//! What became of a stream's datagrams, by their numbers and times.
+//! Counts a stream's datagrams by their numbers and times.
 
 use crate::datagram::Header;
 use std::time::Duration;
@@ -56,7 +56,7 @@ impl Arrivals {
         }
     }
 
-    /// What follows is a measurement of its own: the jitter begins anew.
+    /// Begins a measurement of its own: the jitter begins anew.
     pub fn begin(&mut self) {
         self.jitter = 0.0;
     }

@@ -19,20 +19,20 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How long the server may take for each step that is no traffic.
+/// The time that the server may take for each step that is no traffic.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often a running test is looked at.
+/// The interval at which a running test is looked at.
 const GLANCE: Duration = Duration::from_millis(20);
-/// How long a server may take from the end of a test until it is ready for the next.
+/// The time that a server may take from the end of a test until it is ready for the next.
 const BETWEEN_TESTS: Duration = Duration::from_secs(2);
-/// How a call ends that comes while the server opens its port anew.
+/// The errors of a call that comes while the server opens its port anew.
 const CLOSED: [ErrorKind; 4] = [
     ErrorKind::ConnectionRefused,
     ErrorKind::ConnectionReset,
     ErrorKind::BrokenPipe,
     ErrorKind::UnexpectedEof,
 ];
-/// How long after an unanswered opening it is sent again.
+/// The time after which an unanswered opening is retransmitted.
 const OPENING_AGAIN: Duration = Duration::from_millis(500);
 
 /// A server to test against.

@@ -4,25 +4,25 @@ use std::time::Duration;
 
 /// Bytes of the longer header.
 pub const HEADER_BYTES: usize = 16;
-/// What a client sends to open a stream, as it lies on the wire.
+/// The datagram that a client sends to open a stream, as it lies on the wire.
 pub const OPENING: [u8; 4] = *b"9876";
-/// What the server answers.
+/// The server's answer.
 pub const ANSWER: [u8; 4] = *b"6789";
 
-/// Whether `datagram` opens a stream: the word of today in either byte order (it is a number of the
+/// Returns true if `datagram` opens a stream: the word of today in either byte order (it is a number of the
 /// client's own), or that of before 3.8, 123456789.
 pub fn opens(datagram: &[u8]) -> bool {
     const OLD: u32 = 123_456_789;
     [OPENING, ANSWER, OLD.to_le_bytes(), OLD.to_be_bytes()].iter().any(|word| word == datagram)
 }
 
-/// Whether `datagram` answers an opening: today's word, or that of before 3.8, 987654321.
+/// Returns true if `datagram` answers an opening: today's word, or that of before 3.8, 987654321.
 pub fn answers(datagram: &[u8]) -> bool {
     const OLD: u32 = 987_654_321;
     [ANSWER, OPENING, OLD.to_le_bytes(), OLD.to_be_bytes()].iter().any(|word| word == datagram)
 }
 
-/// What a datagram begins with.
+/// The header with which a datagram begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// When it was sent, by the sender's monotonic clock.

@@ -9,17 +9,17 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often it is looked whether a test that is to make room has done so.
+/// The interval at which it is looked whether a test that is to make room has done so.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// What strangers can take.
+/// The bounds of what strangers can take.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     /// Tests at a time, in all and of one address; more are told that the server is busy.
     pub tests: (usize, usize),
     /// Streams at a time, in all and of one address.
     pub streams: (usize, usize),
-    /// How long a test may move less than [`Bounds::progress`], or go on after its time.
+    /// The time for which a test may move less than [`Bounds::progress`], or go on after its time.
     pub silence: Duration,
     /// The least that a test moves in [`Bounds::silence`], bytes.
     pub progress: u64,
@@ -27,7 +27,7 @@ pub struct Bounds {
     pub untimed: Duration,
     /// A test that has run for so long makes room when all places are taken and another client waits.
     pub owed: Duration,
-    /// How long a client waits for such a place.
+    /// The time for which a client waits for such a place.
     pub waiting: Duration,
 }
 
@@ -167,7 +167,7 @@ impl Place {
         self.streams.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
     }
 
-    /// Whether the test is to end because another client waits.
+    /// Returns true if the test is to end because another client waits.
     pub fn must_end(&self) -> bool {
         self.test.must_end.load(Ordering::Acquire)
     }

@@ -1,4 +1,4 @@
-//! What crosses the control connection: the cookie, states of one byte, and JSON documents that follow
+//! The messages of the control connection: the cookie, states of one byte, and JSON documents that follow
 //! their length.
 
 use nettrial_admission::{document, read_exact_by};
@@ -44,7 +44,7 @@ impl Cookie {
     }
 }
 
-/// Where a test is: iperf3's states (iperf_api.h).
+/// The state of a test: iperf3's states (iperf_api.h).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i8)]
 pub enum State {

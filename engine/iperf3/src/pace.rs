@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// How far a sender that was held up may fall behind and still catch up.
+/// The time by which a sender that was held up may fall behind and still catch up.
 const DEBT: Duration = Duration::from_millis(100);
 
 /// Departures of blocks at a rate.

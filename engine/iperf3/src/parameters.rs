@@ -1,4 +1,4 @@
-//! What a client asks for.
+//! The parameters that a client asks for.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -143,7 +143,7 @@ fn is_zero(value: &u64) -> bool {
 mod tests {
     use super::*;
 
-    /// What `iperf3 -c -u -b 5M --udp-counters-64bit -R` of version 3.12 sends.
+    /// The parameters that `iperf3 -c -u -b 5M --udp-counters-64bit -R` of version 3.12 sends.
     const SENT: &str = r#"{"udp":true,"omit":0,"time":1,"num":0,"blockcount":0,"parallel":2,"reverse":true,
         "len":1448,"bandwidth":5000000,"pacing_timer":1000,"udp_counters_64bit":1,"client_version":"3.12"}"#;
 

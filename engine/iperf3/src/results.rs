@@ -1,4 +1,4 @@
-//! What each side of a test tells the other at its end.
+//! The results that each side of a test tells the other at its end.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -7,9 +7,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct Results {
     /// Processor time in percent of the test's.
     pub cpu_util_total: f64,
-    /// Of it, in the program.
+    /// The part of it in the program.
     pub cpu_util_user: f64,
-    /// Of it, in the kernel.
+    /// The part of it in the kernel.
     pub cpu_util_system: f64,
     /// 1 if the sender counts its retransmissions, 0 if not, −1 from a receiver.
     #[serde(deserialize_with = "signed")]
@@ -28,7 +28,7 @@ pub struct StreamResults {
     pub id: u32,
     /// Sent or received, after what was omitted.
     pub bytes: u64,
-    /// Segments sent again; −1 if that is not known.
+    /// Segments retransmitted; −1 if that is not known.
     #[serde(deserialize_with = "signed")]
     pub retransmits: i64,
     /// RFC 1889's jitter, seconds.
@@ -39,10 +39,10 @@ pub struct StreamResults {
     /// The highest number of a datagram, the omitted ones included.
     #[serde(deserialize_with = "signed")]
     pub packets: i64,
-    /// Of `errors`, those that were omitted. This and the next together, or neither.
+    /// Errors among `errors` that were omitted. This and the next together, or neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub omitted_errors: Option<i64>,
-    /// Of `packets`, those that were omitted.
+    /// Packets among `packets` that were omitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub omitted_packets: Option<i64>,
     /// Seconds; the time that the bytes took is the difference.

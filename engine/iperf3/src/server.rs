@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 
 /// iperf3's port.
 pub const PORT: u16 = 5201;
-/// How long a caller may take to show a cookie.
+/// The time that a caller may take to show a cookie.
 const COOKIE_PATIENCE: Duration = Duration::from_secs(5);
-/// Callers that may be silent at a time. One test of 128 streams both ways opens 256 quickly.
+/// Callers that may be silent at a time. One test of 128 streams in both directions opens 256 quickly.
 const LIMITS: Limits = Limits { pending: 1024, pending_each: 320 };
 
-/// What all tests share.
+/// The state that all tests share.
 pub struct Server {
     pub guests: Guests,
     pub udp: Arc<UdpPort>,

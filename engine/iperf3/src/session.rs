@@ -12,18 +12,18 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How long a client may take for each step that is no traffic.
+/// The time that a client may take for each step that is no traffic.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a client may take to open all its streams.
+/// The time that a client may take to open all its streams.
 const OPENING_PATIENCE: Duration = Duration::from_secs(120);
-/// How often a waiting or running test is looked at.
+/// The interval at which a waiting or running test is looked at.
 const GLANCE: Duration = Duration::from_millis(200);
 
 /// Who asks for a test.
 pub struct Guest<'a> {
     /// The control connection.
     pub control: &'a TcpStream,
-    /// Where it comes from.
+    /// The address it comes from.
     pub peer: SocketAddr,
     /// The test's place, to which connections come that showed its cookie.
     pub place: Place,
@@ -69,7 +69,7 @@ fn soon() -> Instant {
 fn in_words(parameters: &Parameters) -> String {
     let transport = if parameters.tcp { "TCP" } else { "UDP" };
     let direction = match (parameters.reverse, parameters.bidirectional) {
-        (_, true) => "both ways",
+        (_, true) => "both directions",
         (true, false) => "from here",
         (false, false) => "to here",
     };

@@ -12,14 +12,14 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a call may block before it is seen whether the test is over.
+/// The time that a call may block before it is seen whether the test is over.
 const GLANCE: Duration = Duration::from_millis(50);
-/// How long what has already arrived may take to be read after the test.
+/// The time that it may take after the test to read what has already arrived.
 const DRAIN: Duration = Duration::from_secs(1);
-/// How long a sender waits after the kernel refused a datagram.
+/// The time that a sender waits after the kernel refused a datagram.
 const REFUSED: Duration = Duration::from_millis(1);
 
-/// What carries a stream.
+/// The carrier of a stream.
 pub enum Carrier {
     /// A connection.
     Tcp(TcpStream),
@@ -27,7 +27,7 @@ pub enum Carrier {
     Udp(UdpSocket),
 }
 
-/// Which way a stream's data goes, seen from here.
+/// The direction of a stream's data, seen from here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// From here.
@@ -61,10 +61,10 @@ impl Clock {
     }
 }
 
-/// What a stream gave.
+/// The outcome of a stream.
 #[derive(Default)]
 pub struct Outcome {
-    /// As it is told to the other side.
+    /// The results as they are told to the other side.
     pub results: StreamResults,
     /// Datagrams that came after later ones.
     pub late: u64,
@@ -101,7 +101,7 @@ pub fn run(
     count.outcome(id, direction)
 }
 
-/// What a stream has moved since the omitted time.
+/// The data that a stream has moved since the omitted time.
 struct Count<'a> {
     clock: &'a Clock,
     connection: Option<&'a TcpStream>,

@@ -63,7 +63,7 @@ impl UdpPort {
         self.opening.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a test waits for a stream that comes `from` there.
+    /// Returns true if a test waits for a stream that comes `from` there.
     fn awaits(&self, from: SocketAddr) -> bool {
         self.lock().get(&from.ip().to_canonical()).is_some_and(|opening| opening.awaited > 0)
     }

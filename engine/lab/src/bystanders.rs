@@ -13,7 +13,7 @@ const PF_KTHREAD: u64 = 0x0020_0000;
 /// Ticks of USER_HZ, which is 100 on every Linux.
 const TICK_NS: u64 = 10_000_000;
 
-/// What all of them had used at one moment.
+/// The processor time that all of them had used at one moment.
 pub struct Census {
     at: Instant,
     /// A process that ends hands its ticks to its parent, so the sum loses nothing by it.
@@ -48,11 +48,11 @@ impl Census {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Process {
     parent: u32,
-    /// Those of its ended children included.
+    /// The processor time used, that of its ended children included.
     ticks: u64,
 }
 
-/// Whether process `number` is one of `roots`, or was started by one of them, or by what they started.
+/// Returns true if process `number` is one of `roots`, or was started by one of them, or by what they started.
 fn descends(mut number: u32, roots: &[u32], processes: &HashMap<u32, Process>) -> bool {
     // No longer than there are processes: numbers that are used again could make a circle.
     for _ in 0..=processes.len() {

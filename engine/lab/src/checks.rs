@@ -1,4 +1,4 @@
-//! What is verified around the traffic, and what follows for the figures.
+//! Verifies what can be verified around the traffic, and says what follows for the figures.
 
 mod congestion;
 mod counters;
@@ -11,7 +11,7 @@ pub use counters::HostCounters;
 use nettrial_session::Findings as Common;
 use std::ops::{Deref, DerefMut};
 
-/// What a session verifies on any machines, and what the lab verifies beside that.
+/// The findings of a session on any machines, and those that the lab adds.
 #[derive(Default)]
 pub struct Findings(Common);
 

@@ -28,8 +28,8 @@ impl Own {
         Self { missing: nettrial_bpf::missing(is_root, jit_is_off), controls }
     }
 
-    /// Those that the kernel takes, and what keeps the others from being loaded: what the machine lacks, or else
-    /// what the kernel says of each. Nothing stays loaded.
+    /// Returns the controls that the kernel takes, and what keeps the others from being loaded: what the machine
+    /// lacks, or else what the kernel says of each. Nothing stays loaded.
     pub fn examine(&self) -> (Vec<&'static str>, Vec<Shortfall>) {
         let algorithms: Vec<&str> = self.controls.iter().map(|control| control.algorithm).collect();
         if !self.missing.is_empty() {
@@ -80,12 +80,12 @@ impl Own {
         Ok(scenario)
     }
 
-    /// How often each that is loaded was called so far.
+    /// Returns the number of calls so far to each control that is loaded.
     pub fn callbacks(&self) -> Result<Vec<(&Registered, Callbacks)>> {
         self.loaded().map(|registered| Ok((registered, registered.callbacks()?))).collect()
     }
 
-    /// What those that hosts of `scenario`, in the kernel's names, have were called for since `before`.
+    /// Returns the calls since `before` to the controls that hosts of `scenario` have, by the kernel's names.
     pub fn since(
         &self,
         before: &[(&Registered, Callbacks)],

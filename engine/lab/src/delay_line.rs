@@ -63,18 +63,18 @@ struct Direction {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a line has done since it was armed, both directions together.
+/// The work of a line since it was armed, both directions together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Carried {
     /// Frames handed to the far end, copies counted.
     pub passed_pkts: u64,
-    /// Those of them that left more than [`LATE_NS`] late.
+    /// Frames among them that left more than [`LATE_NS`] late.
     pub late_pkts: u64,
     /// Frames that the line itself could not carry.
     pub lost_pkts: u64,
 }
 
-/// Whether `link` does anything that takes a delay line.
+/// Returns true if `link` does anything that takes a delay line.
 pub fn is_needed(link: &Link) -> bool {
     link.delay.0 > 0 || !link.impairment.is_none()
 }
@@ -127,7 +127,7 @@ impl DelayLine {
         Ok(())
     }
 
-    /// What it has done since it was armed; asked for once.
+    /// Returns the work of the line since it was armed; to be called once.
     pub fn carried(&self) -> Result<Carried> {
         let mut sum = Carried::default();
         for Direction { tally, ring, .. } in &self.directions {
@@ -164,7 +164,7 @@ fn slots(rate: Option<Rate>, largest_frame: usize) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX) / largest_frame
 }
 
-/// Makes the calling thread as punctual as it may be. A wire waits for nobody: where the rights allow,
+/// Makes the calling thread as punctual as it may be. A wire waits for nobody: where the privileges allow,
 /// its thread goes before all ordinary ones.
 fn prepare_thread(processor: usize) {
     affinity::keep_to(processor);

@@ -1,6 +1,6 @@
-//! What the GSO packets that pass a node have in common.
+//! Finds what the GSO packets that pass a node have in common.
 //!
-//! What a GSO packet occupies on the wire follows from its length if all its segments have headers of one known
+//! The wire occupancy of a GSO packet follows from its length if all its segments have headers of one known
 //! size and are cut for one path MTU (`wire`). The flows of a node say whether that is so.
 
 use crate::layout::Layout;
@@ -8,12 +8,12 @@ use nettrial_routing::segment_headers;
 use nettrial_scenario::{Directory, Flow, Node, NodeKind, Transport};
 use std::collections::HashMap;
 
-/// What all GSO packets that pass a node agree on.
+/// The properties that all GSO packets that pass a node share.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GsoPackets {
     headers: Common,
     path_mtu: Common,
-    /// Whether hosts hand them over uncut.
+    /// True if hosts hand them over uncut.
     are_whole: bool,
 }
 
@@ -46,7 +46,8 @@ impl GsoPackets {
         self.headers.number()
     }
 
-    /// Whether they come to a router or a switch as they are: a veth does not cut what its interface is said to cut.
+    /// Returns true if they come to a router or a switch as they are: a veth does not cut what its interface is
+    /// said to cut.
     pub fn are_whole(self) -> bool {
         self.are_whole
     }
@@ -65,7 +66,7 @@ pub struct AllGsoPackets<'a> {
 }
 
 impl<'a> AllGsoPackets<'a> {
-    /// Those that the flows of a scenario make.
+    /// Finds those that the flows of a scenario make.
     pub fn new(layout: &Layout<'a>) -> Self {
         let are_whole = layout.scenario.nodes.iter().any(|node| node.offloads.tso);
         let mut all =
@@ -88,7 +89,7 @@ impl<'a> AllGsoPackets<'a> {
         all
     }
 
-    /// Those that pass `node`.
+    /// Returns those that pass `node`.
     pub fn of(&self, node: &Node) -> GsoPackets {
         match node.kind {
             NodeKind::Host => self.hosts.get(node.name.as_str()).copied().unwrap_or_default(),
@@ -108,7 +109,7 @@ fn gso_headers(directory: &Directory, flow: &Flow) -> Option<u64> {
     }
 }
 
-/// Whether the kernel makes GSO packets of `flow`: of TCP always, of UDP if the flow asks for it.
+/// Returns true if the kernel makes GSO packets of `flow`: of TCP always, of UDP if the flow asks for it.
 fn makes_gso_packets(flow: &Flow) -> bool {
     match flow.transport {
         Transport::Tcp | Transport::Mptcp => true,

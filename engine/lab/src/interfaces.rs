@@ -11,22 +11,22 @@ use nettrial_flows::statistics::distribution;
 use nettrial_scenario::{Absence, Distribution, InterfaceRecord, PacketSize, Scenario, ethernet};
 use std::collections::HashMap;
 
-/// What is being observed.
+/// A running observation of interfaces.
 pub struct Observation {
     before: Vec<InterfaceCounters>,
     counter: Option<Result<PacketCounter>>,
     sampler: QueueSampler,
-    /// Whether the measurement asks for the lengths of queues.
+    /// True if the measurement asks for the lengths of queues.
     with_lengths: bool,
 }
 
-/// What was observed.
+/// The observations of a trial.
 pub struct Observed {
     /// A record of each interface.
     pub interfaces: Vec<InterfaceRecord>,
-    /// What could not be observed.
+    /// The figures that could not be observed.
     pub absent: Vec<Absence>,
-    /// What was read of each shaped interface's queue.
+    /// The readings of each shaped interface's queue.
     pub sampled: Vec<Sampled>,
 }
 
@@ -86,7 +86,7 @@ impl Observation {
     }
 }
 
-/// What was read of each interface whose queue's lengths are asked for, by node and interface.
+/// The readings of each interface whose queue's lengths are asked for, by node and interface.
 type Lengths<'a> = HashMap<(String, String), &'a Sampled>;
 
 fn shaped(counted: InterfaceCounters, lengths: &Lengths) -> InterfaceRecord {

@@ -17,7 +17,7 @@ pub struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    /// That of `scenario`, which has passed [`nettrial_scenario::check`].
+    /// Derives the layout of `scenario`, which has passed [`nettrial_scenario::check`].
     pub fn new(scenario: &'a Scenario) -> Self {
         Self { scenario, directory: Directory::new(scenario), paths: Paths::new(scenario) }
     }

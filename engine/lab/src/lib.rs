@@ -73,7 +73,8 @@ impl Lab {
         Ok(Self { home, own, lateness })
     }
 
-    /// What this machine can run, found by trying it; `thorough`: the engine's own congestion controls, too.
+    /// Returns what this machine can run, found by trying it; `thorough`: the engine's own congestion controls,
+    /// too.
     pub fn preflight(&self, thorough: bool) -> Preflight {
         preflight::examine(&self.home, thorough.then_some(&self.own), self.lateness)
     }

@@ -45,7 +45,7 @@ const ADDR_ADDR6: u16 = 4;
 const ADDR_FLAGS: u16 = 6;
 const FLAG_SIGNAL: u32 = 1;
 
-/// Whether this kernel has MPTCP.
+/// Returns true if this kernel has MPTCP.
 pub fn is_there() -> bool {
     settings::is_there(ENABLED)
 }

@@ -15,7 +15,7 @@ const DESCRIPTORS: u64 = 1 << 16;
 /// The engine's own namespaces, in which all others are made.
 pub struct Home {
     network: Namespace,
-    /// Whether the engine's rights are root's on the machine, not only in a user namespace.
+    /// True if the engine's privileges are root's on the machine, not only in a user namespace.
     pub is_root: bool,
 }
 
@@ -35,7 +35,7 @@ impl Namespace {
 }
 
 impl Home {
-    /// Enters a mount and a network namespace, and before them a user namespace if root's rights are
+    /// Enters a mount and a network namespace, and before them a user namespace if root's privileges are
     /// not at hand.
     pub fn enter() -> Result<Self, Vec<Shortfall>> {
         let wanted = CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS;
@@ -122,7 +122,7 @@ fn raise_descriptor_limit() -> Result<()> {
     Ok(())
 }
 
-/// Whether this process is in the machine's first user namespace (user_namespaces(7): its map is whole).
+/// Returns true if this process is in the machine's first user namespace (user_namespaces(7): its map is whole).
 fn maps_all_users() -> bool {
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     map.split_whitespace().eq(["0", "0", "4294967295"])

@@ -263,7 +263,7 @@ impl Network {
         self.lines.as_ref().map_or(Ok(()), Lines::arm)
     }
 
-    /// What each delay line has done since then, by its link in words; asked for once.
+    /// Returns the work of each delay line since then, by its link in words; to be called once.
     pub fn carried(&self) -> Result<Vec<(&str, Carried)>> {
         self.lines.as_ref().map_or(Ok(Vec::new()), Lines::carried)
     }

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How long packets may wait in the rings.
+/// The time that packets may wait in the rings.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Packets that a ring holds: at the least, and at the most.
 const RING_PACKETS: std::ops::RangeInclusive<usize> = 4_096..=65_536;
@@ -34,13 +34,13 @@ pub struct PacketCounter {
     thread: JoinHandle<Vec<Tap>>,
 }
 
-/// What an interface sent.
+/// The packets that an interface sent.
 pub struct Sent {
     /// The node that sends.
     pub node: String,
     /// Its interface.
     pub interface: String,
-    /// How many packets of each size, or why that is not known.
+    /// The number of packets of each size, or why that is not known.
     pub sizes: Result<Vec<PacketSize>, String>,
 }
 
@@ -49,7 +49,7 @@ struct Tap {
     interface: String,
     ring: Ring,
     socket: OwnedFd,
-    /// By size.
+    /// Packets sent, by size.
     packets: Vec<u64>,
 }
 

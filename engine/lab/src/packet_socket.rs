@@ -22,14 +22,14 @@ const BLOCK_BYTES: usize = 64 << 10;
 /// Frames given to the kernel in one call.
 pub const BATCH: usize = 64;
 
-/// What a ring takes in.
+/// The packets that a ring takes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Intake {
     /// Every frame that arrives, whole.
     Arriving,
     /// The first bytes of every frame that arrives or leaves.
     Captured,
-    /// Of every IP packet that leaves, as it leaves the queue, its length only.
+    /// The length alone of every IP packet that leaves, as it leaves the queue.
     LeavingLengths,
 }
 
@@ -53,11 +53,11 @@ unsafe impl Send for Ring {}
 
 /// A frame in its slot.
 pub struct Slot<'a> {
-    /// What was kept of it; with `Intake::Arriving` behind an offload header.
+    /// The bytes that were kept of it; with `Intake::Arriving` behind an offload header.
     pub bytes: &'a [u8],
     /// Its length on the interface, Ethernet's header counted.
     pub length: u32,
-    /// Whether all of it was kept.
+    /// True if all of it was kept.
     pub whole: bool,
     /// When the kernel took it, nanoseconds since 1970-01-01 UTC.
     pub arrived_unix_ns: u64,

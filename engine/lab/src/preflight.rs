@@ -1,4 +1,4 @@
-//! What this machine can run, found by trying each thing in a namespace that is thrown away.
+//! Finds what this machine can run by trying each thing in a namespace that is thrown away.
 
 pub mod routing;
 
@@ -121,7 +121,7 @@ fn try_shaping(lateness: &TimerLateness) -> Result<()> {
     netlink.flush()
 }
 
-/// What trials can do without.
+/// Returns the missing features that trials can do without.
 fn limits(home: &Home) -> Vec<Shortfall> {
     let mut limits = Vec::new();
     if !home.is_root {
@@ -169,21 +169,21 @@ fn limits(home: &Home) -> Vec<Shortfall> {
     limits
 }
 
-/// Whether frames can be taken from and given to an interface.
+/// Fails if frames can't be taken from and given to an interface.
 fn try_delay_line() -> Result<()> {
     const LOOPBACK: i32 = 1;
     Ring::open(LOOPBACK, Intake::Arriving, 1514, 1)?;
     Outlet::open(LOOPBACK).map(|_| ())
 }
 
-/// Whether a socket takes the congestion control; the kernel loads its module if it may.
+/// Fails if a socket does not take the congestion control; the kernel loads its module if it may.
 fn try_congestion_control(name: &str) -> Result<()> {
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
     setsockopt(&socket, sockopt::TcpCongestion, &OsString::from(name))
         .with_context(|| format!("setsockopt(TCP_CONGESTION, {name:?})"))
 }
 
-/// What of `scenario` this backend, or this kernel, cannot do.
+/// Returns what of `scenario` this backend, or this kernel, cannot do.
 pub fn scenario_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut links = scenario.links.iter().enumerate();

@@ -1,4 +1,4 @@
-//! Which processor works for which node, and how busy it was.
+//! Gives each node's work a processor, and measures how busy that was.
 //!
 //! A host's processor runs its processes (affinity) and the receive work of its interfaces (receive
 //! packet steering, Documentation/networking/scaling.rst), so what /proc/stat says of that processor,
@@ -13,11 +13,11 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::collections::HashMap;
 use std::fs;
 
-/// Which processor each node's work is kept on.
+/// The processor on which each node's work is kept.
 pub struct Placement {
     by_node: HashMap<String, usize>,
     engine: usize,
-    /// What the engine's own threads do while traffic goes.
+    /// The work of the engine's own threads while traffic goes.
     engine_work: Vec<&'static str>,
 }
 
@@ -107,7 +107,7 @@ impl Placement {
     }
 }
 
-/// What the engine's own threads have to do for `scenario` while traffic goes.
+/// Returns what the engine's own threads have to do for `scenario` while traffic goes.
 fn engine_work(scenario: &Scenario) -> Vec<&'static str> {
     let work = [
         ("delay line", scenario.links.iter().any(delay_line::is_needed)),

@@ -1,6 +1,6 @@
 //! Link shaping: HTB for the line rate, pfifo or bfifo for the queue, and their counters.
 //!
-//! What a packet occupies on the wire is looked up in a table (`wire`), which the kernel applies as it
+//! The kernel looks up what a packet occupies on the wire in a table (`wire`), which it applies as it
 //! takes the packet into the queue (tc-stab(8)); rates and counters here are those of the wire.
 
 use crate::bucket::Bucket;
@@ -29,7 +29,7 @@ const SHAPER: TcHandle = TcHandle { major: 1, minor: 0 };
 const CLASS: TcHandle = TcHandle { major: 1, minor: 1 };
 const FIFO: TcHandle = TcHandle { major: 2, minor: 0 };
 
-/// What a queue has passed and dropped.
+/// The packets that a queue has passed and dropped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Bytes sent, as they occupy the wire.
@@ -97,11 +97,11 @@ fn size_table_options(table: &SizeTable) -> Vec<u8> {
     [attribute(TCA_STAB_BASE, &base), attribute(TCA_STAB_DATA, &sizes)].concat()
 }
 
-/// How an interface is shaped, ready to be asked for: interfaces that are shaped alike share it.
+/// The shaping of an interface, ready to be asked for: interfaces that are shaped alike share it.
 pub struct Shaping {
     rate: Rate,
     limit: QueueLimit,
-    /// How much passes at once, and is made up for after a late timer.
+    /// The bytes that pass at once, and are made up for after a late timer.
     pub bucket: Bucket,
     shaper: Vec<TcAttribute>,
     class: Vec<TcAttribute>,
@@ -146,7 +146,7 @@ impl Shaping {
     }
 }
 
-/// How long a queue is.
+/// The length of a queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Length {
     /// Packets as the kernel counts them: a GSO packet that is cut after the queue is one.
@@ -160,9 +160,9 @@ pub struct Length {
 pub struct Reading {
     /// The interface's index.
     pub index: i32,
-    /// How long its queue is.
+    /// The length of its queue.
     pub length: Length,
-    /// What the queue has passed and dropped since it was made.
+    /// The packets that the queue has passed and dropped since it was made.
     pub counters: Counters,
 }
 

@@ -12,7 +12,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often queues are read in the mean where the measurement does not ask for their lengths: only to tell
+/// The mean interval at which queues are read where the measurement does not ask for their lengths: only to tell
 /// whether a link was saturated.
 const INTERVAL: Duration = Duration::from_millis(2);
 /// Then reading them takes one part in so many of a processor's time at the most.
@@ -25,19 +25,19 @@ pub struct QueueSampler {
     thread: JoinHandle<Result<Vec<Probe>>>,
 }
 
-/// What was read of one interface's queue.
+/// The readings of one interface's queue.
 pub struct Sampled {
     /// The node that sends.
     pub node: String,
     /// The interface.
     pub shaped: Shaped,
-    /// How long its queue was in each sample, if the measurement asks for that.
+    /// The length of its queue in each sample, if the measurement asks for that.
     pub lengths: Vec<Length>,
     /// None if no packet waited in any sample.
     pub backlog: Option<Backlog>,
 }
 
-/// What samples say of the time from the first to the last of them that saw packets wait.
+/// The samples from the first to the last of them that saw packets wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
     /// When that time began, and how many bytes had been sent then, as they occupy the wire.
@@ -46,7 +46,7 @@ pub struct Backlog {
     pub end: (Instant, u64),
     /// Samples in it, the first and the last included.
     pub samples: u32,
-    /// Those that saw packets wait.
+    /// Samples that saw packets wait.
     pub waiting: u32,
     /// Samples after it.
     idle: u32,

@@ -45,7 +45,7 @@ struct Settings {
 }
 
 impl Settings {
-    /// That of the calling thread's namespace, in the procfs with this root.
+    /// Opens the setting of the calling thread's namespace, in the procfs with this root.
     fn open(procfs: &File, name: &'static str) -> io::Result<Self> {
         let place = format!("sys/{}", name.replace('.', "/"));
         let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC;
@@ -62,7 +62,7 @@ impl Settings {
     }
 }
 
-/// Whether this kernel has the setting, in the calling thread's namespace.
+/// Returns true if this kernel has the setting, in the calling thread's namespace.
 pub fn is_there(name: &str) -> bool {
     fs::exists(path(name)).unwrap_or(false)
 }

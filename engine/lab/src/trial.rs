@@ -187,7 +187,7 @@ fn clock_offset_ns() -> Result<i64> {
     Ok(read(ClockId::CLOCK_REALTIME)? - read(ClockId::CLOCK_MONOTONIC)?)
 }
 
-/// How each usable processor spent the traffic's time, by number.
+/// Returns how each usable processor spent the traffic's time, by number.
 fn usage(before: &Reading, after: &Reading) -> Vec<(usize, Use)> {
     let all = before.until(after);
     let spent = |processor| Some((processor, *all.get(&processor)?));
@@ -214,7 +214,7 @@ fn processor_object(scenario: &Scenario, placement: Option<&Placement>, processo
     }
 }
 
-/// Whether a flow's reads poll on this processor, as far as is known.
+/// Returns true if a flow's reads poll on this processor, as far as is known.
 fn polls(scenario: &Scenario, placement: Option<&Placement>, processor: usize) -> bool {
     let here = |host: &str| placement.is_none_or(|placement| placement.of(host) == Some(processor));
     let polling = scenario.workload.iter().filter(|flow| flow.socket.busy_poll.is_some());

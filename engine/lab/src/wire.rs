@@ -1,4 +1,4 @@
-//! What packets occupy on an Ethernet wire, and in what pieces the kernel hands them to an interface.
+//! Computes what packets occupy on an Ethernet wire, and in what pieces the kernel hands them to an interface.
 //!
 //! A frame takes 24 bytes beyond those the kernel counts (its header of 14 is among them): preamble 8,
 //! frame check sequence 4, inter-frame gap 12; and 84 at least (IEEE 802.3 clauses 3 and 4.2.7).
@@ -17,7 +17,7 @@ use nettrial_scenario::{Node, NodeKind, Offloads, Rate};
 
 /// The largest GSO packet the kernel makes by default (GSO_LEGACY_MAX_SIZE), with its Ethernet header.
 const LARGEST_GSO_BYTES: u64 = 65_536 + HEADER_BYTES;
-/// How long a GSO packet may occupy the wire when segmentation offload is off. A shorter one is nearer to
+/// The time that a GSO packet may occupy the wire when segmentation offload is off. A shorter one is nearer to
 /// frames on a wire, a longer one costs fewer timer interrupts. Counted in time, not frames, so that those
 /// interrupts are as many at every MTU and do not hide what a frame costs.
 const GSO_PACKET_NS: u64 = 150_000;
@@ -81,7 +81,7 @@ impl Wire {
         self.gso_max_segments
     }
 
-    /// Whether the node passes on what others send.
+    /// Returns true if the node passes on what others send.
     pub fn forwards(&self) -> bool {
         self.forwards
     }

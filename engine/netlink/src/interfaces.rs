@@ -1,4 +1,4 @@
-//! What the kernel says of the interfaces of the calling thread's network namespace (rtnetlink(7)).
+//! Reads what the kernel says of the interfaces of the calling thread's network namespace (rtnetlink(7)).
 
 use crate::Netlink;
 use anyhow::{Context, Result};
@@ -20,15 +20,15 @@ pub struct Interface {
     pub mtu: u64,
     /// The largest MTU that it can be given, bytes; `None` where the driver sets no bound.
     pub largest_mtu: Option<u64>,
-    /// How often its link came or went.
+    /// The number of times that its link came or went.
     pub carrier_changes: u64,
-    /// What it sent and received.
+    /// The packets and bytes that it sent and received.
     pub counters: Counters,
     /// Its addresses.
     pub addresses: Vec<IpAddr>,
 }
 
-/// What an interface sent and received, Ethernet's headers counted.
+/// The packets and bytes that an interface sent and received, Ethernet's headers counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Bytes sent.

@@ -19,7 +19,7 @@ const BATCH_BYTES: usize = 64 << 10;
 const BATCH_REQUESTS: usize = 128;
 /// Bytes one answer of the kernel may have.
 const ANSWER_BYTES: usize = 64 << 10;
-/// Where the flags of a request are (`struct nlmsghdr`).
+/// The position of a request's flags (`struct nlmsghdr`).
 const FLAGS: std::ops::Range<usize> = 6..8;
 
 /// A socket to the namespace it was opened in.
@@ -27,9 +27,9 @@ pub struct Netlink {
     socket: Socket,
     sequence: u32,
     pending: Vec<u8>,
-    /// Where the latest pending request begins.
+    /// The position at which the latest pending request begins.
     latest: usize,
-    /// What each pending request was to do; the last one has the number `sequence`.
+    /// The purpose of each pending request; the last one has the number `sequence`.
     purposes: Vec<String>,
 }
 

@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 /// The largest window without scaling (RFC 9293 section 3.1), and with it (RFC 7323 section 2.3).
 const UNSCALED_WINDOW: u64 = 65_535;
 const SCALED_WINDOW: u64 = 65_535 << 14;
-/// Of a buffer the kernel counts one half for its own bookkeeping (tcp(7), tcp_adv_win_scale 1). A program
-/// that sets SO_RCVBUF gets twice what it asks for, which is the same half (socket(7)).
+/// The quotient of a buffer and the window that it gives: the kernel counts one half for its own bookkeeping
+/// (tcp(7), tcp_adv_win_scale 1). A program that sets SO_RCVBUF gets twice what it asks for, which is the same half
+/// (socket(7)).
 const BUFFER_PER_WINDOW: u64 = 2;
 
 const READ: &[&str] = &[

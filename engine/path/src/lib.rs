@@ -8,7 +8,7 @@
 //!         ─> mss, buffers, theory, verdict      what follows
 //! ```
 //!
-//! It works without rights: UDP probes and the ICMP errors they cause need none. What more rights add is
+//! It works unprivileged: UDP probes and the ICMP errors they cause need none. What more privileges add is
 //! ICMP echo, without which the reverse path can't be measured.
 
 mod buffers;

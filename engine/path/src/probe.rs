@@ -71,7 +71,7 @@ impl Outcome {
 /// A sender of probes: sockets, or a model of a path in a test.
 pub trait Prober {
     /// Sends each of `probes` once and waits for what comes of it, at most as long as an answer may take.
-    /// Where `heed` is set a claim that the packet is too big ends the wait for it, else only an answer
+    /// A claim that the packet is too big ends the wait for it where `heed` is set, else only an answer
     /// that shows that the packet came somewhere.
     ///
     /// # Errors

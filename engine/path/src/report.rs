@@ -1,11 +1,11 @@
-//! What an examination finds.
+//! The findings of an examination.
 
 use nettrial_scenario::{Absence, IpVersion, Offloads};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What was found out about the paths to a host: one for each IP version.
+/// The findings about the paths to a host: one for each IP version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathReport {
@@ -55,7 +55,7 @@ pub struct PathRecord {
     pub trusting: Option<Trusting>,
     /// The routers on the way, and last the far host.
     pub hops: Vec<Hop>,
-    /// Where large packets end, towards the far host: each place where the path gets narrower, in order.
+    /// The places where large packets end, towards the far host: each where the path gets narrower, in order.
     pub limits: Vec<Limit>,
     /// The segment size of a TCP connection to the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,11 +63,11 @@ pub struct PathRecord {
     /// The bandwidth-delay product and the buffers in force here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffers: Option<Buffers>,
-    /// What TCP could carry at most, by MTU.
+    /// The goodput that TCP could reach at most, by MTU.
     pub theory: Vec<Goodput>,
-    /// What follows for jumbo frames.
+    /// The verdict on jumbo frames.
     pub verdict: Verdict,
-    /// What could not be measured, and why.
+    /// The figures that could not be measured, each with the reason.
     pub absent: Vec<Absence>,
 }
 
@@ -101,7 +101,7 @@ pub struct Interface {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BaseRtt {
-    /// How it was measured.
+    /// The means by which it was measured.
     pub means: Means,
     /// Probes sent.
     pub sent_pkts: u32,
@@ -119,9 +119,9 @@ pub struct BaseRtt {
 pub struct Direction {
     /// The largest packet that is known to arrive whole.
     pub mtu_bytes: u64,
-    /// Whether a packet one byte larger was seen not to. If not, the path MTU may be larger.
+    /// True if a packet one byte larger was seen not to. If not, the path MTU may be larger.
     pub limited: bool,
-    /// How it was found.
+    /// The way in which it was found.
     pub how: String,
 }
 
@@ -131,7 +131,7 @@ pub struct Direction {
 pub struct Trusting {
     /// The size such a sender ends with.
     pub mtu_bytes: u64,
-    /// Whether packets of that size arrive. If not it has met a black hole, and its connections stall.
+    /// True if packets of that size arrive. If not it has met a black hole, and its connections stall.
     pub arrives: bool,
     /// The messages it got, in order.
     pub messages: Vec<TooBig>,
@@ -170,12 +170,12 @@ pub struct Hop {
     /// The MTU it claimed in an ICMP message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_mtu_bytes: Option<u64>,
-    /// What of that claim is not so.
+    /// The part of that claim that is not so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lie: Option<String>,
 }
 
-/// Where the path gets narrower: behind one hop and before another.
+/// A place where the path gets narrower: behind one hop and before another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
@@ -209,15 +209,15 @@ pub struct Mss {
     /// The MSS that the path MTU towards the host implies: less IP and TCP headers (RFC 9293 section 3.7.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub implied_bytes: Option<u64>,
-    /// Whether both sides scale their windows.
+    /// True if both sides scale their windows.
     pub window_scaling: bool,
-    /// Whether segments carry timestamps.
+    /// True if segments carry timestamps.
     pub timestamps: bool,
-    /// How the two compare.
+    /// The comparison of the two.
     pub finding: MssFinding,
 }
 
-/// How the MSS in force compares with the path MTU.
+/// The comparison of the MSS in force with the path MTU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MssFinding {
@@ -238,7 +238,7 @@ pub enum MssFinding {
 pub struct Buffers {
     /// The rate taken for the path's slowest link, bits per second.
     pub rate_bps: u64,
-    /// Where that comes from: `given`, or `interface`.
+    /// The source of the rate: `given`, or `interface`.
     pub rate_from: String,
     /// Rate times the smallest round-trip time.
     pub bdp_bytes: u64,
@@ -252,30 +252,30 @@ pub struct Buffers {
     pub fixes: Vec<String>,
 }
 
-/// What TCP could carry at most.
+/// The goodput that TCP could reach at most.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Goodput {
     /// The MTU.
     pub mtu_bytes: u64,
-    /// Whether packets of that size are known to pass in both directions; absent where that is not known.
+    /// True if packets of that size are known to pass in both directions; absent where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passes: Option<bool>,
     /// Payload over what its frame occupies on Ethernet: MTU and 38 bytes.
     pub efficiency: f64,
-    /// That share of the rate, bits per second.
+    /// The goodput as that share of the rate, bits per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line_bps: Option<f64>,
     /// Window over round-trip time with the buffers in force, bits per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_bps: Option<f64>,
-    /// What loss leaves to a Reno-like sender (Mathis et al. 1997: MSS / RTT × sqrt(3/2p)), bits per
+    /// The goodput that loss leaves to a Reno-like sender (Mathis et al. 1997: MSS / RTT × sqrt(3/2p)), bits per
     /// second. Only where probes were lost; a handful of probes makes a coarse estimate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_bps: Option<f64>,
 }
 
-/// Whether the path is clean for jumbo frames.
+/// The verdict on a path: clean for jumbo frames or not, with the reasons.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Verdict {
@@ -284,14 +284,14 @@ pub struct Verdict {
     /// Who is at fault, in words; absent where nobody is, or where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_fault: Option<String>,
-    /// Whether a sender that relies on ICMP stalls on this path; absent where that is not known.
+    /// True if a sender that relies on ICMP stalls on this path; absent where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub black_hole: Option<bool>,
     /// Why, and what else to know, a sentence each.
     pub reasons: Vec<String>,
 }
 
-/// Whether packets of 9000 bytes pass in both directions.
+/// The answer to whether packets of 9000 bytes pass in both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Jumbo {

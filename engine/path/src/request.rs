@@ -1,11 +1,11 @@
-//! What an examination is asked, and what it answers.
+//! The request for an examination, and its answer.
 
 use crate::PathReport;
 use nettrial_scenario::{IpVersion, Problem, Rate, Shortfall, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which path to examine.
+/// The path to examine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathRequest {
@@ -25,20 +25,20 @@ pub struct PathRequest {
     pub ports: Vec<u16>,
 }
 
-/// How an examination ended.
+/// The outcome of an examination.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "answer", rename_all = "snake_case", deny_unknown_fields)]
 pub enum PathAnswer {
     /// The path was examined, whatever came of it.
     #[schemars(title = "ReportAnswer")]
     Report {
-        /// What was found.
+        /// The findings.
         report: Box<PathReport>,
     },
     /// The request can't be followed.
     #[schemars(title = "BadRequestAnswer")]
     BadRequest {
-        /// What is wrong with it.
+        /// The fault in the request.
         problem: Problem,
     },
     /// This machine can't probe.

@@ -1,7 +1,7 @@
 //! Sockets that send packets which may not be fragmented, and read the ICMP errors they cause.
 //!
 //! ip(7), ipv6(7), icmp(7): IP_RECVERR keeps each error, with what it quotes of the packet, in a queue of
-//! the socket's own; that needs no rights. IP_PMTUDISC_PROBE sets "don't fragment" and leaves the path MTU
+//! the socket's own; that needs no privileges. IP_PMTUDISC_PROBE sets "don't fragment" and leaves the path MTU
 //! that the kernel has learned aside. IP_RECVFRAGSIZE tells how large the fragments were that a packet
 //! came in.
 

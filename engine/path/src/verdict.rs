@@ -18,7 +18,7 @@ pub struct Known<'a> {
     pub forward: Option<&'a Direction>,
     /// Back.
     pub reverse: Option<&'a Direction>,
-    /// As a sender sees it that relies on ICMP.
+    /// The path as a sender sees it that relies on ICMP.
     pub trusting: Option<&'a Trusting>,
     /// The places where large packets end.
     pub limits: &'a [Limit],

@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long the server may take for what is no flow.
+/// The time that the server may take for what is no flow.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Rounds of questions that a clock's offset is estimated from.
 const ROUNDS: usize = 16;
@@ -49,7 +49,7 @@ pub struct Client {
     pub(crate) server: SocketAddr,
     pub(crate) here: SocketAddr,
     pub(crate) welcome: Welcome,
-    /// What was found of the path; it is looked at once in a session.
+    /// The findings about the path, which is examined once in a session.
     pub(crate) path: Option<Findings>,
     pub(crate) agents: Agents,
     connection: Connection,
@@ -59,13 +59,13 @@ pub struct Client {
 /// and the server's answers come back, and are told apart by a thread.
 struct Connection {
     output: Output,
-    /// What the server says beside reports, and when it came; at the end of the session, the reason.
+    /// The server's messages beside reports, and when they came; at the end of the session, the reason.
     answers: Receiver<Result<(ToClient, i64), String>>,
     /// Takes the news of the server's agent.
     agent: Arc<Mutex<Option<Sink>>>,
 }
 
-/// What writes to the server.
+/// The writer to the server.
 type Output = Arc<Mutex<Writer<TcpStream>>>;
 
 fn lock<T>(guarded: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -82,8 +82,8 @@ impl Transport for Served {
     }
 }
 
-/// Whether the other end is gone: a reset that comes after its end of data is a broken pipe to whoever reads, too
-/// (net/ipv4/tcp_input.c, tcp_reset).
+/// Returns true if the other end is gone: a reset that comes after its end of data is a broken pipe to whoever
+/// reads, too (net/ipv4/tcp_input.c, tcp_reset).
 fn is_closed(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
 }
@@ -203,7 +203,7 @@ impl Client {
         }
     }
 
-    /// By how much the other machine's monotonic clock is ahead.
+    /// Returns the lead of the other machine's monotonic clock.
     pub(crate) fn clock_offset(&self) -> Result<Option<Offset>> {
         let mut rounds = Vec::new();
         for _ in 0..ROUNDS {

@@ -1,4 +1,4 @@
-//! What this machine says of itself.
+//! Finds what this machine says of itself.
 
 use nix::ifaddrs::getifaddrs;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};

@@ -18,9 +18,9 @@ pub enum ToServer {
     NewAgent,
     /// For the agent. Answered by [`ToClient::Report`] with its number.
     Order(Box<Order>),
-    /// What time is it? Answered by [`ToClient::Time`].
+    /// Ask for the time. Answered by [`ToClient::Time`].
     Time,
-    /// How busy are the processors? Answered by [`ToClient::Processors`].
+    /// Ask how busy the processors are. Answered by [`ToClient::Processors`].
     Processors,
 }
 
@@ -30,11 +30,11 @@ pub enum ToServer {
 pub enum ToClient {
     /// The first.
     Welcome(Welcome),
-    /// Of the agent.
+    /// A report of the agent.
     Report(Box<Report>),
     /// The agent ended without being told to.
     AgentEnded,
-    /// By the monotonic clock, which the agents read.
+    /// The time by the monotonic clock, which the agents read.
     Time {
         /// When the question came, nanoseconds.
         heard_ns: i64,
@@ -45,7 +45,7 @@ pub enum ToClient {
     Processors(Option<Reading>),
 }
 
-/// What a client has to know of the machine that serves it.
+/// The facts that a client has to know of the machine that serves it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Welcome {

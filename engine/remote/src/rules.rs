@@ -1,4 +1,5 @@
-//! What a served agent does for who has the token: traffic between the two machines, and nothing else.
+//! The rules of a served agent, which works for who has the token: traffic between the two machines, and nothing
+//! else.
 
 use nettrial_scenario::{Duration, Flow, Measure, Traffic, Transport};
 use nettrial_traffic::{Command, Side};

@@ -31,7 +31,7 @@ const VANISHED: Duration = Duration::from_secs(60);
 /// Probes of a silent connection.
 const PROBES: u32 = 4;
 
-/// What writes to the client, from whichever thread.
+/// The writer to the client, from whichever thread.
 type Output = Arc<Mutex<Writer<TcpStream>>>;
 
 /// Serves who has `token` at `address` (every one, where none is given) for ever, after `ready` was told

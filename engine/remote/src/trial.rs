@@ -11,11 +11,11 @@ use nettrial_traffic::{ClockOffset, Command, Cookie, Reply, Side};
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// How long an agent may take for what is no flow.
+/// The time that an agent may take for what is no flow.
 const QUICK: Duration = Duration::from_secs(60);
-/// How long a flow may go on beyond its own time.
+/// The time for which a flow may go on beyond its own time.
 const GRACE: Duration = Duration::from_secs(60);
-/// How long a flow may take that says only how many bytes it has.
+/// The time that a flow may take that says only how many bytes it has.
 const UNTIMED: Duration = Duration::from_secs(3600);
 /// The largest IP packet.
 const LARGEST_PACKET: u64 = 65_535;
@@ -176,7 +176,7 @@ fn one_machine(client: &Client) -> bool {
     client.here.ip() == client.server.ip()
 }
 
-/// What makes this more, or less, than the two machines' network.
+/// Returns warnings of what makes this more, or less, than the two machines' network.
 fn surroundings(client: &Client) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if one_machine(client) {

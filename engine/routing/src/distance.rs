@@ -1,15 +1,15 @@
-//! How far it is.
+//! Computes distances between routers.
 
 use crate::graph::{Graph, Hop};
 
-/// The distance of a node from which there is no way.
+/// The distance of a node from which there is no path.
 pub const UNREACHABLE: u32 = u32::MAX;
 
 /// Links left from each router to the nearest of the routers `targets`, over routers that are not `barred`
-/// and next hops that pass `usable`; [`UNREACHABLE`] for hosts, switches and where there is no way.
+/// and next hops that pass `usable`; [`UNREACHABLE`] for hosts, switches and where there is no path.
 ///
 /// A breadth-first search in whole links (Dial 1969, Algorithm 360): time and memory are linear in the next
-/// hops and the longest distance. A next hop is usable both ways or not at all.
+/// hops and the longest distance. A next hop is usable in both directions or not at all.
 pub fn distances(
     graph: &Graph,
     targets: &[usize],
@@ -21,7 +21,7 @@ pub fn distances(
     for &target in &open {
         distance[target] = 0;
     }
-    // The routers at each distance, once for every shorter way that was found.
+    // The routers at each distance, once for every shorter path that was found.
     let mut levels = vec![open];
     let mut links = 0;
     while links < levels.len() {

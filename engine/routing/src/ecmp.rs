@@ -1,18 +1,18 @@
-//! Which of several equal paths a flow takes: a hash of what names the flow, which no two nodes share.
+//! Chooses which of several equal paths a flow takes: by a hash of what names the flow, which no two nodes share.
 //!
 //! The lab's kernels have a hash of their own; this is the simulator's. Both are seeded by [`node_seed`]: were
-//! the hash the same on each node, flows that one node sent the same way would all be sent the same way
+//! the hash the same on each node, flows that one node sent over the same link would all be sent over the same link
 //! by the next, and part of the paths would stay empty.
 
 use nettrial_scenario::random::spread;
 use std::net::IpAddr;
 
-/// What names a flow to a router (`fib_multipath_hash_policy` 1 of Linux).
+/// The fields that name a flow to a router (`fib_multipath_hash_policy` 1 of Linux).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FiveTuple {
-    /// Where its packets come from.
+    /// The source of its packets.
     pub source: IpAddr,
-    /// Where they go to.
+    /// The destination of its packets.
     pub destination: IpAddr,
     /// The transport protocol's number (RFC 5237).
     pub protocol: u8,
@@ -22,7 +22,7 @@ pub struct FiveTuple {
     pub destination_port: u16,
 }
 
-/// Which of `paths` equal next hops the packets of `flow` take at the node with this seed: a number below
+/// Returns which of `paths` equal next hops the packets of `flow` take at the node with this seed: a number below
 /// `paths`, each as likely as another.
 pub fn choose(flow: &FiveTuple, seed: u32, paths: usize) -> usize {
     let words = |address: IpAddr| {

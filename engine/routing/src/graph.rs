@@ -31,7 +31,7 @@ impl Hop {
     }
 }
 
-/// Where an address is.
+/// The interface and network of an address.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
     /// The interface that has it.
@@ -44,7 +44,7 @@ pub struct Place {
 
 /// The graph. Nodes and links have the scenario's numbers.
 pub struct Graph<'a> {
-    /// What it is of.
+    /// The scenario that the graph shows.
     pub scenario: &'a Scenario,
     /// Each node's number by its name.
     pub index: HashMap<&'a str, usize>,
@@ -56,9 +56,9 @@ pub struct Graph<'a> {
     pub of_node: Vec<Vec<usize>>,
     /// The routers that have an interface in each network.
     pub routers: HashMap<IpNet, Vec<usize>>,
-    /// Where each address is.
+    /// The place of each address.
     pub places: HashMap<IpAddr, Place>,
-    /// Whether the switch of each interface neither sends nor receives by it, because that would close a loop.
+    /// True for each interface by which its switch neither sends nor receives, because that would close a loop.
     pub blocked: Vec<bool>,
     /// From each host and router, in the order of the links.
     pub hops: Vec<Vec<Hop>>,
@@ -93,7 +93,7 @@ impl<'a> Graph<'a> {
         graph
     }
 
-    /// What kind of node this is.
+    /// Returns the kind of a node.
     pub fn kind(&self, node: usize) -> NodeKind {
         self.scenario.nodes[node].kind
     }
@@ -114,7 +114,7 @@ impl<'a> Graph<'a> {
         all.map(|address| address.address()).filter(move |&address| IpVersion::of(address) == version)
     }
 
-    /// Whether `node` is a host with addresses of IP version `version` on several interfaces.
+    /// Returns true if `node` is a host with addresses of IP version `version` on several interfaces.
     pub fn is_multihomed(&self, node: usize, version: IpVersion) -> bool {
         let has = |interface: &&usize| {
             let mut addresses = self.interfaces.get(**interface).addresses.iter();

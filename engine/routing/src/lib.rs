@@ -6,7 +6,7 @@
 //! forward frames along a spanning tree, so a next hop is a router behind them.
 //!
 //! A host with addresses on several interfaces sends by the interface that has the packet's source address,
-//! if a router there knows a way. Two such hosts use their addresses in pairs: the first with the first, the
+//! if a router there knows a path. Two such hosts use their addresses in pairs: the first with the first, the
 //! second with the second ([`Paths::pairs`]).
 
 #![forbid(unsafe_code)]
@@ -46,7 +46,7 @@ pub struct Paths<'a> {
     graph: Graph<'a>,
     /// See [`exchanging`].
     exchanging: HashSet<(usize, usize, IpVersion)>,
-    /// How far each router is from the nearest of these.
+    /// The distance of each router from the nearest of these.
     distances: Known<(IpVersion, Vec<usize>), u32>,
     /// The shortest paths found, as many as were asked for.
     shortest: Known<(Search, usize), RouterPath>,
@@ -68,8 +68,8 @@ impl<'a> Paths<'a> {
         &self.graph.interfaces
     }
 
-    /// Whether the interface of this number is one by which its switch neither sends nor receives, because that would
-    /// close a loop.
+    /// Returns true if the interface of this number is one by which its switch neither sends nor receives, because
+    /// that would close a loop.
     pub fn is_blocked(&self, interface: usize) -> bool {
         self.graph.blocked[interface]
     }
@@ -86,7 +86,7 @@ impl<'a> Paths<'a> {
     }
 
     /// The interfaces by which a packet from node `from` to `address` leaves each node on its way, or `None`
-    /// if there is no way. Where there are several equal ways, the one over the links named first. Its source
+    /// if there is no path. Where there are several equal paths, the one over the links named first. Its source
     /// is the address that `from` pairs with `address`.
     pub fn path(&self, from: &str, address: IpAddr) -> Option<Vec<&'a Interface>> {
         self.walk(from, address, 1)
@@ -104,7 +104,7 @@ impl<'a> Paths<'a> {
     }
 
     /// The smallest MTU, in bytes, of the interfaces a packet from `from` to `address` passes, whichever of
-    /// several equal ways it takes.
+    /// several equal paths it takes.
     pub fn path_mtu(&self, from: &str, address: IpAddr) -> Option<u64> {
         self.walk(from, address, usize::MAX)?.iter().map(|interface| interface.mtu.0).min()
     }

@@ -65,7 +65,7 @@ impl Paths<'_> {
         Rc::clone(found)
     }
 
-    /// Whether the two nodes are hosts with a flow of that IP version between them.
+    /// Returns true if the two nodes are hosts with a flow of that IP version between them.
     fn exchanges(&self, one: usize, other: usize, version: IpVersion) -> bool {
         let [one, other] = [one.min(other), one.max(other)];
         self.graph.kind(one) == NodeKind::Host && self.exchanging.contains(&(one, other, version))

@@ -19,11 +19,11 @@ pub struct Route<'a> {
     pub destination: IpNet,
     /// The address that the node gives a packet without one.
     pub preferred_source: Option<IpAddr>,
-    /// Where the packets go: one, or several of which each flow takes one.
+    /// The next hops of the packets: one, or several of which each flow takes one.
     pub next_hops: Vec<NextHop<'a>>,
 }
 
-/// Where an entry sends packets.
+/// The gateway or interface to which an entry sends packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextHop<'a> {
     /// The next router's address; `None` where the destination itself is there.
@@ -61,7 +61,7 @@ impl<'a> Paths<'a> {
 }
 
 impl<'a> Tables<'_, 'a> {
-    /// What packets from `source` to `destination`, both hosts' addresses, need.
+    /// Adds what packets from `source` to `destination`, both hosts' addresses, need.
     fn add_pair(&mut self, source: IpAddr, destination: IpAddr) {
         let graph = &self.paths.graph;
         let (near, far) = (graph.places[&source], graph.places[&destination]);

@@ -1,4 +1,4 @@
-//! How much of a flow's full segments is payload.
+//! The share of payload in a flow's full segments.
 
 use crate::Paths;
 use nettrial_scenario::{Directory, Flow, Transport};

@@ -1,4 +1,4 @@
-//! What a node does with a packet.
+//! The step that a node takes with a packet.
 
 use crate::Paths;
 use crate::distance::{UNREACHABLE, distances};
@@ -17,12 +17,12 @@ pub struct Target {
     pub distance: Rc<[u32]>,
 }
 
-/// Where a packet goes next.
+/// The next step of a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// To its destination, by this interface.
     Deliver(usize),
-    /// By one of these equal ways.
+    /// Over one of these equal hops.
     Forward(Vec<Hop>),
 }
 
@@ -39,8 +39,8 @@ impl Paths<'_> {
         Target { network, version, distance: Rc::clone(distance) }
     }
 
-    /// What `node` does with a packet to `target`, whose source is an address of interface `source` if the
-    /// node is a host with several; `None` if it knows no way.
+    /// Returns the step that `node` takes with a packet to `target`, whose source is an address of interface
+    /// `source` if the node is a host with several; `None` if it knows no path.
     pub(crate) fn step(&self, node: usize, source: Option<usize>, target: &Target) -> Option<Step> {
         let graph = &self.graph;
         let forward = |hops: Vec<Hop>| (!hops.is_empty()).then_some(Step::Forward(hops));

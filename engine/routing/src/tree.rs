@@ -6,7 +6,7 @@ use nettrial_scenario::NodeKind;
 use std::collections::HashSet;
 
 /// Removes every next hop between routers that is not in the tree. As [`crate::layer2::blocked`] does for
-/// switches: the root is the router named first; a router keeps its shortest way there, among equals over
+/// switches: the root is the router named first; a router keeps its shortest path there, among equals over
 /// the router named first, then over the link named first.
 pub fn prune(graph: &mut Graph) {
     let routers: Vec<usize> =

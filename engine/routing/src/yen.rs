@@ -7,7 +7,7 @@ use crate::graph::{Graph, Hop};
 use nettrial_scenario::IpVersion;
 use std::collections::BTreeMap;
 
-/// A way from a router to the first that is attached to the destination.
+/// A path from a router to the first that is attached to the destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouterPath {
     /// The first router.
@@ -30,7 +30,7 @@ impl RouterPath {
     }
 }
 
-/// Where paths are looked for.
+/// The bounds of a search for paths.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Search {
     /// The routers that a path may begin with, each with the links that lead to it.
@@ -114,7 +114,7 @@ fn distances_of(graph: &Graph, search: &Search, barred: &[bool]) -> Vec<u32> {
     distances(graph, &search.targets, barred, |hop| hop.gateway(search.version).is_some())
 }
 
-/// `path` and the shortest way from its last router.
+/// `path` and the shortest path from its last router.
 fn descend(graph: &Graph, search: &Search, distance: &[u32], mut path: RouterPath) -> RouterPath {
     let mut at = path.hops.last().map_or(path.start, |hop| hop.to);
     let closer = |at: usize, hop: &&Hop| {

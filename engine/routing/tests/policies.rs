@@ -1,4 +1,4 @@
-//! What each policy promises, on random graphs: packets are sent through the tables as a kernel would.
+//! Tests the promise of each policy on random graphs: packets are sent through the tables as a kernel would.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What makes a scenario impossible on any backend.
+//! Finds what makes a scenario impossible on any backend.
 
 mod links;
 mod workload;

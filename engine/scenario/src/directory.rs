@@ -17,7 +17,7 @@ struct Entry<'a> {
 }
 
 impl<'a> Directory<'a> {
-    /// That of `scenario`, which may be wrong: of several nodes with one name the first counts, and ends of
+    /// Indexes `scenario`, which may be wrong: of several nodes with one name the first counts, and interfaces of
     /// nodes that are not there don't.
     pub fn new(scenario: &'a Scenario) -> Self {
         let mut entries: HashMap<&str, Entry> = HashMap::with_capacity(scenario.nodes.len());

@@ -72,13 +72,13 @@ pub struct Scenario {
     pub nodes: Vec<Node>,
     /// Links between nodes.
     pub links: Vec<Link>,
-    /// How paths are chosen where there are several.
+    /// The policy by which paths are chosen where there are several.
     pub routing: RoutingPolicy,
     /// The flows, all started relative to the same instant.
     pub workload: Vec<Flow>,
-    /// What is measured beside what every flow gives.
+    /// The measurements made beside what every flow gives.
     pub measurement: Measurement,
-    /// Where the random numbers of a simulated trial start that nothing else seeds: the ports of connections,
+    /// Seed of the random numbers of a simulated trial that nothing else seeds: the ports of connections,
     /// and when within its first millisecond a flow starts. Real hosts choose both themselves.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub seed: u64,

@@ -24,14 +24,14 @@ pub struct Machine {
     pub processors: u32,
     /// True where the user there is root, and so may change settings.
     pub is_root: bool,
-    /// What identifies the running kernel: machines that share it are one machine (random/boot_id, random(4)).
+    /// The identifier of the running kernel: machines that share it are one machine (random/boot_id, random(4)).
     pub boot: String,
-    /// What the kernel takes the time from; absent where it does not say.
+    /// The kernel's clock source; absent where the kernel does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_source: Option<String>,
-    /// By how much its wall clock is ahead of this machine's, nanoseconds.
+    /// The lead of its wall clock over this machine's, nanoseconds.
     pub clock_ahead_ns: i64,
-    /// By how much that may be wrong, nanoseconds.
+    /// The largest possible error of that lead, nanoseconds.
     pub clock_error_ns: u64,
     /// The interfaces of the inventory, in its order.
     pub interfaces: Vec<MachineInterface>,
@@ -39,18 +39,18 @@ pub struct Machine {
     pub congestion_controls: Vec<String>,
     /// Settings that a study may change, by sysctl name.
     pub sysctls: BTreeMap<String, String>,
-    /// How large packets reach the other machines, where that was looked at.
+    /// The sizes in which packets reach the other machines, where that was examined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reaches: Vec<MachineReach>,
 }
 
-/// How large packets reach another machine.
+/// The size in which packets reach another machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MachineReach {
     /// The other machine's name.
     pub to: String,
-    /// Which of the machines' addresses were used.
+    /// The IP version of the machines' addresses that were used.
     pub ip: IpVersion,
     /// The largest IP packet that was tried: what both interfaces admit, bytes.
     pub tried_bytes: u64,

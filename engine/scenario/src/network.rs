@@ -4,7 +4,7 @@ use crate::{Duration, InterfaceAddress, Offloads, QueueLimit, Rate, Size, Stack}
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a node does with packets.
+/// The kind of a node, which decides what it does with packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
@@ -27,13 +27,13 @@ pub struct Node {
     /// The host's TCP/IP settings. A host must have one; a router and a switch must not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack: Option<Stack>,
-    /// Which offloads the node's interfaces use.
+    /// The offloads that the node's interfaces use.
     #[serde(default)]
     pub offloads: Offloads,
-    /// Whether a router originates no ICMP, so that nobody learns why it drops a packet. Only a router may.
+    /// Originate no ICMP, so that nobody learns why the router drops a packet. Only a router may.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub filters_icmp: bool,
-    /// What packets cost the host's one processor; nothing where absent. Of simulated hosts only: real ones
+    /// The cost of packets to the host's one processor; nothing where absent. Of simulated hosts only: real ones
     /// cost what they cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<HostCost>,
@@ -43,7 +43,7 @@ pub struct Node {
     pub machine: Option<String>,
 }
 
-/// What packets cost a simulated host, which has one processor: work that finds it busy waits.
+/// The cost of packets to a simulated host, which has one processor: work that finds it busy waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostCost {
@@ -57,7 +57,7 @@ pub struct HostCost {
     /// before.
     #[serde(default)]
     pub per_interrupt: Duration,
-    /// How long after the first packet the interface interrupts, so that more packets share the interrupt.
+    /// The time from the first packet until the interface interrupts, so that more packets share the interrupt.
     #[serde(default)]
     pub coalescing: Duration,
 }
@@ -78,7 +78,7 @@ pub struct Interface {
     pub addresses: Vec<InterfaceAddress>,
 }
 
-/// What carries a link's frames between its interfaces.
+/// The medium that carries a link's frames between its interfaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Medium {
@@ -123,7 +123,7 @@ pub struct Link {
     /// Discipline of each interface's transmit queue: what it does before it is full.
     #[serde(default, skip_serializing_if = "Discipline::is_drop_tail")]
     pub discipline: Discipline,
-    /// What the link does to frames beside carrying them.
+    /// The changes that the link makes to frames beside carrying them.
     #[serde(default, skip_serializing_if = "Impairment::is_none")]
     pub impairment: Impairment,
 }
@@ -145,7 +145,7 @@ impl Link {
     }
 }
 
-/// Which packets a queue drops, or marks where its packets bear marks (ECN, RFC 3168), before its limit drops
+/// The packets that a queue drops, or marks where its packets bear marks (ECN, RFC 3168), before its limit drops
 /// them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "discipline", rename_all = "snake_case", deny_unknown_fields)]
@@ -177,7 +177,7 @@ pub enum Discipline {
         #[serde(default = "red_weight")]
         #[schemars(range(min = 0.0, max = 1.0))]
         weight: f64,
-        /// Whether packets that can bear a mark are marked instead.
+        /// Mark packets that can bear a mark instead of dropping them.
         #[serde(default)]
         ecn: bool,
     },
@@ -188,10 +188,10 @@ pub enum Discipline {
         /// The delay that may persist.
         #[serde(default = "codel_target")]
         target: Duration,
-        /// How long it may.
+        /// The time for which the delay may stay above the target.
         #[serde(default = "codel_interval")]
         interval: Duration,
-        /// Whether packets that can bear a mark are marked instead.
+        /// Mark packets that can bear a mark instead of dropping them.
         #[serde(default)]
         ecn: bool,
     },
@@ -241,13 +241,14 @@ impl Discipline {
         }
     }
 
-    /// Whether the limit alone drops.
+    /// Returns true if the limit alone drops.
     pub fn is_drop_tail(&self) -> bool {
         *self == Self::DropTail {}
     }
 }
 
-/// What a link does to frames beside carrying them: in each direction, each frame by itself, after the queue.
+/// The changes that a link makes to frames beside carrying them: in each direction, each frame by itself, after the
+/// queue.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Impairment {
@@ -263,7 +264,7 @@ pub struct Impairment {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub reordering: f64,
-    /// How long such a frame is held back.
+    /// The time for which such a frame is held back.
     #[serde(default)]
     pub reordering_delay: Duration,
     /// Each frame's delay is drawn evenly from the link's delay to this much more; the order is kept.
@@ -272,7 +273,7 @@ pub struct Impairment {
     /// Losses in bursts beside those of `loss`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bursts: Option<LossBursts>,
-    /// Where the random numbers start.
+    /// Seed of the random numbers.
     #[serde(default)]
     pub seed: u64,
 }
@@ -297,7 +298,7 @@ pub struct LossBursts {
 }
 
 impl Impairment {
-    /// Whether the link only carries frames.
+    /// Returns true if the link only carries frames.
     pub fn is_none(&self) -> bool {
         self.loss == 0.0
             && self.bursts.is_none()
@@ -307,7 +308,8 @@ impl Impairment {
     }
 }
 
-/// How a path is chosen. Switches forward frames along one spanning tree whatever the policy (IEEE 802.1D).
+/// The policy by which a path is chosen. Switches forward frames along one spanning tree whatever the policy (IEEE
+/// 802.1D).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "snake_case", deny_unknown_fields)]
 pub enum RoutingPolicy {
@@ -318,7 +320,7 @@ pub enum RoutingPolicy {
     /// a hash of addresses, protocol and ports.
     #[schemars(title = "Ecmp")]
     Ecmp {
-        /// What makes the hash of each node another.
+        /// Seed that makes the hash of each node another.
         #[serde(default)]
         seed: u64,
     },
@@ -326,7 +328,7 @@ pub enum RoutingPolicy {
     /// loop (Yen 1971), there and back; where there are fewer paths, it starts over.
     #[schemars(title = "KShortestPaths")]
     KShortestPaths {
-        /// How many paths are used at the most.
+        /// The largest number of paths that are used.
         paths: u32,
     },
     /// The one path that is left where every router blocks what would close a loop, as switches do (IEEE

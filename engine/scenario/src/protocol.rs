@@ -14,7 +14,7 @@ pub enum Request {
     /// Can this machine run trials at all? Answered by [`Event::Preflight`].
     #[schemars(title = "PreflightRequest")]
     Preflight {
-        /// Whether each congestion control that the engine brings is tried, too: the kernel takes a second for them.
+        /// Try each congestion control that the engine brings, too: the kernel takes a second for them.
         /// Without it they are tried when a scenario names them.
         #[serde(default)]
         thorough: bool,
@@ -32,14 +32,14 @@ pub enum Request {
         trial: String,
         /// The scenario.
         scenario: Box<Scenario>,
-        /// Where packets are captured to; none are where it is absent.
+        /// The captured packets and their directory; nothing is captured where absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         capture: Option<Capture>,
     },
 }
 
-/// Which packets of a trial are captured, and where to. Capturing is no part of the scenario: what is measured means
-/// the same with it and without it, but for what it costs.
+/// The packets of a trial that are captured, and their directory. Capturing is no part of the scenario: what is
+/// measured means the same with it and without it, but for what it costs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Capture {
@@ -79,7 +79,7 @@ pub struct Measure {
     pub trial: String,
     /// The traffic, from `client` (this machine) to `server` (the other one) or back.
     pub flow: Flow,
-    /// How often the flow's transport state is read.
+    /// The interval at which the flow's transport state is read.
     pub interval: Duration,
 }
 
@@ -107,7 +107,7 @@ pub enum Event {
     /// Answers [`Request::Preflight`].
     #[schemars(title = "PreflightEvent")]
     Preflight {
-        /// What was found.
+        /// The findings.
         preflight: Box<Preflight>,
     },
     /// Answers [`Request::Check`].
@@ -115,7 +115,7 @@ pub enum Event {
     Checked {
         /// Everything that is wrong with the scenario on this backend; empty if it can run.
         problems: Vec<Problem>,
-        /// What running it would take, where the backend knows that before: the simulator.
+        /// The work of running it, where the backend knows that before: the simulator.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         estimate: Option<Estimate>,
     },
@@ -124,7 +124,7 @@ pub enum Event {
     Record {
         /// The request's.
         trial: String,
-        /// What was measured.
+        /// The record of the trial.
         record: Box<Record>,
     },
     /// A trial that gave no record.
@@ -132,7 +132,7 @@ pub enum Event {
     Failed {
         /// The request's.
         trial: String,
-        /// What was being done, and what went wrong.
+        /// The action that failed, and the error.
         message: String,
     },
     /// The line could not be read as a request.
@@ -143,23 +143,23 @@ pub enum Event {
     },
 }
 
-/// What simulating a scenario would take.
+/// The work of simulating a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {
-    /// How often a packet would pass a link, were there no losses.
+    /// The number of times that packets would pass a link, were there no losses.
     pub packet_hops: u64,
-    /// How long that takes one processor, seconds.
+    /// The time that this takes one processor, seconds.
     pub seconds: f64,
 }
 
-/// What this machine can run.
+/// The findings about what this machine can run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Preflight {
     /// Everything that keeps trials from running; empty if they can.
     pub missing: Vec<Shortfall>,
-    /// What trials can do without, and what is lost.
+    /// The features that are missing and that trials can do without, each with what is lost.
     pub limits: Vec<Shortfall>,
     /// The backend's statement of what it can do where nothing is missing; absent where it does not run on this
     /// system at all.
@@ -173,11 +173,11 @@ pub struct Preflight {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shortfall {
-    /// What was tried.
+    /// The feature that was tried.
     pub what: String,
-    /// What happened.
+    /// The result of trying it.
     pub why: String,
-    /// What would help.
+    /// The remedy.
     pub remedy: String,
 }
 
@@ -199,7 +199,7 @@ pub struct Environment {
     pub congestion_controls: Vec<String>,
     /// Network settings of a fresh namespace that bear on the results, by sysctl name.
     pub sysctls: BTreeMap<String, String>,
-    /// How late timers fire, measured as the engine started. Absent on the simulator, which has none.
+    /// The lateness of timers, measured as the engine started. Absent on the simulator, which has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer_lateness: Option<TimerLateness>,
     /// The user's machines that trials ran on, by name. Where they ran on such.
@@ -207,7 +207,7 @@ pub struct Environment {
     pub machines: Vec<Machine>,
 }
 
-/// By how much sleeps of 200 us were longer than asked, on all processors that the engine may use.
+/// The lateness of sleeps of 200 us, on all processors that the engine may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimerLateness {

@@ -1,4 +1,4 @@
-//! What a queue holds before it drops.
+//! The limit of a queue, beyond which it drops.
 
 use crate::units::{SIZE_UNITS, legal};
 use crate::{Size, UnitError};
@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// How much a queue holds: a number of packets, or of bytes ("1000 packets", "64 KiB").
+/// The limit of a queue: a number of packets, or of bytes ("1000 packets", "64 KiB").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum QueueLimit {
     /// At most so many packets (the kernel's pfifo).

@@ -1,10 +1,10 @@
-//! What a trial measured.
+//! The record of a trial.
 
 use crate::{Flow, IpVersion, QueueDrops, Scenario, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What one trial measured, with the checks made around it and the warnings that follow.
+/// The record of a trial: what was measured, the checks made around it, and the warnings that follow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -17,7 +17,7 @@ pub struct Record {
     /// When the trial began, nanoseconds since 1970-01-01 UTC; 0 on the simulator, whose records depend on
     /// nothing but the scenario.
     pub started_unix_ns: u64,
-    /// Where the trial's time went.
+    /// The time that each phase of the trial took.
     pub phases: Phases,
     /// One per flow, in the scenario's order.
     pub flows: Vec<FlowRecord>,
@@ -29,11 +29,11 @@ pub struct Record {
     /// One per interface whose queue or packets were counted.
     #[serde(rename = "ends")]
     pub interfaces: Vec<InterfaceRecord>,
-    /// What each congestion control of nettrial's own that the scenario has was called for. Absent where it
+    /// The calls to each congestion control of nettrial's own that the scenario has. Absent where it
     /// has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub congestion: Vec<CongestionRecord>,
-    /// What was verified before and after the traffic.
+    /// The checks made before and after the traffic.
     pub checks: Vec<Check>,
     /// Why the trial's figures may not be what they seem.
     pub warnings: Vec<Warning>,
@@ -41,7 +41,8 @@ pub struct Record {
     pub absent: Vec<Absence>,
 }
 
-/// Where a trial's time went, by the monotonic clock; of the simulator `traffic_ns` alone, in simulated time.
+/// The time that each phase of a trial took, by the monotonic clock; of the simulator `traffic_ns` alone, in
+/// simulated time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Phases {
@@ -94,7 +95,7 @@ pub struct FlowRecord {
     /// From the call to connect until the receiver's confirmation, each sized transfer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_us: Option<Distribution>,
-    /// Segments sent again (TCP_INFO tcpi_total_retrans), all connections.
+    /// Segments retransmitted (TCP_INFO tcpi_total_retrans), all connections.
     pub retransmissions_pkts: u64,
     /// The kernel's smoothed round-trip time (RFC 6298), over the samples of all intervals.
     pub srtt_us: Distribution,
@@ -115,7 +116,7 @@ pub struct FlowRecord {
     /// The same in full, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owd_histogram: Option<Histogram>,
-    /// By how much `owd_us` may be wrong because the offset between the clocks was estimated; absent
+    /// The largest error of `owd_us`, because the offset between the clocks was estimated; absent
     /// where they are one clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owd_error_us: Option<f64>,
@@ -131,16 +132,16 @@ pub struct FlowRecord {
     /// The mean of |D| over the same transit times (what D-ITG calls average jitter).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_difference_mean_us: Option<f64>,
-    /// What became of the packets. Over UDP only: TCP hides it.
+    /// The packets received, lost, reordered and duplicated. Over UDP only: TCP hides it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketCounts>,
-    /// How well the sender kept to the departures it was asked for. Packets only.
+    /// The sender's accuracy in keeping to the departures it was asked for. Packets only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
     /// The connection's subflows. MPTCP only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subflows: Vec<SubflowRecord>,
-    /// What each size gave, by size. Sweeps only.
+    /// The results of each size, by size. Sweeps only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<SizeRecord>,
     /// The program that made the traffic. Tools only.
@@ -198,8 +199,8 @@ pub struct Histogram(
     pub String,
 );
 
-/// What became of a flow's packets, from their sequence numbers: loss, reordering and duplication are
-/// three figures, and none hides another.
+/// The packets of a flow received, lost, reordered and duplicated, from their sequence numbers: loss, reordering
+/// and duplication are three figures, and none hides another.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PacketCounts {
@@ -225,7 +226,7 @@ pub struct PacketCounts {
     pub send_errors_pkts: u64,
 }
 
-/// How well a sender kept to its departures.
+/// A sender's accuracy in keeping to its departures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pacing {
@@ -233,7 +234,7 @@ pub struct Pacing {
     pub asked_bps: f64,
     /// The payload rate sent, bits per second.
     pub sent_bps: f64,
-    /// How much later than asked each packet was handed to the kernel.
+    /// The time after its departure at which each packet was handed to the kernel.
     pub lateness_us: Distribution,
     /// CPU time of the sending thread in percent of the flow's time, where the system tells it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -257,13 +258,13 @@ pub struct SubflowRecord {
     pub min_rtt_us: u32,
     /// Congestion window in segments.
     pub cwnd_pkts: u32,
-    /// Segments sent again.
+    /// Segments retransmitted.
     pub retransmissions_pkts: u64,
     /// Its congestion control in force.
     pub congestion_control: String,
 }
 
-/// What one size of a sweep gave; each list has one entry a repeat, in the order they were measured.
+/// The results of one size of a sweep; each list has one entry a repeat, in the order they were measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SizeRecord {
@@ -276,7 +277,7 @@ pub struct SizeRecord {
     pub rtt_minimum_us: Vec<f64>,
     /// The time that all bytes took, microseconds.
     pub total_us: Vec<f64>,
-    /// Requests that had to be sent again (UDP), all repeats.
+    /// Requests that had to be retransmitted (UDP), all repeats.
     pub resent_pkts: u64,
 }
 
@@ -284,11 +285,11 @@ pub struct SizeRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ToolRecord {
-    /// As it names itself.
+    /// The version that the tool prints.
     pub version: String,
-    /// What was run on the first host.
+    /// The command that was run on the first host.
     pub command: Vec<String>,
-    /// What it printed, cut after 64 KiB.
+    /// The output that it printed, cut after 64 KiB.
     pub output: String,
 }
 
@@ -296,7 +297,7 @@ pub struct ToolRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Distribution {
-    /// How many values; with none, all other fields are 0.
+    /// The number of values; with none, all other fields are 0.
     pub count: u64,
     /// Arithmetic mean.
     pub mean: f64,
@@ -338,7 +339,7 @@ pub struct Interval {
     pub min_rtt_us: u32,
     /// Congestion window in segments, of MPTCP the sum of the subflows'; 0 while no connection is open.
     pub cwnd_pkts: u32,
-    /// Segments sent again since the interval before.
+    /// Segments retransmitted since the interval before.
     pub retransmissions_pkts: u64,
     /// The kernel's estimate of the rate at which data arrives (TCP_INFO tcpi_delivery_rate).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -447,7 +448,7 @@ pub struct PacketSize {
     /// Bytes of the IP packet; a GSO packet that the link's far end will not see cut (TSO, GSO)
     /// counts as what it is.
     pub size_bytes: u32,
-    /// How many.
+    /// The number of packets.
     pub packets: u64,
 }
 
@@ -457,11 +458,11 @@ pub struct PacketSize {
 pub struct CongestionRecord {
     /// Its name in the scenario.
     pub name: String,
-    /// How often the kernel called it, on all hosts together.
+    /// The number of calls by the kernel, on all hosts together.
     pub callbacks: Callbacks,
 }
 
-/// How often the kernel called each function of a congestion control (struct tcp_congestion_ops,
+/// The number of calls by the kernel to each function of a congestion control (struct tcp_congestion_ops,
 /// include/net/tcp.h).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -504,26 +505,26 @@ impl Callbacks {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
-    /// What was checked: `path_mtu`, `mss`, `congestion_control`, `congestion_control_ran`, `clock`.
+    /// The name of the check: `path_mtu`, `mss`, `congestion_control`, `congestion_control_ran`, `clock`.
     pub name: String,
     /// On what: a flow, a host, a direction.
     pub object: String,
-    /// What the scenario implies.
+    /// The value that the scenario implies.
     pub expected: String,
-    /// What was found.
+    /// The value that was found.
     pub found: String,
-    /// Whether they agree.
+    /// True if they agree.
     pub passed: bool,
 }
 
 impl Check {
-    /// That `name` of `object` should be `expected` and is `found`.
+    /// Checks that `name` of `object` should be `expected` and is `found`.
     pub fn of(name: &str, object: &str, expected: String, found: String) -> Self {
         let passed = expected == found;
         Self { name: name.into(), object: object.into(), expected, found, passed }
     }
 
-    /// What is to be warned of, with this consequence, if it did not pass.
+    /// Returns the warning, with this consequence, if the check did not pass.
     pub fn warning(&self, consequence: &str) -> Option<Warning> {
         let message = || format!("{} should be {} and is {}", self.name, self.expected, self.found);
         (!self.passed).then(|| Warning::new(&self.name, &self.object, message(), consequence))
@@ -536,11 +537,11 @@ impl Check {
 pub struct Warning {
     /// A stable word for its kind, such as `path_mtu` or `processor_saturated`.
     pub code: String,
-    /// What it is about: a flow, a host, an interface.
+    /// The object of the warning: a flow, a host, an interface.
     pub object: String,
-    /// What was seen.
+    /// The observation.
     pub message: String,
-    /// What that does to the figures.
+    /// The consequence for the figures.
     pub consequence: String,
 }
 
@@ -550,7 +551,7 @@ impl Warning {
         Self { code: code.into(), object: object.into(), message, consequence: consequence.into() }
     }
 
-    /// Those of drops in queues of `scenario` that were not meant to overflow.
+    /// Returns the warnings of drops in queues of `scenario` that were not meant to overflow.
     pub fn of_drops(scenario: &Scenario, records: &[InterfaceRecord]) -> Vec<Self> {
         if scenario.measurement.queue_drops == QueueDrops::Allowed {
             return Vec::new();

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 pub struct Buffer {
     /// Kept for each socket even under memory pressure.
     pub minimum: Size,
-    /// What a socket starts with.
+    /// The size with which a socket starts.
     pub initial: Size,
-    /// What automatic sizing may reach.
+    /// The largest size that automatic sizing may reach.
     pub maximum: Size,
 }
 
@@ -34,22 +34,23 @@ pub struct Stack {
     pub sack: bool,
     /// RFC 7323 section 3. They take 12 bytes of every segment.
     pub timestamps: bool,
-    /// Whether the host searches for the path MTU with its own segments once a connection stalls (RFC 4821;
+    /// Search for the path MTU with the host's own segments once a connection stalls (RFC 4821;
     /// net.ipv4.tcp_mtu_probing 1).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mtu_probing: bool,
-    /// Whether connections ask for marks instead of drops (RFC 3168; net.ipv4.tcp_ecn 1).
+    /// Ask for marks instead of drops on connections (RFC 3168; net.ipv4.tcp_ecn 1).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ecn: bool,
     /// The smallest retransmission timeout; Linux's 200 ms where absent (net.ipv4.tcp_rto_min_us).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_rto: Option<Duration>,
-    /// Which subflow of an MPTCP connection takes the next data.
+    /// The rule by which a subflow of an MPTCP connection takes the next data.
     #[serde(default, skip_serializing_if = "Scheduler::is_lowest_rtt")]
     pub scheduler: Scheduler,
 }
 
-/// Which subflow of an MPTCP connection takes the next data, of those whose congestion window has room.
+/// The rule by which a subflow of an MPTCP connection takes the next data, of those whose congestion window has
+/// room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scheduler {
@@ -61,13 +62,13 @@ pub enum Scheduler {
 }
 
 impl Scheduler {
-    /// Whether it is the default.
+    /// Returns true if it is the default.
     pub fn is_lowest_rtt(&self) -> bool {
         *self == Self::LowestRtt
     }
 }
 
-/// Which work the interfaces do in larger pieces than a packet. All are off unless asked for, so
+/// The work that interfaces do in larger pieces than a packet. All are off unless asked for, so
 /// that an MTU means what it says (a virtual link passes 64 KiB "packets" otherwise).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

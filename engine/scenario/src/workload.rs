@@ -59,19 +59,19 @@ pub struct Flow {
     pub to: String,
     /// The protocol.
     pub transport: Transport,
-    /// Which of the hosts' addresses are used.
+    /// The IP version of the hosts' addresses that are used.
     pub ip: IpVersion,
-    /// Which of the pairs of its hosts' addresses the flow begins with, counted from 0 and starting over after the
+    /// The pair of its hosts' addresses that the flow begins with, counted from 0 and starting over after the
     /// last; further subflows take those that follow.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pair: u32,
     /// When the flow starts, after the instant at which all are ready.
     #[serde(default)]
     pub start: Duration,
-    /// How the flow's sockets are set up.
+    /// The options of the flow's sockets.
     #[serde(default, skip_serializing_if = "SocketOptions::is_default")]
     pub socket: SocketOptions,
-    /// What is sent.
+    /// The traffic that is sent.
     pub traffic: Traffic,
 }
 
@@ -81,7 +81,7 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// What a flow sends.
+/// The traffic that a flow sends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Traffic {
@@ -114,7 +114,7 @@ impl Traffic {
     pub const KINDS: [&'static str; 6] =
         ["transfer", "file_transfer", "request_response", "packets", "sweep", "tool"];
 
-    /// How long the flow goes on by its description, if that says so.
+    /// Returns the duration of the flow, if its description states one.
     pub fn duration(&self) -> Option<Duration> {
         match self {
             Self::Transfer(transfer) => transfer.duration,

@@ -102,7 +102,7 @@ fn read(
             }
             Ok(_) => match decode(&line) {
                 Ok(found) => report(found),
-                Err(error) => return format!("the agent wrote what is no report: {error}"),
+                Err(error) => return format!("the agent sent a malformed report: {error}"),
             },
         }
     }
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_command_that_ends_or_speaks_otherwise_is_an_error() {
-        for (script, why) in [("read order", "the agent ended"), ("echo hello; cat", "is no report")] {
+        for (script, why) in [("read order", "the agent ended"), ("echo hello; cat", "malformed report")] {
             let error = format!("{:#}", ask(script).unwrap_err());
             assert!(error.contains(why), "{error}");
         }

@@ -1,5 +1,5 @@
-//! How many packet-hops a second the network's core does, without TCP: each host of a fat tree keeps a window of
-//! packets on its way to another, which acknowledges each.
+//! Measures how many packet-hops a second the network's core does, without TCP: each host of a fat tree keeps a
+//! window of packets on its way to another, which acknowledges each.
 //!
 //! `cargo run --release -p nettrial-sim --example hops -- [k [window [milliseconds [idle hosts]]]]` prints a line of
 //! JSON. With idle hosts, it builds those on a star beside, and tells what memory each takes.

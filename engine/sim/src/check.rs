@@ -32,10 +32,10 @@ fn check_nodes(scenario: &Scenario, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The links with their numbers, by the two names of their ends.
+/// The links with their numbers, by the node and name of their interfaces.
 type Links<'a> = HashMap<(&'a str, &'a str), (usize, &'a Link)>;
 
-/// Everything that is wrong with the ways of the flows of `scenario`, which has passed [`check_parts`].
+/// Returns everything that is wrong with the paths of the flows of `scenario`, which has passed [`check_parts`].
 pub fn check_paths(scenario: &Scenario, paths: &Paths<'_>) -> Vec<Problem> {
     let mut problems = Vec::new();
     let links = scenario.links.iter().enumerate();

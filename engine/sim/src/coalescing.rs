@@ -1,12 +1,13 @@
 //! Segments that a receiver's interface coalesces before TCP sees them (generic receive offload; net/core/gro.c,
 //! net/ipv4/tcp_offload.c).
 //!
-//! What one interrupt finds is handed over in polls of 64 packets, and within a poll the segments of a flow are coalesced
-//! that follow each other and differ in nothing else: the larger one is a packet to the processor and to TCP, which
-//! acknowledges it once. Without a `cost` a host has its interrupt with every packet, and so coalesces only what arrives at
-//! one instant, which no link with a rate brings about: `coalescing` is what makes packets arrive together.
+//! The packets that one interrupt finds are handed over in polls of 64, and within a poll the segments of a flow
+//! are coalesced that follow each other and differ in nothing else: the larger one is a packet to the processor and
+//! to TCP, which acknowledges it once. Without a `cost` a host has its interrupt with every packet, and so
+//! coalesces only what arrives at one instant, which no link with a rate brings about: `coalescing` is what makes
+//! packets arrive together.
 //!
-//! How it differs from Linux: nothing is kept from one poll to the next; a coalesced packet is handed over in its first
+//! The model differs from Linux: nothing is kept from one poll to the next; a coalesced packet is handed over in its first
 //! segment's place, not at the poll's end; no segment has PSH, which ends a coalesced packet there. Timestamps are compared
 //! by the millisecond, as the kernel's tick by default.
 

@@ -1,8 +1,8 @@
 //! A connection of TCP, or of MPTCP (RFC 8684): both sides, and every subflow.
 //!
-//! How MPTCP differs from Linux's: no token or key, so a subflow opens with the same three packets as TCP; the end of
-//! the data is told by the subflows' FINs, which leave once all data is acknowledged (DATA_FIN would tell it up to a
-//! round trip earlier); data is given to a subflow when it leaves, not before.
+//! MPTCP here differs from Linux's: no token or key, so a subflow opens with the same three packets as TCP; the end
+//! of the data is told by the subflows' FINs, which leave once all data is acknowledged (DATA_FIN would tell it up
+//! to a round trip earlier); data is given to a subflow when it leaves, not before.
 
 mod scheduler;
 mod settings;

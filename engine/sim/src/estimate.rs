@@ -23,7 +23,7 @@ struct Share {
 }
 
 /// Returns what `scenario`, which has passed its check, would take over these paths of it, were there no losses: a flow
-/// that goes as fast as it can gets an equal part of the narrowest link on its way.
+/// that goes as fast as it can gets an equal part of the narrowest link on its path.
 pub fn estimate(scenario: &Scenario, paths: &Paths<'_>) -> Estimate {
     let mut network = Network::new(scenario);
     // A flow that can't be wired ends the trial before it begins: there is no work.
@@ -53,7 +53,7 @@ pub fn estimate(scenario: &Scenario, paths: &Paths<'_>) -> Estimate {
     Estimate { packet_hops: hops as u64, seconds: hops / HOPS_PER_SECOND }
 }
 
-/// Packets of a flow, both ways.
+/// Packets of a flow, in both directions.
 fn packets(flow: &Flow, share: &Share) -> f64 {
     let payload = share.mtu_bytes.saturating_sub(52).max(1) as f64;
     let frame_bits = (share.mtu_bytes + HEADERS_BYTES - 52) as f64 * 8.0;

@@ -1,4 +1,5 @@
-//! What is going to happen, in order of time; events at the same time in the order in which they were added.
+//! The events that are going to happen, in order of time; those at the same time in the order in which they were
+//! added.
 //!
 //! A calendar of buckets (Brown 1988, "Calendar queues") with one turn: an event within the horizon goes on the list
 //! of its bucket, one beyond it into a heap, from which it moves as the horizon does. A bucket is sorted when its

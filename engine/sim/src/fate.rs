@@ -1,7 +1,7 @@
 //! The times at which the frames of an impaired link arrive, by the fates that [`nettrial_impair`] draws for them.
 //!
-//! As on the lab's delay lines: after the queue, each frame by itself. Jitter keeps the order; a frame held back does
-//! not, and delays no other.
+//! Fates are drawn as on the lab's delay lines: after the queue, each frame by itself. Jitter keeps the order; a
+//! frame held back does not, and delays no other.
 
 use crate::Time;
 use nettrial_impair::Fates;

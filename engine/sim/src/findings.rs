@@ -1,4 +1,4 @@
-//! What is verified around the traffic, and what follows for the figures.
+//! Verifies what can be verified around the traffic, and says what follows for the figures.
 
 use crate::Network;
 use crate::hosts::Hosts;

@@ -2,7 +2,7 @@
 
 use crate::{Packet, Time};
 
-/// A way from one host's address to another's: a number in the network's list of paths.
+/// A path from one host's address to another's: a number in the network's list of paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PathId(pub u32);
 

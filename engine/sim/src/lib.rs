@@ -1,4 +1,4 @@
-//! Runs a trial packet by packet, in simulated time: no rights, any operating system, exactly repeatable.
+//! Runs a trial packet by packet, in simulated time: no privileges, any operating system, exactly repeatable.
 //!
 //! ```text
 //! run ──────> network (links, queues, paths) ─┐

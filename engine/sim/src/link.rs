@@ -1,8 +1,8 @@
 //! One direction of a link: a transmit queue, a rate and a delay.
 //!
-//! Where a frame's fate follows from the queue it finds, its departure is known at once, and so one event carries
-//! it to the next node: nothing happens when its transmission begins or ends. Only CoDel, which decides at the
-//! queue's head, needs an event for each frame that waited.
+//! A frame whose fate follows from the queue it finds has a departure that is known at once, and so one event
+//! carries it to the next node: nothing happens when its transmission begins or ends. Only CoDel, which decides at
+//! the queue's head, needs an event for each frame that waited.
 
 use crate::ahead::read_ahead;
 use crate::arena::{Arena, Travel};
@@ -272,8 +272,8 @@ impl Link {
 }
 
 impl Special {
-    /// That of direction `number`, of `cable`, whose full frame has so many bytes on the wire and takes that long, if it
-    /// has any.
+    /// Makes the special parts of direction `number` of `cable`, whose full frame has so many bytes on the wire
+    /// and takes that long, if it has any.
     fn new(
         scenario: &Scenario,
         cable: &Cable,

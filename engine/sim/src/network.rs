@@ -13,7 +13,7 @@ pub struct Network {
     /// The directions of all links, each by the number of the interface at which it begins ([`Interfaces`]).
     pub(crate) links: Vec<Link>,
     pub(crate) paths: PathTable,
-    /// `None` where work costs nothing and nothing is joined.
+    /// `None` where work costs nothing and nothing is coalesced.
     pub(crate) processors: Option<Processors>,
 }
 
@@ -55,7 +55,7 @@ impl Network {
         self.processors.as_ref()?.busy(node, now)
     }
 
-    /// Segments that hosts' interfaces have joined to others.
+    /// Segments that hosts' interfaces have coalesced with others.
     pub fn coalesced_pkts(&self) -> u64 {
         self.processors.as_ref().map_or(0, Processors::coalesced_pkts)
     }

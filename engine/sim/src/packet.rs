@@ -8,7 +8,7 @@ use crate::{Endpoint, PathId, Time};
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Packet {
-    /// Its way through the network.
+    /// Its path through the network.
     pub path: PathId,
     /// TCP: payload of each segment in it but the last, where its receiver's interface has coalesced some; else 0.
     pub segment_bytes: u16,

@@ -1,4 +1,4 @@
-//! What packets cost hosts: each has one processor, which does one thing after another.
+//! The cost of packets to hosts: each has one processor, which does one thing after another.
 //!
 //! A packet that is sent, or has arrived, takes its time on the processor before it goes on; work that finds it busy
 //! waits, however long. The first packet to arrive has the interface interrupt after the coalescing time, or once the
@@ -7,12 +7,12 @@
 //! backlog that overflows (net.core.netdev_max_backlog), what applications do costs nothing, and sending never waits
 //! for an interrupt. The costs are those of the scenario: where they come from, it has to say.
 //!
-//! What is sent as a burst (TSO, GSO) costs a packet's time once, and so does what the interface has coalesced (GRO); the
-//! time of bytes is that of all of them. That is the most the offloads can save. The kernel cuts a burst just before the
-//! driver (net/core/dev.c, validate_xmit_skb), so that TCP, IP and the queue are passed once with GSO as with TSO; what
-//! cutting, joining and the driver take for each segment (skb_segment, skb_gro_receive) is not counted apart, and a
-//! scenario can put it into the time of bytes. The first segment of a burst bears what it costs once, and the others
-//! follow it after the time of their bytes.
+//! A burst that is sent (TSO, GSO) costs a packet's time once, and so does what the interface has coalesced (GRO);
+//! the time of bytes is that of all of them. That is the most the offloads can save. The kernel cuts a burst just
+//! before the driver (net/core/dev.c, validate_xmit_skb), so that TCP, IP and the queue are passed once with GSO as
+//! with TSO; what cutting, coalescing and the driver take for each segment (skb_segment, skb_gro_receive) is not
+//! counted apart, and a scenario can put it into the time of bytes. The first segment of a burst bears what it
+//! costs once, and the others follow it after the time of their bytes.
 
 use crate::Time;
 use crate::arena::Arena;
@@ -26,7 +26,7 @@ use std::collections::VecDeque;
 pub struct Processors {
     /// The processor at each interface.
     of_interface: Vec<Option<u32>>,
-    /// By the node's number.
+    /// The processor of each node, by the node's number.
     of_node: Vec<Option<u32>>,
     all: Vec<Processor>,
 }
@@ -67,7 +67,7 @@ pub enum Next {
 }
 
 impl Processors {
-    /// Those of `scenario`, whose interfaces have these numbers; `None` if there are none.
+    /// Returns the processors of `scenario`, whose interfaces have these numbers; `None` if there are none.
     pub fn new(scenario: &Scenario, interfaces: &Interfaces<'_>) -> Option<Self> {
         let mut all = Vec::new();
         let of_node: Vec<Option<u32>> = scenario
@@ -158,7 +158,7 @@ impl Processors {
 }
 
 impl Processor {
-    /// That of a node, if it is a host that needs one.
+    /// Returns the processor of a node, if it is a host that needs one.
     fn of(node: &Node) -> Option<Self> {
         let coalesces = node.offloads.gro && node.kind == NodeKind::Host;
         (coalesces || node.cost.is_some()).then(|| Self {

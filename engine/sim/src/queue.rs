@@ -1,10 +1,10 @@
-//! What a link's transmit queue holds, and which packets it does not take.
+//! A link's transmit queue: its limit, and the packets that it does not take.
 //!
-//! As in the lab, where HTB hands a packet on once the ones before it have had their time at the link's rate: the
-//! packet in transmission is not in the queue and does not count against its limit, and bytes are those that
-//! frames occupy on the wire. A limit in bytes smaller than a frame passes no such frame, even on an idle link
-//! (net/sched/sch_fifo.c, bfifo_enqueue). A packet that arrives at the moment at which another's transmission
-//! begins does not find that one in the queue.
+//! The queue is that of the lab, where HTB hands a packet on once the ones before it have had their time at the
+//! link's rate: the packet in transmission is not in the queue and does not count against its limit, and bytes are
+//! those that frames occupy on the wire. A limit in bytes smaller than a frame passes no such frame, even on an
+//! idle link (net/sched/sch_fifo.c, bfifo_enqueue). A packet that arrives at the moment at which another's
+//! transmission begins does not find that one in the queue.
 
 mod codel;
 mod red;
@@ -78,7 +78,7 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
-    /// Those of `link`, whose full frame takes that long; RED draws those numbers.
+    /// Makes the queue of `link`, whose full frame takes that long; RED draws those numbers.
     pub fn new(link: &Link, frame_time: Time, random: Random) -> Self {
         match link.discipline {
             Discipline::DropTail {} | Discipline::CoDel { .. } => Self::DropTail,

@@ -10,14 +10,14 @@ pub struct Queues {
     /// The time when they are looked at next.
     pub next: Time,
     interval: Time,
-    /// By direction: packets and bytes in the queue.
+    /// The packets and bytes in the queue, by direction.
     samples: Vec<Samples>,
 }
 
 #[derive(Default)]
 struct Samples {
     direction: u32,
-    /// Of the link, bits per second.
+    /// The link's rate, bits per second.
     rate_bps: u64,
     at_ns: Vec<u64>,
     packets: Vec<u32>,
@@ -71,7 +71,7 @@ impl Queues {
         self.next += self.interval;
     }
 
-    /// The records, until `now`, of all ends of links with a rate, and of the others where packets are counted
+    /// The records, until `now`, of all interfaces of links with a rate, and of the others where packets are counted
     /// by size.
     pub fn records(
         self,

@@ -1,9 +1,10 @@
 //! One side of one subflow: TCP as Linux has it (net/ipv4/tcp_input.c, tcp_output.c, tcp_recovery.c,
 //! tcp_timer.c), from RFCs 9293, 7323, 2018, 2883, 8985 (RACK-TLP), 6937 (PRR), 6298, 5682 (F-RTO), 3168 and 8257.
 //!
-//! How it differs from Linux: segments are never split, joined or trimmed once they are sent, unless their receiver's
-//! interface joins them; receivers never take a SACK back; acknowledgments of data out of order are not compressed (tcp_comp_sack_nr), nor is there a
-//! backlog; times are exact, where the kernel's timers tick in milliseconds and its timestamps do by default.
+//! The model differs from Linux: segments are never split, coalesced or trimmed once they are sent, unless their
+//! receiver's interface coalesces them; receivers never take a SACK back; acknowledgments of data out of order are
+//! not compressed (tcp_comp_sack_nr), nor is there a backlog; times are exact, where the kernel's timers tick in
+//! milliseconds and its timestamps do by default.
 
 mod ack;
 mod acknowledging;

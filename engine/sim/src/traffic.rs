@@ -1,6 +1,6 @@
 //! The applications: one file for each kind of traffic, both of a flow's hosts in one.
 //!
-//! What they send when, and what they make of it, is what the agents of real hosts do (`nettrial-flows`
+//! Applications send and measure as the agents of real hosts do (`nettrial-flows`
 //! has what both share); only reading, computing and writing take no time here.
 
 mod datagram;
@@ -18,7 +18,7 @@ use crate::Notice;
 use anyhow::{Result, bail};
 use nettrial_scenario::{Connecting, Flow, Traffic, Transport};
 
-/// The two ends of a flow.
+/// The two sides of a flow.
 pub trait Application {
     /// The flow's time has come.
     fn start(&mut self, ground: &mut Ground<'_, '_>);

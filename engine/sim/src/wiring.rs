@@ -1,4 +1,4 @@
-//! How a flow's packets go: between which addresses and ports, and so over which paths.
+//! Wires flows: the addresses and ports of their packets, and so their paths.
 
 use crate::{Network, PathId, SubflowSettings, Time};
 use anyhow::{Context, Result};

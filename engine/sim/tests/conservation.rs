@@ -1,5 +1,5 @@
-//! What must hold in any network: no packet appears or vanishes, no queue is over its limit, time does not go back,
-//! and the same scenario gives the same result.
+//! Tests what must hold in any network: no packet appears or vanishes, no queue is over its limit, time does not go
+//! back, and the same scenario gives the same result.
 
 mod common;
 
@@ -42,7 +42,7 @@ fn links() -> impl Strategy<Value = Value> {
     prop_oneof![4 => shaped, 1 => impairments().prop_map(|impairment| json!({"impairment": impairment}))]
 }
 
-/// Hosts at the ends of a chain, which may have costs and join what they receive.
+/// Hosts at the ends of a chain, which may have costs and coalesce what they receive.
 fn scenarios() -> impl Strategy<Value = Scenario> {
     (prop::collection::vec(links(), 1..5), any::<[bool; 2]>(), any::<bool>()).prop_map(
         |(links, has_cost, gro)| {
@@ -80,7 +80,7 @@ fn world(scenario: &Scenario, departures: &[(u64, u32, bool)]) -> World<Schedule
     world
 }
 
-/// Whether nothing has appeared or vanished, and no queue is too long.
+/// Checks that nothing has appeared or vanished, and that no queue is too long.
 fn check(world: &mut World<Schedule>, directions: u32) {
     let (now, balance) = (world.engine.now(), world.engine.balance());
     let came = balance.sent_pkts + balance.duplicated_pkts;

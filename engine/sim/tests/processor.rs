@@ -1,4 +1,4 @@
-//! What packets cost hosts.
+//! Tests the cost of packets to hosts.
 
 mod common;
 

@@ -17,7 +17,7 @@ pub struct Subflow {
     pub window: u32,
     /// Eighths of a microsecond.
     pub rtt: u32,
-    /// Of the connection's rate, by `SHARE_ONE`.
+    /// The share of the connection's rate, by `SHARE_ONE`.
     pub share: u64,
     /// OLIA's l.
     pub run_bytes: u64,

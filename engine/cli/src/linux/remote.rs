@@ -68,7 +68,7 @@ pub fn serve(options: Serve) -> Result<()> {
     Ok(())
 }
 
-/// What makes measurements.
+/// The party that makes measurements.
 enum Measurer {
     Iperf3(nettrial_iperf3::Client),
     Nettrial(Box<nettrial_remote::Client>),
@@ -118,7 +118,7 @@ fn answer(measurer: &mut Measurer, measure: nettrial_scenario::Measure) -> Event
     }
 }
 
-/// Of several problems with one setting the first.
+/// Returns, of several problems with one setting, the first.
 fn distinct(mut problems: Vec<Problem>) -> Vec<Problem> {
     let mut seen = std::collections::HashSet::new();
     problems.retain(|problem| seen.insert(problem.setting.clone()));

@@ -1,4 +1,4 @@
-//! What BBR remembers of the past.
+//! The filters with which BBR remembers the past.
 
 /// The largest of what was seen in the last rounds, from the best of three parts of them: lib/win_minmax.c of
 /// Linux, after Nichols. Once the largest is too old, what follows may not be quite the next largest.

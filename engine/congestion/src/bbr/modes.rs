@@ -13,12 +13,12 @@ const CWND_GAIN: f64 = 2.0;
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 /// The path is full when its bandwidth has not grown by this (bbr_full_bw_thresh) in so many rounds.
 const FULL: (f64, u32) = (1.25, 3);
-/// How long a least round trip holds (bbr_min_rtt_win_sec).
+/// The time for which a least round trip holds (bbr_min_rtt_win_sec).
 const MIN_RTT_NS: u64 = 10_000_000_000;
-/// How long PROBE_RTT lasts at least (bbr_probe_rtt_mode_ms).
+/// The time for which PROBE_RTT lasts at least (bbr_probe_rtt_mode_ms).
 const PROBE_RTT_NS: u64 = 200_000_000;
 
-/// What BBR is about.
+/// A mode of BBR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Ramps up until the path is full.
@@ -31,7 +31,7 @@ pub enum Mode {
     ProbeRtt,
 }
 
-/// Where BBR stands in its modes.
+/// The state of BBR's modes.
 #[derive(Debug)]
 pub struct Probing {
     mode: Mode,
@@ -78,7 +78,7 @@ impl Probing {
         self.mode
     }
 
-    /// Whether startup has filled the path.
+    /// Returns true if startup has filled the path.
     pub fn is_full(&self) -> bool {
         self.is_full
     }
@@ -88,17 +88,17 @@ impl Probing {
         (self.min_rtt_ns != u64::MAX).then_some(self.min_rtt_ns)
     }
 
-    /// Whether it sends more than the bandwidth to see whether there is more.
+    /// Returns true if it sends more than the bandwidth to see whether there is more.
     pub fn is_probing_for_bandwidth(&self) -> bool {
         self.mode == Mode::ProbeBandwidth && self.cycle == 0
     }
 
-    /// Whether a sample was limited by what there was to send.
+    /// Returns true if a sample was limited by what there was to send.
     pub fn is_app_limited(&self, ack: &Ack) -> bool {
         ack.rate_is_app_limited || ack.prior_delivered_pkts < self.app_limited_pkts
     }
 
-    /// Of the bandwidth, what is sent (bbr_update_gains).
+    /// Returns the share of the bandwidth that is sent (bbr_update_gains).
     pub fn pacing_gain(&self) -> f64 {
         match self.mode {
             Mode::Startup => HIGH_GAIN,
@@ -108,7 +108,7 @@ impl Probing {
         }
     }
 
-    /// Of the bandwidth-delay product, what the window is.
+    /// Returns the share of the bandwidth-delay product that the window is.
     pub fn cwnd_gain(&self) -> f64 {
         match self.mode {
             Mode::Startup | Mode::Drain => HIGH_GAIN,
@@ -117,7 +117,7 @@ impl Probing {
         }
     }
 
-    /// What slowed it down was no sign of a full path.
+    /// Forgets the full bandwidth, for what slowed it down was no sign of a full path.
     pub fn forget_full_bandwidth(&mut self) {
         self.full_bandwidth = 0.0;
         self.full_rounds = 0;

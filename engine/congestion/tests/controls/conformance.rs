@@ -1,4 +1,4 @@
-//! What every control must keep to, whatever its sender meets.
+//! Tests what every control must keep to, whatever its sender meets.
 
 use nettrial_congestion::{Ack, Event, Phase, Window};
 use proptest::prelude::*;
@@ -40,7 +40,7 @@ struct Senders {
     marked_pkts: Vec<u64>,
     prior_pkts: Vec<u32>,
     phases: Vec<Phase>,
-    /// Of all windows together: what acknowledgments allow.
+    /// The sum of all windows that acknowledgments allow.
     bounds: Vec<u64>,
 }
 

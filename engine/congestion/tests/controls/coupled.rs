@@ -80,7 +80,7 @@ fn olia_grows_as_the_paper_says() {
     });
 }
 
-/// Of two like paths, the narrower one that got more through between losses takes window from the wider; once
+/// The narrower of two like paths that got more through between losses takes window from the wider; once
 /// it is the wider too, nothing moves. One that is worse takes nothing.
 #[test]
 fn olia_moves_window_to_the_better_path() {

@@ -35,7 +35,7 @@ fn balia_shifts_fast_rates() {
     assert!((kernel / model - 1.0).abs() < 0.01, "{kernel}, not {model}");
 }
 
-/// What a loss takes is of when the window last changed: siblings that have become faster since count as
+/// A loss takes what was computed when the window last changed: siblings that have become faster since count as
 /// before.
 #[test]
 fn balia_remembers_its_siblings() {

@@ -11,7 +11,7 @@ use crate::support::{MSS, ack};
 struct Sent {
     sent_ns: u64,
     acked_ns: u64,
-    /// What the delivery rate is computed from (tcp_rate.c).
+    /// The counters from which the delivery rate is computed (tcp_rate.c).
     delivered_pkts: u64,
     delivered_ns: u64,
     first_sent_ns: u64,

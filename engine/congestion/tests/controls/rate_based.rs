@@ -40,9 +40,9 @@ fn bbr_starts_up_fast() {
     assert!((3_500..=4_000).contains(&late), "{late} segments of at most 4000 in 200 ms");
 }
 
-/// Where the application sends less than the path takes, and nothing ever waits, every round trip is the least one. They
-/// do not put PROBE_RTT off, as Linux has it since 5.10: in 60 s it is entered five times, every ten seconds and its own
-/// length.
+/// An application that sends less than the path takes makes every round trip the least one, for nothing ever waits.
+/// They do not put PROBE_RTT off, as Linux has it since 5.10: in 60 s it is entered five times, every ten seconds
+/// and its own length.
 #[test]
 fn bbr_probes_the_round_trip_where_all_are_equal() {
     let mut control = nettrial_congestion::new("bbr").unwrap();

@@ -52,7 +52,7 @@ impl Connection {
         Self { flows: flows.iter().map(flow).collect() }
     }
 
-    /// What the controls see of each other.
+    /// Returns what the controls see of each other.
     pub fn subflows(&self) -> Vec<Subflow> {
         let subflow = |(control, window, rtt_ns): &(Box<dyn Control>, Window, u64)| Subflow {
             window: *window,
@@ -86,7 +86,7 @@ impl Connection {
         self.flows[own].1.ssthresh_pkts = kept;
     }
 
-    /// What an acknowledged segment adds to the window of subflow `own` on average over `acks`, all windows
+    /// Returns what an acknowledged segment adds to the window of subflow `own` on average over `acks`, all windows
     /// kept as they are.
     pub fn increase(&mut self, own: usize, acks: u32) -> f64 {
         self.increase_by(own, acks, 1)

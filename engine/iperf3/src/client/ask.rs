@@ -11,7 +11,7 @@ const SPOKEN: &str = "3.12";
 /// iperf3's own interval of looking at the rate, microseconds.
 const PACING_TIMER_US: u64 = 1000;
 
-/// What is asked of the server.
+/// The request to the server.
 pub struct Asked {
     pub parameters: Parameters,
     pub direction: Direction,
@@ -19,7 +19,7 @@ pub struct Asked {
     pub bytes: Option<u64>,
 }
 
-/// What of the flow of `measure` iperf3 has no way to do; empty if it can be asked for.
+/// Returns what of the flow of `measure` iperf3 can't do; empty if it can be asked for.
 pub fn problems(measure: &Measure) -> Vec<Problem> {
     let (flow, place) = (&measure.flow, measure.flow_place());
     let of_traffic = place.within("traffic");
@@ -60,7 +60,7 @@ pub fn problems(measure: &Measure) -> Vec<Problem> {
 }
 
 impl Asked {
-    /// What `flow` asks for.
+    /// Returns the request for `flow`.
     pub fn of(flow: &Flow) -> Self {
         let mut parameters = Parameters {
             tcp: flow.transport != Transport::Udp,

@@ -117,7 +117,7 @@ fn flow_record(
     }
 }
 
-/// What became of the datagrams, by the receiver's count: what was on its way at the end is neither
+/// Returns the datagrams received and lost, by the receiver's count: what was in flight at the end is neither
 /// received nor lost.
 fn packets(sender: &StreamResults, receiver: &StreamResults, tested: &Tested, asked: &Asked) -> PacketCounts {
     let count = |number: i64| u64::try_from(number).unwrap_or(0);

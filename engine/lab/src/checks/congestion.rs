@@ -1,4 +1,4 @@
-//! Whether the engine's own congestion controls did their work.
+//! Verifies that the engine's own congestion controls did their work.
 
 use super::Findings;
 use nettrial_scenario::{Check, CongestionRecord, FlowRecord, Node, Scenario, Transport};

@@ -1,4 +1,4 @@
-//! What the nodes' own kernels counted: fragments, and datagrams that a full socket refused.
+//! Reads the counters of the nodes' own kernels: fragments, and datagrams that a full socket refused.
 
 use super::Findings;
 use crate::layout::Layout;
@@ -123,7 +123,7 @@ impl Findings {
     }
 }
 
-/// Whether `flow` may send datagrams that its path carries in fragments only.
+/// Returns true if `flow` may send datagrams that its path carries in fragments only.
 fn asks_for_fragments(layout: &Layout, flow: &Flow) -> bool {
     let Some(largest) = largest_datagram(flow) else { return false };
     let packet = largest.saturating_add(flow.ip.header_bytes() + DATAGRAM_HEADER_BYTES);

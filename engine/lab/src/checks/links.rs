@@ -1,4 +1,4 @@
-//! Whether links carried what they were given.
+//! Verifies that links carried what they were given.
 
 use super::Findings;
 use crate::delay_line::{Carried, LATE_NS};

@@ -1,4 +1,4 @@
-//! Whether the machine itself was in the way.
+//! Verifies that the machine itself did not disturb the trial.
 
 use super::Findings;
 

@@ -1,4 +1,4 @@
-//! Whether packets go as the scenario says, and of what size.
+//! Verifies that packets take the scenario's paths, in the sizes that it implies.
 
 use super::Findings;
 use crate::layout::Layout;

@@ -20,7 +20,7 @@ const DESTINATION: [u8; 6] = [2, 0, 0, 0, 0, 9];
 const LOCAL_EXPERIMENT: [u8; 2] = [0x88, 0xb5];
 const ENDS: [i32; 4] = [101, 102, 103, 104];
 
-/// Whether this process is in a network namespace of its own, with all rights over it. If not, runs the
+/// Returns true if this process is in a network namespace of its own, with all privileges over it. If not, runs the
 /// test again in one, by itself.
 fn inside(test: &str) -> bool {
     if std::env::var_os(INSIDE).is_some() {
@@ -143,7 +143,7 @@ fn numbers(arrivals: &[Arrival]) -> Vec<usize> {
     arrivals.iter().map(|arrival| arrival.number).collect()
 }
 
-/// Whether `count` of `trials` fits the probability, within 3.29 standard deviations (99.9%). The fates
+/// Returns true if `count` of `trials` fits the probability, within 3.29 standard deviations (99.9%). The fates
 /// are drawn from a seed, so what fits once fits always.
 fn fits(count: usize, trials: usize, probability: f64) -> bool {
     let mean = trials as f64 * probability;

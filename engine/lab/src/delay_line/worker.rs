@@ -24,12 +24,12 @@ const HOLD_BYTES: usize = 256 << 20;
 /// A frame that leaves this much later than it should is late.
 pub const LATE_NS: u64 = 500_000;
 
-/// What one direction has done since it was armed.
+/// The work of one direction since it was armed.
 #[derive(Default)]
 pub struct Tally {
     /// Frames handed to the far end, copies counted.
     pub passed_pkts: AtomicU64,
-    /// Those that left more than [`LATE_NS`] late.
+    /// Frames that left more than [`LATE_NS`] late.
     pub late_pkts: AtomicU64,
     /// Frames that the line itself could not carry.
     pub lost_pkts: AtomicU64,
@@ -47,17 +47,17 @@ pub struct Worker {
     pub tally: Arc<Tally>,
 }
 
-/// What tells a line's workers what to do.
+/// Switches that tell a line's workers what to do.
 pub struct Switch {
-    /// Whether frames are impaired and counted.
+    /// True while frames are impaired and counted.
     pub armed: AtomicBool,
-    /// Whether the workers are to end.
+    /// True once the workers are to end.
     pub stopped: AtomicBool,
     /// Written to wake them for it.
     pub wake: EventFd,
 }
 
-/// What a worker keeps from one round to the next.
+/// The state that a worker keeps from one round to the next.
 #[derive(Default)]
 struct State {
     hold: Hold,
@@ -166,12 +166,12 @@ impl Worker {
     }
 }
 
-/// Whether a frame, behind its offload header, is to a group of stations (IEEE 802: the first byte is odd).
+/// Returns true if a frame, behind its offload header, is to a group of stations (IEEE 802: the first byte is odd).
 fn is_to_a_group(bytes: &[u8]) -> bool {
     bytes.get(OFFLOAD_HEADER_BYTES).is_some_and(|first| first & 1 == 1)
 }
 
-/// Whether a frame, behind its offload header, is of UDP over IPv4 or IPv6.
+/// Returns true if a frame, behind its offload header, is of UDP over IPv4 or IPv6.
 fn has_udp(bytes: &[u8]) -> bool {
     const UDP: u8 = 17;
     match bytes.get(OFFLOAD_HEADER_BYTES..) {

@@ -1,4 +1,4 @@
-//! What a network's interfaces and nodes have counted.
+//! Reads the counters of a network's interfaces and nodes.
 
 use super::Network;
 use crate::checks::HostCounters;
@@ -10,7 +10,7 @@ use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_scenario::{NodeKind, Scenario};
 use std::collections::HashMap;
 
-/// What one interface's queue has passed and dropped.
+/// The packets that one interface's queue has passed and dropped.
 pub struct InterfaceCounters {
     /// The node that sends.
     pub node: String,
@@ -25,7 +25,7 @@ pub struct InterfaceCounters {
 }
 
 impl InterfaceCounters {
-    /// What each of `after` has counted since `before`.
+    /// Returns what each of `after` has counted since `before`.
     pub fn difference(before: &[Self], mut after: Vec<Self>) -> Vec<Self> {
         let earlier: HashMap<i32, queue::Counters> =
             before.iter().map(|interface| (interface.index, interface.counters)).collect();
@@ -68,7 +68,7 @@ impl Network {
         Ok(all)
     }
 
-    /// What every interface sent and its far end could not take (its kernel's receive queue was full): a
+    /// Returns what every interface sent and its far end could not take (its kernel's receive queue was full): a
     /// veth counts that as dropped by the sender (drivers/net/veth.c, veth_xmit). A qdisc's drops are not
     /// in it.
     pub fn refused(&mut self) -> Result<Vec<Refused>> {
@@ -91,7 +91,7 @@ impl Network {
         Ok(all)
     }
 
-    /// What each host's and router's kernel has counted, by the node's name.
+    /// Returns what each host's and router's kernel has counted, by the node's name.
     pub fn host_counters(&self, home: &Home, scenario: &Scenario) -> Result<Vec<(String, HostCounters)>> {
         let nodes = self.nodes.iter().zip(&scenario.nodes).filter(|(_, node)| node.kind != NodeKind::Switch);
         nodes

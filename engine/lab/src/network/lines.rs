@@ -112,7 +112,7 @@ impl Lines {
         self.lines.iter().try_for_each(DelayLine::arm)
     }
 
-    /// What each line has done since it was armed, by its link in words.
+    /// Returns the work of each line since it was armed, by its link in words.
     pub fn carried(&self) -> Result<Vec<(&str, Carried)>> {
         self.lines.iter().map(|line| Ok((line.link.as_str(), line.carried()?))).collect()
     }

@@ -14,7 +14,7 @@ use nettrial_scenario::{Node, Offloads, Rate};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-/// How long the links of a node may take to have their carrier.
+/// The time that the links of a node may take to have their carrier.
 const CARRIER_PATIENCE: Duration = Duration::from_secs(5);
 /// The index and name of a switch's bridge.
 const BRIDGE_INDEX: i32 = super::FIRST_INTERFACE - 1;
@@ -41,7 +41,7 @@ pub struct Shaped {
     pub index: i32,
     /// The link's rate.
     pub rate: Rate,
-    /// How much passes at once.
+    /// The bytes that pass at once.
     pub bucket: Bucket,
 }
 

@@ -16,12 +16,12 @@ use std::net::IpAddr;
 const FIRST_TABLE: u32 = 1000;
 /// The seed of the kernel's hash, where it can be set (Linux 6.11 and later).
 pub const HASH_SEED: &str = "net.ipv4.fib_multipath_hash_seed";
-/// What of a packet each version's hash is made of (CONFIG_IP_ROUTE_MULTIPATH).
+/// The settings that decide what of a packet each version's hash is made of (CONFIG_IP_ROUTE_MULTIPATH).
 pub const HASH_POLICIES: [&str; 2] =
     ["net.ipv4.fib_multipath_hash_policy", "net.ipv6.fib_multipath_hash_policy"];
 /// Addresses, protocol and ports.
 const FIVE_TUPLE: &str = "1";
-/// Whether an interface answers ARP for the node's other addresses; 1: it does not.
+/// The setting by which an interface answers ARP for the node's other addresses; 1: it does not.
 const ARP_IGNORE: &str = "net.ipv4.conf.all.arp_ignore";
 
 impl Network {

@@ -1,4 +1,4 @@
-//! What routes this kernel can have.
+//! Finds what routes this kernel can have.
 
 use super::shortfall;
 use crate::network::{HASH_POLICIES, HASH_SEED};
@@ -10,7 +10,7 @@ use nettrial_netlink::Netlink;
 use nettrial_routing::Paths;
 use nettrial_scenario::{Place, Problem, RoutingPolicy, Scenario, Shortfall};
 
-/// What this kernel's routing can't do and most trials do without.
+/// Returns what this kernel's routing can't do and most trials do without.
 pub fn limits() -> Vec<Shortfall> {
     let mut limits = Vec::new();
     if let Err(error) = try_rules() {
@@ -40,7 +40,7 @@ pub fn limits() -> Vec<Shortfall> {
     limits
 }
 
-/// Whether there are rules that choose a table.
+/// Fails if there are no rules that choose a table.
 fn try_rules() -> Result<()> {
     let mut netlink = Netlink::open()?;
     let mut families = vec![AddressFamily::Inet];
@@ -53,7 +53,7 @@ fn try_rules() -> Result<()> {
     Ok(())
 }
 
-/// What of the routing of `scenario`, which has passed [`nettrial_scenario::check`], this kernel can't do.
+/// Returns what of the routing of `scenario`, which has passed [`nettrial_scenario::check`], this kernel can't do.
 pub fn problems(scenario: &Scenario) -> Vec<Problem> {
     let mut problems = Vec::new();
     let routing = Place::new("/routing", "the routing");

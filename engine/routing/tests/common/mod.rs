@@ -150,7 +150,7 @@ pub struct Tables<'a> {
 pub type Move<'a> = (&'a str, &'a str);
 
 impl<'a> Tables<'a> {
-    /// Where `node` may send a packet: the interface and the next node of each path.
+    /// Returns where `node` may send a packet: the interface and the next node of each path.
     pub fn next(&self, node: &str, source: IpAddr, destination: IpAddr) -> Vec<Move<'a>> {
         let own = |route: &&Route| route.node == node && route.destination.contains(&destination);
         let longest = |wanted: Option<IpAddr>| {
@@ -213,7 +213,7 @@ impl<'a> Tables<'a> {
                 continue;
             }
             let next = self.next(at, source, destination);
-            assert!(!next.is_empty(), "{at} knows no way to {destination} for {source}");
+            assert!(!next.is_empty(), "{at} knows no path to {destination} for {source}");
             for (interface, node) in next {
                 assert!(
                     node != from && path.iter().all(|(_, seen)| *seen != node),

@@ -1,4 +1,4 @@
-//! What makes links and interfaces impossible.
+//! Finds what makes links and interfaces impossible.
 
 mod discipline;
 

@@ -1,4 +1,4 @@
-//! What makes flows impossible.
+//! Finds what makes flows impossible.
 
 mod packets;
 mod socket;

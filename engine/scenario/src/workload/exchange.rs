@@ -11,7 +11,7 @@ pub const MOST_MESSAGES: u64 = 1_000_000_000;
 /// The most requests of a flow that may wait for their responses at a time.
 pub const MOST_IN_FLIGHT: u32 = 10_000;
 
-/// How often a connection is opened.
+/// The occasions on which a connection is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Connecting {
@@ -31,10 +31,10 @@ pub struct RequestResponse {
     pub request: Size,
     /// Bytes of a response, at least 24.
     pub response: Size,
-    /// How long to go on.
+    /// The duration of the flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
-    /// How many requests.
+    /// The number of requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MOST_MESSAGES))]
     pub count: Option<u64>,
@@ -46,7 +46,8 @@ pub struct RequestResponse {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = MOST_IN_FLIGHT))]
     pub in_flight: u32,
-    /// How often a connection is opened; with `each_request` the round-trip time starts with the call to connect.
+    /// The occasions on which a connection is opened; with `each_request` the round-trip time starts with the call
+    /// to connect.
     #[serde(default)]
     pub connecting: Connecting,
 }

@@ -22,14 +22,14 @@ pub struct Packets {
     /// Times of sending and of silence in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_off: Option<OnOff>,
-    /// How long to go on.
+    /// The duration of the flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
-    /// How many packets.
+    /// The number of packets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MOST_MESSAGES))]
     pub count: Option<u64>,
-    /// Where the random numbers start: sizes, gaps and ON/OFF times are three independent sequences
+    /// Seed of the random numbers: sizes, gaps and ON/OFF times are three independent sequences
     /// drawn from it.
     #[serde(default)]
     pub seed: u64,
@@ -39,8 +39,8 @@ pub struct Packets {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnOff {
-    /// How long packets are sent.
+    /// The time for which packets are sent.
     pub on: Variate<Duration>,
-    /// How long none are.
+    /// The time for which none are sent.
     pub off: Variate<Duration>,
 }

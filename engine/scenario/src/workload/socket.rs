@@ -1,10 +1,10 @@
-//! How a flow's sockets are set up.
+//! Options of a flow's sockets.
 
 use crate::{Duration, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a flow's sockets are set up, at both hosts; what is left out is as the kernel has it. Each option changes what
+/// Options of a flow's sockets, at both hosts; what is left out is as the kernel has it. Each option changes what
 /// the flow costs or what is on the wire, and so can be a factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -16,7 +16,7 @@ pub struct SocketOptions {
     /// Bytes handed to the kernel at a time by a transfer; 128 KiB where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<Size>,
-    /// How long a read polls the interface before it sleeps (SO_BUSY_POLL, socket(7)). A virtual link
+    /// The time for which a read polls the interface before it sleeps (SO_BUSY_POLL, socket(7)). A virtual link
     /// has nothing to poll, so in the lab the reader itself tries again for that long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_poll: Option<Duration>,
@@ -32,7 +32,7 @@ pub struct SocketOptions {
 }
 
 impl SocketOptions {
-    /// Whether nothing is asked for.
+    /// Returns true if nothing is asked for.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }

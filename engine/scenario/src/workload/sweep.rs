@@ -4,20 +4,20 @@ use crate::Size;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the receiver sends back.
+/// The answer that the receiver sends back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
     /// A message of 24 bytes.
     Acknowledgment,
-    /// As many bytes as came.
+    /// The bytes that came.
     Echo,
 }
 
 /// For each size from the first to the last by a step, so many times, all in an order drawn from the seed
 /// and on one connection: a number of bytes, request by request of that size, each answered before the
 /// next. Over UDP a request is one datagram, in fragments where the path's MTU asks for them, and one
-/// that is not answered within a fifth of a second is sent again and counted.
+/// that is not answered within a fifth of a second is retransmitted and counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sweep {
@@ -27,16 +27,16 @@ pub struct Sweep {
     pub last: Size,
     /// From one size to the next.
     pub step: Size,
-    /// How often each size is measured in one trial.
+    /// The number of times that each size is measured in one trial.
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub repeats: u32,
     /// Bytes sent for one measurement of a size: one request or more, the last one shorter, but no shorter
     /// than 24 B.
     pub bytes: Size,
-    /// What the receiver sends back: 24 bytes, or as many as came.
+    /// The answer that the receiver sends back: 24 bytes, or as many as came.
     pub answer: Answer,
-    /// Where the order's random numbers start.
+    /// Seed of the order's random numbers.
     #[serde(default)]
     pub seed: u64,
 }

@@ -29,7 +29,7 @@ pub enum ToolName {
 pub struct Tool {
     /// The program; `ditg` is D-ITG, `exec` any command.
     pub tool: ToolName,
-    /// How long it sends; only `exec` may leave it out.
+    /// The time for which it sends; only `exec` may leave it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
     /// Payload bytes of a packet, a write or a request.

@@ -13,7 +13,7 @@ pub struct Transfer {
     /// Bytes of one transfer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
-    /// How long to go on.
+    /// The duration of the flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
 }

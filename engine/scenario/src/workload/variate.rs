@@ -29,7 +29,7 @@ pub enum Variate<T> {
     Exponential {
         /// The mean, before truncation.
         mean: T,
-        /// Where it is cut off.
+        /// The bounds at which it is cut off.
         #[serde(default, skip_serializing_if = "Truncation::is_none")]
         truncation: Truncation<T>,
     },
@@ -40,7 +40,7 @@ pub enum Variate<T> {
         mean: T,
         /// The standard deviation, before truncation.
         deviation: T,
-        /// Where it is cut off.
+        /// The bounds at which it is cut off.
         #[serde(default, skip_serializing_if = "Truncation::is_none")]
         truncation: Truncation<T>,
     },
@@ -51,7 +51,7 @@ pub enum Variate<T> {
         scale: T,
         /// The tail's exponent.
         shape: f64,
-        /// Where it is cut off.
+        /// The bounds at which it is cut off.
         #[serde(default, skip_serializing_if = "Truncation::is_none")]
         truncation: Truncation<T>,
     },
@@ -62,7 +62,7 @@ pub enum Variate<T> {
         location: T,
         /// Half the width at half the height.
         scale: T,
-        /// Where it is cut off.
+        /// The bounds at which it is cut off.
         #[serde(default, skip_serializing_if = "Truncation::is_none")]
         truncation: Truncation<T>,
     },
@@ -73,7 +73,7 @@ pub enum Variate<T> {
         shape: f64,
         /// The scale; the mean is shape × scale.
         scale: T,
-        /// Where it is cut off.
+        /// The bounds at which it is cut off.
         #[serde(default, skip_serializing_if = "Truncation::is_none")]
         truncation: Truncation<T>,
     },
@@ -84,7 +84,7 @@ pub enum Variate<T> {
         shape: f64,
         /// The scale.
         scale: T,
-        /// Where it is cut off.
+        /// The bounds at which it is cut off.
         #[serde(default, skip_serializing_if = "Truncation::is_none")]
         truncation: Truncation<T>,
     },
@@ -102,7 +102,7 @@ pub enum Variate<T> {
     },
 }
 
-/// Where a distribution is cut off, bounds included; what is cut off is drawn again.
+/// The bounds at which a distribution is cut off, bounds included; what is cut off is drawn again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "{T}Truncation")]
 #[serde(deny_unknown_fields)]
@@ -122,7 +122,7 @@ pub struct Truncation<T> {
 pub struct Share<T> {
     /// The value.
     pub value: T,
-    /// How often it comes, in proportion to the others' shares.
+    /// The relative frequency of the value, in proportion to the others' shares.
     pub share: f64,
 }
 
@@ -133,7 +133,7 @@ impl<T> Default for Truncation<T> {
 }
 
 impl<T> Truncation<T> {
-    /// Whether nothing is cut off.
+    /// Returns true if nothing is cut off.
     pub fn is_none(&self) -> bool {
         self.minimum.is_none() && self.maximum.is_none()
     }

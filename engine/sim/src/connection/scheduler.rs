@@ -17,7 +17,7 @@ pub(super) struct Scheduling {
     scheduler: Scheduler,
     /// The subflow that sent last.
     last: usize,
-    /// Data to be sent again, and by which subflow it went before.
+    /// Data to be retransmitted, and by which subflow it went before.
     again: VecDeque<(u64, u64, usize)>,
     /// The data that was repeated because the window was full: once each.
     repeated: Option<u64>,
@@ -27,7 +27,7 @@ pub(super) struct Scheduling {
 }
 
 impl Scheduling {
-    /// By that scheduler.
+    /// Makes the state of that scheduler.
     pub(super) fn new(scheduler: Scheduler) -> Self {
         Self { scheduler, last: 0, again: VecDeque::new(), repeated: None, is_starved: true }
     }

@@ -24,7 +24,7 @@ pub struct Statistics {
     pub bytes_acked: u64,
     /// Bytes that arrived and were given to the application in order; 0 of a single subflow.
     pub bytes_received: u64,
-    /// Segments sent again (tcpi_total_retrans).
+    /// Segments retransmitted (tcpi_total_retrans).
     pub retransmissions_pkts: u64,
     /// Packets sent, acknowledgments without data included.
     pub packets_sent: u64,

@@ -247,7 +247,7 @@ impl Stream {
         }
     }
 
-    /// Keeps data above what is expected, joined with what it touches.
+    /// Keeps data above what is expected, merged with what it touches.
     fn hold(&mut self, mut start: u64, mut end: u64) {
         let first = self.held.partition_point(|held| held.1 < start);
         while let Some(&held) = self.held.get(first).filter(|held| held.0 <= end) {

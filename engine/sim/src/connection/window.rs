@@ -1,9 +1,10 @@
 //! The receive window and its automatic sizing (tcp_rcv_space_adjust, tcp_grow_window, tcp_select_window).
 //!
-//! As the application reads at once, the buffer holds only what is out of order. A buffer counts what segments occupy
-//! in memory, a window their payload: half of the buffer until data arrives (TCP_DEFAULT_SCALING_RATIO), then the
-//! share of payload in a segment's memory (tcp_measure_rcv_mss, Linux 6.6 and later), which is more the larger the
-//! segments are. What an interface's driver adds to a segment differs; here it is a small socket buffer's head.
+//! The buffer holds only what is out of order, because the application reads at once. A buffer counts what segments
+//! occupy in memory, a window their payload: half of the buffer until data arrives (TCP_DEFAULT_SCALING_RATIO),
+//! then the share of payload in a segment's memory (tcp_measure_rcv_mss, Linux 6.6 and later), which is more the
+//! larger the segments are. What an interface's driver adds to a segment differs; here it is a small socket
+//! buffer's head.
 
 use crate::{Packet, Time};
 use nettrial_scenario::Stack;
@@ -25,7 +26,7 @@ pub(crate) struct ReceiveWindow {
     maximum_bytes: u64,
     /// Payload of the largest segment so far; 0 before the first.
     segment_bytes: u64,
-    /// By how many bits windows are scaled; `None` without window scaling.
+    /// The bits by which windows are scaled; `None` without window scaling.
     shift: Option<u32>,
     /// The bytes that may be announced until more was seen to arrive (rcv_ssthresh).
     threshold_bytes: u64,

@@ -1,7 +1,7 @@
 //! Controlled delay (RFC 8289): packets are dropped, or marked, at the queue's head.
 //!
-//! As the pseudocode of the RFC's section 5, and with marks as net/sched's codel_dequeue has them: a marked packet is
-//! sent, so that one that begins to be marked is not followed by another at once.
+//! Follows the pseudocode of the RFC's section 5, with marks as net/sched's codel_dequeue has them: a marked packet
+//! is sent, so that one that begins to be marked is not followed by another at once.
 
 use super::Length;
 use crate::Codepoint;

@@ -5,7 +5,7 @@
 //! The difference to Linux: there TCP makes bursts whatever the interface can (sk_setup_caps); here a host with
 //! neither offload sends segment by segment, as on a wire. A burst is cut where the application's data ends, not where
 //! one of its buffers does. Its segments come to the first queue one after the other at the same instant, and the queue
-//! counts and drops each by itself, where a queueing discipline sees one large packet. What is sent again goes segment
+//! counts and drops each by itself, where a queueing discipline sees one large packet. What is retransmitted goes segment
 //! by segment.
 
 use super::{Readiness, Scope, Tcp};
@@ -33,7 +33,7 @@ pub(crate) enum Cutter {
 }
 
 impl Cutter {
-    /// That of a host with these offloads; `None` if TCP sends segment by segment.
+    /// Returns the cutter of a host with these offloads; `None` if TCP sends segment by segment.
     pub(crate) fn of(offloads: Offloads) -> Option<Self> {
         let of_kernel = offloads.gso.then_some(Self::Kernel);
         if offloads.tso { Some(Self::Interface) } else { of_kernel }

@@ -11,7 +11,7 @@ pub type Sample = (u32, Time);
 pub struct Rate {
     /// Segments delivered since the connection began.
     pub delivered_pkts: u64,
-    /// Of them those whose acknowledgments echoed a mark.
+    /// Segments among them whose acknowledgments echoed a mark.
     pub marked_pkts: u64,
     delivered_at: Time,
     first_sent_at: Time,

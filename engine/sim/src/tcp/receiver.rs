@@ -106,7 +106,7 @@ impl Receiver {
         self.duplicate = None;
     }
 
-    /// Puts a block at the list's front, joined with those it touches (tcp_sack_new_ofo_skb).
+    /// Puts a block at the list's front, merged with those it touches (tcp_sack_new_ofo_skb).
     fn report(&mut self, mut block: (u64, u64)) {
         let mut kept = [(0, 0); 4];
         let mut count = 1;

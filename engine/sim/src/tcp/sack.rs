@@ -15,7 +15,7 @@ pub(super) struct News {
     pub(super) has_sacked: bool,
     /// It reported a duplicate.
     pub(super) has_duplicate: bool,
-    /// That was of a tail loss probe.
+    /// True if the duplicate was of a tail loss probe.
     pub(super) is_probe_duplicate: bool,
     /// It echoes a mark.
     pub(super) has_mark: bool,
@@ -83,7 +83,7 @@ impl Tcp {
 
     fn take_duplicate(&mut self, block: (u64, u64), news: &mut News) {
         self.recovery.duplicates += 1;
-        // More than was sent again: the network duplicates packets.
+        // More than was retransmitted: the network duplicates packets.
         if self.recovery.duplicates > self.counts.resent_pkts {
             return;
         }

@@ -1,4 +1,4 @@
-//! Packets as a subflow sends them: new data, what is sent again, FIN, acknowledgments.
+//! Packets as a subflow sends them: new data, retransmissions, FIN, acknowledgments.
 
 use super::recovery::Resend;
 use super::scoreboard::{FIN, Segment};

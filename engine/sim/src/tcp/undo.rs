@@ -56,7 +56,7 @@ impl Tcp {
     }
 
     /// In recovery, when part of it is acknowledged (tcp_try_undo_partial). Gives whether nothing more is to be
-    /// marked or sent again for now.
+    /// marked or retransmitted for now.
     pub(super) fn undo_partial(&mut self, packet: &Packet, now: Time) -> bool {
         let was_sent_before = self.recovery.resent_at.is_some_and(|at| packet.echo < at);
         if self.recovery.undo_una.is_none() || !was_sent_before {

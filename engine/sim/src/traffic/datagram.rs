@@ -21,7 +21,7 @@ pub struct Datagram {
     pub payload_bytes: u64,
     /// The time when it was sent; an answer repeats that of the request.
     pub sent: Time,
-    /// Of an answer: when the request was read.
+    /// The time when the request was read, on an answer.
     pub read: Time,
 }
 

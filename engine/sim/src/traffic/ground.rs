@@ -24,7 +24,7 @@ pub struct Figures {
     pub completion: Durations,
     /// From request to response.
     pub rtt: Durations,
-    /// Of the requests' transit times.
+    /// The jitter of the requests' transit times.
     pub jitter: Jitter,
     /// The counts of the datagrams.
     pub packets: Option<PacketCounts>,

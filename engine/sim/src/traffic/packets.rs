@@ -1,7 +1,7 @@
 //! Packets in one direction, of constant or random sizes and gaps: datagrams over UDP, messages over TCP and
 //! MPTCP.
 //!
-//! As on real hosts, a packet departs when it is handed to the stack, and a stack that takes no more delays
+//! A packet departs when it is handed to the stack, as on real hosts, and a stack that takes no more delays
 //! those that are due meanwhile. That of UDP is Linux's: a socket's packets that wait in the host's own
 //! interface may take [`SEND_BUFFER_BYTES`]; once they do, the next waits until half of them is free again.
 

@@ -22,7 +22,7 @@ impl Stream {
         self.pending[usize::from(side)] == 0
     }
 
-    /// That side writes so many bytes more.
+    /// Notes that a side writes so many bytes more.
     pub fn write(&mut self, side: u8, bytes: u64, ground: &mut Ground<'_, '_>) {
         let waits = !self.is_free(side);
         self.pending[usize::from(side)] += bytes;
@@ -32,7 +32,7 @@ impl Stream {
         }
     }
 
-    /// That side has written all.
+    /// Notes that a side has written all.
     pub fn close(&mut self, side: u8, ground: &mut Ground<'_, '_>) {
         self.is_closing[usize::from(side)] = true;
         if self.is_free(side) {

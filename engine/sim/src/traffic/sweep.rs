@@ -6,7 +6,7 @@ use crate::{Notice, Time};
 use nettrial_flows::sweep::{Asked, Measurement, Sizes, answer_bytes, order};
 use nettrial_scenario::Sweep;
 
-/// A datagram that is not answered for so long is sent again.
+/// A datagram that is not answered for so long is retransmitted.
 const AGAIN_AFTER: Time = Time::from_ms(200);
 /// A request that was never answered for so long ends the flow.
 const PATIENCE: Time = Time::from_ms(20_000);
@@ -141,10 +141,10 @@ impl Application for OverTcp<'_> {
     }
 }
 
-/// Each request is a datagram, which is sent again until it is answered.
+/// Each request is a datagram, which is retransmitted until it is answered.
 pub struct OverUdp<'a> {
     course: Course<'a>,
-    /// The time when the present request is sent again.
+    /// The time when the present request is retransmitted.
     again: Time,
 }
 
@@ -191,7 +191,8 @@ impl Application for OverUdp<'_> {
             return ground.wake(self.again);
         }
         if ground.now().since(self.course.asked) >= PATIENCE {
-            ground.figures.failure = Some("a request was sent again and again and never answered".to_owned());
+            ground.figures.failure =
+                Some("a request was retransmitted again and again and never answered".to_owned());
             return self.course.finish(ground);
         }
         self.course.resent += 1;

@@ -1,4 +1,4 @@
-//! What RFC 6356 section 2 asks of coupled controls; benches/rfc6356.py asks it of the lab's, with the same
+//! Tests the goals of RFC 6356 section 2 for coupled controls; benches/rfc6356.py tests the lab's, with the same
 //! bounds.
 
 use nettrial_scenario::Record;

@@ -29,7 +29,7 @@ fn used(record: &Record, rate_bps: f64) -> f64 {
     record.flows.iter().map(|flow| settled_bps(flow, 3.0)).sum::<f64>() / rate_bps / PAYLOAD
 }
 
-/// What waits at the bottleneck, packets.
+/// Returns the packets that wait at the bottleneck.
 fn queue(record: &Record) -> Distribution {
     record
         .interfaces

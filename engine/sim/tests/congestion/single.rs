@@ -30,7 +30,7 @@ fn reno_keeps_to_the_square_root_law() {
     }
 }
 
-/// Where windows fall by a fifth and more: the index of the last before, and of the first of the next
+/// Finds where windows fall by a fifth and more: the index of the last before, and of the first of the next
 /// sawtooth.
 fn reductions(intervals: &[Interval]) -> Vec<(usize, usize)> {
     let (mut peak, mut found) = (0, Vec::new());

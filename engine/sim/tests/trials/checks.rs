@@ -1,4 +1,4 @@
-//! What is refused, and what a trial would take.
+//! Tests what is refused, and what a trial would take.
 
 use super::scenarios::{dumbbell, flow, pair, with};
 use nettrial_scenario::{Flow, Scenario};

@@ -75,7 +75,7 @@ fn a_datagram_larger_than_the_mtu_comes_in_fragments() {
     assert_eq!((record.bytes, record.owd_us.unwrap().maximum), (40_000, 4182.0 * 0.008 + 50.0));
 }
 
-/// As in tests/lab/test_links.py: the last fragment over IPv4 may fill an MTU that is no multiple of 8.
+/// The last fragment over IPv4 may fill an MTU that is no multiple of 8, as in tests/lab/test_links.py.
 #[test]
 fn the_last_fragment_fills_the_mtu() {
     let traffic = json!({"kind": "packets", "size": {"distribution": "constant", "value": "35900 B"},

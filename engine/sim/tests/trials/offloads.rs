@@ -59,7 +59,7 @@ fn bursts_leave_the_goodput_of_a_full_link_as_it_was() {
     near(bursts.0, single.0, 0.02);
 }
 
-/// By its losses, the window is about 120 segments where 330 would fill the link: a queue is of what comes at once.
+/// The window is about 120 segments by its losses where 330 would fill the link: a queue is of what comes at once.
 #[test]
 fn a_queue_has_room_for_bursts_to_fill() {
     let [single, bursts] = [false, true].map(|tso| through_a_bottleneck("1000 packets", 1e-4, tso));
@@ -85,9 +85,9 @@ fn what_is_joined_is_acknowledged_once() {
     };
     let (acks, segments, goodput) = figures(false);
     near(acks, segments / 2.0, 0.02);
-    let (fewer, joined, same) = figures(true);
+    let (fewer, coalesced, same) = figures(true);
     // 100 us are eight segments.
-    assert!(fewer < joined / 6.0, "{fewer} for {joined}");
+    assert!(fewer < coalesced / 6.0, "{fewer} for {coalesced}");
     near(same, goodput, 0.03);
 }
 
@@ -115,12 +115,12 @@ fn a_costly_receiver_takes_more_if_it_joins() {
     let scenario = costly(transfer(pair(&fast), "100 ms"), "b0", &cost);
     let record = |gro: bool| run(&offloaded(scenario.clone(), true, gro));
     let goodput = |record: &Record| record.flows[0].goodput_bps.unwrap();
-    let (single, joined) = (record(false), record(true));
+    let (single, coalesced) = (record(false), record(true));
     near(goodput(&single), 1448.0 * 8e6 / (11.5 + 10.052 / 2.0), 0.02);
-    let (segments, acks) = (sent_by(&joined, "a0").0 as f64, sent_by(&joined, "b0").0 as f64);
+    let (segments, acks) = (sent_by(&coalesced, "a0").0 as f64, sent_by(&coalesced, "b0").0 as f64);
     let each = segments / acks;
-    near(goodput(&joined), 1448.0 * 8e6 / (1.5 + 20.052 / each), 0.05);
-    assert!(goodput(&joined) > 4.0 * goodput(&single), "{each} segments are joined");
+    near(goodput(&coalesced), 1448.0 * 8e6 / (1.5 + 20.052 / each), 0.05);
+    assert!(goodput(&coalesced) > 4.0 * goodput(&single), "{each} segments are coalesced");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn nothing_is_joined_where_nothing_arrives_together_and_the_record_says_so() {
     assert!(record.warnings.is_empty(), "{:?}", record.warnings);
 }
 
-/// Losses, reordering and marks, over one path and two: all that is joined is cut again where it has to be.
+/// Losses, reordering and marks, over one path and two: all that is coalesced is cut again where it has to be.
 #[test]
 fn everything_arrives_whatever_is_joined() {
     let bad = json!({"rate": "500 Mbit/s", "delay": "100 us", "queue": "50 packets",

@@ -20,7 +20,7 @@ pub fn dumbbell(hosts: usize, edge: &Value, middle: &Value) -> Scenario {
     scenario(nodes, links)
 }
 
-/// Hosts `a0` and `b0` with two ways between them, over a router each, all links with these settings.
+/// Hosts `a0` and `b0` with two paths between them, over a router each, all links with these settings.
 pub fn two_paths(settings: &Value) -> Scenario {
     let mut nodes = vec![host("a0"), host("b0")];
     let mut links = Vec::new();

@@ -1,4 +1,4 @@
-//! What makes a queue's discipline impossible.
+//! Finds what makes a queue's discipline impossible.
 
 use crate::{Discipline, Link, Place, Problem, QueueLimit, Size};
 

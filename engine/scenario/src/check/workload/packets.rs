@@ -1,4 +1,4 @@
-//! What makes packets of random sizes and gaps impossible.
+//! Finds what makes packets of random sizes and gaps impossible.
 
 use super::traffic::{check_end, largest_message};
 use super::variate::{Bounds, check as check_variate};

@@ -1,4 +1,4 @@
-//! What makes socket options impossible.
+//! Finds what makes socket options impossible.
 
 use crate::{Flow, Place, Problem, Traffic, Transport};
 

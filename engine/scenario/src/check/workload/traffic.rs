@@ -1,4 +1,4 @@
-//! What makes a kind of traffic impossible.
+//! Finds what makes a kind of traffic impossible.
 
 use super::packets;
 use crate::workload::{MESSAGE_HEADER_BYTES, MOST_IN_FLIGHT, MOST_MESSAGES};

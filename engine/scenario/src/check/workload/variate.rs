@@ -1,4 +1,4 @@
-//! What makes a random quantity impossible: parameters outside their range, values that the traffic
+//! Finds what makes a random quantity impossible: parameters outside their range, values that the traffic
 //! cannot have and no truncation keeps away, and means that do not exist.
 
 use crate::{Duration, Place, Problem, Size, Truncation, Variate};

@@ -144,7 +144,7 @@ fn reordering_within_the_window_of_rack_repeats_nothing_once_it_is_known() {
 
 #[test]
 fn a_spurious_recovery_is_undone() {
-    // One packet comes so late that it is sent again before it arrives.
+    // One packet comes so late that it is retransmitted before it arrives.
     let mut count = 0;
     let judge: Judge = Box::new(move |packet| {
         count += u64::from(packet.payload_bytes > 0);
