@@ -17,7 +17,7 @@ else
   as_root := sudo --preserve-env=PATH,CI
 endif
 
-.PHONY: demo test test-all setup build engine generate lint lint-engine lint-python generated types unit networks \
+.PHONY: demo test test-all setup build engine generate lint lint-engine lint-python words generated types unit networks \
   engine-test engine-checks docs bench clean
 
 demo: build ## run the first study and leave report.html
@@ -72,7 +72,10 @@ lint-engine: engine
 	@$(stage) clippy cargo clippy --release --locked --quiet --all-targets -- --deny warnings
 	@$(stage) "other systems" tools/check-other-systems.sh
 
-lint-python: types generated
+lint-python: words types generated
+
+words: $(stamp)packages ## the words that people read
+	@$(python) tools/check-words.py
 
 types: $(stamp)packages
 	.venv/bin/ruff check .

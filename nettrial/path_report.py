@@ -1,4 +1,4 @@
-"""What is asked of an examination of a path, and its answer: generated from the engine's JSON Schema.
+"""The request for an examination of a path, and its answer: generated from the engine's JSON Schema.
 
 Made by `make generate`; never edited by hand. The types are described in engine/path.
 """

@@ -27,7 +27,7 @@ Made by \`make generate\`; never edited by hand. The types are described in $cra
 }
 
 generate scenario.py "The scenario, the record, and the lines that carry them" engine/scenario
-generate path_report.py "What is asked of an examination of a path, and its answer" engine/path --path
+generate path_report.py "The request for an examination of a path, and its answer" engine/path --path
 mkdir "$scratch/study"
 "$engine" schema | .venv/bin/python tools/generate-study-models.py |
   .venv/bin/ruff format --stdin-filename nettrial/study/base.py - >"$scratch/study/base.py"

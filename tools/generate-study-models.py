@@ -12,7 +12,7 @@ from typing import Any
 
 Schema = dict[str, Any]
 
-HEADER = '''"""What a study's settings and a scenario have in common: generated from the engine's JSON Schema.
+HEADER = '''"""The fields that studies and scenarios share: generated from the engine's JSON Schema.
 
 Made by `make generate`; never edited by hand. The types are described in engine/scenario.
 """

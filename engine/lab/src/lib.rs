@@ -54,7 +54,7 @@ impl Lab {
     /// system allows. The process must still have one thread only.
     ///
     /// # Errors
-    /// Fails with everything that was tried and what came of it.
+    /// Fails with everything that was tried and its results.
     pub fn enter() -> Result<Self, Box<Preflight>> {
         // The engine's own namespace does not show it.
         let jit_is_off = nettrial_bpf::jit_is_off();

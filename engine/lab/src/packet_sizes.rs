@@ -3,7 +3,7 @@
 //! They are counted where the kernel hands them to the interface: after the queue, so that its drops are
 //! not among them, and after GSO packets are cut, so that sizes are those of frames. A filter in
 //! the kernel lets one byte of each packet through; its length is beside it. (A counter of nftables would
-//! sit before the queue, or behind the far end's own bundling.)
+//! sit before the queue, or behind the far interface's own GRO.)
 //!
 //! Cost: a transfer that sent 1.14 million packets a second over a link without a rate sent 0.74 million
 //! when they were counted, so about half a microsecond a packet, on the sender's processor for the most.

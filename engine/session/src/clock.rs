@@ -1,6 +1,6 @@
 //! The offset between two machines' clocks.
 //!
-//! As NTP does (RFC 5905 section 8): this side notes when it asks (t1) and when the answer comes (t4), the
+//! The offset is estimated as by NTP (RFC 5905 section 8): this side notes when it asks (t1) and when the answer comes (t4), the
 //! other side when it hears (t2) and when it answers (t3). The round trip is (t4 − t1) − (t3 − t2), and
 //! the offset ((t2 − t1) + (t3 − t4)) / 2, which is wrong by at most half the round trip. Of several
 //! rounds the one with the shortest round trip counts: it waited least.
@@ -19,12 +19,12 @@ pub struct Round {
     pub came_ns: i64,
 }
 
-/// By how much the other side's clock is ahead.
+/// The lead of the other side's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offset {
     /// Nanoseconds to take off the other side's times.
     pub offset_ns: i64,
-    /// By how much that may be wrong, nanoseconds.
+    /// The largest possible error of that lead, nanoseconds.
     pub error_ns: i64,
 }
 

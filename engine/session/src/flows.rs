@@ -65,7 +65,7 @@ pub fn inspect(agents: &mut Agents, ready: &[Ready]) -> Result<Vec<(usize, Conne
     looked_at.into_iter().zip(replies).map(found).collect()
 }
 
-/// Whether the agents open TCP connections of `flow` that can be looked at before the traffic.
+/// Returns true if the agents open TCP connections of `flow` that can be looked at before the traffic.
 fn has_connection(flow: &Flow) -> bool {
     matches!(flow.transport, Transport::Tcp | Transport::Mptcp) && !matches!(flow.traffic, Traffic::Tool(_))
 }

@@ -40,7 +40,7 @@ pub use protocol::{ClockOffset, Command, Connection, Order, PathMtu, Reply, Repo
 
 use nettrial_scenario::{Flow, Place, Problem, Traffic};
 
-/// What of `flow`, which is at `place`, the agent cannot carry; empty if it can.
+/// Returns what of `flow`, which is at `place`, the agent cannot carry; empty if it can.
 pub fn problems(flow: &Flow, place: &Place) -> Vec<Problem> {
     let refusals = platform::refusals(flow);
     if !refusals.is_empty() {

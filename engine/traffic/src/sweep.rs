@@ -81,7 +81,7 @@ mod tests {
         }
     }
 
-    /// Answers after as many nanoseconds as the request has bytes; every tenth is sent again.
+    /// Answers after as many nanoseconds as the request has bytes; every tenth is retransmitted.
     struct Ideal(Vec<usize>);
 
     impl Line for Ideal {

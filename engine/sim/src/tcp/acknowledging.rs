@@ -25,7 +25,7 @@ pub(super) struct Acks {
     has_small: bool,
     /// Acknowledgments still to be sent at once.
     quick: u32,
-    /// Data goes both ways, each an answer to the other (pingpong mode).
+    /// Data goes in both directions, each an answer to the other (pingpong mode).
     is_interactive: bool,
     /// The time expected until the next data (icsk_ack.ato); zero before the first.
     gap: Time,

@@ -1,0 +1,86 @@
+"""Finds unidiomatic words in what people read: documentation comments, docstrings, help texts, pages.
+
+    python tools/check-words.py [DIRECTORY]
+
+Documentation comments of Rust and docstrings of Python begin with a subject ("The path MTU in bytes.") or
+a verb ("Returns the path MTU in bytes."), never with one of `OPENINGS`. No file has a phrase of `PHRASES`.
+Prints each place with what to write instead, and exits with 1 if there are any.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+OPENINGS = ("What", "That", "Whether", "How", "Of", "Where", "Which", "Those", "By", "As")
+"""The words with which no documentation comment begins."""
+SUBJECT = "begin with a subject or a verb, such as 'Returns the path MTU in bytes.'"
+PHRASES = {
+    "link end": "interface",
+    "link_end": "interface",
+    "sent again": "retransmitted",
+    "way back": "reverse path",
+    "both ways": "in both directions",
+    "without rights": "unprivileged",
+    "need no rights": "run unprivileged",
+    "needs no rights": "runs unprivileged",
+    "root's rights": "root's privileges",
+    "what came of": "the result of",
+    "what there is is": "results so far are",
+    "it is otherwise": "exceptions",
+    "in its hand": "in its control",
+    "what is no report": "a malformed report",
+    "bundl": "GSO packet",
+}
+"""Beginnings of phrases, in lower case, and what to write instead."""
+READ = {
+    ".rs": ("engine/**/*",),
+    ".py": ("nettrial/**/*", "benches/**/*", "tools/**/*"),
+    ".md": ("docs/**/*", "studies/**/*", "examples/**/*", "*"),
+}
+"""The files that are read of each kind."""
+
+_WORDS = "|".join(OPENINGS)
+_OPENING = {
+    ".rs": re.compile(rf"//[/!] (?:{_WORDS})\b.*"),
+    ".py": re.compile(rf'(?<=\n) *r?"""(?:{_WORDS})\b.*|\Ar?"""(?:{_WORDS})\b.*'),
+}
+_READ_OF_RUST = re.compile(r'//[/!]|"')
+
+
+def findings(text: str, suffix: str) -> Iterator[tuple[int, str, str]]:
+    """Yields the position of each finding in a text of that kind, the words, and what to write instead."""
+    if suffix in _OPENING:
+        for found in _OPENING[suffix].finditer(text):
+            yield found.start(), found.group().strip(), SUBJECT
+    lowered = text.lower()
+    for phrase, instead in PHRASES.items():
+        at = lowered.find(phrase)
+        while at >= 0:
+            line = text[text.rfind("\n", 0, at) + 1 : at]
+            if not line[-1:].isalnum() and (suffix != ".rs" or _READ_OF_RUST.search(line)):
+                yield at, phrase, f"say {instead!r}"
+            at = lowered.find(phrase, at + 1)
+
+
+def main() -> None:
+    """Checks a working tree, this one unless another is named."""
+    root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1]
+    count = 0
+    for suffix, patterns in READ.items():
+        for file in sorted(file for pattern in patterns for file in root.glob(pattern + suffix)):
+            if file.name == Path(__file__).name:
+                continue
+            text = file.read_text(encoding="utf-8")
+            for at, words, instead in findings(text, suffix):
+                line = text.count("\n", 0, at) + 1
+                print(f"{file.relative_to(root)}:{line}: {words}: {instead}", file=sys.stderr)
+                count += 1
+    if count:
+        sys.exit(f"{count} places have words that the project does not use: see {Path(__file__).name}")
+
+
+if __name__ == "__main__":
+    main()
