@@ -16,6 +16,7 @@ mod parameters;
 mod results;
 mod server;
 mod session;
+mod shared;
 mod socket;
 mod stream;
 mod udp_port;

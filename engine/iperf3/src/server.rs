@@ -3,6 +3,7 @@
 use crate::guests::{Bounds, Guests, Refused};
 use crate::message::{Cookie, State};
 use crate::session::{self, Guest};
+use crate::shared::Shared;
 use crate::udp_port::UdpPort;
 use nettrial_admission::{Limits, Log, Visitor, bind, raise_descriptor_limit, receive};
 use std::io;
@@ -17,13 +18,6 @@ const COOKIE_PATIENCE: Duration = Duration::from_secs(5);
 /// Callers that may be silent at a time. One test of 128 streams in both directions opens 256 quickly.
 const LIMITS: Limits = Limits { pending: 1024, pending_each: 320 };
 
-/// The state that all tests share.
-pub struct Server {
-    pub guests: Guests,
-    pub udp: Arc<UdpPort>,
-    pub log: Arc<Log>,
-}
-
 /// Serves iperf3 clients at `address` (every one, where none is given) for ever, after `ready` was told
 /// where.
 ///
@@ -32,7 +26,7 @@ pub struct Server {
 pub fn serve(address: Option<IpAddr>, port: u16, ready: impl FnOnce(SocketAddr)) -> io::Result<()> {
     let descriptors = raise_descriptor_limit();
     let listener = bind(address, port)?;
-    let server = Arc::new(Server::open(&listener, Bounds::with_descriptors(descriptors))?);
+    let server = Arc::new(Shared::open(&listener, Bounds::with_descriptors(descriptors))?);
     // A quarter of the descriptors at most: the other three are for tests and their streams.
     let limits = Limits {
         pending: LIMITS.pending.min(descriptors / 4),
@@ -42,7 +36,7 @@ pub fn serve(address: Option<IpAddr>, port: u16, ready: impl FnOnce(SocketAddr))
     server.serve(&listener, limits)
 }
 
-impl Server {
+impl Shared {
     /// A server of the tests that come to `listener`, with the UDP port of the same number.
     fn open(listener: &TcpListener, bounds: Bounds) -> io::Result<Self> {
         let log = Arc::new(Log::default());
@@ -96,7 +90,7 @@ mod tests {
     fn serving(bounds: Bounds) -> SocketAddr {
         let listener = bind(Some([127, 0, 0, 1].into()), 0).unwrap();
         let address = listener.local_addr().unwrap();
-        let server = Arc::new(Server::open(&listener, bounds).unwrap());
+        let server = Arc::new(Shared::open(&listener, bounds).unwrap());
         std::thread::spawn(move || server.serve(&listener, LIMITS));
         address
     }

@@ -4,7 +4,7 @@ use crate::guests::{Bounds, Place};
 use crate::message::{MOST_PARAMETER_BYTES, MOST_RESULT_BYTES, State, read_document, send_document};
 use crate::parameters::Parameters;
 use crate::results::{Results, stream_id};
-use crate::server::Server;
+use crate::shared::Shared;
 use crate::socket;
 use crate::stream::{self, Carrier, Clock, Direction, Outcome};
 use std::io::{self, ErrorKind, Write};
@@ -30,7 +30,7 @@ pub struct Guest<'a> {
 }
 
 /// Runs a test to its end.
-pub fn run(server: &Server, guest: &Guest) -> io::Result<()> {
+pub fn run(shared: &Shared, guest: &Guest) -> io::Result<()> {
     let control = guest.control;
     control.set_nodelay(true)?;
     control.set_write_timeout(Some(PATIENCE))?;
@@ -41,16 +41,16 @@ pub fn run(server: &Server, guest: &Guest) -> io::Result<()> {
         (&*control).write_all(&[number.to_be_bytes(), 0i32.to_be_bytes()].concat())?;
         return Err(io::Error::new(ErrorKind::InvalidData, why));
     }
-    let Some(_seats) = server.guests.streams(guest.peer.ip(), parameters.streams()) else {
+    let Some(_seats) = shared.guests.streams(guest.peer.ip(), parameters.streams()) else {
         State::AccessDenied.send(control)?;
         let why = format!("{} streams are more than are free", parameters.streams());
         return Err(io::Error::new(ErrorKind::QuotaExceeded, why));
     };
     let peer = guest.peer;
-    server.log.line(peer.ip(), "a test", &format!("test of {peer}: {}", in_words(&parameters)));
-    let carriers = open_streams(server, guest, &parameters)?;
+    shared.log.line(peer.ip(), "a test", &format!("test of {peer}: {}", in_words(&parameters)));
+    let carriers = open_streams(shared, guest, &parameters)?;
     let begin = Instant::now();
-    let outcomes = traffic(guest, &parameters, &carriers, server)?;
+    let outcomes = traffic(guest, &parameters, &carriers, shared)?;
     // A client that receives reads whole blocks, and waits for the rest of the last one or its end.
     drop(carriers);
     State::ExchangeResults.send(control)?;
@@ -80,7 +80,7 @@ fn in_words(parameters: &Parameters) -> String {
 /// The test's streams in the order in which the client opened them: with both directions, those that it
 /// sends on come first.
 fn open_streams(
-    server: &Server,
+    shared: &Shared,
     guest: &Guest,
     parameters: &Parameters,
 ) -> io::Result<Vec<(Carrier, Direction)>> {
@@ -89,7 +89,7 @@ fn open_streams(
     let end = Instant::now() + OPENING_PATIENCE;
     let carriers: Vec<Carrier> = if parameters.udp {
         let peer = guest.peer.ip();
-        let turn = await_client(guest, end, |moment| server.udp.turn(peer, parameters.streams(), moment))?;
+        let turn = await_client(guest, end, |moment| shared.udp.turn(peer, parameters.streams(), moment))?;
         State::CreateStreams.send(control)?;
         let next = || {
             let socket = await_client(guest, end, |moment| turn.stream(moment))?;
@@ -146,7 +146,7 @@ fn traffic(
     guest: &Guest,
     parameters: &Parameters,
     carriers: &[(Carrier, Direction)],
-    server: &Server,
+    shared: &Shared,
 ) -> io::Result<Vec<(Direction, Outcome)>> {
     let control = guest.control;
     State::TestStart.send(control)?;
@@ -162,14 +162,14 @@ fn traffic(
             std::thread::Builder::new().spawn_scoped(scope, run)
         });
         let started: io::Result<Vec<_>> = threads.collect();
-        let bounds = &server.guests.bounds;
+        let bounds = &shared.guests.bounds;
         let ended = started.as_ref().map_or(Ok(()), |_| await_end(guest, parameters, clock, bounds));
         clock.stop();
         let outcomes: Vec<_> = started?.into_iter().filter_map(|thread| thread.join().ok()).collect();
         ended?;
         if outcomes.len() < carriers.len() {
             let kind = "a stream's thread failed: its figures are missing in the results";
-            server.log.line(guest.peer.ip(), kind, kind);
+            shared.log.line(guest.peer.ip(), kind, kind);
         }
         Ok(outcomes)
     })

@@ -7,7 +7,6 @@ mod machine;
 mod path;
 mod saturation;
 
-pub use counters::HostCounters;
 use nettrial_session::Findings as Common;
 use std::ops::{Deref, DerefMut};
 

@@ -19,6 +19,7 @@ mod congestion;
 mod delay_line;
 mod environment;
 mod gso;
+mod host_counters;
 mod icmp_filter;
 mod interfaces;
 mod lateness;

@@ -3,7 +3,7 @@
 use crate::message::{MOST_REPORT_BYTES, ToClient, ToServer, Welcome};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use nettrial_admission::one_line;
-use nettrial_scenario::{Measure, Record};
+use nettrial_scenario::Measure;
 use nettrial_session::{
     Agents, Event, Findings, Offset, Process, Reader, Reading, Round, Sink, Token, Transport, Writer, enter,
     monotonic_ns,
@@ -172,14 +172,6 @@ impl Client {
             one_line(&welcome.engine_version)
         );
         Ok(Self { server, here, welcome, path: None, agents: Agents::default(), connection })
-    }
-
-    /// Makes one measurement, in which there is no problem, and gives its record.
-    ///
-    /// # Errors
-    /// Fails if the session ends, or one of the two agents fails.
-    pub fn run(&mut self, measure: &Measure) -> Result<Record> {
-        crate::trial::run(self, measure)
     }
 
     /// Starts new agents on both machines.

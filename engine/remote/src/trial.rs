@@ -20,8 +20,17 @@ const UNTIMED: Duration = Duration::from_secs(3600);
 /// The largest IP packet.
 const LARGEST_PACKET: u64 = 65_535;
 
-/// Makes `measure`.
-pub fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
+impl Client {
+    /// Makes one measurement, in which there is no problem, and returns its record.
+    ///
+    /// # Errors
+    /// Fails if the session ends, or one of the two agents fails.
+    pub fn run(&mut self, measure: &Measure) -> Result<Record> {
+        run(self, measure)
+    }
+}
+
+fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is before 1970")?;
     let mut phases = Phases::default();
     let mut begin = Instant::now();

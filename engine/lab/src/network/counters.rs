@@ -1,7 +1,7 @@
 //! Reads the counters of a network's interfaces and nodes.
 
 use super::Network;
-use crate::checks::HostCounters;
+use crate::host_counters::HostCounters;
 use crate::namespace::Home;
 use crate::queue;
 use anyhow::Result;

@@ -1,0 +1,16 @@
+//! The state of a server that all its tests share.
+
+use crate::guests::Guests;
+use crate::udp_port::UdpPort;
+use nettrial_admission::Log;
+use std::sync::Arc;
+
+/// The state of a server that all its tests share.
+pub struct Shared {
+    /// The tests that run, and the bounds of what they can take.
+    pub guests: Guests,
+    /// The port of UDP streams.
+    pub udp: Arc<UdpPort>,
+    /// The log of refusals and ends.
+    pub log: Arc<Log>,
+}
