@@ -1,4 +1,4 @@
-//! What this machine is, and what it does at a moment.
+//! Describes this machine, and what it does at a moment.
 
 use crate::message::{Counted, Observation};
 use crate::settings::{CONGESTION_CONTROL, SYSCTLS, Setting, link};

@@ -1,4 +1,4 @@
-//! What a study expects of links that nettrial did not make, and what contradicts it.
+//! Compares what a study expects of links that nettrial did not make with what was measured.
 
 use crate::mapping::Mapping;
 use crate::message::Observation;

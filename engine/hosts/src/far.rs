@@ -15,12 +15,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// How long the other end may be silent, nanoseconds: it says that it is there every
+/// The time for which the other end may be silent, nanoseconds: it says that it is there every
 /// [`BEAT`](crate::line::BEAT).
 const SILENCE_NS: i64 = 20_000_000_000;
-/// How often that is looked at.
+/// The interval at which that is looked at.
 const LOOK: Duration = Duration::from_secs(1);
-/// How long an earlier session's guard may take to restore what it changed.
+/// The time that an earlier session's guard may take to restore what it changed.
 const RESTORING: Duration = Duration::from_secs(10);
 
 /// Answers on standard output what comes on standard input, until that ends or nothing comes for 20 s. What was

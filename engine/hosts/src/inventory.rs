@@ -24,7 +24,7 @@ pub struct Place {
     pub engine: String,
     /// The interfaces that traffic may use, in the order of the node's links.
     pub interfaces: Vec<Given>,
-    /// What nettrial may change there.
+    /// The settings that nettrial may change there.
     #[serde(default)]
     pub may_change: Vec<Permission>,
     /// The nodes of a study that it stands for.

@@ -1,6 +1,6 @@
-//! What was changed on a machine, in a file there that outlives every process: each setting with the value that it
-//! had. A line is on the disk before its setting is changed, so whatever ends nettrial, or the machine, the file says
-//! how to restore it.
+//! The journal of what was changed on a machine, in a file there that outlives every process: each setting with the value
+//! that it had. A line is on the disk before its setting is changed, so whatever ends nettrial, or the machine, the file
+//! says how to restore it.
 
 use crate::settings::{Change, Setting};
 use anyhow::{Context, Result, bail};
@@ -11,7 +11,7 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// How often a lock that another process holds is tried.
+/// The interval at which a lock that another process holds is tried.
 const TRY: Duration = Duration::from_millis(20);
 
 /// The directory of the journal: `nettrial` below XDG_STATE_HOME (the XDG Base Directory Specification), or below
@@ -70,7 +70,7 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// That of this machine and user, which must be empty: see [`restore`].
+    /// Opens the journal of this machine and user, which must be empty: see [`restore`].
     ///
     /// # Errors
     /// Fails as [`directory`] does.
@@ -105,12 +105,12 @@ impl Journal {
     }
 }
 
-/// What restoring gave.
+/// The result of restoring.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Restored {
     /// The settings that have their old value again, in words.
     pub restored: Vec<String>,
-    /// Those that could not be restored, each with the reason; they stay in the journal.
+    /// The settings that could not be restored, each with the reason; they stay in the journal.
     pub failed: Vec<String>,
 }
 

@@ -45,7 +45,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What ends all sessions of a backend from another thread.
+/// Handles that end all sessions of a backend from another thread.
 pub type Leavers = Arc<Mutex<Vec<Leaver>>>;
 
 /// The backend, with the machines that it has reached.
@@ -62,12 +62,12 @@ impl Hosts {
         Self { inventory, lines: BTreeMap::new(), found: BTreeMap::new(), leavers: Arc::default() }
     }
 
-    /// What ends all its sessions from another thread.
+    /// Returns handles that end all its sessions from another thread.
     pub fn leavers(&self) -> Leavers {
         Arc::clone(&self.leavers)
     }
 
-    /// What the machines can run; `thorough`: how large packets pass between them, too.
+    /// Returns what the machines can run; `thorough`: how large packets pass between them, too.
     pub fn preflight(&mut self, thorough: bool) -> Preflight {
         preflight::examine(self, thorough)
     }
@@ -147,7 +147,7 @@ impl Hosts {
         shortfalls
     }
 
-    /// What of the flows their machines can't carry.
+    /// Returns what of the flows their machines can't carry.
     fn flow_problems(&self, mapping: &Mapping) -> Result<Vec<Problem>> {
         let mut asked = Vec::new();
         for name in mapping.machines() {

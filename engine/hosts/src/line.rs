@@ -14,23 +14,23 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often each side hears that the other one is there.
+/// The interval at which each side hears that the other one is there.
 pub const BEAT: Duration = Duration::from_secs(2);
-/// How long a machine may be silent, nanoseconds.
+/// The time for which a machine may be silent, nanoseconds.
 const SILENCE_NS: i64 = 20_000_000_000;
-/// How long reaching a machine may take.
+/// The time that reaching a machine may take.
 const REACHING: Duration = Duration::from_secs(20);
-/// How long a machine may take for what is no flow.
+/// The time that a machine may take for what is no flow.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long a machine may take to restore what was changed, at the end.
+/// The time that a machine may take to restore what was changed, at the end.
 const LEAVING: Duration = Duration::from_secs(4);
 /// Lines that login scripts may write before the engine's first.
 const GREETING_LINES: usize = 1000;
 /// Rounds of questions that a clock's offset is estimated from.
 const ROUNDS: usize = 16;
-/// How much of the end of a command's error output is told, bytes.
+/// The bytes told of the end of a command's error output.
 const SAID_BYTES: usize = 2000;
-/// What the shell says where there is no engine.
+/// The word of the shell where there is no engine.
 const ABSENT: &str = "nettrial-engine-absent";
 /// The same for the user.
 const NOT_THERE: &str = "this version's engine is not installed there";
@@ -46,7 +46,7 @@ pub struct Line {
     heard: Arc<AtomicI64>,
 }
 
-/// What writes to the command; nothing once it was told to leave.
+/// The input of the command; nothing once it was told to leave.
 type Input = Arc<Mutex<Option<ChildStdin>>>;
 
 fn lock<T>(guarded: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -73,7 +73,7 @@ impl Line {
     /// Reaches a machine.
     ///
     /// # Errors
-    /// Says what was tried, what came of it, and what would help.
+    /// Says what was tried, the result, and the remedy.
     pub fn open(name: &str, place: &Place) -> Result<Self, Shortfall> {
         let said = Arc::new(Mutex::new(Vec::new()));
         Self::reach(name, place, &said).map_err(|error| {
@@ -142,7 +142,7 @@ impl Line {
         Ok(Self { name: name.to_owned(), input, answers: Mutex::new(answers), agent, child, heard })
     }
 
-    /// Whether the machine can still be asked.
+    /// Returns true if the machine can still be asked.
     pub fn is_open(&self) -> bool {
         lock(&self.input).is_some() && matches!(lock(&self.child).try_wait(), Ok(None))
     }
@@ -186,7 +186,7 @@ impl Line {
         Served(Arc::clone(&self.input))
     }
 
-    /// By how much the machine's monotonic clock is ahead of this one's, and its wall clock, with the same error;
+    /// Returns the lead of the machine's monotonic clock over this one's, and of its wall clock, with the same error;
     /// nanoseconds.
     ///
     /// # Errors
@@ -207,7 +207,7 @@ impl Line {
         Ok((offset, offset.offset_ns + wall - crate::describe::wall_ns()))
     }
 
-    /// What ends the session from another thread.
+    /// Returns a handle that ends the session from another thread.
     pub fn leaver(&self) -> Leaver {
         Leaver { input: Arc::clone(&self.input), child: Arc::clone(&self.child) }
     }
@@ -348,7 +348,7 @@ fn listen(
     let _ = answers.send(Err(why));
 }
 
-/// What would help where a machine could not be reached, by what ssh (ssh(1)), the shell or the engine said.
+/// Returns the remedy where a machine could not be reached, by what ssh (ssh(1)), the shell or the engine said.
 fn remedy(why: &str, place: &Place) -> String {
     let has = |words: &[&str]| words.iter().any(|word| why.contains(word));
     let by = &place.reached_by;

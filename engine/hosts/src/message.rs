@@ -23,12 +23,12 @@ pub struct Welcome {
 pub enum ToMachine {
     /// Nothing but that somebody is there. Answered by [`FromMachine::StillHere`].
     StillHere,
-    /// What are you? Answered by [`FromMachine::Described`].
+    /// Ask for a description. Answered by [`FromMachine::Described`].
     Describe {
         /// The interfaces to describe.
         interfaces: Vec<String>,
     },
-    /// What of these flows can't you carry? Answered by [`FromMachine::Problems`].
+    /// Ask what of these flows the machine can't carry. Answered by [`FromMachine::Problems`].
     Problems {
         /// The flows, with their numbers in the scenario.
         flows: Vec<(usize, Flow)>,
@@ -38,14 +38,14 @@ pub enum ToMachine {
     Begin {
         /// The settings.
         settings: Vec<Change>,
-        /// Whether there is an agent.
+        /// True if there is an agent.
         agent: bool,
     },
     /// For the agent. Its report is [`FromMachine::Report`].
     Order(Box<Order>),
-    /// What time is it? Answered by [`FromMachine::Time`].
+    /// Ask for the time. Answered by [`FromMachine::Time`].
     Time,
-    /// How busy are you? Answered by [`FromMachine::Observed`].
+    /// Ask how busy the machine is. Answered by [`FromMachine::Observed`].
     Observe {
         /// The interfaces to count at.
         interfaces: Vec<String>,
@@ -66,11 +66,11 @@ pub enum FromMachine {
     Problems(Vec<Problem>),
     /// Answers [`ToMachine::Begin`].
     Begun,
-    /// Of the agent.
+    /// A report of the agent.
     Report(Box<Report>),
     /// The agent ended without being told to; the reason.
     AgentEnded(String),
-    /// By the monotonic clock.
+    /// The time by the monotonic clock.
     Time {
         /// When the question came, nanoseconds.
         heard_ns: i64,
@@ -113,7 +113,7 @@ pub struct Counted {
     pub received_bytes: u64,
     /// Packets received.
     pub received_pkts: u64,
-    /// How often its link came or went.
+    /// The number of times that its link came or went.
     pub carrier_changes: u64,
     /// The speed of its link, bits per second, where the driver says it.
     pub speed_bps: Option<u64>,

@@ -1,4 +1,4 @@
-//! What the user's machines can run, found by reaching each.
+//! Finds what the user's machines can run by reaching each.
 
 use crate::inventory::Place;
 use crate::message::{FromMachine, ToMachine};
@@ -71,7 +71,7 @@ fn environment(machines: Vec<Machine>) -> Environment {
     }
 }
 
-/// What a machine that was reached lacks of what the inventory says.
+/// Returns what a machine that was reached lacks of what the inventory says.
 fn lacking(name: &str, place: &Place, machine: &Machine) -> Vec<Shortfall> {
     let mut missing = Vec::new();
     let mut lack = |what: String, why: &str, remedy: String| {
@@ -114,8 +114,8 @@ struct Probe<'a> {
     largest: u64,
 }
 
-/// How large packets reach each machine from each other one. The MTU of an interface that may be changed is raised for
-/// it, and restored.
+/// Measures how large packets reach each machine from each other one. The MTU of an interface that may be changed is raised
+/// for it, and restored.
 fn between(hosts: &Hosts) -> Result<BTreeMap<String, Vec<MachineReach>>> {
     let mut agents = Agents::default();
     let mut probes = Vec::new();

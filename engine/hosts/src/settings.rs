@@ -21,9 +21,9 @@ pub const CONGESTION_CONTROL: &str = "net.ipv4.tcp_congestion_control";
 /// The smallest MTU that is set: below it the kernel takes an interface's IPv6 addresses away (RFC 8200 section 5), and
 /// restoring the MTU does not bring them back.
 pub const SMALLEST_MTU: u64 = 1280;
-/// How long a link may take to come back after its interface was changed.
+/// The time that a link may take to come back after its interface was changed.
 const LINK_RETURNS: Duration = Duration::from_secs(20);
-/// How often the link is looked at meanwhile.
+/// The interval at which the link is looked at meanwhile.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A setting.
@@ -134,7 +134,7 @@ impl Setting {
         }
     }
 
-    /// Whether it has `value` in force.
+    /// Returns true if it has `value` in force.
     ///
     /// # Errors
     /// Fails if there is no such setting.

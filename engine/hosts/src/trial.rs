@@ -152,7 +152,7 @@ fn paths(mapping: &Mapping, agents: &mut Agents, cookie: Cookie, findings: &mut 
     Ok(())
 }
 
-/// By how much the clock of each node's machine is ahead of this one's.
+/// Returns the lead of the clock of each node's machine over this one's.
 fn clocks<'a>(lines: &Lines<'a>) -> Result<HashMap<&'a str, Offset>> {
     // At the same time: each takes some round trips.
     std::thread::scope(|scope| {
@@ -167,7 +167,7 @@ fn clocks<'a>(lines: &Lines<'a>) -> Result<HashMap<&'a str, Offset>> {
     })
 }
 
-/// By how much the clock of a flow's second host is ahead of its first host's.
+/// Returns the lead of the clock of a flow's second host over its first host's.
 fn lead(flow: &Flow, clocks: &HashMap<&str, Offset>) -> Option<ClockOffset> {
     let (from, to) = (clocks.get(flow.from.as_str())?, clocks.get(flow.to.as_str())?);
     Some(ClockOffset {
@@ -322,7 +322,7 @@ fn disturbances(
     }
 }
 
-/// Bytes of the IP packets that a host's flows make at most, both ways; `None` where a flow does not tell, or `node` is
+/// Bytes of the IP packets that a host's flows make at most, in both directions; `None` where a flow does not tell, or `node` is
 /// no host of one.
 fn own_bytes(scenario: &Scenario, node: &str, flows: &[FlowRecord]) -> Option<u64> {
     let mut bytes = None;
@@ -347,7 +347,7 @@ fn own_bytes(scenario: &Scenario, node: &str, flows: &[FlowRecord]) -> Option<u6
     bytes
 }
 
-/// What each host's processors did, and why that is not known of some.
+/// Returns what each host's processors did, and why that is not known of some.
 fn hosts(
     mapping: &Mapping,
     found: &BTreeMap<String, Machine>,

@@ -1,4 +1,4 @@
-//! What a scenario needs set on each machine, and what keeps it from being set.
+//! Finds what a scenario needs set on each machine, and what keeps it from being set.
 
 use crate::inventory::Permission;
 use crate::mapping::Mapping;
