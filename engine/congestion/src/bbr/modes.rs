@@ -98,7 +98,7 @@ impl Probing {
         ack.rate_is_app_limited || ack.prior_delivered_pkts < self.app_limited_pkts
     }
 
-    /// Returns the share of the bandwidth that is sent (bbr_update_gains).
+    /// Returns the multiple of the bandwidth at which it sends (bbr_update_gains).
     pub fn pacing_gain(&self) -> f64 {
         match self.mode {
             Mode::Startup => HIGH_GAIN,
@@ -108,7 +108,7 @@ impl Probing {
         }
     }
 
-    /// Returns the share of the bandwidth-delay product that the window is.
+    /// Returns the multiple of the bandwidth-delay product that the window is.
     pub fn cwnd_gain(&self) -> f64 {
         match self.mode {
             Mode::Startup | Mode::Drain => HIGH_GAIN,
