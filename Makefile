@@ -18,7 +18,7 @@ else
 endif
 
 .PHONY: demo test test-all setup build engine generate lint lint-engine lint-python words generated types unit networks \
-  engine-test engine-checks docs bench clean
+  engine-test engine-checks windows docs bench clean
 
 demo: build ## run the first study and leave report.html
 	@run=runs/demo-$$(date -u +%Y%m%d-%H%M%S); \
@@ -60,6 +60,9 @@ $(stamp)packages: $(stamp)system requirements-uv.lock requirements.lock
 $(stamp)package: $(stamp)packages pyproject.toml | engine
 	@$(stage) "install of the package" $(python) -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
+
+windows: ## the engine for Windows, and Wine, with which a test runs it
+	@$(stage) "engine for Windows" tools/build-windows.sh --wine
 
 generate: build ## what is made from the code: nettrial/scenario.py, nettrial/study/base.py, docs/reference
 	tools/generate-scenario.sh

@@ -17,8 +17,9 @@ from nettrial.scenario import Scenario
 from nettrial.study import Document
 
 READING = "reading the inventory"
-INTERFACE = re.compile(r"[^\s/:]{1,15}")
-"""A name that Linux takes for an interface (net/core/dev.c, dev_valid_name)."""
+INTERFACE = re.compile(r"[^\s/:](?:[^/:\n]{0,62}[^\s/:])?")
+"""A name of an interface. Linux takes 15 characters without spaces (net/core/dev.c, dev_valid_name), Windows
+more."""
 
 
 def _address(text: str) -> str:
@@ -40,7 +41,7 @@ def _target(text: str) -> str:
 
 
 class MachineSettings(Strict):
-    """A machine. It is reached by `ssh` or by a `command`, one of the two."""
+    """A machine. It is reached by `ssh`, by a `command` or by an `engine`, one of the three."""
 
     ssh: Annotated[str, AfterValidator(_target)] | None = None
     """The destination for the OpenSSH client, such as `root@alpha`: with its configuration, keys, agents and
@@ -48,6 +49,10 @@ class MachineSettings(Strict):
     command: Annotated[list[str], Field(min_length=1)] | None = None
     """A command that runs another command on the machine with this one's standard input and output: `sh` is
     added to its words. Such as `[docker, exec, -i, web]` or `[ssh, -T, alpha, sudo, -n]`."""
+    engine: Annotated[list[str], Field(min_length=1)] | None = None
+    """A command that runs the engine itself on the machine: `machine serve` is added to its words. It is for
+    machines without a POSIX shell, such as `[ssh, -T, user@win, C:/nettrial/engine.exe]`, and has to be
+    there already: `nettrial machines install` copies nothing to such a machine."""
     interfaces: Annotated[
         dict[str, Annotated[list[Annotated[str, AfterValidator(_address)]], Field(min_length=1)]],
         Field(min_length=1),
@@ -63,8 +68,10 @@ class MachineSettings(Strict):
 
     @model_validator(mode="after")
     def _fits(self) -> MachineSettings:
-        if (self.ssh is None) == (self.command is None):
-            raise wrong(("ssh",), "both given" if self.ssh else "missing", "either ssh or command")
+        ways = [name for name in ("ssh", "command", "engine") if getattr(self, name) is not None]
+        if len(ways) != 1:
+            given = {0: "missing", 2: "both given"}.get(len(ways), "all given")
+            raise wrong(("ssh",), given, "one of ssh, command and engine")
         for name in self.interfaces:
             if not INTERFACE.fullmatch(name):
                 raise wrong(("interfaces", name), name, "the name of an interface, such as eth0")
@@ -73,7 +80,7 @@ class MachineSettings(Strict):
     @property
     def reached_by(self) -> str:
         """The way to it, in the user's words."""
-        return shlex.join(["ssh", self.ssh] if self.ssh else self.command or [])
+        return shlex.join(["ssh", self.ssh] if self.ssh else self.command or self.engine or [])
 
     @property
     def addresses(self) -> list[str]:

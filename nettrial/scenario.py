@@ -2481,9 +2481,9 @@ class MachineInterface(Generated):
     """
     Its name there.
     """
-    offloads: Offloads
+    offloads: Offloads | None = None
     """
-    The offloads in force.
+    The offloads in force; absent where the system does not say.
     """
     speed: Rate | None = None
     """
@@ -2701,7 +2701,8 @@ class Machine(Generated):
     """
     boot: str
     """
-    The identifier of the running kernel: machines that share it are one machine (random/boot_id, random(4)).
+    The identifier of the running kernel: machines that share it are one machine (random/boot_id, random(4); the host's
+    name where the system has no such thing).
     """
     clock_ahead_ns: int
     """
@@ -2725,7 +2726,8 @@ class Machine(Generated):
     """
     is_root: bool
     """
-    True where the user there is root, and so may change settings.
+    True where the user there is root, and so may change settings; false on other systems than Linux, where nettrial
+    changes none.
     """
     kernel: str
     """

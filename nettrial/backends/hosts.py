@@ -44,6 +44,10 @@ class Reachable(Protocol):
         """The command that reaches it, if one does."""
 
     @property
+    def engine(self) -> list[str] | None:
+        """The command that is the engine there, if one is."""
+
+    @property
     def interfaces(self) -> dict[str, list[str]]:
         """The addresses of traffic, by interface."""
 
@@ -61,7 +65,10 @@ class Reachable(Protocol):
 
 
 def reach(machine: Reachable) -> list[str]:
-    """The command whose standard input and output are those of a shell on the machine."""
+    """The command whose standard input and output are those of a shell on the machine; of its engine, where a
+    command of the user's is that."""
+    if machine.engine:
+        return [*machine.engine, "machine", "serve"]
     if machine.ssh:
         return [*SSH, *ALIVE, machine.ssh, SHELL]
     return [*(machine.command or []), SHELL]
@@ -92,7 +99,7 @@ class Machines(Configuration):
             name: {
                 "reach": reach(machine),
                 "reached_by": machine.reached_by,
-                "engine": engine,
+                "engine": None if machine.engine else engine,
                 "interfaces": [
                     {"name": interface, "addresses": addresses}
                     for interface, addresses in machine.interfaces.items()
@@ -161,6 +168,8 @@ def install(name: str, machine: Reachable) -> Lack | None:
 
 def restore(name: str, machine: Reachable) -> Done:
     """Restores on a machine what a session left changed there."""
+    if machine.engine:
+        return _run(name, machine, [*machine.engine, "machine", "restore"])
     target = f'"$HOME"/{shlex.quote(engine_there(find.engine()))}'
     absent = "the engine is not installed there"
     return _shell(
@@ -175,7 +184,11 @@ def _what(name: str, machine: Reachable) -> str:
 def _shell(name: str, machine: Reachable, script: str, data: bytes = b"") -> Done:
     """Runs one line of a shell on a machine. The data is sent once the line says that it is ready: until then
     the shell may read ahead."""
-    words, what = reach(machine), _what(name, machine)
+    return _run(name, machine, reach(machine), script.encode() + b"\n", data)
+
+
+def _run(name: str, machine: Reachable, words: Sequence[str], script: bytes = b"", data: bytes = b"") -> Done:
+    what = _what(name, machine)
     try:
         started = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -187,7 +200,7 @@ def _shell(name: str, machine: Reachable, script: str, data: bytes = b"") -> Don
     before = b""
     with started:
         try:
-            started.stdin.write(script.encode() + b"\n")
+            started.stdin.write(script)
             started.stdin.flush()
             while data and (line := started.stdout.readline()):
                 before += line

@@ -85,7 +85,7 @@ def _rows(machine: Machine) -> list[list[str]]:
 
 
 def _interface(interface: MachineInterface) -> str:
-    offloads = interface.offloads.model_dump()
+    offloads = interface.offloads.model_dump() if interface.offloads else {}
     on = [name for name, is_on in offloads.items() if is_on]
     largest = interface.largest_mtu_bytes
     parts = [
@@ -94,7 +94,7 @@ def _interface(interface: MachineInterface) -> str:
         interface.bus or "no bus",
         str(interface.speed.root) if interface.speed else "speed not told",
         f"MTU {interface.mtu_bytes} B of {largest or 'any number of'} B",
-        f"offloads: {', '.join(on) or 'none'}",
+        f"offloads: {', '.join(on) or 'none'}" if offloads else "offloads not told",
     ]
     return ", ".join(parts)
 
@@ -114,6 +114,9 @@ def copy_engine(file: Path, names: Sequence[str]) -> int:
     chosen = inventory.only(names) if names else inventory
     lacks = []
     for name, machine in chosen.machines.items():
+        if machine.engine:
+            say(f"{name}: nothing was copied: the inventory says what runs the engine there")
+            continue
         lack = install(name, machine)
         if lack is None:
             say(f"{name}: installed")

@@ -195,7 +195,7 @@ def test_the_simulator_needs_nothing_of_a_real_host():
 
 def test_the_agent_reaches_the_operating_system_through_its_platform_alone():
     sources = ROOT / "engine" / "traffic" / "src"
-    of_a_system = ("nix::", "libc::", "std::os::", '"/proc', "unsafe ")
+    of_a_system = ("nix::", "libc::", "windows_sys::", "std::os::", '"/proc', "unsafe ")
     for file in sources.rglob("*.rs"):
         if (sources / "platform") in file.parents or file.name == "tests.rs":
             continue
@@ -206,7 +206,6 @@ def test_the_agent_reaches_the_operating_system_through_its_platform_alone():
 
 
 NEEDS_LINUX = {
-    "nettrial-hosts",
     "nettrial-netlink",
     "nettrial-lab",
     "nettrial-bpf",
@@ -214,8 +213,6 @@ NEEDS_LINUX = {
     "nettrial-path",
 } | {
     *(
-        "nettrial-admission",
-        "nettrial-session",
         "nettrial-iperf3",
         "nettrial-remote",
         "nix",
@@ -244,8 +241,8 @@ def everywhere(name):
     return found
 
 
-def test_on_every_system_the_engine_has_the_simulator_the_agent_and_nothing_that_needs_linux():
+def test_on_every_system_the_engine_has_the_simulator_the_agent_machines_and_nothing_that_needs_linux():
     found = everywhere("nettrial-engine")
-    assert found >= {"nettrial-sim", "nettrial-traffic", "clap", "serde_core"}
+    assert found >= {"nettrial-sim", "nettrial-traffic", "nettrial-hosts", "clap", "serde_core"}
     assert not found & NEEDS_LINUX
     assert everywhere("nettrial-lab") >= {"nix", "libbpf-sys", "netlink-sys"}, "the walk would not see them"

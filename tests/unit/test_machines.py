@@ -37,9 +37,19 @@ def test_the_inventory_of_the_how_to_is_one(write):
     assert list(found.of([scenario]).machines) == ["alpha", "gateway", "beta"]
 
 
+def test_an_engine_may_be_a_command_of_the_users(write):
+    text = ALPHA.replace("ssh: root@alpha", "engine: [ssh, win, engine.exe]").replace("eth0", "'Ethernet 2'")
+    machine = Inventory.load(write(text)).machines["alpha"]
+    assert machine.reached_by == "ssh win engine.exe"
+    given = json.loads(Machines.of({"alpha": machine}).inventory)["machines"]["alpha"]
+    assert given["reach"] == ["ssh", "win", "engine.exe", "machine", "serve"]
+    assert given["engine"] is None
+
+
 @pytest.mark.parametrize(
     ("text", "where", "value"),
     [
+        (ALPHA + "    engine: [engine.exe]\n", "machines.alpha.ssh", "both given"),
         (ALPHA + "    colour: red\n", ":5: machines.alpha.colour", "unknown field"),
         (ALPHA + "    command: [docker]\n", "machines.alpha.ssh", "both given"),
         (ALPHA.replace("    ssh: root@alpha\n", ""), "machines.alpha", "missing"),

@@ -1,16 +1,25 @@
 //! Resources of the kernel: descriptors, and the congestion controls that a stranger may name.
 
+#[cfg(unix)]
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 /// The soft limit where the kernel does not tell it (include/uapi/linux/fs.h, INR_OPEN_CUR).
+#[cfg(unix)]
 const USUAL_DESCRIPTORS: usize = 1024;
 
 /// Raises this process's limit of open descriptors (RLIMIT_NOFILE, getrlimit(2)) to what it may be without
 /// privileges, and returns it.
+#[cfg(unix)]
 pub fn raise_descriptor_limit() -> usize {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return USUAL_DESCRIPTORS };
     let limit = setrlimit(Resource::RLIMIT_NOFILE, hard, hard).map_or(soft, |()| hard);
     usize::try_from(limit).unwrap_or(usize::MAX)
+}
+
+/// Returns the limit of open descriptors: Windows has none for sockets.
+#[cfg(not(unix))]
+pub fn raise_descriptor_limit() -> usize {
+    usize::MAX
 }
 
 /// Returns the congestion controls that the kernel has loaded

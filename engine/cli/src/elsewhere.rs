@@ -1,4 +1,5 @@
-//! The commands that need Linux, on other systems: each says that this one can't do it.
+//! The commands that need Linux, on other systems: each says that this one can't do it. Being one of the user's machines
+//! (`machine serve`) is the exception.
 
 use crate::serve::{refused, serve};
 use anyhow::Result;
@@ -23,14 +24,24 @@ pub enum Command {
     ///
     /// Reads requests as `sim` does, and answers what is missing.
     Hosts(Ignored),
-    /// Be one of the machines on which `hosts` runs trials (needs Linux)
-    Machine(Ignored),
+    /// Be one of the machines on which `hosts` runs trials
+    #[command(subcommand)]
+    Machine(Machine),
     /// Examine the path to a host (needs Linux)
     Path,
     /// Serve clients on other machines (needs Linux)
     Serve(Ignored),
     /// Measure between this machine and one that serves (needs Linux)
     Measure(Ignored),
+}
+
+/// The part of a machine. Nothing is changed on other systems than Linux, so there is no guard.
+#[derive(Subcommand)]
+pub enum Machine {
+    /// Answer the engine that runs trials, on standard input and output
+    Serve,
+    /// Restore what a session left changed: nothing
+    Restore,
 }
 
 /// Arguments that are not looked at.
@@ -54,7 +65,8 @@ pub fn run(command: Command) -> Result<()> {
             let refusal = preflight("driving machines of your own");
             serve(|request| refused(&refusal, request))
         }
-        Command::Machine(_) => end("machine"),
+        Command::Machine(Machine::Serve) => nettrial_hosts::serve(),
+        Command::Machine(Machine::Restore) => nettrial_hosts::restore().map(|_| ()),
         Command::Path => end("path"),
         Command::Serve(_) => end("serve"),
         Command::Measure(_) => end("measure"),
@@ -79,7 +91,7 @@ fn end(command: &str) -> ! {
 fn message(command: &str) -> String {
     format!(
         "this machine can't run it: `{command}` needs Linux, and this is {}; {REMEDY}",
-        std::env::consts::OS
+        nettrial_traffic::system_name()
     )
 }
 
@@ -87,11 +99,11 @@ fn message(command: &str) -> String {
 fn preflight(what: &str) -> Preflight {
     let mut found = nettrial_sim::preflight();
     found.capabilities = None;
-    found.environment.kernel = std::env::consts::OS.to_owned();
+    found.environment.kernel = nettrial_traffic::system_name();
     found.environment.congestion_controls.clear();
     found.missing = vec![Shortfall {
         what: "Linux".to_owned(),
-        why: format!("{what} needs Linux, and this is {}", std::env::consts::OS),
+        why: format!("{what} needs Linux, and this is {}", nettrial_traffic::system_name()),
         remedy: REMEDY.to_owned(),
     }];
     found

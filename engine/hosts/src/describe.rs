@@ -57,7 +57,7 @@ fn interface(name: &str) -> Result<MachineInterface> {
         speed: ethtool.speed_bps(name).map(Rate),
         mtu_bytes: found.mtu,
         largest_mtu_bytes: found.largest_mtu,
-        offloads: ethtool.get(name)?,
+        offloads: Some(ethtool.get(name)?),
     })
 }
 

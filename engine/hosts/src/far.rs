@@ -133,7 +133,9 @@ impl State {
         settings.iter().try_for_each(|change| self.change(change))?;
         if agent {
             let mut command = Process::own();
-            command.arg("--dies-with-parent");
+            if cfg!(target_os = "linux") {
+                command.arg("--dies-with-parent");
+            }
             self.agent = Some(Process::local(Process::spawn(&mut command)?, |event| {
                 say(&match event {
                     Event::Report(report) => FromMachine::Report(Box::new(report)),

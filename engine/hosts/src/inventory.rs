@@ -16,12 +16,12 @@ pub struct Inventory {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
-    /// A command that gives the standard input and output of a POSIX shell there: its words.
+    /// A command that gives the standard input and output of a POSIX shell there, or of the engine: its words.
     pub reach: Vec<String>,
     /// The same in the user's words, for messages.
     pub reached_by: String,
-    /// The engine's file there, below the user's home directory.
-    pub engine: String,
+    /// The engine's file there, below the user's home directory; none where the command is the engine.
+    pub engine: Option<String>,
     /// The interfaces that traffic may use, in the order of the node's links.
     pub interfaces: Vec<Given>,
     /// The settings that nettrial may change there.

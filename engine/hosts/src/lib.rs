@@ -15,11 +15,16 @@
 #![forbid(unsafe_code)]
 
 mod capabilities;
+#[cfg(target_os = "linux")]
 mod describe;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 mod expectations;
 mod far;
+#[cfg(target_os = "linux")]
 mod guard;
 mod inventory;
+#[cfg(target_os = "linux")]
 mod journal;
 mod line;
 mod mapping;
@@ -28,6 +33,9 @@ mod preflight;
 mod settings;
 mod trial;
 mod wanted;
+
+#[cfg(not(target_os = "linux"))]
+use elsewhere::{describe, guard, journal};
 
 pub use capabilities::capabilities;
 pub use far::serve;

@@ -102,10 +102,12 @@ impl Line {
         let listener = listen_to_errors(name, errors.context("no pipe of its errors")?, Arc::clone(said));
         // A shell reads this one line and becomes the engine. So nothing has to be quoted for whatever shells and
         // programs the command passes its words through.
-        let program = format!("\"$HOME\"/'{}'", place.engine.replace('\'', "'\\''"));
-        let line = format!("test -x {program} && exec {program} machine serve; echo {ABSENT}; exit 1\n");
-        // Where this fails the command has ended, and says why.
-        let _ = input.write_all(line.as_bytes()).and_then(|()| input.flush());
+        if let Some(engine) = &place.engine {
+            let program = format!("\"$HOME\"/'{}'", engine.replace('\'', "'\\''"));
+            let line = format!("test -x {program} && exec {program} machine serve; echo {ABSENT}; exit 1\n");
+            // Where this fails the command has ended, and says why.
+            let _ = input.write_all(line.as_bytes()).and_then(|()| input.flush());
+        }
         let (sender, answers) = channel();
         let (agent, heard) = (Arc::default(), Arc::new(AtomicI64::new(monotonic_ns())));
         let (of_agent, of_heard) = (Arc::clone(&agent), Arc::clone(&heard));
@@ -387,7 +389,7 @@ mod tests {
         Place {
             reach: reach.iter().map(|word| (*word).to_owned()).collect(),
             reached_by: reach.join(" "),
-            engine: "no/such/engine".into(),
+            engine: Some("no/such/engine".into()),
             interfaces: Vec::new(),
             may_change: Vec::new(),
             nodes: Vec::new(),

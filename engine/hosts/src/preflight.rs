@@ -93,8 +93,14 @@ fn lacking(name: &str, place: &Place, machine: &Machine) -> Vec<Shortfall> {
             lack(format!("interface {}", given.name), "its link is down", remedy);
         }
     }
-    if !machine.is_root && !place.may_change.is_empty() {
-        let names: Vec<&str> = place.may_change.iter().map(|permission| permission.name()).collect();
+    let names: Vec<&str> = place.may_change.iter().map(|permission| permission.name()).collect();
+    if !machine.is_linux() && !names.is_empty() {
+        lack(
+            format!("a way to change {}", names.join(", ")),
+            &format!("nettrial changes settings of Linux alone, and this is {}", machine.system),
+            "take may_change out of the inventory, and set there yourself what a study needs".into(),
+        );
+    } else if !machine.is_root && !names.is_empty() {
         lack(
             format!("the right to change {}", names.join(", ")),
             "the user there is not root",

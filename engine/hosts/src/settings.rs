@@ -1,7 +1,10 @@
 //! The settings of a machine that a study may change: each is read, written and read back as text.
 
+#[cfg(not(target_os = "linux"))]
+use crate::elsewhere::{Ethtool, netlink as nettrial_netlink};
 use crate::inventory::Permission;
 use anyhow::{Context, Result, bail, ensure};
+#[cfg(target_os = "linux")]
 use nettrial_ethtool::Ethtool;
 use serde::{Deserialize, Serialize};
 use std::fs;

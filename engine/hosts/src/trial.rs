@@ -44,14 +44,15 @@ pub fn run(
     let names = scenario.nodes.iter().map(|node| node.name.as_str());
     let lines: Lines = names.filter_map(|node| Some((node, line(node)?))).collect();
 
-    let mut agents = begin(mapping, &lines)?;
+    let mut agents = begin(mapping, &lines, found)?;
     phases.network_ns = lap();
 
     let mut findings = Findings::default();
     let cookie = Cookie(rand::random());
     paths(mapping, &mut agents, cookie, &mut findings)?;
     let clocks = clocks(&lines)?;
-    let ready = prepare(mapping, &mut agents, cookie, &clocks, &mut findings)?;
+    let ready = prepare(mapping, found, &mut agents, cookie, &clocks, &mut findings)?;
+    own_settings(mapping, found, &mut findings);
     let before = observe(mapping, &lines)?;
     phases.checks_ns = lap();
 
@@ -113,7 +114,7 @@ fn ask_all<'a, T>(
 }
 
 /// Puts the scenario's settings in force, and starts the agents of those hosts that have traffic.
-fn begin(mapping: &Mapping, lines: &Lines) -> Result<Agents> {
+fn begin(mapping: &Mapping, lines: &Lines, found: &BTreeMap<String, Machine>) -> Result<Agents> {
     let has_traffic =
         |node: &str| mapping.scenario.workload.iter().any(|flow| flow.from == node || flow.to == node);
     let mut agents = Agents::default();
@@ -121,11 +122,35 @@ fn begin(mapping: &Mapping, lines: &Lines) -> Result<Agents> {
         agents.start(node, |sink| Ok(line.agent(sink)))?;
     }
     let begin = |node: &str| ToMachine::Begin {
-        settings: wanted::of(mapping, node).into_iter().map(|wanted| wanted.change).collect(),
+        settings: on(mapping, found, node)
+            .map_or_else(Vec::new, |machine| wanted::had(wanted::of(mapping, node), machine)),
         agent: has_traffic(node),
     };
     ask_all(lines, begin, |answer| matches!(answer, FromMachine::Begun).then_some(()))?;
     Ok(agents)
+}
+
+/// The machine of `node` as it was found.
+fn on<'a>(mapping: &Mapping, found: &'a BTreeMap<String, Machine>, node: &str) -> Option<&'a Machine> {
+    found.get(mapping.machine(node)?.0)
+}
+
+/// Warns of each host whose machine keeps its system's own settings, since nettrial sets none there.
+fn own_settings(mapping: &Mapping, found: &BTreeMap<String, Machine>, findings: &mut Findings) {
+    for node in mapping.scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host) {
+        let Some(machine) = on(mapping, found, &node.name).filter(|machine| !machine.is_linux()) else {
+            continue;
+        };
+        findings.warn(
+            "system_settings",
+            &format!("machine {}", machine.name),
+            format!(
+                "{} keeps its own congestion control, TCP options, buffers and offloads: nettrial sets none of them there",
+                machine.system
+            ),
+            "the stack of the study is in force on the other hosts alone",
+        );
+    }
 }
 
 /// Verifies the path MTU of every pair of hosts with a flow, in both directions.
@@ -179,6 +204,7 @@ fn lead(flow: &Flow, clocks: &HashMap<&str, Offset>) -> Option<ClockOffset> {
 /// Opens every flow's receiver and looks at a connection of each.
 fn prepare(
     mapping: &Mapping,
+    found: &BTreeMap<String, Machine>,
     agents: &mut Agents,
     cookie: Cookie,
     clocks: &HashMap<&str, Offset>,
@@ -186,11 +212,13 @@ fn prepare(
 ) -> Result<Vec<Ready>> {
     let side = |flow: &Flow, host: &str| -> Result<Side> {
         let stack = mapping.directory.stack(host).with_context(|| format!("{host} has no stack"))?;
+        // Only Linux has it chosen by name: without one an agent takes its system's own.
+        let chooses = on(mapping, found, host).is_none_or(Machine::is_linux);
         Ok(Side {
             flow: flow.clone(),
             cookie,
             address: mapping.address(host, flow.ip)?,
-            congestion_control: stack.congestion_control.clone(),
+            congestion_control: if chooses { stack.congestion_control.clone() } else { String::new() },
             clock_offset: lead(flow, clocks),
         })
     };

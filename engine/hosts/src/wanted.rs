@@ -78,7 +78,7 @@ pub fn problems(mapping: &Mapping, found: &BTreeMap<String, Machine>) -> Vec<Pro
         }
         let Some(stack) = &node.stack else { continue };
         let control = &stack.congestion_control;
-        if !machine.is_root && !machine.congestion_controls.contains(control) {
+        if machine.is_linux() && !machine.is_root && !machine.congestion_controls.contains(control) {
             let place = Place::node(number, node).within("stack");
             let hint = format!("on machine {name}, as root: modprobe tcp_{control}");
             let legal = format!("{} on machine {name}", machine.congestion_controls.join(", "));
@@ -86,6 +86,12 @@ pub fn problems(mapping: &Mapping, found: &BTreeMap<String, Machine>) -> Vec<Pro
         }
     }
     problems
+}
+
+/// Returns the settings of `wanted` that the system of `machine` has. The others are its own, and a trial there says so.
+pub fn had(wanted: Vec<Wanted>, machine: &Machine) -> Vec<Change> {
+    let has = |change: &Change| machine.is_linux() || matches!(change.setting, Setting::Mtu { .. });
+    wanted.into_iter().map(|wanted| wanted.change).filter(has).collect()
 }
 
 impl Wanted {
@@ -103,13 +109,19 @@ impl Wanted {
                 }
                 there.mtu_bytes.to_string()
             }
-            Setting::Offloads { interface: called } => offloads_value(interface(called)?.offloads),
+            Setting::Offloads { interface: called } => offloads_value(interface(called)?.offloads?),
             Setting::Sysctl { name } => machine.sysctls.get(name)?.clone(),
         };
         if there == *value {
             return None;
         }
         let (what, permission) = (setting.in_words(), setting.permission());
+        if !machine.is_linux() {
+            let legal = format!("{there}, as machine {name} has it");
+            let hint =
+                format!("nettrial changes no settings of {}: set {what} there yourself", machine.system);
+            return refuse(value, legal, hint);
+        }
         let has = |value: &str| if value == "offloads" { "no offloads".to_owned() } else { value.to_owned() };
         if !may_change.contains(&permission) {
             let legal = format!("{}, as machine {name} has it", has(&there));

@@ -22,9 +22,11 @@ pub struct Machine {
     pub processor: String,
     /// Processors that a process may use.
     pub processors: u32,
-    /// True where the user there is root, and so may change settings.
+    /// True where the user there is root, and so may change settings; false on other systems than Linux, where nettrial
+    /// changes none.
     pub is_root: bool,
-    /// The identifier of the running kernel: machines that share it are one machine (random/boot_id, random(4)).
+    /// The identifier of the running kernel: machines that share it are one machine (random/boot_id, random(4); the host's
+    /// name where the system has no such thing).
     pub boot: String,
     /// The kernel's clock source; absent where the kernel does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,6 +44,13 @@ pub struct Machine {
     /// The sizes in which packets reach the other machines, where that was examined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reaches: Vec<MachineReach>,
+}
+
+impl Machine {
+    /// Returns whether it runs Linux: the settings that a study may change are Linux's.
+    pub fn is_linux(&self) -> bool {
+        self.kernel.starts_with("Linux ")
+    }
 }
 
 /// The size in which packets reach another machine.
@@ -80,8 +89,9 @@ pub struct MachineInterface {
     /// The largest MTU that it can be given, bytes; absent where the driver does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_mtu_bytes: Option<u64>,
-    /// The offloads in force.
-    pub offloads: Offloads,
+    /// The offloads in force; absent where the system does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offloads: Option<Offloads>,
     /// Its bus, that one's width and speed, such as "PCI 0000:03:00.0, 4 lanes of 8.0 GT/s PCIe"; absent for an
     /// interface without one, such as a virtual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

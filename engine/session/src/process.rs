@@ -4,12 +4,11 @@ use crate::transport::{Event, Transport};
 use anyhow::{Context, Result};
 use nettrial_traffic::{Order, Report};
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// This very program, even if another has been put in its place since it was started.
-const PROGRAM: &str = "/proc/self/exe";
 /// The longest line that an agent may write, bytes: a record with its intervals and histograms.
 pub const MOST_REPORT_BYTES: u64 = 64 << 20;
 
@@ -22,9 +21,14 @@ pub struct Process {
 }
 
 impl Process {
-    /// The command for an agent of this program itself.
+    /// The command for an agent of this program itself. On Linux it is this very program, even if another has been put
+    /// in its place since it was started.
     pub fn own() -> Command {
-        let mut command = Command::new(PROGRAM);
+        let program = match cfg!(target_os = "linux") {
+            true => PathBuf::from("/proc/self/exe"),
+            false => std::env::current_exe().unwrap_or_else(|_| "nettrial-engine".into()),
+        };
+        let mut command = Command::new(program);
         command.arg("agent");
         command
     }

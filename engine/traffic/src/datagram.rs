@@ -123,6 +123,7 @@ fn is_passing(error: &io::Error) -> bool {
             | io::ErrorKind::TimedOut
             | io::ErrorKind::Interrupted
             | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionReset
             | io::ErrorKind::HostUnreachable
             | io::ErrorKind::NetworkUnreachable
     )

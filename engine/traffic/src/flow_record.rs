@@ -130,10 +130,10 @@ impl Figures {
                 "the flow's figures are TCP's on one path, not MPTCP's",
             );
         }
-        if !platform::READS_TCP_STATE && flow.transport != Transport::Udp {
+        if samples.untold {
             warn(
                 "no_tcp_state",
-                format!("{} tells nettrial nothing of a connection's state", std::env::consts::OS),
+                format!("{} tells nettrial nothing of a connection's state", platform::system_name()),
                 "retransmissions, round-trip times, windows, the segment size and the congestion control are not known, and intervals are absent",
             );
         }

@@ -17,6 +17,8 @@ mod file_transfer;
 mod flow;
 mod flow_record;
 mod listener;
+#[cfg(not(target_os = "linux"))]
+pub mod machine;
 mod message;
 mod packets;
 mod path_mtu;
@@ -35,7 +37,7 @@ mod tests;
 
 pub use agent::run as run_agent;
 pub use cookie::Cookie;
-pub use platform::die_with_parent;
+pub use platform::{ProcessorTimes, die_with_parent, now_ns, processors, system_name};
 pub use protocol::{ClockOffset, Command, Connection, Order, PathMtu, Reply, Report, Side};
 
 use nettrial_scenario::{Flow, Place, Problem, Traffic};
@@ -44,7 +46,7 @@ use nettrial_scenario::{Flow, Place, Problem, Traffic};
 pub fn problems(flow: &Flow, place: &Place) -> Vec<Problem> {
     let refusals = platform::refusals(flow);
     if !refusals.is_empty() {
-        let hint = format!("it needs Linux, and this is {}", std::env::consts::OS);
+        let hint = format!("it needs Linux, and this is {}", system_name());
         let problem = |refusal: platform::Refusal| {
             let part = refusal.part.map_or_else(|| place.clone(), |part| place.within(part));
             part.problem(refusal.setting, refusal.value, refusal.legal, hint.clone())

@@ -167,12 +167,12 @@ pub fn inspect(side: &Side, destination: SocketAddr) -> Result<Connection> {
     }
     let (mut stream, _) = tcp::connect(side, destination, Purpose::Inspect)?;
     stream.read_exact(&mut [0]).context("waiting for the receiver")?;
-    let state = platform::tcp_state(&stream)
-        .context("reading TCP_INFO")?
-        .context("this system does not tell the settings of a connection")?;
+    let state = platform::tcp_state(&stream).context("reading the state of a connection")?;
+    let names = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
     Ok(Connection {
-        mss_bytes: state.mss_bytes,
+        mss_bytes: state.map(|state| state.mss_bytes),
         congestion_control: platform::congestion_control(&stream).context("reading TCP_CONGESTION")?,
-        options: state.option_names().into_iter().map(str::to_owned).collect(),
+        options: names(state.map_or_else(Vec::new, |state| state.option_names())),
+        untold_options: state.map(|state| names(state.untold_option_names())),
     })
 }

@@ -82,7 +82,11 @@ impl Prober {
                 Ok(_) => {}
                 Err(error) if platform::is_too_large(&error) => return Ok(false),
                 // An ICMP error to an earlier probe shows at the next call: not this probe's fate.
-                Err(error) if error.kind() == ErrorKind::ConnectionRefused => continue,
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset) =>
+                {
+                    continue;
+                }
                 Err(error) => return Err(error).context("sending a path MTU probe"),
             }
             if self.answered(wait)? {

@@ -11,13 +11,44 @@ mod linux;
 #[cfg(any(not(target_os = "linux"), feature = "portable"))]
 mod other;
 
+// What `other` has of the system itself, as the module `system`.
+#[cfg(any(target_os = "macos", target_os = "freebsd"))]
+mod bsd;
+#[cfg(all(target_os = "linux", feature = "portable"))]
+mod plain;
+#[cfg(windows)]
+mod windows;
+#[cfg(any(target_os = "macos", target_os = "freebsd"))]
+use bsd as system;
+#[cfg(all(target_os = "linux", feature = "portable"))]
+use plain as system;
+#[cfg(windows)]
+use windows as system;
+
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 pub use linux::*;
 #[cfg(any(not(target_os = "linux"), feature = "portable"))]
 pub use other::*;
+#[cfg(not(target_os = "linux"))]
+pub use system::machine;
 
 use crate::tcp_state::TcpState;
+use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
+
+/// Clocks of one of the machine's CPUs, since it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessorTimes {
+    /// Its number.
+    pub processor: usize,
+    /// Time in which it had nothing to do, nanoseconds.
+    pub idle_ns: u64,
+    /// Time that a hypervisor took, nanoseconds; 0 where the system does not tell.
+    pub steal_ns: u64,
+    /// Time spent on interrupts and what follows them at once, nanoseconds, where the system counts it exactly.
+    pub interrupt_ns: Option<u64>,
+}
 
 /// A subflow of an MPTCP connection.
 #[derive(Debug, Clone, Copy)]

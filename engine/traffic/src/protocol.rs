@@ -146,12 +146,14 @@ pub enum Reply {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Connection {
-    /// The sender's maximum segment size, bytes of payload.
-    pub mss_bytes: u32,
-    /// The sender's congestion control.
+    /// The sender's maximum segment size, bytes of payload, where its system tells it.
+    pub mss_bytes: Option<u32>,
+    /// The sender's congestion control; empty where its system does not tell it.
     pub congestion_control: String,
     /// Options that both sides agreed to, of `timestamps`, `sack` and `window_scaling`, in this order.
     pub options: Vec<String>,
+    /// Options of which the sender's system does not tell whether they are in force; `None` where it tells of none.
+    pub untold_options: Option<Vec<String>>,
 }
 
 /// A path's MTU in one direction, as probes found it.

@@ -30,6 +30,10 @@ struct State {
     min_rtt_us: Option<u32>,
     srtt: Durations,
     intervals: Vec<Interval>,
+    /// The system does not tell the state of connections.
+    untold: bool,
+    /// The system does not tell how much of a connection is acknowledged.
+    untold_bytes: bool,
     finished: bool,
 }
 
@@ -85,8 +89,11 @@ pub struct Samples {
     /// The subflows of all connections, those between the same addresses as one, without their congestion
     /// control. MPTCP only.
     pub subflows: Vec<SubflowRecord>,
-    /// One entry a sample.
+    /// One entry a sample; none where the system does not tell the state of the flow's connections,
+    /// or not how much of one is acknowledged.
     pub intervals: Vec<Interval>,
+    /// True where the system does not tell the state of the flow's connections.
+    pub untold: bool,
 }
 
 impl Sampler {
@@ -106,6 +113,8 @@ impl Sampler {
             min_rtt_us: None,
             srtt: Durations::default(),
             intervals: Vec::new(),
+            untold: false,
+            untold_bytes: false,
             finished: false,
         };
         let shared = Arc::new((Mutex::new(state), Condvar::new()));
@@ -160,6 +169,9 @@ impl Sampler {
         self.stop();
         let mut state = lock(&self.shared.0);
         let mut intervals = std::mem::take(&mut state.intervals);
+        if state.untold || state.untold_bytes {
+            intervals.clear();
+        }
         let is_mptcp = state.flow.transport == Transport::Mptcp;
         for interval in &mut intervals {
             // Subflows that had not been seen yet had carried nothing.
@@ -176,6 +188,7 @@ impl Sampler {
             fell_back: state.fell_back,
             subflows: if is_mptcp { state.subflows() } else { Vec::new() },
             intervals,
+            untold: state.untold,
         }
     }
 }
@@ -201,7 +214,8 @@ impl State {
         let found = match subflows {
             Some(subflows) => subflows,
             None => {
-                let state = platform::tcp_state(&stream).context("reading TCP_INFO")?;
+                let state = platform::tcp_state(&stream).context("reading the state of a connection")?;
+                self.untold |= state.is_none();
                 state.map(|state| Subflow { local, remote, state }).into_iter().collect()
             }
         };
@@ -214,6 +228,7 @@ impl State {
     fn observe(&mut self, subflow: &Subflow) {
         let Subflow { local, remote, state } = *subflow;
         self.mss_bytes = state.mss_bytes;
+        self.untold_bytes |= state.bytes_acked.is_none();
         self.min_rtt_us = self.min_rtt_us.into_iter().chain(state.min_rtt_us).min();
         let same = |open: &&Open| open.local == local && open.remote == remote;
         let known = self.open.iter().find(same).map(|open| open.column);
@@ -248,9 +263,6 @@ impl State {
     }
 
     fn sample(&mut self, origin: Instant) {
-        if !platform::READS_TCP_STATE && self.flow.transport != Transport::Udp {
-            return;
-        }
         // What could not be read now is read at the next interval.
         let _ = self.read();
         let states = || self.open.iter().map(|open| &self.columns[open.column].state);
@@ -259,7 +271,7 @@ impl State {
         if subflows > 0 {
             self.srtt.record(u64::from(srtt_us) * 1000);
         }
-        let rates = states().map(|state| state.delivery_rate).sum::<u64>();
+        let rates: Vec<u64> = states().filter_map(|state| state.delivery_rate).collect();
         let smallest = states().filter_map(|state| state.min_rtt_us).min();
         let retransmissions = self.columns.iter().map(|column| column.closed_retransmissions).sum::<u64>()
             + states().map(|state| state.retransmissions_pkts).sum::<u64>();
@@ -270,14 +282,14 @@ impl State {
             min_rtt_us: smallest.unwrap_or(0),
             cwnd_pkts: states().map(|state| state.cwnd_pkts).sum(),
             retransmissions_pkts: retransmissions - self.seen_retransmissions,
-            delivery_rate_bps: (subflows > 0).then_some(rates * 8),
+            delivery_rate_bps: (!rates.is_empty()).then(|| rates.iter().sum::<u64>() * 8),
             subflow_bytes: Vec::new(),
             subflow_cwnd_pkts: self.windows(),
         };
         self.seen_retransmissions = retransmissions;
         let mut totals: Vec<u64> = self.columns.iter().map(|column| column.closed_bytes).collect();
         for open in &self.open {
-            totals[open.column] += self.columns[open.column].state.bytes_acked;
+            totals[open.column] += self.columns[open.column].state.bytes_acked.unwrap_or(0);
         }
         let mut bytes_of = Vec::new();
         for (column, total) in self.columns.iter_mut().zip(totals) {
@@ -311,7 +323,7 @@ impl State {
         for open in self.open.drain(..) {
             let column = &mut self.columns[open.column];
             self.weight += column.state.weight(self.flow.ip, options);
-            column.closed_bytes += column.state.bytes_acked;
+            column.closed_bytes += column.state.bytes_acked.unwrap_or(0);
             column.closed_retransmissions += column.state.retransmissions_pkts;
         }
         Ok(())

@@ -15,11 +15,16 @@ pub fn mptcp_option_bytes(both_send: bool) -> (u64, u64) {
     if both_send { (28, 12) } else { (24, 8) }
 }
 
+/// The options of a connection that are looked at, a bit each.
+const OPTIONS: [(u8, &str); 3] = [(1, "timestamps"), (2, "sack"), (4, "window_scaling")];
+
 /// Counters and settings of a connection, over its life.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TcpState {
     /// Options both sides agreed to, a bit each: timestamps 1, SACK 2, window scaling 4.
     pub options: u8,
+    /// Options of which the system does not tell whether they are in force.
+    pub untold_options: u8,
     /// True if the other host has closed the connection, and this one has not (CLOSE-WAIT, RFC 9293 section
     /// 3.3.2).
     pub is_close_wait: bool,
@@ -31,25 +36,29 @@ pub struct TcpState {
     pub min_rtt_us: Option<u32>,
     /// Congestion window, segments.
     pub cwnd_pkts: u32,
-    /// Segments retransmitted.
+    /// Segments retransmitted; where the system counts their bytes alone, as segments of the full size.
     pub retransmissions_pkts: u64,
-    /// Bytes acknowledged, those of the connection's opening and closing included.
-    pub bytes_acked: u64,
-    /// Segments sent, all kinds, each of a GSO packet counted.
+    /// Bytes acknowledged, those of the connection's opening and closing included, where the system tells them.
+    pub bytes_acked: Option<u64>,
+    /// Segments sent, all kinds, each of a GSO packet counted; 0 where the system does not tell.
     pub segments_out: u64,
-    /// Segments sent that carry payload.
+    /// Segments sent that carry payload; 0 where the system does not tell.
     pub data_segments_out: u64,
     /// Bytes of payload sent, those retransmitted included.
     pub bytes_sent: u64,
-    /// The estimate of the rate at which data arrives, bytes per second.
-    pub delivery_rate: u64,
+    /// The estimate of the rate at which data arrives, bytes per second, where the system makes one.
+    pub delivery_rate: Option<u64>,
 }
 
 impl TcpState {
     /// The names of the options in force, in a fixed order.
     pub fn option_names(&self) -> Vec<&'static str> {
-        let all = [(1, "timestamps"), (2, "sack"), (4, "window_scaling")];
-        all.into_iter().filter(|(bit, _)| self.options & bit != 0).map(|(_, name)| name).collect()
+        names(self.options)
+    }
+
+    /// The names of the options of which the system does not tell whether they are in force.
+    pub fn untold_option_names(&self) -> Vec<&'static str> {
+        names(self.untold_options)
     }
 
     /// The bytes this host has sent, from the kernel's counts of bytes and segments (retransmissions are in
@@ -58,7 +67,11 @@ impl TcpState {
     /// are Linux's; no selective acknowledgments are sent, as one seldom has to whose data goes the other
     /// direction; each segment is one frame, so a GSO packet counts as the frames it becomes.
     /// The last segment of a connection that the other host has closed, and this one not yet, is counted.
+    /// Nothing where the system does not count segments.
     pub fn weight(&self, ip: IpVersion, more_options: (u64, u64)) -> Weight {
+        if self.segments_out == 0 {
+            return Weight::default();
+        }
         let timestamps = if self.options & 1 != 0 { TIMESTAMPS_BYTES } else { 0 };
         let header = ip.header_bytes() + TCP_HEADER_BYTES + timestamps;
         let with = self.data_segments_out;
@@ -75,6 +88,10 @@ impl TcpState {
         }
         weight
     }
+}
+
+fn names(bits: u8) -> Vec<&'static str> {
+    OPTIONS.into_iter().filter(|(bit, _)| bits & bit != 0).map(|(_, name)| name).collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod mptcp;
 mod options;
 mod outbox;
 mod process;
+mod processors;
 mod reading;
 mod sockets;
 mod tcp_info;
@@ -18,6 +19,7 @@ pub use inbox::Inbox;
 pub use mptcp::subflows;
 pub use outbox::Outbox;
 pub use process::{default_congestion_control, die_with_parent, is_executable, listens, spawn};
+pub use processors::processors;
 pub use reading::{Readable, poll_interface, receive, send_some, try_receive, wait};
 pub use sockets::{
     bind_late, choose_congestion_control, congestion_control, enlarge_buffers, forbid_fragmentation,
@@ -29,8 +31,10 @@ pub use zerocopy::ZeroCopy;
 use super::Refusal;
 use nettrial_scenario::Flow;
 
-/// True where [`tcp_state`] tells anything.
-pub const READS_TCP_STATE: bool = true;
+/// The system's name in messages.
+pub fn system_name() -> String {
+    "Linux".to_owned()
+}
 
 /// The settings of `flow` that Linux does not carry: none.
 pub fn refusals(_flow: &Flow) -> Vec<Refusal> {

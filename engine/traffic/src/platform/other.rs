@@ -1,10 +1,10 @@
-//! Systems other than Linux, by what Rust's standard library, socket2 and polling have for all of them.
+//! Systems other than Linux, by what Rust's standard library, socket2 and polling have for all of them, and by what
+//! `system` has of each: clocks, CPU time, the state of connections, path MTU.
 //!
 //! Datagrams are sent and taken one at a time, and bear the moment at which this program took them: the wait
-//! in the socket's buffer counts as delay. No transport statistics, CPU time or path MTU are read, and other
-//! programs are not run. Whatever a flow asks for beyond that is refused by [`refusals`].
+//! in the socket's buffer counts as delay. Other programs are not run. Whatever a flow asks for beyond that is refused
+//! by [`refusals`].
 
-mod clock;
 mod files;
 mod inbox;
 mod outbox;
@@ -13,24 +13,22 @@ mod reading;
 mod sockets;
 mod zerocopy;
 
-pub use clock::{now_ns, sleep_until, thread_cpu_ns, wake_promptly};
+pub use super::system::{
+    choose_congestion_control, congestion_control, forbid_fragmentation, is_too_large, limit_segments,
+    now_ns, path_mtu, processors, system_name, tcp_state, thread_cpu_ns,
+};
 pub use files::{SharedFile, nameless_file, send_file};
 pub use inbox::Inbox;
 pub use outbox::Outbox;
 pub use process::{default_congestion_control, die_with_parent, is_executable, listens, spawn};
 pub use reading::{Readable, poll_interface, receive, send_some, try_receive, wait};
-pub use sockets::{
-    bind_late, choose_congestion_control, congestion_control, enlarge_buffers, forbid_fragmentation,
-    is_too_large, limit_segments, limit_unsent, path_mtu, stream_socket, subflows, tcp_state,
-};
+pub use sockets::{bind_late, enlarge_buffers, limit_unsent, stream_socket, subflows};
 pub use zerocopy::ZeroCopy;
 
-use super::Refusal;
+use super::{Refusal, system};
 use nettrial_scenario::{Flow, Traffic, Transport};
 use std::io;
-
-/// True where [`tcp_state`] tells anything.
-pub const READS_TCP_STATE: bool = false;
+use std::time::Duration;
 
 /// The settings of `flow` that this system does not carry.
 pub fn refusals(flow: &Flow) -> Vec<Refusal> {
@@ -42,15 +40,27 @@ pub fn refusals(flow: &Flow) -> Vec<Refusal> {
             matches!(flow.traffic, Traffic::Tool(_)),
             refusal(None, "traffic", "tool", "nettrial's own traffic"),
         ),
-        (socket.mss.is_some(), refusal(Some("socket"), "mss", "a size", "no limit")),
+        (
+            socket.mss.is_some() && !system::LIMITS_SEGMENTS,
+            refusal(Some("socket"), "mss", "a size", "no limit"),
+        ),
         (socket.zerocopy, refusal(Some("socket"), "zerocopy", "true", "false")),
         (socket.udp_gso, refusal(Some("socket"), "udp_gso", "true", "false")),
+        (socket.udp_gro, refusal(Some("socket"), "udp_gro", "true", "false")),
     ];
     all.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, refusal)| refusal).collect()
 }
 
 /// The error of what only Linux has.
-fn unsupported(what: &str) -> io::Error {
-    let system = std::env::consts::OS;
-    io::Error::new(io::ErrorKind::Unsupported, format!("{what} needs Linux, and this is {system}"))
+pub(super) fn unsupported(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, format!("{what} needs Linux, and this is {}", system_name()))
 }
+
+/// Sleeps until the clock shows `moment_ns`.
+pub fn sleep_until(moment_ns: u64) {
+    std::thread::sleep(Duration::from_nanos(moment_ns.saturating_sub(now_ns())));
+}
+
+/// Has the system wake the calling thread as close to the asked moment as it can: it is left as it is, and
+/// the lateness shows it.
+pub fn wake_promptly() {}

@@ -79,6 +79,7 @@ impl From<TcpInfo> for TcpState {
     fn from(info: TcpInfo) -> Self {
         Self {
             options: info.options,
+            untold_options: 0,
             is_close_wait: info.state == CLOSE_WAIT,
             mss_bytes: info.snd_mss,
             srtt_us: info.rtt_us,
@@ -86,11 +87,11 @@ impl From<TcpInfo> for TcpState {
             min_rtt_us: Some(info.min_rtt_us).filter(|&rtt| rtt != u32::MAX),
             cwnd_pkts: info.snd_cwnd,
             retransmissions_pkts: u64::from(info.total_retrans),
-            bytes_acked: info.bytes_acked,
+            bytes_acked: Some(info.bytes_acked),
             segments_out: u64::from(info.segs_out),
             data_segments_out: u64::from(info.data_segs_out),
             bytes_sent: info.bytes_sent,
-            delivery_rate: info.delivery_rate,
+            delivery_rate: Some(info.delivery_rate),
         }
     }
 }

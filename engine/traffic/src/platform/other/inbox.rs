@@ -1,6 +1,6 @@
 //! Datagrams into memory, one with each call, with the moment at which the call returned.
 
-use super::{clock, reading, sockets, unsupported};
+use super::{now_ns, reading, sockets, unsupported};
 use anyhow::{Context, Result};
 use std::io::{Error, ErrorKind};
 use std::net::UdpSocket;
@@ -47,7 +47,7 @@ impl Inbox {
         if self.length.is_none() {
             self.length = reading::receive(socket, &mut self.bytes).map(Some).or_else(nothing)?;
         }
-        self.now_ns = clock::now_ns();
+        self.now_ns = now_ns();
         Ok(usize::from(self.length.is_some()))
     }
 

@@ -1,0 +1,91 @@
+//! Describes and observes this machine, as far as its system tells.
+
+use crate::message::{Counted, Observation};
+use anyhow::{Context, Result};
+use nettrial_scenario::{Machine, MachineInterface, Rate};
+use nettrial_session::{Reading, monotonic_ns};
+use nettrial_traffic::machine::{self, Interface};
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Describes this machine and those of `interfaces` that are there. Its name and its clock's lead are the asker's to
+/// fill in.
+///
+/// # Errors
+/// Fails if the system does not tell its interfaces.
+pub fn describe(interfaces: &[String]) -> Result<Machine> {
+    let about = machine::describe();
+    Ok(Machine {
+        name: String::new(),
+        system: about.system,
+        kernel: about.kernel,
+        architecture: std::env::consts::ARCH.into(),
+        processor: about.processor,
+        processors: std::thread::available_parallelism()
+            .map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX)),
+        // Nothing is changed, whoever the user is.
+        is_root: false,
+        boot: about.boot,
+        clock_source: Some(about.clock_source.into()),
+        clock_ahead_ns: 0,
+        clock_error_ns: 0,
+        interfaces: of(interfaces)?.into_iter().map(described).collect(),
+        congestion_controls: Vec::new(),
+        sysctls: BTreeMap::new(),
+        reaches: Vec::new(),
+    })
+}
+
+/// Returns the interfaces with these names that are there, in the names' order.
+fn of(names: &[String]) -> Result<Vec<Interface>> {
+    let mut all = machine::interfaces().context("looking at the interfaces")?;
+    let mut take = |name: &String| {
+        let place = all.iter().position(|interface| interface.name == *name)?;
+        Some(all.swap_remove(place))
+    };
+    Ok(names.iter().filter_map(&mut take).collect())
+}
+
+fn described(found: Interface) -> MachineInterface {
+    MachineInterface {
+        name: found.name,
+        addresses: found.addresses,
+        is_up: found.is_up,
+        driver: None,
+        speed: found.speed_bps.map(Rate),
+        mtu_bytes: found.mtu_bytes,
+        largest_mtu_bytes: None,
+        offloads: None,
+        bus: None,
+    }
+}
+
+/// The wall clock less the monotonic clock, nanoseconds.
+pub fn wall_ns() -> i64 {
+    let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(wall.as_nanos()).unwrap_or(i64::MAX) - monotonic_ns()
+}
+
+/// Observes this machine and those of `interfaces` that are there and whose packets the system counts.
+///
+/// # Errors
+/// Fails if the system does not tell its interfaces.
+pub fn observe(interfaces: &[String]) -> Result<Observation> {
+    let counted = |found: Interface| {
+        let counts = found.counts?;
+        Some(Counted {
+            name: found.name,
+            sent_bytes: counts.sent_bytes,
+            sent_pkts: counts.sent_pkts,
+            received_bytes: counts.received_bytes,
+            received_pkts: counts.received_pkts,
+            carrier_changes: 0,
+            speed_bps: found.speed_bps,
+        })
+    };
+    Ok(Observation {
+        processors: Reading::now().ok(),
+        wall_ns: wall_ns(),
+        interfaces: of(interfaces)?.into_iter().filter_map(counted).collect(),
+    })
+}

@@ -1,0 +1,86 @@
+//! The clocks of the machine's CPUs.
+
+use crate::platform::ProcessorTimes;
+use std::io;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Reads the clocks of every CPU (the sysctl kern.cp_times), which the kernel's statistics clock samples; interrupts are
+/// one of its columns.
+///
+/// # Errors
+/// Fails if the kernel does not tell.
+#[cfg(target_os = "freebsd")]
+pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
+    use super::control;
+    // struct clockinfo (sys/time.h): hz, tick, spare, stathz, profhz.
+    let rate = numbers::<4>(&control::bytes(c"kern.clockrate")?).get(3).copied().unwrap_or(0);
+    if rate == 0 {
+        return Err(io::Error::other("kern.clockrate does not tell how often processors are sampled"));
+    }
+    let ticks = numbers::<8>(&control::bytes(c"kern.cp_times")?);
+    let ns = |ticks: u64| u64::try_from(u128::from(ticks) * u128::from(SECOND_NS) / u128::from(rate));
+    let times = |(processor, states): (usize, &[u64])| ProcessorTimes {
+        processor,
+        idle_ns: ns(states[libc::CP_IDLE as usize]).unwrap_or(u64::MAX),
+        steal_ns: 0,
+        interrupt_ns: ns(states[libc::CP_INTR as usize]).ok(),
+    };
+    Ok(ticks.chunks_exact(libc::CPUSTATES as usize).enumerate().map(times).collect())
+}
+
+/// The integers of `SIZE` bytes that `value` has one after the other.
+#[cfg(target_os = "freebsd")]
+fn numbers<const SIZE: usize>(value: &[u8]) -> Vec<u64> {
+    let number = |bytes: &[u8; SIZE]| {
+        let mut wide = [0; 8];
+        wide[..SIZE].copy_from_slice(bytes);
+        u64::from_le_bytes(wide)
+    };
+    value.as_chunks::<SIZE>().0.iter().map(number).collect()
+}
+
+/// Reads the clocks of every CPU (host_processor_info, PROCESSOR_CPU_LOAD_INFO), in ticks of 10 ms. Interrupts are in no
+/// column of their own.
+///
+/// # Errors
+/// Fails if the kernel does not tell.
+#[cfg(target_os = "macos")]
+#[expect(deprecated, reason = "the library would have a library for Mach alone used instead")]
+pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
+    /// Ticks of a processor's clocks (CLK_TCK, time.h).
+    const TICK_NS: u64 = SECOND_NS / 100;
+    const STATES: usize = libc::CPU_STATE_MAX as usize;
+    let (mut count, mut info, mut length) = (0, std::ptr::null_mut(), 0);
+    // SAFETY: the three are writable; the kernel gives memory of its own for the ticks.
+    let status = unsafe {
+        libc::host_processor_info(
+            libc::mach_host_self(),
+            libc::PROCESSOR_CPU_LOAD_INFO,
+            &raw mut count,
+            &raw mut info,
+            &raw mut length,
+        )
+    };
+    if status != libc::KERN_SUCCESS {
+        return Err(io::Error::other(format!("host_processor_info gives the status {status}")));
+    }
+    // SAFETY: the kernel gave `length` integers at `info`, which are this process's until they are given back.
+    let ticks = unsafe { std::slice::from_raw_parts(info, length as usize) };
+    let times = |(processor, states): (usize, &[libc::integer_t])| ProcessorTimes {
+        processor,
+        idle_ns: u64::from(states[libc::CPU_STATE_IDLE as usize].cast_unsigned()) * TICK_NS,
+        steal_ns: 0,
+        interrupt_ns: None,
+    };
+    let found = ticks.chunks_exact(STATES).enumerate().map(times).collect();
+    // SAFETY: nothing refers to the memory any more; it is given back whole.
+    unsafe {
+        libc::vm_deallocate(
+            libc::mach_task_self(),
+            info as usize,
+            length as usize * size_of::<libc::integer_t>(),
+        )
+    };
+    Ok(found)
+}

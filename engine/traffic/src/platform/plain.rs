@@ -1,0 +1,76 @@
+//! A system of which nothing is known but what Rust's standard library has: Linux stands in for it, where the tests of
+//! the agent of other systems run (`--features portable`).
+
+use super::ProcessorTimes;
+use super::other::unsupported;
+use crate::tcp_state::TcpState;
+use socket2::Socket;
+use std::io;
+use std::net::{TcpStream, UdpSocket};
+use std::sync::LazyLock;
+use std::time::Instant;
+
+/// The clock's reading at this process's first look, so that moments before it can be told, too: an hour.
+const FIRST_NS: u64 = 3_600_000_000_000;
+/// True where [`limit_segments`] does.
+pub const LIMITS_SEGMENTS: bool = false;
+
+static FIRST: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// The system's name in messages.
+pub fn system_name() -> String {
+    "another system".to_owned()
+}
+
+/// Nanoseconds of a monotonic clock of this process.
+pub fn now_ns() -> u64 {
+    FIRST_NS + u64::try_from(FIRST.elapsed().as_nanos()).unwrap_or(u64::MAX - FIRST_NS)
+}
+
+/// CPU time that the calling thread has used: the standard library doesn't tell.
+pub fn thread_cpu_ns() -> Option<u64> {
+    None
+}
+
+/// Refuses to tell how busy the machine's CPUs are.
+///
+/// # Errors
+/// Always.
+pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
+    Err(unsupported("telling how busy CPUs are"))
+}
+
+/// Refuses every congestion control that has a name: a connection has the system's own.
+pub fn choose_congestion_control(_socket: &Socket, name: &str) -> io::Result<()> {
+    if name.is_empty() { Ok(()) } else { Err(unsupported("choosing a congestion control")) }
+}
+
+/// The congestion control in force on a connection, which is not known.
+pub fn congestion_control(_stream: &TcpStream) -> io::Result<String> {
+    Ok(String::new())
+}
+
+/// Refuses a limit of the segments of a connection.
+pub fn limit_segments(_socket: &Socket, _bytes: i32) -> io::Result<()> {
+    Err(unsupported("limiting segments"))
+}
+
+/// The path MTU that the system knows for a connected socket: it is not asked.
+pub fn path_mtu(_socket: &UdpSocket) -> io::Result<Option<u64>> {
+    Ok(None)
+}
+
+/// Refuses to send packets that may not be fragmented.
+pub fn forbid_fragmentation(_socket: &UdpSocket) -> io::Result<()> {
+    Err(unsupported("probing the path MTU"))
+}
+
+/// Returns whether `error` says that a datagram may not be sent whole, which only [`forbid_fragmentation`] makes.
+pub fn is_too_large(_error: &io::Error) -> bool {
+    false
+}
+
+/// The system's view of a connection: it is not asked.
+pub fn tcp_state(_stream: &TcpStream) -> io::Result<Option<TcpState>> {
+    Ok(None)
+}

@@ -1,0 +1,216 @@
+//! Windows 10 and later, and Wine, which is told apart: what it says of itself is never called Windows.
+
+pub mod machine;
+
+use super::ProcessorTimes;
+use super::other::unsupported;
+use crate::tcp_state::TcpState;
+use socket2::Socket;
+use std::ffi::{CStr, c_char};
+use std::io;
+use std::net::{TcpStream, UdpSocket};
+use std::os::windows::io::AsRawSocket;
+use std::sync::LazyLock;
+use windows_sys::Wdk::System::SystemInformation::{
+    NtQuerySystemInformation, SystemProcessorPerformanceInformation,
+};
+use windows_sys::Win32::Foundation::FILETIME;
+use windows_sys::Win32::Networking::WinSock;
+use windows_sys::Win32::System::LibraryLoader::{GetModuleHandleA, GetProcAddress};
+use windows_sys::Win32::System::Performance::{QueryPerformanceCounter, QueryPerformanceFrequency};
+use windows_sys::Win32::System::Threading::{GetCurrentThread, GetThreadTimes};
+use windows_sys::Win32::System::WindowsProgramming::SYSTEM_PROCESSOR_PERFORMANCE_INFORMATION;
+
+/// True where [`limit_segments`] does.
+pub const LIMITS_SEGMENTS: bool = false;
+/// Unit of the system's counts of CPU time.
+const UNIT_NS: u64 = 100;
+/// Processors of a group at most (the calling thread's is read; machines with more have several).
+const MOST_PROCESSORS: usize = 64;
+
+/// The version of Wine, where this program runs under it: its ntdll has a function of its own that tells it.
+static WINE: LazyLock<Option<String>> = LazyLock::new(|| {
+    // SAFETY: both names end with a zero byte, ntdll is part of every process, and Wine's function has this form
+    // (dlls/ntdll/version.c): it gives a string that lives as long as the process.
+    unsafe {
+        let found = GetProcAddress(
+            GetModuleHandleA(c"ntdll.dll".as_ptr().cast()),
+            c"wine_get_version".as_ptr().cast(),
+        )?;
+        let version: unsafe extern "C" fn() -> *const c_char = std::mem::transmute(found);
+        Some(CStr::from_ptr(version()).to_string_lossy().into_owned())
+    }
+});
+
+/// The system's name in messages.
+pub fn system_name() -> String {
+    WINE.as_ref().map_or_else(|| "Windows".to_owned(), |version| format!("Wine {version} (not Windows)"))
+}
+
+/// Counts of a second of the monotonic clock, which every process shares.
+static PER_SECOND: LazyLock<u128> = LazyLock::new(|| {
+    let mut frequency = 0;
+    // SAFETY: the frequency is a writable integer.
+    unsafe { QueryPerformanceFrequency(&raw mut frequency) };
+    // It is never 0 since Windows XP.
+    u128::try_from(frequency).unwrap_or(1).max(1)
+});
+
+/// Nanoseconds of the monotonic clock (QueryPerformanceCounter), which is one for all processes of the machine.
+pub fn now_ns() -> u64 {
+    let mut count = 0;
+    // SAFETY: the count is a writable integer.
+    unsafe { QueryPerformanceCounter(&raw mut count) };
+    let ns = u128::try_from(count).unwrap_or(0) * 1_000_000_000 / *PER_SECOND;
+    u64::try_from(ns).unwrap_or(u64::MAX)
+}
+
+/// CPU time that the calling thread has used (GetThreadTimes), to the clock's interrupt.
+pub fn thread_cpu_ns() -> Option<u64> {
+    let [mut begun, mut ended, mut kernel, mut user] = [FILETIME::default(); 4];
+    // SAFETY: the handle stands for the calling thread, and the four times are writable.
+    let told = unsafe {
+        GetThreadTimes(GetCurrentThread(), &raw mut begun, &raw mut ended, &raw mut kernel, &raw mut user)
+    };
+    let units = |time: FILETIME| u64::from(time.dwHighDateTime) << 32 | u64::from(time.dwLowDateTime);
+    (told != 0).then(|| (units(kernel) + units(user)) * UNIT_NS)
+}
+
+/// Reads the clocks of every CPU of the calling thread's processor group (NtQuerySystemInformation,
+/// SystemProcessorPerformanceInformation). The structure's two reserved times are those of deferred procedure calls and
+/// of interrupts (the header ntexapi.h of the Windows kernel's debugging symbols names them DpcTime and InterruptTime).
+///
+/// # Errors
+/// Fails if the system does not tell.
+pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
+    let mut found = [SYSTEM_PROCESSOR_PERFORMANCE_INFORMATION::default(); MOST_PROCESSORS];
+    let mut length = 0;
+    // SAFETY: the system writes at most as many bytes as the array has, and any bits are a value of its elements.
+    let status = unsafe {
+        NtQuerySystemInformation(
+            SystemProcessorPerformanceInformation,
+            found.as_mut_ptr().cast(),
+            length_of(&found),
+            &raw mut length,
+        )
+    };
+    if status < 0 {
+        return Err(io::Error::other(format!("NtQuerySystemInformation gives the status {status:#x}")));
+    }
+    let ns = |units: i64| u64::try_from(units).unwrap_or(0).saturating_mul(UNIT_NS);
+    let count = length as usize / size_of::<SYSTEM_PROCESSOR_PERFORMANCE_INFORMATION>();
+    let times = |(processor, times): (usize, &SYSTEM_PROCESSOR_PERFORMANCE_INFORMATION)| ProcessorTimes {
+        processor,
+        idle_ns: ns(times.IdleTime),
+        steal_ns: 0,
+        // Wine counts neither.
+        interrupt_ns: WINE.is_none().then(|| ns(times.Reserved1[0]).saturating_add(ns(times.Reserved1[1]))),
+    };
+    Ok(found.iter().take(count).enumerate().map(times).collect())
+}
+
+/// Refuses every congestion control that has a name: Windows has no option for it, a connection has the system's own.
+pub fn choose_congestion_control(_socket: &Socket, name: &str) -> io::Result<()> {
+    if name.is_empty() { Ok(()) } else { Err(unsupported("choosing a congestion control")) }
+}
+
+/// The congestion control in force on a connection, which Windows does not tell.
+pub fn congestion_control(_stream: &TcpStream) -> io::Result<String> {
+    Ok(String::new())
+}
+
+/// Refuses a limit of the segments of a connection.
+pub fn limit_segments(_socket: &Socket, _bytes: i32) -> io::Result<()> {
+    Err(unsupported("limiting segments"))
+}
+
+/// The path MTU in bytes that the system knows for a connected socket (IP_MTU), where it has the option.
+pub fn path_mtu(socket: &UdpSocket) -> io::Result<Option<u64>> {
+    let (level, option) = if socket.local_addr()?.is_ipv4() {
+        (WinSock::IPPROTO_IP, WinSock::IP_MTU)
+    } else {
+        (WinSock::IPPROTO_IPV6, WinSock::IPV6_MTU)
+    };
+    let (mut mtu, mut length) = (0u32, 4);
+    // SAFETY: the MTU is writable for `length` bytes, and the socket is open for as long as it is borrowed.
+    let status =
+        unsafe { WinSock::getsockopt(handle(socket), level, option, (&raw mut mtu).cast(), &raw mut length) };
+    Ok((status == 0 && mtu > 0).then_some(u64::from(mtu)))
+}
+
+/// Sets "do not fragment", and leaves the system's own idea of the path MTU aside where it can (IP_MTU_DISCOVER,
+/// Windows 10 and later).
+pub fn forbid_fragmentation(socket: &UdpSocket) -> io::Result<()> {
+    let (level, discovery, plain) = if socket.local_addr()?.is_ipv4() {
+        (WinSock::IPPROTO_IP, WinSock::IP_MTU_DISCOVER, WinSock::IP_DONTFRAGMENT)
+    } else {
+        (WinSock::IPPROTO_IPV6, WinSock::IPV6_MTU_DISCOVER, WinSock::IPV6_DONTFRAG)
+    };
+    set(socket, level, discovery, WinSock::IP_PMTUDISC_PROBE).or_else(|_| set(socket, level, plain, 1))
+}
+
+/// Returns whether `error` says that a datagram is larger than the interface or the system sends.
+pub fn is_too_large(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(WinSock::WSAEMSGSIZE)
+}
+
+/// The system's view of a connection (SIO_TCP_INFO, Windows 10 version 1703 and later); `None` where it has none, as
+/// under Wine. It tells of no option but timestamps, and counts no segments: those retransmitted are their bytes in
+/// segments of the full size.
+pub fn tcp_state(stream: &TcpStream) -> io::Result<Option<TcpState>> {
+    let (version, mut info, mut length) = (0u32, WinSock::TCP_INFO_v0::default(), 0);
+    // SAFETY: the version is readable and the structure writable for the lengths that are told, what the system writes
+    // there is a value of its type, and the socket is open for as long as it is borrowed. The call does not overlap.
+    let status = unsafe {
+        WinSock::WSAIoctl(
+            handle(stream),
+            WinSock::SIO_TCP_INFO,
+            (&raw const version).cast(),
+            length_of(&version),
+            (&raw mut info).cast(),
+            length_of(&info),
+            &raw mut length,
+            std::ptr::null_mut(),
+            None,
+        )
+    };
+    if status != 0 {
+        let error = io::Error::last_os_error();
+        return match error.raw_os_error() {
+            Some(WinSock::WSAEOPNOTSUPP | WinSock::WSAEINVAL) => Ok(None),
+            _ => Err(error),
+        };
+    }
+    let mss = info.Mss.max(1);
+    Ok(Some(TcpState {
+        options: u8::from(info.TimestampsEnabled),
+        untold_options: 2 | 4,
+        is_close_wait: info.State == WinSock::TCPSTATE_CLOSE_WAIT,
+        mss_bytes: info.Mss,
+        srtt_us: info.RttUs,
+        min_rtt_us: Some(info.MinRttUs).filter(|&rtt| rtt != u32::MAX),
+        cwnd_pkts: info.Cwnd / mss,
+        retransmissions_pkts: u64::from(info.BytesRetrans.div_ceil(mss)),
+        bytes_acked: Some(info.BytesOut.saturating_sub(u64::from(info.BytesInFlight))),
+        segments_out: 0,
+        data_segments_out: 0,
+        bytes_sent: info.BytesOut,
+        delivery_rate: None,
+    }))
+}
+
+fn set(socket: &UdpSocket, level: i32, option: i32, value: i32) -> io::Result<()> {
+    let length = i32::try_from(size_of_val(&value)).unwrap_or(0);
+    // SAFETY: `value` is readable for `length` bytes, and the socket is open for as long as it is borrowed.
+    let status =
+        unsafe { WinSock::setsockopt(handle(socket), level, option, (&raw const value).cast(), length) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn handle(socket: &impl AsRawSocket) -> WinSock::SOCKET {
+    socket.as_raw_socket() as WinSock::SOCKET
+}
+
+fn length_of<T>(value: &T) -> u32 {
+    u32::try_from(size_of_val(value)).expect("a structure of the system's is small")
+}

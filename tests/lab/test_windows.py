@@ -1,0 +1,113 @@
+"""The agent for Windows beside one for Linux, in trials on machines that the test makes. It runs under Wine,
+which is not Windows: what it says of itself is looked at, too."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nettrial.store import Run
+from tests.lab.lacking import lacking
+from tests.lab.machines import MAY_CHANGE, SERVER, Machines, made
+
+PROGRAM = Path(__file__).parents[2] / "target/windows/nettrial-engine.exe"
+WINE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nettrial/wine/usr"
+"""Where `make windows` puts both."""
+STUDY = """
+study: windows
+title: Windows and Linux
+question: Do both directions work?
+backend: hosts
+replicates: 1
+full_replicates: 1
+warmup: 0
+network: {topology: routed, ip: 4, rate: 1 Gbit/s, delay: 0 ms, queue: 1000 packets, mtu: 1500 B}
+hosts:
+  sender: {stack: linux-cubic}
+  receiver: {stack: linux-cubic}
+workload:
+  - {flow: there, from: sender, to: receiver, transport: tcp,
+     traffic: {kind: transfer, size: 1 MB, duration: 300 ms}}
+  - {flow: back, from: receiver, to: sender, transport: tcp,
+     traffic: {kind: transfer, size: 1 MB, duration: 300 ms}}
+  - {flow: asks, from: receiver, to: sender, transport: tcp,
+     traffic: {kind: request_response, request: 64 B, response: 640 B, interval: 10 ms, duration: 300 ms}}
+  - {flow: packets-there, from: sender, to: receiver, transport: udp,
+     traffic: {kind: packets, size: 1000 B, gap: 2 ms, duration: 300 ms}}
+  - {flow: packets-back, from: receiver, to: sender, transport: udp,
+     traffic: {kind: packets, size: 1000 B, gap: 2 ms, duration: 300 ms}}
+  - {flow: answers, from: sender, to: receiver, transport: udp,
+     traffic: {kind: request_response, request: 64 B, response: 64 B, interval: 10 ms, duration: 300 ms}}
+measurement: {interval: 100 ms, cpu: [sender, receiver], queue_drops: allowed}
+factors:
+  ip: {title: IP, sets: network.ip, levels: [4, 6], baseline: 4}
+layout: {rows: ip, columns: []}
+responses:
+  - {name: throughput, title: Throughput, metric: goodput, of: there, unit: Mbit/s}
+"""
+
+
+@pytest.fixture
+def machines(tmp_path: Path) -> Iterator[Machines]:
+    """Machines whose receiver has the engine for Windows, and Wine to run it."""
+    if not PROGRAM.exists() or not (WINE / "lib/wine/wine64").exists():
+        pytest.skip("there is no engine for Windows, or no Wine: `make windows` makes both")
+    if not SERVER.exists():
+        lacking("there is no OpenSSH server: tools/setup-tests.sh fetches it")
+    with made(tmp_path) as machines:
+        machines.install()
+        prefix, libraries = tmp_path / "wine", WINE / "lib/x86_64-linux-gnu"
+        words = [
+            f"LD_LIBRARY_PATH={libraries}",
+            f"WINEPREFIX={prefix}",
+            # Neither .NET nor a browser is fetched, and a library of Debian's is found.
+            "WINEDLLOVERRIDES='mscoree,mshtml,winemenubuilder.exe='",
+            f"WINEPATH='Z:{str(WINE / 'x86_64-w64-mingw32/lib').replace('/', chr(92))}'",
+            "WINEDEBUG=-all",
+            f"{WINE}/lib/wine/wine64 {PROGRAM}",
+        ]
+        machines.do("receiver", "sh", "-c", f"{' '.join(words)} --version")  # makes Wine's folder
+        program = tmp_path / "receiver/engine"
+        program.write_text(f'#!/bin/sh\nexec env {" ".join(words)} "$@"\n')
+        program.chmod(0o700)
+        machines.write(receiver=f"engine: [ssh, -T, root@receiver, {program}]")
+        # Nothing is changed there.
+        text = machines.file.read_text()
+        mine = f"may_change: [{MAY_CHANGE}]\n    nodes: [receiver]"
+        assert mine in text
+        machines.file.write_text(text.replace(mine, "nodes: [receiver]"))
+        yield machines
+    shutil.rmtree(prefix)
+
+
+def test_an_agent_for_windows_and_one_for_linux_measure_both_directions(machines: Machines) -> None:
+    (machines.folder / "study.yaml").write_text(STUDY)
+    done = machines.nettrial("run", "study.yaml", "--machines=machines.yaml", "--replicates=1", "--out=both")
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = Run.open(machines.folder / "both")
+    there = {machine.name: machine for machine in run.sessions[0].environment.machines}["receiver"]
+    assert there.system.startswith("Wine ")
+    assert there.system.endswith("(not Windows)")
+    assert there.boot == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    assert there.interfaces[0].mtu_bytes == 1500
+    assert there.interfaces[0].offloads is None
+    for trial in run.trials():
+        record = trial.record
+        flows = {flow.name: flow for flow in record.flows}
+        assert flows["there"].bytes >= 1_000_000
+        assert flows["back"].bytes >= 1_000_000
+        assert flows["asks"].rtt_us.count > 5
+        assert flows["answers"].rtt_us.count > 5
+        for name in ("packets-there", "packets-back"):
+            assert flows[name].packets.received_pkts > 50
+        assert flows["there"].intervals
+        assert not flows["back"].intervals, "Wine tells nothing of a connection"
+        codes = {warning.code for warning in record.warnings}
+        assert {"system_settings", "no_tcp_state"} <= codes
+        assert [check for check in record.checks if not check.passed] == []
+        told = " ".join(warning.message for warning in record.warnings)
+        assert "Windows" not in told.replace("(not Windows)", "")
