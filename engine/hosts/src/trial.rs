@@ -412,6 +412,13 @@ fn hosts(
         let is_shared = shared.contains(&node.name.as_str());
         if let (Some((before, after)), false) = (&readings, is_shared) {
             findings.machine(&node.name, before, after);
+            findings.checks.extend(before.interrupt_percent(after).map(|percent| Check {
+                name: "interrupts".into(),
+                object: format!("host {}", node.name),
+                expected: "any".into(),
+                found: format!("{percent:.1}% of the processors' time"),
+                passed: true,
+            }));
         }
         let measured = scenario.measurement.cpu.contains(&node.name);
         let busy = match (readings, is_shared) {

@@ -57,6 +57,17 @@ impl Reading {
         };
         later.processors.iter().filter_map(spent).collect()
     }
+
+    /// Returns the share of all CPUs' time that interrupts took until `later`, in percent; `None` where the system does
+    /// not tell it of each.
+    pub fn interrupt_percent(&self, later: &Self) -> Option<f64> {
+        let mut spent_ns = 0;
+        for (before, after) in self.processors.iter().zip(&later.processors) {
+            spent_ns += after.interrupt_ns?.saturating_sub(before.interrupt_ns?);
+        }
+        let all_ns = self.span_ns(later).saturating_mul(later.processors.len() as u64);
+        (all_ns > 0).then(|| spent_ns as f64 / all_ns as f64 * 100.0)
+    }
 }
 
 /// The monotonic clock, nanoseconds.
@@ -87,6 +98,20 @@ mod tests {
         assert_eq!(spent.len(), 1);
         let Use { busy_ns, busy_percent, steal_percent } = spent[&0];
         assert_eq!((busy_ns, busy_percent, steal_percent), (400_000_000, 40.0, 10.0));
+    }
+
+    #[test]
+    fn the_time_of_interrupts_is_told_where_every_processor_has_it() {
+        let with = |mut reading: Reading, milliseconds: [u64; 2]| {
+            for (times, spent) in reading.processors.iter_mut().zip(milliseconds) {
+                times.interrupt_ns = Some(spent * 1_000_000);
+            }
+            reading
+        };
+        let (first, later) =
+            (reading(0, &[(0, 0, 0), (1, 0, 0)]), reading(1_000_000_000, &[(0, 0, 0), (1, 0, 0)]));
+        assert_eq!(first.interrupt_percent(&later), None);
+        assert_eq!(with(first, [10, 0]).interrupt_percent(&with(later, [70, 40])), Some(5.0));
     }
 
     #[test]
