@@ -32,10 +32,58 @@ class Absence(Generated):
     """
 
 
+class Aggregates(Generated):
+    """
+    How many PPDUs had so many MPDUs.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    mpdus_pkts: Annotated[int, Field(ge=0)]
+    """
+    MPDUs of each.
+    """
+    ppdus: Annotated[int, Field(ge=0)]
+    """
+    How many there were.
+    """
+
+
+class Airtime(Generated):
+    """
+    What a station used a channel for, in picoseconds, without collisions.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    data_ps: Annotated[int, Field(ge=0)]
+    """
+    MPDUs that arrived: the part of the PPDUs that their bytes take.
+    """
+    errors_ps: Annotated[int, Field(ge=0)]
+    """
+    MPDUs that were lost to noise.
+    """
+    overhead_ps: Annotated[int, Field(ge=0)]
+    """
+    Preambles, padding, inter-frame spaces within an exchange, acknowledgments, RTS, CTS and beacons. An exchange
+    that is not over counts as overhead.
+    """
+
+
 class Answer(RootModel[Literal["acknowledgment", "echo"]]):
     root: Literal["acknowledgment", "echo"]
     """
     The answer that the receiver sends back.
+    """
+
+
+class Band(RootModel[Literal["2.4 GHz", "5 GHz"]]):
+    root: Literal["2.4 GHz", "5 GHz"]
+    """
+    The frequency band of a channel.
     """
 
 
@@ -555,8 +603,8 @@ class RefusedEvent(Generated):
     """
 
 
-class Figure(RootModel[Literal["cpu", "interfaces", "owd_error"]]):
-    root: Literal["cpu", "interfaces", "owd_error"]
+class Figure(RootModel[Literal["channels", "cpu", "interfaces", "owd_error"]]):
+    root: Literal["channels", "cpu", "interfaces", "owd_error"]
     """
     A part of the record that a backend may not be able to measure, whatever the scenario asks for.
     """
@@ -781,8 +829,8 @@ class MachineReach(Generated):
     """
 
 
-class Medium(RootModel[Literal["cable"]]):
-    root: Literal["cable"] = "cable"
+class Medium(RootModel[Literal["cable", "wlan"]]):
+    root: Literal["cable", "wlan"]
     """
     The medium that carries a link's frames between its interfaces.
     """
@@ -1543,6 +1591,93 @@ class SocketOptions(Generated):
     """
 
 
+class StationRecord(Generated):
+    """
+    A station of a radio channel as a sender.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    aggregates: list[Aggregates]
+    """
+    How many PPDUs that did not collide had how many MPDUs.
+    """
+    airtime: Airtime
+    """
+    What it used the channel for.
+    """
+    beacons: Annotated[int, Field(ge=0)]
+    """
+    Beacons it sent.
+    """
+    collided_ps: Annotated[int, Field(ge=0)]
+    """
+    The time of its own frames that collided, those of others not counted, picoseconds.
+    """
+    collisions: Annotated[int, Field(ge=0)]
+    """
+    Its attempts that collided with another station's.
+    """
+    contention_delay_max_ns: Annotated[int, Field(ge=0)]
+    """
+    The longest of these times.
+    """
+    contention_delay_mean_ns: Annotated[int, Field(ge=0)]
+    """
+    From the moment at which the station has something to send and may contend for it until it sends, the mean over
+    its attempts, nanoseconds.
+    """
+    delivered_pkts: Annotated[int, Field(ge=0)]
+    """
+    IP packets that the receiver of the air has, those counted that an access point passes on.
+    """
+    exchanges: Annotated[int, Field(ge=0)]
+    """
+    Exchanges it began, collided ones and beacons not counted.
+    """
+    interface: str
+    """
+    Its interface.
+    """
+    lost_mpdus_pkts: Annotated[int, Field(ge=0)]
+    """
+    MPDUs, of those, that were lost to noise.
+    """
+    mpdus_pkts: Annotated[int, Field(ge=0)]
+    """
+    MPDUs sent, each as often as it was.
+    """
+    node: str
+    """
+    The node.
+    """
+    queue_delay_max_ns: Annotated[int, Field(ge=0)]
+    """
+    The longest of these times.
+    """
+    queue_delay_mean_ns: Annotated[int, Field(ge=0)]
+    """
+    From the arrival of each IP packet at the interface until it is sent for the first time, the mean, nanoseconds.
+    """
+    queue_drops_pkts: Annotated[int, Field(ge=0)]
+    """
+    IP packets dropped because the queue was full.
+    """
+    queued_pkts: Annotated[int, Field(ge=0)]
+    """
+    IP packets still there when the trial ended.
+    """
+    retries_pkts: Annotated[int, Field(ge=0)]
+    """
+    MPDUs, of those, that had been sent before.
+    """
+    retry_drops_pkts: Annotated[int, Field(ge=0)]
+    """
+    IP packets dropped because they were sent as often as the settings let.
+    """
+
+
 class SubflowRecord(Generated):
     """
     A subflow's state at its connection's end. Of several connections: those between the same addresses
@@ -1894,6 +2029,13 @@ class Warning(Generated):
     """
 
 
+class WlanStandard(RootModel[Literal["a", "g", "n", "ac", "ax"]]):
+    root: Literal["a", "g", "n", "ac", "ax"]
+    """
+    An amendment of IEEE 802.11 by whose modulation a channel's stations send.
+    """
+
+
 class Buffer(Generated):
     """
     A socket buffer's automatic sizing, as the kernel's `tcp_rmem` and `tcp_wmem`.
@@ -1993,6 +2135,37 @@ class Capabilities(Generated):
     warm_up: bool
     """
     The first trials of a session differ from later ones, so that they are better not counted.
+    """
+
+
+class ChannelRecord(Generated):
+    """
+    A radio channel over the trial. What it was used for adds up to `elapsed_ps` exactly: `idle_ps`, `collisions_ps` and
+    the airtime of all stations.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    access_point: str
+    """
+    The access point's node, which the channel is named after.
+    """
+    collisions_ps: Annotated[int, Field(ge=0)]
+    """
+    The part in which frames of several stations collided.
+    """
+    elapsed_ps: Annotated[int, Field(ge=0)]
+    """
+    The time from the trial's beginning to the end of its last flow, picoseconds.
+    """
+    idle_ps: Annotated[int, Field(ge=0)]
+    """
+    The part in which nobody had the channel: inter-frame spaces and backoff count.
+    """
+    stations: list[StationRecord]
+    """
+    The access point first, then the stations in the order of the link's interfaces.
     """
 
 
@@ -2405,45 +2578,6 @@ class InterfaceRecord(Generated):
     """
 
 
-class Link(Generated):
-    """
-    A link between interfaces.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    delay: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
-    """
-    Propagation delay, one way.
-    """
-    discipline: Discipline | None = None
-    """
-    Discipline of each interface's transmit queue: what it does before it is full.
-    """
-    ends: list[Interface]
-    """
-    The interfaces that the link joins; a cable joins two.
-    """
-    impairment: Impairment | None = None
-    """
-    The changes that the link makes to frames beside carrying them.
-    """
-    medium: Medium | None = None
-    """
-    The link's medium.
-    """
-    queue: QueueLimit | None = None
-    """
-    Limit of each interface's transmit queue, beyond which it drops. Absent only where the rate is.
-    """
-    rate: Rate | None = None
-    """
-    The line rate on the wire: preamble, frame check sequence and inter-frame gap count, as on
-    Ethernet. Not shaped where absent.
-    """
-
-
 class MachineInterface(Generated):
     """
     An interface of a machine.
@@ -2565,6 +2699,10 @@ class Record(Generated):
     """
     The backend that ran the trial.
     """
+    channels: list[ChannelRecord] | None = None
+    """
+    One per radio channel, in the scenario's order.
+    """
     checks: list[Check]
     """
     The checks made before and after the traffic.
@@ -2668,6 +2806,77 @@ class Stack(Generated):
     """
 
 
+class Wlan(Generated):
+    """
+    A radio channel after IEEE 802.11: an access point and its stations, which all hear each other. Every frame of a
+    station goes to the access point, and what is for another station crosses the air again.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    ampdu: Annotated[int | None, Field(ge=1, le=256)] = None
+    """
+    MPDUs in an A-MPDU at the most; 1 is no aggregation. Where absent, as many as one BlockAck can acknowledge: 64 with
+    n and ac, 256 with ax, 1 with a and g.
+    """
+    amsdu: Size | None = None
+    """
+    The largest A-MSDU; each MPDU has one packet where absent.
+    """
+    band: Annotated[Band | None, Field(validate_default=True)] = "5 GHz"
+    """
+    The frequency band.
+    """
+    basic_rate: Annotated[Rate | None, Field(validate_default=True)] = "24 Mbit/s"
+    """
+    The highest rate of acknowledgments, RTS and CTS: 6, 12 or 24 Mbit/s.
+    """
+    beacon_interval: Annotated[Duration | None, Field(validate_default=True)] = (
+        "102.4 ms"
+    )
+    """
+    The time between beacons, 102.4 ms being 100 time units; 0 for none.
+    """
+    guard_interval: Annotated[Duration | None, Field(validate_default=True)] = "800 ns"
+    """
+    The guard interval between symbols: 800 ns, and 400 ns with n and ac, and 1.6 us and 3.2 us with ax.
+    """
+    mcs: Annotated[int | None, Field(ge=0, le=11)] = 7
+    """
+    The modulation and coding of each stream, from 0: to 7 (a, g, n), 9 (ac), 11 (ax). The MCS 8 to 31 of 802.11n are
+    0 to 7 with more streams.
+    """
+    mpdu_loss: Annotated[float | None, Field(ge=0.0, le=1.0)] = 0.0
+    """
+    The probability that an MPDU is lost to noise.
+    """
+    queue: Annotated[QueueLimit | None, Field(validate_default=True)] = "1000 packets"
+    """
+    How much each interface's queues hold together before they drop.
+    """
+    rts_threshold: Annotated[Size | None, Field(validate_default=True)] = "2347 B"
+    """
+    A PPDU with an MPDU larger than this begins with RTS and CTS.
+    """
+    standard: Annotated[WlanStandard | None, Field(validate_default=True)] = "n"
+    """
+    The amendment by which all stations send.
+    """
+    streams: Annotated[int | None, Field(ge=1, le=4)] = 1
+    """
+    Spatial streams, 1 to 4; 1 with a and g.
+    """
+    tries: Annotated[int | None, Field(ge=1, le=255)] = 7
+    """
+    How often an MPDU is sent before it is dropped.
+    """
+    width_mhz: Annotated[int | None, Field(ge=20, le=160)] = 20
+    """
+    The channel's width in MHz: 20, and 40 with n, ac and ax, and 80 and 160 with ac and ax.
+    """
+
+
 class RecordEvent(Generated):
     """
     A trial's result.
@@ -2684,6 +2893,50 @@ class RecordEvent(Generated):
     trial: str
     """
     The request's.
+    """
+
+
+class Link(Generated):
+    """
+    A link between interfaces.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    delay: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
+    """
+    Propagation delay, one way.
+    """
+    discipline: Discipline | None = None
+    """
+    Discipline of each interface's transmit queue: what it does before it is full.
+    """
+    ends: list[Interface]
+    """
+    The interfaces that the link joins; a cable joins two, a radio channel the access point's, which is the first, and
+    one of each station.
+    """
+    impairment: Impairment | None = None
+    """
+    The changes that the link makes to frames beside carrying them.
+    """
+    medium: Medium | None = None
+    """
+    The link's medium.
+    """
+    queue: QueueLimit | None = None
+    """
+    Limit of each interface's transmit queue, beyond which it drops. Absent only where the rate is.
+    """
+    rate: Rate | None = None
+    """
+    The line rate on the wire: preamble, frame check sequence and inter-frame gap count, as on
+    Ethernet. Not shaped where absent.
+    """
+    wlan: Wlan | None = None
+    """
+    The settings of a radio channel, which has neither rate nor delay, queue, discipline and impairment of its own.
     """
 
 

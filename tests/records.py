@@ -71,6 +71,38 @@ def record(trial: str = "") -> Record:
     )
 
 
+CHANNEL = {
+    "access_point": "ap",
+    "elapsed_ps": 1000,
+    "idle_ps": 400,
+    "collisions_ps": 100,
+    "stations": [
+        {
+            "node": "sender",
+            "interface": "eth0",
+            "airtime": {"data_ps": 300, "errors_ps": 50, "overhead_ps": 150},
+            "collided_ps": 70,
+            "exchanges": 30,
+            "beacons": 0,
+            "collisions": 10,
+            "mpdus_pkts": 200,
+            "retries_pkts": 20,
+            "lost_mpdus_pkts": 10,
+            "delivered_pkts": 170,
+            "queue_drops_pkts": 4,
+            "retry_drops_pkts": 3,
+            "queued_pkts": 5,
+            "aggregates": [{"mpdus_pkts": 1, "ppdus": 10}, {"mpdus_pkts": 9, "ppdus": 20}],
+            "queue_delay_mean_ns": 2_500_000,
+            "queue_delay_max_ns": 9_000_000,
+            "contention_delay_mean_ns": 125_000,
+            "contention_delay_max_ns": 900_000,
+        }
+    ],
+}
+"""A radio channel of one station."""
+
+
 def full_record() -> Record:
     """One in which every metric has a figure: what no single trial gives, for only some traffic has each."""
     tails = {"p99_9": 3100.0, "p99_99": 3200.0, "p99_999": 3300.0}
@@ -144,4 +176,5 @@ def full_record() -> Record:
         "packet_sizes": [{"size_bytes": 1500, "packets": 90}, {"size_bytes": 60, "packets": 10}],
     }
     made["ends"] = [{"node": "sender", "interface": "eth0", **end}]
+    made["channels"] = [CHANNEL]
     return Record.model_validate(made)

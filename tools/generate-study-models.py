@@ -26,9 +26,9 @@ from pydantic import Field
 from nettrial.fields import Strict
 from nettrial.study.variates import Imix, Value, variate
 from nettrial.units import DURATION, SIZE, Duration, Queue, Rate, Size'''
-CHOICES = ("Answer", "Connecting", "QueueDrops", "Scheduler", "ToolName", "Transport")
+CHOICES = ("Answer", "Band", "Connecting", "QueueDrops", "Scheduler", "ToolName", "Transport", "WlanStandard")
 """Types that are one of a few words."""
-MODELS = ("Offloads", "LossBursts", "Impairment", "HostCost", "SocketOptions", "Measurement")
+MODELS = ("Offloads", "LossBursts", "Impairment", "HostCost", "SocketOptions", "Measurement", "Wlan")
 VARIATES = {
     "SizeVariate": ("Size", " | Imix", '(*DISTRIBUTIONS, "imix")'),
     "DurationVariate": ("Duration", "", "DISTRIBUTIONS"),

@@ -86,6 +86,8 @@ class Origins:
 
     def _of_link(self, kind: LinkKind, rest: Sequence[str | int]) -> Place:
         match rest:
+            case ["wlan", *more]:
+                return ("network", "wlan", *more) if self.settings.network.wlan else ("network", "topology")
             case ["ends", int(), "mtu"]:
                 return self._of_link(kind, ["mtu"])
             case [str(name), *more] if name != "ends":

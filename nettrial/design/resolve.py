@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import networkx as nx
 from pydantic import ValidationError
 
 from nettrial import scenario
@@ -15,8 +16,8 @@ from nettrial.errors import BadInput
 from nettrial.scenario import Scenario
 from nettrial.stacks import STACKS
 from nettrial.study import (
+    CABLE_KINDS,
     DROP_TAIL,
-    LINK_KINDS,
     Block,
     DisciplineSettings,
     HostCost,
@@ -29,7 +30,7 @@ from nettrial.study import (
     Study,
     Wrong,
 )
-from nettrial.topology import Interface, interfaces
+from nettrial.topology import CHANNEL, Interface, interfaces
 
 FORMAT = 1
 """The version of the scenario document: the engine's `FORMAT`."""
@@ -65,9 +66,7 @@ def resolve(study: Study, treatment: Mapping[str, str], block: int = 1, seed: in
     nodes = list(graph.nodes(data="kind"))
     pairs = interfaces(graph, settings.network.ip, settings.network.addresses)
     hosts = {node for node, kind in nodes if kind == "host"}
-    kinds: list[LinkKind] = [
-        "host" if any(interface.node in hosts for interface in pair) else "fabric" for pair in pairs
-    ]
+    kinds = _kinds(graph, pairs, hosts)
     flows, entries = workload(settings, replicate)
     made = Scenario(
         format=FORMAT,
@@ -79,6 +78,19 @@ def resolve(study: Study, treatment: Mapping[str, str], block: int = 1, seed: in
         seed=replicate.seed() if study.capabilities.deterministic else None,
     )
     return Resolved(made, Origins(study, dict(treatment), settings, nodes, kinds, entries))
+
+
+def _kinds(graph: nx.MultiGraph, links: Sequence[Sequence[Interface]], hosts: set[str]) -> list[LinkKind]:
+    """The kind of each link."""
+
+    def kind(link: Sequence[Interface]) -> LinkKind:
+        first, second = link[:2]
+        edges = graph.get_edge_data(first.node, second.node).values()
+        if any(CHANNEL in edge for edge in edges):
+            return "wlan"
+        return "host" if any(interface.node in hosts for interface in link) else "fabric"
+
+    return [kind(link) for link in links]
 
 
 def _routing(routing: RoutingSettings, block: Block) -> scenario.RoutingPolicy:
@@ -115,9 +127,12 @@ def _links(
     settings: Settings, pairs: Sequence[Sequence[Interface]], kinds: Sequence[LinkKind], block: Block
 ) -> list[scenario.Link]:
     network = settings.network
-    of_kinds = {kind: network.link(kind) for kind in LINK_KINDS}
+    of_kinds = {kind: network.link(kind) for kind in CABLE_KINDS}
     made = []
     for number, (pair, kind) in enumerate(zip(pairs, kinds, strict=True)):
+        if kind == "wlan":
+            made.append(_channel(settings, pair))
+            continue
         own = of_kinds[kind]
         made.append(
             scenario.Link(
@@ -130,6 +145,15 @@ def _links(
             )
         )
     return made
+
+
+def _channel(settings: Settings, interfaces: Sequence[Interface]) -> scenario.Link:
+    """A radio channel between these interfaces, of which the first is the access point's."""
+    return scenario.Link(
+        medium=scenario.Medium("wlan"),
+        ends=[_interface(interface, settings.network.mtu) for interface in interfaces],
+        wlan=scenario.Wlan.model_validate(settings.network.radio().model_dump()),
+    )
 
 
 def _interface(interface: Interface, mtu: str) -> scenario.Interface:

@@ -1,9 +1,20 @@
-"""Metrics: figures of a flow, a host or an interface in a trial's record, by name, each with its unit,
-definition and source. A metric that could not be measured is absent, with the reason; it is never a
+"""Metrics: figures of a flow, a host, an interface or a radio station in a trial's record, by name, each with
+its unit, definition and source. A metric that could not be measured is absent, with the reason; it is never a
 number."""
 
 from nettrial.metrics import rates  # isort: skip  # the order of these is that of the lists
-from nettrial.metrics import groups, delay, loss, transport, hosts, links  # isort: skip
+from nettrial.metrics import groups, delay, loss, transport, hosts, links, radio  # isort: skip
 from nettrial.metrics.metric import METRICS, Metric
 
-__all__ = ["METRICS", "Metric", "delay", "groups", "hosts", "links", "loss", "rates", "transport"]
+__all__ = [
+    "METRICS",
+    "Metric",
+    "delay",
+    "groups",
+    "hosts",
+    "links",
+    "loss",
+    "radio",
+    "rates",
+    "transport",
+]

@@ -11,6 +11,7 @@ from typing import Literal
 from nettrial.capabilities import CAPABILITIES
 from nettrial.registry import Registry
 from nettrial.scenario import (
+    ChannelRecord,
     Distribution,
     Figure,
     FlowRecord,
@@ -18,12 +19,17 @@ from nettrial.scenario import (
     InterfaceRecord,
     Record,
     SizeRecord,
+    StationRecord,
 )
 
 Better = Literal["higher", "lower"]
-Kind = Literal["flow", "group", "size", "host", "link"]
+Kind = Literal["flow", "group", "size", "host", "link", "station"]
 """The kind of object that a metric is of; a group is of flows, a size is one of a sweep's, FLOW.BYTES."""
-NEEDED: dict[Kind, Figure] = {"host": Figure("cpu"), "link": Figure("interfaces")}
+NEEDED: dict[Kind, Figure] = {
+    "host": Figure("cpu"),
+    "link": Figure("interfaces"),
+    "station": Figure("channels"),
+}
 """The figure that every metric of a kind needs."""
 Combination = Literal["sum", "mean", "maximum", "minimum", "none"]
 COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
@@ -37,7 +43,7 @@ COMBINE: dict[str, Callable[[Sequence[float]], float]] = {
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure of one flow, group of flows, host or interface in one trial."""
+    """A figure of one flow, group of flows, host, interface or radio station in one trial."""
 
     name: str
     unit: str
@@ -110,14 +116,16 @@ def add(
     size: Callable[[SizeRecord], float] | None = None,
     host: Callable[[HostRecord], float | None] | None = None,
     link: Callable[[InterfaceRecord], float | None] | None = None,
+    station: Callable[[ChannelRecord, StationRecord], float | None] | None = None,
     index: Callable[[Sequence[float]], float | str] | None = None,
     of_senders: bool = False,
     needs: Figure | None = None,
 ) -> None:
-    """Registers a metric that `flow`, `size`, `host` or `link` (one of them) takes from a record of its
-    kind; a text from it is why there is none. With `index` it is of a group: the index of what `flow` takes
-    from each of its flows, or with `of_senders` of the sums of each sending host's. `needs` is a figure that
-    not every record has; a host's and an interface's metrics need one by themselves."""
+    """Registers a metric that `flow`, `size`, `host`, `link` or `station` (one of them) takes from a record
+    of its kind, with a station from that of its channel, too; a text from it is why there is none. With
+    `index` it is of a group: the index of what `flow` takes from each of its flows, or with `of_senders` of
+    the sums of each sending host's. `needs` is a figure that not every record has; the metrics of a host, an
+    interface and a station need one by themselves."""
 
     def read(record: Record, of: str) -> float | str:
         value: float | str | None = None
@@ -129,13 +137,16 @@ def add(
             value = next((host(found) for found in record.hosts if found.name == of), None)
         elif link is not None:
             value = next((link(found) for found in _interfaces(record, of)), None)
+        elif station is not None:
+            value = next((station(*found) for found in _stations(record, of)), None)
         if isinstance(value, str):
             return reason(record, name, of, value)
         if value is None or not math.isfinite(value):
             return reason(record, name, of, f"the record has no {title.lower()} of {of}")
         return value
 
-    kind: Kind = "group" if index else "flow" if flow else "size" if size else "host" if host else "link"
+    named: dict[Kind, object] = {"group": index, "flow": flow, "size": size, "host": host, "link": link}
+    kind: Kind = next((kind for kind, reader in named.items() if reader), "station")
     needs = needs or NEEDED.get(kind)
     METRICS.add(
         name,
@@ -155,6 +166,12 @@ def _interfaces(record: Record, of: str) -> list[InterfaceRecord]:
     node, _, interface = of.partition(".")
     found = [found for found in record.ends if found.node == node and interface in ("", found.interface)]
     return found if len(found) == 1 else []
+
+
+def _stations(record: Record, of: str) -> list[tuple[ChannelRecord, StationRecord]]:
+    """The stations of that node, each with its channel."""
+    channels = record.channels or []
+    return [(channel, found) for channel in channels for found in channel.stations if found.node == of]
 
 
 def mean_of(values: Distribution | None, divisor: float = 1000) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import networkx as nx
 
 from nettrial.report.picture import Drawing, Words, picture
-from nettrial.scenario import Impairment, Link, Node, Scenario
+from nettrial.scenario import Impairment, Link, Node, Scenario, Wlan
 from nettrial.study import Study
 
 
@@ -18,9 +18,10 @@ def draw(study: Study, scenario: Scenario) -> Drawing:
     hosts = {node.name for node in scenario.nodes if node.kind.root == "host"}
     said: dict[int, tuple[str, str]] = {}
     for number, link in enumerate(scenario.links):
-        graph.add_edge(*(interface.node for interface in link.ends), number=number)
+        first, *others = link.ends
+        graph.add_edges_from(((first.node, other.node) for other in others), number=number)
         kind = "host" if any(interface.node in hosts for interface in link.ends) else "fabric"
-        said[number] = _link(link, _factors(study, kind))
+        said[number] = _channel(link.wlan, study) if link.wlan else _link(link, _factors(study, kind))
     sets = {path for factor in study.factors.values() for path in factor.paths}
     details = {node.name: _detail(node, sets) for node in scenario.nodes}
     texts = [said[number] for _, _, number in graph.edges(data="number")]
@@ -58,6 +59,23 @@ def _link(link: Link, factors: set[str]) -> tuple[str, str]:
         *_impairment(link.impairment, factors),
     ]
     return ", ".join(filter(None, parts)), "MTU: factor" if "mtu" in factors else f"MTU {' / '.join(mtus)}"
+
+
+def _channel(wlan: Wlan, study: Study) -> tuple[str, str]:
+    """What a radio channel is: standard, width, streams and MCS; band."""
+    paths = {path for factor in study.factors.values() for path in factor.paths}
+    said = {
+        "standard": f"802.11{wlan.standard.root}" if wlan.standard else "",
+        "width_mhz": f"{wlan.width_mhz} MHz",
+        "streams": f"{wlan.streams} × {wlan.streams}",
+        "mcs": f"MCS {wlan.mcs}",
+        "band": wlan.band.root if wlan.band else "",
+    }
+    texts = {
+        name: f"{name.removesuffix('_mhz')}: factor" if f"network.wlan.{name}" in paths else text
+        for name, text in said.items()
+    }
+    return ", ".join(list(texts.values())[:-1]), texts["band"]
 
 
 def _impairment(impairment: Impairment | None, factors: set[str]) -> list[str]:

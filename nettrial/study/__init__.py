@@ -8,7 +8,7 @@ from nettrial.study.document import Document
 from nettrial.study.flows import EVERY
 from nettrial.study.model import Factor, Layout, Published, Response, Source, Study, Until
 from nettrial.study.network import (
-    LINK_KINDS,
+    CABLE_KINDS,
     ImpairmentSettings,
     LinkKind,
     NetworkSettings,
@@ -19,9 +19,9 @@ from nettrial.study.settings import FlowSettings, HostSettings, MeasurementSetti
 from nettrial.study.variates import imix
 
 __all__ = [
+    "CABLE_KINDS",
     "DROP_TAIL",
     "EVERY",
-    "LINK_KINDS",
     "Block",
     "DisciplineSettings",
     "Document",

@@ -16,6 +16,9 @@ from nettrial.units import DURATION, SIZE, Duration, Queue, Rate, Size
 Answer = Literal["acknowledgment", "echo"]
 """The answer that the receiver sends back."""
 
+Band = Literal["2.4 GHz", "5 GHz"]
+"""The frequency band of a channel."""
+
 Connecting = Literal["once", "each_request"]
 """The occasions on which a connection is opened."""
 
@@ -31,6 +34,9 @@ ToolName = Literal["iperf3", "ping", "netperf", "ditg", "sockperf", "exec"]
 
 Transport = Literal["tcp", "udp", "mptcp", "icmp"]
 """The transport protocol of a flow."""
+
+WlanStandard = Literal["a", "g", "n", "ac", "ax"]
+"""An amendment of IEEE 802.11 by whose modulation a channel's stations send."""
 
 
 class Truncation(Strict, Generic[Value]):
@@ -313,6 +319,44 @@ class Measurement(Strict):
     only."""
     packet_sizes: bool = False
     """Count the packets that each interface sends by size."""
+
+
+class Wlan(Strict):
+    """A radio channel after IEEE 802.11: an access point and its stations, which all hear each other.
+    Every frame of a station goes to the access point, and what is for another station crosses the air
+    again."""
+
+    standard: WlanStandard = "n"
+    """The amendment by which all stations send."""
+    band: Band = "5 GHz"
+    """The frequency band."""
+    width_mhz: Annotated[int, Field(ge=20, le=160)] = 20
+    """The channel's width in MHz: 20, and 40 with n, ac and ax, and 80 and 160 with ac and ax."""
+    streams: Annotated[int, Field(ge=1, le=4)] = 1
+    """Spatial streams, 1 to 4; 1 with a and g."""
+    mcs: Annotated[int, Field(ge=0, le=11)] = 7
+    """The modulation and coding of each stream, from 0: to 7 (a, g, n), 9 (ac), 11 (ax). The MCS 8 to 31
+    of 802.11n are 0 to 7 with more streams."""
+    guard_interval: Duration = "800 ns"
+    """The guard interval between symbols: 800 ns, and 400 ns with n and ac, and 1.6 us and 3.2 us with
+    ax."""
+    ampdu: Annotated[int, Field(ge=1, le=256)] | None = None
+    """MPDUs in an A-MPDU at the most; 1 is no aggregation. Where absent, as many as one BlockAck can
+    acknowledge: 64 with n and ac, 256 with ax, 1 with a and g."""
+    amsdu: Size | None = None
+    """The largest A-MSDU; each MPDU has one packet where absent."""
+    rts_threshold: Size = "2347 B"
+    """A PPDU with an MPDU larger than this begins with RTS and CTS."""
+    tries: Annotated[int, Field(ge=1, le=255)] = 7
+    """How often an MPDU is sent before it is dropped."""
+    mpdu_loss: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """The probability that an MPDU is lost to noise."""
+    basic_rate: Rate = "24 Mbit/s"
+    """The highest rate of acknowledgments, RTS and CTS: 6, 12 or 24 Mbit/s."""
+    beacon_interval: Duration = "102.4 ms"
+    """The time between beacons, 102.4 ms being 100 time units; 0 for none."""
+    queue: Queue = "1000 packets"
+    """How much each interface's queues hold together before they drop."""
 
 
 class OnOff(Strict):

@@ -81,6 +81,10 @@ def _as_percent(value: Any) -> float:
     return number
 
 
+IN_WORDS = {"link": "interface", "station": "station of a radio channel, its access point counted"}
+"""The kinds of objects of metrics that have another name in words."""
+
+
 class Response(Strict):
     """A metric of one flow, host or interface that the study looks at."""
 
@@ -362,12 +366,12 @@ class Study(Settings):
         made = [member.name for flow in flows for member in self.members(flow)]
         named = list(dict.fromkeys([*flows, *made]))
         legal = {"flow": named, "group": named, "size": named}
-        legal |= {"host": self.host_names(), "link": self.ends()}
+        legal |= {"host": self.host_names(), "link": self.ends(), "station": self.stations()}
         for number, response in enumerate(self.responses):
             metric, at = METRICS[response.metric], ("responses", number)
             if response.name in [other.name for other in self.responses[:number]]:
                 raise wrong((*at, "name"), response.name, "a name no other response has")
-            of, kind = response.of, {"link": "interface"}.get(metric.of, metric.of)
+            of, kind = response.of, IN_WORDS.get(metric.of, metric.of)
             if metric.of == "size":
                 of, _, size = of.partition(".")
                 if not size.isdecimal():

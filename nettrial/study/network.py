@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
 
 import networkx as nx
 from pydantic import Field, ValidationError, ValidationInfo, model_validator
@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from nettrial.fields import UNKNOWN_FIELD, Strict, Wrong, name_in, wrong
 from nettrial.registry import near
 from nettrial.study import base
-from nettrial.study.base import LossBursts, Offloads
+from nettrial.study.base import LossBursts, Offloads, Wlan
 from nettrial.study.block import FIRST, Block
 from nettrial.study.queues import DROP_TAIL, DisciplineSettings
 from nettrial.study.traffic import Seed
@@ -62,10 +62,10 @@ class LinkSettings(Strict):
     """The changes that these links make to frames, instead of all that the network has."""
 
 
-LinkKind: TypeAlias = Literal["host", "fabric"]
-"""A kind of links: those with a host at one end, or those between routers or switches."""
-LINK_KINDS: tuple[LinkKind, ...] = get_args(LinkKind)
-"""Every kind of links."""
+LinkKind: TypeAlias = Literal["host", "fabric", "wlan"]
+"""A kind of links: those with a host at one end, those between routers or switches, or radio channels."""
+CABLE_KINDS: tuple[Literal["host", "fabric"], ...] = ("host", "fabric")
+"""The kinds of links that are cables, of which each may have settings of its own."""
 
 
 class LinkKinds(Strict):
@@ -78,8 +78,8 @@ class LinkKinds(Strict):
 
 
 class NetworkSettings(Strict):
-    """The network; rate, delay, queue, discipline, impairment and MTU are those of every link, unless `links`
-    differs."""
+    """The network; rate, delay, queue, discipline, impairment and MTU are those of every cable, unless
+    `links` differs. A radio channel has the MTU, and its own settings."""
 
     topology: Annotated[str, name_in(TOPOLOGIES)]
     """The shape: a name in `nettrial list topologies`."""
@@ -113,10 +113,12 @@ class NetworkSettings(Strict):
     offloads: Offloads = Offloads()
     """The offloads of every interface."""
     links: LinkKinds = LinkKinds()
-    """The settings of links of one kind that differ from the rest."""
+    """The settings of cables of one kind that differ from the rest."""
+    wlan: Wlan | None = None
+    """The settings of the radio channel, where the topology has one; on the simulator alone."""
 
-    def link(self, kind: LinkKind) -> LinkSettings:
-        """Returns the settings of links of a kind: its own, or else the network's."""
+    def link(self, kind: Literal["host", "fabric"]) -> LinkSettings:
+        """Returns the settings of cables of a kind: its own, or else the network's."""
         own: LinkSettings = getattr(self.links, kind)
         return LinkSettings(
             rate=own.rate or self.rate,
@@ -126,6 +128,10 @@ class NetworkSettings(Strict):
             mtu=own.mtu or self.mtu,
             impairment=own.impairment or self.impairment,
         )
+
+    def radio(self) -> Wlan:
+        """The settings of radio channels."""
+        return self.wlan or Wlan()
 
     def shape(self, block: Block = FIRST) -> Parameters:
         """The topology's parameters in a block: a random topology has a seed of its own in each."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Literal
 
 import networkx as nx
@@ -17,7 +18,7 @@ from nettrial.study.block import FIRST, Block
 from nettrial.study.flows import EVERY, NEXT, OTHERS, PERMUTATION, Member, members
 from nettrial.study.network import NetworkSettings
 from nettrial.study.traffic import Seed, TrafficSettings
-from nettrial.topology import TOPOLOGIES, interfaces
+from nettrial.topology import CHANNEL, TOPOLOGIES, interfaces
 from nettrial.units import Duration, Size
 
 
@@ -156,11 +157,17 @@ class Settings(Strict):
         entry = next((entry for entry in self.workload if entry.flow == flow), None)
         return members(entry, self.host_names(), block) if entry else []
 
+    def stations(self) -> list[str]:
+        """The nodes of radio channels."""
+        edges = [edge for *edge, channel in self.graph().edges(data=CHANNEL) if channel is not None]
+        return list(dict.fromkeys(node for edge in edges for node in edge))
+
     def ends(self) -> list[str]:
         """Names of the interfaces: NODE.INTERFACE, and the node's where it has one interface."""
         graph = self.graph()
-        made = [end for pair in interfaces(graph, self.network.ip) for end in pair]
-        single = [end.node for end in made if graph.degree[end.node] == 1]
+        made = [end for link in interfaces(graph, self.network.ip) for end in link]
+        count = Counter(end.node for end in made)
+        single = [end.node for end in made if count[end.node] == 1]
         return [*single, *(f"{end.node}.{end.name}" for end in made)]
 
     @model_validator(mode="after")
@@ -169,12 +176,26 @@ class Settings(Strict):
         legal = "left out with the topology " + network.topology
         if network.icmp == "filtered" and "router" not in kinds.values():
             raise wrong(("network", "icmp"), network.icmp, legal, "it has no router")
+        self._radio_fits()
         given = network.links.fabric.model_dump(exclude_none=True)
         if given and all("host" in (kinds[one], kinds[other]) for one, other in self.graph().edges()):
             name, value = next(iter(given.items()))
             hint = "it has no link between routers or switches"
             raise wrong(("network", "links", "fabric", name), str(value), legal, hint)
         return self
+
+    def _radio_fits(self) -> None:
+        """Raises where the network has settings of a radio channel or of cables, and has none of these."""
+        network, channels = self.network, [channel for *_, channel in self.graph().edges(data=CHANNEL)]
+        legal = "left out with the topology " + network.topology
+        if network.wlan is not None and set(channels) == {None}:
+            raise wrong(("network", "wlan"), "given", legal, "it has no radio channel")
+        if None not in channels:
+            hint = "it has no cable: the radio channel's settings are those of `wlan`"
+            of_cables = ("rate", "delay", "queue", "discipline", "impairment", "links")
+            for name in of_cables:
+                if getattr(network, name) != NetworkSettings.model_fields[name].default:
+                    raise wrong(("network", name), "given", legal, hint)
 
     @model_validator(mode="after")
     def _flows_fit(self) -> Settings:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import networkx as nx
 
+from nettrial.topology.topology import CHANNEL
+
 BASE = {4: int(ipaddress.ip_address("10.0.0.0")), 6: int(ipaddress.ip_address("fd00::"))}
 """The first addresses of segments: private use (RFC 1918 section 3), unique local (RFC 4193 section 3)."""
 BITS = {4: 32, 6: 128}
@@ -30,21 +32,31 @@ class Interface:
     """Other addresses of a host's interface, in the same network."""
 
 
-def interfaces(graph: nx.MultiGraph, ip: int, count: int = 1) -> list[tuple[Interface, Interface]]:
-    """The two interfaces of every link of `graph`, in the links' order, with addresses of IP version
-    `ip` (4 or 6): `count` of them at a host, one at a router."""
+def interfaces(graph: nx.MultiGraph, ip: int, count: int = 1) -> list[tuple[Interface, ...]]:
+    """The interfaces of every link of `graph`, in the links' order, with addresses of IP version `ip` (4 or
+    6): `count` of them at a host, one at a router. A cable has two; a radio channel, which stands in the
+    place of its first link, the access point's and those of its stations."""
     links = list(graph.edges())
     used: dict[str, int] = dict.fromkeys(graph.nodes, 0)
     addresses = dict(_addresses(graph, links, ip, count))
-    ends: list[tuple[Interface, Interface]] = []
-    for number, link in enumerate(links):
+    ends: list[list[Interface]] = []
+    radio: dict[int, list[Interface]] = {}
+    for number, (*link, channel) in enumerate(graph.edges(data=CHANNEL)):
         pair = []
         for node in link:
+            if channel in radio and node == radio[channel][0].node:
+                continue
             own = addresses.get((number, node), [None])
             pair.append(Interface(node, f"eth{used[node]}", own[0], tuple(filter(None, own[1:]))))
             used[node] += 1
-        ends.append((pair[0], pair[1]))
-    return ends
+        if channel is None:
+            ends.append(pair)
+        elif channel in radio:
+            radio[channel] += pair
+        else:
+            radio[channel] = sorted(pair, key=lambda end: graph.nodes[end.node]["kind"] == "host")
+            ends.append(radio[channel])
+    return [tuple(each) for each in ends]
 
 
 def _addresses(

@@ -188,8 +188,12 @@ def test_fates_are_drawn_without_a_link():
     assert workspace_dependencies(crates()["nettrial-impair"]) == {"nettrial-scenario"}
 
 
+def test_a_radio_channel_has_no_clock_and_carries_nothing_of_a_backend():
+    assert workspace_dependencies(crates()["nettrial-wlan"]) == {"nettrial-scenario"}
+
+
 def test_the_simulator_needs_nothing_of_a_real_host():
-    parts = {"scenario", "routing", "congestion", "flows", "capture", "impair"}
+    parts = {"scenario", "routing", "congestion", "flows", "capture", "impair", "wlan"}
     assert workspace_dependencies(crates()["nettrial-sim"]) == {f"nettrial-{part}" for part in parts}
 
 

@@ -11,7 +11,14 @@ from nettrial.scenario import Absence, Distribution
 from nettrial.study.catalogue import FOLDER
 from tests.records import full_record, record
 
-OF = {"flow": "transfer", "group": "transfer", "size": "transfer.11000", "host": "sender", "link": "sender"}
+OF = {
+    "flow": "transfer",
+    "group": "transfer",
+    "size": "transfer.11000",
+    "host": "sender",
+    "link": "sender",
+    "station": "sender",
+}
 
 
 @pytest.mark.parametrize("name", list(METRICS))
@@ -33,7 +40,7 @@ def test_every_metric_is_absent_with_a_reason(name):
     metric = METRICS[name]
     of = OF[metric.of]
     found = record()
-    found.flows, found.hosts, found.ends = [], [], []
+    found.flows, found.hosts, found.ends, found.channels = [], [], [], []
     assert metric.title.lower() in metric.read(found, of)
     found.absent = [Absence(metric=name, object=of, reason="two processors are needed")]
     assert metric.read(found, of) == "two processors are needed"
@@ -105,6 +112,18 @@ def test_a_record_without_the_figure_gives_a_reason_and_never_a_number(name):
         ("queue_drops", 4),
         ("packet_size_mean", 1356),
         ("packet_size_median", 1500),
+        ("airtime", 50),
+        ("airtime_data", 30),
+        ("airtime_overhead", 15),
+        ("channel_idle", 40),
+        ("channel_collisions", 10),
+        ("collided_attempts", 25),
+        ("aggregate_size", 19 / 3),
+        ("mpdu_retries", 10),
+        ("mpdu_loss", 5),
+        ("radio_drops", 7),
+        ("radio_queue_delay", 2.5),
+        ("contention_delay", 0.125),
     ],
 )
 def test_values_are_in_the_metrics_unit(name, value):
@@ -226,13 +245,15 @@ def test_one_flow_is_itself():
 
 def test_what_a_host_and_a_interface_need_is_a_capability():
     for metric in METRICS.values():
-        needed = {"host": "cpu", "link": "interfaces"}.get(metric.of)
+        needed = {"host": "cpu", "link": "interfaces", "station": "channels"}.get(metric.of)
         assert needed is None or metric.needs.root == needed, metric.name
         expected = ["hosts", "lab", "sim"]
         if metric.name == "owd_error":
             expected = ["hosts"]  # on one machine all hosts have one clock
         elif metric.of == "link":
             expected = ["lab", "sim"]
+        elif metric.of == "station":
+            expected = ["sim"]
         assert metric.backends() == expected, metric.name
 
 

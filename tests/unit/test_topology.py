@@ -41,7 +41,8 @@ def test_every_topology_is_a_network(name, ip, parameters):
             assert hosts == hosts_of(topology)
             assert tuple(node for node in kinds if node not in hosts) == topology.devices
         else:
-            assert hosts == [f"host-{number + 1}" for number in range(len(hosts))]
+            kind = "station" if name == "wlan" else "host"
+            assert hosts == [f"{kind}-{number + 1}" for number in range(len(hosts))]
         assert len(hosts) >= 2
         assert nx.is_connected(graph)
         assert set(kinds.values()) <= {"host", "router", "switch"}

@@ -90,6 +90,7 @@ pub fn run(
         hosts,
         processors: Vec::new(),
         interfaces: Vec::new(),
+        channels: Vec::new(),
         congestion: Vec::new(),
         checks: findings.checks,
         warnings: findings.warnings,

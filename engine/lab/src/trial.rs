@@ -127,6 +127,7 @@ pub fn run(
         hosts,
         processors,
         interfaces,
+        channels: Vec::new(),
         congestion,
         checks,
         warnings,

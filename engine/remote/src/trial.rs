@@ -89,6 +89,7 @@ fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
         hosts: [Host::Client, Host::Server].map(host_record).into(),
         processors: Vec::new(),
         interfaces: Vec::new(),
+        channels: Vec::new(),
         congestion: Vec::new(),
         checks: findings.checks,
         warnings: findings.warnings,

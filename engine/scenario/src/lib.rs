@@ -27,6 +27,7 @@ mod record;
 mod schema;
 mod stack;
 mod units;
+mod wlan;
 mod workload;
 
 pub use address::{InterfaceAddress, IpVersion};
@@ -44,13 +45,15 @@ pub use protocol::{
 };
 pub use queue_limit::QueueLimit;
 pub use record::{
-    Absence, Callbacks, Check, CongestionRecord, Distribution, FlowRecord, Histogram, HostRecord,
-    InterfaceRecord, InterfaceSample, Interval, Pacing, PacketCounts, PacketSize, Phases, ProcessorRecord,
-    Record, SizeRecord, SubflowRecord, ToolRecord, Warning,
+    Absence, Aggregates, Airtime, Callbacks, ChannelRecord, Check, CongestionRecord, Distribution,
+    FlowRecord, Histogram, HostRecord, InterfaceRecord, InterfaceSample, Interval, Pacing, PacketCounts,
+    PacketSize, Phases, ProcessorRecord, Record, SizeRecord, StationRecord, SubflowRecord, ToolRecord,
+    Warning,
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Scheduler, Stack};
 pub use units::{Duration, Rate, Size, UnitError};
+pub use wlan::{Band, Wlan, WlanStandard};
 pub use workload::{
     Answer, Connecting, FileTransfer, Flow, MESSAGE_HEADER_BYTES, OnOff, Packets, RequestResponse, Share,
     SocketOptions, Sweep, Tool, ToolName, Traffic, Transfer, Transport, Truncation, Variate,

@@ -1,6 +1,6 @@
 //! Nodes, links and routing policy.
 
-use crate::{Duration, InterfaceAddress, Offloads, QueueLimit, Rate, Size, Stack};
+use crate::{Duration, InterfaceAddress, Offloads, QueueLimit, Rate, Size, Stack, Wlan};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +85,8 @@ pub enum Medium {
     /// A full-duplex cable between two interfaces. Rate, delay and queue hold in each direction.
     #[default]
     Cable,
+    /// A radio channel that an access point and its stations share, by its settings `wlan`.
+    Wlan,
 }
 
 impl Medium {
@@ -92,6 +94,7 @@ impl Medium {
     pub fn name(self) -> &'static str {
         match self {
             Self::Cable => "cable",
+            Self::Wlan => "wlan",
         }
     }
 
@@ -107,9 +110,13 @@ pub struct Link {
     /// The link's medium.
     #[serde(default, skip_serializing_if = "Medium::is_cable")]
     pub medium: Medium,
-    /// The interfaces that the link joins; a cable joins two.
+    /// The interfaces that the link joins; a cable joins two, a radio channel the access point's, which is the first, and
+    /// one of each station.
     #[serde(rename = "ends")]
     pub interfaces: Vec<Interface>,
+    /// The settings of a radio channel, which has neither rate nor delay, queue, discipline and impairment of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wlan: Option<Wlan>,
     /// The line rate on the wire: preamble, frame check sequence and inter-frame gap count, as on
     /// Ethernet. Not shaped where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -29,6 +29,9 @@ pub struct Record {
     /// One per interface whose queue or packets were counted.
     #[serde(rename = "ends")]
     pub interfaces: Vec<InterfaceRecord>,
+    /// One per radio channel, in the scenario's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub channels: Vec<ChannelRecord>,
     /// The calls to each congestion control of nettrial's own that the scenario has. Absent where it
     /// has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -439,6 +442,91 @@ pub struct InterfaceSample {
     pub wire_bytes: u64,
     /// The same as a share of what the link's rate allows, in percent.
     pub utilisation_percent: f64,
+}
+
+/// A radio channel over the trial. What it was used for adds up to `elapsed_ps` exactly: `idle_ps`, `collisions_ps` and
+/// the airtime of all stations.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChannelRecord {
+    /// The access point's node, which the channel is named after.
+    pub access_point: String,
+    /// The time from the trial's beginning to the end of its last flow, picoseconds.
+    pub elapsed_ps: u64,
+    /// The part in which nobody had the channel: inter-frame spaces and backoff count.
+    pub idle_ps: u64,
+    /// The part in which frames of several stations collided.
+    pub collisions_ps: u64,
+    /// The access point first, then the stations in the order of the link's interfaces.
+    pub stations: Vec<StationRecord>,
+}
+
+/// What a station used a channel for, in picoseconds, without collisions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Airtime {
+    /// MPDUs that arrived: the part of the PPDUs that their bytes take.
+    pub data_ps: u64,
+    /// MPDUs that were lost to noise.
+    pub errors_ps: u64,
+    /// Preambles, padding, inter-frame spaces within an exchange, acknowledgments, RTS, CTS and beacons. An exchange
+    /// that is not over counts as overhead.
+    pub overhead_ps: u64,
+}
+
+/// A station of a radio channel as a sender.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StationRecord {
+    /// The node.
+    pub node: String,
+    /// Its interface.
+    pub interface: String,
+    /// What it used the channel for.
+    pub airtime: Airtime,
+    /// The time of its own frames that collided, those of others not counted, picoseconds.
+    pub collided_ps: u64,
+    /// Exchanges it began, collided ones and beacons not counted.
+    pub exchanges: u64,
+    /// Beacons it sent.
+    pub beacons: u64,
+    /// Its attempts that collided with another station's.
+    pub collisions: u64,
+    /// MPDUs sent, each as often as it was.
+    pub mpdus_pkts: u64,
+    /// MPDUs, of those, that had been sent before.
+    pub retries_pkts: u64,
+    /// MPDUs, of those, that were lost to noise.
+    pub lost_mpdus_pkts: u64,
+    /// IP packets that the receiver of the air has, those counted that an access point passes on.
+    pub delivered_pkts: u64,
+    /// IP packets dropped because the queue was full.
+    pub queue_drops_pkts: u64,
+    /// IP packets dropped because they were sent as often as the settings let.
+    pub retry_drops_pkts: u64,
+    /// IP packets still there when the trial ended.
+    pub queued_pkts: u64,
+    /// How many PPDUs that did not collide had how many MPDUs.
+    pub aggregates: Vec<Aggregates>,
+    /// From the arrival of each IP packet at the interface until it is sent for the first time, the mean, nanoseconds.
+    pub queue_delay_mean_ns: u64,
+    /// The longest of these times.
+    pub queue_delay_max_ns: u64,
+    /// From the moment at which the station has something to send and may contend for it until it sends, the mean over
+    /// its attempts, nanoseconds.
+    pub contention_delay_mean_ns: u64,
+    /// The longest of these times.
+    pub contention_delay_max_ns: u64,
+}
+
+/// How many PPDUs had so many MPDUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Aggregates {
+    /// MPDUs of each.
+    pub mpdus_pkts: u32,
+    /// How many there were.
+    pub ppdus: u64,
 }
 
 /// The number of packets of one size that an interface sent.

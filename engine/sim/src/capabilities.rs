@@ -18,7 +18,7 @@ pub fn capabilities() -> Capabilities {
         congestion_controls: nettrial_congestion::names().map(str::to_owned).collect(),
         transports: vec![Transport::Tcp, Transport::Udp, Transport::Mptcp],
         traffic: ["transfer", "request_response", "packets", "sweep"].map(str::to_owned).to_vec(),
-        media: vec![Medium::Cable],
+        media: vec![Medium::Cable, Medium::Wlan],
         disciplines: Discipline::NAMES.map(str::to_owned).to_vec(),
         settings: vec![
             Setting::Bursts,
@@ -34,7 +34,7 @@ pub fn capabilities() -> Capabilities {
             Setting::Routing,
             Setting::Scheduler,
         ],
-        figures: vec![Figure::Cpu, Figure::Interfaces], // all hosts have one clock
+        figures: vec![Figure::Channels, Figure::Cpu, Figure::Interfaces], // all hosts have one clock
     }
 }
 

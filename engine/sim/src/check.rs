@@ -7,7 +7,7 @@
 use crate::capabilities;
 use crate::wiring::pairs;
 use nettrial_routing::Paths;
-use nettrial_scenario::{Flow, Interface, Link, Place, Problem, Scenario, Traffic, Transport};
+use nettrial_scenario::{Flow, Interface, Link, Medium, Place, Problem, Scenario, Traffic, Transport};
 use std::collections::HashMap;
 
 /// Everything that is wrong with the nodes, links and flows of `scenario`, each by itself.
@@ -15,6 +15,12 @@ pub fn check_parts(scenario: &Scenario) -> Vec<Problem> {
     let mut problems = nettrial_scenario::check(scenario);
     check_nodes(scenario, &mut problems);
     problems.extend(capabilities::problems(scenario));
+    let has_radio = scenario.links.iter().any(|link| link.medium == Medium::Wlan);
+    if scenario.measurement.packet_sizes && has_radio {
+        let place = Place::new("/measurement", "the measurement");
+        let hint = "the packets of a radio channel's stations are not counted by size";
+        problems.push(place.problem("packet_sizes", "true", "false with a radio channel", hint));
+    }
     problems
 }
 
@@ -72,7 +78,7 @@ fn check_time(
     problems: &mut Vec<Problem>,
 ) {
     let link = |interface: &&Interface| links[&(interface.node.as_str(), interface.name.as_str())];
-    let is_instant = |link: &Link| link.rate.is_none() && link.delay.0 == 0;
+    let is_instant = |link: &Link| link.medium == Medium::Cable && link.rate.is_none() && link.delay.0 == 0;
     if there.iter().chain(back).all(|interface| is_instant(link(interface).1)) {
         let place = there.first().map_or_else(
             || place.clone(),
@@ -93,7 +99,9 @@ fn check_time(
     if let Traffic::Packets(packets) = &flow.traffic
         && flow.transport == Transport::Udp
         && unpaced(packets)
-        && there.first().is_some_and(|interface| link(interface).1.rate.is_none())
+        && there.first().is_some_and(|interface| {
+            link(interface).1.medium == Medium::Cable && link(interface).1.rate.is_none()
+        })
     {
         problems.push(place.within("traffic").problem(
             "rate",

@@ -32,12 +32,17 @@ pub fn estimate(scenario: &Scenario, paths: &Paths<'_>) -> Estimate {
         wiring.subflows[0].iter().map(|subflow| network.links_of(subflow.paths[0]).to_vec()).collect()
     };
     let all: Vec<Vec<Vec<u32>>> = wirings.iter().map(links).collect();
-    let mut users = vec![0.0; paths.interfaces().all().len()];
-    all.iter().flatten().flatten().for_each(|direction| users[*direction as usize] += 1.0);
+    let users_before = paths.interfaces().all().len();
+    let mut users = vec![0.0; users_before + scenario.links.len()];
+    // All interfaces of a radio channel share its one rate.
+    let shared =
+        |direction: u32| network.air.channel(direction).map_or(direction as usize, |at| users_before + at);
+    all.iter().flatten().flatten().for_each(|direction| users[shared(*direction)] += 1.0);
     let rate_bps = |path: &Vec<u32>| {
         let part = |direction: &u32| {
-            let rate_bps = network.links[*direction as usize].rate_bps()?;
-            Some(rate_bps as f64 / users[*direction as usize])
+            let of_link = network.links[*direction as usize].rate_bps();
+            let rate_bps = of_link.or_else(|| network.air.rate_bps(*direction))?;
+            Some(rate_bps as f64 / users[shared(*direction)])
         };
         path.iter().filter_map(part).reduce(f64::min)
     };

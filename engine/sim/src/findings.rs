@@ -5,7 +5,10 @@ use crate::hosts::Hosts;
 use crate::record::percent;
 use crate::wiring::pairs;
 use nettrial_routing::Paths;
-use nettrial_scenario::{Check, Directory, Flow, FlowRecord, InterfaceRecord, Scenario, Transport, Warning};
+use nettrial_scenario::{
+    ChannelRecord, Check, Directory, Flow, FlowRecord, InterfaceRecord, QueueDrops, Scenario, Transport,
+    Warning,
+};
 use std::collections::HashSet;
 
 /// A processor that is busy for more of the time than this has no room left, as in the lab.
@@ -126,6 +129,22 @@ impl Findings {
                     "gro changed nothing; a cost with `coalescing` has packets arrive together",
                 );
             }
+        }
+    }
+
+    /// Warns of drops at the stations of radio channels whose queues were not meant to overflow.
+    pub fn radio_drops(&mut self, scenario: &Scenario, channels: &[ChannelRecord]) {
+        if scenario.measurement.queue_drops == QueueDrops::Allowed {
+            return;
+        }
+        let stations = channels.iter().flat_map(|channel| &channel.stations);
+        for station in stations.filter(|station| station.queue_drops_pkts > 0) {
+            self.warn(
+                "queue_drops",
+                &format!("{} of {}", station.interface, station.node),
+                format!("its queue dropped {} packets", station.queue_drops_pkts),
+                "the flow was slowed by loss that the study does not mean to have",
+            );
         }
     }
 

@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod ahead;
+mod air;
 mod arena;
 mod capabilities;
 mod capture;

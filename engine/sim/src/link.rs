@@ -105,9 +105,17 @@ impl Link {
         new
     }
 
+    /// In place of an interface, that of a radio channel, which carries what it takes ([`crate::air`]).
+    pub(crate) const ON_AIR: u32 = u32::MAX;
+
     /// The number of the interface at which what it carries arrives.
     pub fn far(&self) -> u32 {
         self.far
+    }
+
+    /// Returns whether it is an interface of a radio channel.
+    pub(crate) fn is_on_air(&self) -> bool {
+        self.far == Self::ON_AIR
     }
 
     /// The propagation delay.

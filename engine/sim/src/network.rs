@@ -1,5 +1,6 @@
 //! The links of a scenario and the paths over them.
 
+use crate::air::Air;
 use crate::link::Link;
 use crate::paths::PathTable;
 use crate::processor::Processors;
@@ -13,6 +14,7 @@ pub struct Network {
     /// The directions of all links, each by the number of the interface at which it begins ([`Interfaces`]).
     pub(crate) links: Vec<Link>,
     pub(crate) paths: PathTable,
+    pub(crate) air: Air,
     /// `None` where work costs nothing and nothing is coalesced.
     pub(crate) processors: Option<Processors>,
 }
@@ -23,13 +25,20 @@ impl Network {
         let interfaces = Interfaces::new(scenario);
         let mut links = Vec::with_capacity(interfaces.all().len());
         for (number, link) in scenario.links.iter().enumerate() {
-            let pair = link.cable().expect("the simulator's capabilities state no other links");
             let numbers = interfaces.of_link(number).map(|interface| interface as u32);
+            let Some(pair) = link.cable() else {
+                let of_radio = link.interfaces.iter().zip(numbers);
+                links.extend(
+                    of_radio.map(|(near, number)| Link::new(scenario, link, near, number, Link::ON_AIR)),
+                );
+                continue;
+            };
             for ((near, number), far) in pair.into_iter().zip(numbers.clone()).zip(numbers.rev()) {
                 links.push(Link::new(scenario, link, near, number, far));
             }
         }
-        Self { links, paths: PathTable::default(), processors: Processors::new(scenario, &interfaces) }
+        let (air, processors) = (Air::new(scenario, &interfaces), Processors::new(scenario, &interfaces));
+        Self { links, paths: PathTable::default(), air, processors }
     }
 
     /// The path of a flow's packets, by the scenario's routing; `None` if there is none.
@@ -42,6 +51,13 @@ impl Network {
     /// The links of a path, each by the number of the interface at which its direction begins.
     pub fn links_of(&self, path: PathId) -> &[u32] {
         self.paths.links(path)
+    }
+
+    /// The interfaces of a radio channel between which a packet goes that is at that place of the list of paths.
+    pub(crate) fn between(&self, place: u32) -> Option<[u32; 2]> {
+        let from = self.paths.link(place)?;
+        let at = self.paths.link(place + 1).or_else(|| self.paths.arrival(place + 1))?;
+        Some([from, self.air.receiver([from, at])?])
     }
 
     /// A link direction.

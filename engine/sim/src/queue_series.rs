@@ -85,7 +85,8 @@ impl Queues {
         let mut records = Vec::new();
         for (direction, interface) in (0..).zip(interfaces.all()) {
             let lengths = samples.next_if(|samples| samples.direction == direction);
-            if lengths.is_none() && !scenario.measurement.packet_sizes {
+            let is_on_air = network.link(direction).is_on_air();
+            if is_on_air || (lengths.is_none() && !scenario.measurement.packet_sizes) {
                 continue;
             }
             let link = network.link(direction);

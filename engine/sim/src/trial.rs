@@ -6,7 +6,7 @@ use crate::hosts::Hosts;
 use crate::queue_series::Queues;
 use crate::record;
 use crate::wiring::wire;
-use crate::{Network, Time, World};
+use crate::{Io, Network, Time, World};
 use anyhow::Result;
 use nettrial_routing::Paths;
 use nettrial_scenario::{Capture, FORMAT, Phases, Record, Scenario};
@@ -34,6 +34,7 @@ pub fn run(scenario: &Scenario, routing: &Paths<'_>, capture: Option<&Capture>) 
 
     let World { mut engine, endpoints: mut hosts, .. } = world;
     engine.captured()?;
+    let ended = engine.now();
     let last = hosts.flows.iter().filter_map(|flow| flow.figures.over).max().unwrap_or(first);
     let interfaces = queues.records(scenario, routing.interfaces(), engine.network(), last);
     let mut findings = Findings::default();
@@ -49,6 +50,8 @@ pub fn run(scenario: &Scenario, routing: &Paths<'_>, capture: Option<&Capture>) 
     let (host_records, absent) = record::hosts(scenario, &flows, busy, traffic_ns);
     findings.processors(scenario, busy, traffic_ns);
     findings.coalescing(scenario, network);
+    let channels = network.air.records(routing.interfaces(), ended);
+    findings.radio_drops(scenario, &channels);
     Ok(Record {
         format: FORMAT,
         backend: "sim".into(),
@@ -59,6 +62,7 @@ pub fn run(scenario: &Scenario, routing: &Paths<'_>, capture: Option<&Capture>) 
         hosts: host_records,
         processors: Vec::new(),
         interfaces,
+        channels,
         congestion: Vec::new(),
         checks: findings.checks,
         warnings: findings.warnings,

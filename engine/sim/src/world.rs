@@ -1,7 +1,7 @@
 //! The loop: events in order of time, packets from link to link, and what they arrive at.
 
 use crate::ahead::{self, ReadAhead};
-use crate::arena::Arena;
+use crate::arena::{Arena, Travel};
 use crate::capture::Captures;
 use crate::events::Events;
 use crate::fate::Outcome;
@@ -9,6 +9,7 @@ use crate::link::Verdict;
 use crate::network::Network;
 use crate::processor::{Next, Processors};
 use crate::{Endpoint, Io, Notice, Packet, PathId, Time};
+use nettrial_wlan::Outcome as OnAir;
 use std::collections::VecDeque;
 
 /// The endpoints that packets arrive at: connections and applications.
@@ -53,6 +54,8 @@ enum Event {
     Look(u32),
     /// A host's processor is done with a packet that has arrived.
     Finish(u32),
+    /// Something happens in a radio channel.
+    Air(u32),
 }
 
 /// The account of all packets; at any time `sent_pkts` and `duplicated_pkts` are together `delivered_pkts`,
@@ -86,14 +89,18 @@ pub struct Engine {
 
 impl Engine {
     fn new(network: Network) -> Self {
-        Self {
+        let channels = network.air.len();
+        let mut new = Self {
             network,
             events: Events::default(),
             arena: Arena::default(),
             notices: VecDeque::new(),
             balance: Balance::default(),
             captures: None,
-        }
+        };
+        // Access points send beacons whether there are packets or not.
+        (0..channels).for_each(|channel| new.schedule(channel));
+        new
     }
 
     /// Captures packets from now on.
@@ -125,6 +132,9 @@ impl Engine {
     fn enter(&mut self, number: u32, direction: u32) -> Option<Time> {
         self.balance.hops += 1;
         let (now, link) = (self.events.now(), &mut self.network.links[direction as usize]);
+        if link.is_on_air() {
+            return self.enter_air(number, direction);
+        }
         let could_take = link.next_take();
         match link.offer(now, number, self.arena.travel(number)) {
             Verdict::Sent(leaves) => {
@@ -169,6 +179,67 @@ impl Engine {
                 self.arena.discard(number);
             }
         }
+    }
+
+    /// Has packet `number` taken by the radio channel of interface `direction`; gives about when it will have left, if
+    /// it is taken.
+    fn enter_air(&mut self, number: u32, direction: u32) -> Option<Time> {
+        let (now, network) = (self.events.now(), &mut self.network);
+        let &mut Travel { next, ip_bytes, .. } = self.arena.travel(number);
+        let is_too_big = ip_bytes > network.links[direction as usize].mtu_bytes();
+        let between = network.between(next).filter(|_| !is_too_big);
+        let leaves = between.and_then(|between| network.air.offer(now, between, number, ip_bytes));
+        if leaves.is_none() {
+            self.drop(number);
+            return None;
+        }
+        self.take_down_on_air(number, next, 0);
+        if let Some(channel) = self.network.air.channel(direction) {
+            self.schedule(channel);
+        }
+        leaves
+    }
+
+    /// Captures packet `number`, which is at that place of its path, where it enters its radio channel (`side` 0), before
+    /// the queue, as a real station's capture does, or where it leaves it (1).
+    fn take_down_on_air(&mut self, number: u32, place: u32, side: usize) {
+        let now = self.events.now();
+        let Some(captures) = &mut self.captures else { return };
+        let Some(between) = self.network.between(place) else { return };
+        let between = between.map(|interface| interface as usize);
+        captures.take(between[side], between, &self.arena.packet(number), now, now);
+    }
+
+    fn drop(&mut self, number: u32) {
+        self.balance.dropped_pkts += 1;
+        self.arena.discard(number);
+    }
+
+    fn schedule(&mut self, channel: usize) {
+        if let Some(at) = self.network.air.schedule(channel) {
+            self.events.push(at, Event::Air(channel as u32));
+        }
+    }
+
+    /// Something happens in a radio channel: packets that have crossed it go on.
+    fn look_at_air(&mut self, channel: u32) {
+        let now = self.events.now();
+        for outcome in self.network.air.look(now, channel as usize) {
+            match outcome {
+                OnAir::Dropped(number) => self.drop(number),
+                OnAir::Delivered(number) => {
+                    let place = self.arena.travel(number).next;
+                    self.take_down_on_air(number, place, 1);
+                    let travel = self.arena.travel(number);
+                    travel.next += 1;
+                    let next = self.network.paths.link(travel.next);
+                    let event =
+                        next.map_or(Event::Arrive(number), |direction| Event::Enter { number, direction });
+                    self.events.push(now, event);
+                }
+            }
+        }
+        self.schedule(channel as usize);
     }
 
     /// Captures packet `number` where it leaves and where it arrives.
@@ -257,7 +328,8 @@ impl Engine {
         let processors = self.network.processors.as_mut()?;
         let done = processors.send(processors.at(direction)?, ip_bytes, goes_with_last, now)?;
         self.events.push(done, Event::Enter { number, direction });
-        Some(self.network.links[direction as usize].leaves_at_best(done, ip_bytes))
+        let on_air = self.network.air.leaves_at_best(done, direction);
+        on_air.or_else(|| Some(self.network.links[direction as usize].leaves_at_best(done, ip_bytes)))
     }
 
     /// Sends a packet, which may go with the one before it.
@@ -394,6 +466,10 @@ impl<E: Endpoints> World<E> {
                 }
                 Event::Look(processor) => {
                     self.engine.look(processor);
+                    continue;
+                }
+                Event::Air(channel) => {
+                    self.engine.look_at_air(channel);
                     continue;
                 }
             }

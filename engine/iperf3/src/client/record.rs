@@ -34,6 +34,7 @@ pub fn record(flow: &Flow, asked: &Asked, tested: &Tested, started: Duration) ->
         hosts: Vec::new(),
         processors: Vec::new(),
         interfaces: Vec::new(),
+        channels: Vec::new(),
         congestion: Vec::new(),
         checks: Vec::new(),
         warnings: silence(tested),

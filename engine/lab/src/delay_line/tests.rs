@@ -93,6 +93,7 @@ impl Bench {
         let link = Link {
             medium: Medium::default(),
             interfaces: vec![interface("a"), interface("b")],
+            wlan: None,
             rate: None,
             delay,
             queue: None,

@@ -1,6 +1,7 @@
 //! Finds what makes links and interfaces impossible.
 
 mod discipline;
+mod wlan;
 
 use super::{is_name, names};
 use crate::{
@@ -25,16 +26,9 @@ pub fn check(directory: &Directory, problems: &mut Vec<Problem>) {
 fn check_link(directory: &Directory, link: &Link, place: &Place, problems: &mut Vec<Problem>) {
     match link.medium {
         Medium::Cable => check_cable(link, place, problems),
+        Medium::Wlan => return wlan::check(directory, link, place, problems),
     }
-    let mut nodes = HashSet::new();
-    if let Some(interface) = link.interfaces.iter().find(|interface| !nodes.insert(&interface.node)) {
-        problems.push(place.problem(
-            "ends",
-            &interface.node,
-            "different nodes",
-            "a link joins a node to others",
-        ));
-    }
+    check_all_interfaces(directory, link, place, problems);
     if let Some(rate) = link.rate {
         if rate.0 < 8_000 {
             problems.push(place.problem(
@@ -76,6 +70,19 @@ fn check_link(directory: &Directory, link: &Link, place: &Place, problems: &mut 
         )),
         _ => {}
     }
+}
+
+/// Adds what is wrong with the interfaces of a link.
+fn check_all_interfaces(directory: &Directory, link: &Link, place: &Place, problems: &mut Vec<Problem>) {
+    let mut nodes = HashSet::new();
+    if let Some(interface) = link.interfaces.iter().find(|interface| !nodes.insert(&interface.node)) {
+        problems.push(place.problem(
+            "ends",
+            &interface.node,
+            "different nodes",
+            "a link joins a node to others",
+        ));
+    }
     for (number, interface) in link.interfaces.iter().enumerate() {
         check_interface(directory, &place.within("ends").within(number), interface, problems);
     }
@@ -89,6 +96,9 @@ fn check_cable(link: &Link, place: &Place, problems: &mut Vec<Problem>) {
             many => format!("{many} interfaces"),
         };
         problems.push(place.problem("ends", value, "2 interfaces", "a cable joins two interfaces"));
+    }
+    if link.wlan.is_some() {
+        problems.push(place.problem("wlan", "given", "none", "only a link with the medium wlan has it"));
     }
 }
 

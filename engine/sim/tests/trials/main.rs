@@ -6,3 +6,4 @@ mod datagrams;
 mod offloads;
 mod scenarios;
 mod series;
+mod wlan;

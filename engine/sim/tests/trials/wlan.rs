@@ -1,0 +1,129 @@
+//! Trials over a radio channel.
+
+use nettrial_scenario::{Record, Scenario};
+use nettrial_sim::{check, run};
+use serde_json::{Value, json};
+
+/// Two stations and a host on a cable around an access point, with these settings of the channel, and this traffic.
+fn scenario(wlan: Value, [from, to]: [&str; 2], transport: &str, traffic: Value) -> Scenario {
+    let buffer = json!({"minimum": "4 KiB", "initial": "128 KiB", "maximum": "6 MiB"});
+    let stack = json!({"name": "s", "congestion_control": "cubic", "receive_buffer": buffer,
+        "send_buffer": buffer, "window_scaling": true, "sack": true, "timestamps": true});
+    let host = |name: &str| json!({"name": name, "kind": "host", "stack": stack});
+    let end = |node: &str, interface: &str, addresses: &[&str]| json!({"node": node, "interface": interface, "mtu": "1500 B", "addresses": addresses});
+    serde_json::from_value(json!({
+        "format": 1,
+        "nodes": [host("one"), host("two"), host("wired"), {"name": "ap", "kind": "switch"}],
+        "links": [
+            {"medium": "wlan", "wlan": wlan, "ends": [
+                end("ap", "wlan0", &[]), end("one", "eth0", &["10.0.0.1/24"]), end("two", "eth0", &["10.0.0.2/24"])]},
+            {"ends": [end("ap", "eth0", &[]), end("wired", "eth0", &["10.0.0.3/24"])], "rate": "1 Gbit/s",
+                "queue": "1000 packets"},
+        ],
+        "routing": {"policy": "shortest_path"},
+        "workload": [{"name": "f", "from": from, "to": to, "transport": transport, "ip": 4, "traffic": traffic}],
+        "measurement": {"interval": "100 ms", "queue_drops": "allowed"},
+        "seed": 3,
+    }))
+    .unwrap()
+}
+
+fn record(scenario: &Scenario) -> Record {
+    let record = run(scenario, None).unwrap();
+    for channel in &record.channels {
+        let used = channel.stations.iter().map(|station| station.airtime);
+        let used: u64 = used.map(|used| used.data_ps + used.errors_ps + used.overhead_ps).sum();
+        assert_eq!(channel.idle_ps + channel.collisions_ps + used, channel.elapsed_ps);
+    }
+    record
+}
+
+fn goodput_mbps(record: &Record) -> f64 {
+    record.flows[0].goodput_bps.unwrap() / 1e6
+}
+
+/// Datagrams as fast as they go.
+fn datagrams() -> Value {
+    json!({"kind": "packets", "size": {"distribution": "constant", "value": "1472 B"}, "duration": "1 s"})
+}
+
+#[test]
+fn a_lone_sender_reaches_the_closed_form() {
+    // 802.11a at 54 Mbit/s: AIFS 43 us, 67.5 us of backoff, 57 symbols after 20 us, SIFS, an acknowledgment of 28 us.
+    let wlan = json!({"standard": "a", "beacon_interval": "0 ns"});
+    let record = record(&scenario(wlan, ["one", "wired"], "udp", datagrams()));
+    let expected = 1472.0 * 8.0 / (43.0 + 67.5 + 248.0 + 16.0 + 28.0);
+    let ratio = goodput_mbps(&record) / expected;
+    assert!((ratio - 1.0).abs() < 0.01, "{} for {expected}", goodput_mbps(&record));
+    assert!(record.warnings.is_empty(), "{:?}", record.warnings);
+}
+
+#[test]
+fn what_goes_from_station_to_station_crosses_the_air_twice() {
+    let to = |to: &str| {
+        let record = record(&scenario(json!({"standard": "a"}), ["one", to], "udp", datagrams()));
+        (goodput_mbps(&record), record.channels[0].stations[0].delivered_pkts)
+    };
+    let ((wired, passed_on), (station, twice)) = (to("wired"), to("two"));
+    assert_eq!(passed_on, 0);
+    assert!(twice > 500 && station < 0.62 * wired, "{station} {wired}");
+}
+
+#[test]
+fn tcp_contends_with_its_own_acknowledgments() {
+    let transfer = json!({"kind": "transfer", "duration": "1 s"});
+    let wlan = json!({"standard": "n", "width_mhz": 40, "mcs": 7, "streams": 2, "guard_interval": "400 ns"});
+    let tcp = record(&scenario(wlan.clone(), ["wired", "one"], "tcp", transfer));
+    let udp = record(&scenario(wlan, ["wired", "one"], "udp", datagrams()));
+    assert!(goodput_mbps(&tcp) < goodput_mbps(&udp), "{} {}", goodput_mbps(&tcp), goodput_mbps(&udp));
+    assert!(goodput_mbps(&tcp) > 100.0 && goodput_mbps(&udp) < 270.0);
+    let [ap, one, _] = tcp.channels[0].stations.as_slice() else { panic!("{:?}", tcp.channels) };
+    assert!(ap.collisions > 0 && one.collisions > 0);
+    assert!(ap.aggregates.iter().any(|found| found.mpdus_pkts > 16));
+}
+
+#[test]
+fn the_record_is_the_same_again_and_another_with_another_seed() {
+    let transfer = json!({"kind": "transfer", "duration": "300 ms"});
+    let mut scenario = scenario(json!({"mpdu_loss": 0.1}), ["one", "two"], "tcp", transfer);
+    let first = record(&scenario);
+    assert_eq!(first, record(&scenario));
+    scenario.seed = 4;
+    assert_ne!(first.channels, record(&scenario).channels);
+    let retries: u64 = first.channels[0].stations.iter().map(|station| station.retries_pkts).sum();
+    assert!(retries > 0);
+}
+
+#[test]
+fn impossible_settings_are_refused_with_the_legal_values() {
+    for (wlan, setting, legal) in [
+        (json!({"standard": "n", "width_mhz": 80}), "width_mhz", "20, 40"),
+        (json!({"standard": "n", "mcs": 15}), "mcs", "0 to 7"),
+        (json!({"standard": "ac", "mcs": 9}), "mcs", "0, 1, 2, 3, 4, 5, 6, 7, 8"),
+        (json!({"standard": "a", "streams": 2}), "streams", "1"),
+        (json!({"standard": "g"}), "band", "2.4 GHz"),
+        (json!({"standard": "ax", "guard_interval": "400 ns"}), "guard_interval", "800 ns, 1600 ns, 3200 ns"),
+        (json!({"standard": "n", "ampdu": 65}), "ampdu", "1 to 64"),
+        (json!({"standard": "n", "amsdu": "5000 B"}), "amsdu", "3839 B, 7935 B"),
+        (json!({"rts_threshold": "2348 B"}), "rts_threshold", "0 B to 2347 B"),
+        (json!({"basic_rate": "11 Mbit/s"}), "basic_rate", "6, 12 or 24 Mbit/s"),
+        (json!({"tries": 0}), "tries", "1 to 255"),
+        (json!({"mpdu_loss": 2.0}), "mpdu_loss", "0 to 1"),
+        (json!({"beacon_interval": "1 ms"}), "beacon_interval", "10.24 ms or more, or 0"),
+        (json!({"queue": "0 packets"}), "queue", "1 packet or more"),
+    ] {
+        let problems = check(&scenario(wlan, ["one", "two"], "udp", datagrams())).unwrap_err();
+        let found: Vec<(&str, &str)> =
+            problems.iter().map(|problem| (problem.setting.as_str(), problem.legal.as_str())).collect();
+        assert_eq!(found, [(setting, legal)]);
+        assert_eq!(problems[0].pointer, format!("/links/0/wlan/{setting}"));
+    }
+    let mut other = scenario(json!({}), ["one", "two"], "udp", datagrams());
+    other.links[0].interfaces.rotate_left(1);
+    other.links[0].rate = Some(nettrial_scenario::Rate(1_000_000_000));
+    other.links[0].interfaces[2].mtu = nettrial_scenario::Size(2297);
+    other.measurement.packet_sizes = true;
+    let problems = check(&other).unwrap_err();
+    let found: Vec<&str> = problems.iter().map(|problem| problem.setting.as_str()).collect();
+    assert_eq!(found, ["rate", "node", "node", "mtu", "packet_sizes"], "{problems:?}");
+}

@@ -1,0 +1,167 @@
+//! Enhanced distributed channel access (clause 10.23.2): one contender for each category of each station.
+
+use crate::outbox::Outbox;
+use crate::phy::US;
+use crate::timing::SLOT;
+
+/// An access category, from the least to the most urgent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Category {
+    /// AC_BK.
+    Background,
+    /// AC_BE.
+    #[default]
+    BestEffort,
+    /// AC_VI.
+    Video,
+    /// AC_VO.
+    Voice,
+}
+
+impl Category {
+    /// All, in their order.
+    pub const ALL: [Self; 4] = [Self::Background, Self::BestEffort, Self::Video, Self::Voice];
+
+    /// Slots after SIFS (table 9-155; of an access point what such ship with).
+    pub(crate) fn aifsn(self, is_access_point: bool) -> u64 {
+        match self {
+            Self::Background => 7,
+            Self::BestEffort => 3,
+            Self::Video | Self::Voice => 2 - u64::from(is_access_point),
+        }
+    }
+
+    /// The smallest and the largest contention window (the same table, aCWmin being 15).
+    pub(crate) fn windows(self) -> (u64, u64) {
+        match self {
+            Self::Background | Self::BestEffort => (15, 1023),
+            Self::Video => (7, 15),
+            Self::Voice => (3, 7),
+        }
+    }
+
+    /// The TXOP limit, picoseconds; 0 for one exchange of any length.
+    pub(crate) fn txop_limit_ps(self) -> u64 {
+        match self {
+            Self::Background | Self::BestEffort => 0,
+            Self::Video => 4096 * US,
+            Self::Voice => 2080 * US,
+        }
+    }
+}
+
+/// What contends for the medium: the packets of one category at one station.
+#[derive(Debug)]
+pub struct Contender {
+    pub station: usize,
+    pub category: Category,
+    /// From the last use of the medium until the first slot.
+    pub aifs_ps: u64,
+    /// The packets, by receiver.
+    pub outboxes: Vec<Outbox>,
+    /// The outbox whose turn it is.
+    turn: usize,
+    /// Packets in all outboxes.
+    pub packets: usize,
+    /// Slots that are still to be waited for.
+    backoff: u64,
+    window: u64,
+    windows: (u64, u64),
+    /// The time when it had something to send after it had nothing.
+    pub ready_ps: u64,
+    /// The time when its last exchange was over.
+    pub over_ps: u64,
+    /// How much later than after AIFS its first slot is; `None` if that is as for all.
+    pub defers_ps: Option<u64>,
+}
+
+impl Contender {
+    pub fn new(station: usize, category: Category, aifs_ps: u64) -> Self {
+        let windows = category.windows();
+        Self {
+            station,
+            category,
+            aifs_ps,
+            outboxes: Vec::new(),
+            turn: 0,
+            packets: 0,
+            backoff: 0,
+            window: windows.0,
+            windows,
+            ready_ps: 0,
+            over_ps: 0,
+            defers_ps: None,
+        }
+    }
+
+    /// The time of its first slot where nobody has sent since `idle_ps` and all defer that long beyond AIFS.
+    fn first_slot_ps(&self, idle_ps: u64, defers_ps: u64) -> u64 {
+        idle_ps + self.aifs_ps + self.defers_ps.unwrap_or(defers_ps)
+    }
+
+    /// The time when it sends if nobody does before; `u64::MAX` if it has nothing to send. A packet that finds it with
+    /// its backoff done is sent with the next slot.
+    pub fn due_ps(&self, idle_ps: u64, defers_ps: u64) -> u64 {
+        if self.packets == 0 {
+            return u64::MAX;
+        }
+        let first = self.first_slot_ps(idle_ps, defers_ps);
+        let since = self.ready_ps.saturating_sub(first).div_ceil(SLOT);
+        first + self.backoff.max(since) * SLOT
+    }
+
+    /// Another one sends at `now_ps`: counts the slots that have begun, this one too. `draw` gives a backoff for a
+    /// packet that came to a backoff that was done and had not been sent.
+    pub fn on_busy(&mut self, now_ps: u64, idle_ps: u64, defers_ps: u64, draw: impl FnOnce(u64) -> u64) {
+        let first = self.first_slot_ps(idle_ps, defers_ps);
+        self.defers_ps = None;
+        let Some(since) = now_ps.checked_sub(first) else { return };
+        if self.packets > 0 && self.ready_ps > first + self.backoff * SLOT {
+            self.backoff = draw(self.window);
+        } else {
+            self.backoff = self.backoff.saturating_sub(since / SLOT + 1);
+        }
+    }
+
+    /// A packet has come, the first where there was none.
+    pub fn on_packet(&mut self, now_ps: u64, is_busy: bool, draw: impl FnOnce(u64) -> u64) {
+        self.packets += 1;
+        if self.packets == 1 {
+            self.ready_ps = now_ps;
+            if is_busy && self.backoff == 0 {
+                self.backoff = draw(self.window);
+            }
+        }
+    }
+
+    /// Its exchange succeeded.
+    pub fn on_success(&mut self, draw: impl FnOnce(u64) -> u64) {
+        self.window = self.windows.0;
+        self.backoff = draw(self.window);
+    }
+
+    /// Its exchange failed, or another contender of its station was before it.
+    pub fn on_failure(&mut self, draw: impl FnOnce(u64) -> u64) {
+        self.window = (2 * self.window + 1).min(self.windows.1);
+        self.backoff = draw(self.window);
+    }
+
+    /// The outbox for a receiver.
+    pub fn outbox(&mut self, receiver: usize) -> &mut Outbox {
+        let place =
+            self.outboxes.iter().position(|outbox| outbox.receiver == receiver).unwrap_or_else(|| {
+                self.outboxes.push(Outbox::new(receiver));
+                self.outboxes.len() - 1
+            });
+        &mut self.outboxes[place]
+    }
+
+    /// The place of the outbox that is to be sent from: each in turn.
+    pub fn next_outbox(&mut self) -> Option<usize> {
+        let count = self.outboxes.len();
+        let place =
+            (0..count).map(|step| (self.turn + step) % count).find(|at| self.outboxes[*at].packets() > 0)?;
+        self.turn = (place + 1) % count;
+        Some(place)
+    }
+}

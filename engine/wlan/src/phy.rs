@@ -1,0 +1,133 @@
+//! How long PPDUs take.
+
+use nettrial_scenario::{Band, Wlan, WlanStandard};
+
+/// A microsecond in picoseconds.
+pub(crate) const US: u64 = 1_000_000;
+/// Bits before the PSDU (SERVICE) and after it, for each encoder (tail).
+const SERVICE_BITS: u64 = 16;
+const TAIL_BITS: u64 = 6;
+/// A symbol of OFDM with the long guard interval, to which PPDUs with the short one are filled up (equations 19-90 and
+/// 21-107).
+const LONG_SYMBOL: u64 = 4 * US;
+/// L-STF, L-LTF and L-SIG.
+const LEGACY_PREAMBLE: u64 = 20 * US;
+/// After OFDM frames in the 2.4 GHz band (aSignalExtension).
+const SIGNAL_EXTENSION: u64 = 6 * US;
+
+/// The modulation by which the stations of a channel send data.
+#[derive(Debug, Clone, Copy)]
+pub struct Phy {
+    preamble_ps: u64,
+    symbol_ps: u64,
+    /// Data bits of a symbol.
+    bits: u64,
+    tail_bits: u64,
+    /// Whether symbols have the short guard interval of n and ac.
+    is_short: bool,
+    extension_ps: u64,
+}
+
+impl Phy {
+    /// That of settings that have passed the check of their scenario.
+    pub fn new(wlan: &Wlan) -> Self {
+        let interval = wlan.guard_interval.0 * 1000;
+        let training = [1, 2, 4, 4][(wlan.streams as usize).clamp(1, 4) - 1];
+        let (preamble_ps, symbol_ps) = match wlan.standard {
+            WlanStandard::A | WlanStandard::G => (LEGACY_PREAMBLE, LONG_SYMBOL),
+            // HT-SIG 8 us, HT-STF 4 us, HT-LTF 4 us each.
+            WlanStandard::N => (LEGACY_PREAMBLE + (12 + 4 * training) * US, 3_200_000 + interval),
+            // VHT-SIG-A 8 us, VHT-STF 4 us, VHT-LTF 4 us each, VHT-SIG-B 4 us.
+            WlanStandard::Ac => (LEGACY_PREAMBLE + (16 + 4 * training) * US, 3_200_000 + interval),
+            // RL-SIG 4 us, HE-SIG-A 8 us, HE-STF 4 us, and HE-LTFs of 6.4 us, or of 12.8 us with the longest interval.
+            WlanStandard::Ax => {
+                let field = if interval > 1_600_000 { 12_800_000 } else { 6_400_000 };
+                (LEGACY_PREAMBLE + 16 * US + training * (field + interval), 12_800_000 + interval)
+            }
+        };
+        // 802.11ax is taken to have LDPC, which needs no tail.
+        let tail_bits = if wlan.standard == WlanStandard::Ax { 0 } else { TAIL_BITS };
+        Self {
+            preamble_ps,
+            symbol_ps,
+            bits: u64::from(wlan.symbol_bits().unwrap_or(1)),
+            tail_bits: tail_bits * u64::from(wlan.encoders()),
+            is_short: symbol_ps < LONG_SYMBOL,
+            extension_ps: extension_ps(wlan.band),
+        }
+    }
+
+    /// Returns how long a PPDU with a PSDU of so many bytes takes.
+    pub fn ppdu_ps(&self, psdu_bytes: u64) -> u64 {
+        let symbols = (SERVICE_BITS + 8 * psdu_bytes + self.tail_bits).div_ceil(self.bits);
+        let mut of_symbols = symbols * self.symbol_ps;
+        if self.is_short {
+            of_symbols = of_symbols.next_multiple_of(LONG_SYMBOL);
+        }
+        self.preamble_ps + of_symbols + self.extension_ps
+    }
+
+    /// Returns how long so many bytes take, without anything around them, rounded down.
+    pub fn payload_ps(&self, bytes: u64) -> u64 {
+        8 * bytes * self.symbol_ps / self.bits
+    }
+
+    /// The largest PSDU, bytes, whose PPDU takes no longer than this; 0 if there is none.
+    pub fn most_bytes(&self, within_ps: u64) -> u64 {
+        let (mut fits, mut exceeds) = (0_u64, 8_u64 << 20);
+        while exceeds - fits > 1 {
+            let middle = fits.midpoint(exceeds);
+            *(if self.ppdu_ps(middle) <= within_ps { &mut fits } else { &mut exceeds }) = middle;
+        }
+        fits
+    }
+}
+
+/// Returns how long a control frame of so many bytes takes at a rate of 802.11a, in Mbit/s.
+pub(crate) fn control_ps(bytes: u64, mbps: u64, band: Band) -> u64 {
+    let symbols = (SERVICE_BITS + 8 * bytes + TAIL_BITS).div_ceil(4 * mbps);
+    LEGACY_PREAMBLE + symbols * LONG_SYMBOL + extension_ps(band)
+}
+
+fn extension_ps(band: Band) -> u64 {
+    if band == Band::Ghz2 { SIGNAL_EXTENSION } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn phy(settings: &str) -> Phy {
+        Phy::new(&serde_json::from_str(&format!(r#"{{{settings}}}"#)).unwrap())
+    }
+
+    #[test]
+    fn control_frames_take_what_the_standard_says() {
+        assert_eq!(control_ps(14, 24, Band::Ghz5), 28 * US);
+        assert_eq!(control_ps(32, 24, Band::Ghz5), 32 * US);
+        assert_eq!(control_ps(14, 6, Band::Ghz5), 44 * US);
+        assert_eq!(control_ps(14, 24, Band::Ghz2), 34 * US);
+    }
+
+    #[test]
+    fn ppdus_take_what_the_standard_says() {
+        // 1534 B at 54 Mbit/s: 16 + 12272 + 6 bits in symbols of 216.
+        assert_eq!(phy(r#""standard": "a""#).ppdu_ps(1534), (20 + 57 * 4) * US);
+        // At 65 Mbit/s 48 symbols of 260 bits, after 36 us; with the short guard interval 172.8 us become 176.
+        assert_eq!(phy(r#""standard": "n""#).ppdu_ps(1534), (36 + 48 * 4) * US);
+        assert_eq!(phy(r#""standard": "n", "guard_interval": "400 ns""#).ppdu_ps(1534), (36 + 176) * US);
+        let two = r#""standard": "n", "streams": 2, "band": "2.4 GHz""#;
+        assert_eq!(phy(two).ppdu_ps(1534), (40 + 24 * 4 + 6) * US);
+        assert_eq!(phy(r#""standard": "ac", "width_mhz": 80, "mcs": 9"#).ppdu_ps(1534), (40 + 8 * 4) * US);
+        // HE: 36 us, one HE-LTF of 7.2 us, symbols of 13.6 us with 1950 bits at 20 MHz.
+        let he = phy(r#""standard": "ax", "mcs": 11"#);
+        assert_eq!(he.ppdu_ps(1534), 36 * US + 7_200_000 + 7 * 13_600_000);
+    }
+
+    #[test]
+    fn the_largest_psdu_is_the_largest() {
+        let phy = phy(r#""standard": "n", "guard_interval": "400 ns""#);
+        let most = phy.most_bytes(5484 * US);
+        assert!(phy.ppdu_ps(most) <= 5484 * US && phy.ppdu_ps(most + 1) > 5484 * US);
+    }
+}

@@ -1,0 +1,149 @@
+//! The times and sizes that follow from a channel's settings.
+
+use crate::contender::Category;
+use crate::phy::{Phy, US, control_ps};
+use nettrial_scenario::{Band, Size, Wlan, WlanStandard};
+
+/// The time of a slot, picoseconds (aSlotTime, clauses 17.4.4, and 18.4.5 without stations of 802.11b).
+pub(crate) const SLOT: u64 = 9 * US;
+/// The longest PPDU (aPPDUMaxTime).
+const LONGEST_PPDU: u64 = 5484 * US;
+/// Of a beacon with what access points put in it.
+const BEACON_BYTES: u64 = 250;
+/// LLC and SNAP before an IP packet.
+const LLC_BYTES: u64 = 8;
+/// The header of QoS data with three addresses, and the FCS.
+const MAC_BYTES: u64 = 30;
+/// The header of an A-MSDU's subframe.
+const SUBFRAME_BYTES: u64 = 14;
+/// Before each MPDU of an A-MPDU.
+const DELIMITER_BYTES: u64 = 4;
+const ACK_BYTES: u64 = 14;
+const RTS_BYTES: u64 = 20;
+
+/// The times, in picoseconds, and sizes of a channel.
+#[derive(Debug, Clone)]
+pub struct Timing {
+    /// The modulation of data.
+    pub phy: Phy,
+    /// Between a frame and its response.
+    pub sifs_ps: u64,
+    /// An acknowledgment of one MPDU.
+    pub ack_ps: u64,
+    /// A BlockAck.
+    pub block_ack_ps: u64,
+    /// RTS, SIFS, CTS and SIFS.
+    pub protection_ps: u64,
+    /// RTS alone.
+    pub rts_ps: u64,
+    /// A beacon.
+    pub beacon_ps: u64,
+    /// From the end of a PPDU until its sender takes it for lost.
+    pub ack_timeout_ps: u64,
+    /// How much later than others a station may send that heard a frame it could not read: EIFS without DIFS (clause
+    /// 10.3.2.3.7), filled up to slots, so that those of all stations begin together.
+    pub eifs_ps: u64,
+    /// The largest PSDU of each category, bytes.
+    pub most_bytes: [u64; 4],
+    /// MPDUs in a PPDU, and in a BlockAck's window.
+    pub mpdus: usize,
+    /// Whether a single MPDU has a delimiter, too, as of ac and ax.
+    has_delimiter: bool,
+    amsdu_bytes: u64,
+    rts_threshold: u64,
+}
+
+impl Timing {
+    /// Those of settings that have passed the check of their scenario.
+    pub fn new(wlan: &Wlan) -> Self {
+        let phy = Phy::new(wlan);
+        let sifs_ps = if wlan.band == Band::Ghz2 { 10 * US } else { 16 * US };
+        let reference = u64::from(wlan.reference_mbps()).min(wlan.basic_rate.0 / 1_000_000);
+        let rate = [24, 12, 6].into_iter().find(|rate| *rate <= reference).unwrap_or(6);
+        let control = |bytes: u64| control_ps(bytes, rate, wlan.band);
+        // A bitmap of 8 bytes for 64 MPDUs, of 32 for 256.
+        let block_ack_bytes = if wlan.mpdus() > 64 { 56 } else { 32 };
+        let (ack_ps, block_ack_ps) = (control(ACK_BYTES), control(block_ack_bytes));
+        let most_bytes = Category::ALL.map(|category| {
+            let whole = phy.most_bytes(LONGEST_PPDU);
+            let limit = category.txop_limit_ps();
+            let in_txop = phy.most_bytes(limit.saturating_sub(sifs_ps + block_ack_ps));
+            whole.min(if limit > 0 { in_txop } else { whole }).min(Self::ampdu_bytes(wlan.standard))
+        });
+        Self {
+            phy,
+            sifs_ps,
+            ack_ps,
+            block_ack_ps,
+            protection_ps: control(RTS_BYTES) + control(ACK_BYTES) + 2 * sifs_ps,
+            rts_ps: control(RTS_BYTES),
+            beacon_ps: control_ps(BEACON_BYTES, 6, wlan.band),
+            // SIFS, a slot, and the preamble of what would come.
+            ack_timeout_ps: sifs_ps + SLOT + 20 * US,
+            eifs_ps: (sifs_ps + control_ps(ACK_BYTES, 6, wlan.band)).next_multiple_of(SLOT),
+            most_bytes,
+            mpdus: wlan.mpdus() as usize,
+            has_delimiter: matches!(wlan.standard, WlanStandard::Ac | WlanStandard::Ax),
+            amsdu_bytes: wlan.amsdu.map_or(0, |Size(bytes)| bytes),
+            rts_threshold: wlan.rts_threshold.0,
+        }
+    }
+
+    /// The largest A-MPDU, bytes (clauses 9.4.2.55, 9.4.2.157; 802.11ax-2021 clause 9.4.2.248).
+    fn ampdu_bytes(standard: WlanStandard) -> u64 {
+        match standard {
+            WlanStandard::A | WlanStandard::G | WlanStandard::N => 65_535,
+            WlanStandard::Ac => 1_048_575,
+            WlanStandard::Ax => 4_194_303,
+        }
+    }
+
+    /// Returns how long nobody may have sent before a contender with this AIFSN counts its backoff.
+    pub fn aifs_ps(&self, aifsn: u64) -> u64 {
+        self.sifs_ps + aifsn * SLOT
+    }
+
+    /// Bytes of the MPDU with these IP packets: one, or those of an A-MSDU.
+    pub fn mpdu_bytes(&self, packets: impl ExactSizeIterator<Item = u64>) -> u64 {
+        if packets.len() == 1 {
+            return MAC_BYTES + packets.map(|bytes| bytes + LLC_BYTES).sum::<u64>();
+        }
+        MAC_BYTES + self.amsdu(packets)
+    }
+
+    /// Bytes of the A-MSDU with these IP packets: all its subframes are filled up to 4 but the last.
+    fn amsdu(&self, packets: impl Iterator<Item = u64>) -> u64 {
+        packets.fold(0, |all: u64, bytes| all.next_multiple_of(4) + SUBFRAME_BYTES + LLC_BYTES + bytes)
+    }
+
+    /// Returns whether these IP packets may be one A-MSDU of the category.
+    pub fn fits_amsdu(&self, packets: impl Iterator<Item = u64>, category: Category) -> bool {
+        let bytes = self.amsdu(packets);
+        let whole = bytes + MAC_BYTES + DELIMITER_BYTES;
+        bytes <= self.amsdu_bytes && whole <= self.most_bytes[category as usize]
+    }
+
+    /// Bytes of an A-MPDU of which so many are there, with one MPDU more.
+    pub fn ampdu_with(&self, psdu_bytes: u64, mpdu_bytes: u64) -> u64 {
+        psdu_bytes.next_multiple_of(4) + DELIMITER_BYTES + mpdu_bytes
+    }
+
+    /// Bytes of the PSDU of so many MPDUs, which are so many bytes as an A-MPDU.
+    pub fn psdu_bytes(&self, mpdus: usize, ampdu_bytes: u64) -> u64 {
+        match (mpdus, self.has_delimiter) {
+            (1, false) => ampdu_bytes - DELIMITER_BYTES,
+            (_, true) => ampdu_bytes.next_multiple_of(4),
+            _ => ampdu_bytes,
+        }
+    }
+
+    /// Returns how long the response to a PPDU of so many MPDUs takes.
+    pub fn response_ps(&self, mpdus: usize) -> u64 {
+        if mpdus == 1 { self.ack_ps } else { self.block_ack_ps }
+    }
+
+    /// Returns whether a PPDU with an MPDU of so many bytes begins with RTS.
+    pub fn needs_rts(&self, mpdu_bytes: u64) -> bool {
+        mpdu_bytes > self.rts_threshold
+    }
+}

@@ -1,0 +1,101 @@
+"""The topology `wlan`: stations that share a radio channel."""
+
+import pytest
+
+from nettrial.errors import BadInput
+from nettrial.study import load
+from nettrial.topology import TOPOLOGIES, interfaces
+
+STUDY = """
+study: stations
+title: Stations
+question: How do stations share?
+backend: sim
+replicates: 1
+full_replicates: 1
+warmup: 0
+network:
+  topology: wlan
+  parameters: {stations: 3, wired: 1}
+  wlan: {standard: n, width_mhz: 40}
+  ip: 4
+  mtu: 1500 B
+  rate: 1 Gbit/s
+  queue: 1000 packets
+hosts:
+  every: {stack: linux-cubic}
+workload:
+  - {flow: up, from: station-1, to: wired-1, transport: tcp, traffic: {kind: transfer, duration: 1 s}}
+measurement: {interval: 100 ms, queue_drops: allowed}
+factors:
+  mcs: {title: MCS, sets: network.wlan.mcs, levels: [0, 7], baseline: 0}
+layout: {rows: mcs}
+responses:
+  - {name: airtime, title: Airtime, metric: airtime, of: station-1, unit: "%"}
+"""
+
+
+def study(tmp_path, **replaced):
+    text = STUDY
+    for old, new in replaced.values():
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "study.yaml").write_text(text)
+    return load(tmp_path / "study.yaml")
+
+
+def test_stations_share_one_link_whose_first_interface_is_the_access_points(tmp_path):
+    from nettrial.design.resolve import resolve
+
+    found = resolve(study(tmp_path), {"mcs": "7"})
+    channel, cable = found.scenario.links
+    assert channel.medium.root == "wlan"
+    assert [end.node for end in channel.ends] == ["access-point", "station-1", "station-2", "station-3"]
+    assert (channel.wlan.mcs, channel.wlan.width_mhz, channel.rate, channel.queue) == (7, 40, None, None)
+    assert [end.interface for end in channel.ends] == ["eth0"] * 4
+    assert [(end.node, end.interface) for end in cable.ends] == [
+        ("wired-1", "eth0"),
+        ("access-point", "eth1"),
+    ]
+    assert cable.wlan is None
+    place = found.origins.place("/links/0/wlan/width_mhz")
+    assert place == ("network", "wlan", "width_mhz")
+
+
+@pytest.mark.parametrize(
+    ("replaced", "said"),
+    [
+        (
+            ("topology: wlan\n  parameters: {stations: 3, wired: 1}", "topology: jellyfish"),
+            "no radio channel",
+        ),
+        (("stations: 3, wired: 1", "stations: 1"), "2 hosts or more"),
+        (("stations: 3, wired: 1", "stations: 3"), "left out"),
+        (("width_mhz: 40", "hidden: true"), "unknown field"),
+        (("of: station-1", "of: station-9"), "station-1"),
+    ],
+)
+def test_what_does_not_fit_is_refused(tmp_path, replaced, said):
+    text = (replaced, ("from: station-1, to: wired-1", "from: every, to: next"))
+    with pytest.raises(BadInput) as error:
+        study(tmp_path, **{str(number): each for number, each in enumerate(text)})
+    assert said in str(error.value)
+
+
+def test_every_station_has_an_address_in_the_network_of_the_hosts_with_cables():
+    graph = TOPOLOGIES["wlan"].graph(TOPOLOGIES["wlan"].parameters(stations=2, wired=2))
+    ends = [end for link in interfaces(graph, 4) for end in link if end.address]
+    assert [end.address for end in ends] == [f"10.0.0.{number}/24" for number in range(1, 5)]
+
+
+def test_a_report_says_what_the_channel_is_and_which_of_it_is_a_factor(tmp_path):
+    from nettrial.design.resolve import scenario_of
+    from nettrial.report.topology import draw
+
+    made = study(tmp_path)
+    drawing = draw(made, scenario_of(made, {"mcs": "7"}))
+    assert len(drawing.links) == 4
+    assert drawing.captions == [
+        "3 × 802.11n, 40 MHz, 1 × 1, mcs: factor, 5 GHz",
+        "1 × 1 Gbit/s, MTU 1500 B",
+    ]
