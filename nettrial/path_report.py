@@ -129,7 +129,7 @@ class Goodput(Generated):
 
 class Hop(Generated):
     """
-    A router on the way, or the far host.
+    A router on the path, or the far host.
     """
 
     model_config = ConfigDict(
@@ -557,7 +557,7 @@ class PathRecord(Generated):
     """
     hops: list[Hop]
     """
-    The routers on the way, and last the far host.
+    The routers on the path, and last the far host.
     """
     interface: Interface
     """

@@ -2,7 +2,7 @@
 //!
 //! An echo reply is as large as its request, so that it comes shows both directions, and where only it is
 //! lost, the reverse path is at fault. That the request arrived shows from a small answer: the ICMP error that
-//! a closed UDP port gives. Linux sends IPv4 replies that may be fragmented on the way (net/ipv4/icmp.c,
+//! a closed UDP port gives. Linux sends IPv4 replies that may be fragmented on the path (net/ipv4/icmp.c,
 //! IP_PMTUDISC_DONT), and fragments IPv6 replies itself once a router told it to; the size of the
 //! fragments (IP_RECVFRAGSIZE) then shows the path MTU of the reverse path. A far host that sends replies which
 //! may not be fragmented makes no difference: they are lost above that size, or come whole.

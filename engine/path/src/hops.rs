@@ -1,4 +1,4 @@
-//! The routers on the way, how large a packet comes to each, and where the limit is.
+//! The routers on the path, how large a packet comes to each, and where the limit is.
 
 use crate::probe::{Outcome, Probe, Prober};
 use crate::report::{Direction, Hop, Limit, TooBig};
@@ -24,7 +24,7 @@ pub struct Traced {
     pub refused_by: Option<IpAddr>,
 }
 
-/// Finds the hops on the way to `target` with packets of `size` bytes; `answers` says whether that host is
+/// Finds the hops on the path to `target` with packets of `size` bytes; `answers` says whether that host is
 /// known to answer.
 ///
 /// # Errors
@@ -153,7 +153,7 @@ pub fn hear(hops: &mut [Hop], messages: &[TooBig]) {
     }
 }
 
-/// Returns where packets of `largest` bytes and less end on the way, from this host on: each place where the path
+/// Returns where packets of `largest` bytes and less end on the path, from this host on: each place where the path
 /// gets narrower.
 pub fn limits(hops: &[Hop], largest: u64, interface: &str, messages: &[TooBig]) -> Vec<Limit> {
     let mut limits = Vec::new();

@@ -53,7 +53,7 @@ pub struct PathRecord {
     /// Towards the far host as a sender sees it that relies on ICMP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trusting: Option<Trusting>,
-    /// The routers on the way, and last the far host.
+    /// The routers on the path, and last the far host.
     pub hops: Vec<Hop>,
     /// The places where large packets end, towards the far host: each where the path gets narrower, in order.
     pub limits: Vec<Limit>,
@@ -149,7 +149,7 @@ pub struct TooBig {
     pub size_bytes: u64,
 }
 
-/// A router on the way, or the far host.
+/// A router on the path, or the far host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hop {
@@ -223,7 +223,7 @@ pub struct Mss {
 pub enum MssFinding {
     /// Full segments are as large as the path allows.
     Fits,
-    /// Segments are smaller than the path allows: the far host, or a device on the way that rewrites the
+    /// Segments are smaller than the path allows: the far host, or a device on the path that rewrites the
     /// option (MSS clamping), asked for it, or this host holds a smaller path MTU.
     Clamped,
     /// Segments are larger than the path allows: the connection relies on ICMP, or on TCP's own probing.

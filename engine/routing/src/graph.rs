@@ -16,13 +16,13 @@ pub struct Hop {
     pub into: usize,
     /// The router.
     pub to: usize,
-    /// Links on the way: one, and one for each switch.
+    /// Links on the path: one, and one for each switch.
     pub links: u32,
     gateways: [Option<IpAddr>; 2],
 }
 
 impl Hop {
-    /// The router's address on the way, if the two interfaces share a network of that version.
+    /// The router's address on the path, if the two interfaces share a network of that version.
     pub fn gateway(&self, version: IpVersion) -> Option<IpAddr> {
         match version {
             IpVersion::V4 => self.gateways[0],

@@ -85,7 +85,7 @@ impl<'a> Paths<'a> {
         near.iter().cycle().copied().zip(addresses(to)).collect()
     }
 
-    /// The interfaces by which a packet from node `from` to `address` leaves each node on its way, or `None`
+    /// The interfaces by which a packet from node `from` to `address` leaves each node on its path, or `None`
     /// if there is no path. Where there are several equal paths, the one over the links named first. Its source
     /// is the address that `from` pairs with `address`.
     pub fn path(&self, from: &str, address: IpAddr) -> Option<Vec<&'a Interface>> {

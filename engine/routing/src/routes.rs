@@ -41,7 +41,7 @@ struct Tables<'p, 'a> {
 
 impl<'a> Paths<'a> {
     /// Every entry beyond a node's own networks that the packets of the workload need, and the ICMP errors
-    /// that routers on their way may send back. There are none for other packets: so a large network needs
+    /// that routers on their path may send back. There are none for other packets: so a large network needs
     /// as many as its flows have hops, not one for every router and host.
     pub fn routes(&self) -> Vec<Route<'a>> {
         let mut tables = Tables { paths: self, known: HashSet::new(), routes: Vec::new() };

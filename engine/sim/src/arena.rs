@@ -1,4 +1,4 @@
-//! Packets on their way, by number.
+//! Packets in flight, by number.
 
 use crate::ahead::{ReadAhead, read_ahead};
 use crate::{Codepoint, Endpoint, Packet};
@@ -17,7 +17,7 @@ pub struct Travel {
 
 read_ahead!(Travel: next);
 
-/// All packets on their way. A number is used again once its packet is taken.
+/// All packets in flight. A number is used again once its packet is taken.
 #[derive(Debug, Default)]
 pub struct Arena {
     travels: Vec<Travel>,

@@ -203,15 +203,15 @@ impl Side {
 /// A side of a subflow with a control of its own.
 fn new_subflow(settings: &ConnectionSettings<'_>, side: usize, index: usize) -> Tcp {
     let stack = settings.stacks[side];
-    let way = settings.subflows[index];
-    let mtu = way.path_mtu_bytes[0].min(way.path_mtu_bytes[1]);
+    let subflow = settings.subflows[index];
+    let mtu = subflow.path_mtu_bytes[0].min(subflow.path_mtu_bytes[1]);
     let mut options =
         Options::new(side, settings.is_mptcp, settings.ip, settings.stacks, settings.socket, mtu);
     let control = new_control(&stack.congestion_control);
     options.has_ecn = stack.ecn || control.needs_ecn();
     options.cutter = Cutter::of(settings.offloads[side]);
     let me = Endpoint { connection: settings.number, side: side as u8, subflow: index as u8 };
-    Tcp::new(me, way.paths[side], options, control)
+    Tcp::new(me, subflow.paths[side], options, control)
 }
 
 fn new_control(name: &str) -> Box<dyn Control> {

@@ -1,9 +1,9 @@
-//! The frames on their way along a delay line, each with the time at which it leaves.
+//! The frames in flight along a delay line, each with the time at which it leaves.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Frames on their way, those that keep their order apart from those held back. Buffers are used again.
+/// Frames in flight, those that keep their order apart from those held back. Buffers are used again.
 #[derive(Default)]
 pub struct Hold {
     in_order: VecDeque<(u64, Vec<u8>)>,
@@ -61,7 +61,7 @@ impl Hold {
         self.spare.push(frame);
     }
 
-    /// Bytes of the frames on their way.
+    /// Bytes of the frames in flight.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

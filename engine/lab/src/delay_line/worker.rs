@@ -15,11 +15,11 @@ use std::time::Duration;
 /// A sleep ends this long before a frame is due, and the rest of the time is watched: a virtual machine
 /// serves a timer some 40 us late.
 const EARLY_NS: u64 = 50_000;
-/// The longest sleep while frames are on their way, so that new ones do not fill the ring.
+/// The longest sleep while frames are in flight, so that new ones do not fill the ring.
 const DOZE_NS: u64 = 1_000_000;
 /// Frames taken from the ring before it is looked again whether one is due.
 const INTAKE: usize = 4 * BATCH;
-/// Bytes of the frames that may be on their way: 10 Gbit/s for 200 ms.
+/// Bytes of the frames that may be in flight: 10 Gbit/s for 200 ms.
 const HOLD_BYTES: usize = 256 << 20;
 /// A frame that leaves this much later than it should is late.
 pub const LATE_NS: u64 = 500_000;

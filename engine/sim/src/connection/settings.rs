@@ -22,7 +22,7 @@ pub struct ConnectionSettings<'a> {
     pub subflows: Vec<SubflowSettings>,
 }
 
-/// A subflow's way.
+/// The paths of a subflow.
 #[derive(Debug, Clone, Copy)]
 pub struct SubflowSettings {
     /// The path of what side 0 sends, and of what side 1 does.

@@ -24,7 +24,7 @@ enum Fate {
     Mark,
 }
 
-/// A way from one side to the other. Its queue is the own interface's where `is_own`.
+/// A path from one side to the other. Its queue is the own interface's where `is_own`.
 struct Pipe {
     rate_bps: u64,
     delay: Time,

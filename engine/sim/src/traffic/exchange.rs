@@ -165,7 +165,7 @@ pub struct ConnectingEach<'a> {
     sent_ns: u64,
     read_ns: u64,
     is_asked: bool,
-    /// True if a request is on its way.
+    /// True if a request is in flight.
     is_busy: bool,
 }
 

@@ -257,7 +257,7 @@ pub struct OverTcp {
     begin: Time,
     stream: Stream,
     is_sending: bool,
-    /// The messages on their way, each with the stream's length at its end.
+    /// The messages in flight, each with the stream's length at its end.
     messages: VecDeque<(u64, Packet)>,
 }
 
