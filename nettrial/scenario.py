@@ -34,7 +34,7 @@ class Absence(Generated):
 
 class Aggregates(Generated):
     """
-    How many PPDUs had so many MPDUs.
+    The number of PPDUs that had so many MPDUs.
     """
 
     model_config = ConfigDict(
@@ -46,13 +46,13 @@ class Aggregates(Generated):
     """
     ppdus: Annotated[int, Field(ge=0)]
     """
-    How many there were.
+    The number of them.
     """
 
 
 class Airtime(Generated):
     """
-    What a station used a channel for, in picoseconds, without collisions.
+    The time for which a station used a channel, by purpose, in picoseconds, without collisions.
     """
 
     model_config = ConfigDict(
@@ -1601,11 +1601,11 @@ class StationRecord(Generated):
     )
     aggregates: list[Aggregates]
     """
-    How many PPDUs that did not collide had how many MPDUs.
+    The numbers of MPDUs in PPDUs that did not collide.
     """
     airtime: Airtime
     """
-    What it used the channel for.
+    The time for which it used the channel, by purpose.
     """
     beacons: Annotated[int, Field(ge=0)]
     """
@@ -2853,7 +2853,7 @@ class Wlan(Generated):
     """
     queue: Annotated[QueueLimit | None, Field(validate_default=True)] = "1000 packets"
     """
-    How much each interface's queues hold together before they drop.
+    The limit of each interface's queues together, beyond which they drop.
     """
     rts_threshold: Annotated[Size | None, Field(validate_default=True)] = "2347 B"
     """
@@ -2869,7 +2869,7 @@ class Wlan(Generated):
     """
     tries: Annotated[int | None, Field(ge=1, le=255)] = 7
     """
-    How often an MPDU is sent before it is dropped.
+    The number of times that an MPDU is sent before it is dropped.
     """
     width_mhz: Annotated[int | None, Field(ge=20, le=160)] = 20
     """

@@ -1,4 +1,4 @@
-"""What a station of a radio channel used it for, and what became of its frames."""
+"""Metrics of what a station of a radio channel used it for, and of its frames."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ add(
 add(
     "mpdu_retries",
     "%",
-    "MPDUs sent again",
+    "MPDUs retransmitted",
     "share of the MPDUs that the station sent which had been sent before",
     STANDARD,
     "lower",

@@ -62,7 +62,7 @@ def _link(link: Link, factors: set[str]) -> tuple[str, str]:
 
 
 def _channel(wlan: Wlan, study: Study) -> tuple[str, str]:
-    """What a radio channel is: standard, width, streams and MCS; band."""
+    """Returns a radio channel in words: standard, width, streams and MCS; band."""
     paths = {path for factor in study.factors.values() for path in factor.paths}
     said = {
         "standard": f"802.11{wlan.standard.root}" if wlan.standard else "",

@@ -348,7 +348,7 @@ class Wlan(Strict):
     rts_threshold: Size = "2347 B"
     """A PPDU with an MPDU larger than this begins with RTS and CTS."""
     tries: Annotated[int, Field(ge=1, le=255)] = 7
-    """How often an MPDU is sent before it is dropped."""
+    """The number of times that an MPDU is sent before it is dropped."""
     mpdu_loss: Annotated[float, Field(ge=0, le=1)] = 0.0
     """The probability that an MPDU is lost to noise."""
     basic_rate: Rate = "24 Mbit/s"
@@ -356,7 +356,7 @@ class Wlan(Strict):
     beacon_interval: Duration = "102.4 ms"
     """The time between beacons, 102.4 ms being 100 time units; 0 for none."""
     queue: Queue = "1000 packets"
-    """How much each interface's queues hold together before they drop."""
+    """The limit of each interface's queues together, beyond which they drop."""
 
 
 class OnOff(Strict):

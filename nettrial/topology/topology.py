@@ -21,7 +21,7 @@ DEVICE = "device"
 """The kind of a node that is a router or a switch, whichever is asked for."""
 
 CHANNEL = "channel"
-"""What the links of a graph have that are one radio channel: its number. All are of one access point."""
+"""The attribute of a graph's links that are one radio channel: its number. All are of one access point."""
 
 KEPT = "graph"
 """A parameter that nobody sets: what was read from a file."""

@@ -19,9 +19,9 @@ class WlanParameters(Parameters):
     """Stations on an access point, and hosts on cables behind it."""
 
     stations: Annotated[int, Field(ge=1, le=MOST_STATIONS)] = 2
-    """How many stations share the radio channel: `station-1`, `station-2`, …"""
+    """The number of stations that share the radio channel: `station-1`, `station-2`, …"""
     wired: Annotated[int, Field(ge=0, le=MOST_STATIONS)] = 0
-    """How many hosts have a cable to the access point: `wired-1`, `wired-2`, …"""
+    """The number of hosts that have a cable to the access point: `wired-1`, `wired-2`, …"""
 
     @model_validator(mode="after")
     def _has_two_hosts(self) -> WlanParameters:

@@ -50,7 +50,7 @@ pub struct Capabilities {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Figure {
-    /// What the stations of radio channels did: `channels`.
+    /// The work of the stations of radio channels: `channels`.
     Channels,
     /// Processor time of a host: `cpu_percent`, `cpu_busy_ns` and `service_demand_us_per_kb` of `hosts`.
     Cpu,

@@ -461,7 +461,7 @@ pub struct ChannelRecord {
     pub stations: Vec<StationRecord>,
 }
 
-/// What a station used a channel for, in picoseconds, without collisions.
+/// The time for which a station used a channel, by purpose, in picoseconds, without collisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Airtime {
@@ -482,7 +482,7 @@ pub struct StationRecord {
     pub node: String,
     /// Its interface.
     pub interface: String,
-    /// What it used the channel for.
+    /// The time for which it used the channel, by purpose.
     pub airtime: Airtime,
     /// The time of its own frames that collided, those of others not counted, picoseconds.
     pub collided_ps: u64,
@@ -506,7 +506,7 @@ pub struct StationRecord {
     pub retry_drops_pkts: u64,
     /// IP packets still there when the trial ended.
     pub queued_pkts: u64,
-    /// How many PPDUs that did not collide had how many MPDUs.
+    /// The numbers of MPDUs in PPDUs that did not collide.
     pub aggregates: Vec<Aggregates>,
     /// From the arrival of each IP packet at the interface until it is sent for the first time, the mean, nanoseconds.
     pub queue_delay_mean_ns: u64,
@@ -519,13 +519,13 @@ pub struct StationRecord {
     pub contention_delay_max_ns: u64,
 }
 
-/// How many PPDUs had so many MPDUs.
+/// The number of PPDUs that had so many MPDUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Aggregates {
     /// MPDUs of each.
     pub mpdus_pkts: u32,
-    /// How many there were.
+    /// The number of them.
     pub ppdus: u64,
 }
 

@@ -71,7 +71,7 @@ pub struct Wlan {
     /// A PPDU with an MPDU larger than this begins with RTS and CTS.
     #[serde(default = "rts_threshold")]
     pub rts_threshold: Size,
-    /// How often an MPDU is sent before it is dropped.
+    /// The number of times that an MPDU is sent before it is dropped.
     #[serde(default = "tries")]
     #[schemars(range(min = 1, max = 255))]
     pub tries: u32,
@@ -85,7 +85,7 @@ pub struct Wlan {
     /// The time between beacons, 102.4 ms being 100 time units; 0 for none.
     #[serde(default = "beacon_interval")]
     pub beacon_interval: Duration,
-    /// How much each interface's queues hold together before they drop.
+    /// The limit of each interface's queues together, beyond which they drop.
     #[serde(default = "queue")]
     pub queue: QueueLimit,
 }

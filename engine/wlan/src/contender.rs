@@ -50,7 +50,7 @@ impl Category {
     }
 }
 
-/// What contends for the medium: the packets of one category at one station.
+/// A contender for the medium: the packets of one category at one station.
 #[derive(Debug)]
 pub struct Contender {
     pub station: usize,
@@ -71,7 +71,7 @@ pub struct Contender {
     pub ready_ps: u64,
     /// The time when its last exchange was over.
     pub over_ps: u64,
-    /// How much later than after AIFS its first slot is; `None` if that is as for all.
+    /// The time from after AIFS to its first slot; `None` if that is as for all.
     pub defers_ps: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! What a medium counts.
+//! The counters of a medium.
 
 use nettrial_scenario::Airtime;
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ impl Delay {
 /// A station's counts as a sender.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// What it used the medium for.
+    /// The time for which it used the medium, by purpose.
     pub airtime: Airtime,
     /// The time of its frames that collided, picoseconds.
     pub collided_ps: u64,
@@ -44,7 +44,7 @@ pub struct Counters {
     pub collisions: u64,
     /// MPDUs sent.
     pub mpdus_pkts: u64,
-    /// MPDUs sent again.
+    /// MPDUs retransmitted.
     pub retries_pkts: u64,
     /// MPDUs lost to noise.
     pub lost_mpdus_pkts: u64,

@@ -27,11 +27,11 @@ struct Attempt {
     contender: usize,
     outbox: usize,
     aggregate: Aggregate,
-    /// Of the frames that a collision takes, or that come before the response.
+    /// The time of the frames that a collision takes, or that come before the response.
     frames_ps: u64,
 }
 
-/// What goes on.
+/// The activity on the medium.
 #[derive(Debug)]
 enum State {
     /// Nobody sends.
@@ -44,7 +44,7 @@ enum State {
     Response { attempt: Attempt, ends_ps: u64, airtime: Airtime },
     /// Several send.
     Collision { attempts: Vec<Attempt>, ends_ps: u64 },
-    /// What was sent is being dealt with.
+    /// The frames that were sent are being dealt with.
     Settling,
 }
 
@@ -58,11 +58,11 @@ pub struct Medium {
     state: State,
     contenders: Vec<Contender>,
     stations: Vec<Counters>,
-    /// What a byte takes each station, picoseconds, as a moving mean.
+    /// The time that a byte takes each station, picoseconds, as a moving mean.
     byte_ps: Vec<f64>,
     /// The time since when nobody sends, or when what is sent began.
     since_ps: u64,
-    /// How much later than after AIFS the slots of all begin.
+    /// The time from after AIFS to the beginning of all slots.
     defers_ps: u64,
     idle_ps: u64,
     collisions_ps: u64,
@@ -173,7 +173,7 @@ impl Medium {
         now_ps + (self.stations[from].queued_bytes as f64 * self.byte_ps[from]) as u64
     }
 
-    /// What station `number` has done.
+    /// Returns what station `number` has done.
     pub fn counters(&self, number: usize) -> &Counters {
         &self.stations[number]
     }
@@ -188,7 +188,7 @@ impl Medium {
         }
     }
 
-    /// What station `number` used the medium for until `now_ps`. What goes on is overhead.
+    /// Returns what station `number` used the medium for until `now_ps`. An exchange that goes on is overhead.
     pub fn airtime(&self, now_ps: u64, number: usize) -> Airtime {
         let station = match &self.state {
             State::Idle | State::Collision { .. } | State::Settling => None,
@@ -265,7 +265,7 @@ impl Medium {
         first + self.beacon_ps.0.saturating_sub(first).div_ceil(SLOT) * SLOT
     }
 
-    /// Those whose time it is begin to send.
+    /// Has those contenders begin to send whose time it is.
     fn begin(&mut self, now_ps: u64) {
         let (idle_since, defers_ps) = (self.since_ps, self.defers_ps);
         let is_beacon = self.next_beacon_ps() == now_ps;
@@ -316,7 +316,7 @@ impl Medium {
         };
     }
 
-    /// What a contender sends now.
+    /// Returns what a contender sends now.
     fn attempt(&mut self, now_ps: u64, number: usize) -> Option<Attempt> {
         let contender = &mut self.contenders[number];
         let counters = &mut self.stations[contender.station];

@@ -46,7 +46,7 @@ impl Mpdu {
     }
 }
 
-/// What is sent at once.
+/// The frames that are sent at once.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Aggregate {
     pub mpdus: usize,
@@ -55,7 +55,7 @@ pub struct Aggregate {
     pub largest_bytes: u64,
 }
 
-/// What became of what was sent.
+/// The outcome of what was sent.
 #[derive(Debug, Default)]
 pub struct Reception {
     /// Bytes of the MPDUs that arrived.
@@ -137,7 +137,7 @@ impl Outbox {
         taken
     }
 
-    /// How many of the packets that wait make up the next MPDU.
+    /// Returns the number of waiting packets that make up the next MPDU.
     fn packets_of_next(&self, timing: &Timing, category: Category) -> usize {
         let sizes = |count: usize| self.queue.iter().take(count).map(|packet| u64::from(packet.bytes));
         let is_more =
@@ -145,7 +145,7 @@ impl Outbox {
         (2..).take_while(is_more).last().unwrap_or(1)
     }
 
-    /// What was taken has been sent: `is_lost` says of each MPDU whether it was lost, and `tries` how often one is sent at
+    /// Notes that what was taken has been sent: `is_lost` says of each MPDU whether it was lost, and `tries` how often one is sent at
     /// the most.
     pub fn sent(&mut self, tries: u32, mut is_lost: impl FnMut() -> bool) -> Reception {
         let mut reception = Reception::default();

@@ -1,4 +1,4 @@
-//! How long PPDUs take.
+//! The durations of PPDUs.
 
 use nettrial_scenario::{Band, Wlan, WlanStandard};
 
@@ -23,13 +23,13 @@ pub struct Phy {
     /// Data bits of a symbol.
     bits: u64,
     tail_bits: u64,
-    /// Whether symbols have the short guard interval of n and ac.
+    /// True if symbols have the short guard interval of n and ac.
     is_short: bool,
     extension_ps: u64,
 }
 
 impl Phy {
-    /// That of settings that have passed the check of their scenario.
+    /// Makes the PHY of settings that have passed the check of their scenario.
     pub fn new(wlan: &Wlan) -> Self {
         let interval = wlan.guard_interval.0 * 1000;
         let training = [1, 2, 4, 4][(wlan.streams as usize).clamp(1, 4) - 1];

@@ -8,7 +8,7 @@ use nettrial_scenario::{Band, Size, Wlan, WlanStandard};
 pub(crate) const SLOT: u64 = 9 * US;
 /// The longest PPDU (aPPDUMaxTime).
 const LONGEST_PPDU: u64 = 5484 * US;
-/// Of a beacon with what access points put in it.
+/// The bytes of a beacon with what access points put in it.
 const BEACON_BYTES: u64 = 250;
 /// LLC and SNAP before an IP packet.
 const LLC_BYTES: u64 = 8;
@@ -40,21 +40,21 @@ pub struct Timing {
     pub beacon_ps: u64,
     /// From the end of a PPDU until its sender takes it for lost.
     pub ack_timeout_ps: u64,
-    /// How much later than others a station may send that heard a frame it could not read: EIFS without DIFS (clause
+    /// The time by which a station that heard a frame it could not read may send later than others: EIFS without DIFS (clause
     /// 10.3.2.3.7), filled up to slots, so that those of all stations begin together.
     pub eifs_ps: u64,
     /// The largest PSDU of each category, bytes.
     pub most_bytes: [u64; 4],
     /// MPDUs in a PPDU, and in a BlockAck's window.
     pub mpdus: usize,
-    /// Whether a single MPDU has a delimiter, too, as of ac and ax.
+    /// True if a single MPDU has a delimiter, too, as of ac and ax.
     has_delimiter: bool,
     amsdu_bytes: u64,
     rts_threshold: u64,
 }
 
 impl Timing {
-    /// Those of settings that have passed the check of their scenario.
+    /// Returns the timing of settings that have passed the check of their scenario.
     pub fn new(wlan: &Wlan) -> Self {
         let phy = Phy::new(wlan);
         let sifs_ps = if wlan.band == Band::Ghz2 { 10 * US } else { 16 * US };

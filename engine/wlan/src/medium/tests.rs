@@ -56,7 +56,7 @@ fn saturate(
     (delivered * u64::from(bytes) * 8) as f64 / (until_ps as f64 / SECOND as f64)
 }
 
-/// What a lone sender reaches with full aggregates, bits per second, computed anew from the standard's formulas.
+/// Returns what a lone sender reaches with full aggregates, bits per second, computed anew from the standard's formulas.
 fn closed_form(wlan: &Wlan, ip_bytes: u64) -> f64 {
     let phy = Phy::new(wlan);
     let mpdu = 26 + 8 + ip_bytes + 4;

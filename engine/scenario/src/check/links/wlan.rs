@@ -1,4 +1,4 @@
-//! What makes a radio channel impossible.
+//! Finds what makes a radio channel impossible.
 
 use super::check_all_interfaces;
 use crate::{Band, Directory, Link, NodeKind, Place, Problem, QueueLimit, Rate, Size, Wlan, WlanStandard};
