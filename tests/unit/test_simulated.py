@@ -165,7 +165,7 @@ def test_the_simulators_congestion_controls_are_named():
     assert found == {
         "cubic": ("hosts", "lab", "sim"),
         "hybla": ("hosts", "lab"),
-        "lia": ("hosts", "lab", "sim"),
+        "lia": ("lab", "sim"),
         "lia-kernel": ("sim",),
     }
 
