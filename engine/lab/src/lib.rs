@@ -20,7 +20,6 @@ mod delay_line;
 mod environment;
 mod gso;
 mod host_counters;
-mod icmp_filter;
 mod interfaces;
 mod lateness;
 mod layout;

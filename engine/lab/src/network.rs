@@ -9,6 +9,7 @@ mod messages;
 mod node;
 mod routes;
 
+use crate::delay_line;
 use crate::delay_line::Carried;
 use crate::gso::AllGsoPackets;
 use crate::layout::Layout;
@@ -17,7 +18,6 @@ use crate::processors::Placement;
 use crate::procfs::Procfs;
 use crate::queue::Shaping;
 use crate::wire::Wire;
-use crate::{delay_line, icmp_filter};
 use anyhow::{Context, Result};
 pub use counters::{InterfaceCounters, Refused};
 use lines::Lines;
@@ -28,7 +28,7 @@ pub use messages::veth;
 use messages::{ethernet_address, new_address, new_neighbour};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
-use nettrial_netlink::Netlink;
+use nettrial_netlink::{Netlink, filter_icmp};
 use nettrial_scenario::{Interface, Link, Node, NodeKind, QueueLimit, Rate, Scenario, TimerLateness};
 pub use node::{BuiltNode, Shaped};
 pub use routes::{HASH_POLICIES, HASH_SEED};
@@ -77,7 +77,7 @@ impl Network {
         network.introduce(scenario)?;
         network.route(home, scenario, &layout.paths.routes())?;
         for node in scenario.nodes.iter().filter(|node| node.filters_icmp) {
-            icmp_filter::apply(&mut network.node_mut(&node.name)?.netlink, &node.name)?;
+            filter_icmp(&mut network.node_mut(&node.name)?.netlink, &node.name)?;
         }
         if let Some(placement) = placement {
             for node in &network.nodes {

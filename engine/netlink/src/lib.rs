@@ -1,8 +1,13 @@
-//! Route netlink in batches: many requests in one message to the kernel, one answer for all of them.
+//! Route netlink in batches: many requests in one message to the kernel, one answer for all of them. Of generic netlink
+//! what Wi-Fi interfaces say.
 
+mod icmp;
 mod interfaces;
+mod wireless;
 
+pub use icmp::{answer_icmp, filter_icmp, filters_icmp};
 pub use interfaces::{Counters, Interface, interfaces, set_mtu};
+pub use wireless::{Wireless, wireless};
 
 use anyhow::{Context, Result, bail};
 use netlink_packet_core::{
