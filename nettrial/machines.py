@@ -59,10 +59,10 @@ class MachineSettings(Strict):
     ]
     """The interfaces that traffic may use, each with its addresses; of a router in the order of its links. No
     traffic goes to other addresses."""
-    may_change: list[Literal["mtu", "offloads", "congestion_control", "sysctls"]] = []
+    may_change: list[Literal["mtu", "offloads", "icmp", "congestion_control", "sysctls"]] = []
     """The settings that nettrial may change there, and restores: the MTU and the offloads (TSO, GSO, GRO) of
-    the interfaces, the congestion control of programs that choose none, and the sysctls of a stack. Nothing
-    unless said."""
+    the interfaces, whether a router answers by ICMP, the congestion control of programs that choose none, and
+    the sysctls of a stack. Nothing unless said."""
     nodes: list[Name] = []
     """The nodes of studies that it stands for, where the study does not say so by `machine`."""
 

@@ -274,6 +274,10 @@ class Problem(Generated):
     """
     The object that has the setting, in words: "link sender - router".
     """
+    of_machine: bool | None = None
+    """
+    True where nothing is wrong with the document, and a machine lacks what it needs.
+    """
     pointer: str
     """
     The bad value's place in the document: a JSON pointer (RFC 6901). Of a setting that is absent, the place

@@ -20,7 +20,7 @@ from nettrial.errors import BadInput, CannotRun, Fault, Lack
 from nettrial.fields import Wrong
 from nettrial.files import Unreadable, read_text
 from nettrial.machines import Inventory, MachineSettings
-from nettrial.scenario import Machine, MachineInterface
+from nettrial.scenario import Machine, MachineInterface, Wireless
 
 BACKEND = next(name for name in BACKENDS if BACKENDS[name].configuration is Machines)
 """The backend that runs on them."""
@@ -75,6 +75,8 @@ def _rows(machine: Machine) -> list[list[str]]:
         ["processor", f"{machine.processor}, {machine.processors} of {machine.architecture}"],
         ["user", "root" if machine.is_root else "not root: may change nothing"],
         ["clock", f"{source}{ahead:+.3f} ms ± {error:.3f} ms from this machine's"],
+        ["processors' pace", f"governor {machine.governor}" if machine.governor else "the kernel sets none"],
+        ["free ports", "not told" if machine.free_ports is None else str(machine.free_ports)],
         ["congestion controls", ", ".join(machine.congestion_controls)],
     ]
     for interface in machine.interfaces:
@@ -95,8 +97,21 @@ def _interface(interface: MachineInterface) -> str:
         str(interface.speed.root) if interface.speed else "speed not told",
         f"MTU {interface.mtu_bytes} B of {largest or 'any number of'} B",
         f"offloads: {', '.join(on) or 'none'}" if offloads else "offloads not told",
+        *([f"Wi-Fi: {_radio(interface.wireless)}"] if interface.wireless else []),
     ]
     return ", ".join(parts)
+
+
+def _radio(radio: Wireless) -> str:
+    rate = None if radio.sent_bps is None else f"sending at {radio.sent_bps / 1e6:.1f} Mbit/s"
+    parts = [
+        radio.frequency_mhz and f"{radio.frequency_mhz} MHz",
+        radio.width_mhz and f"{radio.width_mhz} MHz wide",
+        rate,
+        radio.signal_dbm and f"heard at {radio.signal_dbm} dBm",
+        radio.access_point and f"access point {radio.access_point}",
+    ]
+    return ", ".join(str(part) for part in parts if part) or "its driver says nothing"
 
 
 def _passes(passed: int, tried: int) -> str:

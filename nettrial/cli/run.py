@@ -17,7 +17,7 @@ from nettrial.cli.design import READING, Design, DesignOptions, as_time
 from nettrial.cli.session import at_once, run_trials, unfinished
 from nettrial.design import PlannedTrial, Treatment, plan, resolve, scenario_of, treatments
 from nettrial.design.plan import in_words
-from nettrial.errors import BadInput, CannotRun, Fault, TrialsFailed
+from nettrial.errors import BadInput, CannotRun, Fault, Lack, TrialsFailed
 from nettrial.fields import in_short
 from nettrial.machines import Inventory
 from nettrial.scenario import Environment, Estimate, Scenario
@@ -29,6 +29,7 @@ Work: TypeAlias = dict[tuple[str, ...], Estimate | None]
 """The work of a trial, by its treatment's levels; None where that is not known beforehand."""
 LONG_SECONDS = 1200.0
 """A plan that is expected to take more says so before it begins."""
+CHECKING = "checking the trials"
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 and SIGINT's number, as shells have it."""
 
@@ -154,9 +155,9 @@ def _say_work(study: Study, work: Work, trials: Sequence[PlannedTrial], environm
 
 def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, Scenario]]) -> Work:
     """Asks the backend about every scenario, and gives what each takes by its treatment's levels; raises
-    BadInput with everything that is wrong. What is wrong in the same way at several objects or in several
-    treatments is told once."""
-    found: dict[tuple[str, str, str, str, str], tuple[list[str], list[Treatment]]] = {}
+    BadInput with everything that is wrong, and CannotRun with what machines lack where nothing is. What is
+    the same at several objects or in several treatments is told once."""
+    found: dict[tuple[str, str, str, str, str, bool], tuple[list[str], list[Treatment]]] = {}
     work: Work = {}
     for treatment, scenario in scenarios:
         checked = backend.checked(scenario)
@@ -164,20 +165,27 @@ def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, 
         origins = resolve(study, treatment.levels).origins if checked.problems else None
         for problem in checked.problems:
             where = origins.where(problem.pointer) if origins else ""
-            key = (where, problem.setting, problem.value, problem.legal, problem.hint)
+            said = (problem.setting, problem.value, problem.legal, problem.hint)
+            key = (where, *said, bool(problem.of_machine))
             objects, of = found.setdefault(key, ([], []))
             if problem.object not in objects:
                 objects.append(problem.object)
             if treatment not in of:
                 of.append(treatment)
-    faults = []
-    for (at, setting, value, legal, hint), (objects, of) in found.items():
+    faults, lacks = [], []
+    for (at, setting, value, legal, hint, of_machine), (objects, of) in found.items():
         which = "every treatment" if len(of) == len(scenarios) else f"treatment {in_words(of[0].levels)}"
         if 1 < len(of) < len(scenarios):
             which += f" and {len(of) - 1} more"
-        faults.append(Fault(f"{at}: {setting} of {in_short(objects)}, {which}", value, legal, hint))
+        object = f"{at}: {setting} of {in_short(objects)}, {which}"
+        if of_machine:
+            lacks.append(Lack(f"{object}: {value}", f"here only {legal}", hint))
+        else:
+            faults.append(Fault(object, value, legal, hint))
     if faults:
-        raise BadInput.listing("checking the trials", faults)
+        raise BadInput.listing(CHECKING, faults)
+    if lacks:
+        raise CannotRun(CHECKING, lacks)
     return work
 
 

@@ -18,6 +18,7 @@ from nettrial.analysis import (
     warnings,
 )
 from nettrial.report import numbers, sentences, stopping, sweeps, tables, wires
+from nettrial.scenario import Machine
 from nettrial.store import Run, Trial
 
 
@@ -86,6 +87,8 @@ class Report:
     """The accuracy of senders in keeping to the departures asked for, a sentence for each flow."""
     packet_sizes: list[wires.Sizes]
     """The packets on the wires, where they were counted."""
+    machines: list[str]
+    """The user's machines that trials ran on, each with its system and version as found."""
     traffic_share: float | None
     """Mean share of a trial's time in which traffic went, from 0 to 1; None where it was simulated."""
     trial_seconds: float | None
@@ -136,9 +139,17 @@ def gather(run: Run) -> Report:
         stopping=stopping.sentences(run),
         pacing=wires.pacing(trials),
         packet_sizes=wires.packet_sizes(run.study, trials),
+        machines=[f"{name}: {m.system}, {m.kernel}" for name, m in _machines(run).items()],
         traffic_share=sum(traffic / total for traffic, total in spans) / len(spans) if spans else None,
         trial_seconds=sum(total for _, total in spans) / len(spans) if spans else None,
     )
+
+
+def _machines(run: Run) -> dict[str, Machine]:
+    """The user's machines by name, as the last session found them."""
+    return {
+        machine.name: machine for session in run.sessions for machine in session.environment.machines or []
+    }
 
 
 def _section(
@@ -150,7 +161,8 @@ def _section(
 ) -> Section:
     response = summary.response
     metric = metrics.METRICS[response.metric]
-    measured = tables.measured(run.study, summary, groups)
+    systems = {name: machine.system for name, machine in _machines(run).items()}
+    measured = tables.measured(run.study, summary, groups, systems)
     return Section(
         response=summary,
         name=response.name,

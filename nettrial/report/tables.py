@@ -4,14 +4,14 @@ Terminal and page show the same tables; only their drawing differs.
 """
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from nettrial.analysis import Agreement, PublishedRow, ResponseSummary, WarningGroup, baseline
 from nettrial.analysis.sequential import NO_INTERVAL
 from nettrial.analysis.summary import Levels
 from nettrial.report import numbers
-from nettrial.study import Study
+from nettrial.study import Factor, Study
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,12 @@ class Table:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     entries: tuple[tuple[Entry, ...], ...]
+    headings: Mapping[str, str] = field(default_factory=dict)
+    """What to write for a row or a column where its name says too little: a machine with its system."""
+
+    def heading(self, name: str) -> str:
+        """The heading of a row or a column."""
+        return self.headings.get(name, name)
 
 
 @dataclass(frozen=True)
@@ -70,8 +76,33 @@ def column_title(study: Study) -> str:
     return " – ".join(study.factors[name].title for name in combinations(study)[0])
 
 
-def measured(study: Study, response: ResponseSummary, warnings: Sequence[WarningGroup]) -> Table:
-    """A response in the shape of the study's layout."""
+def headings(study: Study, systems: Mapping[str, str]) -> dict[str, str]:
+    """The headings of rows and columns that are machines of the user's, by their names: each with its system
+    and version as found. `systems` are these by machine."""
+    chosen = {name for name, each in study.factors.items() if _are_machines(each)}
+
+    def heading(levels: Levels) -> str:
+        told = {name: f"{level} ({systems[level]})" for name, level in levels.items() if level in systems}
+        return label({**levels, **{name: text for name, text in told.items() if name in chosen}})
+
+    groups = [
+        *combinations(study),
+        *({study.layout.rows: row} for row in study.factors[study.layout.rows].levels),
+    ]
+    return {label(levels): heading(levels) for levels in groups if heading(levels) != label(levels)}
+
+
+def _are_machines(factor: Factor) -> bool:
+    return all(path.startswith("hosts.") and path.endswith(".machine") for path in factor.paths)
+
+
+def measured(
+    study: Study,
+    response: ResponseSummary,
+    warnings: Sequence[WarningGroup],
+    systems: Mapping[str, str] | None = None,
+) -> Table:
+    """A response in the shape of the study's layout; `systems` are those of the user's machines by name."""
     rows = study.factors[study.layout.rows]
     columns = combinations(study)
     decimals = numbers.value_decimals(response.cells)
@@ -104,7 +135,8 @@ def measured(study: Study, response: ResponseSummary, warnings: Sequence[Warning
     entries = tuple(
         tuple(entry({**column, study.layout.rows: row}) for column in columns) for row in rows.levels
     )
-    return Table(rows.title, tuple(rows.levels), tuple(map(label, columns)), entries)
+    named = headings(study, systems or {})
+    return Table(rows.title, tuple(rows.levels), tuple(map(label, columns)), entries, named)
 
 
 def _marks(treatment: Levels, warnings: Sequence[WarningGroup], response: ResponseSummary) -> tuple[int, ...]:

@@ -59,6 +59,8 @@ def _heading(report: Report, console: Console) -> None:
         f"Tables: {columns}Mean ± half of its 95% interval; change from {factor} {baseline(study)} in % "
         "[its 95% interval], paired by block.",
     )
+    if report.machines:
+        _say(console, f"Machines: {'; '.join(report.machines)}.")
     for sentence in report.stopping:
         _say(console, sentence)
     if report.general_warnings:
@@ -134,25 +136,26 @@ def _grids(
     Where not even two fit, the groups go below each other in one narrow table.
     """
     cells = _aligned(texts)
-    titles = [title.replace(" – ", " –\n") for title in table.columns]
+    titles = [table.heading(title).replace(" – ", " –\n") for title in table.columns]
+    levels = [table.heading(row) for row in table.rows]
     widths = [
         max([len(line) for line in title.split("\n")] + [len(row[i]) for row in cells])
         for i, title in enumerate(titles)
     ]
-    room = console.width - max(map(len, [table.row_title, *table.rows]))
+    room = console.width - max(map(len, [table.row_title, *levels]))
     fitting = room // (max(widths) + _GAP + 1)  # one more for the line between columns
     if fitting < 2 <= len(titles):
         grid = _grid([groups, table.row_title, unit])
         for i, title in enumerate(table.columns):
-            for level, row in zip(table.rows, cells, strict=True):
-                grid.add_row(*map(Text, [title if level == table.rows[0] else "", level, row[i]]))
+            for level, row in zip(levels, cells, strict=True):
+                grid.add_row(*map(Text, [table.heading(title) if level == levels[0] else "", level, row[i]]))
         console.print(grid)
         return
     pieces = -(-len(titles) // max(1, fitting))
     each = -(-len(titles) // pieces)
     for start in range(0, len(titles), each):
         grid = _grid([table.row_title, *titles[start : start + each]])
-        for level, row in zip(table.rows, cells, strict=True):
+        for level, row in zip(levels, cells, strict=True):
             grid.add_row(*map(Text, [level, *row[start : start + each]]))
         if start:
             console.print()

@@ -11,6 +11,7 @@ from nettrial.backends.hosts import reach
 from nettrial.design import scenario_of
 from nettrial.errors import BadInput
 from nettrial.machines import Inventory
+from nettrial.report.tables import headings
 from nettrial.study import load
 
 FAKE_ENGINE = Path(__file__).parents[1] / "fake_engine.py"
@@ -138,3 +139,18 @@ def test_machines_are_added_and_listed(nettrial, tmp_path):
     assert nettrial(*other).returncode == 2
     assert nettrial(*other, "--command=docker exec -i web").returncode == 0
     assert list(Inventory.load(tmp_path / "machines.yaml").machines) == ["alpha", "beta"]
+
+
+def test_the_study_of_the_how_to_is_one(tmp_path):
+    text = HOW_TO.with_name("repeat-a-study-on-your-own-machines.md").read_text()
+    (study,) = re.findall(r"```yaml\n(.*?)```", text, re.S)
+    (tmp_path / "wifi.yaml").write_text(study)
+    assert load(str(tmp_path / "wifi.yaml")).backend == "hosts"
+
+
+def test_headings_say_which_system_a_machine_has():
+    study = load("jumbo-ipv6").with_overrides({"hosts.receiver.machine": "beta,delta"})
+    found = headings(study, {"beta": "Debian GNU/Linux 12 (bookworm)", "alpha": "Alpine"})
+    assert any(heading.endswith("beta (Debian GNU/Linux 12 (bookworm))") for heading in found.values())
+    assert not any("delta (" in heading for heading in found.values())
+    assert headings(study, {}) == {}

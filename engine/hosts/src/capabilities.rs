@@ -23,6 +23,7 @@ pub fn capabilities() -> Capabilities {
         figures: vec![Figure::Cpu, Figure::OwdError], // links are not nettrial's
         settings: vec![
             Setting::Block,
+            Setting::FiltersIcmp,
             Setting::Machine,
             Setting::MtuProbing,
             Setting::UdpGro,

@@ -1,12 +1,14 @@
 //! Describes this machine, and what it does at a moment.
 
 use crate::message::{Counted, Observation};
+use crate::ports;
 use crate::settings::{CONGESTION_CONTROL, SYSCTLS, Setting, link};
 use anyhow::{Context, Result};
 use nettrial_ethtool::Ethtool;
-use nettrial_scenario::{Machine, MachineInterface, Rate};
+use nettrial_scenario::{Machine, MachineInterface, Rate, Wireless};
 use nettrial_session::{Reading, monotonic_ns};
 use nix::sched::{CpuSet, sched_getaffinity};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 use std::fs;
@@ -33,6 +35,8 @@ pub fn describe(interfaces: &[String]) -> Result<Machine> {
             .unwrap_or_else(|| "unknown".into()),
         processors: u32::try_from(usable_processors()).unwrap_or(u32::MAX),
         is_root: nix::unistd::geteuid().is_root(),
+        free_ports: ports::free(),
+        governor: crate::pace::governor(),
         boot: line("/proc/sys/kernel/random/boot_id").unwrap_or_default(),
         clock_source: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         clock_ahead_ns: 0,
@@ -55,6 +59,7 @@ fn interface(name: &str) -> Result<MachineInterface> {
         bus: driver.as_ref().and_then(|(_, place)| bus(place)),
         driver: driver.map(|(name, _)| name).filter(|name| !name.is_empty()),
         speed: ethtool.speed_bps(name).map(Rate),
+        wireless: wireless(found.index),
         mtu_bytes: found.mtu,
         largest_mtu_bytes: found.largest_mtu,
         offloads: Some(ethtool.get(name)?),
@@ -72,10 +77,14 @@ fn bus(place: &str) -> Option<String> {
         return Some(place.to_owned());
     }
     let read = |name: &str| line(device.join(name));
-    let lanes = read("current_link_width").filter(|width| width != "0");
-    Some(match lanes.zip(read("current_link_speed")) {
-        Some((lanes, speed)) => format!("PCI {place}, {lanes} lanes of {speed}"),
-        None => format!("PCI {place}"),
+    let lanes = |which: &str| {
+        let count = read(&format!("{which}_link_width")).filter(|width| width != "0");
+        Some(format!("{} lanes of {}", count?, read(&format!("{which}_link_speed"))?))
+    };
+    Some(match (lanes("current"), lanes("max")) {
+        (Some(current), Some(most)) if current != most => format!("PCI {place}, {current}, at most {most}"),
+        (Some(current), _) => format!("PCI {place}, {current}"),
+        (None, _) => format!("PCI {place}"),
     })
 }
 
@@ -111,7 +120,7 @@ pub fn wall_ns() -> i64 {
 ///
 /// # Errors
 /// Fails if the kernel can't be asked.
-pub fn observe(interfaces: &[String]) -> Result<Observation> {
+pub fn observe(interfaces: &[String], late_ns: u64) -> Result<Observation> {
     let ethtool = Ethtool::open()?;
     let all = nettrial_netlink::interfaces()?;
     let counted = |name: &String| {
@@ -124,13 +133,38 @@ pub fn observe(interfaces: &[String]) -> Result<Observation> {
             received_pkts: found.counters.received_pkts,
             carrier_changes: found.carrier_changes,
             speed_bps: ethtool.speed_bps(name),
+            wireless: wireless(found.index),
         })
     };
     Ok(Observation {
         processors: Reading::now().ok(),
         wall_ns: wall_ns(),
         interfaces: interfaces.iter().filter_map(counted).collect(),
+        pace: crate::pace::pace(),
+        late_ns,
     })
+}
+
+/// The radio of the interface numbered `index`, where it has one.
+fn wireless(index: u32) -> Option<Wireless> {
+    // A kernel that does not answer has none.
+    let found = nettrial_netlink::wireless(index).ok()??;
+    let address = |bytes: [u8; 6]| bytes.map(|byte| format!("{byte:02x}")).join(":");
+    Some(Wireless {
+        frequency_mhz: found.frequency_mhz,
+        width_mhz: found.width_mhz,
+        access_point: found.station.map(address),
+        signal_dbm: found.signal_dbm,
+        sent_bps: found.sent_bps,
+        received_bps: found.received_bps,
+    })
+}
+
+/// Whether connections of this user's can have the congestion control called `name`: asking loads a module where that
+/// is needed and allowed, as a trial does.
+pub fn has_control(name: &str) -> bool {
+    let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None);
+    socket.is_ok_and(|socket| setsockopt(&socket, sockopt::TcpCongestion, &name.into()).is_ok())
 }
 
 #[cfg(test)]

@@ -69,6 +69,16 @@ pub mod netlink {
             .collect())
     }
 
+    /// Returns false: nothing is changed here.
+    pub fn originates_no_icmp() -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Refuses to change whether the machine originates ICMP.
+    pub fn originate_no_icmp(_filters: bool) -> Result<()> {
+        unsupported("changing whether the machine answers by ICMP")
+    }
+
     /// Refuses to change an MTU.
     pub fn set_mtu(_interface: &str, _bytes: u64) -> Result<()> {
         unsupported("changing the MTU of an interface")

@@ -2,9 +2,11 @@
 
 use crate::describe::{self, describe};
 use crate::guard::Guard;
+use crate::inventory::Permission;
 use crate::journal::{self, Journal, Lock};
 use crate::message::{FromMachine, ToMachine, WELCOME, Welcome};
 use crate::settings::Change;
+use crate::watch::Watch;
 use anyhow::{Context, Result, bail, ensure};
 use nettrial_scenario::Place;
 use nettrial_session::{Event, Process, Transport, monotonic_ns};
@@ -90,6 +92,13 @@ struct State {
     agent: Option<Process>,
     journal: Option<(Journal, Lock)>,
     guard: Option<Guard>,
+    watch: Option<Watch>,
+}
+
+/// Has the kernel forget the path MTUs of IPv4 that ICMP taught it in an earlier trial, where the user there may: they
+/// outlive the trial by ten minutes (Documentation/networking/ip-sysctl.rst, mtu_expires).
+fn forget_paths() {
+    let _ = std::fs::write("/proc/sys/net/ipv4/route/flush", "1");
 }
 
 impl State {
@@ -99,15 +108,20 @@ impl State {
             ToMachine::Describe { interfaces } => {
                 describe(&interfaces).map(|found| FromMachine::Described(Box::new(found)))
             }
-            ToMachine::Problems { flows } => {
+            ToMachine::Problems { flows, controls } => {
                 let problems =
                     |(number, flow)| nettrial_traffic::problems(&flow, &Place::flow(number, &flow));
-                Ok(FromMachine::Problems(flows.into_iter().flat_map(problems).collect()))
+                let flows = flows.into_iter().flat_map(problems).collect();
+                let without = controls.into_iter().filter(|name| !describe::has_control(name)).collect();
+                Ok(FromMachine::Problems { flows, without })
             }
             ToMachine::Begin { settings, agent } => self.begin(&settings, agent).map(|()| FromMachine::Begun),
-            ToMachine::Observe { interfaces } => describe::observe(&interfaces).map(FromMachine::Observed),
+            ToMachine::Observe { interfaces } => {
+                let late_ns = self.watch.get_or_insert_with(Watch::start).latest_ns();
+                describe::observe(&interfaces, late_ns).map(FromMachine::Observed)
+            }
             ToMachine::End => {
-                self.agent = None;
+                (self.agent, self.watch) = (None, None);
                 Ok(FromMachine::Ended)
             }
             // Answered where they are read.
@@ -131,6 +145,7 @@ impl State {
         self.agent = None;
         self.hold()?;
         settings.iter().try_for_each(|change| self.change(change))?;
+        forget_paths();
         if agent {
             let mut command = Process::own();
             if cfg!(target_os = "linux") {
@@ -175,7 +190,13 @@ impl State {
             self.guard = Some(Guard::start(lock)?);
         }
         journal.note(setting)?;
-        setting.write(value)?;
+        let written = setting.write(value);
+        // A container may not have every congestion control as the one for programs that choose none; which one those had
+        // is checked in their flows' records.
+        if written.is_err() && setting.permission() == Permission::CongestionControl {
+            return Ok(());
+        }
+        written?;
         ensure!(
             setting.has(value)?,
             "{} was set to {value:?} and is {:?}: this machine does not take it",

@@ -50,6 +50,8 @@ pub enum Permission {
     Mtu,
     /// Their offloads: TSO, GSO, GRO.
     Offloads,
+    /// Whether it originates ICMP.
+    Icmp,
     /// The congestion control of programs that choose none.
     CongestionControl,
     /// The sysctls in [`SYSCTLS`](crate::settings::SYSCTLS).
@@ -62,6 +64,7 @@ impl Permission {
         match self {
             Self::Mtu => "mtu",
             Self::Offloads => "offloads",
+            Self::Icmp => "icmp",
             Self::CongestionControl => "congestion_control",
             Self::Sysctls => "sysctls",
         }

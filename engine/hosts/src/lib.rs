@@ -17,6 +17,7 @@
 mod capabilities;
 #[cfg(target_os = "linux")]
 mod describe;
+mod disturbances;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 mod expectations;
@@ -29,10 +30,14 @@ mod journal;
 mod line;
 mod mapping;
 mod message;
+mod pace;
+#[cfg(target_os = "linux")]
+mod ports;
 mod preflight;
 mod settings;
 mod trial;
 mod wanted;
+mod watch;
 
 #[cfg(not(target_os = "linux"))]
 use elsewhere::{describe, guard, journal};
@@ -99,7 +104,7 @@ impl Hosts {
             return told.collect();
         }
         problems.extend(wanted::problems(&mapping, &self.found));
-        problems.extend(self.flow_problems(&mapping).unwrap_or_else(|error| vec![mapping.failed(&error)]));
+        problems.extend(self.asked(&mapping).unwrap_or_else(|error| vec![mapping.failed(&error)]));
         problems
     }
 
@@ -155,8 +160,8 @@ impl Hosts {
         shortfalls
     }
 
-    /// Returns what of the flows their machines can't carry.
-    fn flow_problems(&self, mapping: &Mapping) -> Result<Vec<Problem>> {
+    /// What the machines say that they can't do: flows, and congestion controls.
+    fn asked(&self, mapping: &Mapping) -> Result<Vec<Problem>> {
         let mut asked = Vec::new();
         for name in mapping.machines() {
             let is_here = |node: &str| mapping.machine(node).is_some_and(|(machine, _)| machine == name);
@@ -166,19 +171,23 @@ impl Hosts {
                 .map(|(number, flow)| (number, flow.clone()))
                 .collect();
             let line = self.lines.get(name).with_context(|| format!("{name} is not reached"))?;
-            line.ask(&ToMachine::Problems { flows })?;
+            let nodes = mapping.scenario.nodes.iter().filter(|node| is_here(&node.name));
+            let controls = nodes.filter_map(|node| Some(node.stack.as_ref()?.congestion_control.clone()));
+            line.ask(&ToMachine::Problems { flows, controls: controls.collect() })?;
             asked.push(line);
         }
-        let mut problems: Vec<Problem> = Vec::new();
+        let (mut problems, mut absent) = (Vec::new(), BTreeMap::new());
         for line in asked {
-            let FromMachine::Problems(found) = line.answer()? else {
+            let FromMachine::Problems { flows, without } = line.answer()? else {
                 bail!("{} answers otherwise", line.name)
             };
-            problems.extend(found.into_iter().map(|problem| Problem {
+            absent.insert(line.name.clone(), without);
+            problems.extend(flows.into_iter().map(|problem| Problem {
                 hint: format!("on machine {}: {}", line.name, problem.hint),
                 ..problem
             }));
         }
+        problems.extend(wanted::absent_controls(mapping, &self.found, &absent));
         Ok(problems)
     }
 }

@@ -119,12 +119,14 @@ impl<'a> Mapping<'a> {
     pub fn unreached(&self, shortfall: &Shortfall) -> Problem {
         let legal = "a machine that is reached";
         let hint = format!("{}; {}", shortfall.why, shortfall.remedy);
-        Place::new("/nodes", "the nodes").problem_here("machine", &shortfall.what, legal, hint)
+        Place::new("/nodes", "the nodes").problem_here("machine", &shortfall.what, legal, hint).of_machine()
     }
 
     /// The problem that the machines could not be asked about the scenario.
     pub fn failed(&self, error: &anyhow::Error) -> Problem {
         let hint = format!("{error:#}");
-        Place::new("/nodes", "the nodes").problem_here("machine", "lost", "a machine that answers", hint)
+        Place::new("/nodes", "the nodes")
+            .problem_here("machine", "lost", "a machine that answers", hint)
+            .of_machine()
     }
 }

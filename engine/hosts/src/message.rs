@@ -2,7 +2,7 @@
 //! answered by one line, and the reports of the machine's agent whenever they come.
 
 use crate::settings::Change;
-use nettrial_scenario::{Flow, Problem};
+use nettrial_scenario::{Flow, Problem, Wireless};
 use nettrial_session::Reading;
 use nettrial_traffic::{Order, Report};
 use serde::{Deserialize, Serialize};
@@ -28,10 +28,12 @@ pub enum ToMachine {
         /// The interfaces to describe.
         interfaces: Vec<String>,
     },
-    /// Ask what of these flows the machine can't carry. Answered by [`FromMachine::Problems`].
+    /// Ask what of these the machine can't do. Answered by [`FromMachine::Problems`].
     Problems {
-        /// The flows, with their numbers in the scenario.
+        /// The flows that it is to carry, with their numbers in the scenario.
         flows: Vec<(usize, Flow)>,
+        /// The congestion controls that its connections are to have.
+        controls: Vec<String>,
     },
     /// Begin a trial: put these settings in force, and start a new agent; the one before, and all it has opened, is
     /// gone. Answered by [`FromMachine::Begun`].
@@ -63,7 +65,12 @@ pub enum FromMachine {
     /// Answers [`ToMachine::Describe`].
     Described(Box<nettrial_scenario::Machine>),
     /// Answers [`ToMachine::Problems`].
-    Problems(Vec<Problem>),
+    Problems {
+        /// Of the flows.
+        flows: Vec<Problem>,
+        /// The congestion controls that it has not.
+        without: Vec<String>,
+    },
     /// Answers [`ToMachine::Begin`].
     Begun,
     /// A report of the agent.
@@ -97,6 +104,25 @@ pub struct Observation {
     pub wall_ns: i64,
     /// Its interfaces, as they were asked for.
     pub interfaces: Vec<Counted>,
+    /// What sets the pace of its processors.
+    pub pace: Pace,
+    /// By how much a thread that wakes every 20 ms was late at the most since the last observation, nanoseconds.
+    pub late_ns: u64,
+}
+
+/// What sets the pace of a machine's processors: what its system does not tell is absent or 0.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pace {
+    /// The governor of each processor and the highest frequency that it may take, kHz, as the kernel writes them; each
+    /// once.
+    pub policies: Vec<String>,
+    /// True where it runs on mains power, false where on a battery.
+    pub on_mains: Option<bool>,
+    /// How often processors were slowed down for their heat.
+    pub throttled: u64,
+    /// How often it slept (suspended to memory or disk).
+    pub slept: u64,
 }
 
 /// An interface at one moment.
@@ -117,4 +143,6 @@ pub struct Counted {
     pub carrier_changes: u64,
     /// The speed of its link, bits per second, where the driver says it.
     pub speed_bps: Option<u64>,
+    /// Its radio, if it is a Wi-Fi interface.
+    pub wireless: Option<Wireless>,
 }

@@ -44,6 +44,8 @@ pub enum Setting {
         /// Its name.
         interface: String,
     },
+    /// Whether the machine originates ICMP, as routers do to say what they can't forward: `answered` or `filtered`.
+    Icmp,
     /// A sysctl: its words, with single spaces between.
     Sysctl {
         /// Its name, such as `net.ipv4.tcp_sack`.
@@ -68,12 +70,18 @@ pub fn offloads_value(offloads: nettrial_scenario::Offloads) -> String {
     format!("offloads {}", on.join(" ")).trim_end().to_owned()
 }
 
+/// The value of [`Setting::Icmp`].
+pub fn icmp_value(filters: bool) -> &'static str {
+    if filters { "filtered" } else { "answered" }
+}
+
 impl Setting {
     /// The permission that changing it takes.
     pub fn permission(&self) -> Permission {
         match self {
             Self::Mtu { .. } => Permission::Mtu,
             Self::Offloads { .. } => Permission::Offloads,
+            Self::Icmp => Permission::Icmp,
             Self::Sysctl { name } if name == CONGESTION_CONTROL => Permission::CongestionControl,
             Self::Sysctl { .. } => Permission::Sysctls,
         }
@@ -84,6 +92,7 @@ impl Setting {
         match self {
             Self::Mtu { interface } => format!("the MTU of {interface}"),
             Self::Offloads { interface } => format!("the offloads of {interface}"),
+            Self::Icmp => "whether it answers by ICMP".into(),
             Self::Sysctl { name } => name.clone(),
         }
     }
@@ -96,6 +105,7 @@ impl Setting {
         match self {
             Self::Mtu { interface } => Ok(link(interface)?.mtu.to_string()),
             Self::Offloads { interface } => Ok(Ethtool::open()?.asked_for(interface)?.join(" ")),
+            Self::Icmp => Ok(icmp_value(nettrial_netlink::originates_no_icmp()?).to_owned()),
             Self::Sysctl { name } => {
                 let text = fs::read_to_string(file(name)?).with_context(|| format!("reading {name}"))?;
                 Ok(text.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -131,6 +141,7 @@ impl Setting {
                 }
                 if was_up { await_link(interface) } else { Ok(()) }
             }
+            Self::Icmp => nettrial_netlink::originate_no_icmp(value == icmp_value(true)),
             Self::Sysctl { name } => {
                 fs::write(file(name)?, value).with_context(|| format!("setting {name} to {value:?}"))
             }

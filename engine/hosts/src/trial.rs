@@ -1,5 +1,6 @@
 //! One trial, from the settings of its machines to its record.
 
+use crate::disturbances::disturbances;
 use crate::expectations;
 use crate::line::Line;
 use crate::mapping::Mapping;
@@ -8,7 +9,6 @@ use crate::wanted;
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::{
     Absence, Check, FORMAT, Flow, FlowRecord, HostRecord, Machine, NodeKind, Phases, Record, Scenario,
-    Traffic,
 };
 use nettrial_session::{
     Agents, Direction, Findings, Offset, Planned, Reading, Ready, directions, drive, inspect, open,
@@ -17,14 +17,6 @@ use nettrial_session::{
 use nettrial_traffic::{ClockOffset, Cookie, Side};
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-/// Other packets on an interface may make this share of the flows' bytes,
-const OTHERS_SHARE: f64 = 0.05;
-/// and so many bytes a second beside that: the session itself, neighbours that are asked for, routers that say that
-/// they are there.
-const OTHERS_BYTES_PER_SECOND: f64 = 50_000.0;
-/// Bytes of an Ethernet header.
-const ETHERNET_BYTES: u64 = 14;
 
 /// The machines of a trial by their nodes' names.
 type Lines<'a> = Vec<(&'a str, &'a Line)>;
@@ -252,8 +244,8 @@ fn observe<'a>(mapping: &Mapping, lines: &Lines<'a>) -> Result<Vec<(&'a str, Obs
     })
 }
 
-/// Adds to the error of a flow's one-way delays what the clocks drifted apart, and takes the delays out where they are
-/// not above that error.
+/// Adds to the error of a flow's one-way delays what the clocks drifted apart, and takes the delays out where the
+/// smallest is not above that error.
 fn bound_delays(
     flow: &Flow,
     record: &mut FlowRecord,
@@ -265,7 +257,7 @@ fn bound_delays(
     let drifted_us = (last.ahead_ns - first.ahead_ns).unsigned_abs() as f64 / 1e3;
     let error_us = record.owd_error_us.unwrap_or(first.error_ns as f64 / 1e3) + drifted_us;
     record.owd_error_us = Some(error_us);
-    if delays.p50 > error_us {
+    if delays.minimum > error_us {
         return None;
     }
     record.owd_us = None;
@@ -275,8 +267,8 @@ fn bound_delays(
         metric: "owd".into(),
         object: flow.name.clone(),
         reason: format!(
-            "the delay, {:.0} us at the median, is not above the bound on the clocks' error, {error_us:.0} us",
-            delays.p50
+            "the smallest delay, {:.0} us, is not above the bound on the clocks' error, {error_us:.0} us",
+            delays.minimum
         ),
     })
 }
@@ -291,89 +283,6 @@ fn clock_check(machine: &str, offset: Offset) -> Check {
         found: format!("{ahead:+.3} ms ± {error:.3} ms"),
         passed: true,
     }
-}
-
-/// Warns of what happened on the machines meanwhile: a clock that was set, a link that came and went, other traffic.
-fn disturbances(
-    mapping: &Mapping,
-    before: &[(&str, Observation)],
-    after: &[(&str, Observation)],
-    flows: &[FlowRecord],
-    seconds: f64,
-    findings: &mut Findings,
-) {
-    for ((node, before), (_, after)) in before.iter().zip(after) {
-        let Some((name, _)) = mapping.machine(node) else { continue };
-        findings.clock(&format!("machine {name}"), after.wall_ns - before.wall_ns);
-        for (was, is) in before.interfaces.iter().zip(&after.interfaces) {
-            let object = format!("{} of machine {name}", is.name);
-            if was.carrier_changes != is.carrier_changes {
-                let message =
-                    format!("its link came or went {} times", is.carrier_changes - was.carrier_changes);
-                findings.warn("link_down", &object, message, "the traffic was interrupted");
-            } else if was.speed_bps != is.speed_bps {
-                let megabits = |speed: Option<u64>| match speed {
-                    Some(speed) => format!("{} Mbit/s", speed / 1_000_000),
-                    None => "an unknown speed".into(),
-                };
-                let message = format!(
-                    "its link ran at {} before the traffic and at {} after it",
-                    megabits(was.speed_bps),
-                    megabits(is.speed_bps)
-                );
-                findings.warn(
-                    "link_renegotiated",
-                    &object,
-                    message,
-                    "the rate was another one for a part of it",
-                );
-            }
-        }
-        let own = own_bytes(mapping.scenario, node, flows);
-        let count = |part: fn(&crate::message::Counted) -> u64| -> u64 {
-            let pairs = before.interfaces.iter().zip(&after.interfaces);
-            pairs.map(|(was, is)| part(is).saturating_sub(part(was))).sum()
-        };
-        let (sent, received) = (count(|counted| counted.sent_bytes), count(|counted| counted.received_bytes));
-        let headers = count(|counted| counted.sent_pkts + counted.received_pkts) * ETHERNET_BYTES;
-        if let Some(own) = own {
-            let expected = own + headers;
-            let others = (sent + received).saturating_sub(expected) as f64;
-            if others > own as f64 * OTHERS_SHARE + OTHERS_BYTES_PER_SECOND * seconds {
-                findings.warn(
-                    "other_traffic",
-                    &format!("machine {name}"),
-                    format!("its interfaces carried {:.1} MB that are not the trial's", others / 1e6),
-                    "other traffic had a part of the network and of the processors",
-                );
-            }
-        }
-    }
-}
-
-/// Bytes of the IP packets that a host's flows make at most, in both directions; `None` where a flow does not tell, or `node` is
-/// no host of one.
-fn own_bytes(scenario: &Scenario, node: &str, flows: &[FlowRecord]) -> Option<u64> {
-    let mut bytes = None;
-    for (flow, record) in scenario.workload.iter().zip(flows) {
-        if flow.from != node && flow.to != node {
-            continue;
-        }
-        let there = record.ip_bytes?;
-        let back = match &flow.traffic {
-            // Every second segment is acknowledged at the least; each of 1500 bytes by one of 100 at the most.
-            Traffic::Transfer(_) | Traffic::FileTransfer(_) => there / 10,
-            Traffic::Packets(_) => there / 4,
-            Traffic::RequestResponse(exchange) => {
-                let requests = record.bytes / exchange.request.0.max(1);
-                there.saturating_mul(2).saturating_add(requests.saturating_mul(exchange.response.0))
-            }
-            Traffic::Sweep(_) => there.saturating_mul(2),
-            Traffic::Tool(_) => return None,
-        };
-        bytes = Some(bytes.unwrap_or(0) + there + back);
-    }
-    bytes
 }
 
 /// Returns what each host's processors did, and why that is not known of some.

@@ -2,7 +2,7 @@
 
 use crate::inventory::Permission;
 use crate::mapping::Mapping;
-use crate::settings::{CONGESTION_CONTROL, Change, SMALLEST_MTU, Setting, offloads_value};
+use crate::settings::{CONGESTION_CONTROL, Change, SMALLEST_MTU, Setting, icmp_value, offloads_value};
 use nettrial_scenario::{Buffer, Machine, MachineInterface, NodeKind, Place, Problem, Stack, Traffic};
 use std::collections::BTreeMap;
 
@@ -32,6 +32,11 @@ pub fn of(mapping: &Mapping, node: &str) -> Vec<Wanted> {
         let setting = Setting::Offloads { interface: given.name.clone() };
         let change = Change { setting, value: offloads_value(found.offloads) };
         wanted.push(Wanted { change, place: at.clone(), field: "offloads" });
+    }
+    if found.kind == NodeKind::Router {
+        let value = icmp_value(found.filters_icmp).to_owned();
+        let change = Change { setting: Setting::Icmp, value };
+        wanted.push(Wanted { change, place: at.clone(), field: "filters_icmp" });
     }
     if let (Some(stack), NodeKind::Host) = (&found.stack, found.kind) {
         let mut sysctl = |field, name: &str, value: String| {
@@ -71,19 +76,44 @@ fn sysctls(stack: &Stack) -> [(&'static str, &'static str, String); 6] {
 pub fn problems(mapping: &Mapping, found: &BTreeMap<String, Machine>) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (number, node) in mapping.scenario.nodes.iter().enumerate() {
-        let Some((name, given)) = mapping.machine(&node.name) else { continue };
+        let Some((name, given)) = mapping.machine(&node.name) else {
+            if node.filters_icmp {
+                let legal = "false for a router that is not in the inventory";
+                let hint = format!("give a machine of the inventory the node {:?}", node.name);
+                let problem = Place::node(number, node).problem("filters_icmp", "true", legal, hint);
+                problems.push(problem.of_machine());
+            }
+            continue;
+        };
         let Some(machine) = found.get(name) else { continue };
         for wanted in of(mapping, &node.name) {
             problems.extend(wanted.problem(machine, &given.may_change));
         }
-        let Some(stack) = &node.stack else { continue };
+    }
+    problems
+}
+
+/// A problem for each host whose machine's kernel is `without` the congestion control of its stack: machines by their
+/// names.
+pub fn absent_controls(
+    mapping: &Mapping,
+    found: &BTreeMap<String, Machine>,
+    without: &BTreeMap<String, Vec<String>>,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (number, node) in mapping.scenario.nodes.iter().enumerate() {
+        let (Some((name, _)), Some(stack)) = (mapping.machine(&node.name), &node.stack) else { continue };
         let control = &stack.congestion_control;
-        if machine.is_linux() && !machine.is_root && !machine.congestion_controls.contains(control) {
-            let place = Place::node(number, node).within("stack");
-            let hint = format!("on machine {name}, as root: modprobe tcp_{control}");
-            let legal = format!("{} on machine {name}", machine.congestion_controls.join(", "));
-            problems.push(place.problem("congestion_control", control, legal, hint));
+        if !without.get(name).is_some_and(|absent| absent.contains(control)) {
+            continue;
         }
+        let place = Place::node(number, node).within("stack");
+        let legal = found.get(name).map_or_else(String::new, |there| there.congestion_controls.join(", "));
+        let hint = format!(
+            "machine {name} has it not, or its user may not choose it: as root there, modprobe tcp_{control}; those of \
+             nettrial's own are in the lab and the simulator alone"
+        );
+        problems.push(place.problem("congestion_control", control, legal, hint).of_machine());
     }
     problems
 }
@@ -99,7 +129,7 @@ impl Wanted {
         let (name, Change { setting, value }) = (&machine.name, &self.change);
         let interface = |called: &str| machine.interfaces.iter().find(|interface| interface.name == *called);
         let refuse = |value: &str, legal: String, hint: String| {
-            Some(self.place.problem(self.field, value, legal, hint))
+            Some(self.place.problem(self.field, value, legal, hint).of_machine())
         };
         let there = match setting {
             Setting::Mtu { interface: called } => {
@@ -110,6 +140,8 @@ impl Wanted {
                 there.mtu_bytes.to_string()
             }
             Setting::Offloads { interface: called } => offloads_value(interface(called)?.offloads?),
+            // A session that ended with it filtered has restored it by the time that the next one begins.
+            Setting::Icmp => icmp_value(false).to_owned(),
             Setting::Sysctl { name } => machine.sysctls.get(name)?.clone(),
         };
         if there == *value {
@@ -149,7 +181,7 @@ impl Wanted {
         if let Some(largest) = there.largest_mtu_bytes.filter(|largest| value > *largest) {
             let legal = format!("up to {largest} B on {} of machine {}", there.name, machine.name);
             let hint = "its driver admits no larger one";
-            return Some(self.place.problem(self.field, in_words, legal, hint));
+            return Some(self.place.problem(self.field, in_words, legal, hint).of_machine());
         }
         let hint = "below that Linux takes the interface's IPv6 addresses away";
         let legal = format!("{SMALLEST_MTU} B or more on machines of your own");

@@ -45,25 +45,26 @@ pub fn filter_icmp(netlink: &mut Netlink, name: &str) -> Result<()> {
     netlink.flush()
 }
 
-/// Lets the node `name` originate ICMP again: takes away what [`filter_icmp`] added, as far as it is there.
-///
-/// # Errors
-/// Fails if the kernel refuses.
-pub fn answer_icmp(netlink: &mut Netlink, name: &str) -> Result<()> {
-    let there = own_rules(netlink)?;
-    for found in there {
-        let purpose = format!("letting {name} answer ICMP");
-        netlink.change(RouteNetlinkMessage::DelRule(found), purpose)?;
-    }
-    netlink.flush()
-}
-
-/// True where the node in whose namespace `netlink` is open originates no ICMP by rules of [`filter_icmp`].
+/// Returns true where this machine originates no ICMP by rules of [`filter_icmp`].
 ///
 /// # Errors
 /// Fails if the kernel does not answer.
-pub fn filters_icmp(netlink: &mut Netlink) -> Result<bool> {
-    Ok(own_rules(netlink)?.len() >= FAMILIES.len())
+pub fn originates_no_icmp() -> Result<bool> {
+    Ok(own_rules(&mut Netlink::open()?)?.len() >= FAMILIES.len())
+}
+
+/// Lets this machine originate ICMP, or none if it `filters`: takes away what [`filter_icmp`] added, as far as it is
+/// there, and adds it anew where it is wanted.
+///
+/// # Errors
+/// Fails if the kernel refuses.
+pub fn originate_no_icmp(filters: bool) -> Result<()> {
+    let mut netlink = Netlink::open()?;
+    for found in own_rules(&mut netlink)? {
+        netlink.change(RouteNetlinkMessage::DelRule(found), "letting this machine answer by ICMP")?;
+    }
+    netlink.flush()?;
+    if filters { filter_icmp(&mut netlink, "this machine") } else { Ok(()) }
 }
 
 fn own_rules(netlink: &mut Netlink) -> Result<Vec<RuleMessage>> {

@@ -5,7 +5,7 @@ mod icmp;
 mod interfaces;
 mod wireless;
 
-pub use icmp::{answer_icmp, filter_icmp, filters_icmp};
+pub use icmp::{filter_icmp, originate_no_icmp, originates_no_icmp};
 pub use interfaces::{Counters, Interface, interfaces, set_mtu};
 pub use wireless::{Wireless, wireless};
 

@@ -34,7 +34,7 @@ pub use address::{InterfaceAddress, IpVersion};
 pub use capabilities::{Capabilities, Figure, Setting};
 pub use check::check;
 pub use directory::Directory;
-pub use machine::{Machine, MachineInterface, MachineReach};
+pub use machine::{Machine, MachineInterface, MachineReach, Wireless};
 pub use measurement::{Measurement, QueueDrops};
 pub use network::{
     Discipline, HostCost, Impairment, Interface, Link, LossBursts, Medium, Node, NodeKind, RoutingPolicy,

@@ -37,6 +37,14 @@ pub struct Machine {
     pub clock_error_ns: u64,
     /// The interfaces of the inventory, in its order.
     pub interfaces: Vec<MachineInterface>,
+    /// Ports that the kernel can give to a program that asks for any (ip_local_port_range, ip(7)) and that nobody has;
+    /// absent where the system does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_ports: Option<u32>,
+    /// What sets the pace of its processors, such as "performance" (Documentation/admin-guide/pm/cpufreq.rst, scaling
+    /// governors); absent where the kernel does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub governor: Option<String>,
     /// Congestion controls that the kernel has loaded.
     pub congestion_controls: Vec<String>,
     /// Settings that a study may change, by sysctl name.
@@ -96,4 +104,45 @@ pub struct MachineInterface {
     /// interface without one, such as a virtual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bus: Option<String>,
+    /// Its radio; absent for an interface that is not Wi-Fi.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wireless: Option<Wireless>,
+}
+
+/// The radio of a Wi-Fi interface at one moment, as its driver says (nl80211): what it does not say is absent.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Wireless {
+    /// The middle of the primary channel, MHz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency_mhz: Option<u32>,
+    /// The width of the channel, MHz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub width_mhz: Option<u32>,
+    /// The hardware address of the access point.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_point: Option<String>,
+    /// The strength with which that one is heard, dBm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal_dbm: Option<i8>,
+    /// The rate at which packets are sent to it, bits per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_bps: Option<u64>,
+    /// The rate at which packets come from it, bits per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub received_bps: Option<u64>,
+}
+
+impl Wireless {
+    /// The number of the channel (IEEE 802.11-2020 annex E); `None` for one that has none.
+    pub fn channel(&self) -> Option<u32> {
+        match self.frequency_mhz? {
+            2484 => Some(14),
+            mhz @ 2412..2484 => Some((mhz - 2407) / 5),
+            5935 => Some(2), // of the 6 GHz band, whose others are counted from 5950 MHz
+            mhz @ 5955..=7115 => Some((mhz - 5950) / 5),
+            mhz @ 5160..5955 => Some((mhz - 5000) / 5),
+            _ => None,
+        }
+    }
 }

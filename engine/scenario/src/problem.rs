@@ -22,11 +22,22 @@ pub struct Problem {
     pub legal: String,
     /// Why, and what to do.
     pub hint: String,
+    /// True where nothing is wrong with the document, and a machine lacks what it needs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_machine: bool,
+}
+
+impl Problem {
+    /// The same as a problem of a machine that lacks what the document needs.
+    #[must_use]
+    pub fn of_machine(self) -> Self {
+        Self { of_machine: true, ..self }
+    }
 }
 
 impl Display for Problem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { pointer, setting, object, value, legal, hint } = self;
+        let Self { pointer, setting, object, value, legal, hint, .. } = self;
         write!(formatter, "{setting} of {object} is {value}; legal: {legal} ({hint}; at {pointer})")
     }
 }
@@ -97,6 +108,7 @@ impl Place {
             value: value.to_string(),
             legal: legal.into(),
             hint: hint.into(),
+            of_machine: false,
         }
     }
 }

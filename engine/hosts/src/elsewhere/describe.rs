@@ -1,6 +1,6 @@
 //! Describes and observes this machine, as far as its system tells.
 
-use crate::message::{Counted, Observation};
+use crate::message::{Counted, Observation, Pace};
 use anyhow::{Context, Result};
 use nettrial_scenario::{Machine, MachineInterface, Rate};
 use nettrial_session::{Reading, monotonic_ns};
@@ -26,6 +26,8 @@ pub fn describe(interfaces: &[String]) -> Result<Machine> {
         // Nothing is changed, whoever the user is.
         is_root: false,
         boot: about.boot,
+        free_ports: None,
+        governor: None,
         clock_source: Some(about.clock_source.into()),
         clock_ahead_ns: 0,
         clock_error_ns: 0,
@@ -57,6 +59,7 @@ fn described(found: Interface) -> MachineInterface {
         largest_mtu_bytes: None,
         offloads: None,
         bus: None,
+        wireless: None,
     }
 }
 
@@ -70,7 +73,7 @@ pub fn wall_ns() -> i64 {
 ///
 /// # Errors
 /// Fails if the system does not tell its interfaces.
-pub fn observe(interfaces: &[String]) -> Result<Observation> {
+pub fn observe(interfaces: &[String], late_ns: u64) -> Result<Observation> {
     let counted = |found: Interface| {
         let counts = found.counts?;
         Some(Counted {
@@ -81,11 +84,19 @@ pub fn observe(interfaces: &[String]) -> Result<Observation> {
             received_pkts: counts.received_pkts,
             carrier_changes: 0,
             speed_bps: found.speed_bps,
+            wireless: None,
         })
     };
     Ok(Observation {
         processors: Reading::now().ok(),
         wall_ns: wall_ns(),
         interfaces: of(interfaces)?.into_iter().filter_map(counted).collect(),
+        pace: Pace::default(),
+        late_ns,
     })
+}
+
+/// Returns true: flows choose no congestion control here, and whatever the system has is theirs.
+pub fn has_control(_name: &str) -> bool {
+    true
 }

@@ -1,0 +1,304 @@
+//! What disturbs a trial on machines that others may use, too: seen in what each machine says before the traffic and
+//! after it.
+
+use crate::mapping::Mapping;
+use crate::message::{Counted, Observation};
+use crate::pace;
+use nettrial_scenario::{Check, FlowRecord, Scenario, Traffic, Wireless};
+use nettrial_session::Findings;
+
+/// Other packets on an interface may make this share of the flows' bytes,
+const OTHERS_SHARE: f64 = 0.05;
+/// and so many bytes a second beside that: the session itself, neighbours that are asked for, routers that say that
+/// they are there.
+const OTHERS_BYTES_PER_SECOND: f64 = 50_000.0;
+/// A thread this late, nanoseconds, did not get a processor: timers alone are late by some milliseconds.
+const STARVED_NS: u64 = 50_000_000;
+/// Bytes of an Ethernet header.
+const ETHERNET_BYTES: u64 = 14;
+
+/// Warns of what happened on the machines meanwhile: a clock that was set, a link that came and went, other traffic.
+pub fn disturbances(
+    mapping: &Mapping,
+    before: &[(&str, Observation)],
+    after: &[(&str, Observation)],
+    flows: &[FlowRecord],
+    seconds: f64,
+    findings: &mut Findings,
+) {
+    for ((node, before), (_, after)) in before.iter().zip(after) {
+        let Some((name, _)) = mapping.machine(node) else { continue };
+        findings.clock(&format!("machine {name}"), after.wall_ns - before.wall_ns);
+        let object = format!("machine {name}");
+        for message in pace::changes(&before.pace, &after.pace) {
+            findings.warn(
+                "pace_changed",
+                &object,
+                message,
+                "its processors were slower or faster for a part of it",
+            );
+        }
+        if after.late_ns > STARVED_NS {
+            let message = format!(
+                "a thread that was to wake every 20 ms was up to {:.0} ms late",
+                after.late_ns as f64 / 1e6
+            );
+            findings.warn("agent_starved", &object, message, "what the agent was to do waited as long");
+        }
+        for (was, is) in before.interfaces.iter().zip(&after.interfaces) {
+            let object = format!("{} of machine {name}", is.name);
+            if let (Some(was), Some(is)) = (&was.wireless, &is.wireless) {
+                wireless(&object, was, is, findings);
+            }
+            if was.carrier_changes != is.carrier_changes {
+                let message =
+                    format!("its link came or went {} times", is.carrier_changes - was.carrier_changes);
+                findings.warn("link_down", &object, message, "the traffic was interrupted");
+            } else if was.speed_bps != is.speed_bps {
+                let megabits = |speed: Option<u64>| match speed {
+                    Some(speed) => format!("{} Mbit/s", speed / 1_000_000),
+                    None => "an unknown speed".into(),
+                };
+                let message = format!(
+                    "its link ran at {} before the traffic and at {} after it",
+                    megabits(was.speed_bps),
+                    megabits(is.speed_bps)
+                );
+                findings.warn(
+                    "link_renegotiated",
+                    &object,
+                    message,
+                    "the rate was another one for a part of it",
+                );
+            }
+        }
+        let own = own_bytes(mapping.scenario, node, flows);
+        let count = |part: fn(&Counted) -> u64| -> u64 {
+            let pairs = before.interfaces.iter().zip(&after.interfaces);
+            pairs.map(|(was, is)| part(is).saturating_sub(part(was))).sum()
+        };
+        let (sent, received) = (count(|counted| counted.sent_bytes), count(|counted| counted.received_bytes));
+        let headers = count(|counted| counted.sent_pkts + counted.received_pkts) * ETHERNET_BYTES;
+        if let Some(own) = own {
+            let expected = own + headers;
+            let others = (sent + received).saturating_sub(expected) as f64;
+            if others > own as f64 * OTHERS_SHARE + OTHERS_BYTES_PER_SECOND * seconds {
+                findings.warn(
+                    "other_traffic",
+                    &format!("machine {name}"),
+                    format!("its interfaces carried {:.1} MB that are not the trial's", others / 1e6),
+                    "other traffic had a part of the network and of the processors",
+                );
+            }
+        }
+    }
+}
+
+/// Notes a Wi-Fi interface's radio before and after the traffic, and warns where it roamed or changed channel or rate.
+fn wireless(object: &str, was: &Wireless, is: &Wireless, findings: &mut Findings) {
+    let still = |radio: &Wireless| Wireless { signal_dbm: None, received_bps: None, ..radio.clone() };
+    let passed = still(was) == still(is);
+    let found = format!("{}; after it {}", in_words(was), in_words(is));
+    let message = format!("before the traffic {found}");
+    findings.checks.push(Check {
+        name: "radio".into(),
+        object: object.into(),
+        expected: "the same before and after the traffic".into(),
+        found,
+        passed,
+    });
+    if was.access_point != is.access_point {
+        findings.warn("radio_roamed", object, message, "the figures are of two access points");
+    } else if !passed {
+        findings.warn("radio_changed", object, message, "the rate was another one for a part of it");
+    }
+}
+
+fn in_words(radio: &Wireless) -> String {
+    let megabits = |rate: u64| format!("{:.1} Mbit/s", rate as f64 / 1e6);
+    let parts = [
+        radio.channel().map(|channel| format!("channel {channel}")),
+        radio.width_mhz.map(|width| format!("{width} MHz wide")),
+        radio.sent_bps.map(|rate| format!("sending at {}", megabits(rate))),
+        radio.received_bps.map(|rate| format!("receiving at {}", megabits(rate))),
+        radio.signal_dbm.map(|signal| format!("heard at {signal} dBm")),
+        radio.access_point.as_ref().map(|address| format!("access point {address}")),
+    ];
+    let told: Vec<String> = parts.into_iter().flatten().collect();
+    if told.is_empty() { "its driver says nothing".into() } else { told.join(", ") }
+}
+
+/// Bytes of the IP packets that a host's flows make at most, both ways; `None` where a flow does not tell, or `node` is
+/// no host of one.
+fn own_bytes(scenario: &Scenario, node: &str, flows: &[FlowRecord]) -> Option<u64> {
+    let mut bytes = None;
+    for (flow, record) in scenario.workload.iter().zip(flows) {
+        if flow.from != node && flow.to != node {
+            continue;
+        }
+        let there = record.ip_bytes?;
+        let back = match &flow.traffic {
+            // Every second segment is acknowledged at the least; each of 1500 bytes by one of 100 at the most.
+            Traffic::Transfer(_) | Traffic::FileTransfer(_) => there / 10,
+            Traffic::Packets(_) => there / 4,
+            Traffic::RequestResponse(exchange) => {
+                let requests = record.bytes / exchange.request.0.max(1);
+                there.saturating_mul(2).saturating_add(requests.saturating_mul(exchange.response.0))
+            }
+            Traffic::Sweep(_) => there.saturating_mul(2),
+            Traffic::Tool(_) => return None,
+        };
+        bytes = Some(bytes.unwrap_or(0) + there + back);
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inventory::Inventory;
+    use crate::message::Pace;
+    use serde_json::json;
+
+    fn scenario() -> Scenario {
+        let buffer = json!({"minimum": "4 KiB", "initial": "128 KiB", "maximum": "6 MiB"});
+        let stack = json!({"name": "mine", "congestion_control": "cubic", "receive_buffer": buffer,
+            "send_buffer": buffer, "window_scaling": true, "sack": true, "timestamps": true});
+        let node = |name: &str| json!({"name": name, "kind": "host", "stack": stack});
+        let end = |node: &str, number: u8| {
+            let address = format!("10.0.0.{number}/24");
+            json!({"node": node, "interface": "eth0", "mtu": "1500 B", "addresses": [address]})
+        };
+        serde_json::from_value(json!({
+            "format": 1,
+            "nodes": [node("a"), node("b")],
+            "links": [{"ends": [end("a", 1), end("b", 2)], "delay": "0 ms", "queue": "100 packets"}],
+            "routing": {"policy": "shortest_path"},
+            "workload": [{"name": "transfer", "from": "a", "to": "b", "transport": "tcp", "ip": 4,
+                "traffic": {"kind": "transfer", "size": "1 MB"}}],
+            "measurement": {"interval": "10 ms", "queue_drops": "allowed"},
+        }))
+        .unwrap()
+    }
+
+    fn observation() -> Observation {
+        let counted = Counted {
+            name: "wlan0".into(),
+            sent_bytes: 0,
+            sent_pkts: 0,
+            received_bytes: 0,
+            received_pkts: 0,
+            carrier_changes: 2,
+            speed_bps: Some(1_000_000_000),
+            wireless: None,
+        };
+        Observation {
+            processors: None,
+            wall_ns: 0,
+            interfaces: vec![counted],
+            pace: Pace::default(),
+            late_ns: 3_000_000,
+        }
+    }
+
+    /// What the findings say after `change` to the second observation of machine alpha.
+    fn found(change: impl Fn(&mut Observation)) -> Findings {
+        let scenario = scenario();
+        let place = |node: &str, number: u8| {
+            json!({"reach": ["sh"], "reached_by": "sh", "engine": "x", "nodes": [node],
+                "interfaces": [{"name": "wlan0", "addresses": [format!("192.0.2.{number}")]}]})
+        };
+        let machines = json!({"machines": {"alpha": place("a", 1), "beta": place("b", 2)}});
+        let inventory: Inventory = serde_json::from_value(machines).unwrap();
+        let mapping = Mapping::of(&scenario, &inventory).map_err(|problems| problems[0].to_string()).unwrap();
+        let mut before = observation();
+        before.interfaces[0].wireless = None;
+        let mut after = before.clone();
+        after.interfaces[0].sent_bytes = 1_050_000;
+        let quiet = after.clone();
+        change(&mut after);
+        let with_radio = |observed: &mut Observation| {
+            // An interface is Wi-Fi before and after.
+            if after.interfaces[0].wireless.is_some() {
+                observed.interfaces[0].wireless = Some(radio());
+            }
+        };
+        with_radio(&mut before);
+        let mut flow = FlowRecord::blank(&scenario.workload[0]);
+        flow.ip_bytes = Some(1_036_000);
+        let mut findings = Findings::default();
+        disturbances(
+            &mapping,
+            &[("a", before.clone()), ("b", before)],
+            &[("a", after), ("b", quiet)],
+            &[flow],
+            1.0,
+            &mut findings,
+        );
+        findings
+    }
+
+    fn radio() -> Wireless {
+        Wireless {
+            frequency_mhz: Some(5180),
+            width_mhz: Some(80),
+            access_point: Some("02:00:00:00:00:01".into()),
+            signal_dbm: Some(-52),
+            sent_bps: Some(866_700_000),
+            received_bps: None,
+        }
+    }
+
+    fn codes(change: impl Fn(&mut Observation)) -> Vec<String> {
+        found(change).warnings.into_iter().map(|warning| warning.code).collect()
+    }
+
+    #[test]
+    fn a_quiet_machine_has_no_warning() {
+        assert!(codes(|_| ()).is_empty());
+    }
+
+    #[test]
+    fn each_disturbance_has_its_warning() {
+        assert_eq!(codes(|seen| seen.interfaces[0].received_bytes += 1_000_000), ["other_traffic"]);
+        assert_eq!(codes(|seen| seen.interfaces[0].carrier_changes += 2), ["link_down"]);
+        assert_eq!(codes(|seen| seen.interfaces[0].speed_bps = Some(100_000_000)), ["link_renegotiated"]);
+        assert_eq!(codes(|seen| seen.wall_ns += 2_000_000), ["clock_step"]);
+        assert_eq!(codes(|seen| seen.pace.throttled += 1), ["pace_changed"]);
+        assert_eq!(codes(|seen| seen.pace.slept += 1), ["pace_changed"]);
+        assert_eq!(codes(|seen| seen.late_ns = 80_000_000), ["agent_starved"]);
+    }
+
+    #[test]
+    fn a_radio_is_told_before_and_after_and_its_changes_are_warned_of() {
+        let still = found(|seen| {
+            let signal_dbm = Some(-60);
+            seen.interfaces[0].wireless = Some(Wireless { signal_dbm, ..radio() });
+        });
+        assert!(still.warnings.is_empty());
+        let check = still.checks.iter().find(|check| check.name == "radio").unwrap();
+        let expected = "channel 36, 80 MHz wide, sending at 866.7 Mbit/s, heard at -52 dBm, access point \
+                        02:00:00:00:00:01; after it channel 36, 80 MHz wide, sending at 866.7 Mbit/s, heard at -60 dBm, \
+                        access point 02:00:00:00:00:01";
+        assert_eq!((check.object.as_str(), check.found.as_str()), ("wlan0 of machine alpha", expected));
+        let slower = |seen: &mut Observation| {
+            let sent_bps = Some(6_000_000);
+            seen.interfaces[0].wireless = Some(Wireless { sent_bps, ..radio() });
+        };
+        assert_eq!(codes(slower), ["radio_changed"]);
+        let elsewhere = |seen: &mut Observation| {
+            let access_point = Some("02:00:00:00:00:02".into());
+            seen.interfaces[0].wireless = Some(Wireless { access_point, ..radio() });
+        };
+        assert_eq!(codes(elsewhere), ["radio_roamed"]);
+        assert!(found(|_| ()).checks.iter().all(|check| check.name != "radio"), "a wired interface has none");
+    }
+
+    #[test]
+    fn a_radio_says_what_its_driver_does() {
+        assert_eq!(in_words(&Wireless::default()), "its driver says nothing");
+        let at = |mhz| Wireless { frequency_mhz: Some(mhz), ..Wireless::default() }.channel();
+        assert_eq!([2412, 2484, 5180, 5885, 5955, 6100].map(at), [1, 14, 36, 177, 1, 30].map(Some));
+        assert_eq!(at(900), None);
+    }
+}

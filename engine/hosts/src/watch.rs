@@ -1,0 +1,55 @@
+//! Looks whether a process of this machine gets a processor in time: a thread that wakes every 20 ms notes how late it
+//! was. What an agent is to do waits as long.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+const PERIOD: Duration = Duration::from_millis(20);
+
+/// Goes on until it is dropped.
+pub struct Watch {
+    latest_ns: Arc<AtomicU64>,
+    ended: Arc<AtomicBool>,
+}
+
+impl Watch {
+    /// Starts looking.
+    pub fn start() -> Self {
+        let watch = Self { latest_ns: Arc::default(), ended: Arc::default() };
+        let (latest_ns, ended) = (Arc::clone(&watch.latest_ns), Arc::clone(&watch.ended));
+        std::thread::spawn(move || {
+            while !ended.load(Ordering::Relaxed) {
+                let began = Instant::now();
+                std::thread::sleep(PERIOD);
+                let late = began.elapsed().saturating_sub(PERIOD);
+                latest_ns.fetch_max(u64::try_from(late.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+            }
+        });
+        watch
+    }
+
+    /// By how much it was late at the most since this was asked last, nanoseconds.
+    pub fn latest_ns(&self) -> u64 {
+        self.latest_ns.swap(0, Ordering::Relaxed)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleeping_takes_a_little_longer_than_asked_for() {
+        let watch = Watch::start();
+        while watch.latest_ns() == 0 {
+            std::thread::sleep(PERIOD);
+        }
+    }
+}
