@@ -1,4 +1,4 @@
-"""Machines that a test makes: a sender, a router and a receiver, each a network namespace with a home
+"""Machines that a test makes: a sender, routers and a receiver, each a network namespace with a home
 directory and an OpenSSH server of its own, and the runner, which reaches them over a network that carries no
 traffic of trials.
 
@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 from nettrial.backends.find import engine
@@ -21,23 +22,37 @@ ROOT = Path(__file__).parents[2]
 SERVER = ROOT / ".venv" / "openssh-server"
 """Where tools/setup-tests.sh puts it."""
 MACHINES = ("sender", "router", "receiver")
-INTERFACES = {
-    "sender": {"eth0": ["10.81.1.1", "fd81:1::1"]},
-    "router": {"eth0": ["10.81.1.254", "fd81:1::fe"], "eth1": ["10.81.2.254", "fd81:2::fe"]},
-    "receiver": {"eth0": ["10.81.2.1", "fd81:2::1"]},
-}
-MAY_CHANGE = "mtu, offloads, congestion_control, sysctls"
+OTHERS = {"sender": "client", "receiver": "server"}
+"""The nodes of studies that have other names."""
+MAY_CHANGE = "mtu, offloads, icmp, congestion_control, sysctls"
 WATCHED = ("net.ipv4.tcp_sack", "net.ipv4.tcp_timestamps", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 
 
-class Machines:
-    """Three machines and a runner."""
+def addresses(names: tuple[str, ...]) -> dict[str, dict[str, list[str]]]:
+    """The addresses of each interface of machines in a row: hosts at both ends have number 1, and of two
+    routers the one that is nearer to the sender 254."""
+    found: dict[str, dict[str, list[str]]] = {name: {} for name in names}
 
-    def __init__(self, sandbox: Sandbox, folder: Path) -> None:
+    def add(name: str, network: int, number: int) -> None:
+        interface = f"eth{len(found[name])}"
+        found[name][interface] = [f"10.81.{network}.{number}", f"fd81:{network}::{number:x}"]
+
+    for network, (one, other) in enumerate(pairwise(names), 1):
+        add(one, network, 1 if one == names[0] else 254)
+        add(other, network, 1 if other == names[-1] else 254 if one == names[0] else 253)
+    return found
+
+
+class Machines:
+    """Machines in a row, the first and the last of them hosts, and a runner."""
+
+    def __init__(self, sandbox: Sandbox, folder: Path, names: tuple[str, ...] = MACHINES) -> None:
         self.folder = folder
         self.sandbox = sandbox
+        self.names = names
+        self.interfaces = addresses(names)
         self.started: list[subprocess.Popen[bytes]] = []
-        self._holders = {name: self._hold(name) for name in ("runner", *MACHINES)}
+        self._holders = {name: self._hold(name) for name in ("runner", *names)}
         self._join()
         self._serve()
         self.file = folder / "machines.yaml"
@@ -83,25 +98,32 @@ class Machines:
             add = ["ip", "link", "add", at, "type", "veth", "peer", "name", there, "netns", pid]
             subprocess.run([*outer, *add], check=True)
 
-        link("sender", "eth0", "router", "eth0")
-        link("router", "eth1", "receiver", "eth0")
-        for name, interfaces in INTERFACES.items():
+        for one, other in pairwise(self.names):
+            link(one, list(self.interfaces[one])[-1], other, "eth0")
+        for name, interfaces in self.interfaces.items():
             for interface, addresses in interfaces.items():
                 for address in addresses:
                     length, more = ("64", ["nodad"]) if ":" in address else ("24", [])
                     self.do(name, "ip", "address", "add", f"{address}/{length}", "dev", interface, *more)
                 self.do(name, "ip", "link", "set", interface, "up")
-        for name, gateways in (
-            ("sender", ("10.81.1.254", "fd81:1::fe")),
-            ("receiver", ("10.81.2.254", "fd81:2::fe")),
-        ):
-            self.do(name, "ip", "route", "add", "default", "via", gateways[0])
-            self.do(name, "ip", "-6", "route", "add", "default", "via", gateways[1])
-        self.do("router", "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
+        # Each finds what is further on by its neighbour there.
+        networks = range(1, len(self.names))
+        for place, name in enumerate(self.names):
+            for network in networks:
+                if network in (place, place + 1):
+                    continue
+                next_one, at = (place - 1, -1) if network < place else (place + 1, 0)
+                gateways = list(self.interfaces[self.names[next_one]].values())[at]
+                for gateway, to in zip(
+                    gateways, (f"10.81.{network}.0/24", f"fd81:{network}::/64"), strict=True
+                ):
+                    self.do(name, "ip", "route", "add", to, "via", gateway)
+            if 0 < place < len(self.names) - 1:
+                self.do(name, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
         self.do("runner", "ip", "link", "add", "control", "type", "bridge")
         self.do("runner", "ip", "address", "add", "10.80.0.254/24", "dev", "control")
         self.do("runner", "ip", "link", "set", "control", "up")
-        for number, name in enumerate(MACHINES, 1):
+        for number, name in enumerate(self.names, 1):
             link("runner", f"c-{name}", name, "control")
             self.do("runner", "ip", "link", "set", f"c-{name}", "master", "control", "up")
             self.do(name, "ip", "address", "add", f"10.80.0.{number}/24", "dev", "control")
@@ -116,7 +138,7 @@ class Machines:
         known, hosts = [], []
         libraries = ":".join(str(path) for path in SERVER.glob("**/x86_64-linux-gnu")) or str(SERVER)
         libraries = ":".join({str(path.parent) for path in SERVER.rglob("libwrap.so*")}) or libraries
-        for number, name in enumerate(MACHINES, 1):
+        for number, name in enumerate(self.names, 1):
             home = self.folder / name
             (home / ".ssh").mkdir(mode=0o700)
             (home / ".ssh" / "authorized_keys").write_text((own / "id_ed25519.pub").read_text())
@@ -133,6 +155,7 @@ class Machines:
                 "PasswordAuthentication no",
                 f"AuthorizedKeysFile {home / '.ssh' / 'authorized_keys'}",
                 "MaxStartups 100",
+                f"SetEnv PATH={os.environ['PATH']}",  # some tools are where only tests look
             ]
             for separate in ("sshd-session", "sshd-auth"):
                 if (SERVER / "usr/lib/openssh" / separate).exists():
@@ -145,19 +168,22 @@ class Machines:
             self.started.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=log))
         (own / "known_hosts").write_text("\n".join([*known, ""]))
         (own / "config").write_text("".join(hosts))
-        for name in MACHINES:
+        for name in self.names:
             said = self.folder / f"sshd-{name}.log"
             assert wait_for(partial(_is_listening, said), 20), said.read_text()
 
     def write(self, may_change: str = MAY_CHANGE, **other: str) -> None:
         """Writes the inventory; `other` are further lines of a machine, or another way to reach it."""
         lines = ["machines:"]
-        for name in MACHINES:
+        for name in self.names:
             lines += [f"  {name}:", f"    {other.get(name, f'ssh: root@{name}')}", "    interfaces:"]
-            for interface, addresses in INTERFACES[name].items():
+            interfaces = list(self.interfaces[name].items())
+            # Studies have the links of hosts before those between routers, and so has to do the inventory.
+            for interface, found in interfaces[:: -1 if name == "right" else 1]:
                 # The addresses of IPv6 need no quotes in a list of lines.
-                lines += [f"      {interface}:", *(f'        - "{address}"' for address in addresses)]
-            lines += [f"    may_change: [{may_change}]", f"    nodes: [{name}]"]
+                lines += [f"      {interface}:", *(f'        - "{address}"' for address in found)]
+            nodes = ", ".join([name, *([OTHERS[name]] if name in OTHERS else [])])
+            lines += [f"    may_change: [{may_change}]", f"    nodes: [{nodes}]"]
         self.file.write_text("\n".join([*lines, ""]))
 
     def nettrial(self, *arguments: str, **options: str) -> subprocess.CompletedProcess[str]:
@@ -176,7 +202,7 @@ class Machines:
 
     def shape(self, rate: str, packets: int) -> None:
         """Gives each link a rate, of bytes as they occupy the wire, and queues of so many packets."""
-        for name, interfaces in INTERFACES.items():
+        for name, interfaces in self.interfaces.items():
             for interface in interfaces:
                 # GSO packets of one segment are charged exactly.
                 self.do(name, "ip", "link", "set", interface, "gso_max_segs", "1")
@@ -198,8 +224,8 @@ class Machines:
     def state(self) -> dict[str, str]:
         """What of each machine a study may change, and what is left there of a session."""
         found = {}
-        for name in MACHINES:
-            for interface in INTERFACES[name]:
+        for name in self.names:
+            for interface in self.interfaces[name]:
                 found[f"{name} {interface} mtu"] = self.do(
                     name, "cat", f"/sys/class/net/{interface}/mtu"
                 ).strip()
@@ -210,6 +236,7 @@ class Machines:
                 found[f"{name} {interface} offloads"] = self.do(
                     name, sys.executable, str(ROOT / "tests" / "lab" / "offloads.py"), interface
                 )
+            found[f"{name} rules"] = self.do(name, "ip", "rule") + self.do(name, "ip", "-6", "rule")
             for sysctl in WATCHED:
                 found[f"{name} {sysctl}"] = self.do(name, "sysctl", "-n", sysctl)
             journal = self.folder / name / ".local/state/nettrial/journal"

@@ -6,9 +6,11 @@ from __future__ import annotations
 import contextlib
 import random
 import re
+import shutil
 import signal
 import statistics
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -20,7 +22,7 @@ from scipy import stats
 from nettrial.backends import Backend
 from nettrial.store import Run
 from tests.lab.lacking import lacking
-from tests.lab.machines import MACHINES, SERVER, Machines, environment
+from tests.lab.machines import MACHINES, ROOT, SERVER, Machines, environment
 from tests.lab.sandbox import Sandbox, wait_for
 
 STUDY = [
@@ -55,18 +57,24 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
     yield from _made(tmp_path_factory.mktemp("machines"))
 
 
+@pytest.fixture(scope="module")
+def row(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+    """Four machines in a row, for tests that leave them as they were but for their links."""
+    yield from _made(tmp_path_factory.mktemp("row"), ("sender", "left", "right", "receiver"))
+
+
 @pytest.fixture
 def machines(tmp_path: Path) -> Iterator[Machines]:
     """The same for a test that does not."""
     yield from _made(tmp_path)
 
 
-def _made(folder: Path) -> Iterator[Machines]:
+def _made(folder: Path, names: tuple[str, ...] = MACHINES) -> Iterator[Machines]:
     if not SERVER.exists():
         lacking("there is no OpenSSH server: tools/setup-tests.sh fetches it")
     sandbox = Sandbox()
     try:
-        made = Machines(sandbox, folder)
+        made = Machines(sandbox, folder, names)
         made.install()
         yield made
     finally:
@@ -124,6 +132,106 @@ def test_a_machine_may_be_a_level_of_a_factor(shared: Machines) -> None:
     trials = list(Run.open(shared.folder / "levels").trials())
     named = {trial.scenario.nodes[-1].machine for trial in trials}
     assert named == {"receiver", "router"}
+
+
+UNCHANGED = {
+    "jumbo-path": ["workload.transfer.traffic.duration=300 ms"],
+    "mtu-packet-size": ["workload.sweep.traffic.step=20000 B"],
+    "tool-agreement": [
+        "rate=100 Mbit/s",
+        *(
+            f"workload.{flow}.{setting}"
+            for number, flow in enumerate(
+                (
+                    "iperf3",
+                    "netperf",
+                    "ditg",
+                    "nettrial-rr",
+                    "netperf-rr",
+                    "sockperf",
+                    "nettrial-paced",
+                    "ping",
+                ),
+                1,
+            )
+            for setting in (f"start={1500 * number} ms", "traffic.duration=1 s")
+        ),
+    ],
+}
+"""The studies that have machines of one's own, and what makes them shorter."""
+
+
+def without_warm_up(machines: Machines, study: str) -> str:
+    """The folder of a copy of a shipped study that differs in this alone."""
+    folder = machines.folder / f"{study}-cold"
+    shutil.copytree(ROOT / "studies" / study, folder)
+    file = folder / "study.yaml"
+    file.write_text(re.sub(r"^warmup: \d+$", "warmup: 0", file.read_text(), flags=re.M))
+    return str(folder)
+
+
+def test_the_other_studies_run_unchanged_between_four_machines(row: Machines) -> None:
+    # A switch passes jumbo frames, and so has to do what stands for it here.
+    jumbo = [(name, interface) for name in ("left", "right") for interface in row.interfaces[name]]
+    for name, interface in jumbo:
+        row.do(name, "ip", "link", "set", interface, "mtu", "9000")
+    before = row.state()
+    for study, shorter in UNCHANGED.items():
+        options = [
+            without_warm_up(row, study),
+            "--backend=hosts",
+            "--machines=machines.yaml",
+            "--replicates=1",
+            "--seed=1",
+        ]
+        done = row.nettrial("run", *options, *(f"--set={each}" for each in shorter), f"--out={study}")
+        assert done.returncode == 0, (study, done.stderr)
+        settled(row, before)
+    trials = list(Run.open(row.folder / "jumbo-path").trials())
+    assert len(trials) == 8
+    for trial in trials:
+        levels = trial.planned.treatment
+        smallest = min(int(levels[name].split()[0]) for name in ("mtu", "middle"))
+        filtered = levels["icmp"] == "filtered"
+        checks = {check.name: check for check in trial.record.checks if check.name in ("path_mtu", "mss")}
+        assert checks["path_mtu"].found == f"{smallest} B", levels
+        assert trial.record.flows[0].bytes > 0, levels
+        # Where ICMP tells of it, and where no packet is too large, segments have the size at once.
+        if not filtered or levels["mtu"] == f"{smallest} B":
+            assert trial.record.flows[0].mss_bytes == smallest - 52, levels
+    for trial in Run.open(row.folder / "mtu-packet-size").trials():
+        assert [check for check in trial.record.checks if not check.passed] == []
+        assert len(trial.record.flows[0].sizes or []) > 1
+    (trial,) = Run.open(row.folder / "tool-agreement").trials()
+    assert all(flow.bytes or flow.rtt_us for flow in trial.record.flows)
+
+
+def test_other_traffic_and_a_starved_agent_are_warned_of(row: Machines) -> None:
+    row.shape("100mbit", 100)
+    study = [
+        option for option in STUDY if not option.startswith(("--set=mtu", "--set=receiver", "--set=work"))
+    ]
+    study += ["--set=mtu=1500", "--set=receiver=linux-cubic", "--set=network.rate=100 Mbit/s"]
+    study += ["--set=workload.probe.traffic.duration=4 s", "--set=workload.transfer.traffic.duration=4 s"]
+    study[0] = without_warm_up(row, study[0])
+    runner = subprocess.Popen(
+        row.command("run", *study, "--out=disturbed"), stderr=subprocess.PIPE, env=environment()
+    )
+    agents = lambda: [c for c in row.sandbox.processes().values() if VICTIMS["agent"] in c]  # noqa: E731
+    assert wait_for(lambda: len(agents()) >= 2, 60)
+    time.sleep(1.0)
+    row.sandbox.kill("machine serve", signal.SIGSTOP)
+    time.sleep(0.3)
+    row.sandbox.kill("machine serve", signal.SIGCONT)
+    blast = "import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+    blast += "for _ in range(200_000): s.sendto(bytes(1400), ('10.81.1.1', 9))"
+    row.do("left", sys.executable, "-c", blast)
+    _, said = runner.communicate(timeout=120)
+    assert runner.returncode == 0, said
+    (trial,) = Run.open(row.folder / "disturbed").trials()
+    warned = {(warning.code, warning.object) for warning in trial.record.warnings}
+    assert ("other_traffic", "machine sender") in warned, trial.record.warnings
+    assert ("agent_starved", "machine sender") in warned, trial.record.warnings
 
 
 def killed(machines: Machines, sandbox: Sandbox, out: str, victim: str, chance: random.Random) -> None:
@@ -224,9 +332,15 @@ def test_a_wrong_host_key_is_told_with_its_remedy(machines: Machines) -> None:
 def test_a_missing_permission_is_told_by_name(machines: Machines) -> None:
     before = machines.state()
     machines.write(may_change="mtu, sysctls")
-    said = error_of(machines.nettrial("run", *STUDY), 2)
-    assert re.search(r"legal: offloads .*as machine (sender|receiver|router) has it", said)
+    said = error_of(machines.nettrial("run", *STUDY), 3)
+    assert re.search(
+        r"offloads of node .*: here only offloads .*as machine (sender|receiver|router) has", said
+    )
     assert "add `offloads` to may_change" in said
+    coupled = [option for option in STUDY if not option.startswith("--set=sender")]
+    said = error_of(machines.nettrial("run", *coupled, "--set=sender=linux-lia"), 3)
+    assert "machine sender has it not" in said
+    assert "those of nettrial's own are in the lab and the simulator alone" in said
     settled(machines, before)
 
 
