@@ -404,8 +404,8 @@ def _machines_add(
         Optional[list[str]],  # noqa: UP045
         typer.Option(
             metavar="WHAT",
-            help="Settings that may be changed there: mtu, offloads, icmp, congestion_control, sysctls. May be "
-            "given more than once.",
+            help="Settings that may be changed there: mtu, offloads, icmp, congestion_control, sysctls. May "
+            "be given more than once.",
         ),
     ] = None,
     node: Annotated[

@@ -1,6 +1,6 @@
 //! Describes and observes this machine, as far as its system tells.
 
-use crate::message::{Counted, Observation, Pace};
+use crate::message::{Counted, Observation};
 use anyhow::{Context, Result};
 use nettrial_scenario::{Machine, MachineInterface, Rate};
 use nettrial_session::{Reading, monotonic_ns};
@@ -91,7 +91,7 @@ pub fn observe(interfaces: &[String], late_ns: u64) -> Result<Observation> {
         processors: Reading::now().ok(),
         wall_ns: wall_ns(),
         interfaces: of(interfaces)?.into_iter().filter_map(counted).collect(),
-        pace: Pace::default(),
+        pace: crate::pace::pace(),
         late_ns,
     })
 }
