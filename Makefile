@@ -31,7 +31,7 @@ test: ## everything but the tests marked slow; those that measure run last, alon
 	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target build lint-python engine-checks unit networks
 	@$(stage) "measurements" $(as_root) $(python) -m pytest -q -m "measures and not slow" tests/lab tests/end_to_end
 
-test-all: test ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
+test-all: test windows ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
 	@$(as_root) $(python) -m pytest -q -m slow tests
 
 setup: $(stamp)packages ## what the system and the virtual environment need

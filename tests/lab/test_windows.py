@@ -55,7 +55,7 @@ responses:
 def machines(tmp_path: Path) -> Iterator[Machines]:
     """Machines whose receiver has the engine for Windows, and Wine to run it."""
     if not PROGRAM.exists() or not (WINE / "lib/wine/wine64").exists():
-        pytest.skip("there is no engine for Windows, or no Wine: `make windows` makes both")
+        lacking("there is no engine for Windows, or no Wine: `make windows` makes both")
     if not SERVER.exists():
         lacking("there is no OpenSSH server: tools/setup-tests.sh fetches it")
     with made(tmp_path) as machines:
@@ -84,6 +84,7 @@ def machines(tmp_path: Path) -> Iterator[Machines]:
     shutil.rmtree(prefix)
 
 
+@pytest.mark.slow
 def test_an_agent_for_windows_and_one_for_linux_measure_both_directions(machines: Machines) -> None:
     (machines.folder / "study.yaml").write_text(STUDY)
     done = machines.nettrial("run", "study.yaml", "--machines=machines.yaml", "--replicates=1", "--out=both")
