@@ -1019,6 +1019,10 @@ class Problem(Generated):
     """
     The object that has the setting, in words: "link sender - router".
     """
+    of_machine: bool | None = None
+    """
+    True where nothing is wrong with the document, and a machine lacks what it needs.
+    """
     pointer: str
     """
     The bad value's place in the document: a JSON pointer (RFC 6901). Of a setting that is absent, the place
@@ -2029,6 +2033,40 @@ class Warning(Generated):
     """
 
 
+class Wireless(Generated):
+    """
+    The radio of a Wi-Fi interface at one moment, as its driver says (nl80211): what it does not say is absent.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    access_point: str | None = None
+    """
+    The hardware address of the access point.
+    """
+    frequency_mhz: Annotated[int | None, Field(ge=0)] = None
+    """
+    The middle of the primary channel, MHz.
+    """
+    received_bps: Annotated[int | None, Field(ge=0)] = None
+    """
+    The rate at which packets come from it, bits per second.
+    """
+    sent_bps: Annotated[int | None, Field(ge=0)] = None
+    """
+    The rate at which packets are sent to it, bits per second.
+    """
+    signal_dbm: Annotated[int | None, Field(ge=-128, le=127)] = None
+    """
+    The strength with which that one is heard, dBm.
+    """
+    width_mhz: Annotated[int | None, Field(ge=0)] = None
+    """
+    The width of the channel, MHz.
+    """
+
+
 class WlanStandard(RootModel[Literal["a", "g", "n", "ac", "ax"]]):
     root: Literal["a", "g", "n", "ac", "ax"]
     """
@@ -2623,6 +2661,10 @@ class MachineInterface(Generated):
     """
     The speed of its link; absent where the driver does not say.
     """
+    wireless: Wireless | None = None
+    """
+    Its radio; absent for an interface that is not Wi-Fi.
+    """
 
 
 class Measure(Generated):
@@ -2972,6 +3014,16 @@ class Machine(Generated):
     congestion_controls: list[str]
     """
     Congestion controls that the kernel has loaded.
+    """
+    free_ports: Annotated[int | None, Field(ge=0)] = None
+    """
+    Ports that the kernel can give to a program that asks for any (ip_local_port_range, ip(7)) and that nobody has;
+    absent where the system does not say.
+    """
+    governor: str | None = None
+    """
+    The setting of the pace of its processors, such as "performance" (Documentation/admin-guide/pm/cpufreq.rst, scaling
+    governors); absent where the kernel does not.
     """
     interfaces: list[MachineInterface]
     """

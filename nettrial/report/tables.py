@@ -39,7 +39,7 @@ class Table:
     columns: tuple[str, ...]
     entries: tuple[tuple[Entry, ...], ...]
     headings: Mapping[str, str] = field(default_factory=dict)
-    """What to write for a row or a column where its name says too little: a machine with its system."""
+    """The text for a row or a column whose name says too little: a machine with its system."""
 
     def heading(self, name: str) -> str:
         """The heading of a row or a column."""

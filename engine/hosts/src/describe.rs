@@ -160,7 +160,7 @@ fn wireless(index: u32) -> Option<Wireless> {
     })
 }
 
-/// Whether connections of this user's can have the congestion control called `name`: asking loads a module where that
+/// Returns true if connections of this user's can have the congestion control called `name`: asking loads a module where that
 /// is needed and allowed, as a trial does.
 pub fn has_control(name: &str) -> bool {
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None);

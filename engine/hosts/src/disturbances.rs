@@ -1,4 +1,4 @@
-//! What disturbs a trial on machines that others may use, too: seen in what each machine says before the traffic and
+//! Finds what disturbs a trial on machines that others may use, too: seen in what each machine says before the traffic and
 //! after it.
 
 use crate::mapping::Mapping;
@@ -128,7 +128,7 @@ fn in_words(radio: &Wireless) -> String {
     if told.is_empty() { "its driver says nothing".into() } else { told.join(", ") }
 }
 
-/// Bytes of the IP packets that a host's flows make at most, both ways; `None` where a flow does not tell, or `node` is
+/// Bytes of the IP packets that a host's flows make at most, in both directions; `None` where a flow does not tell, or `node` is
 /// no host of one.
 fn own_bytes(scenario: &Scenario, node: &str, flows: &[FlowRecord]) -> Option<u64> {
     let mut bytes = None;
@@ -201,7 +201,7 @@ mod tests {
         }
     }
 
-    /// What the findings say after `change` to the second observation of machine alpha.
+    /// Returns what the findings say after `change` to the second observation of machine alpha.
     fn found(change: impl Fn(&mut Observation)) -> Findings {
         let scenario = scenario();
         let place = |node: &str, number: u8| {

@@ -50,7 +50,7 @@ pub enum Permission {
     Mtu,
     /// Their offloads: TSO, GSO, GRO.
     Offloads,
-    /// Whether it originates ICMP.
+    /// True if it originates ICMP.
     Icmp,
     /// The congestion control of programs that choose none.
     CongestionControl,

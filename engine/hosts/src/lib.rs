@@ -160,7 +160,7 @@ impl Hosts {
         shortfalls
     }
 
-    /// What the machines say that they can't do: flows, and congestion controls.
+    /// Returns what the machines say that they can't do: flows, and congestion controls.
     fn asked(&self, mapping: &Mapping) -> Result<Vec<Problem>> {
         let mut asked = Vec::new();
         for name in mapping.machines() {

@@ -66,7 +66,7 @@ pub enum FromMachine {
     Described(Box<nettrial_scenario::Machine>),
     /// Answers [`ToMachine::Problems`].
     Problems {
-        /// Of the flows.
+        /// The problems of the flows.
         flows: Vec<Problem>,
         /// The congestion controls that it has not.
         without: Vec<String>,
@@ -104,13 +104,13 @@ pub struct Observation {
     pub wall_ns: i64,
     /// Its interfaces, as they were asked for.
     pub interfaces: Vec<Counted>,
-    /// What sets the pace of its processors.
+    /// The settings of the pace of its processors.
     pub pace: Pace,
-    /// By how much a thread that wakes every 20 ms was late at the most since the last observation, nanoseconds.
+    /// The largest lateness of a thread that wakes every 20 ms since the last observation, nanoseconds.
     pub late_ns: u64,
 }
 
-/// What sets the pace of a machine's processors: what its system does not tell is absent or 0.
+/// The settings of the pace of a machine's processors: what its system does not tell is absent or 0.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
@@ -119,9 +119,9 @@ pub struct Pace {
     pub policies: Vec<String>,
     /// True where it runs on mains power, false where on a battery.
     pub on_mains: Option<bool>,
-    /// How often processors were slowed down for their heat.
+    /// The number of times that processors were slowed down for their heat.
     pub throttled: u64,
-    /// How often it slept (suspended to memory or disk).
+    /// The number of times that it slept (suspended to memory or disk).
     pub slept: u64,
 }
 

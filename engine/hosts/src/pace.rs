@@ -1,10 +1,10 @@
-//! What sets the pace of this machine's processors: governors and limits of frequency, mains power, heat, sleep.
+//! Reads what sets the pace of this machine's processors: governors and limits of frequency, mains power, heat, sleep.
 
 use crate::message::Pace;
 use std::fs;
 use std::path::Path;
 
-/// Where the kernel says it.
+/// The directory in which the kernel says it.
 const SYS: &str = "/sys";
 
 /// Reads it (Documentation/ABI/testing/sysfs-devices-system-cpu, sysfs-class-power, sysfs-power).
@@ -61,7 +61,7 @@ fn line(folder: &Path, name: &str) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// What of the pace changed between two moments, as sentences without a full stop.
+/// Returns what of the pace changed between two moments, as sentences without a full stop.
 pub fn changes(before: &Pace, after: &Pace) -> Vec<String> {
     let mut found = Vec::new();
     if before.policies != after.policies {

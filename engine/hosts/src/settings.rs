@@ -44,7 +44,7 @@ pub enum Setting {
         /// Its name.
         interface: String,
     },
-    /// Whether the machine originates ICMP, as routers do to say what they can't forward: `answered` or `filtered`.
+    /// The setting of ICMP that the machine originates, as routers do to say what they can't forward: `answered` or `filtered`.
     Icmp,
     /// A sysctl: its words, with single spaces between.
     Sysctl {

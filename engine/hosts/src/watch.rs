@@ -29,7 +29,7 @@ impl Watch {
         watch
     }
 
-    /// By how much it was late at the most since this was asked last, nanoseconds.
+    /// Returns the largest lateness since this was asked last, nanoseconds.
     pub fn latest_ns(&self) -> u64 {
         self.latest_ns.swap(0, Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What a Wi-Fi interface says of its radio: generic netlink's family nl80211 (include/uapi/linux/nl80211.h).
+//! Reads what a Wi-Fi interface says of its radio: generic netlink's family nl80211 (include/uapi/linux/nl80211.h).
 
 use crate::attribute;
 use anyhow::{Context, Result, bail, ensure};

@@ -41,7 +41,7 @@ pub struct Machine {
     /// absent where the system does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_ports: Option<u32>,
-    /// What sets the pace of its processors, such as "performance" (Documentation/admin-guide/pm/cpufreq.rst, scaling
+    /// The setting of the pace of its processors, such as "performance" (Documentation/admin-guide/pm/cpufreq.rst, scaling
     /// governors); absent where the kernel does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
