@@ -32,24 +32,6 @@ class Absence(Generated):
     """
 
 
-class Aggregates(Generated):
-    """
-    The number of PPDUs that had so many MPDUs.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    mpdus_pkts: Annotated[int, Field(ge=0)]
-    """
-    MPDUs of each.
-    """
-    ppdus: Annotated[int, Field(ge=0)]
-    """
-    The number of them.
-    """
-
-
 class Airtime(Generated):
     """
     The time for which a station used a channel, by purpose, in picoseconds, without collisions.
@@ -1595,6 +1577,10 @@ class SocketOptions(Generated):
     """
 
 
+class Aggregate(RootModel[int]):
+    root: Annotated[int, Field(ge=0)]
+
+
 class StationRecord(Generated):
     """
     A station of a radio channel as a sender.
@@ -1603,9 +1589,9 @@ class StationRecord(Generated):
     model_config = ConfigDict(
         extra="forbid",
     )
-    aggregates: list[Aggregates]
+    aggregates: list[Aggregate]
     """
-    The numbers of MPDUs in PPDUs that did not collide.
+    PPDUs that did not collide, by their MPDUs: how many had one, how many had two, and so on.
     """
     airtime: Airtime
     """

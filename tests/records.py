@@ -92,7 +92,7 @@ CHANNEL = {
             "queue_drops_pkts": 4,
             "retry_drops_pkts": 3,
             "queued_pkts": 5,
-            "aggregates": [{"mpdus_pkts": 1, "ppdus": 10}, {"mpdus_pkts": 9, "ppdus": 20}],
+            "aggregates": [10, 0, 20],
             "queue_delay_mean_ns": 2_500_000,
             "queue_delay_max_ns": 9_000_000,
             "contention_delay_mean_ns": 125_000,

@@ -128,6 +128,13 @@ TABLES = {
         RecordTable(
             "packet_sizes", "packets of one size that an interface sent", ("ends", "packet_sizes"), END
         ),
+        RecordTable("channels", "a radio channel of a trial", ("channels",)),
+        RecordTable(
+            "stations",
+            "a station of a radio channel of a trial",
+            ("channels", "stations"),
+            {"access_point": "access_point"},
+        ),
         RecordTable("warnings", "a warning that a trial carries", ("warnings",)),
         RecordTable("absent", "a metric that could not be measured", ("absent",)),
         RecordTable("checks", "what was verified around a trial's traffic", ("checks",), {"name": "check"}),

@@ -14,8 +14,9 @@ def _used(station: StationRecord) -> int:
 
 
 def _aggregate(_: ChannelRecord, station: StationRecord) -> float | None:
-    ppdus = sum(found.ppdus for found in station.aggregates)
-    mpdus = sum(found.mpdus_pkts * found.ppdus for found in station.aggregates)
+    counts = [count.root for count in station.aggregates]
+    mpdus = sum(size * count for size, count in enumerate(counts, start=1))
+    ppdus = sum(counts)
     return mpdus / ppdus if ppdus else None
 
 

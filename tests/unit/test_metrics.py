@@ -118,7 +118,7 @@ def test_a_record_without_the_figure_gives_a_reason_and_never_a_number(name):
         ("channel_idle", 40),
         ("channel_collisions", 10),
         ("collided_attempts", 25),
-        ("aggregate_size", 19 / 3),
+        ("aggregate_size", 7 / 3),
         ("mpdu_retries", 10),
         ("mpdu_loss", 5),
         ("radio_drops", 7),

@@ -45,10 +45,9 @@ pub use protocol::{
 };
 pub use queue_limit::QueueLimit;
 pub use record::{
-    Absence, Aggregates, Airtime, Callbacks, ChannelRecord, Check, CongestionRecord, Distribution,
-    FlowRecord, Histogram, HostRecord, InterfaceRecord, InterfaceSample, Interval, Pacing, PacketCounts,
-    PacketSize, Phases, ProcessorRecord, Record, SizeRecord, StationRecord, SubflowRecord, ToolRecord,
-    Warning,
+    Absence, Airtime, Callbacks, ChannelRecord, Check, CongestionRecord, Distribution, FlowRecord, Histogram,
+    HostRecord, InterfaceRecord, InterfaceSample, Interval, Pacing, PacketCounts, PacketSize, Phases,
+    ProcessorRecord, Record, SizeRecord, StationRecord, SubflowRecord, ToolRecord, Warning,
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Scheduler, Stack};

@@ -506,8 +506,8 @@ pub struct StationRecord {
     pub retry_drops_pkts: u64,
     /// IP packets still there when the trial ended.
     pub queued_pkts: u64,
-    /// The numbers of MPDUs in PPDUs that did not collide.
-    pub aggregates: Vec<Aggregates>,
+    /// PPDUs that did not collide, by their MPDUs: how many had one, how many had two, and so on.
+    pub aggregates: Vec<u64>,
     /// From the arrival of each IP packet at the interface until it is sent for the first time, the mean, nanoseconds.
     pub queue_delay_mean_ns: u64,
     /// The longest of these times.
@@ -517,16 +517,6 @@ pub struct StationRecord {
     pub contention_delay_mean_ns: u64,
     /// The longest of these times.
     pub contention_delay_max_ns: u64,
-}
-
-/// The number of PPDUs that had so many MPDUs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Aggregates {
-    /// MPDUs of each.
-    pub mpdus_pkts: u32,
-    /// The number of them.
-    pub ppdus: u64,
 }
 
 /// The number of packets of one size that an interface sent.

@@ -7,7 +7,7 @@
 use crate::Time;
 use nettrial_routing::Interfaces;
 use nettrial_scenario::random::Random;
-use nettrial_scenario::{Aggregates, ChannelRecord, Interface, Scenario, StationRecord, Wlan};
+use nettrial_scenario::{ChannelRecord, Interface, Scenario, StationRecord, Wlan};
 use nettrial_wlan::{Category, Medium, Outcome};
 
 /// The purpose of the channels' random numbers.
@@ -152,7 +152,6 @@ impl Channel {
         let (idle_ps, collisions_ps) = self.medium.unused_ps(now_ps);
         let station = |(number, interface): (usize, &usize)| {
             let (end, counters) = (interfaces.get(*interface), self.medium.counters(number));
-            let aggregates = counters.aggregates.iter();
             StationRecord {
                 node: end.node.clone(),
                 interface: end.name.clone(),
@@ -168,9 +167,7 @@ impl Channel {
                 queue_drops_pkts: counters.queue_drops_pkts,
                 retry_drops_pkts: counters.retry_drops_pkts,
                 queued_pkts: counters.queued_pkts,
-                aggregates: aggregates
-                    .map(|(mpdus, ppdus)| Aggregates { mpdus_pkts: *mpdus as u32, ppdus: *ppdus })
-                    .collect(),
+                aggregates: counters.aggregates.clone(),
                 queue_delay_mean_ns: counters.queue_delay.mean_ns(),
                 queue_delay_max_ns: counters.queue_delay.max_ns(),
                 contention_delay_mean_ns: counters.contention_delay.mean_ns(),

@@ -1,7 +1,6 @@
 //! The counters of a medium.
 
 use nettrial_scenario::Airtime;
-use std::collections::BTreeMap;
 
 /// Times, by their number, sum and largest.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -60,8 +59,8 @@ pub struct Counters {
     pub queued_pkts: u64,
     /// Bytes of those.
     pub queued_bytes: u64,
-    /// PPDUs that did not collide, by their MPDUs.
-    pub aggregates: BTreeMap<usize, u64>,
+    /// PPDUs that did not collide: how many had one MPDU, how many had two, and so on.
+    pub aggregates: Vec<u64>,
     /// From a packet's arrival until it is first sent.
     pub queue_delay: Delay,
     /// From when it may contend until it sends.

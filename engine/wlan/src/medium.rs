@@ -343,7 +343,9 @@ impl Medium {
         let arrived = self.settle(now_ps, &attempt, false, outcomes);
         let counters = &mut self.stations[station];
         counters.exchanges += 1;
-        *counters.aggregates.entry(aggregate.mpdus).or_default() += 1;
+        let sizes = counters.aggregates.len().max(aggregate.mpdus);
+        counters.aggregates.resize(sizes, 0);
+        counters.aggregates[aggregate.mpdus - 1] += 1;
         let took_ps = now_ps - self.since_ps;
         let phy = &self.timing.phy;
         let airtime = Airtime {

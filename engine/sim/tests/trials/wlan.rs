@@ -79,7 +79,7 @@ fn tcp_contends_with_its_own_acknowledgments() {
     assert!(goodput_mbps(&tcp) > 100.0 && goodput_mbps(&udp) < 270.0);
     let [ap, one, _] = tcp.channels[0].stations.as_slice() else { panic!("{:?}", tcp.channels) };
     assert!(ap.collisions > 0 && one.collisions > 0);
-    assert!(ap.aggregates.iter().any(|found| found.mpdus_pkts > 16));
+    assert!(ap.aggregates.len() > 16, "{:?}", ap.aggregates);
 }
 
 #[test]
