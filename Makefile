@@ -70,7 +70,8 @@ generate: build ## what is made from the code: nettrial/scenario.py, nettrial/st
 
 lint: lint-engine lint-python ## formatting, lints, types, generated files
 
-lint-engine: engine
+# After the build, which would wait for clippy: both use the same directory of cargo's.
+lint-engine: build
 	cargo fmt --check
 	@$(stage) clippy cargo clippy --release --locked --quiet --all-targets -- --deny warnings
 	@$(stage) "other systems" tools/check-other-systems.sh
