@@ -90,8 +90,9 @@ class Origins:
                 return ("network", "wlan", *more) if self.settings.network.wlan else ("network", "topology")
             case ["ends", int(), "mtu"]:
                 return self._of_link(kind, ["mtu"])
-            case [str(name), *more] if name != "ends":
-                own = getattr(getattr(self.settings.network.links, kind), name, None)
+            case [str(name), *more] if name not in ("ends", "medium"):
+                # A radio channel has no settings of its kind there.
+                own = getattr(getattr(self.settings.network.links, kind, None), name, None)
                 return ("network", *(() if own is None else ("links", kind)), name, *more)
             case _:
                 return ("network", "topology")

@@ -60,6 +60,9 @@ def test_stations_share_one_link_whose_first_interface_is_the_access_points(tmp_
     assert cable.wlan is None
     place = found.origins.place("/links/0/wlan/width_mhz")
     assert place == ("network", "wlan", "width_mhz")
+    # Refused by the lab, which builds cables.
+    assert found.origins.place("/links/0/medium") == ("network", "topology")
+    assert found.origins.place("/links/0/delay")[0] == "network"
 
 
 @pytest.mark.parametrize(
