@@ -20,7 +20,7 @@ from tests.lab.sandbox import Sandbox, children, wait_for
 
 ROOT = Path(__file__).parents[2]
 SERVER = ROOT / ".venv" / "openssh-server"
-"""Where tools/setup-tests.sh puts it."""
+"""The OpenSSH server that tools/setup-tests.sh fetches."""
 MACHINES = ("sender", "router", "receiver")
 OTHERS = {"sender": "client", "receiver": "server"}
 """The nodes of studies that have other names."""
@@ -222,7 +222,7 @@ class Machines:
         assert done.returncode == 0, done.stderr
 
     def state(self) -> dict[str, str]:
-        """What of each machine a study may change, and what is left there of a session."""
+        """Returns the settings of each machine that a study may change, and its journal, by name."""
         found = {}
         for name in self.names:
             for interface in self.interfaces[name]:
@@ -257,7 +257,7 @@ def _is_listening(log: Path) -> bool:
 
 
 def environment() -> dict[str, str]:
-    """That of commands on the runner."""
+    """Returns the environment of commands on the runner."""
     return {**os.environ, "PYTHONPATH": str(ROOT), "NETTRIAL_ENGINE": str(engine())}
 
 

@@ -452,5 +452,5 @@ def interval(values: list[float]) -> tuple[float, float]:
 
 
 def overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    """Whether two intervals have a value in common."""
+    """Returns true if two intervals have a value in common."""
     return one[0] <= other[1] and other[0] <= one[1]

@@ -82,7 +82,7 @@ def frames(record: Record) -> dict[str, int]:
 
 
 def busy(record: Record, ends: str) -> dict[str, bool]:
-    """Which of the interfaces have carried more than what passes by the way."""
+    """Returns, by interface, true if it has carried more than what passes without the flow."""
     sent = frames(record)
     return {end: sent[end] > IDLE_PKTS for end in ends.split()}
 

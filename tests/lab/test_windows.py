@@ -16,7 +16,7 @@ from tests.lab.machines import MAY_CHANGE, SERVER, Machines, made
 
 PROGRAM = Path(__file__).parents[2] / "target/windows/nettrial-engine.exe"
 WINE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nettrial/wine/usr"
-"""Where `make windows` puts both."""
+"""The program and Wine, as `make windows` leaves them."""
 STUDY = """
 study: windows
 title: Windows and Linux
