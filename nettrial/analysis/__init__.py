@@ -14,14 +14,16 @@ from nettrial.analysis.intervals import CONFIDENCE, Interval, mean_interval, med
 from nettrial.analysis.noise import noise
 from nettrial.analysis.outliers import Outlier, outliers
 from nettrial.analysis.precision import Precision, Shortfall, precision, precisions
-from nettrial.analysis.published import Agreement, PublishedRow, agreement, published
+from nettrial.analysis.published import Agreement, agreement, published
 from nettrial.analysis.repeats import Repeated, Seen, absences, repeated, seen
 from nettrial.analysis.run_order import Order, order, orders
+from nettrial.analysis.spreads import SpreadComparison
 from nettrial.analysis.steps import Step, Steps, boundaries, steps
 from nettrial.analysis.stopping import Stopping, Width, stopping
 from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline, cell_of, summarise
 from nettrial.analysis.variation import Interaction, Point, Term, Variation, variation
 from nettrial.analysis.warning_groups import FailureGroup, WarningGroup, failures, warnings
+from nettrial.study.published import PublishedRow
 
 __all__ = [
     "CONFIDENCE",
@@ -47,6 +49,7 @@ __all__ = [
     "ResponseSummary",
     "Seen",
     "Shortfall",
+    "SpreadComparison",
     "Step",
     "Steps",
     "Stopping",

@@ -2,102 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import math
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from nettrial.analysis.summary import Cell, Levels, Summary, baseline
-from nettrial.errors import BadInput
+from nettrial.analysis.changes import change
+from nettrial.analysis.intervals import Interval, StandardError
+from nettrial.analysis.spreads import SpreadComparison, compare_spreads
+from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline, pairs
 from nettrial.store import Run
 from nettrial.study import Study
-
-_FIXED = {"table", "response", "value", "unit", "change_percent"}
-
-
-@dataclass(frozen=True)
-class PublishedRow:
-    """One printed figure."""
-
-    table: str
-    """The source's number of the table."""
-    response: str
-    """The name of the study's response that it is of."""
-    levels: Levels
-    """The source's own levels, by factor."""
-    value: str
-    """The value as printed, in `unit`; empty where only a change is printed."""
-    unit: str
-    change_percent: str
-    """The change as printed, signed as a change of the value; empty where none is printed."""
-    counterpart: Levels | None
-    """The treatment here that means the same, or None where there is none."""
+from nettrial.study.published import COMPUTED, PublishedRow, read
 
 
 def published(run: Run) -> list[PublishedRow]:
     """The rows of the run's copy of published.csv, in its order; none where the study has none.
 
-    Raises BadInput for a column or number that can't be read.
+    Raises BadInput for a column or value that can't be read.
     """
-    if not run.published_text:
-        return []
-    reader = csv.DictReader(io.StringIO(run.published_text))
-    columns = reader.fieldnames or []
-    missing = sorted(_FIXED - set(columns))
-    if missing:
-        raise BadInput(
-            "reading published figures",
-            "published.csv",
-            f"no column {', '.join(missing)}",
-            f"{', '.join(sorted(_FIXED))} and one column for each factor",
-            "the first line names the columns",
-        )
-    names = [column for column in columns if column not in _FIXED]
-    rows = []
-    for line, row in enumerate(reader, start=2):
-        for column in ("value", "change_percent"):
-            _check_number(row[column], column, line)
-        levels = {name: row[name] for name in names}
-        rows.append(
-            PublishedRow(
-                table=row["table"],
-                response=row["response"],
-                levels=levels,
-                value=row["value"],
-                unit=row["unit"],
-                change_percent=row["change_percent"],
-                counterpart=_counterpart(run.study, levels),
-            )
-        )
-    return rows
-
-
-def _counterpart(study: Study, levels: Levels) -> Levels | None:
-    """Our treatment for the source's levels; a level without a mapping must be one of ours as it is."""
-    if study.published is None or set(levels) != set(study.factors):
-        return None
-    ours = {}
-    for name, level in levels.items():
-        mapped = study.published.levels.get(name, {}).get(level, level)
-        if mapped not in study.factors[name].levels:
-            return None
-        ours[name] = mapped
-    return ours
-
-
-def _check_number(text: str, column: str, line: int) -> None:
-    if not text:
-        return
-    try:
-        float(text)
-    except ValueError:
-        raise BadInput(
-            "reading published figures",
-            f"published.csv, line {line}, {column}",
-            repr(text),
-            "a number, or nothing",
-            "figures stand as printed, without a unit",
-        ) from None
+    return read(run.published_text, run.study) if run.published_text else []
 
 
 Direction: TypeAlias = Literal["same", "opposite", "not shown"]
@@ -115,17 +38,27 @@ class Agreement:
     ratio: float | None
     """The measured mean over the published value."""
     inside: bool | None
-    """True if the published value lies in the interval of the measured mean."""
+    """True if the published value lies in the interval of the measured mean. Where its source prints SD and
+    number of trials: if 0 lies in the interval of the difference of both means. A reading error widens
+    either."""
     published_change: float | None
     """Against the published figure at the baseline, in percent: as printed, or else from both values."""
     computed: bool
-    """True if it is not printed but follows from the printed values."""
+    """True if its source does not print it: it follows from the printed values."""
     direction: Direction | None
     """None where either change is absent, or the level is the baseline."""
     change_inside: bool | None
     """True if the published change lies in the interval of the measured one."""
     absent: str | None
     """Why nothing can be compared."""
+    difference: float | None = None
+    """The measured difference that `row.difference` was published for, in the response's unit."""
+    difference_interval: Interval | None = None
+    """Its 95% interval, paired by block."""
+    difference_inside: bool | None = None
+    """True if the published difference lies in it."""
+    spread: SpreadComparison | None = None
+    """The measured standard deviation beside the published one; None where none is printed."""
 
 
 def agreement(run: Run, summary: Summary) -> list[Agreement]:
@@ -134,7 +67,8 @@ def agreement(run: Run, summary: Summary) -> list[Agreement]:
     Raises BadInput for published figures that can't be read."""
     rows = published(run)
     factor = run.study.layout.rows
-    printed = {(row.table, row.response, tuple(row.levels.items())): row for row in rows}
+    printed = {(row.table, row.response, tuple(row.levels.items())): row for row in rows if row.value}
+    changes = {(row.response, tuple(row.levels.items())) for row in rows if row.change_percent}
     found = []
     for row in rows:
         base = None
@@ -142,6 +76,8 @@ def agreement(run: Run, summary: Summary) -> list[Agreement]:
             other = printed.get((row.table, row.response, tuple({**row.levels, factor: level}.items())))
             if other and other.counterpart and other.counterpart[factor] == baseline(run.study):
                 base = other
+        if not row.change_percent and (row.response, tuple(row.levels.items())) in changes:
+            base = None
         found.append(_agreement(run.study, summary, row, base))
     return found
 
@@ -157,11 +93,17 @@ def _agreement(study: Study, summary: Summary, row: PublishedRow, base: Publishe
         return replace(found, absent="no treatment here corresponds to it")
     if cell.mean is None:
         return replace(found, absent="; ".join(cell.absent) or "no trial of it has finished")
-    value = float(row.value) if row.value else None
-    if value is not None and row.unit == response.response.unit:
-        inside = cell.interval.contains(value) if cell.interval else None
-        found = replace(found, ratio=cell.mean / value if value else None, inside=inside)
-    elif value is not None:
+    if row.unit == response.response.unit:
+        value = float(row.value) if row.value else None
+        if value is not None:
+            found = replace(
+                found, ratio=cell.mean / value if value else None, inside=_inside(study, cell, row)
+            )
+        if row.sd:
+            found = replace(found, spread=compare_spreads(cell, float(row.sd), row.n))
+        if row.difference and row.against:
+            found = _beside_difference(found, response)
+    else:
         found = replace(found, absent=f"published in {row.unit}, measured in {response.response.unit}")
     change = cell.change
     if theirs is None or change is None or change.interval is None:
@@ -172,10 +114,38 @@ def _agreement(study: Study, summary: Summary, row: PublishedRow, base: Publishe
     return replace(found, direction=direction, change_inside=change.interval.contains(theirs))
 
 
+def _inside(study: Study, cell: Cell, row: PublishedRow) -> bool | None:
+    """Returns whether measured mean and published value agree; None without an interval of the mean.
+
+    With the source's SD and number of trials, both means are uncertain, and the interval is that of their
+    difference (`StandardError`). Not where a run ends by its intervals: that interval holds at one number of
+    trials alone."""
+    if cell.interval is None or cell.mean is None:
+        return None
+    value, half = float(row.value), cell.interval.half_width
+    if row.sd and row.n and row.n > 1 and cell.deviation is not None and study.until is None:
+        parts = ((cell.deviation, cell.n), (float(row.sd), row.n))
+        half = StandardError(tuple((sd / math.sqrt(n), n - 1) for sd, n in parts)).half_width()
+    return abs(cell.mean - value) <= half + float(row.reading_error or 0)
+
+
+def _beside_difference(found: Agreement, response: ResponseSummary) -> Agreement:
+    """The figure with the measured difference of both treatments, paired by block."""
+    other = response.cell(found.row.against or {})
+    if other is None or found.cell is None:
+        return found
+    measured = change(pairs(other.values, found.cell.values))
+    interval = measured.difference_interval
+    inside = interval.contains(float(found.row.difference)) if interval else None
+    return replace(
+        found, difference=measured.difference, difference_interval=interval, difference_inside=inside
+    )
+
+
 def _published_change(row: PublishedRow, base: PublishedRow | None) -> tuple[float | None, bool]:
     """The change against the published baseline in percent, and whether it had to be computed."""
     if row.change_percent:
-        return float(row.change_percent), False
+        return float(row.change_percent), row.mark == COMPUTED
     if base is None or base is row or not row.value or not base.value or base.unit != row.unit:
         return None, False
     theirs = float(base.value)

@@ -24,6 +24,7 @@ from nettrial.scenario import Environment, Estimate, Scenario
 from nettrial.store import Run
 from nettrial.store.directory import refuse_existing
 from nettrial.study import Study
+from nettrial.study.published import read as read_published
 
 Work: TypeAlias = dict[tuple[str, ...], Estimate | None]
 """The work of a trial, by its treatment's levels; None where that is not known beforehand."""
@@ -60,6 +61,8 @@ def start(
     directory = out or Path("runs") / f"{study.study}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
     refuse_existing(directory)
     published_text = study.published_text()
+    if published_text:
+        read_published(published_text, study)
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
     settings = configuration(study, machines, [scenario for _, scenario in design.scenarios])
     with BACKENDS[study.backend].start(settings) as backend:

@@ -83,7 +83,7 @@ def limits(report: Report) -> list[str]:
         )
     if report.published:
         found.append(
-            "The published figures come from other hardware, and their source prints no intervals. "
+            f"The published figures come from other hardware, and their source prints {_printed(report)}. "
             "Compare the sign and the size of changes rather than values."
         )
     if report.published and "--set" in report.run.command:
@@ -137,6 +137,11 @@ def limits(report: Report) -> list[str]:
             "intervals, which hold together for all changes of one response by one factor (Bonferroni)."
         )
     return found
+
+
+def _printed(report: Report) -> str:
+    """Returns what the published figures' source says of their uncertainty."""
+    return "standard deviations but no intervals" if any(r.sd for r in report.published) else "no intervals"
 
 
 def _costs_nothing(study: Study, host: str) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from nettrial.analysis import Cell, Change, ResponseSummary, baseline, estimate
 from nettrial.analysis.summary import Levels
 from nettrial.metrics.base_units import BaseUnit, base_unit, factor_columns
-from nettrial.report import numbers, pages, sweeps, tables
+from nettrial.report import numbers, pages, sentences, sweeps, tables
 from nettrial.report.content import Report, Section
 from nettrial.report.formats import DataTable, Raw, as_csv, as_latex, as_markdown, plain
 from nettrial.report.tables import Entry
@@ -141,7 +141,10 @@ def _published(report: Report, section: Section) -> DataTable:
     table = section.published
     assert table is not None
     base = base_unit(section.unit)
-    columns = ("place", "printed", "unit", base.column("value"), "change_percent", "counterpart")
+    columns = (
+        *("place", "printed", "unit", base.column("value"), "change_percent", "counterpart"),
+        *("sd", "n", "difference", "difference_from", "mark", "reading_error"),
+    )
     rows = [row for row in report.published if row.response == section.response.response.name]
     names = list(dict.fromkeys(name for row in rows for name in row.levels))
     factors = factor_columns(names, columns)
@@ -162,6 +165,9 @@ def _published(report: Report, section: Section) -> DataTable:
                 base_unit(row.unit).exact(row.value) if row.value else None,
                 float(row.change_percent) if row.change_percent else None,
                 tables.label(row.counterpart) if row.counterpart else None,
+                *(row.sd or None, row.n, row.difference or None),
+                tables.label(row.other) if row.other else None,
+                *(row.mark, row.reading_error or None),
             )
             for row in rows
         ),
@@ -285,7 +291,17 @@ def _agreement(report: Report) -> list[DataTable]:
     lines = tables.agreement(report.run.study, report.answers.agreement)
     headings = ("figure", *tables.AGREEMENT[1:])
     caption = "Published figures beside those measured under their counterparts; intervals are 95%."
-    return [plain("agreement", caption, headings, lines)]
+    spreads = tables.spreads(report.run.study, report.answers.agreement)
+    titles = (
+        "figure",
+        "published SD",
+        "published trials",
+        "measured SD",
+        "measured trials",
+        *tables.SPREADS[5:],
+    )
+    beside = f"Published standard deviations beside measured ones. {sentences.F_TEST}"
+    return [plain("agreement", caption, headings, lines), plain("spreads", beside, titles, spreads)]
 
 
 def _packet_sizes(report: Report) -> list[DataTable]:

@@ -259,6 +259,26 @@ def agreement(found: Sequence[Agreement]) -> str:
     return said
 
 
+F_TEST = (
+    "The spreads are compared by the F test, which supposes normal values. Levene's test does not, but it "
+    "needs every value, and publications print none."
+)
+
+
+def spreads(found: Sequence[Agreement]) -> str:
+    """Returns how the measured spreads compare with the published ones, in sentences; empty where none is
+    published with a counterpart."""
+    compared = [each.spread for each in found if each.spread is not None]
+    if not compared:
+        return ""
+    tested = [spread.verdict for spread in compared if spread.interval]
+    said = f"{numbers.counted(len(compared), 'published standard deviation')} with a counterpart: "
+    counts = [(tested.count(word), f"{word} here") for word in ("larger", "smaller")]
+    counts += [(tested.count("no difference shown"), "with no difference shown")]
+    counts += [(len(compared) - len(tested), "without a test")]
+    return said + ", ".join(f"{count} {word}" for count, word in counts if count) + f". {F_TEST}"
+
+
 def _ratio(ratio: float) -> str:
     """A ratio with three digits."""
     return f"{ratio:.3g}"

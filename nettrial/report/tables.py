@@ -4,14 +4,17 @@ Terminal and page show the same tables; only their drawing differs.
 """
 
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
-from nettrial.analysis import Agreement, PublishedRow, ResponseSummary, WarningGroup, baseline
+from nettrial.analysis import Agreement, Interval, PublishedRow, ResponseSummary, WarningGroup, baseline
 from nettrial.analysis.sequential import NO_INTERVAL
 from nettrial.analysis.summary import Levels
 from nettrial.report import numbers
 from nettrial.study import Factor, Study
+from nettrial.study.published import PRINTED
 
 
 @dataclass(frozen=True)
@@ -155,13 +158,16 @@ def published(study: Study, response: str, rows: Sequence[PublishedRow]) -> Tabl
     if not rows:
         return None
     factor = study.layout.rows
-    by_place = {(row.levels.get(factor, ""), published_label(study, row)): row for row in rows}
+    by_place: dict[tuple[str, str], list[PublishedRow]] = {}
+    for row in rows:
+        by_place.setdefault((row.levels.get(factor, ""), published_label(study, row)), []).append(row)
     levels = tuple(dict.fromkeys(level for level, _ in by_place))
     columns = tuple(dict.fromkeys(column for _, column in by_place))
 
     def entry(level: str, column: str) -> Entry:
-        row = by_place.get((level, column))
-        return Entry(value=row.value, change=_as_printed(row.change_percent)) if row else Entry()
+        here = by_place.get((level, column), [])
+        values, changes = (filter(None, map(each, here)) for each in (_published_value, _published_change))
+        return Entry(value="; ".join(values), change="; ".join(changes))
 
     entries = tuple(tuple(entry(level, column) for column in columns) for level in levels)
     return Table(study.factors[factor].title, levels, columns, entries)
@@ -181,6 +187,24 @@ def counterparts(study: Study, rows: Sequence[PublishedRow]) -> dict[str, str | 
         if row.counterpart:
             found[theirs] = label({name: row.counterpart[name] for name in combinations(study)[0]})
     return found
+
+
+def _published_value(row: PublishedRow) -> str:
+    """A published value with its SD, and how it came from its source where it is not printed there."""
+    parts = [row.value, f"SD {row.sd}" if row.sd else ""]
+    return _marked(", ".join(filter(None, parts)), row)
+
+
+def _published_change(row: PublishedRow) -> str:
+    return _marked(_as_printed(row.change_percent), row)
+
+
+def _marked(text: str, row: PublishedRow) -> str:
+    """A figure's text with its row's mark; as it is where the source prints it."""
+    if not text or row.mark == PRINTED:
+        return text
+    error = f", ± {row.reading_error}" if row.reading_error else ""
+    return f"{text} ({row.mark}{error})"
 
 
 def _as_printed(change: str) -> str:
@@ -231,17 +255,74 @@ def agreement(study: Study, found: Sequence[Agreement]) -> list[tuple[str, ...]]
     for each in found:
         if each.cell is None or each.cell.mean is None:
             continue
+        of = ", ".join([titles[each.row.response], *(each.cell.treatment[name] for name in told)])
+        if each.row.difference:
+            lines.append((of, *_difference(each)))
+        if not each.row.value and each.published_change is None:
+            continue
         change = "" if each.published_change is None else f"{numbers.signed(each.published_change, 2)}%"
         lines.append(
             (
-                ", ".join([titles[each.row.response], *(each.cell.treatment[name] for name in told)]),
-                f"{each.row.value} {each.row.unit}" if each.row.value else "",
+                of,
+                _marked(f"{each.row.value} {each.row.unit}", each.row) if each.row.value else "",
                 numbers.fixed(each.cell.mean, numbers.value_decimals([each.cell])),
                 "" if each.ratio is None else f"{each.ratio:.3g}",
                 _INSIDE[each.inside],
                 f"{change} (computed)" if each.computed else change,
                 each.direction or "",
                 _INSIDE[each.change_inside],
+            )
+        )
+    return lines
+
+
+def _difference(each: Agreement) -> tuple[str, ...]:
+    """A published difference from another treatment beside the measured one, in the columns of AGREEMENT."""
+    row, base = each.row, each.row.other or {}
+    other = ", ".join(level for name, level in base.items() if level != row.levels[name])
+    said = _marked(f"{_as_printed(row.difference)} {row.unit} from {other}", row)
+    if each.difference is None:
+        return (said, "", "", "", "", "", "")
+    interval = each.difference_interval
+    decimals = max(0, min(9, 1 - math.floor(math.log10(interval.half_width)))) if _wide(interval) else 3
+    shown = numbers.signed(each.difference, decimals)
+    if interval is not None:
+        shown += f" {numbers.bounds(interval, decimals)}"
+    theirs = float(row.difference)
+    ratio = f"{each.difference / theirs:.3g}" if theirs else ""
+    return (said, shown, ratio, _INSIDE[each.difference_inside], "", "", "")
+
+
+def _wide(interval: Interval | None) -> TypeGuard[Interval]:
+    return interval is not None and not numbers.without_spread(interval)
+
+
+SPREADS = ("", "published SD", "trials", "measured SD", "trials", "ratio", "p", "spread here")
+"""The columns of the table of spreads."""
+
+
+def spreads(study: Study, found: Sequence[Agreement]) -> list[tuple[str, ...]]:
+    """A line for each published standard deviation with a counterpart that was measured: what it is of, both
+    with their numbers of trials, their ratio with its 95% interval, the F test's p-value, and its verdict."""
+    titles = {response.name: response.title for response in study.responses}
+    lines: list[tuple[str, ...]] = []
+    for each in found:
+        if each.spread is None or each.cell is None:
+            continue
+        spread = each.spread
+        ratio = "" if spread.ratio is None else f"{spread.ratio:.3g}"
+        if spread.interval:
+            ratio += f" [{spread.interval.low:.3g}, {spread.interval.high:.3g}]"
+        lines.append(
+            (
+                ", ".join([titles[each.row.response], *each.cell.treatment.values()]),
+                f"{each.row.sd} {each.row.unit}",
+                str(each.row.n or ""),
+                "" if spread.measured is None else f"{spread.measured:.3g} {each.row.unit}",
+                str(each.cell.n),
+                ratio,
+                "" if spread.p_value is None else f"{spread.p_value:.2g}",
+                spread.verdict,
             )
         )
     return lines

@@ -193,6 +193,13 @@ def _agreement(report: Report, console: Console) -> None:
     for row in tables.agreement(report.run.study, report.answers.agreement):
         grid.add_row(*map(Text, row))
     console.print(grid)
+    if spreads := tables.spreads(report.run.study, report.answers.agreement):
+        _title(console, "Spread beside the published spread")
+        _say(console, sentences.spreads(report.answers.agreement))
+        grid = _grid(tables.SPREADS)
+        for row in spreads:
+            grid.add_row(*map(Text, row))
+        console.print(grid)
 
 
 def _grid(titles: Sequence[str]) -> Grid:

@@ -4,12 +4,16 @@ the sentences that say them."""
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean
 
 import pytest
+from scipy import stats
 
 from nettrial.analysis import (
+    Agreement,
     Finding,
     ResponseSummary,
     agreement,
@@ -302,6 +306,88 @@ def test_agreement_is_said_and_tabled(run: Run) -> None:
     assert len(lines) == 13
     assert {len(line) for line in lines} == {len(tables.AGREEMENT)}
     assert lines[0][:2] == ("Round-trip time under load, 1500 B", "10.18 ms")
+
+
+@contextmanager
+def with_published(run: Run, lines: str) -> Iterator[list[Agreement]]:
+    """What is found beside these published figures instead of the paper's."""
+    header = "table,response,mtu,sender,receiver,value,unit,change_percent,difference,against,sd,n,mark"
+    original = run.published_text
+    run.__dict__["published_text"] = f"{header},reading_error\n{lines}"
+    try:
+        yield list(agreement(run, summarise(run)))
+    finally:
+        run.__dict__["published_text"] = original
+
+
+HOSTS = "ubuntu-14.04,ubuntu-14.04"
+
+
+def test_a_value_with_its_own_spread_is_inside_where_the_difference_of_means_is(run: Run) -> None:
+    cell = throughput(run).cell({"mtu": "9000 B", **LINUX})
+    assert cell
+    assert cell.mean
+    assert cell.interval
+    value = cell.mean + 1.5 * cell.interval.half_width
+    line = f"4,throughput,9000 B,{HOSTS},{value},Mbit/s"
+    # With as large a spread as ours, the interval is wider by the root of 2, and 1.5 is more than that.
+    for more, inside in ((",,,,,", False), (f",,,{cell.deviation},{cell.n},", False), (",,,20,10,", True)):
+        with with_published(run, f"{line},{more},\n") as (found,):
+            assert found.inside is inside
+    with with_published(run, f"{line},,,,,,read off a figure,{cell.interval.half_width}\n") as (found,):
+        assert found.inside
+
+
+def test_spreads_are_compared_by_the_f_test(run: Run) -> None:
+    cell = throughput(run).cell({"mtu": "1500 B", **LINUX})
+    assert cell
+    assert cell.deviation
+    line = f"4,throughput,1500 B,{HOSTS},,Mbit/s,,,"
+    for times, trials, verdict in (
+        (1.2, 40, "no difference shown"),
+        (20, 40, "smaller"),
+        (0.05, 40, "larger"),
+        (1, "", "its source does not say of how many trials"),
+        (0, 40, "its source prints a spread of 0"),
+    ):
+        with with_published(run, f"{line},{times * cell.deviation},{trials},,\n") as found:
+            (spread,) = [each.spread for each in found]
+            assert spread
+            assert spread.verdict == verdict
+            assert tables.spreads(run.study, found)[0][-1] == verdict
+            assert sentences.spreads(found).startswith(
+                "1 published standard deviation with a counterpart: 1 "
+            )
+        if spread.interval:
+            assert spread.ratio
+            f_ratio, ours, theirs = spread.ratio**2, cell.n - 1, 39
+            known = stats.f(ours, theirs)
+            assert spread.p_value == pytest.approx(2 * min(known.cdf(f_ratio), known.sf(f_ratio)))
+            assert spread.interval.low == pytest.approx(math.sqrt(f_ratio / known.ppf(0.975)))
+            assert spread.interval.high == pytest.approx(math.sqrt(f_ratio / known.ppf(0.025)))
+
+
+def test_a_published_difference_stands_beside_the_paired_one(run: Run) -> None:
+    line = f"text,throughput,9000 B,{HOSTS},,Mbit/s"
+    with with_published(run, f"{line},,70,,,,,\n{line},,1,sender: ubuntu-14.04,,,,\n") as (found, same):
+        change = found.cell.change if found.cell else None
+        assert change
+        assert found.difference == change.difference
+        assert found.difference_interval == change.difference_interval
+        assert found.difference_inside is False
+        (told, *_) = tables.agreement(run.study, [found])
+        assert told[1] == "+70 Mbit/s from 1500 B"
+        assert same.difference == 0
+
+
+def test_a_computed_figure_is_marked(run: Run) -> None:
+    lines = f"4,throughput,9000 B,{HOSTS},,Mbit/s,25.03,,,,,computed,\n"
+    with with_published(run, lines) as (found,):
+        assert found.computed
+        assert tables.agreement(run.study, [found])[0][5] == "+25.03% (computed)"
+        table = tables.published(run.study, "throughput", [found.row])
+        assert table
+        assert table.entries[0][0].change == "+25.03 (computed)"
 
 
 def test_figures_in_another_unit_are_not_compared(run: Run) -> None:

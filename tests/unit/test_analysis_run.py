@@ -232,11 +232,42 @@ def test_a_factor_the_source_did_not_have_leaves_no_counterpart(tmp_path: Path) 
     assert not any(row.counterpart for row in rows)
 
 
+WITH_ALL = "table,response,mtu,value,unit,change_percent,difference,against,sd,n,mark,reading_error\n"
+
+
+def test_a_published_figure_may_have_a_spread_a_difference_and_a_mark(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", trials=0, overrides={"sender": "linux-cubic", "receiver": "linux-cubic"})
+    header = WITH_ALL.replace("mtu", "mtu,sender,receiver")
+    lines = [
+        "2,rtt,4000 B,ubuntu-14.04,ubuntu-14.04,9.6,ms,,-0.5,,0.2,40,computed,",
+        "2,rtt,4000 B,ubuntu-14.04,ubuntu-14.04,,ms,,1,mtu: 9000 B,,,,",
+        "figure 3,rtt,9000 B,ubuntu-14.04,ubuntu-14.04,7,ms,,,,,,read off a figure,0.1",
+    ]
+    run.__dict__["published_text"] = header + "\n".join(lines)
+    first, second, third = published(run)
+    assert (first.sd, first.n, first.difference, first.mark) == ("0.2", 40, "-0.5", "computed")
+    assert first.other == {"mtu": "1500 B", "sender": "ubuntu-14.04", "receiver": "ubuntu-14.04"}
+    assert first.against == {"mtu": "1500 B", "sender": "linux-cubic", "receiver": "linux-cubic"}
+    assert (second.against or {})["mtu"] == "9000 B"
+    assert (third.mark, third.reading_error, third.against) == ("read off a figure", "0.1", None)
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
         ("table,response,mtu,value\n", "change_percent"),
         ("table,response,mtu,value,unit,change_percent\n2,rtt,1500 B,ten,ms,0\n", "line 2, value"),
+        ("table,response,mtu,value,unit,change_percent\n2,rtt,1500 B,nan,ms,0\n", "line 2, value"),
+        ("table,response,mtu,value,unit,change_percent,std\n", "did you mean 'sd'?"),
+        ("table,response,mtu,value,unit,change_percent,sd,sd\n", "each column once"),
+        (f"{WITH_ALL}2,rtt,1500 B,1,ms,,,,-1,40,,\n", "line 2, sd"),
+        (f"{WITH_ALL}2,rtt,1500 B,1,ms,,,,1,2.5,,\n", "a whole number of trials"),
+        (f"{WITH_ALL}2,rtt,1500 B,1,ms,,,,1,40,guessed,\n", "printed, read off a figure, computed"),
+        (f"{WITH_ALL}2,rtt,1500 B,1,ms,,,,,,read off a figure,\n", "the largest error of the value"),
+        (f"{WITH_ALL}2,rtt,1500 B,1,ms,,,,,,,0.1\n", "nothing where mark is printed"),
+        (f"{WITH_ALL}2,rtt,1500 B,1,ms,,1,system: other,,,,\n", "factor: level, with a factor of mtu"),
+        (f"{WITH_ALL}2,rtt,1500 B,1,ms,,,mtu: 9000 B,,,,\n", "nothing in a line without a difference"),
+        (f"{WITH_ALL}2,rtt,1500 B,1,ms,,,,,,,,surplus\n", "12 values"),
     ],
 )
 def test_published_figures_that_cannot_be_read_are_bad_input(tmp_path: Path, text: str, named: str) -> None:

@@ -14,8 +14,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from nettrial import bounds, units
-from nettrial.study import Study
+from nettrial.study import Study, published
 from nettrial.study.base import Constant
+from nettrial.study.model import Published
 from nettrial.study.variates import Imix
 from nettrial.topology import graph_file, topology
 from reference.markdown import one_line, page, table
@@ -40,6 +41,8 @@ def pages() -> dict[str, str]:
             parts.append("## Random quantities\n\n" + RANDOM)
         parts.append(f"## {_title(model)}\n\n{one_line(model.__doc__)}")
         parts.append(table(["field", "value", "default", "meaning"], rows_of(model)))
+        if model is Published:
+            parts += [PUBLISHED, table(["column", "meaning"], _columns())]
     parts.append("## Quantities\n\nA value that is not a whole number of base units is an error.")
     parts.append(table(["quantity", "legal"], [(name, legal) for name, (_, legal) in QUANTITIES.items()]))
     parts.append("## Bounds\n\n" + BOUNDS)
@@ -47,6 +50,22 @@ def pages() -> dict[str, str]:
         table(["bound", "most"], [(what, f"{most:,}".replace(",", " ")) for what, most in MOST.items()])
     )
     return {"study-file.md": page("Study file", *parts)}
+
+
+PUBLISHED = (
+    "The file is comma-separated, its first line names the columns, and each line has one figure or several "
+    "of one treatment, as printed and without a unit. It has a column for each factor with the source's "
+    "levels, and these:"
+)
+"""The text before the columns of a file of published figures."""
+
+
+def _columns() -> Iterator[tuple[str, str]]:
+    """The columns of a file of published figures, and their meaning."""
+    for name, meaning in published.REQUIRED.items():
+        yield f"`{name}`", meaning
+    for name, meaning in published.OPTIONAL.items():
+        yield f"`{name}`, optional", meaning
 
 
 RANDOM = (
