@@ -7,11 +7,9 @@
 use crate::Time;
 use nettrial_routing::Interfaces;
 use nettrial_scenario::random::Random;
-use nettrial_scenario::{ChannelRecord, Interface, Scenario, StationRecord, Wlan};
+use nettrial_scenario::{ChannelRecord, Interface, Scenario, Wlan};
 use nettrial_wlan::{Category, Medium, Outcome};
 
-/// The purpose of the channels' random numbers.
-const PURPOSE: u64 = 0x776c_616e_0000_0000;
 /// Bytes of the packet by which a channel's rate is told.
 const TYPICAL_BYTES: u64 = 1500;
 
@@ -52,7 +50,7 @@ impl Air {
             for (station, interface) in of_link.iter().enumerate() {
                 air.stations[*interface] = Some((air.channels.len(), station));
             }
-            air.channels.push(Channel::new(wlan, of_link, Random::new(scenario.seed, PURPOSE | link as u64)));
+            air.channels.push(Channel::new(wlan, of_link, nettrial_wlan::random(scenario.seed, link)));
         }
         if !air.channels.is_empty() {
             air.nodes = interfaces.all().iter().map(|end| number(end).unwrap_or(usize::MAX)).collect();
@@ -126,7 +124,10 @@ impl Air {
 
     /// The records of all channels until `now`.
     pub fn records(&self, interfaces: &Interfaces<'_>, now: Time) -> Vec<ChannelRecord> {
-        self.channels.iter().map(|channel| channel.record(interfaces, now.0)).collect()
+        let ends = |channel: &Channel| -> Vec<&Interface> {
+            channel.interfaces.iter().map(|interface| interfaces.get(*interface)).collect()
+        };
+        self.channels.iter().map(|channel| channel.medium.record(&ends(channel), now.0)).collect()
     }
 }
 
@@ -146,40 +147,5 @@ impl Channel {
         let told = &mut self.told[station];
         *told = (*told).max(Time(self.medium.leaves_ps(now.0, station)));
         *told
-    }
-
-    fn record(&self, interfaces: &Interfaces<'_>, now_ps: u64) -> ChannelRecord {
-        let (idle_ps, collisions_ps) = self.medium.unused_ps(now_ps);
-        let station = |(number, interface): (usize, &usize)| {
-            let (end, counters) = (interfaces.get(*interface), self.medium.counters(number));
-            StationRecord {
-                node: end.node.clone(),
-                interface: end.name.clone(),
-                airtime: self.medium.airtime(now_ps, number),
-                collided_ps: counters.collided_ps,
-                exchanges: counters.exchanges,
-                beacons: counters.beacons,
-                collisions: counters.collisions,
-                mpdus_pkts: counters.mpdus_pkts,
-                retries_pkts: counters.retries_pkts,
-                lost_mpdus_pkts: counters.lost_mpdus_pkts,
-                delivered_pkts: counters.delivered_pkts,
-                queue_drops_pkts: counters.queue_drops_pkts,
-                retry_drops_pkts: counters.retry_drops_pkts,
-                queued_pkts: counters.queued_pkts,
-                aggregates: counters.aggregates.clone(),
-                queue_delay_mean_ns: counters.queue_delay.mean_ns(),
-                queue_delay_max_ns: counters.queue_delay.max_ns(),
-                contention_delay_mean_ns: counters.contention_delay.mean_ns(),
-                contention_delay_max_ns: counters.contention_delay.max_ns(),
-            }
-        };
-        ChannelRecord {
-            access_point: interfaces.get(self.interfaces[0]).node.clone(),
-            elapsed_ps: now_ps,
-            idle_ps,
-            collisions_ps,
-            stations: self.interfaces.iter().enumerate().map(station).collect(),
-        }
     }
 }

@@ -17,6 +17,7 @@ mod counters;
 mod medium;
 mod outbox;
 mod phy;
+mod record;
 mod timing;
 
 pub use contender::Category;
@@ -24,3 +25,13 @@ pub use counters::{Counters, Delay};
 pub use medium::{Medium, Outcome};
 pub use phy::Phy;
 pub use timing::Timing;
+
+use nettrial_scenario::random::Random;
+
+/// The purpose of the channels' random numbers.
+const PURPOSE: u64 = 0x776c_616e_0000_0000;
+
+/// The random numbers of the channel that is the link with this number of a scenario with this seed.
+pub fn random(seed: u64, link: usize) -> Random {
+    Random::new(seed, PURPOSE | link as u64)
+}

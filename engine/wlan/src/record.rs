@@ -1,0 +1,43 @@
+//! The record of a channel, the same whoever drives its medium.
+
+use crate::Medium;
+use nettrial_scenario::{ChannelRecord, Interface, StationRecord};
+
+impl Medium {
+    /// Returns the record of what happened until `now_ps` between the stations at these interfaces, the access point's
+    /// first.
+    pub fn record(&self, interfaces: &[&Interface], now_ps: u64) -> ChannelRecord {
+        let (idle_ps, collisions_ps) = self.unused_ps(now_ps);
+        let station = |(number, interface): (usize, &&Interface)| {
+            let counters = self.counters(number);
+            StationRecord {
+                node: interface.node.clone(),
+                interface: interface.name.clone(),
+                airtime: self.airtime(now_ps, number),
+                collided_ps: counters.collided_ps,
+                exchanges: counters.exchanges,
+                beacons: counters.beacons,
+                collisions: counters.collisions,
+                mpdus_pkts: counters.mpdus_pkts,
+                retries_pkts: counters.retries_pkts,
+                lost_mpdus_pkts: counters.lost_mpdus_pkts,
+                delivered_pkts: counters.delivered_pkts,
+                queue_drops_pkts: counters.queue_drops_pkts,
+                retry_drops_pkts: counters.retry_drops_pkts,
+                queued_pkts: counters.queued_pkts,
+                aggregates: counters.aggregates.clone(),
+                queue_delay_mean_ns: counters.queue_delay.mean_ns(),
+                queue_delay_max_ns: counters.queue_delay.max_ns(),
+                contention_delay_mean_ns: counters.contention_delay.mean_ns(),
+                contention_delay_max_ns: counters.contention_delay.max_ns(),
+            }
+        };
+        ChannelRecord {
+            access_point: interfaces.first().map(|interface| interface.node.clone()).unwrap_or_default(),
+            elapsed_ps: now_ps,
+            idle_ps,
+            collisions_ps,
+            stations: interfaces.iter().enumerate().map(station).collect(),
+        }
+    }
+}
