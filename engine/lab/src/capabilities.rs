@@ -18,7 +18,7 @@ pub fn capabilities() -> Capabilities {
         congestion_controls: nettrial_bpf::algorithms().map(str::to_owned).collect(),
         transports: vec![Transport::Tcp, Transport::Udp, Transport::Mptcp, Transport::Icmp],
         traffic: Traffic::KINDS.map(str::to_owned).to_vec(),
-        media: vec![Medium::Cable],
+        media: vec![Medium::Cable, Medium::Wlan],
         disciplines: vec!["drop_tail".to_owned()],
         settings: vec![
             Setting::Block,
@@ -33,7 +33,7 @@ pub fn capabilities() -> Capabilities {
             Setting::UdpGso,
             Setting::Zerocopy,
         ],
-        figures: vec![Figure::Cpu, Figure::Interfaces], // all hosts have one clock
+        figures: vec![Figure::Channels, Figure::Cpu, Figure::Interfaces], // all hosts have one clock
     }
 }
 

@@ -33,14 +33,13 @@ use crate::packet_socket::{Intake, Outlet, Ring, overflow};
 use anyhow::{Context, Result};
 use nettrial_impair::Fates;
 use nettrial_scenario::{Link, Rate};
-use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::prctl;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread::JoinHandle;
-pub use worker::LATE_NS;
-use worker::{Switch, Tally, Worker};
+pub use worker::{EARLY_NS, LATE_NS, Switch, is_to_a_group, monotonic_ns, wall_offset_ns};
+use worker::{Tally, Worker};
 
 /// Bytes of a ring: at the least, and at the most.
 const RING_BYTES: std::ops::RangeInclusive<u64> = (2 << 20)..=(16 << 20);
@@ -89,11 +88,7 @@ impl DelayLine {
         largest_frame: usize,
         processor: usize,
     ) -> Result<Self> {
-        let switch = Arc::new(Switch {
-            armed: AtomicBool::new(false),
-            stopped: AtomicBool::new(false),
-            wake: EventFd::from_flags(EfdFlags::EFD_CLOEXEC).context("making an event descriptor")?,
-        });
+        let switch = Arc::new(Switch::new()?);
         let mut line = Self { link: link.in_words(), switch, directions: Vec::new() };
         for (number, (from, to)) in (first..).zip([(near, far), (far, near)]) {
             let slots = slots(link.rate, largest_frame);
@@ -123,7 +118,7 @@ impl DelayLine {
             // What is there so far is forgotten.
             overflow(&direction.ring)?;
         }
-        self.switch.armed.store(true, Relaxed);
+        self.switch.arm();
         Ok(())
     }
 
@@ -141,9 +136,7 @@ impl DelayLine {
 
 impl Drop for DelayLine {
     fn drop(&mut self) {
-        self.switch.stopped.store(true, Relaxed);
-        // It cannot fail with a counter that is 0.
-        let _ = self.switch.wake.write(1);
+        self.switch.stop();
         for thread in self.directions.iter_mut().filter_map(|direction| direction.thread.take()) {
             // A thread that panicked has told so on standard error.
             let _ = thread.join();
@@ -166,7 +159,7 @@ fn slots(rate: Option<Rate>, largest_frame: usize) -> usize {
 
 /// Makes the calling thread as punctual as it may be. A wire waits for nobody: where the privileges allow,
 /// its thread goes before all ordinary ones.
-fn prepare_thread(processor: usize) {
+pub fn prepare_thread(processor: usize) {
     affinity::keep_to(processor);
     // The least slack of its timers (PR_SET_TIMERSLACK(2const)); the default is 50 us.
     let _ = prctl::set_timerslack(1);

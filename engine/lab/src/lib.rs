@@ -14,6 +14,7 @@ mod bucket;
 mod bystanders;
 mod capabilities;
 mod capture;
+mod channel;
 mod checks;
 mod congestion;
 mod delay_line;

@@ -3,12 +3,15 @@
 //! It takes time in proportion to links and routes: the requests of a kind go to the kernel together for each
 //! node, and nothing waits for the kernel's timers.
 
+mod channels;
 mod counters;
+mod inside;
 mod lines;
 mod messages;
 mod node;
 mod routes;
 
+use crate::channel::Driven;
 use crate::delay_line;
 use crate::delay_line::Carried;
 use crate::gso::AllGsoPackets;
@@ -19,6 +22,7 @@ use crate::procfs::Procfs;
 use crate::queue::Shaping;
 use crate::wire::Wire;
 use anyhow::{Context, Result};
+use channels::Channels;
 pub use counters::{InterfaceCounters, Refused};
 use lines::Lines;
 use messages::SINGLE_QUEUES;
@@ -29,7 +33,7 @@ use messages::{ethernet_address, new_address, new_neighbour};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_netlink::{Netlink, filter_icmp};
-use nettrial_scenario::{Interface, Link, Node, NodeKind, QueueLimit, Rate, Scenario, TimerLateness};
+use nettrial_scenario::{ChannelRecord, Interface, Link, Node, NodeKind, QueueLimit, Rate, Scenario, TimerLateness};
 pub use node::{BuiltNode, Shaped};
 pub use routes::{HASH_POLICIES, HASH_SEED};
 use std::collections::hash_map::Entry;
@@ -46,6 +50,7 @@ pub struct Network {
     nodes: Vec<BuiltNode>,
     by_name: HashMap<String, usize>,
     lines: Option<Lines>,
+    channels: Option<Channels>,
 }
 
 impl Network {
@@ -64,7 +69,8 @@ impl Network {
             |node: &Node| BuiltNode::create(home, &mut procfs, node, has_ipv6.contains(node.name.as_str()));
         let nodes = scenario.nodes.iter().map(create).collect::<Result<Vec<_>>>()?;
         let by_name = scenario.nodes.iter().map(|node| node.name.clone()).zip(0..).collect();
-        let mut network = Self { nodes, by_name, lines: Lines::create(home, scenario)? };
+        let (lines, channels) = (Lines::create(home, scenario)?, Channels::create(home, scenario)?);
+        let mut network = Self { nodes, by_name, lines, channels };
         let gso_packets = AllGsoPackets::new(layout);
         network.create_links(home, layout, &gso_packets)?;
         network.shape(scenario, &gso_packets, lateness)?;
@@ -72,6 +78,9 @@ impl Network {
         network.nodes.iter_mut().try_for_each(BuiltNode::await_carrier)?;
         if let Some(lines) = &mut network.lines {
             lines.start(home, layout, placement)?;
+        }
+        if let Some(channels) = &mut network.channels {
+            channels.start(home, layout, placement)?;
         }
         network.address(scenario)?;
         network.introduce(scenario)?;
@@ -113,20 +122,31 @@ impl Network {
         let mut next = || indexes.next().context("too many interfaces");
         let mut blocked = HashSet::new();
         for (number, link) in scenario.links.iter().enumerate() {
-            let [near, far] = link.cable().with_context(|| format!("{} is no cable", link.in_words()))?;
-            let pair = [
-                self.new_interface(scenario, gso_packets, link, near, next()?)?,
-                self.new_interface(scenario, gso_packets, link, far, next()?)?,
-            ];
-            let interfaces = paths.interfaces().of_link(number).zip(&pair);
+            let own = link
+                .interfaces
+                .iter()
+                .map(|interface| self.new_interface(scenario, gso_packets, link, interface, next()?))
+                .collect::<Result<Vec<_>>>()?;
+            let interfaces = paths.interfaces().of_link(number).zip(&own);
             let shut = interfaces.filter(|(interface, _)| paths.is_blocked(*interface));
             blocked.extend(shut.map(|(_, message)| message.header.index));
             let object = format!("making {}", link.in_words());
-            let pairs = match &mut self.lines {
-                Some(lines) if delay_line::is_needed(link) => {
-                    lines.between(number, pair, [next()?, next()?]).to_vec()
+            let pairs = match (&mut self.lines, &mut self.channels) {
+                (_, Some(channels)) if link.wlan.is_some() => {
+                    let kind = |interface: &Interface| layout.directory.node(&interface.node).map(|node| node.kind);
+                    let mut pairs = Vec::new();
+                    for (own, interface) in own.into_iter().zip(&link.interfaces) {
+                        let address = ethernet_address(i32::try_from(own.header.index)?);
+                        let is_host = kind(interface) == Some(NodeKind::Host);
+                        let tap = is_host.then(&mut next).transpose()?;
+                        pairs.push(channels.pair(number, (own, address), next()?, tap));
+                    }
+                    pairs
                 }
-                _ => vec![pair],
+                (Some(lines), _) if delay_line::is_needed(link) => {
+                    lines.between(number, cable(link, own)?, [next()?, next()?]).to_vec()
+                }
+                _ => vec![cable(link, own)?],
             };
             for pair in pairs {
                 netlink.create(RouteNetlinkMessage::NewLink(veth(pair)), object.clone())?;
@@ -164,7 +184,9 @@ impl Network {
         ];
         message.attributes.extend(SINGLE_QUEUES);
         let wire = Wire::new(node, gso_packets.of(node), interface.mtu.0, link.rate);
-        message.attributes.extend(wire.gso_max_segments().map(LinkAttribute::GsoMaxSegs));
+        // What is on air by itself comes to the channel by itself.
+        let segments = if link.wlan.is_some() { Some(1) } else { wire.gso_max_segments() };
+        message.attributes.extend(segments.map(LinkAttribute::GsoMaxSegs));
         Ok(message)
     }
 
@@ -197,7 +219,8 @@ impl Network {
 
     fn bring_up(&mut self) -> Result<()> {
         self.nodes.iter_mut().try_for_each(BuiltNode::bring_up)?;
-        self.lines.as_mut().map_or(Ok(()), Lines::bring_up)
+        self.lines.as_mut().map_or(Ok(()), Lines::bring_up)?;
+        self.channels.as_mut().map_or(Ok(()), Channels::bring_up)
     }
 
     fn address(&mut self, scenario: &Scenario) -> Result<()> {
@@ -248,7 +271,7 @@ impl Network {
 
     /// Takes down everything but the hosts, which it gives.
     pub fn into_hosts(self, scenario: &Scenario) -> Vec<BuiltNode> {
-        drop(self.lines);
+        drop((self.lines, self.channels));
         let kinds = scenario.nodes.iter().map(|node| node.kind);
         self.nodes
             .into_iter()
@@ -260,13 +283,30 @@ impl Network {
 
     /// Begins with what the links do to frames beside carrying and delaying them.
     pub fn arm(&self) -> Result<()> {
-        self.lines.as_ref().map_or(Ok(()), Lines::arm)
+        self.lines.as_ref().map_or(Ok(()), Lines::arm)?;
+        self.channels.as_ref().map_or(Ok(()), Channels::arm)
+    }
+
+    /// Ends the radio channels; gives of each its link in words, its record since it was armed, and its work.
+    pub fn finish_channels(&mut self) -> Result<Vec<(String, ChannelRecord, Driven)>> {
+        self.channels.as_mut().map_or(Ok(Vec::new()), Channels::finish)
+    }
+
+    /// The reason for which senders on radio channels are not held back while their frames are at their stations, if
+    /// there are any and they are not.
+    pub fn unheld(&self) -> Option<&str> {
+        self.channels.as_ref()?.unheld()
     }
 
     /// Returns the work of each delay line since then, by its link in words; to be called once.
     pub fn carried(&self) -> Result<Vec<(&str, Carried)>> {
         self.lines.as_ref().map_or(Ok(Vec::new()), Lines::carried)
     }
+}
+
+/// The two ends of a cable.
+fn cable(link: &Link, own: Vec<LinkMessage>) -> Result<[LinkMessage; 2]> {
+    own.try_into().ok().with_context(|| format!("{} is no cable", link.in_words()))
 }
 
 /// The nodes that have an IPv6 address.

@@ -15,7 +15,7 @@ use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage}
 use nettrial_ethtool::Ethtool;
 use nettrial_netlink::Netlink;
 use nettrial_scenario::{
-    Offloads, Place, Preflight, Problem, QueueLimit, Rate, Scenario, Shortfall, TimerLateness, Transport,
+    Link, Offloads, Place, Preflight, Problem, QueueLimit, Rate, Scenario, Shortfall, TimerLateness, Transport,
 };
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use std::collections::HashSet;
@@ -197,7 +197,8 @@ pub fn scenario_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
             format!("links can't delay or lose frames here: {error:#}"),
         ));
     }
-    let shaped = scenario.links.iter().any(|link| link.rate.is_some());
+    problems.extend(radio_problems(scenario));
+    let shaped = scenario.links.iter().any(|link| link.rate.is_some() || link.wlan.is_some());
     for (number, flow) in scenario.workload.iter().enumerate() {
         let place = Place::flow(number, flow);
         if flow.transport == Transport::Mptcp && !mptcp::is_there() {
@@ -211,6 +212,27 @@ pub fn scenario_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
     }
     problems.extend(congestion_problems(scenario, own));
     problems.extend(capabilities::problems(scenario));
+    problems
+}
+
+/// Returns what keeps the radio channels of `scenario` from being carried.
+fn radio_problems(scenario: &Scenario) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let channels = || scenario.links.iter().enumerate().filter(|(_, link)| link.wlan.is_some());
+    if let Some((number, link)) = channels().next()
+        && let Err(error) = try_delay_line()
+    {
+        let hint = format!("frames can't be taken from and given to interfaces here: {error:#}");
+        problems.push(Place::link(number, link).problem("medium", "wlan", "cable", hint));
+    }
+    for (number, node) in scenario.nodes.iter().enumerate() {
+        let is_at = |link: &Link| link.interfaces.iter().any(|interface| interface.node == node.name);
+        if node.offloads.tso && channels().any(|(_, link)| is_at(link)) {
+            let hint = "no radio takes a GSO packet: on air each of its segments is a frame of its own";
+            let place = Place::node(number, node).within("offloads");
+            problems.push(place.problem("tso", true, "false with a radio channel in the lab", hint));
+        }
+    }
     problems
 }
 

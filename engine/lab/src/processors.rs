@@ -111,6 +111,7 @@ impl Placement {
 fn engine_work(scenario: &Scenario) -> Vec<&'static str> {
     let work = [
         ("delay line", scenario.links.iter().any(delay_line::is_needed)),
+        ("radio channel", scenario.links.iter().any(|link| link.wlan.is_some())),
         ("packet counter", scenario.measurement.packet_sizes),
         ("queue sampler", scenario.measurement.queue_interval.is_some()),
     ];

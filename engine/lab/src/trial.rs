@@ -72,6 +72,7 @@ pub fn run(
     let calls = own.callbacks()?;
     let idle = Reading::now()?;
     let flows = drive(&mut agents, &ready, scenario.measurement.interval.0, &mut findings)?;
+    let driven = network.finish_channels()?;
     let frequencies = processors::frequencies_mhz();
     let busy = Reading::now()?;
     let congestion = own.since(&calls, scenario)?;
@@ -91,6 +92,12 @@ pub fn run(
     findings.host_counters(&layout, &counted, &network.host_counters(home, scenario)?);
     for (link, carried) in network.carried()? {
         findings.delay_line(link, carried);
+    }
+    for (link, _, driven) in &driven {
+        findings.radio_channel(link, *driven);
+    }
+    if let Some(reason) = network.unheld() {
+        findings.unheld(reason);
     }
     let use_of = usage(&idle, &busy);
     for (processor, spent) in &use_of {
@@ -127,7 +134,7 @@ pub fn run(
         hosts,
         processors,
         interfaces,
-        channels: Vec::new(),
+        channels: driven.into_iter().map(|(_, record, _)| record).collect(),
         congestion,
         checks,
         warnings,

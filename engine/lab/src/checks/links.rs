@@ -1,6 +1,7 @@
 //! Verifies that links carried what they were given.
 
 use super::Findings;
+use crate::channel::Driven;
 use crate::delay_line::{Carried, LATE_NS};
 use crate::network::Refused;
 use nettrial_scenario::{Check, InterfaceRecord, Scenario, Warning};
@@ -57,6 +58,50 @@ impl Findings {
                 "the delay was longer than the study says: stop other work on the machine, or lower the rate",
             );
         }
+    }
+
+    /// Verifies that the radio channel of `link` handed over what its medium delivered, in time.
+    pub fn radio_channel(&mut self, link: &str, driven: Driven) {
+        let Driven { passed_pkts, late_pkts, latest_ns, lost_pkts } = driven;
+        let (late_ms, latest_ms) = (LATE_NS as f64 / 1e6, latest_ns as f64 / 1e6);
+        let is_late = late_pkts as f64 > passed_pkts as f64 * LATE_SHARE;
+        self.checks.push(Check {
+            name: "radio_channel".into(),
+            object: link.into(),
+            expected: format!("0 lost, at most {}% more than {late_ms} ms late", LATE_SHARE * 100.0),
+            found: format!("{lost_pkts} lost, {late_pkts} of {passed_pkts} late, the latest {latest_ms:.3} ms"),
+            passed: lost_pkts == 0 && !is_late,
+        });
+        if lost_pkts > 0 {
+            self.warn(
+                "radio_channel",
+                link,
+                format!("{lost_pkts} frames were lost beside those that the channel's model drops"),
+                "the machine lost them: stop other work on it, or lower the rate",
+            );
+        }
+        if is_late {
+            self.warn(
+                "radio_channel",
+                link,
+                format!(
+                    "{late_pkts} of {passed_pkts} frames were handed over more than {late_ms} ms late, the latest \
+                     {latest_ms:.1} ms"
+                ),
+                "round-trip times were longer than the channel's model says: stop other work on the machine, or lower \
+                 the rate",
+            );
+        }
+    }
+
+    /// Warns that senders do not wait for the radio, for that `reason`.
+    pub fn unheld(&mut self, reason: &str) {
+        self.warn(
+            "sender_not_held",
+            "radio channels",
+            format!("senders are told that a packet has left as soon as it waits for the radio: {reason}"),
+            "more packets wait at stations than with a real interface, and those that find the queue full are lost",
+        );
     }
 }
 

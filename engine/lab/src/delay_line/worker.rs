@@ -2,9 +2,10 @@
 
 use super::hold::Hold;
 use crate::packet_socket::{BATCH, OFFLOAD_HEADER_BYTES, Outlet, Ring};
+use anyhow::{Context, Result};
 use nettrial_impair::{Fate, Fates};
 use nix::poll::{PollFd, PollFlags, ppoll};
-use nix::sys::eventfd::EventFd;
+use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
 use std::os::fd::AsFd;
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 /// A sleep ends this long before a frame is due, and the rest of the time is watched: a virtual machine
 /// serves a timer some 40 us late.
-const EARLY_NS: u64 = 50_000;
+pub const EARLY_NS: u64 = 50_000;
 /// The longest sleep while frames are in flight, so that new ones do not fill the ring.
 const DOZE_NS: u64 = 1_000_000;
 /// Frames taken from the ring before it is looked again whether one is due.
@@ -55,6 +56,26 @@ pub struct Switch {
     pub stopped: AtomicBool,
     /// Written to wake them for it.
     pub wake: EventFd,
+}
+
+impl Switch {
+    /// A switch that is neither armed nor stopped.
+    pub fn new() -> Result<Self> {
+        let wake = EventFd::from_flags(EfdFlags::EFD_CLOEXEC).context("making an event descriptor")?;
+        Ok(Self { armed: AtomicBool::new(false), stopped: AtomicBool::new(false), wake })
+    }
+
+    /// Has the workers impair and count.
+    pub fn arm(&self) {
+        self.armed.store(true, Relaxed);
+    }
+
+    /// Has the workers end.
+    pub fn stop(&self) {
+        self.stopped.store(true, Relaxed);
+        // It cannot fail with a counter that is 0.
+        let _ = self.wake.write(1);
+    }
 }
 
 /// The state that a worker keeps from one round to the next.
@@ -167,7 +188,7 @@ impl Worker {
 }
 
 /// Returns true if a frame, behind its offload header, is to a group of stations (IEEE 802: the first byte is odd).
-fn is_to_a_group(bytes: &[u8]) -> bool {
+pub fn is_to_a_group(bytes: &[u8]) -> bool {
     bytes.get(OFFLOAD_HEADER_BYTES).is_some_and(|first| first & 1 == 1)
 }
 

@@ -1,0 +1,122 @@
+//! The radio channels of a network, in a namespace of their own.
+
+use super::inside::{Inside, processor_of};
+use super::messages::up;
+use crate::channel::{Channel, Driven, End, Held, tap};
+use crate::layout::Layout;
+use crate::namespace::Home;
+use crate::processors::Placement;
+use anyhow::{Context, Result};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::LinkMessage;
+use nettrial_scenario::{ChannelRecord, Scenario};
+
+/// The namespace with the inner ends of all channels, and the channels.
+pub struct Channels {
+    // In this order: the channels end before their namespace goes.
+    channels: Vec<Channel>,
+    inside: Inside,
+    links: Vec<Planned>,
+    /// The reason for which senders are not held back, if they are not.
+    unheld: Option<String>,
+}
+
+/// A channel that is being built.
+struct Planned {
+    /// The scenario's number of its link.
+    number: usize,
+    /// The stations, the access point first.
+    ends: Vec<PlannedEnd>,
+}
+
+struct PlannedEnd {
+    /// The index of the inner end.
+    index: i32,
+    /// The Ethernet address of the node's own end.
+    address: Vec<u8>,
+    /// The index of the macvtap that holds the frames of a host.
+    tap: Option<i32>,
+}
+
+impl Channels {
+    /// The namespace, if a link of `scenario` is a radio channel.
+    pub fn create(home: &Home, scenario: &Scenario) -> Result<Option<Self>> {
+        if scenario.links.iter().all(|link| link.wlan.is_none()) {
+            return Ok(None);
+        }
+        let inside = Inside::create(home, "radio channels")?;
+        Ok(Some(Self { channels: Vec::new(), inside, links: Vec::new(), unheld: None }))
+    }
+
+    /// The veth pair of an interface of the scenario's link `number`, `own` with that Ethernet address being the node's
+    /// end; the inner end has this index, and where the node is a host that of what holds its frames is `tap`.
+    pub fn pair(
+        &mut self,
+        number: usize,
+        (own, address): (LinkMessage, Vec<u8>),
+        index: i32,
+        tap: Option<i32>,
+    ) -> [LinkMessage; 2] {
+        if self.links.last().is_none_or(|link| link.number != number) {
+            self.links.push(Planned { number, ends: Vec::new() });
+        }
+        let ends = self.links.last_mut().map(|link| &mut link.ends);
+        ends.into_iter().for_each(|ends| ends.push(PlannedEnd { index, address: address.clone(), tap }));
+        [own, self.inside.end(index)]
+    }
+
+    /// Starts the inner ends.
+    pub fn bring_up(&mut self) -> Result<()> {
+        self.inside.bring_up(self.links.iter().flat_map(|link| &link.ends).map(|end| &end.index))
+    }
+
+    /// Starts moving frames. Each channel keeps to one processor.
+    pub fn start(&mut self, home: &Home, layout: &Layout, placement: Option<&Placement>) -> Result<()> {
+        for Planned { number, ends } in std::mem::take(&mut self.links) {
+            let processor = processor_of(number, placement);
+            let indexes: Vec<i32> = ends.iter().map(|end| end.index).collect();
+            self.inside.steer(home, processor, &indexes)?;
+            let ends = ends.into_iter().map(|PlannedEnd { index, address, tap }| {
+                let held = tap.and_then(|tap| match self.hold(home, tap, index) {
+                    Ok(held) => Some(held),
+                    Err(error) => {
+                        self.unheld.get_or_insert(format!("{error:#}"));
+                        None
+                    }
+                });
+                End { index, address, held }
+            });
+            let ends: Vec<End> = ends.collect();
+            let (link, seed) = (&layout.scenario.links[number], layout.scenario.seed);
+            let start = || Channel::start(link, (number, seed), ends, processor);
+            self.channels.push(home.visit(&self.inside.namespace, start)?);
+        }
+        Ok(())
+    }
+
+    /// Has the frames at the inner end `index` held by a macvtap with the index `number`.
+    fn hold(&mut self, home: &Home, number: i32, index: i32) -> Result<Held> {
+        anyhow::ensure!(home.is_root, "making device files needs root");
+        let netlink = &mut self.inside.netlink;
+        netlink.create(RouteNetlinkMessage::NewLink(tap(number, index)), "making a macvtap")?;
+        netlink.flush()?;
+        netlink.change(RouteNetlinkMessage::SetLink(up(number)), "starting a macvtap")?;
+        netlink.flush()?;
+        home.visit(&self.inside.namespace, || Held::open(number)).context("holding frames at a station")
+    }
+
+    /// Begins with counting.
+    pub fn arm(&self) -> Result<()> {
+        self.channels.iter().try_for_each(Channel::arm)
+    }
+
+    /// Ends all channels; gives of each its link in words, its record since it was armed, and its work.
+    pub fn finish(&mut self) -> Result<Vec<(String, ChannelRecord, Driven)>> {
+        std::mem::take(&mut self.channels).into_iter().map(Channel::finish).collect()
+    }
+
+    /// The reason for which senders are not held back while their frames are at their stations, if they are not.
+    pub fn unheld(&self) -> Option<&str> {
+        self.unheld.as_deref()
+    }
+}

@@ -1,0 +1,78 @@
+//! A namespace for the inner ends of links whose frames the engine itself moves.
+
+use super::messages::{SINGLE_QUEUES, up};
+use crate::namespace::{Home, Namespace};
+use crate::processors::Placement;
+use crate::{affinity, settings};
+use anyhow::{Context, Result};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+use nettrial_netlink::Netlink;
+use std::os::fd::AsRawFd;
+
+/// An inner end takes whatever a node's may send.
+const LARGEST_MTU: u32 = 65_535;
+
+/// The namespace, and a socket into it.
+pub struct Inside {
+    pub netlink: Netlink,
+    pub namespace: Namespace,
+}
+
+impl Inside {
+    /// A namespace for the inner ends of `purpose`.
+    pub fn create(home: &Home, purpose: &str) -> Result<Self> {
+        let inside = || {
+            if std::fs::exists("/proc/sys/net/ipv6").unwrap_or(false) {
+                // Inner ends have no say of their own on the links.
+                settings::write("net.ipv6.conf.default.disable_ipv6", "1")?;
+            }
+            Netlink::open()
+        };
+        let (namespace, netlink) =
+            home.create(inside).with_context(|| format!("making the namespace of the {purpose}"))?;
+        Ok(Self { netlink, namespace })
+    }
+
+    /// An inner end with this index.
+    pub fn end(&self, index: i32) -> LinkMessage {
+        let mut message = LinkMessage::default();
+        message.header.index = index.unsigned_abs();
+        message.attributes = vec![
+            LinkAttribute::IfName(name(index)),
+            LinkAttribute::NetNsFd(self.namespace.file().as_raw_fd()),
+            LinkAttribute::Mtu(LARGEST_MTU),
+        ];
+        message.attributes.extend(SINGLE_QUEUES);
+        message
+    }
+
+    /// Starts the inner ends with these indexes.
+    pub fn bring_up<'a>(&mut self, indexes: impl Iterator<Item = &'a i32>) -> Result<()> {
+        for index in indexes {
+            self.netlink.change(RouteNetlinkMessage::SetLink(up(*index)), "starting an inner end")?;
+        }
+        self.netlink.flush()
+    }
+
+    /// Steers the receive work of inner ends to a processor: frames that reach the kernel's receive queues of several
+    /// may overtake each other there.
+    pub fn steer(&self, home: &Home, processor: usize, indexes: &[i32]) -> Result<()> {
+        if !home.is_root {
+            return Ok(());
+        }
+        let names: Vec<String> = indexes.iter().map(|index| name(*index)).collect();
+        Placement::steer_to(processor, home, &self.namespace, names.iter())
+    }
+}
+
+/// The processor of the link with this number, which its frames keep to: the engine's in `placement` if there is one.
+pub fn processor_of(number: usize, placement: Option<&Placement>) -> usize {
+    let usable = affinity::usable();
+    let chosen = usable.get(number % usable.len().max(1)).copied().unwrap_or(0);
+    placement.map_or(chosen, Placement::engine_processor)
+}
+
+fn name(index: i32) -> String {
+    format!("line{index}")
+}
