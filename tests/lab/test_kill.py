@@ -16,9 +16,11 @@ import pytest
 
 from benches import fabric
 from nettrial.backends.find import engine
+from tests.lab import test_radio as radio
 from tests.lab.sandbox import Sandbox, wait_for
 
 FABRIC_KILLS = 3
+RADIO_KILLS = 3
 FABRIC_SECONDS = 5.0
 """Within these the fabric is built, and its traffic goes."""
 SWEEP_KILLS = 100
@@ -155,3 +157,31 @@ def test_a_killed_engine_takes_a_fabric_of_90_with_it(
             process.wait(60)
         sandbox.assert_empty()
     assert any(nodes > 180 and agents > 90 for nodes, agents in seen), seen
+
+
+@pytest.mark.parametrize("who", ["root", "user"])
+def test_a_killed_engine_takes_a_radio_channel_with_it(
+    who: str, tmp_path: Path, sandbox: Sandbox, request: pytest.FixtureRequest
+) -> None:
+    prefix = request.getfixturevalue("as_user") if who == "user" else []
+    trial = json.loads(radio.scenario(tmp_path).model_dump_json(by_alias=True, exclude_none=True))
+    for flow in trial["workload"]:
+        flow["traffic"]["duration"] = "30 s"
+    line = json.dumps({"request": "run", "trial": "killed", "scenario": trial}) + "\n"
+    chance, hosts = random.Random(who), sum("stack" in node for node in trial["nodes"])
+    for number in range(RADIO_KILLS):
+        with subprocess.Popen(
+            sandbox.command([*prefix, str(engine()), "lab"]),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+        ) as process:
+            assert process.stdin is not None
+            process.stdin.write(line.encode())
+            process.stdin.flush()
+            if number == RADIO_KILLS - 1:
+                # The traffic goes, or is about to.
+                assert wait_for(lambda: len(sandbox.processes()) > hosts, 60)
+            time.sleep(chance.random())
+            sandbox.kill("nettrial-engine lab", signal.SIGKILL)
+            process.wait(60)
+        sandbox.assert_empty()

@@ -17,8 +17,9 @@
 //! Frames to a group (ARP, neighbour discovery, MLD) go to all others at once and take no time on the channel: the medium
 //! knows none. Frames that no station of the channel is for go to the access point, as all do in the first place.
 //!
-//! What the medium counts begins when the channel is armed, which is when the traffic starts.
+//! Counting begins when the channel is armed, which is when the traffic starts.
 
+mod driver;
 mod frames;
 mod held;
 #[cfg(test)]
@@ -28,15 +29,20 @@ mod worker;
 use crate::delay_line::{self, Switch};
 use crate::packet_socket::{Intake, Outlet, Ring, overflow};
 use anyhow::{Context, Result, anyhow};
+use driver::Driver;
 pub use held::{Held, tap};
 use nettrial_scenario::{ChannelRecord, Link, Wlan, ethernet};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use worker::{Station, Worker};
 
 /// Frames that the ring of an interface holds.
 const SLOTS: usize = 4096;
+/// The time in which what is in a channel before the traffic has crossed it.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The place of a station in the channels' namespace.
 pub struct End {
@@ -44,7 +50,7 @@ pub struct End {
     pub index: i32,
     /// The Ethernet address of its own end.
     pub address: Vec<u8>,
-    /// What holds its sockets' frames.
+    /// The queue that holds its sockets' frames.
     pub held: Option<Held>,
 }
 
@@ -53,6 +59,8 @@ pub struct Channel {
     link: Link,
     switch: Arc<Switch>,
     rings: Vec<OwnedFd>,
+    /// Told when the channel counts.
+    counting: Receiver<()>,
     thread: Option<JoinHandle<(ChannelRecord, Driven)>>,
 }
 
@@ -78,7 +86,8 @@ impl Channel {
         ends: Vec<End>,
         processor: usize,
     ) -> Result<Self> {
-        let wlan: &Wlan = link.wlan.as_ref().with_context(|| format!("{} has no settings", link.in_words()))?;
+        let wlan: &Wlan =
+            link.wlan.as_ref().with_context(|| format!("{} has no settings", link.in_words()))?;
         let mtu = link.interfaces.iter().map(|interface| interface.mtu.0).max().unwrap_or(0);
         let largest_frame = usize::try_from(mtu + ethernet::HEADER_BYTES)?;
         let switch = Arc::new(Switch::new()?);
@@ -90,24 +99,35 @@ impl Channel {
             stations.push(Station { ring, outlet: Outlet::open(index)?, address, held });
         }
         let random = nettrial_wlan::random(seed, number);
-        let worker = Worker::new(wlan.clone(), random, stations, switch.clone());
+        let (counts, counting) = channel();
+        let worker = Worker {
+            driver: Driver::new(wlan.clone(), stations.len(), random, delay_line::monotonic_ns()),
+            stations,
+            switch: switch.clone(),
+            counts: Some(counts),
+            due: Vec::new(),
+            driven: Driven::default(),
+        };
         let (of_thread, thread) = (link.clone(), std::thread::Builder::new().name("radio channel".into()));
         let thread = thread.spawn(move || {
             delay_line::prepare_thread(processor);
             worker.run(&of_thread)
         });
         let thread = Some(thread.context("starting a thread for a radio channel")?);
-        Ok(Self { link: link.clone(), switch, rings, thread })
+        Ok(Self { link: link.clone(), switch, rings, counting, thread })
     }
 
-    /// Begins with counting.
+    /// Begins with counting, once nothing is in the medium.
     pub fn arm(&self) -> Result<()> {
         for ring in &self.rings {
             // What is there so far is forgotten.
             overflow(ring)?;
         }
         self.switch.arm();
-        Ok(())
+        self.switch.call();
+        self.counting
+            .recv_timeout(PATIENCE)
+            .with_context(|| format!("{} is never idle", self.link.in_words()))
     }
 
     /// Ends the channel; gives the link in words, the record since it was armed, and its work.

@@ -35,6 +35,8 @@ mod procfs;
 mod queue;
 mod queue_length;
 mod settings;
+#[cfg(test)]
+mod testing;
 mod trial;
 mod wire;
 

@@ -23,6 +23,7 @@ use crate::queue::Shaping;
 use crate::wire::Wire;
 use anyhow::{Context, Result};
 use channels::Channels;
+pub use channels::try_holding;
 pub use counters::{InterfaceCounters, Refused};
 use lines::Lines;
 use messages::SINGLE_QUEUES;
@@ -33,7 +34,9 @@ use messages::{ethernet_address, new_address, new_neighbour};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_netlink::{Netlink, filter_icmp};
-use nettrial_scenario::{ChannelRecord, Interface, Link, Node, NodeKind, QueueLimit, Rate, Scenario, TimerLateness};
+use nettrial_scenario::{
+    ChannelRecord, Interface, Link, Node, NodeKind, QueueLimit, Rate, Scenario, TimerLateness,
+};
 pub use node::{BuiltNode, Shaped};
 pub use routes::{HASH_POLICIES, HASH_SEED};
 use std::collections::hash_map::Entry;
@@ -133,7 +136,8 @@ impl Network {
             let object = format!("making {}", link.in_words());
             let pairs = match (&mut self.lines, &mut self.channels) {
                 (_, Some(channels)) if link.wlan.is_some() => {
-                    let kind = |interface: &Interface| layout.directory.node(&interface.node).map(|node| node.kind);
+                    let kind =
+                        |interface: &Interface| layout.directory.node(&interface.node).map(|node| node.kind);
                     let mut pairs = Vec::new();
                     for (own, interface) in own.into_iter().zip(&link.interfaces) {
                         let address = ethernet_address(i32::try_from(own.header.index)?);

@@ -4,7 +4,7 @@ pub mod routing;
 
 use crate::congestion::Own;
 use crate::namespace::Home;
-use crate::network::veth;
+use crate::network::{try_holding, veth};
 use crate::packet_socket::{Intake, Outlet, Ring};
 use crate::queue::Shaping;
 use crate::wire::Wire;
@@ -15,7 +15,8 @@ use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage}
 use nettrial_ethtool::Ethtool;
 use nettrial_netlink::Netlink;
 use nettrial_scenario::{
-    Link, Offloads, Place, Preflight, Problem, QueueLimit, Rate, Scenario, Shortfall, TimerLateness, Transport,
+    Link, Offloads, Place, Preflight, Problem, QueueLimit, Rate, Scenario, Shortfall, TimerLateness,
+    Transport,
 };
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use std::collections::HashSet;
@@ -164,6 +165,14 @@ fn limits(home: &Home) -> Vec<Shortfall> {
             "delay, loss and the rest on a link",
             &error,
             "a kernel with CONFIG_PACKET; studies that set them cannot run without",
+        ));
+    }
+    if let Err(error) = try_holding(home) {
+        limits.push(shortfall(
+            "senders that wait for the radio",
+            &error,
+            "run as root, with a kernel with CONFIG_MACVTAP; without it they wait for nothing, more packets are at \
+             stations, and trials with radio channels warn of it",
         ));
     }
     limits

@@ -7,7 +7,9 @@
 //! the interface.
 
 use anyhow::{Context, Result};
-use netlink_packet_route::link::{InfoData, InfoKind, InfoMacVtap, LinkAttribute, LinkInfo, LinkMessage, MacVtapMode};
+use netlink_packet_route::link::{
+    InfoData, InfoKind, InfoMacVtap, LinkAttribute, LinkInfo, LinkMessage, MacVtapMode,
+};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use std::fs::{self, File, OpenOptions};
@@ -53,12 +55,14 @@ impl Held {
         // Only a sysfs mounted from within the namespace shows the namespace's interfaces.
         let nowhere = None::<&str>;
         mount(Some("sysfs"), "/sys", Some("sysfs"), MsFlags::empty(), nowhere).context("mounting /sys")?;
-        let number = fs::read_to_string(format!("/sys/class/net/{name}/macvtap/tap{index}/dev", name = name(index)));
+        let number =
+            fs::read_to_string(format!("/sys/class/net/{name}/macvtap/tap{index}/dev", name = name(index)));
         umount2("/sys", MntFlags::MNT_DETACH).context("unmounting /sys")?;
         let number = number.context("finding the device of a macvtap")?;
-        let parts = number.trim().split_once(':').and_then(|(major, minor)| {
-            Some(makedev(major.parse().ok()?, minor.parse().ok()?))
-        });
+        let parts = number
+            .trim()
+            .split_once(':')
+            .and_then(|(major, minor)| Some(makedev(major.parse().ok()?, minor.parse().ok()?)));
         let device = parts.with_context(|| format!("{number:?} is no device's number"))?;
         mount(Some("tmpfs"), "/sys", Some("tmpfs"), MsFlags::empty(), nowhere).context("mounting a tmpfs")?;
         let opened = mknod("/sys/tap", SFlag::S_IFCHR, Mode::S_IRUSR | Mode::S_IWUSR, device)

@@ -69,7 +69,9 @@ impl Findings {
             name: "radio_channel".into(),
             object: link.into(),
             expected: format!("0 lost, at most {}% more than {late_ms} ms late", LATE_SHARE * 100.0),
-            found: format!("{lost_pkts} lost, {late_pkts} of {passed_pkts} late, the latest {latest_ms:.3} ms"),
+            found: format!(
+                "{lost_pkts} lost, {late_pkts} of {passed_pkts} late, the latest {latest_ms:.3} ms"
+            ),
             passed: lost_pkts == 0 && !is_late,
         });
         if lost_pkts > 0 {

@@ -5,51 +5,18 @@ use super::{Carried, DelayLine};
 use crate::network::{up, veth};
 use crate::packet_socket::{Intake, OFFLOAD_HEADER_BYTES, Outlet, Ring};
 use crate::settings;
+use crate::testing::inside;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_netlink::Netlink;
 use nettrial_scenario::{Duration, Impairment, Interface, Link, Medium, Size};
 use std::collections::HashMap;
-use std::process::Command;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration as Span, Instant};
 
-const INSIDE: &str = "NETTRIAL_TEST_NAMESPACE";
 const DESTINATION: [u8; 6] = [2, 0, 0, 0, 0, 9];
 /// IEEE Std 802's first EtherType for local experiments.
 const LOCAL_EXPERIMENT: [u8; 2] = [0x88, 0xb5];
 const ENDS: [i32; 4] = [101, 102, 103, 104];
-
-/// Returns true if this process is in a network namespace of its own, with all privileges over it. If not, runs the
-/// test again in one, by itself.
-fn inside(test: &str) -> bool {
-    if std::env::var_os(INSIDE).is_some() {
-        return true;
-    }
-    // One at a time: each of them is timed.
-    static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut command = Command::new("unshare");
-    command.args(["--user", "--map-root-user", "--net"]).arg(std::env::current_exe().unwrap());
-    command.args(["--exact", &format!("delay_line::tests::{test}"), "--nocapture"]).env(INSIDE, "1");
-    let mut output = command.output().expect("unshare (util-linux) is there");
-    // In there the line's threads are ordinary ones: beside other work they may wait for longer than a ring lasts.
-    for _ in 1..ATTEMPTS {
-        if output.status.success() {
-            break;
-        }
-        eprintln!("another attempt after: {}", String::from_utf8_lossy(&output.stderr));
-        output = command.output().expect("unshare (util-linux) is there");
-    }
-    let text = String::from_utf8_lossy(&output.stderr);
-    if text.contains("unshare failed") && std::env::var_os("CI").is_none() {
-        eprintln!("not tested, for there is no namespace: {text}");
-        return false;
-    }
-    print!("{}", String::from_utf8_lossy(&output.stdout));
-    assert!(output.status.success(), "{}{text}", String::from_utf8_lossy(&output.stdout));
-    false
-}
 
 fn interface(index: i32) -> LinkMessage {
     let mut message = LinkMessage::default();
@@ -151,8 +118,6 @@ fn fits(count: usize, trials: usize, probability: f64) -> bool {
     (count as f64 - mean).abs() <= 3.29 * (mean * (1.0 - probability)).sqrt()
 }
 
-/// Attempts that a test has.
-const ATTEMPTS: usize = 3;
 /// After so long without a frame none comes any more.
 const QUIET: Span = Span::from_millis(300);
 const FRAMES: usize = 20_000;
@@ -160,7 +125,7 @@ const GAP: Span = Span::from_micros(15);
 
 #[test]
 fn every_frame_arrives_once_in_order_and_no_sooner_than_the_delay() {
-    if !inside("every_frame_arrives_once_in_order_and_no_sooner_than_the_delay") {
+    if !inside("delay_line::tests::every_frame_arrives_once_in_order_and_no_sooner_than_the_delay") {
         return;
     }
     let mut bench = Bench::new(Duration(5_000_000), Impairment::default());
@@ -182,7 +147,7 @@ fn quantile(sorted_ns: &[u64], share: f64) -> f64 {
 
 #[test]
 fn loss_is_as_set_and_begins_when_armed() {
-    if !inside("loss_is_as_set_and_begins_when_armed") {
+    if !inside("delay_line::tests::loss_is_as_set_and_begins_when_armed") {
         return;
     }
     let mut bench = Bench::new(Duration(1_000_000), Impairment { loss: 0.02, seed: 1, ..Default::default() });
@@ -196,7 +161,7 @@ fn loss_is_as_set_and_begins_when_armed() {
 
 #[test]
 fn duplicates_are_as_set_and_follow_their_frame() {
-    if !inside("duplicates_are_as_set_and_follow_their_frame") {
+    if !inside("delay_line::tests::duplicates_are_as_set_and_follow_their_frame") {
         return;
     }
     let impairment = Impairment { duplication: 0.05, seed: 2, ..Default::default() };
@@ -213,7 +178,7 @@ fn duplicates_are_as_set_and_follow_their_frame() {
 
 #[test]
 fn frames_held_back_are_as_many_as_set_and_are_overtaken() {
-    if !inside("frames_held_back_are_as_many_as_set_and_are_overtaken") {
+    if !inside("delay_line::tests::frames_held_back_are_as_many_as_set_and_are_overtaken") {
         return;
     }
     let impairment =
@@ -236,7 +201,7 @@ fn frames_held_back_are_as_many_as_set_and_are_overtaken() {
 
 #[test]
 fn jitter_is_even_between_the_delay_and_so_much_more() {
-    if !inside("jitter_is_even_between_the_delay_and_so_much_more") {
+    if !inside("delay_line::tests::jitter_is_even_between_the_delay_and_so_much_more") {
         return;
     }
     let impairment = Impairment { jitter: Duration(4_000_000), seed: 4, ..Default::default() };

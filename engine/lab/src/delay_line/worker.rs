@@ -54,7 +54,7 @@ pub struct Switch {
     pub armed: AtomicBool,
     /// True once the workers are to end.
     pub stopped: AtomicBool,
-    /// Written to wake them for it.
+    /// Written to wake them.
     pub wake: EventFd,
 }
 
@@ -73,7 +73,12 @@ impl Switch {
     /// Has the workers end.
     pub fn stop(&self) {
         self.stopped.store(true, Relaxed);
-        // It cannot fail with a counter that is 0.
+        self.call();
+    }
+
+    /// Wakes the workers.
+    pub fn call(&self) {
+        // It can't fail with a counter this small.
         let _ = self.wake.write(1);
     }
 }

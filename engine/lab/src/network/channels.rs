@@ -1,7 +1,7 @@
 //! The radio channels of a network, in a namespace of their own.
 
 use super::inside::{Inside, processor_of};
-use super::messages::up;
+use super::messages::{up, veth};
 use crate::channel::{Channel, Driven, End, Held, tap};
 use crate::layout::Layout;
 use crate::namespace::Home;
@@ -119,4 +119,15 @@ impl Channels {
     pub fn unheld(&self) -> Option<&str> {
         self.unheld.as_deref()
     }
+}
+
+/// Fails where the frames of a station can't be held, tried in a namespace that is thrown away.
+pub fn try_holding(home: &Home) -> Result<()> {
+    let [index, other, number] = [100, 101, 102];
+    let mut inside = Inside::create(home, "try of a radio channel")?;
+    let pair = veth([inside.end(index), inside.end(other)]);
+    inside.netlink.create(RouteNetlinkMessage::NewLink(pair), "making a veth pair")?;
+    inside.bring_up([index, other].iter())?;
+    let mut channels = Channels { channels: Vec::new(), inside, links: Vec::new(), unheld: None };
+    channels.hold(home, number, index).map(drop)
 }

@@ -1,0 +1,191 @@
+//! A medium between frames with times: what the clock does to it, without the clock.
+
+use super::frames::{Frame, Frames};
+use nettrial_scenario::Wlan;
+use nettrial_scenario::random::Random;
+use nettrial_wlan::{Category, Medium, Outcome};
+
+/// A frame that has arrived and that the medium is still to be given.
+struct Arrival {
+    at_ns: u64,
+    stations: [usize; 2],
+    tag: u32,
+    bytes: u32,
+}
+
+/// A frame that the medium has delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivery {
+    /// When it was due, by the monotonic clock.
+    pub due_ns: u64,
+    tag: u32,
+}
+
+/// A medium, and the frames in it.
+pub struct Driver {
+    wlan: Wlan,
+    stations: usize,
+    random: Random,
+    medium: Medium,
+    /// The monotonic clock where the medium's time is 0.
+    began_ns: u64,
+    /// Until when the medium's events have happened.
+    now_ns: u64,
+    frames: Frames,
+    arrivals: Vec<Arrival>,
+    outcomes: Vec<Outcome>,
+}
+
+impl Driver {
+    /// A medium whose time begins when the monotonic clock shows `now_ns`, with so many stations, the access point
+    /// counted.
+    pub fn new(wlan: Wlan, stations: usize, random: Random, now_ns: u64) -> Self {
+        Self {
+            medium: Medium::new(&wlan, stations, random),
+            wlan,
+            stations,
+            random,
+            began_ns: now_ns,
+            now_ns,
+            frames: Frames::default(),
+            arrivals: Vec::new(),
+            outcomes: Vec::new(),
+        }
+    }
+
+    /// The medium.
+    pub fn medium(&self) -> &Medium {
+        &self.medium
+    }
+
+    /// Starts over with a new medium, if nothing is in the old one; gives whether it did.
+    pub fn restart(&mut self) -> bool {
+        let is_empty = self.frames.is_empty();
+        if is_empty {
+            self.medium = Medium::new(&self.wlan, self.stations, self.random);
+            self.began_ns = self.now_ns;
+        }
+        is_empty
+    }
+
+    /// Until when the medium's events have happened, by the monotonic clock.
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// The medium's time when the clock shows `now_ns`.
+    pub fn medium_ps(&self, now_ns: u64) -> u64 {
+        (now_ns - self.began_ns) * 1000
+    }
+
+    /// The time of the medium's next event, by the monotonic clock, if there is one.
+    pub fn next_ns(&self) -> Option<u64> {
+        let next_ps = self.medium.next();
+        (next_ps != u64::MAX).then(|| self.began_ns + next_ps.div_ceil(1000))
+    }
+
+    /// Notes that a frame from one of `stations` for the other, with an IP packet of so many bytes, arrived at `at_ns`.
+    pub fn arrived(&mut self, at_ns: u64, stations: [usize; 2], frame: &[u8], bytes: u32) {
+        let tag = self.frames.put(frame, stations[1]);
+        self.arrivals.push(Arrival { at_ns, stations, tag, bytes });
+    }
+
+    /// Has everything happen until then, each arrival at its own time; adds what the medium delivers to `due`.
+    pub fn advance(&mut self, until_ns: u64, due: &mut Vec<Delivery>) {
+        let mut arrivals = std::mem::take(&mut self.arrivals);
+        arrivals.sort_by_key(|arrival| arrival.at_ns);
+        for Arrival { at_ns, stations, tag, bytes } in arrivals.drain(..) {
+            self.run(at_ns.max(self.now_ns), due);
+            let now_ps = self.medium_ps(self.now_ns);
+            if !self.medium.offer(now_ps, stations, Category::BestEffort, tag, bytes) {
+                self.frames.free(tag);
+            }
+        }
+        self.arrivals = arrivals;
+        self.run(until_ns.max(self.now_ns), due);
+    }
+
+    fn run(&mut self, until_ns: u64, due: &mut Vec<Delivery>) {
+        let until_ps = self.medium_ps(until_ns);
+        while self.medium.next() <= until_ps {
+            let at_ps = self.medium.next();
+            self.medium.advance(at_ps, &mut self.outcomes);
+            for outcome in self.outcomes.drain(..) {
+                match outcome {
+                    Outcome::Delivered(tag) => {
+                        due.push(Delivery { due_ns: self.began_ns + at_ps.div_ceil(1000), tag });
+                    }
+                    Outcome::Dropped(tag) => self.frames.free(tag),
+                }
+            }
+        }
+        self.now_ns = until_ns;
+    }
+
+    /// The frame of a delivery.
+    pub fn frame(&self, delivery: Delivery) -> &Frame {
+        self.frames.get(delivery.tag)
+    }
+
+    /// Forgets the frame of a delivery.
+    pub fn forget(&mut self, delivery: Delivery) {
+        self.frames.free(delivery.tag);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// The times at which 300 frames from two stations are due where the driver wakes each `step_ns`.
+    fn due(step_ns: u64) -> (Vec<(u64, Vec<u8>)>, u64) {
+        let wlan: Wlan = serde_json::from_str(r#"{"mpdu_loss": 0.05}"#).unwrap();
+        let mut driver = Driver::new(wlan, 3, nettrial_wlan::random(1, 0), 5);
+        let arrivals = (0..300_u64).map(|number| (number * 97_000 + 5, number));
+        let mut due = Vec::new();
+        let mut arrivals = arrivals.peekable();
+        let mut now = 5;
+        while now < 200 * MS {
+            now += step_ns;
+            let mut arrived = Vec::new();
+            while let Some(arrival) = arrivals.next_if(|(at, _)| *at <= now) {
+                arrived.push(arrival);
+            }
+            // The rings of several interfaces are read one after the other.
+            arrived.sort_by_key(|(_, number)| number % 2);
+            for (at, number) in arrived {
+                let station = 1 + (number % 2) as usize;
+                driver.arrived(at, [station, 0], &number.to_ne_bytes(), 1500);
+            }
+            driver.advance(now, &mut due);
+        }
+        let due =
+            due.iter().map(|delivery| (delivery.due_ns, driver.frame(*delivery).bytes.clone())).collect();
+        (due, driver.medium().counters(1).exchanges)
+    }
+
+    #[test]
+    fn late_wake_ups_change_nothing_in_the_medium() {
+        let punctual = due(1_000);
+        assert_eq!(punctual.0.len(), 300);
+        assert_eq!(due(3 * MS), punctual);
+        assert_eq!(due(100 * MS), punctual);
+    }
+
+    #[test]
+    fn a_medium_starts_over_only_when_nothing_is_in_it() {
+        let wlan: Wlan = serde_json::from_str("{}").unwrap();
+        let (mut driver, mut due) = (Driver::new(wlan, 2, nettrial_wlan::random(1, 0), 0), Vec::new());
+        driver.arrived(0, [1, 0], &[1], 100);
+        driver.advance(1, &mut due);
+        assert!(!driver.restart());
+        driver.advance(MS, &mut due);
+        assert_eq!(due.len(), 1);
+        assert!(!driver.restart(), "a frame is to be handed over");
+        driver.forget(due[0]);
+        assert!(driver.restart());
+        assert_eq!((driver.medium_ps(MS), driver.medium().counters(1).delivered_pkts), (0, 0));
+    }
+}
