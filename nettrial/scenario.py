@@ -1182,6 +1182,7 @@ class Setting(
             "scheduler",
             "udp_gro",
             "udp_gso",
+            "window",
             "zerocopy",
         ]
     ]
@@ -1204,6 +1205,7 @@ class Setting(
         "scheduler",
         "udp_gro",
         "udp_gso",
+        "window",
         "zerocopy",
     ]
     """
@@ -1570,6 +1572,12 @@ class SocketOptions(Generated):
     udp_gso: bool | None = None
     """
     UDP packets of one size leave in GSO packets that the kernel segments (UDP_SEGMENT, udp(7)).
+    """
+    window: Size | None = None
+    """
+    The TCP window, bytes: the most that either host announces as its receive window (TCP_WINDOW_CLAMP, tcp(7), where the
+    system has it), and the size that both its socket buffers keep (SO_RCVBUF and SO_SNDBUF, socket(7)). Without it the
+    system sizes both as the connection goes.
     """
     zerocopy: bool | None = None
     """
@@ -2440,6 +2448,11 @@ class FlowRecord(Generated):
     packets: PacketCounts | None = None
     """
     The packets received, lost, reordered and duplicated. Over UDP only: TCP hides it.
+    """
+    peer_window_bytes: Annotated[int | None, Field(ge=0)] = None
+    """
+    The largest receive window that the receiver announced, bytes, as the sender's system read it with each sample; absent
+    where that does not tell it.
     """
     retransmissions_pkts: Annotated[int, Field(ge=0)]
     """

@@ -289,6 +289,10 @@ class SocketOptions(Strict):
     mss: Size | None = None
     """The largest TCP segment to announce and to send, bytes of payload and options (TCP_MAXSEG, tcp(7);
     RFC 6691): with timestamps 12 bytes less of payload."""
+    window: Size | None = None
+    """The TCP window, bytes: the most that either host announces as its receive window (TCP_WINDOW_CLAMP,
+    tcp(7), where the system has it), and the size that both its socket buffers keep (SO_RCVBUF and
+    SO_SNDBUF, socket(7)). Without it the system sizes both as the connection goes."""
     block: Size | None = None
     """Bytes handed to the kernel at a time by a transfer; 128 KiB where absent."""
     busy_poll: Duration | None = None

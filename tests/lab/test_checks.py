@@ -47,6 +47,26 @@ def test_a_stack_is_in_force(
     assert set(found(record, "tcp_options")) == {options}
 
 
+def test_a_window_is_in_force_in_both_directions(
+    resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
+) -> None:
+    settings = {"workload__transfer__traffic__duration": SHORT}
+    record = run(resolve(workload__transfer__socket__window="64 KiB", **settings))
+    flow = record.flows[0]
+    assert failed(record) == []
+    room = "send buffer 65536 B, receive buffer 65536 B, window up to 65536 B, scaled by 1 bits"
+    assert found(record, "window").count(room) == 2
+    assert flow.peer_window_bytes is not None
+    assert flow.peer_window_bytes <= 65_536
+    # A window a round trip is the most that passes.
+    assert flow.goodput_bps is not None
+    assert flow.goodput_bps <= 65_536 * 8 / (flow.min_rtt_us / 1e6)
+    free = run(resolve(**settings))
+    assert failed(free) == []
+    assert room not in found(free, "window")
+    assert free.flows[0].peer_window_bytes is not None
+
+
 def test_the_smallest_mtu_on_the_way_is_found(
     resolve: Callable[..., Scenario], run: Callable[[Scenario], Record]
 ) -> None:

@@ -28,6 +28,7 @@ pub fn capabilities() -> Capabilities {
             Setting::MtuProbing,
             Setting::UdpGro,
             Setting::UdpGso,
+            Setting::Window,
             Setting::Zerocopy,
         ],
     }

@@ -31,6 +31,7 @@ pub fn capabilities() -> Capabilities {
             Setting::Routing,
             Setting::UdpGro,
             Setting::UdpGso,
+            Setting::Window,
             Setting::Zerocopy,
         ],
         figures: vec![Figure::Channels, Figure::Cpu, Figure::Interfaces], // all hosts have one clock

@@ -98,6 +98,8 @@ pub enum Setting {
     UdpGro,
     /// UDP packets that leave in GSO packets: `socket.udp_gso` of a flow.
     UdpGso,
+    /// A TCP window of a size: `socket.window` of a flow.
+    Window,
     /// Sending without copying: `socket.zerocopy` of a flow.
     Zerocopy,
 }
@@ -201,6 +203,7 @@ impl<H: Fn(&str) -> &'static str> Found<'_, H> {
             self.setting(Setting::Pair, flow.pair != 0, &place, "pair", "0");
             let (place, socket) = (place.within("socket"), &flow.socket);
             self.setting(Setting::Block, socket.block.is_some(), &place, "block", "none");
+            self.setting(Setting::Window, socket.window.is_some(), &place, "window", "none");
             self.setting(Setting::Zerocopy, socket.zerocopy, &place, "zerocopy", "false");
             self.setting(Setting::UdpGso, socket.udp_gso, &place, "udp_gso", "false");
             self.setting(Setting::UdpGro, socket.udp_gro, &place, "udp_gro", "false");
@@ -221,7 +224,8 @@ mod tests {
         let stack = json!({"name": "mine", "congestion_control": "cubic", "receive_buffer": buffer,
             "send_buffer": buffer, "window_scaling": true, "sack": true, "timestamps": true, "ecn": true,
             "minimum_rto": "1 ms", "scheduler": "round_robin", "mtu_probing": true});
-        let socket = json!({"block": "1 KiB", "zerocopy": true, "udp_gso": true, "udp_gro": true});
+        let socket =
+            json!({"block": "1 KiB", "window": "1 MiB", "zerocopy": true, "udp_gso": true, "udp_gro": true});
         json!({
             "format": 1,
             "nodes": [{"name": "a", "kind": "router", "filters_icmp": true},
@@ -274,6 +278,7 @@ mod tests {
             "transport",
             "udp_gro",
             "udp_gso",
+            "window",
             "zerocopy",
         ];
         assert_eq!(settings, all);
@@ -284,7 +289,7 @@ mod tests {
         let names =
             ["block", "bursts", "cost", "ecn", "filters_icmp", "impairment", "machine", "minimum_rto"];
         let further = ["mtu_probing", "packet_sizes", "pair", "queue_interval", "queue_series", "routing"];
-        let last = ["scheduler", "udp_gro", "udp_gso", "zerocopy"];
+        let last = ["scheduler", "udp_gro", "udp_gso", "window", "zerocopy"];
         let can = Capabilities {
             transports: vec![Transport::Icmp],
             traffic: Traffic::KINDS.map(str::to_owned).to_vec(),

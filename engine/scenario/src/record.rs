@@ -73,6 +73,10 @@ pub struct FlowRecord {
     pub congestion_control: String,
     /// The sender's maximum segment size in force at the end, bytes of payload.
     pub mss_bytes: u32,
+    /// The largest receive window that the receiver announced, bytes, as the sender's system read it with each sample; absent
+    /// where that does not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer_window_bytes: Option<u64>,
     /// Connections opened; for sized transfers also the number of transfers. 0 where there are none, or
     /// where a tool says nothing of its connections: then it says nothing of retransmissions either.
     pub connections: u32,
@@ -163,6 +167,7 @@ impl FlowRecord {
             ip: flow.ip,
             congestion_control: String::new(),
             mss_bytes: 0,
+            peer_window_bytes: None,
             connections: 0,
             bytes: 0,
             active_ns: 0,

@@ -2,7 +2,7 @@
 
 use crate::{Reading, Use};
 use nettrial_scenario::{Check, Directory, Flow, FlowRecord, Warning};
-use nettrial_traffic::{Connection, PathMtu, Side};
+use nettrial_traffic::{Connection, PathMtu, Room, Side};
 
 /// Above this share of its time in use a CPU, not the network, may set the pace.
 const SATURATED_PERCENT: f64 = 95.0;
@@ -80,6 +80,13 @@ impl Findings {
                 "the two stacks do not work together as their settings say",
             );
         }
+        for (host, room) in [(&flow.from, found.sender), (&flow.to, found.receiver)] {
+            self.room(
+                &format!("flow {}, {host}", flow.name),
+                flow.socket.window.map(|window| window.0),
+                room,
+            );
+        }
         if let Some((expected, found)) = expected_mss.zip(found.mss_bytes) {
             self.compare(
                 "mss",
@@ -89,6 +96,51 @@ impl Findings {
                 "segments are not of the size that the MTU implies",
             );
         }
+    }
+
+    /// Verifies the buffers and the window of a host's socket, which are to be of `window` bytes; notes them where they are
+    /// the system's to size.
+    fn room(&mut self, object: &str, window: Option<u64>, found: Room) {
+        let Some(window) = window else {
+            self.checks.push(Check {
+                name: "window".into(),
+                object: object.into(),
+                expected: "any".into(),
+                found: found.in_words(),
+                passed: true,
+            });
+            return;
+        };
+        let asked = |told: Option<u64>| told.map(|_| window);
+        let expected = Room {
+            send_buffer_bytes: asked(found.send_buffer_bytes),
+            receive_buffer_bytes: asked(found.receive_buffer_bytes),
+            window_bytes: asked(found.window_bytes),
+            window_scale: found.window_scale,
+        };
+        self.compare(
+            "window",
+            object,
+            expected.in_words(),
+            found.in_words(),
+            "the connection has another window than the study says: the system allows no such size (on Linux without root              net.core.rmem_max and wmem_max)",
+        );
+    }
+
+    /// Verifies that no larger window than that of the socket was announced to the sender of `flow`, as far as its system
+    /// tells: a kernel may forget a bound that was in force as the connection opened.
+    pub fn window_seen(&mut self, flow: &Flow, record: &FlowRecord) {
+        let (Some(window), Some(seen)) = (flow.socket.window, record.peer_window_bytes) else { return };
+        let check = Check {
+            name: "window_seen".into(),
+            object: format!("flow {}", flow.name),
+            expected: format!("at most {} B", window.0),
+            found: format!("{seen} B"),
+            passed: seen <= window.0,
+        };
+        let consequence = "more was in flight than the window of the study lets be";
+        self.warnings.extend(check.warning(consequence));
+        self.checks.push(check);
     }
 
     /// Verifies the congestion control of the flows that other programs made, as far as it is known.
@@ -194,6 +246,31 @@ mod tests {
         assert!(!findings.checks[1].passed);
         assert_eq!(findings.warnings[0].message, "mss should be 1428 B and is 536 B");
         assert_eq!(findings.warnings[0].consequence, "segments differ");
+    }
+
+    #[test]
+    fn a_window_is_compared_as_far_as_the_system_tells_it() {
+        let mut findings = Findings::default();
+        let told =
+            Room { send_buffer_bytes: Some(4096), receive_buffer_bytes: Some(4096), ..Room::default() };
+        findings.room("flow a, x", Some(4096), told);
+        findings.room("flow a, x", None, told);
+        assert!(findings.warnings.is_empty() && findings.checks.iter().all(|check| check.passed));
+        findings.room("flow a, x", Some(8192), Room { window_bytes: Some(8192), ..told });
+        assert_eq!(codes(&findings), ["window"]);
+        let expected = "send buffer 8192 B, receive buffer 8192 B, window up to 8192 B";
+        assert_eq!(findings.checks[2].expected, expected);
+        findings.room("flow a, x", Some(8192), Room::default());
+        assert_eq!(codes(&findings).len(), 1, "what is not told is not compared");
+        let flow = r#"{"name": "a", "from": "x", "to": "y", "transport": "tcp", "ip": 4, "socket": {"window": "4 KiB"},
+            "traffic": {"kind": "transfer", "size": "1 B"}}"#;
+        let flow: Flow = serde_json::from_str(flow).unwrap();
+        for (seen, warned) in [(None, 0), (Some(4096), 0), (Some(4097), 1)] {
+            let mut findings = Findings::default();
+            let record = FlowRecord { peer_window_bytes: seen, ..FlowRecord::blank(&flow) };
+            findings.window_seen(&flow, &record);
+            assert_eq!(findings.warnings.len(), warned);
+        }
     }
 
     #[test]

@@ -91,6 +91,7 @@ pub fn drive(
         let name = &ready.side.flow.name;
         match agents.collect(pending, None).with_context(|| format!("flow {name:?}"))? {
             Reply::Finished(flow, warnings) => {
+                findings.window_seen(&ready.side.flow, &flow);
                 flows.push(*flow);
                 findings.warnings.extend(warnings);
             }

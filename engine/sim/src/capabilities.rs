@@ -33,6 +33,7 @@ pub fn capabilities() -> Capabilities {
             Setting::QueueSeries,
             Setting::Routing,
             Setting::Scheduler,
+            Setting::Window,
         ],
         figures: vec![Figure::Channels, Figure::Cpu, Figure::Interfaces], // all hosts have one clock
     }

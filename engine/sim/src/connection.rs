@@ -154,7 +154,7 @@ impl Side {
         Self {
             views: Vec::with_capacity(subflows.len()),
             subflows,
-            stream: Stream::new(settings.is_mptcp, stack, has_scaling, mss_bytes),
+            stream: Stream::new(settings.is_mptcp, stack, settings.socket.window, has_scaling, mss_bytes),
             scheduling: Scheduling::new(stack.scheduler),
             told_failed: false,
         }

@@ -85,6 +85,7 @@ impl Figures {
             ip: flow.ip,
             congestion_control: self.congestion_control.clone(),
             mss_bytes: samples.mss_bytes,
+            peer_window_bytes: samples.peer_window_bytes,
             connections: self.connections,
             bytes: self.bytes,
             active_ns: u64::try_from(self.active.as_nanos()).unwrap_or(u64::MAX),

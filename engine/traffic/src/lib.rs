@@ -38,7 +38,7 @@ mod tests;
 pub use agent::run as run_agent;
 pub use cookie::Cookie;
 pub use platform::{ProcessorTimes, die_with_parent, now_ns, processors, system_name};
-pub use protocol::{ClockOffset, Command, Connection, Order, PathMtu, Reply, Report, Side};
+pub use protocol::{ClockOffset, Command, Connection, Order, PathMtu, Reply, Report, Room, Side};
 
 use nettrial_scenario::{Flow, Place, Problem, Traffic};
 

@@ -2,7 +2,7 @@
 
 use crate::cookie::Purpose;
 use crate::platform;
-use crate::protocol::{Connection, Side};
+use crate::protocol::{Connection, Room, Side};
 use crate::{datagram, exchange, file_transfer, packets, sweep, tcp, tool, transfer};
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::{Traffic, Transport};
@@ -82,7 +82,8 @@ impl Crew {
                 self.join();
             }
             // A connection that fails is the sender's to report: it waits for an answer.
-            if let Err(error) = self.admit(&stream).and_then(|purpose| serve(&stream, &self.side, purpose)) {
+            let admitted = tcp::bound_window(&stream, &self.side).and_then(|()| self.admit(&stream));
+            if let Err(error) = admitted.and_then(|purpose| serve(&stream, &self.side, purpose)) {
                 eprintln!("flow {:?}: {error:#}", self.side.flow.name);
             }
             drop(stream);
@@ -133,8 +134,8 @@ impl Read for Until<'_> {
 fn serve(mut stream: &TcpStream, side: &Side, purpose: Purpose) -> Result<()> {
     match purpose {
         Purpose::Inspect => {
-            // One byte back: the inspector then knows that the connection is established on both sides.
-            stream.write_all(&[1])?;
+            // The inspector then knows, too, that the connection is established on both sides.
+            stream.write_all(&room(stream)?.put())?;
             Ok(())
         }
         Purpose::Traffic => {
@@ -166,7 +167,8 @@ pub fn inspect(side: &Side, destination: SocketAddr) -> Result<Connection> {
         file_transfer::open(transfer)?;
     }
     let (mut stream, _) = tcp::connect(side, destination, Purpose::Inspect)?;
-    stream.read_exact(&mut [0]).context("waiting for the receiver")?;
+    let mut receiver = [0; Room::BYTES];
+    stream.read_exact(&mut receiver).context("waiting for the receiver")?;
     let state = platform::tcp_state(&stream).context("reading the state of a connection")?;
     let names = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
     Ok(Connection {
@@ -174,5 +176,14 @@ pub fn inspect(side: &Side, destination: SocketAddr) -> Result<Connection> {
         congestion_control: platform::congestion_control(&stream).context("reading TCP_CONGESTION")?,
         options: names(state.map_or_else(Vec::new, |state| state.option_names())),
         untold_options: state.map(|state| names(state.untold_option_names())),
+        sender: room(&stream)?,
+        receiver: Room::get(&receiver),
     })
+}
+
+/// The room that a connection has on this side.
+fn room(stream: &TcpStream) -> Result<Room> {
+    let state = platform::tcp_state(stream).context("reading the state of a connection")?;
+    let room = platform::room(stream).context("reading the sizes of a socket's buffers")?;
+    Ok(Room { window_scale: state.and_then(|state| state.window_scale), ..room })
 }

@@ -154,6 +154,88 @@ pub struct Connection {
     pub options: Vec<String>,
     /// Options of which the sender's system does not tell whether they are in force; `None` where it tells of none.
     pub untold_options: Option<Vec<String>>,
+    /// The buffers and the window of the sender's socket.
+    pub sender: Room,
+    /// The same of the receiver's.
+    pub receiver: Room,
+}
+
+/// Room that a socket of TCP has, as its system tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Room {
+    /// The size of its send buffer as [`socket.window`](nettrial_scenario::SocketOptions::window) asks for it, bytes.
+    pub send_buffer_bytes: Option<u64>,
+    /// The size of its receive buffer, likewise.
+    pub receive_buffer_bytes: Option<u64>,
+    /// The largest receive window that it may announce, bytes, where the system has such a bound.
+    pub window_bytes: Option<u64>,
+    /// The bits by which the windows that it announces are scaled.
+    pub window_scale: Option<u8>,
+}
+
+impl Room {
+    /// Its bytes on a connection.
+    pub const BYTES: usize = 32;
+
+    /// Writes it: four big-endian numbers, the largest one where a value is not known.
+    pub fn put(self) -> [u8; Self::BYTES] {
+        let scale = self.window_scale.map(u64::from);
+        let values = [self.send_buffer_bytes, self.receive_buffer_bytes, self.window_bytes, scale];
+        let mut bytes = [0; Self::BYTES];
+        for (place, value) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(values) {
+            *place = value.unwrap_or(u64::MAX).to_be_bytes();
+        }
+        bytes
+    }
+
+    /// Reads it.
+    pub fn get(bytes: &[u8; Self::BYTES]) -> Self {
+        let (places, _) = bytes.as_chunks::<8>();
+        let value = |index: usize| Some(u64::from_be_bytes(places[index])).filter(|&value| value != u64::MAX);
+        Self {
+            send_buffer_bytes: value(0),
+            receive_buffer_bytes: value(1),
+            window_bytes: value(2),
+            window_scale: value(3).and_then(|bits| u8::try_from(bits).ok()),
+        }
+    }
+
+    /// Describes what is known of it.
+    pub fn in_words(self) -> String {
+        let bytes = |name: &str, value: Option<u64>| value.map(|bytes| format!("{name} {bytes} B"));
+        let parts = [
+            bytes("send buffer", self.send_buffer_bytes),
+            bytes("receive buffer", self.receive_buffer_bytes),
+            bytes("window up to", self.window_bytes),
+            self.window_scale.map(|bits| format!("scaled by {bits} bits")),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_that_is_put_is_got() {
+        let known = Room {
+            send_buffer_bytes: Some(16_384),
+            receive_buffer_bytes: Some(131_072),
+            window_bytes: Some(1 << 20),
+            window_scale: Some(7),
+        };
+        let unknown = Room { receive_buffer_bytes: Some(1), ..Room::default() };
+        for room in [known, unknown, Room::default()] {
+            assert_eq!(Room::get(&room.put()), room);
+        }
+        assert_eq!(
+            known.in_words(),
+            "send buffer 16384 B, receive buffer 131072 B, window up to 1048576 B, scaled by 7 bits"
+        );
+        assert_eq!(unknown.in_words(), "receive buffer 1 B");
+    }
 }
 
 /// A path's MTU in one direction, as probes found it.

@@ -27,6 +27,7 @@ struct State {
     seen_datagram_bytes: u64,
     seen_retransmissions: u64,
     mss_bytes: u32,
+    peer_window_bytes: Option<u32>,
     min_rtt_us: Option<u32>,
     srtt: Durations,
     intervals: Vec<Interval>,
@@ -82,6 +83,8 @@ pub struct Samples {
     pub retransmissions_pkts: u64,
     /// Maximum segment size last seen.
     pub mss_bytes: u32,
+    /// The largest receive window that the other host announced, bytes, where the system tells it.
+    pub peer_window_bytes: Option<u64>,
     /// The bytes of the connections' segments, by layer.
     pub weight: Weight,
     /// Connections that were asked for as MPTCP and are TCP.
@@ -110,6 +113,7 @@ impl Sampler {
             seen_datagram_bytes: 0,
             seen_retransmissions: 0,
             mss_bytes: 0,
+            peer_window_bytes: None,
             min_rtt_us: None,
             srtt: Durations::default(),
             intervals: Vec::new(),
@@ -184,6 +188,7 @@ impl Sampler {
             min_rtt_us: state.min_rtt_us.unwrap_or(0),
             retransmissions_pkts: state.columns.iter().map(|column| column.closed_retransmissions).sum(),
             mss_bytes: state.mss_bytes,
+            peer_window_bytes: state.peer_window_bytes.map(u64::from),
             weight: state.weight,
             fell_back: state.fell_back,
             subflows: if is_mptcp { state.subflows() } else { Vec::new() },
@@ -228,6 +233,7 @@ impl State {
     fn observe(&mut self, subflow: &Subflow) {
         let Subflow { local, remote, state } = *subflow;
         self.mss_bytes = state.mss_bytes;
+        self.peer_window_bytes = self.peer_window_bytes.max(state.peer_window_bytes);
         self.untold_bytes |= state.bytes_acked.is_none();
         self.min_rtt_us = self.min_rtt_us.into_iter().chain(state.min_rtt_us).min();
         let same = |open: &&Open| open.local == local && open.remote == remote;

@@ -32,6 +32,10 @@ fn socket(side: &Side) -> Result<Socket> {
         platform::limit_segments(&socket, i32::try_from(mss.0)?)
             .with_context(|| format!("limiting segments to {mss} (TCP_MAXSEG)"))?;
     }
+    if let Some(window) = side.flow.socket.window {
+        platform::set_window(&socket, i32::try_from(window.0)?)
+            .with_context(|| format!("setting a window of {window}"))?;
+    }
     Ok(socket)
 }
 
@@ -57,7 +61,16 @@ pub fn connect_only(side: &Side, destination: SocketAddr) -> Result<(TcpStream, 
     socket2::SockRef::from(&stream)
         .connect(&destination.into())
         .with_context(|| format!("connecting to {destination}"))?;
-    Ok((stream, begin.elapsed()))
+    let took = begin.elapsed();
+    bound_window(&stream, side)?;
+    Ok((stream, took))
+}
+
+/// Bounds the receive window of a connection of the flow's `side` that was opened or accepted: where the system took some
+/// of the bound away as it opened, it has the whole of it again.
+pub fn bound_window(stream: &TcpStream, side: &Side) -> Result<()> {
+    let Some(window) = side.flow.socket.window else { return Ok(()) };
+    platform::bound_window(stream, i32::try_from(window.0)?).context("bounding the window (TCP_WINDOW_CLAMP)")
 }
 
 /// Opens a connection of the flow for `purpose`; also the time that the call to connect took.

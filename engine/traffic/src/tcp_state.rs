@@ -30,6 +30,10 @@ pub struct TcpState {
     pub is_close_wait: bool,
     /// Maximum segment size for sending, bytes.
     pub mss_bytes: u32,
+    /// The bits by which this host scales the windows that it announces, where the system tells them.
+    pub window_scale: Option<u8>,
+    /// The receive window that the other host announced last, bytes, where the system tells it.
+    pub peer_window_bytes: Option<u32>,
     /// Smoothed round-trip time, microseconds.
     pub srtt_us: u32,
     /// Smallest round-trip time seen, microseconds; `None` if none was.

@@ -10,6 +10,9 @@ pub struct Reader<'a, S> {
     socket: &'a S,
     /// Time to try again before sleeping.
     trying: Option<Duration>,
+    /// The bound on the window of a connection: with data the kernel learns how much memory segments take, and sets the
+    /// bound anew (net/ipv4/tcp_input.c, tcp_measure_rcv_mss, Linux 6.11 and later).
+    window: Option<i32>,
 }
 
 impl<'a, S: Readable> Reader<'a, S> {
@@ -18,7 +21,11 @@ impl<'a, S: Readable> Reader<'a, S> {
     /// sleep for that long.
     pub fn new(socket: &'a S, asked: &SocketOptions) -> Self {
         let span = asked.busy_poll.map(|span| span.as_std());
-        Self { socket, trying: span.filter(|span| !platform::poll_interface(socket, *span)) }
+        Self {
+            socket,
+            trying: span.filter(|span| !platform::poll_interface(socket, *span)),
+            window: asked.window.and_then(|window| i32::try_from(window.0).ok()),
+        }
     }
 
     /// Reads what is there, as soon as something is. An error of the kind `TimedOut` if nothing comes
@@ -34,12 +41,20 @@ impl<'a, S: Readable> Reader<'a, S> {
                 }
             }
         }
-        platform::receive(self.socket, buffer)
+        let count = platform::receive(self.socket, buffer)?;
+        self.bound_window()?;
+        Ok(count)
+    }
+
+    fn bound_window(&self) -> io::Result<()> {
+        self.window.map_or(Ok(()), |bytes| platform::bound_window(self.socket, bytes))
     }
 
     /// Reads what is there now; `None` if nothing is.
     pub fn try_read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
-        platform::try_receive(self.socket, buffer)
+        let count = platform::try_receive(self.socket, buffer)?;
+        self.bound_window()?;
+        Ok(count)
     }
 
     /// Reads until `buffer` is full; an error of the kind `UnexpectedEof` if the stream ends before.

@@ -13,6 +13,11 @@ pub struct SocketOptions {
     /// RFC 6691): with timestamps 12 bytes less of payload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mss: Option<Size>,
+    /// The TCP window, bytes: the most that either host announces as its receive window (TCP_WINDOW_CLAMP, tcp(7), where the
+    /// system has it), and the size that both its socket buffers keep (SO_RCVBUF and SO_SNDBUF, socket(7)). Without it the
+    /// system sizes both as the connection goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Size>,
     /// Bytes handed to the kernel at a time by a transfer; 128 KiB where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<Size>,

@@ -59,7 +59,8 @@ impl Side {
                 address,
                 transport: wiring.flow.transport,
                 mss_bytes: u16::try_from(mss).unwrap_or(u16::MAX),
-                window_shift: has_scaling.then(|| window_shift(stacks[side]) as u8),
+                window_shift: has_scaling
+                    .then(|| window_shift(stacks[side], wiring.flow.socket.window) as u8),
                 has_sack: stacks.iter().all(|stack| stack.sack),
                 has_timestamps: stacks.iter().all(|stack| stack.timestamps),
             }

@@ -1,10 +1,10 @@
 //! The data of one side of a connection: what it sends, and what it receives. TCP has one subflow's, MPTCP that
 //! of all (RFC 8684 section 3.3). Offsets count bytes of data from 0.
 
-use super::window::ReceiveWindow;
+use super::window::{ReceiveWindow, buffer_of};
 use crate::ahead::read_ahead;
 use crate::{Io, Notice, Packet, Time};
-use nettrial_scenario::Stack;
+use nettrial_scenario::{Size, Stack};
 use std::collections::VecDeque;
 
 /// Room of a segment in the send buffer beyond its payload: MAX_TCP_HEADER and skb_shared_info, then the size
@@ -52,22 +52,32 @@ read_ahead!(Stream: una, held_bytes, window.edge, window.window_ends, told);
 
 impl Stream {
     /// The data of a side before anything is sent.
-    pub(crate) fn new(is_mptcp: bool, stack: &Stack, has_scaling: bool, mss_bytes: u32) -> Self {
+    pub(crate) fn new(
+        is_mptcp: bool,
+        stack: &Stack,
+        window: Option<Size>,
+        has_scaling: bool,
+        mss_bytes: u32,
+    ) -> Self {
+        let (buffer_bytes, buffer_maximum_bytes) = match window {
+            Some(window) => (buffer_of(window.0), buffer_of(window.0)),
+            None => (stack.send_buffer.initial.0, stack.send_buffer.maximum.0),
+        };
         Self {
             is_mptcp,
             written: 0,
             next: 0,
             una: 0,
             window_end: 0,
-            buffer_bytes: stack.send_buffer.initial.0,
-            buffer_maximum_bytes: stack.send_buffer.maximum.0,
+            buffer_bytes,
+            buffer_maximum_bytes,
             is_full: false,
             is_closing: false,
             received: 0,
             held: VecDeque::new(),
             held_bytes: 0,
             subflows_hold: [0; 8],
-            window: ReceiveWindow::new(stack, has_scaling, mss_bytes),
+            window: ReceiveWindow::new(stack, window, has_scaling, mss_bytes),
             mss_bytes,
             told: 0,
             has_fin: false,

@@ -7,7 +7,7 @@
 //! buffer's head.
 
 use crate::{Packet, Time};
-use nettrial_scenario::Stack;
+use nettrial_scenario::{Size, Stack};
 
 /// The largest window without scaling, and the most that scaling can do (RFC 7323 section 2.2).
 const UNSCALED: u64 = 65_535;
@@ -24,6 +24,8 @@ const INITIAL_SEGMENTS: u64 = 10;
 pub(crate) struct ReceiveWindow {
     buffer_bytes: u64,
     maximum_bytes: u64,
+    /// The bound on what is announced: `socket.window`.
+    most_bytes: u64,
     /// Payload of the largest segment so far; 0 before the first.
     segment_bytes: u64,
     /// The bits by which windows are scaled; `None` without window scaling.
@@ -49,20 +51,32 @@ fn maximum_bytes(stack: &Stack) -> u64 {
     stack.receive_buffer.maximum.0.max(stack.receive_buffer.initial.0)
 }
 
-/// Returns by how many bits a host with that stack scales its windows, if both hosts scale.
-pub(crate) fn window_shift(stack: &Stack) -> u32 {
-    let fits = |shift: &u32| maximum_bytes(stack) >> shift <= UNSCALED;
+/// The size of a buffer that is asked for as one of `window` bytes: Linux doubles it (socket(7)).
+pub(super) fn buffer_of(window: u64) -> u64 {
+    2 * window
+}
+
+/// Returns by how many bits a host with that stack scales its windows, if both hosts scale. `window` bounds them.
+pub(crate) fn window_shift(stack: &Stack, window: Option<Size>) -> u32 {
+    let largest = window.map_or_else(|| maximum_bytes(stack), |window| window.0);
+    let fits = |shift: &u32| largest >> shift <= UNSCALED;
     (0..LARGEST_SHIFT).find(fits).unwrap_or(LARGEST_SHIFT)
 }
 
 impl ReceiveWindow {
-    /// The window of a host with that stack; `has_scaling` if both hosts have it.
-    pub(crate) fn new(stack: &Stack, has_scaling: bool, mss_bytes: u32) -> Self {
-        let (maximum_bytes, shift) = (maximum_bytes(stack), window_shift(stack));
-        let initial = (stack.receive_buffer.initial.0 / 2).min(UNSCALED);
+    /// The window of a host with that stack; `has_scaling` if both hosts have it. `window` is its size where the socket
+    /// sets it, and neither it nor the buffer grows beyond.
+    pub(crate) fn new(stack: &Stack, window: Option<Size>, has_scaling: bool, mss_bytes: u32) -> Self {
+        let shift = window_shift(stack, window);
+        let (buffer_bytes, maximum_bytes) = match window {
+            Some(window) => (buffer_of(window.0), buffer_of(window.0)),
+            None => (stack.receive_buffer.initial.0, maximum_bytes(stack)),
+        };
+        let initial = (buffer_bytes / 2).min(UNSCALED);
         Self {
-            buffer_bytes: stack.receive_buffer.initial.0,
+            buffer_bytes,
             maximum_bytes,
+            most_bytes: window.map_or(u64::MAX, |window| window.0),
             segment_bytes: 0,
             shift: has_scaling.then_some(shift),
             threshold_bytes: initial,
@@ -83,7 +97,8 @@ impl ReceiveWindow {
             0 => self.buffer_bytes / 2,
             payload => self.buffer_bytes * payload / (payload + OVERHEAD_BYTES),
         };
-        if self.shift.is_some() { room } else { room.min(UNSCALED) }
+        let most = if self.shift.is_some() { self.most_bytes } else { self.most_bytes.min(UNSCALED) };
+        room.min(most)
     }
 
     /// The buffer that has room for so much payload (tcp_space_from_win).

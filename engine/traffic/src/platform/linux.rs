@@ -22,8 +22,9 @@ pub use process::{default_congestion_control, die_with_parent, is_executable, li
 pub use processors::processors;
 pub use reading::{Readable, poll_interface, receive, send_some, try_receive, wait};
 pub use sockets::{
-    bind_late, choose_congestion_control, congestion_control, enlarge_buffers, forbid_fragmentation,
-    is_too_large, limit_segments, limit_unsent, path_mtu, stream_socket,
+    bind_late, bound_window, choose_congestion_control, congestion_control, enlarge_buffers,
+    forbid_fragmentation, is_too_large, limit_segments, limit_unsent, path_mtu, room, set_window,
+    stream_socket,
 };
 pub use tcp_info::tcp_state;
 pub use zerocopy::ZeroCopy;

@@ -22,7 +22,9 @@ pub use inbox::Inbox;
 pub use outbox::Outbox;
 pub use process::{default_congestion_control, die_with_parent, is_executable, listens, spawn};
 pub use reading::{Readable, poll_interface, receive, send_some, try_receive, wait};
-pub use sockets::{bind_late, enlarge_buffers, limit_unsent, stream_socket, subflows};
+pub use sockets::{
+    bind_late, bound_window, enlarge_buffers, limit_unsent, room, set_window, stream_socket, subflows,
+};
 pub use zerocopy::ZeroCopy;
 
 use super::{Refusal, system};

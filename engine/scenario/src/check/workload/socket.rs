@@ -21,6 +21,19 @@ pub fn check(flow: &Flow, place: &Place, problems: &mut Vec<Problem>) {
             refuse("mss", mss.to_string(), "88 B to 32767 B", "the kernel's TCP_MAXSEG takes no other");
         }
     }
+    if let Some(window) = options.window {
+        if flow.transport != Transport::Tcp {
+            let legal = format!("none over {}", flow.transport.name());
+            refuse("window", window.to_string(), &legal, "only TCP has a window that a socket sets");
+        } else if !(4096..=1 << 30).contains(&window.0) {
+            refuse(
+                "window",
+                window.to_string(),
+                "4 KiB to 1 GiB",
+                "TCP announces no more (RFC 7323 section 2.3)",
+            );
+        }
+    }
     if let Some(block) = options.block
         && !(1..=16 << 20).contains(&block.0)
     {

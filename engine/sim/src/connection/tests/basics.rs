@@ -143,6 +143,20 @@ fn a_small_receive_buffer_bounds_what_is_in_flight() {
 }
 
 #[test]
+fn a_window_of_the_socket_bounds_what_is_announced_and_in_flight() {
+    const WINDOW: u64 = 40_000;
+    let stack = stack("reno");
+    let mut settings = settings(&stack);
+    settings.socket.window = Some(Size(WINDOW));
+    let mut trial = Trial::new(&settings, both_directions(1_000_000_000, DELAY), pass()).transfer(1_000_000);
+    trial.run_to_end();
+    assert!(trial.world.sent.iter().all(|(_, packet)| packet.window_bytes <= WINDOW));
+    let took = trial.world.now.0 as f64 / 20e9;
+    // 1 MB in windows of 27 segments of 1448 bytes, and slow start's first rounds.
+    assert!((25.0..31.0).contains(&took), "{took} round trips");
+}
+
+#[test]
 fn a_socket_has_little_in_its_own_interface() {
     // A millisecond at the rate that Linux reckons with, which is up to four times that of the link: twice that of
     // the window, which grows to twice what is out.

@@ -1,9 +1,11 @@
 //! Sockets and their options.
 
 use super::options;
+use crate::protocol::Room;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use std::io;
 use std::net::{TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
 
 /// Not in the library: `IPPROTO_IP` option of include/uapi/linux/in.h.
 const IP_BIND_ADDRESS_NO_PORT: i32 = 24;
@@ -49,9 +51,41 @@ pub fn bind_late(socket: &Socket) -> io::Result<()> {
     options::set(socket, libc::IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
 }
 
+/// Bounds the receive window of `socket`, not yet connected, by `bytes` (TCP_WINDOW_CLAMP, tcp(7)), and gives both its
+/// buffers that size. Without privileges over the network the system's limit holds (net.core.rmem_max and wmem_max).
+pub fn set_window(socket: &Socket, bytes: i32) -> io::Result<()> {
+    bound_window(socket, bytes)?;
+    size_buffers(socket, bytes)
+}
+
+/// Bounds the receive window of `socket` alone. As a connection opens, the kernel takes a segment off the bound
+/// (net/ipv4/tcp_input.c, tcp_init_buffer_space).
+pub fn bound_window(socket: &impl AsRawFd, bytes: i32) -> io::Result<()> {
+    options::set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
+}
+
+/// Reads the room that `stream` has. Of a buffer's size the kernel keeps half for what it needs itself (socket(7)), and
+/// tells both.
+pub fn room(stream: &TcpStream) -> io::Result<Room> {
+    let socket = SockRef::from(stream);
+    let mut window = 0i32;
+    // A connection of MPTCP has no such bound.
+    let bound = options::get(stream, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &mut window);
+    Ok(Room {
+        send_buffer_bytes: Some(socket.send_buffer_size()? as u64 / 2),
+        receive_buffer_bytes: Some(socket.recv_buffer_size()? as u64 / 2),
+        window_bytes: bound.ok().and_then(|()| u64::try_from(window).ok()),
+        window_scale: None,
+    })
+}
+
 /// Gives each of `socket`'s two buffers room for `bytes`. Without privileges over the network the system's
 /// limit holds (net.core.rmem_max and wmem_max).
 pub fn enlarge_buffers(socket: &UdpSocket, bytes: i32) -> io::Result<()> {
+    size_buffers(socket, bytes)
+}
+
+fn size_buffers(socket: &impl AsRawFd, bytes: i32) -> io::Result<()> {
     for (forced, plain) in [(libc::SO_RCVBUFFORCE, libc::SO_RCVBUF), (libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)]
     {
         options::set(socket, libc::SOL_SOCKET, forced, bytes)
@@ -102,6 +136,34 @@ mod tests {
         }
         stream.set_nonblocking(true).unwrap();
         std::iter::from_fn(|| stream.write(&[0; 4096]).ok()).sum()
+    }
+
+    #[test]
+    fn a_window_is_in_force_on_both_ends_of_a_connection() {
+        const WINDOW: i32 = 65_536;
+        let socket = || {
+            let socket = stream_socket(Domain::IPV4, false).unwrap();
+            set_window(&socket, WINDOW).unwrap();
+            socket
+        };
+        let here: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
+        let listening = socket();
+        listening.bind(&here.into()).unwrap();
+        listening.listen(1).unwrap();
+        let listener = TcpListener::from(listening);
+        let connecting = socket();
+        connecting.connect(&listener.local_addr().unwrap().into()).unwrap();
+        let streams = [TcpStream::from(connecting), listener.accept().unwrap().0];
+        for stream in &streams {
+            bound_window(stream, WINDOW).unwrap();
+            let found = room(stream).unwrap();
+            let expected = Some(WINDOW.unsigned_abs().into());
+            assert_eq!((found.send_buffer_bytes, found.receive_buffer_bytes), (expected, expected));
+            assert_eq!(found.window_bytes, expected);
+            let state = crate::platform::tcp_state(stream).unwrap().unwrap();
+            assert_eq!(state.window_scale, Some(1), "64 KiB is one more than a window without scaling");
+            assert!(state.peer_window_bytes.unwrap() <= WINDOW.unsigned_abs());
+        }
     }
 
     #[test]

@@ -18,7 +18,10 @@ pub struct TcpInfo {
     more_states: [u8; 4],
     /// Options both sides agreed to, a bit each: timestamps 1, SACK 2, window scaling 4.
     options: u8,
-    scales_and_flags: [u8; 2],
+    /// The bits by which the other host scales its windows, and by which this one does: half of the byte each, in the order
+    /// that bit fields have.
+    scales: u8,
+    flags: u8,
     rto_us: u32,
     ato_us: u32,
     /// Maximum segment size for sending, bytes.
@@ -62,6 +65,9 @@ pub struct TcpInfo {
     bytes_sent: u64,
     /// Bytes of payload retransmitted.
     bytes_retrans: u64,
+    more_counts: [u32; 3],
+    /// The receive window that the other host announced last, bytes (Linux 5.4 and later; 0 before).
+    snd_wnd: u32,
 }
 
 // SAFETY: integers without padding between them.
@@ -82,6 +88,12 @@ impl From<TcpInfo> for TcpState {
             untold_options: 0,
             is_close_wait: info.state == CLOSE_WAIT,
             mss_bytes: info.snd_mss,
+            window_scale: Some(if cfg!(target_endian = "little") {
+                info.scales >> 4
+            } else {
+                info.scales & 15
+            }),
+            peer_window_bytes: Some(info.snd_wnd).filter(|&window| window > 0),
             srtt_us: info.rtt_us,
             // The kernel's "none yet" is the largest number.
             min_rtt_us: Some(info.min_rtt_us).filter(|&rtt| rtt != u32::MAX),
@@ -136,6 +148,7 @@ mod tests {
         assert_eq!(offset_of!(TcpInfo, delivery_rate), 160);
         assert_eq!(offset_of!(TcpInfo, bytes_sent), 200);
         assert_eq!(offset_of!(TcpInfo, bytes_retrans), 208);
+        assert_eq!(offset_of!(TcpInfo, snd_wnd), 228);
     }
 
     #[test]
