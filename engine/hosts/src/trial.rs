@@ -254,7 +254,11 @@ fn bound_delays(
 ) -> Option<Absence> {
     let delays = record.owd_us?;
     let (first, last) = (lead(flow, before)?, lead(flow, after)?);
-    let drifted_us = (last.ahead_ns - first.ahead_ns).unsigned_abs() as f64 / 1e3;
+    let offset = |lead: ClockOffset| Offset {
+        offset_ns: lead.ahead_ns,
+        error_ns: i64::try_from(lead.error_ns).unwrap_or(i64::MAX),
+    };
+    let drifted_us = Offset::drift_error_ns(offset(first), offset(last)) as f64 / 1e3;
     let error_us = record.owd_error_us.unwrap_or(first.error_ns as f64 / 1e3) + drifted_us;
     record.owd_error_us = Some(error_us);
     if delays.minimum > error_us {

@@ -71,7 +71,7 @@ fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
     }
     if let Some((before, after)) = clock.zip(client.clock_offset()?) {
         // One-way delays are by the offset before the flow: what the clocks drifted apart since is error.
-        let drifted_ns = (after.offset_ns - before.offset_ns).unsigned_abs();
+        let drifted_ns = Offset::drift_error_ns(before, after);
         record.owd_error_us = record.owd_error_us.map(|error| error + drifted_ns as f64 / 1e3);
         findings.checks.push(clock_check(Offset::between(before, after)));
     }

@@ -45,6 +45,13 @@ impl Offset {
             error_ns: before.error_ns.max(after.error_ns) + (after.offset_ns - before.offset_ns).abs() / 2,
         }
     }
+
+    /// Returns by how much `before` may be wrong beyond its own error until `after` was estimated, nanoseconds: what the
+    /// clocks drifted apart, and what the later estimate is less certain by. Clocks drift evenly meanwhile.
+    pub fn drift_error_ns(before: Self, after: Self) -> u64 {
+        let drifted = after.offset_ns.abs_diff(before.offset_ns);
+        drifted.saturating_add((after.error_ns - before.error_ns).max(0).unsigned_abs())
+    }
 }
 
 #[cfg(test)]
@@ -88,6 +95,25 @@ mod tests {
             prop_assert!((found.offset_ns - offset).abs() <= found.error_ns);
             let shortest = paths.iter().map(|(there, _, back)| there + back).min().unwrap();
             prop_assert_eq!(found.error_ns, (shortest + 1) / 2);
+        }
+
+        /// A clock that drifts evenly between two estimates: both bounds hold at every moment of the time between.
+        #[test]
+        fn the_truth_is_within_the_error_while_clocks_drift(
+            offset in -1_000_000_000_000i64..1_000_000_000_000,
+            drifted in -50_000_000i64..50_000_000,
+            early in (0i64..10_000_000, 0i64..10_000_000),
+            late in (0i64..10_000_000, 0i64..10_000_000),
+            part in 0i64..=1000,
+        ) {
+            let before = Offset::of(&[round(offset, early.0, 400, early.1)]).unwrap();
+            let after = Offset::of(&[round(offset + drifted, late.0, 400, late.1)]).unwrap();
+            let truth = offset + drifted * part / 1000;
+            let between = Offset::between(before, after);
+            // Three halves are rounded.
+            prop_assert!((between.offset_ns - truth).abs() <= between.error_ns + 2);
+            let bound = before.error_ns.unsigned_abs() + Offset::drift_error_ns(before, after);
+            prop_assert!(before.offset_ns.abs_diff(truth) <= bound);
         }
     }
 }
