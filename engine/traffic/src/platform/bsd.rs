@@ -9,10 +9,12 @@ pub use processors::processors;
 pub use tcp_info::tcp_state;
 
 #[cfg(target_os = "macos")]
-use super::other::unsupported;
+pub use super::other::untold::{choose_congestion_control, congestion_control};
 use socket2::Socket;
 use std::io;
-use std::net::{TcpStream, UdpSocket};
+#[cfg(target_os = "freebsd")]
+use std::net::TcpStream;
+use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 
 /// True where [`limit_segments`] does.
@@ -47,24 +49,12 @@ pub fn choose_congestion_control(socket: &Socket, name: &str) -> io::Result<()> 
     if name.is_empty() { Ok(()) } else { socket.set_tcp_congestion(name.as_bytes()) }
 }
 
-/// Refuses every congestion control that has a name: macOS has no option for it.
-#[cfg(target_os = "macos")]
-pub fn choose_congestion_control(_socket: &Socket, name: &str) -> io::Result<()> {
-    if name.is_empty() { Ok(()) } else { Err(unsupported("choosing a congestion control")) }
-}
-
 /// The congestion control in force on a connection.
 #[cfg(target_os = "freebsd")]
 pub fn congestion_control(stream: &TcpStream) -> io::Result<String> {
     let name = socket2::SockRef::from(stream).tcp_congestion()?;
     let text: Vec<u8> = name.into_iter().take_while(|&byte| byte != 0).collect();
     Ok(String::from_utf8_lossy(&text).into_owned())
-}
-
-/// The congestion control in force on a connection, which macOS does not tell.
-#[cfg(target_os = "macos")]
-pub fn congestion_control(_stream: &TcpStream) -> io::Result<String> {
-    Ok(String::new())
 }
 
 /// Limits the segments of `socket` to `bytes` of payload and options (TCP_MAXSEG).

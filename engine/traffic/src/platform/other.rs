@@ -11,6 +11,8 @@ mod outbox;
 mod process;
 mod reading;
 mod sockets;
+#[cfg(not(target_os = "freebsd"))]
+pub(super) mod untold;
 mod zerocopy;
 
 pub use super::system::{

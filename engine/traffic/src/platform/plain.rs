@@ -3,8 +3,8 @@
 
 use super::ProcessorTimes;
 use super::other::unsupported;
+pub use super::other::untold::{choose_congestion_control, congestion_control, limit_segments};
 use crate::tcp_state::TcpState;
-use socket2::Socket;
 use std::io;
 use std::net::{TcpStream, UdpSocket};
 use std::sync::LazyLock;
@@ -38,21 +38,6 @@ pub fn thread_cpu_ns() -> Option<u64> {
 /// Always.
 pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
     Err(unsupported("telling how busy CPUs are"))
-}
-
-/// Refuses every congestion control that has a name: a connection has the system's own.
-pub fn choose_congestion_control(_socket: &Socket, name: &str) -> io::Result<()> {
-    if name.is_empty() { Ok(()) } else { Err(unsupported("choosing a congestion control")) }
-}
-
-/// The congestion control in force on a connection, which is not known.
-pub fn congestion_control(_stream: &TcpStream) -> io::Result<String> {
-    Ok(String::new())
-}
-
-/// Refuses a limit of the segments of a connection.
-pub fn limit_segments(_socket: &Socket, _bytes: i32) -> io::Result<()> {
-    Err(unsupported("limiting segments"))
 }
 
 /// The path MTU that the system knows for a connected socket: it is not asked.

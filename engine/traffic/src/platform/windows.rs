@@ -2,10 +2,9 @@
 
 pub mod machine;
 
-use super::ProcessorTimes;
-use super::other::unsupported;
+pub use super::other::untold::{choose_congestion_control, congestion_control, limit_segments};
+use super::{ProcessorTimes, sio_tcp_info};
 use crate::tcp_state::TcpState;
-use socket2::Socket;
 use std::ffi::{CStr, c_char};
 use std::io;
 use std::net::{TcpStream, UdpSocket};
@@ -109,21 +108,6 @@ pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
     Ok(found.iter().take(count).enumerate().map(times).collect())
 }
 
-/// Refuses every congestion control that has a name: Windows has no option for it, a connection has the system's own.
-pub fn choose_congestion_control(_socket: &Socket, name: &str) -> io::Result<()> {
-    if name.is_empty() { Ok(()) } else { Err(unsupported("choosing a congestion control")) }
-}
-
-/// The congestion control in force on a connection, which Windows does not tell.
-pub fn congestion_control(_stream: &TcpStream) -> io::Result<String> {
-    Ok(String::new())
-}
-
-/// Refuses a limit of the segments of a connection.
-pub fn limit_segments(_socket: &Socket, _bytes: i32) -> io::Result<()> {
-    Err(unsupported("limiting segments"))
-}
-
 /// The path MTU in bytes that the system knows for a connected socket (IP_MTU), where it has the option.
 pub fn path_mtu(socket: &UdpSocket) -> io::Result<Option<u64>> {
     let (level, option) = if socket.local_addr()?.is_ipv4() {
@@ -155,19 +139,18 @@ pub fn is_too_large(error: &io::Error) -> bool {
 }
 
 /// The system's view of a connection (SIO_TCP_INFO, Windows 10 version 1703 and later); `None` where it has none, as
-/// under Wine. It tells of no option but timestamps, and counts no segments: those retransmitted are their bytes in
-/// segments of the full size.
+/// under Wine.
 pub fn tcp_state(stream: &TcpStream) -> io::Result<Option<TcpState>> {
-    let (version, mut info, mut length) = (0u32, WinSock::TCP_INFO_v0::default(), 0);
-    // SAFETY: the version is readable and the structure writable for the lengths that are told, what the system writes
-    // there is a value of its type, and the socket is open for as long as it is borrowed. The call does not overlap.
+    let (version, mut info, mut length) = (0u32, [0; sio_tcp_info::BYTES], 0);
+    // SAFETY: the version is readable and the bytes writable for the lengths that are told, and the socket is open for as
+    // long as it is borrowed. The call does not overlap.
     let status = unsafe {
         WinSock::WSAIoctl(
             handle(stream),
             WinSock::SIO_TCP_INFO,
             (&raw const version).cast(),
             length_of(&version),
-            (&raw mut info).cast(),
+            info.as_mut_ptr().cast(),
             length_of(&info),
             &raw mut length,
             std::ptr::null_mut(),
@@ -181,22 +164,7 @@ pub fn tcp_state(stream: &TcpStream) -> io::Result<Option<TcpState>> {
             _ => Err(error),
         };
     }
-    let mss = info.Mss.max(1);
-    Ok(Some(TcpState {
-        options: u8::from(info.TimestampsEnabled),
-        untold_options: 2 | 4,
-        is_close_wait: info.State == WinSock::TCPSTATE_CLOSE_WAIT,
-        mss_bytes: info.Mss,
-        srtt_us: info.RttUs,
-        min_rtt_us: Some(info.MinRttUs).filter(|&rtt| rtt != u32::MAX),
-        cwnd_pkts: info.Cwnd / mss,
-        retransmissions_pkts: u64::from(info.BytesRetrans.div_ceil(mss)),
-        bytes_acked: Some(info.BytesOut.saturating_sub(u64::from(info.BytesInFlight))),
-        segments_out: 0,
-        data_segments_out: 0,
-        bytes_sent: info.BytesOut,
-        delivery_rate: None,
-    }))
+    Ok(Some(sio_tcp_info::decode(&info)))
 }
 
 fn set(socket: &UdpSocket, level: i32, option: i32, value: i32) -> io::Result<()> {
