@@ -88,8 +88,8 @@ def _digest(binary: Path) -> str:
 class Machines(Configuration):
     """The machines that the backend is started with."""
 
-    inventory: str
-    """The engine's inventory, a JSON document."""
+    inventory: str = '{"machines": {}}'
+    """The engine's inventory, a JSON document. Without a machine the engine can say what none could run."""
 
     @classmethod
     def of(cls, machines: Mapping[str, Reachable]) -> Machines:

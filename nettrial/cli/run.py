@@ -8,29 +8,24 @@ import shlex
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeAlias
 
 from nettrial.backends import BACKENDS, Backend, Configuration, Machines
 from nettrial.cli import log
+from nettrial.cli.checking import Work, check
 from nettrial.cli.console import output, say
 from nettrial.cli.design import READING, Design, DesignOptions, as_time
 from nettrial.cli.session import at_once, run_trials, unfinished
-from nettrial.design import PlannedTrial, Treatment, plan, resolve, scenario_of, treatments
-from nettrial.design.plan import in_words
-from nettrial.errors import BadInput, CannotRun, Fault, Lack, TrialsFailed
-from nettrial.fields import in_short
+from nettrial.design import PlannedTrial, plan, scenario_of, treatments
+from nettrial.errors import BadInput, CannotRun, TrialsFailed
 from nettrial.machines import Inventory
-from nettrial.scenario import Environment, Estimate, Scenario
+from nettrial.scenario import Environment, Scenario
 from nettrial.store import Run
 from nettrial.store.directory import refuse_existing
 from nettrial.study import Study
 from nettrial.study.published import read as read_published
 
-Work: TypeAlias = dict[tuple[str, ...], Estimate | None]
-"""The work of a trial, by its treatment's levels; None where that is not known beforehand."""
 LONG_SECONDS = 1200.0
 """A plan that is expected to take more says so before it begins."""
-CHECKING = "checking the trials"
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 and SIGINT's number, as shells have it."""
 
@@ -67,7 +62,7 @@ def start(
     settings = configuration(study, machines, [scenario for _, scenario in design.scenarios])
     with BACKENDS[study.backend].start(settings) as backend:
         environment = _preflight(backend)
-        work = _check(backend, study, design.scenarios)
+        work = check(backend, study, design.scenarios)
         trials = plan(study, design.replicates, seed)
         command = options.command(name, seed) + _with(machines)
         run = Run.create(directory, study.document.text, published_text, study, trials, seed, command)
@@ -112,7 +107,7 @@ def resume(
     settings = configuration(study, machines, [scenario for _, scenario in scenarios])
     with BACKENDS[study.backend].start(settings) as backend:
         environment = _preflight(backend)
-        work = _check(backend, study, scenarios)
+        work = check(backend, study, scenarios)
         _say_work(study, work, run.pending(), environment)
         return _go_on(run, backend, environment, strict, machines)
 
@@ -154,42 +149,6 @@ def _say_work(study: Study, work: Work, trials: Sequence[PlannedTrial], environm
         f"that takes long: about {as_time(seconds)} on this machine, for {hops:.2g} packets over a link; "
         "lower rates, shorter traffic or fewer replicates take less"
     )
-
-
-def _check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, Scenario]]) -> Work:
-    """Asks the backend about every scenario, and gives what each takes by its treatment's levels; raises
-    BadInput with everything that is wrong, and CannotRun with what machines lack where nothing is. What is
-    the same at several objects or in several treatments is told once."""
-    found: dict[tuple[str, str, str, str, str, bool], tuple[list[str], list[Treatment]]] = {}
-    work: Work = {}
-    for treatment, scenario in scenarios:
-        checked = backend.checked(scenario)
-        work[tuple(treatment.levels.values())] = checked.estimate
-        origins = resolve(study, treatment.levels).origins if checked.problems else None
-        for problem in checked.problems:
-            where = origins.where(problem.pointer) if origins else ""
-            said = (problem.setting, problem.value, problem.legal, problem.hint)
-            key = (where, *said, bool(problem.of_machine))
-            objects, of = found.setdefault(key, ([], []))
-            if problem.object not in objects:
-                objects.append(problem.object)
-            if treatment not in of:
-                of.append(treatment)
-    faults, lacks = [], []
-    for (at, setting, value, legal, hint, of_machine), (objects, of) in found.items():
-        which = "every treatment" if len(of) == len(scenarios) else f"treatment {in_words(of[0].levels)}"
-        if 1 < len(of) < len(scenarios):
-            which += f" and {len(of) - 1} more"
-        object = f"{at}: {setting} of {in_short(objects)}, {which}"
-        if of_machine:
-            lacks.append(Lack(f"{object}: {value}", f"here only {legal}", hint))
-        else:
-            faults.append(Fault(object, value, legal, hint))
-    if faults:
-        raise BadInput.listing(CHECKING, faults)
-    if lacks:
-        raise CannotRun(CHECKING, lacks)
-    return work
 
 
 def _go_on(run: Run, backend: Backend, environment: Environment, strict: bool, machines: Path | None) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from nettrial.cli.checking import check_plan
 from nettrial.cli.console import print_table
 from nettrial.cli.design import Design, DesignOptions
 from nettrial.design import plan
@@ -17,13 +18,15 @@ TREATMENTS_SHOWN = 24
 
 
 def show(name: str, options: DesignOptions, earlier: Sequence[Path] = ()) -> None:
-    """Prints a study's design, and what its stopping rule takes by earlier runs; raises BadInput."""
+    """Prints a study's design, and what its stopping rule takes by earlier runs; raises BadInput,
+    also for a design that its backend refuses."""
     design = Design.of(name, options)
     if earlier:
         from nettrial.cli import trials_needed  # when it is needed: its statistics are slow to load
 
         trials_needed.show(design, earlier)
         return
+    check_plan(design)
     study = design.study
     print(f"{study.title} ({study.study})")
     print(study.question)

@@ -64,7 +64,8 @@ def test_list(nettrial, golden, what):
 
 def test_show_says_what_would_run_and_runs_nothing(nettrial, golden):
     done = nettrial("show", "jumbo-ipv6", NETTRIAL_ENGINE="/nowhere")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
+    assert "not checked, for there is no engine here" in done.stderr
     golden("show", done.stdout)
     assert list(nettrial.directory.iterdir()) == []
 
@@ -160,6 +161,16 @@ def prepare(directory):
             connection.execute(f"PRAGMA {pragma}")
             connection.execute("PRAGMA user_version = 99")
             connection.execute("CREATE TABLE something (x)")
+
+
+def test_show_refuses_what_run_refuses_and_asks_the_engine_alone(nettrial, golden):
+    for backend in ("lab", "sim", "hosts"):
+        done = nettrial("show", "jumbo-ipv6", "--backend", backend, "--set", "mtu=500")
+        assert done.returncode == 2
+        assert done.stdout == ""
+    golden("error-small-mtu", nettrial("show", "jumbo-ipv6", "--set", "mtu=500").stderr)
+    # What this machine lacks keeps nobody from looking at a plan.
+    assert nettrial("show", "jumbo-ipv6", FAKE_MISSING="1").returncode == 0
 
 
 BAD_INPUT = {

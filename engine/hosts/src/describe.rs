@@ -1,8 +1,8 @@
 //! Describes this machine, and what it does at a moment.
 
 use crate::message::{Counted, Observation};
-use crate::ports;
 use crate::settings::{CONGESTION_CONTROL, SYSCTLS, Setting, link};
+use crate::{pci, ports};
 use anyhow::{Context, Result};
 use nettrial_ethtool::Ethtool;
 use nettrial_scenario::{Machine, MachineInterface, Rate, Wireless};
@@ -84,7 +84,10 @@ fn bus(place: &str) -> Option<String> {
     Some(match (lanes("current"), lanes("max")) {
         (Some(current), Some(most)) if current != most => format!("PCI {place}, {current}, at most {most}"),
         (Some(current), _) => format!("PCI {place}, {current}"),
-        (None, _) => format!("PCI {place}"),
+        (None, _) => {
+            let registers = fs::read(device.join("config")).unwrap_or_default();
+            format!("PCI {place}, {}", pci::card(&registers))
+        }
     })
 }
 

@@ -32,6 +32,8 @@ mod mapping;
 mod message;
 mod pace;
 #[cfg(target_os = "linux")]
+mod pci;
+#[cfg(target_os = "linux")]
 mod ports;
 mod preflight;
 mod settings;
@@ -85,11 +87,12 @@ impl Hosts {
         preflight::examine(self, thorough)
     }
 
-    /// Everything that keeps `scenario` from running on these machines; empty if nothing does.
+    /// Everything that keeps `scenario` from running on these machines; empty if nothing does. Where the inventory has no
+    /// machine, what keeps it from running on any.
     pub fn check(&mut self, scenario: &Scenario) -> Vec<Problem> {
         let mut problems = nettrial_scenario::check(scenario);
         problems.extend(capabilities::problems(scenario));
-        if !problems.is_empty() {
+        if !problems.is_empty() || self.inventory.machines.is_empty() {
             return problems;
         }
         let inventory = self.inventory.clone();

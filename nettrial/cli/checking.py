@@ -1,0 +1,74 @@
+"""The backend's own look at the trials of a plan, before any is made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from nettrial.backends import BACKENDS, Backend
+from nettrial.cli.console import say
+from nettrial.cli.design import Design
+from nettrial.design import Treatment, resolve
+from nettrial.design.plan import in_words
+from nettrial.errors import BadInput, CannotRun, Fault, Lack
+from nettrial.fields import in_short
+from nettrial.scenario import Estimate, Scenario
+from nettrial.study import Study
+
+Work: TypeAlias = dict[tuple[str, ...], Estimate | None]
+"""The work of a trial, by its treatment's levels; None where that is not known beforehand."""
+CHECKING = "checking the trials"
+
+
+def check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, Scenario]]) -> Work:
+    """Asks the backend about every scenario, and gives what each takes by its treatment's levels; raises
+    BadInput with everything that is wrong, and CannotRun with what machines lack where nothing is. What is
+    the same at several objects or in several treatments is told once."""
+    found: dict[tuple[str, str, str, str, str, bool], tuple[list[str], list[Treatment]]] = {}
+    work: Work = {}
+    for treatment, scenario in scenarios:
+        checked = backend.checked(scenario)
+        work[tuple(treatment.levels.values())] = checked.estimate
+        origins = resolve(study, treatment.levels).origins if checked.problems else None
+        for problem in checked.problems:
+            where = origins.where(problem.pointer) if origins else ""
+            said = (problem.setting, problem.value, problem.legal, problem.hint)
+            key = (where, *said, bool(problem.of_machine))
+            objects, of = found.setdefault(key, ([], []))
+            if problem.object not in objects:
+                objects.append(problem.object)
+            if treatment not in of:
+                of.append(treatment)
+    faults, lacks = [], []
+    for (at, setting, value, legal, hint, of_machine), (objects, of) in found.items():
+        which = "every treatment" if len(of) == len(scenarios) else f"treatment {in_words(of[0].levels)}"
+        if 1 < len(of) < len(scenarios):
+            which += f" and {len(of) - 1} more"
+        object = f"{at}: {setting} of {in_short(objects)}, {which}"
+        if of_machine:
+            lacks.append(Lack(f"{object}: {value}", f"here only {legal}", hint))
+        else:
+            faults.append(Fault(object, value, legal, hint))
+    if faults:
+        raise BadInput.listing(CHECKING, faults)
+    if lacks:
+        raise CannotRun(CHECKING, lacks)
+    return work
+
+
+def check_plan(design: Design) -> None:
+    """Asks the engine about a plan as `run` does; raises BadInput. What this machine lacks keeps nobody from
+    looking at a plan, and neither does it that there is no engine here."""
+    study = design.study
+    kind = BACKENDS[study.backend]
+    try:
+        backend = kind.start(kind.configuration())
+    except CannotRun:
+        say("the plan was not checked, for there is no engine here; `nettrial run` checks it")
+        return
+    with backend:
+        try:
+            check(backend, study, design.scenarios)
+        except CannotRun as lacking:
+            if lacking.doing != CHECKING:
+                raise
