@@ -12,21 +12,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from nettrial.store import Run
-from tests.lab.machines import made
+from tests.lab.machines import made, short_study
 
 REPLICATES = 20
-STUDY = [
-    "jumbo-ipv6",
-    "--backend=hosts",
-    "--machines=machines.yaml",
-    "--set=mtu=1500,9000",
-    "--set=sender=linux-cubic",
-    "--set=receiver=linux-cubic",
-    "--set=workload.transfer.traffic.duration=200 ms",
-    "--set=workload.probe.traffic.duration=200 ms",
-    f"--replicates={REPLICATES}",
-    "--seed=1",
-]
+STUDY = [*short_study("200 ms", replicates=REPLICATES), "--backend=hosts", "--machines=machines.yaml"]
 
 
 def main() -> None:

@@ -28,6 +28,20 @@ MAY_CHANGE = "mtu, offloads, icmp, congestion_control, sysctls"
 WATCHED = ("net.ipv4.tcp_sack", "net.ipv4.tcp_timestamps", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
 
 
+def short_study(duration: str, receiver: str = "linux-cubic", replicates: int = 1) -> list[str]:
+    """The words of a command that runs `jumbo-ipv6` with two MTUs and short traffic."""
+    return [
+        "jumbo-ipv6",
+        "--set=mtu=1500,9000",
+        "--set=sender=linux-cubic",
+        f"--set=receiver={receiver}",
+        f"--set=workload.transfer.traffic.duration={duration}",
+        f"--set=workload.probe.traffic.duration={duration}",
+        f"--replicates={replicates}",
+        "--seed=1",
+    ]
+
+
 def addresses(names: tuple[str, ...]) -> dict[str, dict[str, list[str]]]:
     """The addresses of each interface of machines in a row: hosts at both ends have number 1, and of two
     routers the one that is nearer to the sender 254."""

@@ -22,20 +22,13 @@ from scipy import stats
 from nettrial.backends import Backend
 from nettrial.store import Run
 from tests.lab.lacking import lacking
-from tests.lab.machines import MACHINES, ROOT, SERVER, Machines, environment
+from tests.lab.machines import MACHINES, ROOT, SERVER, Machines, environment, short_study
 from tests.lab.sandbox import Sandbox, wait_for
 
 STUDY = [
-    "jumbo-ipv6",
+    *short_study("150 ms", receiver="linux-cubic,classic"),
     "--backend=hosts",
     "--machines=machines.yaml",
-    "--set=mtu=1500,9000",
-    "--set=sender=linux-cubic",
-    "--set=receiver=linux-cubic,classic",
-    "--set=workload.transfer.traffic.duration=150 ms",
-    "--set=workload.probe.traffic.duration=150 ms",
-    "--replicates=1",
-    "--seed=1",
 ]
 TRIALS = 4
 VICTIMS = {
@@ -64,9 +57,14 @@ def row(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
 
 
 @pytest.fixture
-def machines(tmp_path: Path) -> Iterator[Machines]:
-    """The same for a test that does not."""
-    yield from _made(tmp_path)
+def machines(shared: Machines) -> Iterator[Machines]:
+    """The same machines for a test that changes how they are reached, or what is installed there."""
+    own = shared.folder / "runner/.ssh"
+    kept = {path: path.read_text() for path in (own / "config", own / "known_hosts", shared.file)}
+    yield shared
+    for path, text in kept.items():
+        path.write_text(text)
+    shared.install()
 
 
 def _made(folder: Path, names: tuple[str, ...] = MACHINES) -> Iterator[Machines]:
@@ -370,6 +368,7 @@ def test_a_full_disk_there_is_told_and_nothing_is_changed(machines: Machines) ->
     said = error_of(machines.nettrial("machines", "install", "receiver"), 3)
     assert "No space left on device" in said
     assert "make room on the disk" in said
+    machines.do("receiver", "umount", str(engines))
 
 
 def test_a_machine_that_vanishes_in_the_middle_of_a_trial_costs_that_trial(machines: Machines) -> None:
@@ -408,7 +407,7 @@ def test_throughput_round_trip_time_and_the_effect_of_the_mtu_agree_with_the_lab
     lab: Backend, shared: Machines
 ) -> None:
     shared.shape("100mbit", 100)
-    study = [*STUDY[3:6], f"--set=network.rate={RATE}", "--set=network.queue=100 packets"]
+    study = [*STUDY[1:4], f"--set=network.rate={RATE}", "--set=network.queue=100 packets"]
     study = [option.replace("linux-cubic,classic", "linux-cubic") for option in study]
     study += ["--set=workload.transfer.traffic.duration=1 s", "--set=workload.probe.traffic.duration=1 s"]
     study += [f"--replicates={REPLICATES}", "--seed=1"]

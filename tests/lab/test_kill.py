@@ -17,6 +17,7 @@ import pytest
 from benches import fabric
 from nettrial.backends.find import engine
 from tests.lab import test_radio as radio
+from tests.lab.machines import short_study
 from tests.lab.sandbox import Sandbox, wait_for
 
 FABRIC_KILLS = 3
@@ -26,16 +27,7 @@ FABRIC_SECONDS = 5.0
 SWEEP_KILLS = 100
 """How often the longer sweep kills a run."""
 ROOT = Path(__file__).parents[2]
-STUDY = [
-    "jumbo-ipv6",
-    "--set=mtu=1500,9000",
-    "--set=sender=linux-cubic",
-    "--set=receiver=linux-cubic,classic",
-    "--set=workload.transfer.traffic.duration=150 ms",
-    "--set=workload.probe.traffic.duration=150 ms",
-    "--replicates=1",
-    "--seed=1",
-]
+STUDY = short_study("150 ms", receiver="linux-cubic,classic")
 TRIALS = 4
 VICTIMS = [
     ("runner", "root", "0 ns"),
