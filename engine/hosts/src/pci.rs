@@ -1,4 +1,4 @@
-//! What a card on a conventional PCI or PCI-X bus says of the bus it is made for. sysfs tells lanes of PCI Express alone,
+//! Reads what a card on a conventional PCI or PCI-X bus says of the bus it is made for. sysfs tells lanes of PCI Express alone,
 //! and the registers (include/uapi/linux/pci_regs.h) tell what the card can do: no register tells the width or the clock of
 //! the slot that it is in.
 

@@ -1,5 +1,5 @@
-//! What a system has no option for, and does not tell: Windows, macOS in part, and the one that stands in for others in
-//! tests.
+//! Refuses what a system has no option for, and leaves out what it does not tell: Windows, macOS in part, and the one that
+//! stands in for others in tests.
 
 use super::unsupported;
 use socket2::Socket;
