@@ -11,6 +11,9 @@ mod linux;
 #[cfg(any(not(target_os = "linux"), feature = "portable"))]
 mod other;
 
+#[cfg(any(windows, test))]
+mod sio_tcp_info;
+
 // What `other` has of the system itself, as the module `system`.
 #[cfg(any(target_os = "macos", target_os = "freebsd"))]
 mod bsd;
