@@ -13,7 +13,7 @@ import sys
 import sysconfig
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from nettrial.errors import CannotRun, Lack
 
@@ -59,6 +59,16 @@ else:
             os.close(descriptor)
             return None
         return descriptor
+
+
+def become(program: Path, *arguments: str) -> NoReturn:
+    """Has this process be another program from here on, so that what ends it ends that. Windows has no such
+    call: this process waits for the program there, which Ctrl-C ends, too, and ends as it does."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if sys.platform == "win32":
+        raise SystemExit(subprocess.run([program, *arguments], check=False).returncode)
+    os.execv(program, [str(program), *arguments])
 
 
 def executable(name: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -14,7 +12,7 @@ from nettrial.backends.engine import EngineLost
 from nettrial.backends.keeper import Keeper
 from nettrial.errors import BadInput, CannotRun, Fault, Lack
 from nettrial.scenario import CheckedEvent, FailedEvent, Flow, Measure, Record, RecordEvent
-from nettrial.systems import require_linux
+from nettrial.systems import become
 
 GRACE_SECONDS = 150.0
 """The time that a measurement may take beyond its traffic: the engine's own limits are shorter."""
@@ -26,11 +24,8 @@ def serve(arguments: Sequence[str]) -> NoReturn:
     """Becomes an engine that serves other machines; raises CannotRun if there is none.
 
     The process is the engine's from here on: what ends it ends the serving, and nothing else is left."""
-    require_linux("serving other machines")
     binary = find.engine()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os.execv(binary, [str(binary), "serve", *arguments])
+    become(binary, "serve", *arguments)
 
 
 class Measurer(Keeper):
@@ -38,7 +33,6 @@ class Measurer(Keeper):
 
     def __init__(self, server: str, iperf3: bool, token_file: Path | None) -> None:
         """`server` is an address and a port."""
-        require_linux(f"measuring against {server}")
         options = ["--iperf3"] if iperf3 else []
         options += ["--token-file", str(token_file)] if token_file else []
         super().__init__("measure", server, *options)

@@ -3,16 +3,22 @@ which is not Windows: what it says of itself is looked at, too."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from nettrial.scenario import Measure
 from nettrial.store import Run
 from tests.lab.lacking import lacking
-from tests.lab.machines import MAY_CHANGE, SERVER, Machines, made
+from tests.lab.machines import MAY_CHANGE, ROOT, SERVER, Machines, environment, made
+from tests.lab.sandbox import wait_for
 
 PROGRAM = Path(__file__).parents[2] / "target/windows/nettrial-engine.exe"
 WINE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nettrial/wine/usr"
@@ -112,3 +118,78 @@ def test_an_agent_for_windows_and_one_for_linux_measure_both_directions(machines
         assert [check for check in record.checks if not check.passed] == []
         told = " ".join(warning.message for warning in record.warnings)
         assert "Windows" not in told.replace("(not Windows)", "")
+
+
+TOKEN = "a-token-only-for-these-tests"
+PORT = 5210
+THERE = {"sender": "10.81.1.1", "receiver": "10.81.2.1"}
+
+
+def on(machines: Machines, name: str, *words: str) -> list[str]:
+    """The command line of an engine's command there: under Wine on the receiver, Linux's elsewhere."""
+    own = machines.folder / "receiver/engine" if name == "receiver" else environment()["NETTRIAL_ENGINE"]
+    return machines.inside(name, ["env", f"NETTRIAL_TOKEN={TOKEN}", str(own), *words])
+
+
+@contextmanager
+def served(machines: Machines, name: str) -> Iterator[None]:
+    """A machine that serves."""
+    log = machines.folder / f"serve-{name}.log"
+    with log.open("wb") as errors:
+        server = subprocess.Popen(on(machines, name, "serve", "--port", str(PORT)), stderr=errors)
+    try:
+        assert wait_for(lambda: "serving nettrial at" in log.read_text() or server.poll() is not None, 120)
+        assert server.poll() is None, log.read_text()
+        yield
+    finally:
+        server.kill()
+        server.wait()
+
+
+@pytest.mark.slow
+def test_a_machine_with_wine_serves_one_with_linux(machines: Machines) -> None:
+    command = [sys.executable, str(ROOT / "tests/without_report.py"), "measure", THERE["receiver"], "tcp"]
+    command += ["--time=300 ms", "--repeat=1", "--json"]
+    with served(machines, "receiver"):
+        for direction in ([], ["--reverse"]):
+            done = subprocess.run(
+                machines.inside("sender", [*command, *direction]),
+                env={**environment(), "NETTRIAL_TOKEN": TOKEN},
+                capture_output=True,
+                text=True,
+                timeout=300,
+                check=False,
+            )
+            assert done.returncode == 0, done.stderr
+            assert "goodput" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_machine_with_wine_measures_against_one_with_linux(machines: Machines) -> None:
+    flow = {
+        "name": "measured",
+        "from": "client",
+        "to": "server",
+        "transport": "tcp",
+        "ip": 4,
+        "traffic": {"kind": "transfer", "duration": "300 ms"},
+    }
+    measure = Measure.model_validate({"trial": "1", "flow": flow, "interval": "100 ms"})
+    with (
+        served(machines, "sender"),
+        subprocess.Popen(
+            on(machines, "receiver", "measure", f"{THERE['sender']}:{PORT}"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as client,
+    ):
+        assert client.stdin is not None
+        assert client.stdout is not None
+        client.stdin.write(measure.model_dump_json(by_alias=True, exclude_none=True) + "\n")
+        client.stdin.flush()
+        event = json.loads(client.stdout.readline())
+        client.stdin.close()
+    assert event["event"] == "record", event
+    (record,) = event["record"]["flows"]
+    assert record["bytes"] > 0

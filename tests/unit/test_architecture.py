@@ -218,7 +218,6 @@ NEEDS_LINUX = {
 } | {
     *(
         "nettrial-iperf3",
-        "nettrial-remote",
         "nix",
         "libbpf-rs",
         "libbpf-sys",

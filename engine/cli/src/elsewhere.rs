@@ -1,6 +1,9 @@
-//! The commands that need Linux, on other systems: each says that this one can't do it. Being one of the user's machines
-//! (`machine serve`) is the exception.
+//! The commands of other systems: those that need Linux say that this one can't do it. Being one of the user's machines
+//! (`machine serve`), serving and measuring go there, too.
 
+pub mod iperf3;
+
+use crate::remote;
 use crate::serve::{refused, serve};
 use anyhow::Result;
 use clap::{Args, Subcommand};
@@ -29,10 +32,13 @@ pub enum Command {
     Machine(Machine),
     /// Examine the path to a host (needs Linux)
     Path,
-    /// Serve clients on other machines (needs Linux)
-    Serve(Ignored),
-    /// Measure between this machine and one that serves (needs Linux)
-    Measure(Ignored),
+    /// Serve clients on other machines: those of nettrial (those of iperf3 need Linux)
+    Serve(remote::Serve),
+    /// Measure between this machine and one that serves
+    ///
+    /// Reads measurements from standard input and answers each with an event on standard output, one JSON
+    /// document a line (see `schema`). The end of the input stops everything at once.
+    Measure(remote::Measure),
 }
 
 /// The part of a machine. Nothing is changed on other systems than Linux, so there is no guard.
@@ -68,8 +74,8 @@ pub fn run(command: Command) -> Result<()> {
         Command::Machine(Machine::Serve) => nettrial_hosts::serve(),
         Command::Machine(Machine::Restore) => nettrial_hosts::restore().map(|_| ()),
         Command::Path => end("path"),
-        Command::Serve(_) => end("serve"),
-        Command::Measure(_) => end("measure"),
+        Command::Serve(options) => remote::serve(options),
+        Command::Measure(options) => remote::measure(&options),
     }
 }
 
@@ -137,6 +143,16 @@ mod tests {
     fn main_can_use_it_as_it_uses_linux() {
         is_system(run, path_schema, capabilities);
         is_system(crate::linux::run, crate::linux::path_schema, crate::linux::capabilities);
+    }
+
+    #[test]
+    fn iperf3s_protocol_has_what_linux_has() {
+        let _: fn(std::net::SocketAddr) -> iperf3::Client = iperf3::Client::new;
+        let _: fn(&mut iperf3::Client, &nettrial_scenario::Flow) -> Result<nettrial_scenario::Record> =
+            iperf3::Client::run;
+        let _: fn(&nettrial_scenario::Measure) -> Vec<nettrial_scenario::Problem> = iperf3::problems;
+        let _ = iperf3::serve::<fn(std::net::SocketAddr)>;
+        assert_eq!(iperf3::PORT, crate::linux::iperf3::PORT);
     }
 
     #[test]

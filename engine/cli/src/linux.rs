@@ -3,7 +3,10 @@
 mod hosts;
 mod lab;
 mod path;
-mod remote;
+
+pub use nettrial_iperf3 as iperf3;
+
+use crate::remote;
 
 use anyhow::Result;
 use clap::Subcommand;

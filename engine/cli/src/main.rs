@@ -1,7 +1,7 @@
 //! `nettrial-engine`: runs trials for whoever plans them, one JSON document a line.
 //!
-//! The simulator, the agent and a machine of `hosts` run on any operating system; everything else here needs Linux, and
-//! is in the module `linux`.
+//! The simulator, the agent, a machine of `hosts`, and what serves and measures between two machines run on any operating
+//! system; everything else here needs Linux, and is in the module `linux`.
 //! `elsewhere` stands in for that on other systems, and says so. It is built for tests on Linux, too.
 
 #[cfg(any(test, not(target_os = "linux")))]
@@ -10,6 +10,7 @@ mod lines;
 #[cfg(target_os = "linux")]
 mod linux;
 mod logs;
+mod remote;
 mod serve;
 
 use clap::{Parser, Subcommand};

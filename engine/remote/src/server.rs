@@ -4,9 +4,7 @@ use crate::interface;
 use crate::message::{MOST_ORDER_BYTES, ToClient, ToServer, Welcome};
 use crate::rules::{Between, Ration};
 use anyhow::{Context, Result, anyhow};
-use nettrial_admission::{
-    Kind, Limits, Log, Seats, Visitor, bind, loaded_congestion_controls, raise_descriptor_limit, receive,
-};
+use nettrial_admission::{Kind, Limits, Log, Seats, Visitor, bind, raise_descriptor_limit, receive};
 use nettrial_session::{
     Event, Process, Reader, Reading, Sealed, Token, Transport, Writer, WrongToken, admit, monotonic_ns,
 };
@@ -110,6 +108,8 @@ fn keep_alive(stream: &TcpStream) -> io::Result<()> {
     socket.set_tcp_keepalive(
         &TcpKeepalive::new().with_time(interval).with_interval(interval).with_retries(PROBES),
     )?;
+    // Elsewhere a machine that vanished is noticed by the probes alone, or by a write that waits for so long.
+    #[cfg(target_os = "linux")]
     socket.set_tcp_user_timeout(Some(VANISHED))?;
     stream.set_nodelay(true)?;
     stream.set_write_timeout(Some(VANISHED))?;
@@ -122,7 +122,7 @@ fn say(output: &Output, message: &ToClient) -> io::Result<()> {
 
 /// Does what the client says until it leaves.
 fn obey(mut lines: Reader<&TcpStream>, output: &Output, between: Between, log: &Arc<Log>) -> Result<()> {
-    let congestion_controls = loaded_congestion_controls();
+    let congestion_controls = interface::congestion_controls();
     let (mut agent, mut ration) = (None, Ration::default());
     while let Some(line) = lines.receive::<ToServer>().context("the session was ended")? {
         let heard_ns = monotonic_ns();

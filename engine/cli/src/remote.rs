@@ -1,6 +1,7 @@
 //! Traffic with other machines: the commands `serve` and `measure`.
 
 use crate::lines;
+use crate::system::iperf3;
 use anyhow::{Result, anyhow};
 use clap::Args;
 use nettrial_scenario::{Event, Problem, Record};
@@ -43,11 +44,10 @@ pub struct Measure {
 
 /// Serves until the process is ended.
 pub fn serve(options: Serve) -> Result<()> {
-    let port =
-        options.port.unwrap_or(if options.iperf3 { nettrial_iperf3::PORT } else { nettrial_remote::PORT });
+    let port = options.port.unwrap_or(if options.iperf3 { iperf3::PORT } else { nettrial_remote::PORT });
     let served = if options.iperf3 {
         let ready = |at| eprintln!("serving iperf3 clients at {at}; anyone who reaches it can use it");
-        nettrial_iperf3::serve(options.bind, port, ready)
+        iperf3::serve(options.bind, port, ready)
     } else {
         let found = Token::find(options.token_file.as_deref()).unwrap_or_else(|error| end(BAD_INPUT, &error));
         let made = found.is_none();
@@ -70,7 +70,7 @@ pub fn serve(options: Serve) -> Result<()> {
 
 /// The party that makes measurements.
 enum Measurer {
-    Iperf3(nettrial_iperf3::Client),
+    Iperf3(iperf3::Client),
     Nettrial(Box<nettrial_remote::Client>),
 }
 
@@ -90,7 +90,7 @@ pub fn measure(options: &Measure) -> Result<()> {
 
 fn connect(options: &Measure) -> Measurer {
     if options.iperf3 {
-        return Measurer::Iperf3(nettrial_iperf3::Client::new(options.server));
+        return Measurer::Iperf3(iperf3::Client::new(options.server));
     }
     let token = Token::find(options.token_file.as_deref()).unwrap_or_else(|error| end(BAD_INPUT, &error));
     let missing = || anyhow!("no token: give it by --token-file or in {}", VARIABLE);
@@ -102,7 +102,7 @@ fn connect(options: &Measure) -> Measurer {
 fn answer(measurer: &mut Measurer, measure: nettrial_scenario::Measure) -> Event {
     let mut problems = measure.problems();
     problems.extend(match measurer {
-        Measurer::Iperf3(_) => nettrial_iperf3::problems(&measure),
+        Measurer::Iperf3(_) => iperf3::problems(&measure),
         Measurer::Nettrial(_) => nettrial_traffic::problems(&measure.flow, &measure.flow_place()),
     });
     if !problems.is_empty() {
