@@ -119,7 +119,8 @@ bench: build ## timings, as ratios or shares
 	$(python) benches/large_run.py
 	$(python) benches/simulator.py
 	$(as_root) $(python) benches/rfc6356.py
-	$(as_root) $(python) benches/simulator_against_lab.py
+	$(as_root) $(python) benches/simulator_against_lab.py 5 wires
+	$(as_root) $(python) benches/simulator_against_lab.py 5 radio
 
 clean: ## everything that was made here
 	rm -rf target .venv runs report.html

@@ -20,9 +20,9 @@ from nettrial.scenario import Record, Scenario, TimerLateness
 ATTEMPTS = 5
 QUIET_FAILURES = 3
 """So many attempts that failed on a quiet machine are a failure; a moment of other work gives no warning."""
-DISTURBANCES = frozenset({"clock_step", "other_work", "steal_time"})
+DISTURBANCES = frozenset({"clock_step", "other_work", "radio_channel", "steal_time"})
 """The codes of warnings that the machine is the cause of, and not what runs in the trial."""
-LOSSES = frozenset({"delay_line", "link_drops", "socket_buffer"})
+LOSSES = frozenset({"delay_line", "link_drops", "radio_channel", "socket_buffer"})
 """The codes of warnings that the machine lost packets, as it does where it serves nobody for a while."""
 LATE_NS = 1_000_000
 """One of a hundred timers is this late where something else has the processors, if only on the other side of

@@ -7,18 +7,17 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from benches.simulator_against_lab import CASES, WITHIN, figures, frames_ms, off, trial
+from benches.simulator_against_lab import RADIO, WIRES, Comparison, off
 from nettrial.backends import Backend
-from nettrial.design import scenario_of
-from nettrial.study import load
 from tests.lab.lacking import lacking
 from tests.measuring import Attempt, Run
 
 SEEDS = 3
-SOME_CASES = ["MTU 9000", "delay 5 ms", "8 flows", "MPTCP LIA"]
-"""What differs most from each other; the others are part of the longer sweep."""
+SOME_CASES = ["MTU 9000", "delay 5 ms", "8 flows", "MPTCP LIA", "TCP up 65", "UDP down 130"]
+"""The cases that differ most from each other; the others are part of the longer sweep."""
 REPEATS = 5
 """Trials in the lab for a comparison of means, in the longer sweep."""
+CASES = [(comparison, case) for comparison in (WIRES, RADIO) for case in comparison.cases]
 
 
 @pytest.fixture(scope="module")
@@ -36,43 +35,58 @@ def controls(lab: Backend) -> set[str]:
 
 
 def test_there_are_enough_cases() -> None:
-    assert set(SOME_CASES) <= set(CASES)
-    assert len(CASES) >= 12
+    assert set(SOME_CASES) <= {case for _, case in CASES}
+    assert len(WIRES.cases) >= 12
+    assert len(RADIO.cases) >= 10
 
 
 def test_a_frames_own_time_is_its_bits_over_the_rate_of_each_link() -> None:
     # 64 bytes of payload, 28 of UDP and IPv4, 38 of Ethernet; two links of 200 Mbit/s and two of 50.
-    assert frames_ms("plain") == pytest.approx(2 * 130 * 8 * (2 / 200e6 + 2 / 50e6) * 1e3)
-    assert frames_ms("IPv6") == pytest.approx(frames_ms("plain") * 150 / 130)
-    assert frames_ms("MPTCP LIA") == pytest.approx(frames_ms("plain"))  # one of its two paths
+    assert WIRES.frames_ms("plain") == pytest.approx(2 * 130 * 8 * (2 / 200e6 + 2 / 50e6) * 1e3)
+    assert WIRES.frames_ms("IPv6") == pytest.approx(WIRES.frames_ms("plain") * 150 / 130)
+    assert WIRES.frames_ms("MPTCP LIA") == pytest.approx(WIRES.frames_ms("plain"))  # one of its two paths
+    # The cable alone, behind the access point.
+    assert RADIO.frames_ms("TCP up 65") == pytest.approx(2 * 130 * 8 / 1e9 * 1e3)
 
 
 @pytest.mark.measures
 @pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=[] if case in SOME_CASES else pytest.mark.slow) for case in CASES]
+    ("comparison", "case"),
+    [pytest.param(*each, marks=[] if each[1] in SOME_CASES else pytest.mark.slow) for each in CASES],
 )
 def test_the_simulator_agrees_with_the_lab(
-    case: str, simulator: Backend, controls: set[str], holds: Callable[[Attempt], None]
+    comparison: Comparison,
+    case: str,
+    simulator: Backend,
+    controls: set[str],
+    holds: Callable[[Attempt], None],
 ) -> None:
-    holds(lambda run: agrees(case, 1, simulator, controls, run))
+    holds(lambda run: agrees(comparison, case, 1, simulator, controls, run))
 
 
 @pytest.mark.slow
 @pytest.mark.measures
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("comparison", "case"), CASES)
 def test_the_simulator_agrees_with_the_means_of_the_lab(
-    case: str, simulator: Backend, controls: set[str], holds: Callable[[Attempt], None]
+    comparison: Comparison,
+    case: str,
+    simulator: Backend,
+    controls: set[str],
+    holds: Callable[[Attempt], None],
 ) -> None:
-    holds(lambda run: agrees(case, REPEATS, simulator, controls, run))
+    holds(lambda run: agrees(comparison, case, REPEATS, simulator, controls, run))
 
 
-def agrees(case: str, repeats: int, simulator: Backend, controls: set[str], run: Run) -> None:
-    scenario = scenario_of(load("simulator-agreement"), CASES[case], seed=0)
+def agrees(
+    comparison: Comparison, case: str, repeats: int, simulator: Backend, controls: set[str], run: Run
+) -> None:
+    scenario = comparison.scenario(case, seed=0)
     missing = {node.stack.congestion_control for node in scenario.nodes if node.stack} - controls
     if missing:
         lacking(f"congestion controls that can't be loaded here: {', '.join(missing)}")
-    simulated = figures(case, [trial(simulator, case, seed) for seed in range(SEEDS)])
-    measured = figures(case, [run(scenario) for _ in range(repeats)])
-    difference = {response: off(response, measured, simulated) for response in WITHIN}
-    beyond = {response for response, bound in WITHIN.items() if abs(difference[response]) > bound}
+    simulated = comparison.figures(case, [comparison.trial(simulator, case, seed) for seed in range(SEEDS)])
+    measured = comparison.figures(case, [run(scenario) for _ in range(repeats)])
+    difference = {response: off(response, measured, simulated) for response in comparison.within}
+    bounds = comparison.within.items()
+    beyond = {response for response, bound in bounds if abs(difference[response]) > bound}
     assert not beyond, f"the simulator's {simulated} is off from the lab's {measured} by {difference}"
