@@ -1560,6 +1560,11 @@ class SocketOptions(Generated):
     The time for which a read polls the interface before it sleeps (SO_BUSY_POLL, socket(7)). A virtual link
     has nothing to poll, so in the lab the reader itself tries again for that long.
     """
+    dscp: Annotated[int | None, Field(ge=0, le=63)] = None
+    """
+    The differentiated services codepoint of what is sent, 0 to 63 (RFC 2474; IP_TOS, ip(7), and IPV6_TCLASS,
+    ipv6(7)): a radio channel has an access category for each.
+    """
     mss: Size | None = None
     """
     The largest TCP segment to announce and to send, bytes of payload and options (TCP_MAXSEG, tcp(7);

@@ -298,6 +298,9 @@ class SocketOptions(Strict):
     busy_poll: Duration | None = None
     """The time for which a read polls the interface before it sleeps (SO_BUSY_POLL, socket(7)). A virtual
     link has nothing to poll, so in the lab the reader itself tries again for that long."""
+    dscp: Annotated[int, Field(ge=0, le=63)] | None = None
+    """The differentiated services codepoint of what is sent, 0 to 63 (RFC 2474; IP_TOS, ip(7), and
+    IPV6_TCLASS, ipv6(7)): a radio channel has an access category for each."""
     zerocopy: bool = False
     """Transfers send without copying (MSG_ZEROCOPY, Linux Documentation/networking/msg_zerocopy.rst)."""
     udp_gso: bool = False

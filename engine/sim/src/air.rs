@@ -83,14 +83,20 @@ impl Air {
         interfaces.iter().find(|interface| self.nodes[**interface] == node).map(|found| *found as u32)
     }
 
-    /// Packet `number` of so many bytes comes to interface `from` for interface `to` of its channel; gives about when it
-    /// will have left, or `None` if the queue is full.
-    pub fn offer(&mut self, now: Time, [from, to]: [u32; 2], number: u32, ip_bytes: u32) -> Option<Time> {
+    /// Packet `number` of so many bytes and of that category comes to interface `from` for interface `to` of its
+    /// channel; gives about when it will have left, or `None` if the queue is full.
+    pub fn offer(
+        &mut self,
+        now: Time,
+        [from, to]: [u32; 2],
+        category: Category,
+        number: u32,
+        ip_bytes: u32,
+    ) -> Option<Time> {
         let (channel, sender) = self.stations[from as usize]?;
         let (_, receiver) = self.stations[to as usize]?;
         let channel = &mut self.channels[channel];
-        let is_taken =
-            channel.medium.offer(now.0, [sender, receiver], Category::BestEffort, number, ip_bytes);
+        let is_taken = channel.medium.offer(now.0, [sender, receiver], category, number, ip_bytes);
         is_taken.then(|| channel.tell(now, sender))
     }
 

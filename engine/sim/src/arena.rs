@@ -1,7 +1,7 @@
 //! Packets in flight, by number.
 
 use crate::ahead::{ReadAhead, read_ahead};
-use crate::{Codepoint, Endpoint, Packet};
+use crate::{Codepoint, Endpoint, Packet, PathId};
 
 /// The part of a packet that a hop needs, apart from the rest so that it stays in the processor's cache.
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +57,11 @@ impl Arena {
     /// Returns whom packet `number` is for.
     pub fn to(&self, number: u32) -> Endpoint {
         self.packets[number as usize].to
+    }
+
+    /// Returns the path of packet `number`.
+    pub fn path(&self, number: u32) -> PathId {
+        self.packets[number as usize].path
     }
 
     /// Another packet like `number`, at the same place; gives its number.

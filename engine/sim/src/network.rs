@@ -41,11 +41,12 @@ impl Network {
         Self { links, paths: PathTable::default(), air, processors }
     }
 
-    /// The path of a flow's packets, by the scenario's routing; `None` if there is none.
-    pub fn path(&mut self, routing: &Paths<'_>, flow: &FiveTuple) -> Option<PathId> {
+    /// The path of a flow's packets, which have that differentiated services codepoint, by the scenario's routing; `None`
+    /// if there is none.
+    pub fn path(&mut self, routing: &Paths<'_>, flow: &FiveTuple, dscp: u8) -> Option<PathId> {
         let crossings = routing.flow_path(flow)?;
         let links: Vec<u32> = crossings.iter().map(|crossing| crossing.out as u32).collect();
-        Some(self.paths.number(&links, crossings.last().map(|crossing| crossing.into as u32)))
+        Some(self.paths.number(&links, crossings.last().map(|crossing| crossing.into as u32), dscp))
     }
 
     /// The links of a path, each by the number of the interface at which its direction begins.

@@ -14,24 +14,32 @@ pub struct PathTable {
     links: Vec<u32>,
     /// The place at which each path begins.
     starts: Vec<u32>,
-    /// Each path by its links and its arrival. It is looked up alone, so its order does not matter.
+    /// The differentiated services codepoint of each path's packets.
+    codepoints: Vec<u8>,
+    /// Each path by its links, its arrival and its codepoint. It is looked up alone, so its order does not matter.
     known: HashMap<Box<[u32]>, PathId>,
 }
 
 impl PathTable {
-    /// The number of the path over these link directions, whose packets arrive at this interface; `None` of a path
-    /// without links.
-    pub fn number(&mut self, links: &[u32], arrival: Option<u32>) -> PathId {
+    /// The number of the path over these link directions, whose packets arrive at this interface, `None` of a path
+    /// without links, and have that differentiated services codepoint.
+    pub fn number(&mut self, links: &[u32], arrival: Option<u32>, dscp: u8) -> PathId {
         let arrival = arrival.map_or(u32::MAX, |interface| interface | ARRIVAL);
-        let whole = [links, &[arrival]].concat();
+        let whole = [links, &[arrival, u32::from(dscp)]].concat();
         if let Some(path) = self.known.get(whole.as_slice()) {
             return *path;
         }
         let path = PathId(self.starts.len() as u32);
         self.starts.push(self.links.len() as u32);
-        self.links.extend_from_slice(&whole);
+        self.links.extend_from_slice(&whole[..=links.len()]);
+        self.codepoints.push(dscp);
         self.known.insert(whole.into(), path);
         path
+    }
+
+    /// Returns the differentiated services codepoint of the path's packets.
+    pub fn dscp(&self, path: PathId) -> u8 {
+        self.codepoints[path.0 as usize]
     }
 
     /// Returns where the path's links begin in the list.
@@ -63,16 +71,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_has_one_number_its_links_and_its_arrival() {
+    fn a_path_has_one_number_its_links_its_arrival_and_its_codepoint() {
         let mut paths = PathTable::default();
-        let (one, none) = (paths.number(&[3, 1], Some(0)), paths.number(&[], None));
-        let (other, elsewhere) = (paths.number(&[7], Some(6)), paths.number(&[3, 1], Some(2)));
-        assert_eq!(paths.number(&[3, 1], Some(0)), one);
+        let (one, none) = (paths.number(&[3, 1], Some(0), 0), paths.number(&[], None, 0));
+        let (other, elsewhere) = (paths.number(&[7], Some(6), 0), paths.number(&[3, 1], Some(2), 0));
+        assert_eq!(paths.number(&[3, 1], Some(0), 0), one);
         assert_eq!((paths.links(one), paths.links(other)), ([3, 1].as_slice(), [7].as_slice()));
         assert!(paths.links(none).is_empty());
         let start = paths.start(one);
         assert_eq!([0, 1, 2].map(|hop| paths.link(start + hop)), [Some(3), Some(1), None]);
         assert_ne!(one, elsewhere);
+        let urgent = paths.number(&[3, 1], Some(0), 46);
+        assert_eq!((paths.dscp(urgent), paths.dscp(one), paths.links(urgent)), (46, 0, [3, 1].as_slice()));
         assert_eq!(paths.links(elsewhere), [3, 1]);
         let arrival = |path, hops| paths.arrival(paths.start(path) + hops);
         assert_eq!([arrival(one, 2), arrival(elsewhere, 2), arrival(other, 1)], [Some(0), Some(2), Some(6)]);

@@ -141,7 +141,7 @@ fn subflow(
             destination_port: to.port(),
         };
         let nothing = || format!("no path leads from {} to {}", from.ip(), to.ip());
-        let path = network.path(routing, &tuple).with_context(nothing)?;
+        let path = network.path(routing, &tuple, flow.socket.dscp).with_context(nothing)?;
         Ok((path, known_mtu(routing, host, to.ip()).with_context(nothing)?))
     };
     let (there, back) = (path(&flow.from, near, far)?, path(&flow.to, far, near)?);

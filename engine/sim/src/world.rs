@@ -9,7 +9,7 @@ use crate::link::Verdict;
 use crate::network::Network;
 use crate::processor::{Next, Processors};
 use crate::{Endpoint, Io, Notice, Packet, PathId, Time};
-use nettrial_wlan::Outcome as OnAir;
+use nettrial_wlan::{Category, Outcome as OnAir};
 use std::collections::VecDeque;
 
 /// The endpoints that packets arrive at: connections and applications.
@@ -188,7 +188,8 @@ impl Engine {
         let &mut Travel { next, ip_bytes, .. } = self.arena.travel(number);
         let is_too_big = ip_bytes > network.links[direction as usize].mtu_bytes();
         let between = network.between(next).filter(|_| !is_too_big);
-        let leaves = between.and_then(|between| network.air.offer(now, between, number, ip_bytes));
+        let category = Category::of_dscp(network.paths.dscp(self.arena.path(number)));
+        let leaves = between.and_then(|between| network.air.offer(now, between, category, number, ip_bytes));
         if leaves.is_none() {
             self.drop(number);
             return None;

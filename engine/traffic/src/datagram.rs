@@ -133,5 +133,6 @@ fn bind(side: &Side) -> Result<UdpSocket> {
     let socket =
         UdpSocket::bind((side.address, 0)).with_context(|| format!("binding to {}", side.address))?;
     platform::enlarge_buffers(&socket, BUFFER_BYTES).context("sizing a socket's buffers")?;
+    crate::tcp::mark(&socket2::SockRef::from(&socket), side)?;
     Ok(socket)
 }

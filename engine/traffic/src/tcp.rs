@@ -36,7 +36,18 @@ fn socket(side: &Side) -> Result<Socket> {
         platform::set_window(&socket, i32::try_from(window.0)?)
             .with_context(|| format!("setting a window of {window}"))?;
     }
+    mark(&socket, side)?;
     Ok(socket)
+}
+
+/// Has what `socket` sends carry the codepoint that the flow asks for.
+pub fn mark(socket: &Socket, side: &Side) -> Result<()> {
+    let dscp = side.flow.socket.dscp;
+    if dscp > 0 {
+        let failed = || format!("setting the differentiated services codepoint {dscp} (IP_TOS, IPV6_TCLASS)");
+        platform::mark(socket, side.address, dscp).with_context(failed)?;
+    }
+    Ok(())
 }
 
 /// A socket on which the flow's `side` accepts connections, at a port of the kernel's choice.

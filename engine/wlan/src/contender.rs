@@ -22,6 +22,31 @@ impl Category {
     /// All, in their order.
     pub const ALL: [Self; 4] = [Self::Background, Self::BestEffort, Self::Video, Self::Voice];
 
+    /// The category of packets with that differentiated services codepoint, 0 to 63: user priorities as RFC 8325
+    /// (section 4) has them and Linux since 6.8 (`cfg80211_classify8021d`, net/wireless/util.c), then table 10-1. Of a
+    /// codepoint that neither names, the three highest bits are the user priority.
+    pub fn of_dscp(dscp: u8) -> Self {
+        let priority = match dscp {
+            // AF1x, and CS2, which the highest bits would make background.
+            10 | 12 | 14 | 16 => 0,
+            // AF2x.
+            18 | 20 | 22 => 3,
+            // CS3 and AF3x.
+            24 | 26 | 28 | 30 => 4,
+            // VOICE-ADMIT and EF.
+            44 | 46 => 6,
+            // CS6.
+            48 => 7,
+            other => other >> 3,
+        };
+        match priority {
+            1 | 2 => Self::Background,
+            0 | 3 => Self::BestEffort,
+            4 | 5 => Self::Video,
+            _ => Self::Voice,
+        }
+    }
+
     /// Slots after SIFS (table 9-155; of an access point what such ship with).
     pub(crate) fn aifsn(self, is_access_point: bool) -> u64 {
         match self {
@@ -163,5 +188,24 @@ impl Contender {
             (0..count).map(|step| (self.turn + step) % count).find(|at| self.outboxes[*at].packets() > 0)?;
         self.turn = (place + 1) % count;
         Some(place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Figure 1 of RFC 8325, section 4.3.
+    #[test]
+    fn codepoints_have_the_categories_of_rfc_8325() {
+        let of = |category: Category| -> Vec<u8> {
+            let named =
+                [0, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 44, 46, 48, 56];
+            named.into_iter().filter(|dscp| Category::of_dscp(*dscp) == category).collect()
+        };
+        assert_eq!(of(Category::Background), [8]);
+        assert_eq!(of(Category::BestEffort), [0, 10, 12, 14, 16, 18, 20, 22]);
+        assert_eq!(of(Category::Video), [24, 26, 28, 30, 32, 34, 36, 38, 40]);
+        assert_eq!(of(Category::Voice), [44, 46, 48, 56]);
     }
 }

@@ -25,6 +25,11 @@ pub struct SocketOptions {
     /// has nothing to poll, so in the lab the reader itself tries again for that long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_poll: Option<Duration>,
+    /// The differentiated services codepoint of what is sent, 0 to 63 (RFC 2474; IP_TOS, ip(7), and IPV6_TCLASS,
+    /// ipv6(7)): a radio channel has an access category for each.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(min = 0, max = 63))]
+    pub dscp: u8,
     /// Transfers send without copying (MSG_ZEROCOPY, Linux Documentation/networking/msg_zerocopy.rst).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub zerocopy: bool,
@@ -34,6 +39,12 @@ pub struct SocketOptions {
     /// UDP packets arrive in packets that the kernel coalesced (UDP_GRO, udp(7)).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub udp_gro: bool,
+}
+
+// serde asks for a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(codepoint: &u8) -> bool {
+    *codepoint == 0
 }
 
 impl SocketOptions {

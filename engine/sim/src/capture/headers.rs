@@ -11,8 +11,8 @@ use crate::wiring::{EPHEMERAL_PORTS, Wiring};
 use crate::{Codepoint, Flags, Packet, Time};
 use anyhow::{Context, Result};
 use etherparse::{
-    EtherType, Ethernet2Header, IpEcn, IpFragOffset, IpNumber, Ipv4Header, Ipv6FragmentHeader, Ipv6Header,
-    TcpHeader, UdpHeader,
+    EtherType, Ethernet2Header, IpDscp, IpEcn, IpFragOffset, IpNumber, Ipv4Header, Ipv6FragmentHeader,
+    Ipv6Header, TcpHeader, UdpHeader,
 };
 use nettrial_scenario::Transport;
 use std::net::{IpAddr, SocketAddr};
@@ -35,6 +35,8 @@ pub struct Side {
     pub window_shift: Option<u8>,
     pub has_sack: bool,
     pub has_timestamps: bool,
+    /// The differentiated services codepoint.
+    pub dscp: u8,
 }
 
 impl Side {
@@ -63,6 +65,7 @@ impl Side {
                     .then(|| window_shift(stacks[side], wiring.flow.socket.window) as u8),
                 has_sack: stacks.iter().all(|stack| stack.sack),
                 has_timestamps: stacks.iter().all(|stack| stack.timestamps),
+                dscp: wiring.flow.socket.dscp,
             }
         };
         let turns = wiring.sockets.iter().zip(&wiring.subflows);
@@ -164,12 +167,12 @@ impl Frame {
         let length = tcp.header_len() + payload.len();
         match (source.address.ip(), destination.address.ip()) {
             (IpAddr::V4(from), IpAddr::V4(to)) => {
-                let ip = version_4(packet, length, IpNumber::TCP, from.octets(), to.octets())?;
+                let ip = version_4(packet, source.dscp, length, IpNumber::TCP, from.octets(), to.octets())?;
                 tcp.checksum = tcp.calc_checksum_ipv4(&ip, payload)?;
                 ip.write(&mut self.bytes)?;
             }
             (IpAddr::V6(from), IpAddr::V6(to)) => {
-                let ip = version_6(packet, length, IpNumber::TCP, from.octets(), to.octets())?;
+                let ip = version_6(packet, source.dscp, length, IpNumber::TCP, from.octets(), to.octets())?;
                 tcp.checksum = tcp.calc_checksum_ipv6(&ip, payload)?;
                 ip.write(&mut self.bytes)?;
             }
@@ -192,7 +195,8 @@ impl Frame {
                 let length = packet.ip_bytes as usize - 20;
                 let at =
                     if is_last { whole - length.min(whole) } else { packet.data_sequence as usize * length };
-                let mut ip = version_4(packet, length, IpNumber::UDP, from.octets(), to.octets())?;
+                let mut ip =
+                    version_4(packet, source.dscp, length, IpNumber::UDP, from.octets(), to.octets())?;
                 ip.identification = packet.ack as u16;
                 ip.dont_fragment = false;
                 ip.more_fragments = !is_last;
@@ -208,7 +212,7 @@ impl Frame {
                 let at =
                     if is_last { whole - length.min(whole) } else { packet.data_sequence as usize * length };
                 let next = if is_whole { IpNumber::UDP } else { IpNumber::IPV6_FRAGMENTATION_HEADER };
-                let ip = version_6(packet, length + fragment, next, from.octets(), to.octets())?;
+                let ip = version_6(packet, source.dscp, length + fragment, next, from.octets(), to.octets())?;
                 ip.write(&mut self.bytes)?;
                 if !is_whole {
                     let offset = IpFragOffset::try_new(u16::try_from(at / 8)?)?;
@@ -241,6 +245,7 @@ fn codepoint(packet: &Packet) -> IpEcn {
 
 fn version_4(
     packet: &Packet,
+    dscp: u8,
     length: usize,
     next: IpNumber,
     from: [u8; 4],
@@ -248,6 +253,7 @@ fn version_4(
 ) -> Result<Ipv4Header> {
     let mut ip = Ipv4Header::new(u16::try_from(length)?, HOP_LIMIT, next, from, to)?;
     ip.dont_fragment = true;
+    ip.dscp = IpDscp::try_new(dscp)?;
     ip.ecn = codepoint(packet);
     ip.header_checksum = ip.calc_header_checksum();
     Ok(ip)
@@ -255,13 +261,14 @@ fn version_4(
 
 fn version_6(
     packet: &Packet,
+    dscp: u8,
     length: usize,
     next: IpNumber,
     from: [u8; 16],
     to: [u8; 16],
 ) -> Result<Ipv6Header> {
     Ok(Ipv6Header {
-        traffic_class: codepoint(packet).value(),
+        traffic_class: dscp << 2 | codepoint(packet).value(),
         payload_length: u16::try_from(length)?,
         next_header: next,
         hop_limit: HOP_LIMIT,

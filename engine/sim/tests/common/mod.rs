@@ -50,7 +50,7 @@ pub fn along(network: &mut Network, scenario: &Scenario) -> PathId {
         source_port: 1,
         destination_port: 2,
     };
-    network.path(&Paths::new(scenario), &flow).unwrap()
+    network.path(&Paths::new(scenario), &flow, 0).unwrap()
 }
 
 /// A datagram.

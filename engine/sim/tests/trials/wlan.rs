@@ -83,6 +83,23 @@ fn tcp_contends_with_its_own_acknowledgments() {
 }
 
 #[test]
+fn a_flow_with_an_urgent_codepoint_is_served_first() {
+    let mut scenario = scenario(json!({"standard": "a"}), ["one", "wired"], "udp", datagrams());
+    let mut other = scenario.workload[0].clone();
+    (other.name, other.from) = ("g".into(), "two".into());
+    scenario.workload.push(other);
+    let even = record(&scenario);
+    scenario.workload[1].socket.dscp = 46;
+    let urgent = record(&scenario);
+    let goodput = |record: &Record, flow: usize| record.flows[flow].goodput_bps.unwrap();
+    assert!((goodput(&even, 0) / goodput(&even, 1) - 1.0).abs() < 0.1);
+    assert!(goodput(&urgent, 1) > 4.0 * goodput(&urgent, 0));
+    scenario.workload[1].socket.dscp = 64;
+    let problems = check(&scenario).unwrap_err();
+    assert_eq!((problems[0].setting.as_str(), problems[0].legal.as_str()), ("dscp", "0 to 63"));
+}
+
+#[test]
 fn the_record_is_the_same_again_and_another_with_another_seed() {
     let transfer = json!({"kind": "transfer", "duration": "300 ms"});
     let mut scenario = scenario(json!({"mpdu_loss": 0.1}), ["one", "two"], "tcp", transfer);

@@ -18,6 +18,7 @@ use nettrial_flows::arrivals::{Arrivals, Received};
 use nettrial_flows::departures::Departures;
 use nettrial_flows::wire::UDP_HEADER_BYTES;
 use nettrial_scenario::IpVersion;
+use socket2::SockRef;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::OnceLock;
@@ -46,6 +47,7 @@ pub fn send(
     control.read_exact(&mut port).context("waiting for the receiver's port")?;
     let socket =
         UdpSocket::bind((side.address, 0)).with_context(|| format!("binding to {}", side.address))?;
+    tcp::mark(&SockRef::from(&socket), side)?;
     let target = SocketAddr::new(destination.ip(), u16::from_be_bytes(port));
     socket.connect(target).with_context(|| format!("choosing {target}"))?;
     // A kernel that takes nothing for so long has refused.

@@ -23,7 +23,7 @@ pub use processors::processors;
 pub use reading::{Readable, poll_interface, receive, send_some, try_receive, wait};
 pub use sockets::{
     bind_late, bound_window, choose_congestion_control, congestion_control, enlarge_buffers,
-    forbid_fragmentation, is_too_large, limit_segments, limit_unsent, path_mtu, room, set_window,
+    forbid_fragmentation, is_too_large, limit_segments, limit_unsent, mark, path_mtu, room, set_window,
     stream_socket,
 };
 pub use tcp_info::tcp_state;

@@ -25,7 +25,7 @@ pub use outbox::Outbox;
 pub use process::{default_congestion_control, die_with_parent, is_executable, listens, spawn};
 pub use reading::{Readable, poll_interface, receive, send_some, try_receive, wait};
 pub use sockets::{
-    bind_late, bound_window, enlarge_buffers, limit_unsent, room, set_window, stream_socket, subflows,
+    bind_late, bound_window, enlarge_buffers, limit_unsent, mark, room, set_window, stream_socket, subflows,
 };
 pub use zerocopy::ZeroCopy;
 
@@ -48,6 +48,7 @@ pub fn refusals(flow: &Flow) -> Vec<Refusal> {
             socket.mss.is_some() && !system::LIMITS_SEGMENTS,
             refusal(Some("socket"), "mss", "a size", "no limit"),
         ),
+        (socket.dscp > 0, refusal(Some("socket"), "dscp", "a codepoint", "0")),
         (socket.zerocopy, refusal(Some("socket"), "zerocopy", "true", "false")),
         (socket.udp_gso, refusal(Some("socket"), "udp_gso", "true", "false")),
         (socket.udp_gro, refusal(Some("socket"), "udp_gro", "true", "false")),

@@ -44,6 +44,9 @@ pub fn check(flow: &Flow, place: &Place, problems: &mut Vec<Problem>) {
     {
         refuse("busy_poll", busy_poll.to_string(), "1 us to 1 s", "the kernel counts it in microseconds");
     }
+    if options.dscp > 63 {
+        refuse("dscp", options.dscp.to_string(), "0 to 63", "it has six bits (RFC 2474)");
+    }
     if options.zerocopy && !(matches!(flow.traffic, Traffic::Transfer(_)) && flow.transport == Transport::Tcp)
     {
         refuse("zerocopy", "true".into(), "false", "only transfers over TCP are sent without copying");

@@ -4,7 +4,7 @@ use super::options;
 use crate::protocol::Room;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use std::io;
-use std::net::{TcpStream, UdpSocket};
+use std::net::{IpAddr, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 
 /// Not in the library: `IPPROTO_IP` option of include/uapi/linux/in.h.
@@ -43,6 +43,16 @@ pub fn limit_unsent(stream: &TcpStream, bytes: i32) -> io::Result<()> {
         return Ok(());
     }
     options::set(stream, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, bytes)
+}
+
+/// Has what `socket`, of that address's family, sends carry the differentiated services codepoint `dscp` (IP_TOS, ip(7);
+/// IPV6_TCLASS, ipv6(7)). The two bits of ECN stay TCP's.
+pub fn mark(socket: &Socket, address: IpAddr, dscp: u8) -> io::Result<()> {
+    let (level, option) = match address {
+        IpAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_TOS),
+        IpAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
+    };
+    options::set(socket, level, option, i32::from(dscp) << 2)
 }
 
 /// Leaves the choice of `socket`'s port to the call that connects, when the kernel knows which ones are free
@@ -163,6 +173,20 @@ mod tests {
             let state = crate::platform::tcp_state(stream).unwrap().unwrap();
             assert_eq!(state.window_scale, Some(1), "64 KiB is one more than a window without scaling");
             assert!(state.peer_window_bytes.unwrap() <= WINDOW.unsigned_abs());
+        }
+    }
+
+    #[test]
+    fn what_is_sent_carries_the_codepoint() {
+        for (address, level, option) in
+            [("127.0.0.1", libc::IPPROTO_IP, libc::IP_TOS), ("::1", libc::IPPROTO_IPV6, libc::IPV6_TCLASS)]
+        {
+            let address: IpAddr = address.parse().unwrap();
+            let Ok(socket) = UdpSocket::bind((address, 0)) else { continue };
+            mark(&SockRef::from(&socket), address, 46).unwrap();
+            let mut read = 0_i32;
+            options::get(&socket, level, option, &mut read).unwrap();
+            assert_eq!(read, 46 << 2);
         }
     }
 

@@ -5,7 +5,7 @@ use crate::platform::Subflow;
 use crate::protocol::Room;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use std::io;
-use std::net::{TcpStream, UdpSocket};
+use std::net::{IpAddr, TcpStream, UdpSocket};
 
 /// Opens a socket of TCP.
 pub fn stream_socket(domain: Domain, mptcp: bool) -> io::Result<Socket> {
@@ -18,6 +18,11 @@ pub fn stream_socket(domain: Domain, mptcp: bool) -> io::Result<Socket> {
 /// Leaves the system to take as much from the program as it likes before it has sent it.
 pub fn limit_unsent(_stream: &TcpStream, _bytes: i32) -> io::Result<()> {
     Ok(())
+}
+
+/// Refuses to set a codepoint, which [`super::refusals`] has said before.
+pub fn mark(_socket: &Socket, _address: IpAddr, _dscp: u8) -> io::Result<()> {
+    Err(unsupported("a differentiated services codepoint"))
 }
 
 /// Leaves the choice of the port to the call that binds the socket.
