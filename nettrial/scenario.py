@@ -46,7 +46,7 @@ class Airtime(Generated):
     """
     errors_ps: Annotated[int, Field(ge=0)]
     """
-    MPDUs that were lost to noise.
+    MPDUs that were lost to noise or interference.
     """
     overhead_ps: Annotated[int, Field(ge=0)]
     """
@@ -592,6 +592,13 @@ class Figure(RootModel[Literal["channels", "cpu", "interfaces", "owd_error"]]):
     """
 
 
+class FrameErrors(RootModel[Literal["none", "awgn"]]):
+    root: Literal["none", "awgn"]
+    """
+    The frames that noise takes.
+    """
+
+
 class Histogram(RootModel[str]):
     root: str
     """
@@ -1072,6 +1079,53 @@ class Rate(RootModel[str]):
     ]
     """
     A rate, such as "1 Gbit/s".
+    """
+
+
+class RateControl(RootModel[Literal["fixed", "minstrel_ht"]]):
+    root: Literal["fixed", "minstrel_ht"]
+    """
+    The way in which stations choose the MCS and the streams by which they send.
+    """
+
+
+class RateSample(Generated):
+    """
+    The mean rate of the PPDUs that a station of a radio channel sent in 100 ms.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    at_ns: Annotated[int, Field(ge=0)]
+    """
+    When these 100 ms began, after the trial's beginning.
+    """
+    rate_bps: Annotated[int, Field(ge=0)]
+    """
+    The mean of the PPDUs' rates.
+    """
+
+
+class RateUse(Generated):
+    """
+    The use of a rate by a station of a radio channel.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    mcs: Annotated[int, Field(ge=0)]
+    """
+    The MCS of each.
+    """
+    ppdus: Annotated[int, Field(ge=0)]
+    """
+    PPDUs sent by it, those that collided counted.
+    """
+    streams: Annotated[int, Field(ge=0)]
+    """
+    Spatial streams.
     """
 
 
@@ -1637,7 +1691,7 @@ class StationRecord(Generated):
     """
     exchanges: Annotated[int, Field(ge=0)]
     """
-    Exchanges it began, collided ones and beacons not counted.
+    Exchanges it began, collided ones and beacons not counted, each one of a TXOP.
     """
     interface: str
     """
@@ -1645,7 +1699,7 @@ class StationRecord(Generated):
     """
     lost_mpdus_pkts: Annotated[int, Field(ge=0)]
     """
-    MPDUs, of those, that were lost to noise.
+    MPDUs, of those, that were lost to noise, or to interference after the beginning of their PPDU.
     """
     mpdus_pkts: Annotated[int, Field(ge=0)]
     """
@@ -1670,6 +1724,14 @@ class StationRecord(Generated):
     queued_pkts: Annotated[int, Field(ge=0)]
     """
     IP packets still there when the trial ended.
+    """
+    rate_series: list[RateSample] | None = None
+    """
+    The mean rate of its PPDUs over time, where rate control chose it.
+    """
+    rates: list[RateUse] | None = None
+    """
+    PPDUs by their rate, where rate control chose it.
     """
     retries_pkts: Annotated[int, Field(ge=0)]
     """
@@ -2066,10 +2128,51 @@ class Wireless(Generated):
     """
 
 
+class WlanMode(RootModel[Literal["infrastructure", "ad_hoc"]]):
+    root: Literal["infrastructure", "ad_hoc"]
+    """
+    The way in which the stations of a channel reach each other.
+    """
+
+
 class WlanStandard(RootModel[Literal["a", "g", "n", "ac", "ax"]]):
     root: Literal["a", "g", "n", "ac", "ax"]
     """
     An amendment of IEEE 802.11 by whose modulation a channel's stations send.
+    """
+
+
+class WlanStation(Generated):
+    """
+    The settings of one station of a radio channel, or of the access point, that differ from the channel's.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    mcs: Annotated[int | None, Field(ge=0, le=11)] = None
+    """
+    The MCS by which the station sends and is sent to; the channel's where absent.
+    """
+    snr_db: Annotated[float | None, Field(ge=-20.0, le=80.0)] = None
+    """
+    The ratio of signal to noise between the station and the access point, in both directions, in place of positions.
+    """
+    streams: Annotated[int | None, Field(ge=1, le=4)] = None
+    """
+    The spatial streams of that MCS; the channel's where absent.
+    """
+    tx_power_dbm: Annotated[float | None, Field(ge=-10.0, le=36.0)] = None
+    """
+    The transmit power; the channel's where absent.
+    """
+    x_m: Annotated[float | None, Field(ge=-100000.0, le=100000.0)] = None
+    """
+    The position, metres. Either all nodes of the channel have one or none.
+    """
+    y_m: Annotated[float | None, Field(ge=-100000.0, le=100000.0)] = None
+    """
+    The position's other coordinate, metres.
     """
 
 
@@ -2190,7 +2293,7 @@ class ChannelRecord(Generated):
     """
     collisions_ps: Annotated[int, Field(ge=0)]
     """
-    The part in which frames of several stations collided.
+    The part in which frames of several stations overlapped: they collided, or were out of each other's reach.
     """
     elapsed_ps: Annotated[int, Field(ge=0)]
     """
@@ -2854,8 +2957,8 @@ class Stack(Generated):
 
 class Wlan(Generated):
     """
-    A radio channel after IEEE 802.11: an access point and its stations, which all hear each other. Every frame of a
-    station goes to the access point, and what is for another station crosses the air again.
+    A radio channel after IEEE 802.11: an access point and its stations. Every frame of a station goes to the access point,
+    and what is for another station crosses the air again. All hear each other, unless they have positions.
     """
 
     model_config = ConfigDict(
@@ -2884,6 +2987,26 @@ class Wlan(Generated):
     """
     The time between beacons, 102.4 ms being 100 time units; 0 for none.
     """
+    capture_db: Annotated[float | None, Field(ge=0.0, le=60.0)] = 10.0
+    """
+    The ratio to all else at which a receiver can read a frame whose beginning is not alone in the air.
+    """
+    carrier_sense_dbm: Annotated[float | None, Field(ge=-110.0, le=-20.0)] = -82.0
+    """
+    The power above which a station senses that another sends.
+    """
+    cts_to_self: bool | None = False
+    """
+    Each PPDU that does not begin with RTS begins with a CTS of its own sender (CTS-to-self).
+    """
+    fragmentation_threshold: Size | None = None
+    """
+    An MPDU larger than this is sent in fragments of at most this size, 256 to 2346 B; only without aggregation.
+    """
+    frame_errors: Annotated[FrameErrors | None, Field(validate_default=True)] = "awgn"
+    """
+    The frames that noise takes.
+    """
     guard_interval: Annotated[Duration | None, Field(validate_default=True)] = "800 ns"
     """
     The guard interval between symbols: 800 ns, and 400 ns with n and ac, and 1.6 us and 3.2 us with ax.
@@ -2893,13 +3016,33 @@ class Wlan(Generated):
     The modulation and coding of each stream, from 0: to 7 (a, g, n), 9 (ac), 11 (ax). The MCS 8 to 31 of 802.11n are
     0 to 7 with more streams.
     """
+    mode: Annotated[WlanMode | None, Field(validate_default=True)] = "infrastructure"
+    """
+    The way in which stations reach each other.
+    """
     mpdu_loss: Annotated[float | None, Field(ge=0.0, le=1.0)] = 0.0
     """
     The probability that an MPDU is lost to noise.
     """
+    noise_figure_db: Annotated[float | None, Field(ge=0.0, le=30.0)] = 7.0
+    """
+    The noise of a receiver above thermal noise.
+    """
+    path_loss_at_1_m_db: Annotated[float | None, Field(ge=0.0, le=150.0)] = None
+    """
+    The path loss at a distance of 1 m; where absent, that of free space: 46.7 dB at 5 GHz, 40.2 dB at 2.4 GHz.
+    """
+    path_loss_exponent: Annotated[float | None, Field(ge=1.0, le=8.0)] = 3.0
+    """
+    The exponent of path loss: at ten times the distance it is ten times this more, in dB.
+    """
     queue: Annotated[QueueLimit | None, Field(validate_default=True)] = "1000 packets"
     """
     The limit of each interface's queues together, beyond which they drop.
+    """
+    rate_control: Annotated[RateControl | None, Field(validate_default=True)] = "fixed"
+    """
+    The way in which stations choose the MCS and the streams.
     """
     rts_threshold: Annotated[Size | None, Field(validate_default=True)] = "2347 B"
     """
@@ -2909,6 +3052,10 @@ class Wlan(Generated):
     """
     The amendment by which all stations send.
     """
+    stations: dict[str, WlanStation] | None = None
+    """
+    The settings of single stations, and of the access point, by node.
+    """
     streams: Annotated[int | None, Field(ge=1, le=4)] = 1
     """
     Spatial streams, 1 to 4; 1 with a and g.
@@ -2916,6 +3063,10 @@ class Wlan(Generated):
     tries: Annotated[int | None, Field(ge=1, le=255)] = 7
     """
     The number of times that an MPDU is sent before it is dropped.
+    """
+    tx_power_dbm: Annotated[float | None, Field(ge=-10.0, le=36.0)] = 16.0
+    """
+    The transmit power.
     """
     width_mhz: Annotated[int | None, Field(ge=20, le=160)] = 20
     """

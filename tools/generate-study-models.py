@@ -26,9 +26,30 @@ from pydantic import Field
 from nettrial.fields import Strict
 from nettrial.study.variates import Imix, Value, variate
 from nettrial.units import DURATION, SIZE, Duration, Queue, Rate, Size'''
-CHOICES = ("Answer", "Band", "Connecting", "QueueDrops", "Scheduler", "ToolName", "Transport", "WlanStandard")
+CHOICES = (
+    "Answer",
+    "Band",
+    "Connecting",
+    "FrameErrors",
+    "QueueDrops",
+    "RateControl",
+    "Scheduler",
+    "ToolName",
+    "Transport",
+    "WlanMode",
+    "WlanStandard",
+)
 """Types that are one of a few words."""
-MODELS = ("Offloads", "LossBursts", "Impairment", "HostCost", "SocketOptions", "Measurement", "Wlan")
+MODELS = (
+    "Offloads",
+    "LossBursts",
+    "Impairment",
+    "HostCost",
+    "SocketOptions",
+    "Measurement",
+    "WlanStation",
+    "Wlan",
+)
 VARIATES = {
     "SizeVariate": ("Size", " | Imix", '(*DISTRIBUTIONS, "imix")'),
     "DurationVariate": ("Duration", "", "DISTRIBUTIONS"),
@@ -92,13 +113,13 @@ def _doc(described: Schema, indent: int) -> str:
 
 def _field(described: Schema, required: bool, duration: str) -> tuple[str, str]:
     """A field's annotation, and its default with an equals sign. A default that the engine leaves out of its
-    documents is not in the schema either: here it is false, an empty list, or none."""
+    documents is not in the schema either: here it is false, an empty list or mapping, or none."""
     annotation = _annotation(described, duration)
     if required:
         return annotation, ""
     if "default" in described:
         return annotation, f" = {described['default']!r}"
-    for kind, default in (("boolean", "False"), ("array", "[]")):
+    for kind, default in (("boolean", "False"), ("array", "[]"), ("object", "{}")):
         if described.get("type") == kind:
             return annotation, f" = {default}"
     return f"{annotation} | None", " = None"
@@ -115,6 +136,8 @@ def _annotation(described: Schema, duration: str) -> str:
     kinds = described["type"] if isinstance(described["type"], list) else [described["type"]]
     if kinds[0] == "array":
         return f"list[{_annotation(described['items'], duration)}]"
+    if kinds[0] == "object":
+        return f"dict[str, {_annotation(described['additionalProperties'], duration)}]"
     name = {"string": "str", "boolean": "bool", "integer": "int", "number": "float"}[kinds[0]]
     limits = ", ".join(
         f"{short}={described[word]:.15g}"

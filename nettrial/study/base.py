@@ -22,8 +22,14 @@ Band = Literal["2.4 GHz", "5 GHz"]
 Connecting = Literal["once", "each_request"]
 """The occasions on which a connection is opened."""
 
+FrameErrors = Literal["none", "awgn"]
+"""The frames that noise takes."""
+
 QueueDrops = Literal["allowed", "unexpected"]
 """The role of a full queue in the trial: expected, or a disturbance."""
+
+RateControl = Literal["fixed", "minstrel_ht"]
+"""The way in which stations choose the MCS and the streams by which they send."""
 
 Scheduler = Literal["lowest_rtt", "round_robin"]
 """The rule by which a subflow of an MPTCP connection takes the next data, of those whose congestion
@@ -34,6 +40,9 @@ ToolName = Literal["iperf3", "ping", "netperf", "ditg", "sockperf", "exec"]
 
 Transport = Literal["tcp", "udp", "mptcp", "icmp"]
 """The transport protocol of a flow."""
+
+WlanMode = Literal["infrastructure", "ad_hoc"]
+"""The way in which the stations of a channel reach each other."""
 
 WlanStandard = Literal["a", "g", "n", "ac", "ax"]
 """An amendment of IEEE 802.11 by whose modulation a channel's stations send."""
@@ -328,11 +337,32 @@ class Measurement(Strict):
     """Count the packets that each interface sends by size."""
 
 
-class Wlan(Strict):
-    """A radio channel after IEEE 802.11: an access point and its stations, which all hear each other.
-    Every frame of a station goes to the access point, and what is for another station crosses the air
-    again."""
+class WlanStation(Strict):
+    """The settings of one station of a radio channel, or of the access point, that differ from the
+    channel's."""
 
+    x_m: Annotated[float, Field(ge=-100000, le=100000)] | None = None
+    """The position, metres. Either all nodes of the channel have one or none."""
+    y_m: Annotated[float, Field(ge=-100000, le=100000)] | None = None
+    """The position's other coordinate, metres."""
+    snr_db: Annotated[float, Field(ge=-20, le=80)] | None = None
+    """The ratio of signal to noise between the station and the access point, in both directions, in place
+    of positions."""
+    tx_power_dbm: Annotated[float, Field(ge=-10, le=36)] | None = None
+    """The transmit power; the channel's where absent."""
+    mcs: Annotated[int, Field(ge=0, le=11)] | None = None
+    """The MCS by which the station sends and is sent to; the channel's where absent."""
+    streams: Annotated[int, Field(ge=1, le=4)] | None = None
+    """The spatial streams of that MCS; the channel's where absent."""
+
+
+class Wlan(Strict):
+    """A radio channel after IEEE 802.11: an access point and its stations. Every frame of a station goes
+    to the access point, and what is for another station crosses the air again. All hear each other,
+    unless they have positions."""
+
+    mode: WlanMode = "infrastructure"
+    """The way in which stations reach each other."""
     standard: WlanStandard = "n"
     """The amendment by which all stations send."""
     band: Band = "5 GHz"
@@ -354,6 +384,11 @@ class Wlan(Strict):
     """The largest A-MSDU; each MPDU has one packet where absent."""
     rts_threshold: Size = "2347 B"
     """A PPDU with an MPDU larger than this begins with RTS and CTS."""
+    cts_to_self: bool = False
+    """Each PPDU that does not begin with RTS begins with a CTS of its own sender (CTS-to-self)."""
+    fragmentation_threshold: Size | None = None
+    """An MPDU larger than this is sent in fragments of at most this size, 256 to 2346 B; only without
+    aggregation."""
     tries: Annotated[int, Field(ge=1, le=255)] = 7
     """The number of times that an MPDU is sent before it is dropped."""
     mpdu_loss: Annotated[float, Field(ge=0, le=1)] = 0.0
@@ -364,6 +399,26 @@ class Wlan(Strict):
     """The time between beacons, 102.4 ms being 100 time units; 0 for none."""
     queue: Queue = "1000 packets"
     """The limit of each interface's queues together, beyond which they drop."""
+    rate_control: RateControl = "fixed"
+    """The way in which stations choose the MCS and the streams."""
+    frame_errors: FrameErrors = "awgn"
+    """The frames that noise takes."""
+    tx_power_dbm: Annotated[float, Field(ge=-10, le=36)] = 16.0
+    """The transmit power."""
+    noise_figure_db: Annotated[float, Field(ge=0, le=30)] = 7.0
+    """The noise of a receiver above thermal noise."""
+    path_loss_at_1_m_db: Annotated[float, Field(ge=0, le=150)] | None = None
+    """The path loss at a distance of 1 m; where absent, that of free space: 46.7 dB at 5 GHz, 40.2 dB at
+    2.4 GHz."""
+    path_loss_exponent: Annotated[float, Field(ge=1, le=8)] = 3.0
+    """The exponent of path loss: at ten times the distance it is ten times this more, in dB."""
+    carrier_sense_dbm: Annotated[float, Field(ge=-110, le=-20)] = -82.0
+    """The power above which a station senses that another sends."""
+    capture_db: Annotated[float, Field(ge=0, le=60)] = 10.0
+    """The ratio to all else at which a receiver can read a frame whose beginning is not alone in the
+    air."""
+    stations: dict[str, WlanStation] = {}
+    """The settings of single stations, and of the access point, by node."""
 
 
 class OnOff(Strict):

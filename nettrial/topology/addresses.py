@@ -67,8 +67,14 @@ def _addresses(
     kinds = dict(graph.nodes(data="kind"))
     switches = {node for node, kind in kinds.items() if kind == "switch"}
     begin, make = BASE[ip], ipaddress.IPv4Address if ip == 4 else ipaddress.IPv6Address
-    for segment in _segments(links, switches):
+    channels = [channel for *_, channel in graph.edges(data=CHANNEL)]
+    for segment in _segments(links, channels, switches):
         ends = [(number, node) for number in segment for node in links[number] if node not in switches]
+        is_ad_hoc = channels[segment[0]] is not None and switches.isdisjoint(links[segment[0]])
+        if is_ad_hoc:
+            # One station is at all links of the channel, by one interface.
+            firsts = {node: (number, node) for number, node in reversed(ends)}
+            ends = [end for end in ends if firsts[end[1]] == end]
         # All ones and all zeros are no addresses of interfaces.
         several = [end for end in ends if kinds[end[1]] == "host" for _ in range(count - 1)]
         bits = max(HOST_BITS[ip], (len(ends) + len(several) + 1).bit_length())
@@ -80,8 +86,11 @@ def _addresses(
         begin += 1 << bits
 
 
-def _segments(links: list[tuple[str, str]], switches: set[str]) -> list[list[int]]:
-    """Links by number, those together that switches join; in the order of each one's first link."""
+def _segments(
+    links: list[tuple[str, str]], channels: list[int | None], switches: set[str]
+) -> list[list[int]]:
+    """Links by number, those together that switches or a radio channel join; in the order of each one's first
+    link."""
     joined = nx.utils.UnionFind(switches)
     for one, other in links:
         if one in switches and other in switches:
@@ -89,5 +98,10 @@ def _segments(links: list[tuple[str, str]], switches: set[str]) -> list[list[int
     segments: dict[object, list[int]] = defaultdict(list)
     for number, link in enumerate(links):
         switch = next((node for node in link if node in switches), None)
-        segments[number if switch is None else joined[switch]].append(number)
+        if switch is not None:
+            segments[joined[switch]].append(number)
+        elif channels[number] is not None:
+            segments["channel", channels[number]].append(number)
+        else:
+            segments[number].append(number)
     return list(segments.values())

@@ -1,4 +1,4 @@
-"""A radio channel: stations on an access point, and hosts on cables behind it."""
+"""A radio channel: stations on an access point, and hosts on cables behind it, or stations alone."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ class WlanParameters(Parameters):
     """The number of stations that share the radio channel: `station-1`, `station-2`, …"""
     wired: Annotated[int, Field(ge=0, le=MOST_STATIONS)] = 0
     """The number of hosts that have a cable to the access point: `wired-1`, `wired-2`, …"""
+    access_point: bool = True
+    """False for stations that reach each other directly, with `network.wlan.mode: ad_hoc`."""
+
+    @model_validator(mode="after")
+    def _has_what_cables_lead_to(self) -> WlanParameters:
+        if self.wired and not self.access_point:
+            raise wrong(("wired",), str(self.wired), "0 without an access point")
+        return self
 
     @model_validator(mode="after")
     def _has_two_hosts(self) -> WlanParameters:
@@ -31,11 +39,15 @@ class WlanParameters(Parameters):
 
 
 def build(parameters: WlanParameters, _: Sequence[str] = ()) -> nx.MultiGraph:
-    """The stations, the hosts with a cable, and the access point between them."""
+    """The stations, the hosts with a cable, and the access point between them. Without one the first station
+    is at each of the graph's links, which are one channel."""
     stations = [f"station-{number + 1}" for number in range(parameters.stations)]
     wired = [f"wired-{number + 1}" for number in range(parameters.wired)]
     graph = nx.MultiGraph()
     graph.add_nodes_from([*stations, *wired], kind="host")
+    if not parameters.access_point:
+        graph.add_edges_from(((stations[0], station) for station in stations[1:]), **{CHANNEL: 0})
+        return graph
     graph.add_node(ACCESS_POINT, kind=DEVICE)
     graph.add_edges_from(((station, ACCESS_POINT) for station in stations), **{CHANNEL: 0})
     graph.add_edges_from((host, ACCESS_POINT) for host in wired)

@@ -1,6 +1,7 @@
 """The topology `wlan`: stations that share a radio channel."""
 
 import pytest
+from pydantic import ValidationError
 
 from nettrial.errors import BadInput
 from nettrial.study import load
@@ -89,6 +90,32 @@ def test_every_station_has_an_address_in_the_network_of_the_hosts_with_cables():
     graph = TOPOLOGIES["wlan"].graph(TOPOLOGIES["wlan"].parameters(stations=2, wired=2))
     ends = [end for link in interfaces(graph, 4) for end in link if end.address]
     assert [end.address for end in ends] == [f"10.0.0.{number}/24" for number in range(1, 5)]
+
+
+def test_stations_without_an_access_point_are_in_one_network():
+    graph = TOPOLOGIES["wlan"].graph(TOPOLOGIES["wlan"].parameters(stations=3, access_point=False))
+    (channel,) = interfaces(graph, 4)
+    assert [(end.node, end.name, end.address) for end in channel] == [
+        (f"station-{number}", "eth0", f"10.0.0.{number}/24") for number in (1, 2, 3)
+    ]
+    with pytest.raises(ValidationError, match="not allowed here"):
+        TOPOLOGIES["wlan"].parameters(wired=1, access_point=False)
+
+
+def test_a_station_has_settings_of_its_own(tmp_path):
+    from nettrial.design.resolve import resolve
+
+    own = (
+        "wlan: {standard: n, width_mhz: 40}",
+        "wlan: {standard: n, width_mhz: 40, stations: {station-1: {snr_db: 30}, station-2: {mcs: 1}}}",
+    )
+    factor = ("sets: network.wlan.mcs", "sets: network.wlan.stations.station-1.mcs")
+    found = resolve(study(tmp_path, own=own, factor=factor), {"mcs": "0"})
+    stations = found.scenario.links[0].wlan.stations
+    assert (stations["station-1"].mcs, stations["station-1"].snr_db) == (0, 30)
+    assert (stations["station-2"].mcs, stations["station-2"].snr_db) == (1, None)
+    place = found.origins.place("/links/0/wlan/stations/station-2/mcs")
+    assert place == ("network", "wlan", "stations", "station-2", "mcs")
 
 
 def test_a_report_says_what_the_channel_is_and_which_of_it_is_a_factor(tmp_path):

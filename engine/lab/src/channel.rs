@@ -101,7 +101,7 @@ impl Channel {
         let random = nettrial_wlan::random(seed, number);
         let (counts, counting) = channel();
         let worker = Worker {
-            driver: Driver::new(wlan.clone(), stations.len(), random, delay_line::monotonic_ns()),
+            driver: Driver::new(wlan.clone(), link.stations(), random, delay_line::monotonic_ns()),
             stations,
             switch: switch.clone(),
             counts: Some(counts),

@@ -1,6 +1,6 @@
 //! Nodes, links and routing policy.
 
-use crate::{Duration, InterfaceAddress, Offloads, QueueLimit, Rate, Size, Stack, Wlan};
+use crate::{Duration, InterfaceAddress, Offloads, QueueLimit, Rate, Size, Stack, Wlan, WlanStation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -143,6 +143,12 @@ impl Link {
             (Medium::Cable, [near, far]) => Some([near, far]),
             _ => None,
         }
+    }
+
+    /// The settings of each station of a radio channel that are its own, in the order of its interfaces.
+    pub fn stations(&self) -> Vec<WlanStation> {
+        let own = |end: &Interface| self.wlan.as_ref()?.stations.get(&end.node).copied();
+        self.interfaces.iter().map(|end| own(end).unwrap_or_default()).collect()
     }
 
     /// The link in words, by its nodes: "link sender - router".

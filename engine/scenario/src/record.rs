@@ -460,7 +460,7 @@ pub struct ChannelRecord {
     pub elapsed_ps: u64,
     /// The part in which nobody had the channel: inter-frame spaces and backoff count.
     pub idle_ps: u64,
-    /// The part in which frames of several stations collided.
+    /// The part in which frames of several stations overlapped: they collided, or were out of each other's reach.
     pub collisions_ps: u64,
     /// The access point first, then the stations in the order of the link's interfaces.
     pub stations: Vec<StationRecord>,
@@ -472,7 +472,7 @@ pub struct ChannelRecord {
 pub struct Airtime {
     /// MPDUs that arrived: the part of the PPDUs that their bytes take.
     pub data_ps: u64,
-    /// MPDUs that were lost to noise.
+    /// MPDUs that were lost to noise or interference.
     pub errors_ps: u64,
     /// Preambles, padding, inter-frame spaces within an exchange, acknowledgments, RTS, CTS and beacons. An exchange
     /// that is not over counts as overhead.
@@ -491,7 +491,7 @@ pub struct StationRecord {
     pub airtime: Airtime,
     /// The time of its own frames that collided, those of others not counted, picoseconds.
     pub collided_ps: u64,
-    /// Exchanges it began, collided ones and beacons not counted.
+    /// Exchanges it began, collided ones and beacons not counted, each one of a TXOP.
     pub exchanges: u64,
     /// Beacons it sent.
     pub beacons: u64,
@@ -501,7 +501,7 @@ pub struct StationRecord {
     pub mpdus_pkts: u64,
     /// MPDUs, of those, that had been sent before.
     pub retries_pkts: u64,
-    /// MPDUs, of those, that were lost to noise.
+    /// MPDUs, of those, that were lost to noise, or to interference after the beginning of their PPDU.
     pub lost_mpdus_pkts: u64,
     /// IP packets that the receiver of the air has, those counted that an access point passes on.
     pub delivered_pkts: u64,
@@ -513,6 +513,12 @@ pub struct StationRecord {
     pub queued_pkts: u64,
     /// PPDUs that did not collide, by their MPDUs: how many had one, how many had two, and so on.
     pub aggregates: Vec<u64>,
+    /// PPDUs by their rate, where rate control chose it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<RateUse>,
+    /// The mean rate of its PPDUs over time, where rate control chose it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rate_series: Vec<RateSample>,
     /// From the arrival of each IP packet at the interface until it is sent for the first time, the mean, nanoseconds.
     pub queue_delay_mean_ns: u64,
     /// The longest of these times.
@@ -522,6 +528,28 @@ pub struct StationRecord {
     pub contention_delay_mean_ns: u64,
     /// The longest of these times.
     pub contention_delay_max_ns: u64,
+}
+
+/// The use of a rate by a station of a radio channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateUse {
+    /// Spatial streams.
+    pub streams: u32,
+    /// The MCS of each.
+    pub mcs: u32,
+    /// PPDUs sent by it, those that collided counted.
+    pub ppdus: u64,
+}
+
+/// The mean rate of the PPDUs that a station of a radio channel sent in 100 ms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateSample {
+    /// When these 100 ms began, after the trial's beginning.
+    pub at_ns: u64,
+    /// The mean of the PPDUs' rates.
+    pub rate_bps: u64,
 }
 
 /// The number of packets of one size that an interface sent.

@@ -1,8 +1,11 @@
 //! The settings of a radio channel after IEEE 802.11, and which of them go together.
 
+mod standard;
+
 use crate::{Duration, QueueLimit, Rate, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// An amendment of IEEE 802.11 by whose modulation a channel's stations send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -33,11 +36,79 @@ pub enum Band {
     Ghz5,
 }
 
-/// A radio channel after IEEE 802.11: an access point and its stations, which all hear each other. Every frame of a
-/// station goes to the access point, and what is for another station crosses the air again.
+/// The way in which the stations of a channel reach each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WlanMode {
+    /// An access point is between them: every frame of a station goes to it, and what is for another station crosses the
+    /// air again.
+    #[default]
+    Infrastructure,
+    /// They reach each other directly, without an access point (an IBSS, IEEE 802.11-2020 clause 4.3.3).
+    AdHoc,
+}
+
+/// The way in which stations choose the MCS and the streams by which they send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RateControl {
+    /// The settings say it.
+    #[default]
+    Fixed,
+    /// Minstrel-HT, after Linux's, chooses by what arrives, among all MCS of up to `streams` streams; `mcs` has no effect.
+    MinstrelHt,
+}
+
+/// The frames that noise takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FrameErrors {
+    /// None. Beside other frames one is received that is above the capture threshold.
+    None,
+    /// Frames that a channel of white Gaussian noise takes, by MCS, length, and the ratio of signal to noise and interference;
+    /// none where neither positions nor SNR are given.
+    #[default]
+    Awgn,
+}
+
+/// The settings of one station of a radio channel, or of the access point, that differ from the channel's.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WlanStation {
+    /// The position, metres. Either all nodes of the channel have one or none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = -100_000.0, max = 100_000.0))]
+    pub x_m: Option<f64>,
+    /// The position's other coordinate, metres.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = -100_000.0, max = 100_000.0))]
+    pub y_m: Option<f64>,
+    /// The ratio of signal to noise between the station and the access point, in both directions, in place of positions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = -20.0, max = 80.0))]
+    pub snr_db: Option<f64>,
+    /// The transmit power; the channel's where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = -10.0, max = 36.0))]
+    pub tx_power_dbm: Option<f64>,
+    /// The MCS by which the station sends and is sent to; the channel's where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 11))]
+    pub mcs: Option<u32>,
+    /// The spatial streams of that MCS; the channel's where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 4))]
+    pub streams: Option<u32>,
+}
+
+/// A radio channel after IEEE 802.11: an access point and its stations. Every frame of a station goes to the access point,
+/// and what is for another station crosses the air again. All hear each other, unless they have positions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wlan {
+    /// The way in which stations reach each other.
+    #[serde(default)]
+    pub mode: WlanMode,
     /// The amendment by which all stations send.
     #[serde(default)]
     pub standard: WlanStandard,
@@ -71,6 +142,12 @@ pub struct Wlan {
     /// A PPDU with an MPDU larger than this begins with RTS and CTS.
     #[serde(default = "rts_threshold")]
     pub rts_threshold: Size,
+    /// Each PPDU that does not begin with RTS begins with a CTS of its own sender (CTS-to-self).
+    #[serde(default)]
+    pub cts_to_self: bool,
+    /// An MPDU larger than this is sent in fragments of at most this size, 256 to 2346 B; only without aggregation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fragmentation_threshold: Option<Size>,
     /// The number of times that an MPDU is sent before it is dropped.
     #[serde(default = "tries")]
     #[schemars(range(min = 1, max = 255))]
@@ -88,6 +165,59 @@ pub struct Wlan {
     /// The limit of each interface's queues together, beyond which they drop.
     #[serde(default = "queue")]
     pub queue: QueueLimit,
+    /// The way in which stations choose the MCS and the streams.
+    #[serde(default)]
+    pub rate_control: RateControl,
+    /// The frames that noise takes.
+    #[serde(default)]
+    pub frame_errors: FrameErrors,
+    /// The transmit power.
+    #[serde(default = "tx_power_dbm")]
+    #[schemars(range(min = -10.0, max = 36.0))]
+    pub tx_power_dbm: f64,
+    /// The noise of a receiver above thermal noise.
+    #[serde(default = "noise_figure_db")]
+    #[schemars(range(min = 0.0, max = 30.0))]
+    pub noise_figure_db: f64,
+    /// The path loss at a distance of 1 m; where absent, that of free space: 46.7 dB at 5 GHz, 40.2 dB at 2.4 GHz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 150.0))]
+    pub path_loss_at_1_m_db: Option<f64>,
+    /// The exponent of path loss: at ten times the distance it is ten times this more, in dB.
+    #[serde(default = "path_loss_exponent")]
+    #[schemars(range(min = 1.0, max = 8.0))]
+    pub path_loss_exponent: f64,
+    /// The power above which a station senses that another sends.
+    #[serde(default = "carrier_sense_dbm")]
+    #[schemars(range(min = -110.0, max = -20.0))]
+    pub carrier_sense_dbm: f64,
+    /// The ratio to all else at which a receiver can read a frame whose beginning is not alone in the air.
+    #[serde(default = "capture_db")]
+    #[schemars(range(min = 0.0, max = 60.0))]
+    pub capture_db: f64,
+    /// The settings of single stations, and of the access point, by node.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stations: BTreeMap<String, WlanStation>,
+}
+
+impl Wlan {
+    /// The path loss over a distance, dB (log-distance; nearer than 1 m that of 1 m).
+    pub fn path_loss_db(&self, metres: f64) -> f64 {
+        let free = if self.band == Band::Ghz2 { 40.2 } else { 46.7 };
+        let at_1_m = self.path_loss_at_1_m_db.unwrap_or(free);
+        at_1_m + 10.0 * self.path_loss_exponent * metres.max(1.0).log10()
+    }
+
+    /// Returns the channel's settings with the MCS and the streams of a station.
+    #[must_use]
+    pub fn of_station(&self, own: &WlanStation) -> Self {
+        Self {
+            mcs: own.mcs.unwrap_or(self.mcs),
+            streams: own.streams.unwrap_or(self.streams),
+            stations: BTreeMap::new(),
+            ..self.clone()
+        }
+    }
 }
 
 fn width_mhz() -> u32 {
@@ -127,220 +257,23 @@ fn queue() -> QueueLimit {
     QueueLimit::Packets(1000)
 }
 
-/// The part of a bit that a code carries: 3 of 4 is `(3, 4)`.
-type CodeRate = (u32, u32);
-
-/// Bits of a subcarrier and the code's rate, by MCS: clause 27.5 for all twelve, which begin as those of the clauses 19.5
-/// and 21.5 do.
-const MODULATIONS: [(u32, CodeRate); 12] = [
-    (1, (1, 2)),
-    (2, (1, 2)),
-    (2, (3, 4)),
-    (4, (1, 2)),
-    (4, (3, 4)),
-    (6, (2, 3)),
-    (6, (3, 4)),
-    (6, (5, 6)),
-    (8, (3, 4)),
-    (8, (5, 6)),
-    (10, (3, 4)),
-    (10, (5, 6)),
-];
-/// Data bits of a symbol of 802.11a and g, 6 to 54 Mbit/s (table 17-4).
-const LEGACY_BITS: [u32; 8] = [24, 36, 48, 72, 96, 144, 192, 216];
-
-impl Wlan {
-    /// The largest RTS threshold: no frame that is not aggregated is larger.
-    pub const MOST_RTS_THRESHOLD: u64 = 2347;
-    /// The largest IP packet that fits an MSDU of 2304 B with 8 B of LLC and SNAP.
-    pub const MOST_MTU: u64 = 2296;
-
-    /// The widths in MHz that the standard has.
-    pub fn widths(&self) -> &'static [u32] {
-        match self.standard {
-            WlanStandard::A | WlanStandard::G => &[20],
-            WlanStandard::N => &[20, 40],
-            WlanStandard::Ac | WlanStandard::Ax => &[20, 40, 80, 160],
-        }
-    }
-
-    /// The most spatial streams of the standard that are modelled.
-    pub fn most_streams(&self) -> u32 {
-        if matches!(self.standard, WlanStandard::A | WlanStandard::G) { 1 } else { 4 }
-    }
-
-    /// The highest MCS of the standard.
-    pub fn highest_mcs(&self) -> u32 {
-        match self.standard {
-            WlanStandard::A | WlanStandard::G | WlanStandard::N => 7,
-            WlanStandard::Ac => 9,
-            WlanStandard::Ax => 11,
-        }
-    }
-
-    /// The guard intervals in nanoseconds that the standard has.
-    pub fn guard_intervals_ns(&self) -> &'static [u64] {
-        match self.standard {
-            WlanStandard::A | WlanStandard::G => &[800],
-            WlanStandard::N | WlanStandard::Ac => &[400, 800],
-            WlanStandard::Ax => &[800, 1600, 3200],
-        }
-    }
-
-    /// The bands that the standard is for.
-    pub fn bands(&self) -> &'static [Band] {
-        match self.standard {
-            WlanStandard::A | WlanStandard::Ac => &[Band::Ghz5],
-            WlanStandard::G => &[Band::Ghz2],
-            WlanStandard::N | WlanStandard::Ax => &[Band::Ghz2, Band::Ghz5],
-        }
-    }
-
-    /// The most MPDUs that one acknowledgment of the standard acknowledges.
-    pub fn most_mpdus(&self) -> u32 {
-        match self.standard {
-            WlanStandard::A | WlanStandard::G => 1,
-            WlanStandard::N | WlanStandard::Ac => 64,
-            WlanStandard::Ax => 256,
-        }
-    }
-
-    /// MPDUs in an A-MPDU at the most.
-    pub fn mpdus(&self) -> u32 {
-        self.ampdu.unwrap_or(self.most_mpdus())
-    }
-
-    /// The sizes in bytes that an A-MSDU of the standard may be limited to.
-    pub fn amsdu_limits(&self) -> &'static [u64] {
-        match self.standard {
-            WlanStandard::A | WlanStandard::G => &[],
-            WlanStandard::N => &[3839, 7935],
-            WlanStandard::Ac | WlanStandard::Ax => &[3895, 7991, 11_398],
-        }
-    }
-
-    /// Encoders of a PPDU (N_ES, clauses 19.3.5 and 21.5): one up to 300 Mbit/s of 802.11n, one for each 2160 bits of a
-    /// symbol of 802.11ac; 802.11ax has LDPC, for which there is one.
-    pub fn encoders(&self) -> u32 {
-        let bits = self.coded_bits().0;
-        match self.standard {
-            WlanStandard::A | WlanStandard::G | WlanStandard::Ax => 1,
-            WlanStandard::N => 1 + u32::from(bits > 1080),
-            // Five would not divide its bits: table 21-58 has six.
-            WlanStandard::Ac if (self.width_mhz, self.streams, self.mcs) == (160, 4, 7) => 6,
-            WlanStandard::Ac => bits.div_ceil(2160).max(1),
-        }
-    }
-
-    /// Data bits of a symbol (N_DBPS); `None` where the standard has no such MCS at this width with so many streams.
-    pub fn symbol_bits(&self) -> Option<u32> {
-        if !self.widths().contains(&self.width_mhz)
-            || !(1..=self.most_streams()).contains(&self.streams)
-            || self.mcs > self.highest_mcs()
-        {
-            return None;
-        }
-        if matches!(self.standard, WlanStandard::A | WlanStandard::G) {
-            return LEGACY_BITS.get(self.mcs as usize).copied();
-        }
-        let (bits, is_whole) = self.coded_bits();
-        if self.standard == WlanStandard::Ac {
-            // Clause 21.5: each encoder has as many bits as the others, before and after coding.
-            let (subcarrier, _) = MODULATIONS[self.mcs as usize];
-            let coded = self.subcarriers() * subcarrier * self.streams;
-            let encoders = self.encoders();
-            let is_even = coded.is_multiple_of(encoders) && bits.is_multiple_of(encoders);
-            return (is_whole && is_even).then_some(bits);
-        }
-        Some(bits)
-    }
-
-    /// Data bits of a symbol, and whether that is exact.
-    fn coded_bits(&self) -> (u32, bool) {
-        let (subcarrier, (data, of)) = MODULATIONS[(self.mcs as usize).min(MODULATIONS.len() - 1)];
-        let bits = self.subcarriers() * subcarrier * self.streams * data;
-        (bits / of, bits.is_multiple_of(of))
-    }
-
-    /// Data subcarriers (N_SD).
-    fn subcarriers(&self) -> u32 {
-        match (self.standard, self.width_mhz) {
-            (WlanStandard::Ax, 20) => 234,
-            (WlanStandard::Ax, 40) => 468,
-            (WlanStandard::Ax, 80) => 980,
-            (WlanStandard::Ax, _) => 1960,
-            (_, 20) => 52,
-            (_, 40) => 108,
-            (_, 80) => 234,
-            (_, _) => 468,
-        }
-    }
-
-    /// The rate in Mbit/s of the highest rate of 802.11a with this modulation and code: the one that acknowledgments do
-    /// not go above (clause 10.6.11).
-    pub fn reference_mbps(&self) -> u32 {
-        const RATES: [u32; 8] = [6, 9, 12, 18, 24, 36, 48, 54];
-        let mcs = self.mcs as usize;
-        if matches!(self.standard, WlanStandard::A | WlanStandard::G) {
-            return RATES[mcs.min(7)];
-        }
-        // BPSK 1/2, QPSK 1/2 and 3/4, 16-QAM 1/2 and 3/4, 64-QAM 2/3, 3/4 and above.
-        [6, 12, 18, 24, 36, 48, 54][mcs.min(6)]
-    }
+fn tx_power_dbm() -> f64 {
+    16.0
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+fn noise_figure_db() -> f64 {
+    7.0
+}
 
-    fn wlan(text: &str) -> Wlan {
-        serde_json::from_str(text).unwrap()
-    }
+fn path_loss_exponent() -> f64 {
+    3.0
+}
 
-    fn bits(standard: &str, width_mhz: u32, streams: u32, mcs: u32) -> Option<u32> {
-        wlan(&format!(
-            r#"{{"standard": "{standard}", "width_mhz": {width_mhz}, "streams": {streams},
-                "mcs": {mcs}}}"#
-        ))
-        .symbol_bits()
-    }
+/// The sensitivity that the standard asks for at the lowest rate of 20 MHz (clause 17.3.10.6).
+fn carrier_sense_dbm() -> f64 {
+    -82.0
+}
 
-    #[test]
-    fn symbols_carry_what_the_standard_says() {
-        let of_n20 = [26, 52, 78, 104, 156, 208, 234, 260];
-        let of_n40 = [54, 108, 162, 216, 324, 432, 486, 540];
-        for mcs in 0..8 {
-            for streams in 1..=4 {
-                assert_eq!(bits("n", 20, streams, mcs), Some(of_n20[mcs as usize] * streams));
-                assert_eq!(bits("n", 40, streams, mcs), Some(of_n40[mcs as usize] * streams));
-            }
-        }
-        // Tables 21-30, 21-38 and 21-46; clause 27.5.
-        assert_eq!(bits("ac", 80, 1, 9), Some(1560));
-        assert_eq!(bits("ac", 20, 3, 9), Some(1040));
-        assert_eq!(bits("ac", 160, 4, 7), Some(9360));
-        assert_eq!(bits("ax", 80, 2, 11), Some(16_333));
-        assert_eq!(bits("ax", 20, 1, 0), Some(117));
-        assert_eq!(bits("a", 20, 1, 7), Some(216));
-    }
-
-    #[test]
-    fn what_the_standard_does_not_have_has_no_bits() {
-        for (standard, width, streams, mcs) in [
-            ("a", 40, 1, 0),
-            ("g", 20, 2, 0),
-            ("n", 80, 1, 0),
-            ("n", 20, 1, 8),
-            ("n", 20, 5, 0),
-            ("ac", 20, 1, 9),
-            ("ac", 20, 2, 9),
-            ("ac", 20, 4, 9),
-            ("ac", 80, 3, 6),
-            ("ac", 160, 3, 9),
-            ("ac", 80, 1, 10),
-            ("ax", 80, 1, 12),
-        ] {
-            assert_eq!(bits(standard, width, streams, mcs), None, "{standard} {width} {streams} {mcs}");
-        }
-    }
+fn capture_db() -> f64 {
+    10.0
 }

@@ -119,7 +119,7 @@ fn main() {
     let mut path = |from: usize, to: usize| {
         let (source, destination) = (address(from), address(to));
         let flow = FiveTuple { source, destination, protocol: 6, source_port: 1, destination_port: 2 };
-        network.path(&routing, &flow).expect("a path")
+        network.path(&routing, &flow, 0).expect("a path")
     };
     let paths = (0..hosts).map(|host| (host, (host + hosts / 2) % hosts));
     let paths = paths.map(|(from, to)| [path(from, to), path(to, from)]).collect();

@@ -6,8 +6,7 @@
 
 use crate::Time;
 use nettrial_routing::Interfaces;
-use nettrial_scenario::random::Random;
-use nettrial_scenario::{ChannelRecord, Interface, Scenario, Wlan};
+use nettrial_scenario::{ChannelRecord, Interface, Scenario};
 use nettrial_wlan::{Category, Medium, Outcome};
 
 /// Bytes of the packet by which a channel's rate is told.
@@ -50,7 +49,14 @@ impl Air {
             for (station, interface) in of_link.iter().enumerate() {
                 air.stations[*interface] = Some((air.channels.len(), station));
             }
-            air.channels.push(Channel::new(wlan, of_link, nettrial_wlan::random(scenario.seed, link)));
+            air.channels.push(Channel::new(
+                Medium::new(
+                    wlan,
+                    &scenario.links[link].stations(),
+                    nettrial_wlan::random(scenario.seed, link),
+                ),
+                of_link,
+            ));
         }
         if !air.channels.is_empty() {
             air.nodes = interfaces.all().iter().map(|end| number(end).unwrap_or(usize::MAX)).collect();
@@ -138,9 +144,9 @@ impl Air {
 }
 
 impl Channel {
-    fn new(wlan: &Wlan, interfaces: Vec<usize>, random: Random) -> Self {
+    fn new(medium: Medium, interfaces: Vec<usize>) -> Self {
         Self {
-            medium: Medium::new(wlan, interfaces.len(), random),
+            medium,
             told: vec![Time::ZERO; interfaces.len()],
             interfaces,
             scheduled: Time::NEVER,

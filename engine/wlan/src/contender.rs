@@ -2,6 +2,7 @@
 
 use crate::outbox::Outbox;
 use crate::phy::US;
+use crate::rates::Choice;
 use crate::timing::SLOT;
 
 /// An access category, from the least to the most urgent.
@@ -171,11 +172,19 @@ impl Contender {
         self.backoff = draw(self.window);
     }
 
-    /// The outbox for a receiver.
-    pub fn outbox(&mut self, receiver: usize) -> &mut Outbox {
+    /// Changes an outbox, and counts its packets.
+    pub fn change<R>(&mut self, place: usize, change: impl FnOnce(&mut Outbox) -> R) -> R {
+        let before = self.outboxes[place].packets();
+        let result = change(&mut self.outboxes[place]);
+        self.packets = self.packets + self.outboxes[place].packets() - before;
+        result
+    }
+
+    /// The outbox for a receiver; `choice` gives the choice among rates of a new one.
+    pub fn outbox(&mut self, receiver: usize, choice: impl FnOnce() -> Choice) -> &mut Outbox {
         let place =
             self.outboxes.iter().position(|outbox| outbox.receiver == receiver).unwrap_or_else(|| {
-                self.outboxes.push(Outbox::new(receiver));
+                self.outboxes.push(Outbox::new(receiver, choice()));
                 self.outboxes.len() - 1
             });
         &mut self.outboxes[place]

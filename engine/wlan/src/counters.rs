@@ -28,6 +28,45 @@ impl Delay {
     }
 }
 
+/// The time over which rates are averaged, picoseconds.
+const WINDOW_PS: u64 = 100_000_000_000;
+
+/// The rates of PPDUs, where they are chosen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RateCounts {
+    /// PPDUs by rate, by its place.
+    ppdus: Vec<u64>,
+    /// In each 100 ms in which there were any: the beginning, PPDUs, and the sum of their rates, bits per second.
+    windows: Vec<(u64, u64, u64)>,
+}
+
+impl RateCounts {
+    pub(crate) fn add(&mut self, now_ps: u64, rate: usize, rate_bps: u64) {
+        if self.ppdus.len() <= rate {
+            self.ppdus.resize(rate + 1, 0);
+        }
+        self.ppdus[rate] += 1;
+        let begins_ps = now_ps - now_ps % WINDOW_PS;
+        match self.windows.last_mut() {
+            Some((begins, ppdus, sum_bps)) if *begins == begins_ps => {
+                *ppdus += 1;
+                *sum_bps += rate_bps;
+            }
+            _ => self.windows.push((begins_ps, 1, rate_bps)),
+        }
+    }
+
+    /// PPDUs by rate, of those rates that were used, by its place.
+    pub fn ppdus(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.ppdus.iter().copied().enumerate().filter(|(_, ppdus)| *ppdus > 0)
+    }
+
+    /// The mean rate of the PPDUs in each 100 ms in which there were any, bits per second, and its beginning, picoseconds.
+    pub fn over_time(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.windows.iter().map(|(begins_ps, ppdus, sum_bps)| (*begins_ps, sum_bps / ppdus))
+    }
+}
+
 /// A station's counts as a sender.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -61,6 +100,8 @@ pub struct Counters {
     pub queued_bytes: u64,
     /// PPDUs that did not collide: how many had one MPDU, how many had two, and so on.
     pub aggregates: Vec<u64>,
+    /// The rates of its PPDUs, where they are chosen.
+    pub rates: RateCounts,
     /// From a packet's arrival until it is first sent.
     pub queue_delay: Delay,
     /// From when it may contend until it sends.

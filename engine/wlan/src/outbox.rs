@@ -2,10 +2,12 @@
 //!
 //! The sender's window and the receiver's reorder buffer are one here: an MPDU that has arrived stays until all before it
 //! have arrived or are given up, and then what is in it is delivered. So the receiver learns at once, without a
-//! BlockAckReq, that the sender has given an MPDU up.
+//! BlockAckReq, that the sender has given an MPDU up. An MPDU whose acknowledgment is lost is retransmitted, and its packets are not
+//! delivered twice.
 
 use crate::Category;
 use crate::counters::Counters;
+use crate::rates::Choice;
 use crate::timing::Timing;
 use std::collections::VecDeque;
 
@@ -22,12 +24,13 @@ pub struct Msdu {
     pub came_ps: u64,
 }
 
+/// The state of an MPDU for its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Waits,
     InAir,
-    Arrived,
-    GivenUp,
+    /// Acknowledged, or given up.
+    Done,
 }
 
 #[derive(Debug)]
@@ -35,14 +38,31 @@ struct Mpdu {
     first: Msdu,
     /// The further packets of an A-MSDU.
     further: Vec<Msdu>,
+    /// Bytes of the MPDU, or of each of its fragments but the last.
     bytes: u64,
+    /// Bytes of the last fragment, and the fragments that are still to be sent; 0 of an MPDU that is whole.
+    last_bytes: u64,
+    fragments: u32,
     tries: u32,
     state: State,
+    has_arrived: bool,
+    /// Delivered, or dropped.
+    is_settled: bool,
 }
 
 impl Mpdu {
     fn packets(&self) -> impl Iterator<Item = &Msdu> {
         std::iter::once(&self.first).chain(&self.further)
+    }
+
+    /// Bytes of what is sent next of it.
+    fn next_bytes(&self) -> u64 {
+        if self.fragments == 1 { self.last_bytes } else { self.bytes }
+    }
+
+    /// Packets of it that its sender still has to do something for.
+    fn pending(&self) -> usize {
+        if self.is_settled && self.state != State::Waits { 0 } else { 1 + self.further.len() }
     }
 }
 
@@ -62,6 +82,8 @@ pub struct Reception {
     pub arrived_bytes: u64,
     /// Bytes of those that were lost.
     pub lost_bytes: u64,
+    /// MPDUs that arrived.
+    pub arrived: usize,
     /// Packets that are now delivered, in their order, and with false those that are given up.
     pub packets: Vec<(Msdu, bool)>,
 }
@@ -70,18 +92,19 @@ pub struct Reception {
 #[derive(Debug)]
 pub struct Outbox {
     pub receiver: usize,
+    pub choice: Choice,
     queue: VecDeque<Msdu>,
     window: VecDeque<Mpdu>,
-    /// Packets in both.
+    /// Packets that the sender still has to do something for.
     packets: usize,
 }
 
 impl Outbox {
-    pub fn new(receiver: usize) -> Self {
-        Self { receiver, queue: VecDeque::new(), window: VecDeque::new(), packets: 0 }
+    pub fn new(receiver: usize, choice: Choice) -> Self {
+        Self { receiver, choice, queue: VecDeque::new(), window: VecDeque::new(), packets: 0 }
     }
 
-    /// Packets that are neither delivered nor given up.
+    /// Packets that are neither delivered nor given up, and those to be retransmitted for lack of an acknowledgment.
     pub fn packets(&self) -> usize {
         self.packets
     }
@@ -91,15 +114,31 @@ impl Outbox {
         self.packets += 1;
     }
 
+    /// Bytes of the first MPDU that is sent next, without further packets of an A-MSDU; `None` if there is none.
+    pub fn next_bytes(&self, timing: &Timing) -> Option<u64> {
+        let waiting = self.window.iter().find(|mpdu| mpdu.state == State::Waits).map(Mpdu::next_bytes);
+        waiting.or_else(|| {
+            let whole = timing.mpdu_bytes(std::iter::once(u64::from(self.queue.front()?.bytes)));
+            Some(timing.fragments(whole).map_or(whole, |(_, bytes, _)| bytes))
+        })
+    }
+
+    /// Returns whether an MPDU has fragments that are still to be sent after one that has arrived.
+    pub fn has_further_fragments(&self) -> bool {
+        self.window
+            .front()
+            .is_some_and(|mpdu| mpdu.state == State::Waits && mpdu.fragments > 0 && mpdu.tries == 0)
+    }
+
     /// Takes what is sent at `now_ps`: what was lost before, then new MPDUs as far as window, size and time let.
     pub fn take(
         &mut self,
         now_ps: u64,
         timing: &Timing,
         category: Category,
+        most_bytes: u64,
         counters: &mut Counters,
     ) -> Aggregate {
-        let most_bytes = timing.most_bytes[category as usize];
         let mut taken = Aggregate::default();
         let mut ampdu_bytes = 0;
         let mut fits = |mpdu_bytes: u64, taken: &mut Aggregate| {
@@ -113,22 +152,33 @@ impl Outbox {
             fits
         };
         for mpdu in self.window.iter_mut().filter(|mpdu| mpdu.state == State::Waits) {
-            if !fits(mpdu.bytes, &mut taken) {
+            if !fits(mpdu.next_bytes(), &mut taken) {
                 break;
             }
             mpdu.state = State::InAir;
-            counters.retries_pkts += 1;
+            counters.retries_pkts += u64::from(mpdu.tries > 0);
         }
         while self.window.len() < timing.mpdus && !self.queue.is_empty() {
             let count = self.packets_of_next(timing, category);
-            let bytes = timing.mpdu_bytes(self.queue.iter().take(count).map(|packet| packet.bytes.into()));
+            let whole = timing.mpdu_bytes(self.queue.iter().take(count).map(|packet| packet.bytes.into()));
+            let (fragments, bytes, last_bytes) = timing.fragments(whole).unwrap_or((0, whole, 0));
             if !fits(bytes, &mut taken) {
                 break;
             }
             let mut packets = self.queue.drain(..count);
             let Some(first) = packets.next() else { break };
             let further: Vec<Msdu> = packets.collect();
-            let mpdu = Mpdu { first, further, bytes, tries: 0, state: State::InAir };
+            let mpdu = Mpdu {
+                first,
+                further,
+                bytes,
+                last_bytes,
+                fragments,
+                tries: 0,
+                state: State::InAir,
+                has_arrived: false,
+                is_settled: false,
+            };
             mpdu.packets().for_each(|packet| counters.queue_delay.add(now_ps - packet.came_ps));
             self.window.push_back(mpdu);
         }
@@ -145,26 +195,59 @@ impl Outbox {
         (2..).take_while(is_more).last().unwrap_or(1)
     }
 
-    /// Notes that what was taken has been sent: `is_lost` says of each MPDU whether it was lost, and `tries` how often one is sent at
-    /// the most.
-    pub fn sent(&mut self, tries: u32, mut is_lost: impl FnMut() -> bool) -> Reception {
+    /// Notes that what was taken has been sent: `is_lost` says of each MPDU, of so many bytes, whether it was lost, and
+    /// `tries` how often one is sent at the most. What arrived is in the air until [`Outbox::acknowledge`].
+    pub fn sent(&mut self, tries: u32, mut is_lost: impl FnMut(u64) -> bool) -> Reception {
         let mut reception = Reception::default();
         for mpdu in self.window.iter_mut().filter(|mpdu| mpdu.state == State::InAir) {
-            mpdu.tries += 1;
-            if is_lost() {
-                reception.lost_bytes += mpdu.bytes;
-                mpdu.state = if mpdu.tries < tries { State::Waits } else { State::GivenUp };
+            let bytes = mpdu.next_bytes();
+            if is_lost(bytes) {
+                mpdu.tries += 1;
+                reception.lost_bytes += bytes;
+                mpdu.state = if mpdu.tries < tries { State::Waits } else { State::Done };
             } else {
-                reception.arrived_bytes += mpdu.bytes;
-                mpdu.state = State::Arrived;
+                reception.arrived_bytes += bytes;
+                reception.arrived += 1;
+                // Of a fragment the next one is needed as well.
+                mpdu.has_arrived |= mpdu.fragments <= 1;
             }
         }
-        while self.window.front().is_some_and(|mpdu| matches!(mpdu.state, State::Arrived | State::GivenUp)) {
-            let Some(mpdu) = self.window.pop_front() else { break };
-            let has_arrived = mpdu.state == State::Arrived;
-            reception.packets.extend(mpdu.packets().map(|packet| (*packet, has_arrived)));
-        }
-        self.packets -= reception.packets.len();
+        self.settle(&mut reception.packets);
         reception
+    }
+
+    /// Notes that the sender has the acknowledgment of what arrived, or not; gives packets as [`Reception::packets`] has them.
+    pub fn acknowledge(&mut self, tries: u32, is_acknowledged: bool) -> Vec<(Msdu, bool)> {
+        let mut packets = Vec::new();
+        for mpdu in self.window.iter_mut().filter(|mpdu| mpdu.state == State::InAir) {
+            if is_acknowledged {
+                mpdu.fragments = mpdu.fragments.saturating_sub(1);
+                mpdu.tries = 0;
+                mpdu.state = if mpdu.fragments > 0 { State::Waits } else { State::Done };
+            } else {
+                mpdu.tries += 1;
+                mpdu.state = if mpdu.tries < tries { State::Waits } else { State::Done };
+            }
+        }
+        self.settle(&mut packets);
+        packets
+    }
+
+    /// Adds the packets of which it is now known what becomes of them, forgets what is done at the window's beginning,
+    /// and counts the rest.
+    fn settle(&mut self, packets: &mut Vec<(Msdu, bool)>) {
+        for mpdu in &mut self.window {
+            if !mpdu.is_settled {
+                if !mpdu.has_arrived && mpdu.state != State::Done {
+                    break;
+                }
+                mpdu.is_settled = true;
+                packets.extend(mpdu.packets().map(|packet| (*packet, mpdu.has_arrived)));
+            }
+        }
+        while self.window.front().is_some_and(|mpdu| mpdu.state == State::Done && mpdu.is_settled) {
+            self.window.pop_front();
+        }
+        self.packets = self.queue.len() + self.window.iter().map(Mpdu::pending).sum::<usize>();
     }
 }

@@ -11,7 +11,7 @@ const TAIL_BITS: u64 = 6;
 /// 21-107).
 const LONG_SYMBOL: u64 = 4 * US;
 /// L-STF, L-LTF and L-SIG.
-const LEGACY_PREAMBLE: u64 = 20 * US;
+pub(crate) const LEGACY_PREAMBLE: u64 = 20 * US;
 /// After OFDM frames in the 2.4 GHz band (aSignalExtension).
 const SIGNAL_EXTENSION: u64 = 6 * US;
 
@@ -65,6 +65,16 @@ impl Phy {
             of_symbols = of_symbols.next_multiple_of(LONG_SYMBOL);
         }
         self.preamble_ps + of_symbols + self.extension_ps
+    }
+
+    /// The rate of data, bits per second.
+    pub fn rate_bps(&self) -> u64 {
+        self.bits * 1_000_000_000_000 / self.symbol_ps
+    }
+
+    /// Returns how long the preamble takes, headers of the PHY counted.
+    pub fn preamble_ps(&self) -> u64 {
+        self.preamble_ps
     }
 
     /// Returns how long so many bytes take, without anything around them, rounded down.

@@ -1,7 +1,7 @@
 //! The record of a channel, the same whoever drives its medium.
 
 use crate::Medium;
-use nettrial_scenario::{ChannelRecord, Interface, StationRecord};
+use nettrial_scenario::{ChannelRecord, Interface, RateSample, RateUse, StationRecord};
 
 impl Medium {
     /// Returns the record of what happened until `now_ps` between the stations at these interfaces, the access point's
@@ -10,6 +10,11 @@ impl Medium {
         let (idle_ps, collisions_ps) = self.unused_ps(now_ps);
         let station = |(number, interface): (usize, &&Interface)| {
             let counters = self.counters(number);
+            let rate = |(place, ppdus): (usize, u64)| {
+                let (streams, mcs) = self.rate(place);
+                RateUse { streams, mcs, ppdus }
+            };
+            let sample = |(at_ps, rate_bps): (u64, u64)| RateSample { at_ns: at_ps / 1000, rate_bps };
             StationRecord {
                 node: interface.node.clone(),
                 interface: interface.name.clone(),
@@ -26,6 +31,8 @@ impl Medium {
                 retry_drops_pkts: counters.retry_drops_pkts,
                 queued_pkts: counters.queued_pkts,
                 aggregates: counters.aggregates.clone(),
+                rates: counters.rates.ppdus().map(rate).collect(),
+                rate_series: counters.rates.over_time().map(sample).collect(),
                 queue_delay_mean_ns: counters.queue_delay.mean_ns(),
                 queue_delay_max_ns: counters.queue_delay.max_ns(),
                 contention_delay_mean_ns: counters.contention_delay.mean_ns(),

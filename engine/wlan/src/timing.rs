@@ -1,8 +1,9 @@
 //! The times and sizes that follow from a channel's settings.
 
 use crate::contender::Category;
-use crate::phy::{Phy, US, control_ps};
-use nettrial_scenario::{Band, Size, Wlan, WlanStandard};
+use crate::errors::Errors;
+use crate::phy::{LEGACY_PREAMBLE, Phy, US, control_ps};
+use nettrial_scenario::{Band, FrameErrors, Size, Wlan, WlanStandard};
 
 /// The time of a slot, picoseconds (aSlotTime, clauses 17.4.4, and 18.4.5 without stations of 802.11b).
 pub(crate) const SLOT: u64 = 9 * US;
@@ -36,6 +37,10 @@ pub struct Timing {
     pub protection_ps: u64,
     /// RTS alone.
     pub rts_ps: u64,
+    /// CTS alone.
+    pub cts_ps: u64,
+    /// The preamble of these.
+    pub preamble_ps: u64,
     /// A beacon.
     pub beacon_ps: u64,
     /// From the end of a PPDU until its sender takes it for lost.
@@ -45,12 +50,19 @@ pub struct Timing {
     pub eifs_ps: u64,
     /// The largest PSDU of each category, bytes.
     pub most_bytes: [u64; 4],
+    /// The errors of data, if noise takes any.
+    pub(crate) errors: Option<Errors>,
+    /// The errors of acknowledgments, RTS and CTS.
+    pub(crate) control_errors: Option<Errors>,
     /// MPDUs in a PPDU, and in a BlockAck's window.
     pub mpdus: usize,
     /// True if a single MPDU has a delimiter, too, as of ac and ax.
     has_delimiter: bool,
     amsdu_bytes: u64,
     rts_threshold: u64,
+    /// The largest fragment, bytes; `None` if MPDUs are not cut.
+    fragment_bytes: Option<u64>,
+    block_ack_bytes: u64,
 }
 
 impl Timing {
@@ -64,6 +76,7 @@ impl Timing {
         // A bitmap of 8 bytes for 64 MPDUs, of 32 for 256.
         let block_ack_bytes = if wlan.mpdus() > 64 { 56 } else { 32 };
         let (ack_ps, block_ack_ps) = (control(ACK_BYTES), control(block_ack_bytes));
+        let has_errors = wlan.frame_errors == FrameErrors::Awgn;
         let most_bytes = Category::ALL.map(|category| {
             let whole = phy.most_bytes(LONGEST_PPDU);
             let limit = category.txop_limit_ps();
@@ -77,15 +90,21 @@ impl Timing {
             block_ack_ps,
             protection_ps: control(RTS_BYTES) + control(ACK_BYTES) + 2 * sifs_ps,
             rts_ps: control(RTS_BYTES),
+            cts_ps: control(ACK_BYTES),
+            preamble_ps: LEGACY_PREAMBLE,
             beacon_ps: control_ps(BEACON_BYTES, 6, wlan.band),
             // SIFS, a slot, and the preamble of what would come.
             ack_timeout_ps: sifs_ps + SLOT + 20 * US,
             eifs_ps: (sifs_ps + control_ps(ACK_BYTES, 6, wlan.band)).next_multiple_of(SLOT),
             most_bytes,
+            errors: has_errors.then(|| Errors::new(wlan)),
+            control_errors: has_errors.then(|| Errors::of_control(rate)),
             mpdus: wlan.mpdus() as usize,
             has_delimiter: matches!(wlan.standard, WlanStandard::Ac | WlanStandard::Ax),
             amsdu_bytes: wlan.amsdu.map_or(0, |Size(bytes)| bytes),
             rts_threshold: wlan.rts_threshold.0,
+            fragment_bytes: wlan.fragmentation_threshold.map(|Size(bytes)| bytes),
+            block_ack_bytes,
         }
     }
 
@@ -140,6 +159,30 @@ impl Timing {
     /// Returns how long the response to a PPDU of so many MPDUs takes.
     pub fn response_ps(&self, mpdus: usize) -> u64 {
         if mpdus == 1 { self.ack_ps } else { self.block_ack_ps }
+    }
+
+    /// Bytes of the response to a PPDU of so many MPDUs.
+    pub(crate) fn response_bytes(&self, mpdus: usize) -> u64 {
+        if mpdus == 1 { ACK_BYTES } else { self.block_ack_bytes }
+    }
+
+    /// Bytes of RTS.
+    pub(crate) fn rts_bytes(&self) -> u64 {
+        RTS_BYTES
+    }
+
+    /// Bytes of CTS.
+    pub(crate) fn cts_bytes(&self) -> u64 {
+        ACK_BYTES
+    }
+
+    /// The fragments that an MPDU of so many bytes is cut into, the bytes of each but the last, and those of the last;
+    /// `None` if it is not cut (clause 10.4).
+    pub(crate) fn fragments(&self, mpdu_bytes: u64) -> Option<(u32, u64, u64)> {
+        let most = self.fragment_bytes.filter(|most| mpdu_bytes > *most)?;
+        let (payload, of_each) = (mpdu_bytes - MAC_BYTES, most - MAC_BYTES);
+        let count = payload.div_ceil(of_each);
+        Some((count as u32, most, MAC_BYTES + payload - (count - 1) * of_each))
     }
 
     /// Returns whether a PPDU with an MPDU of so many bytes begins with RTS.

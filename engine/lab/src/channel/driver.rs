@@ -1,16 +1,27 @@
 //! A medium between frames with times: what the clock does to it, without the clock.
 
 use super::frames::{Frame, Frames};
-use nettrial_scenario::Wlan;
 use nettrial_scenario::random::Random;
+use nettrial_scenario::{Wlan, WlanStation};
 use nettrial_wlan::{Category, Medium, Outcome};
 
 /// A frame that has arrived and that the medium is still to be given.
 struct Arrival {
     at_ns: u64,
     stations: [usize; 2],
+    category: Category,
     tag: u32,
     bytes: u32,
+}
+
+/// The access category of a frame, by the differentiated services codepoint of its IP packet.
+fn category(frame: &[u8]) -> Category {
+    match frame.get(12..16) {
+        // IPv4's second byte, and the eight bits of IPv6 after its version.
+        Some([8, 0, _, service]) => Category::of_dscp(service >> 2),
+        Some([0x86, 0xdd, first, second]) => Category::of_dscp((first << 4 | second >> 4) >> 2),
+        _ => Category::BestEffort,
+    }
 }
 
 /// A frame that the medium has delivered.
@@ -24,7 +35,7 @@ pub struct Delivery {
 /// A medium, and the frames in it.
 pub struct Driver {
     wlan: Wlan,
-    stations: usize,
+    stations: Vec<WlanStation>,
     random: Random,
     medium: Medium,
     /// The monotonic clock where the medium's time is 0.
@@ -37,11 +48,11 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// A medium whose time begins when the monotonic clock shows `now_ns`, with so many stations, the access point
-    /// counted.
-    pub fn new(wlan: Wlan, stations: usize, random: Random, now_ns: u64) -> Self {
+    /// A medium whose time begins when the monotonic clock shows `now_ns`, between these stations, the access point
+    /// first.
+    pub fn new(wlan: Wlan, stations: Vec<WlanStation>, random: Random, now_ns: u64) -> Self {
         Self {
-            medium: Medium::new(&wlan, stations, random),
+            medium: Medium::new(&wlan, &stations, random),
             wlan,
             stations,
             random,
@@ -62,7 +73,7 @@ impl Driver {
     pub fn restart(&mut self) -> bool {
         let is_empty = self.frames.is_empty();
         if is_empty {
-            self.medium = Medium::new(&self.wlan, self.stations, self.random);
+            self.medium = Medium::new(&self.wlan, &self.stations, self.random);
             self.began_ns = self.now_ns;
         }
         is_empty
@@ -87,17 +98,17 @@ impl Driver {
     /// Notes that a frame from one of `stations` for the other, with an IP packet of so many bytes, arrived at `at_ns`.
     pub fn arrived(&mut self, at_ns: u64, stations: [usize; 2], frame: &[u8], bytes: u32) {
         let tag = self.frames.put(frame, stations[1]);
-        self.arrivals.push(Arrival { at_ns, stations, tag, bytes });
+        self.arrivals.push(Arrival { at_ns, stations, category: category(frame), tag, bytes });
     }
 
     /// Has everything happen until then, each arrival at its own time; adds what the medium delivers to `due`.
     pub fn advance(&mut self, until_ns: u64, due: &mut Vec<Delivery>) {
         let mut arrivals = std::mem::take(&mut self.arrivals);
         arrivals.sort_by_key(|arrival| arrival.at_ns);
-        for Arrival { at_ns, stations, tag, bytes } in arrivals.drain(..) {
+        for Arrival { at_ns, stations, category, tag, bytes } in arrivals.drain(..) {
             self.run(at_ns.max(self.now_ns), due);
             let now_ps = self.medium_ps(self.now_ns);
-            if !self.medium.offer(now_ps, stations, Category::BestEffort, tag, bytes) {
+            if !self.medium.offer(now_ps, stations, category, tag, bytes) {
                 self.frames.free(tag);
             }
         }
@@ -142,7 +153,7 @@ mod tests {
     /// The times at which 300 frames from two stations are due where the driver wakes each `step_ns`.
     fn due(step_ns: u64) -> (Vec<(u64, Vec<u8>)>, u64) {
         let wlan: Wlan = serde_json::from_str(r#"{"mpdu_loss": 0.05}"#).unwrap();
-        let mut driver = Driver::new(wlan, 3, nettrial_wlan::random(1, 0), 5);
+        let mut driver = Driver::new(wlan, vec![WlanStation::default(); 3], nettrial_wlan::random(1, 0), 5);
         let arrivals = (0..300_u64).map(|number| (number * 97_000 + 5, number));
         let mut due = Vec::new();
         let mut arrivals = arrivals.peekable();
@@ -177,7 +188,8 @@ mod tests {
     #[test]
     fn a_medium_starts_over_only_when_nothing_is_in_it() {
         let wlan: Wlan = serde_json::from_str("{}").unwrap();
-        let (mut driver, mut due) = (Driver::new(wlan, 2, nettrial_wlan::random(1, 0), 0), Vec::new());
+        let (mut driver, mut due) =
+            (Driver::new(wlan, vec![WlanStation::default(); 2], nettrial_wlan::random(1, 0), 0), Vec::new());
         driver.arrived(0, [1, 0], &[1], 100);
         driver.advance(1, &mut due);
         assert!(!driver.restart());
@@ -187,5 +199,13 @@ mod tests {
         driver.forget(due[0]);
         assert!(driver.restart());
         assert_eq!((driver.medium_ps(MS), driver.medium().counters(1).delivered_pkts), (0, 0));
+    }
+
+    #[test]
+    fn frames_have_the_category_of_their_packets() {
+        let of = |bytes: [u8; 4]| category(&[&[0; 12], bytes.as_slice(), &[0; 40]].concat());
+        // EF of IPv4 and IPv6, nothing, and ARP.
+        assert_eq!([of([8, 0, 0x45, 46 << 2]), of([0x86, 0xdd, 0x6b, 0x80])], [Category::Voice; 2]);
+        assert_eq!([of([8, 0, 0x45, 0]), of([8, 6, 0, 184])], [Category::BestEffort; 2]);
     }
 }

@@ -1,7 +1,10 @@
 //! The medium beside what can be computed: a lone sender, saturation, and what is conserved.
 
+mod reach;
+
 use super::*;
 use crate::Phy;
+use nettrial_scenario::{FrameErrors, WlanStation};
 use proptest::prelude::*;
 
 const SECOND: u64 = 1_000_000_000_000;
@@ -11,6 +14,18 @@ fn wlan(settings: &str) -> Wlan {
     let mut wlan: Wlan = serde_json::from_str(&text).unwrap();
     wlan.beacon_interval = nettrial_scenario::Duration(0);
     wlan
+}
+
+/// An access point and stations, so many together, whose settings go by these names.
+fn stations(wlan: &Wlan, count: usize) -> Vec<WlanStation> {
+    const NAMES: [&str; 6] = ["ap", "a", "b", "c", "d", "e"];
+    let name = |number: usize| NAMES.get(number).copied().unwrap_or("further");
+    (0..count).map(|number| wlan.stations.get(name(number)).copied().unwrap_or_default()).collect()
+}
+
+/// A medium of so many stations, the access point counted.
+fn medium(wlan: &Wlan, count: usize) -> Medium {
+    Medium::new(wlan, &stations(wlan, count), random())
 }
 
 fn random() -> Random {
@@ -101,7 +116,8 @@ fn without_chance(medium: &mut Medium, packets: u64) -> f64 {
         while medium.counters(1).queued_pkts < packets {
             assert!(medium.offer(now_ps, [1, 0], Category::BestEffort, 0, 1500));
         }
-        for _ in 0..3 {
+        // Its data begin and end, and its acknowledgment.
+        for _ in 0..4 {
             now_ps = medium.next();
             medium.advance(now_ps, &mut outcomes);
         }
@@ -115,7 +131,7 @@ fn without_chance(medium: &mut Medium, packets: u64) -> f64 {
 #[test]
 fn a_lone_sender_waits_for_the_mean_backoff() {
     let wlan = wlan(r#""standard": "a""#);
-    let mut medium = Medium::new(&wlan, 2, random());
+    let mut medium = medium(&wlan, 2);
     let found = saturate(&mut medium, 1..2, 2, 1500, 10 * SECOND);
     let expected = closed_form(&wlan, 1500);
     assert!((found / expected - 1.0).abs() < 0.003, "{found} for {expected}");
@@ -143,7 +159,7 @@ fn a_lone_sender_reaches_the_closed_form() {
                                 continue;
                             }
                             let expected = closed_form(&wlan, 1500);
-                            let mut medium = Medium::new(&wlan, 2, random());
+                            let mut medium = medium(&wlan, 2);
                             let found = without_chance(&mut medium, 2 * u64::from(wlan.mpdus()));
                             let ratio = found / expected;
                             assert!((0.999..1.001).contains(&ratio), "{settings}: {found} for {expected}");
@@ -182,7 +198,7 @@ fn saturated_stations_reach_bianchis_model() {
     for count in [2, 5, 10, 20, 50] {
         // Each packet is sent until it arrives, as in the model.
         let wlan = wlan(r#""standard": "a", "mcs": 4, "tries": 255"#);
-        let mut medium = Medium::without_penalties(&wlan, count + 1, random());
+        let mut medium = Medium::without_penalties(&wlan, &stations(&wlan, count + 1), random());
         let seconds = 8;
         let found = saturate(&mut medium, 1..count + 1, 2, 1000, seconds * SECOND);
         let timing = medium.timing();
@@ -205,7 +221,7 @@ fn saturated_stations_reach_bianchis_model() {
 #[test]
 fn stations_share_evenly() {
     let count = 10;
-    let mut medium = Medium::new(&wlan(r#""standard": "a", "mcs": 4"#), count + 1, random());
+    let mut medium = medium(&wlan(r#""standard": "a", "mcs": 4"#), count + 1);
     saturate(&mut medium, 1..count + 1, 2, 1000, 60 * SECOND);
     let delivered = (1..=count).map(|station| medium.counters(station).delivered_pkts as f64);
     let (sum, squares) =
@@ -216,7 +232,7 @@ fn stations_share_evenly() {
 
 #[test]
 fn packets_between_stations_cross_the_air_twice_and_keep_their_order() {
-    let mut medium = Medium::new(&wlan(r#""mpdu_loss": 0.2, "tries": 255"#), 3, random());
+    let mut medium = medium(&wlan(r#""mpdu_loss": 0.2, "tries": 255"#), 3);
     for tag in 0..500 {
         assert!(medium.offer(0, [1, 2], Category::BestEffort, tag, 1500));
     }
@@ -233,7 +249,7 @@ fn packets_between_stations_cross_the_air_twice_and_keep_their_order() {
 fn rts_makes_collisions_short() {
     let collided = |threshold: &str| {
         let settings = format!(r#""standard": "a", "rts_threshold": "{threshold}""#);
-        let mut medium = Medium::new(&wlan(&settings), 21, random());
+        let mut medium = medium(&wlan(&settings), 21);
         saturate(&mut medium, 1..21, 2, 1500, SECOND);
         medium.unused_ps(SECOND).1
     };
@@ -242,7 +258,7 @@ fn rts_makes_collisions_short() {
 
 #[test]
 fn the_more_urgent_category_goes_first() {
-    let mut medium = Medium::new(&wlan(r#""standard": "a""#), 2, random());
+    let mut medium = medium(&wlan(r#""standard": "a""#), 2);
     let mut sent = [0; 4];
     let fill = |medium: &mut Medium, now_ps: u64, sent: &mut [u32; 4]| {
         for category in Category::ALL {
@@ -270,7 +286,7 @@ fn the_more_urgent_category_goes_first() {
 fn beacons_come_in_their_time() {
     let mut wlan = wlan(r#""standard": "a""#);
     wlan.beacon_interval = nettrial_scenario::Duration(102_400_000);
-    let mut medium = Medium::new(&wlan, 2, random());
+    let mut medium = medium(&wlan, 2);
     run(&mut medium, 10 * SECOND, |_, _, _| {});
     assert_eq!(medium.counters(0).beacons, 98);
 }
@@ -285,9 +301,12 @@ proptest! {
         stations in 2_usize..8,
         loss in prop_oneof![Just(0.0), 0.0..0.9],
         tries in 1_u32..5,
-        ampdu in 1_u32..64,
+        ampdu in prop_oneof![Just(1), 1_u32..64],
         amsdu in any::<bool>(),
         limit in 1_u32..50,
+        known in 0_u32..3,
+        places in prop::collection::vec((-90.0..90.0, -90.0..90.0, 0_u32..8), 7),
+        (is_protected, is_cut, is_ad_hoc, has_rts, has_noise) in any::<(bool, bool, bool, bool, bool)>(),
         offers in prop::collection::vec((0_u64..3_000_000_000, 0_usize..8, 0_usize..8, 0_usize..4, 40_u32..1500), 1..300),
     ) {
         let mut wlan = wlan(r#""streams": 2"#);
@@ -295,7 +314,22 @@ proptest! {
         (wlan.mpdu_loss, wlan.tries, wlan.ampdu) = (loss, tries, Some(ampdu));
         wlan.amsdu = amsdu.then_some(nettrial_scenario::Size(3839));
         wlan.queue = QueueLimit::Packets(limit);
-        let mut medium = Medium::new(&wlan, stations, Random::new(seed, 1));
+        wlan.mode = if is_ad_hoc { WlanMode::AdHoc } else { WlanMode::Infrastructure };
+        wlan.cts_to_self = is_protected;
+        wlan.frame_errors = if has_noise { FrameErrors::Awgn } else { FrameErrors::None };
+        wlan.rts_threshold = nettrial_scenario::Size(if has_rts { 0 } else { 2347 });
+        wlan.fragmentation_threshold =
+            (is_cut && ampdu == 1 && !amsdu).then_some(nettrial_scenario::Size(300));
+        let own = places.into_iter().map(|(x_m, y_m, mcs)| {
+            let station = WlanStation { mcs: Some(mcs), ..WlanStation::default() };
+            match known {
+                0 => station,
+                1 => WlanStation { snr_db: Some(x_m / 3.0), ..station },
+                _ => WlanStation { x_m: Some(x_m), y_m: Some(y_m), ..station },
+            }
+        });
+        let own: Vec<WlanStation> = own.collect();
+        let mut medium = Medium::new(&wlan, &own[..stations], Random::new(seed, 1));
         let mut offers: Vec<_> = offers.into_iter().filter(|(_, from, to, ..)| from != to && *from < stations && *to < stations).collect();
         offers.sort_unstable();
         let (mut taken, mut ended, mut tag) = (0, 0, 0);

@@ -1,7 +1,11 @@
 //! Finds what makes a radio channel impossible.
 
+mod stations;
+
 use super::check_all_interfaces;
-use crate::{Band, Directory, Link, NodeKind, Place, Problem, QueueLimit, Rate, Size, Wlan, WlanStandard};
+use crate::{
+    Band, Directory, Link, NodeKind, Place, Problem, QueueLimit, Rate, Size, Wlan, WlanMode, WlanStandard,
+};
 
 /// The shortest time between beacons, nanoseconds: 10 time units of 1024 us.
 const SHORTEST_BEACON_NS: u64 = 10_240_000;
@@ -22,9 +26,11 @@ pub fn check(directory: &Directory, link: &Link, place: &Place, problems: &mut V
         return;
     };
     let settings = place.within("wlan");
-    check_stations(directory, link, place, problems);
+    check_stations(directory, link, wlan, place, problems);
     check_modulation(wlan, &settings, problems);
     check_frames(wlan, &settings, problems);
+    check_fragments(wlan, &settings, problems);
+    stations::check(link, wlan, &settings, problems);
 }
 
 /// Adds the settings of a cable that a radio channel does not have.
@@ -47,7 +53,14 @@ fn check_cable_settings(link: &Link, place: &Place, problems: &mut Vec<Problem>)
     }
 }
 
-fn check_stations(directory: &Directory, link: &Link, place: &Place, problems: &mut Vec<Problem>) {
+fn check_stations(
+    directory: &Directory,
+    link: &Link,
+    wlan: &Wlan,
+    place: &Place,
+    problems: &mut Vec<Problem>,
+) {
+    let is_ad_hoc = wlan.mode == WlanMode::AdHoc;
     if link.interfaces.len() < 2 {
         let (legal, hint) =
             ("2 interfaces or more", "a radio channel joins an access point and its stations");
@@ -56,7 +69,11 @@ fn check_stations(directory: &Directory, link: &Link, place: &Place, problems: &
     for (number, end) in link.interfaces.iter().enumerate() {
         let place = place.within("ends").within(number);
         match (number, directory.node(&end.node).map(|node| node.kind)) {
-            (0, Some(NodeKind::Host)) => {
+            (0, Some(NodeKind::Switch)) if is_ad_hoc => {
+                let hint = "an ad hoc network has no access point: its stations reach each other directly";
+                problems.push(place.problem("node", &end.node, "a host or a router", hint));
+            }
+            (0, Some(NodeKind::Host)) if !is_ad_hoc => {
                 let hint = "the first interface is the access point's, which forwards what is for others";
                 problems.push(place.problem("node", &end.node, "a switch or a router", hint));
             }
@@ -73,6 +90,7 @@ fn check_stations(directory: &Directory, link: &Link, place: &Place, problems: &
     }
 }
 
+/// Adds what is wrong with the modulation of a channel, or of a station.
 fn check_modulation(wlan: &Wlan, place: &Place, problems: &mut Vec<Problem>) {
     let name = name(wlan.standard);
     let before = problems.len();
@@ -158,6 +176,19 @@ fn check_frames(wlan: &Wlan, place: &Place, problems: &mut Vec<Problem>) {
     if matches!(wlan.queue, QueueLimit::Packets(0) | QueueLimit::Bytes(Size(0))) {
         let hint = "a queue that holds nothing passes nothing";
         refuse("queue", "0".into(), "1 packet or more".into(), hint);
+    }
+}
+
+/// Adds what is wrong with fragmentation.
+fn check_fragments(wlan: &Wlan, place: &Place, problems: &mut Vec<Problem>) {
+    let Some(threshold) = wlan.fragmentation_threshold else { return };
+    let mut refuse = |legal: &str, hint: &str| {
+        problems.push(place.problem("fragmentation_threshold", threshold, legal, hint));
+    };
+    if !(Wlan::LEAST_FRAGMENTATION_THRESHOLD..=Wlan::MOST_FRAGMENTATION_THRESHOLD).contains(&threshold.0) {
+        refuse("256 B to 2346 B", "dot11FragmentationThreshold has this range");
+    } else if wlan.mpdus() > 1 || wlan.amsdu.is_some() {
+        refuse("none with aggregation", "aggregated MSDUs are not cut: say `ampdu: 1` and no `amsdu`");
     }
 }
 

@@ -1,0 +1,239 @@
+//! The outcome of exchanges: what arrives, is acknowledged, is sent once more or dropped, and the airtime used.
+
+use super::exchange::{Exchange, Step};
+use super::{ACCESS_POINT, Medium, Outcome, backoff, draw};
+use crate::airspace::Frame;
+use crate::contender::Category;
+use crate::errors::Errors;
+use crate::outbox::{Aggregate, Msdu, Reception};
+use crate::propagation::Propagation;
+use crate::timing::{SLOT, Timing};
+
+/// The part of a new value in the mean of what a byte takes.
+const WEIGHT: f64 = 0.125;
+
+impl Medium {
+    /// The data of an exchange are over, and their preamble was received: each MPDU has arrived or is lost, and the
+    /// acknowledgment comes if there is one.
+    pub(super) fn arrive(&mut self, now_ps: u64, place: usize, frame: &Frame, outcomes: &mut Vec<Outcome>) {
+        let Exchange { contender, station, receiver, outbox, rate, aggregate, .. } = self.exchanges[place];
+        let Some(number) = contender else { return };
+        let timing = self.rates.get(rate);
+        let mut chances =
+            Chances::new(&self.airspace.propagation, frame, timing, &aggregate, self.mpdu_loss, now_ps);
+        let (random, drawn) = (&self.random, &mut self.drawn);
+        let (mut lost_pkts, mut has_collided) = (0, false);
+        let reception = self.contenders[number].change(outbox, |outbox| {
+            outbox.sent(self.tries, |bytes| {
+                let (probability, is_interfered) = chances.of_next(bytes);
+                let is_lost = probability > 0.0 && draw(random, drawn) < probability;
+                lost_pkts += u64::from(is_lost);
+                has_collided |= is_lost && is_interfered;
+                is_lost
+            })
+        });
+        self.stations[station].lost_mpdus_pkts += lost_pkts;
+        let Reception { arrived_bytes, lost_bytes, arrived, .. } = reception;
+        self.contenders[number].outboxes[outbox].choice.learn(rate, aggregate.mpdus, arrived);
+        self.hand_over(now_ps, number, outbox, reception.packets, outcomes);
+        let counters = &mut self.stations[station];
+        if arrived == 0 && has_collided {
+            counters.collisions += 1;
+            counters.collided_ps += self.exchanges[place].sent_ps;
+        } else {
+            counters.exchanges += 1;
+            let sizes = counters.aggregates.len().max(aggregate.mpdus);
+            counters.aggregates.resize(sizes, 0);
+            counters.aggregates[aggregate.mpdus - 1] += 1;
+        }
+        let ends_ps = now_ps + self.answer_ps(&self.exchanges[place]);
+        let next_ps = now_ps + self.rates.get(rate).sifs_ps;
+        let exchange = &mut self.exchanges[place];
+        exchange.bytes = (arrived_bytes, lost_bytes);
+        if arrived > 0 {
+            (exchange.step, exchange.next_ps, exchange.planned_ps) = (Step::Response, next_ps, ends_ps);
+            self.airspace.reserve(station, [station, receiver], ends_ps);
+            return;
+        }
+        exchange.step = Step::Done;
+        let planned_ps = exchange.planned_ps;
+        self.add_airtime(place);
+        self.contend_again(now_ps, now_ps, number);
+        self.airspace.release(now_ps, station, planned_ps);
+    }
+
+    /// The acknowledgment of an exchange is over, and was received or not.
+    pub(super) fn conclude(
+        &mut self,
+        now_ps: u64,
+        place: usize,
+        is_received: bool,
+        outcomes: &mut Vec<Outcome>,
+    ) {
+        let Exchange { contender, outbox, receiver, planned_ps, .. } = self.exchanges[place];
+        let Some(number) = contender else { return };
+        let tries = self.tries;
+        let packets = self.contenders[number].change(outbox, |outbox| outbox.acknowledge(tries, is_received));
+        self.hand_over(now_ps, number, outbox, packets, outcomes);
+        self.add_airtime(place);
+        self.contenders[number].over_ps = now_ps;
+        if !is_received {
+            self.exchanges[place].step = Step::Done;
+            self.contend_again(now_ps, now_ps, number);
+            self.airspace.release(now_ps, receiver, planned_ps);
+        } else if !self.go_further(now_ps, place) {
+            self.exchanges[place].step = Step::Done;
+            self.contenders[number].on_success(|window| backoff(&self.random, &mut self.drawn, window));
+        }
+    }
+
+    /// The sender of an exchange that failed hears nothing any more.
+    pub(super) fn give_up(&mut self, now_ps: u64, place: usize, outcomes: &mut Vec<Outcome>) {
+        let Exchange { contender, station, outbox, has_collided, sent_ps, planned_ps, .. } =
+            self.exchanges[place];
+        let Some(number) = contender else { return };
+        let tries = self.tries;
+        let reception = self.contenders[number].change(outbox, |outbox| outbox.sent(tries, |_| true));
+        self.hand_over(now_ps, number, outbox, reception.packets, outcomes);
+        let counters = &mut self.stations[station];
+        if has_collided {
+            counters.collisions += 1;
+            counters.collided_ps += sent_ps;
+        } else {
+            counters.exchanges += 1;
+        }
+        self.exchanges[place].step = Step::Done;
+        self.add_airtime(place);
+        self.contend_again(now_ps, planned_ps, number);
+    }
+
+    /// A contender whose frames ended then, and had no response, contends again.
+    fn contend_again(&mut self, now_ps: u64, ended_ps: u64, number: usize) {
+        let ack_timeout_ps = self.timing().ack_timeout_ps;
+        let contender = &mut self.contenders[number];
+        contender.over_ps = now_ps;
+        contender.on_failure(|window| backoff(&self.random, &mut self.drawn, window));
+        let later_ps = (ended_ps + ack_timeout_ps).saturating_sub(now_ps + contender.aifs_ps);
+        // Where it hears others it defers to these.
+        let hears = self.airspace.senses_any(contender.station);
+        contender.defers_ps = (!hears).then(|| later_ps.next_multiple_of(SLOT));
+    }
+
+    /// Packets of an outbox are delivered, and with false dropped: those for another station are passed on.
+    fn hand_over(
+        &mut self,
+        now_ps: u64,
+        number: usize,
+        outbox: usize,
+        packets: Vec<(Msdu, bool)>,
+        outcomes: &mut Vec<Outcome>,
+    ) {
+        let contender = &self.contenders[number];
+        let (receiver, category) = (contender.outboxes[outbox].receiver, contender.category);
+        let counters = &mut self.stations[contender.station];
+        let mut bytes = 0;
+        for (packet, has_arrived) in &packets {
+            bytes += u64::from(packet.bytes);
+            *(if *has_arrived { &mut counters.delivered_pkts } else { &mut counters.retry_drops_pkts }) += 1;
+        }
+        counters.queued_pkts -= packets.len() as u64;
+        counters.queued_bytes -= bytes;
+        if bytes > 0 {
+            let since_ps = contender.ready_ps.max(contender.over_ps);
+            let mean = &mut self.byte_ps[contender.station];
+            *mean += WEIGHT * ((now_ps - since_ps) as f64 / bytes as f64 - *mean);
+        }
+        for (packet, has_arrived) in packets {
+            let outcome = match has_arrived {
+                true if packet.to == receiver => Outcome::Delivered(packet.tag),
+                true if self.pass_on(now_ps, packet, category) => continue,
+                _ => Outcome::Dropped(packet.tag),
+            };
+            outcomes.push(outcome);
+        }
+    }
+
+    /// The access point sends a packet on to another station; gives whether its queue takes it.
+    fn pass_on(&mut self, now_ps: u64, packet: Msdu, category: Category) -> bool {
+        self.offer(now_ps, [ACCESS_POINT, packet.to], category, packet.tag, packet.bytes)
+    }
+
+    /// Accounts for the time that an exchange alone had the medium.
+    fn add_airtime(&mut self, place: usize) {
+        let Exchange { station, rate, bytes, used_ps, .. } = self.exchanges[place];
+        let phy = &self.rates.get(rate).phy;
+        let data_ps = phy.payload_ps(bytes.0).min(used_ps);
+        let errors_ps = phy.payload_ps(bytes.1).min(used_ps - data_ps);
+        let sum = &mut self.stations[station].airtime;
+        sum.data_ps += data_ps;
+        sum.errors_ps += errors_ps;
+        sum.overhead_ps += used_ps - data_ps - errors_ps;
+        self.exchanges[place].used_ps = 0;
+    }
+}
+
+/// The chances of the MPDUs of a PPDU, one after the other.
+struct Chances<'a> {
+    propagation: &'a Propagation,
+    frame: &'a Frame,
+    to: usize,
+    errors: Option<Errors>,
+    loss: f64,
+    /// The time when the PSDU begins and how long it takes, its bytes, and those of the MPDUs before.
+    begins_ps: u64,
+    takes_ps: u64,
+    psdu_bytes: u64,
+    before_bytes: u64,
+    /// The logarithm of a byte's chance beside noise alone.
+    clean: f64,
+}
+
+impl<'a> Chances<'a> {
+    fn new(
+        propagation: &'a Propagation,
+        frame: &'a Frame,
+        timing: &Timing,
+        aggregate: &Aggregate,
+        loss: f64,
+        now_ps: u64,
+    ) -> Self {
+        let begins_ps = frame.began_ps + timing.phy.preamble_ps();
+        let to = frame.to.unwrap_or(frame.from);
+        let snr = propagation.sinr(frame.from, to, 0.0);
+        Self {
+            propagation,
+            frame,
+            to,
+            errors: timing.errors,
+            loss,
+            begins_ps,
+            takes_ps: now_ps - begins_ps,
+            psdu_bytes: aggregate.psdu_bytes,
+            before_bytes: 0,
+            clean: timing.errors.map_or(0.0, |errors| errors.log_success(snr)),
+        }
+    }
+
+    /// The probability that the next MPDU, of so many bytes, is lost, and whether anything else was heard while it was in
+    /// the air. The delimiters and what MPDUs are filled up with are shared out among MPDUs.
+    fn of_next(&mut self, bytes: u64) -> (f64, bool) {
+        let mut log_success = self.clean;
+        let mut worst_mw = 0.0;
+        if self.frame.is_interfered() {
+            let at = |bytes: u64| {
+                let since_ps = u128::from(self.takes_ps) * u128::from(bytes) / u128::from(self.psdu_bytes);
+                self.begins_ps + since_ps as u64
+            };
+            worst_mw = self.frame.worst_mw(at(self.before_bytes), at(self.before_bytes + bytes + 4));
+        }
+        self.before_bytes += bytes.next_multiple_of(4) + 4;
+        if worst_mw > 0.0 {
+            let sinr = self.propagation.sinr(self.frame.from, self.to, worst_mw);
+            let captures = self.propagation.captures(self.frame.from, self.to, worst_mw);
+            let without = if captures { 0.0 } else { f64::NEG_INFINITY };
+            log_success = self.errors.map_or(without, |errors| errors.log_success(sinr));
+        }
+        let lost = self.loss - (1.0 - self.loss) * (bytes as f64 * log_success).exp_m1();
+        (lost, worst_mw > 0.0)
+    }
+}

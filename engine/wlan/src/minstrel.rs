@@ -1,0 +1,219 @@
+//! Rate control after Minstrel-HT of Linux (net/mac80211/rc80211_minstrel_ht.c, as of 5.13 and later).
+//!
+//! The share of MPDUs that arrive by each rate is followed by an exponentially weighted mean, each 50 ms. What a rate would
+//! carry is that share, at most 0.9, over the time of a packet of 1200 B with its part of the PPDU's overhead; a share
+//! below 0.1 counts as none. The best rate is used, after two PPDUs in a row of which nothing arrived the second best, and
+//! after two more the one whose share is highest. Each 20 ms a PPDU is sent by another rate, to learn of it: in turn the
+//! next one up, one that is faster by half or more, and, each sixth time, a slower one that has not been used of late.
+//!
+//! Left out: choosing the guard interval and the width, which stay those of the channel; legacy rates beside those of
+//! 802.11n and later; spatial multiplexing power save; the limits of retries by time (6 ms) of each stage, which are two here.
+//! Linux draws the rates that it samples from shuffled tables; here they take turns. A PPDU that met others counts as
+//! lost, as there.
+
+use crate::rates::Rates;
+use crate::timing::{SLOT, Timing};
+
+/// From one update of what is known to the next.
+const UPDATE_PS: u64 = 50_000_000_000;
+/// From one sample to the next.
+const SAMPLE_PS: u64 = 20_000_000_000;
+/// The part of what is known in its update (EWMA_LEVEL of EWMA_DIV).
+const KEPT: f64 = 96.0 / 128.0;
+/// Bytes of the packet by which rates are compared (AVG_PKT_SIZE).
+const PACKET_BYTES: u64 = 1200;
+/// The least share of MPDUs that counts, and the most.
+const SHARES: (f64, f64) = (0.1, 0.9);
+/// PPDUs of which nothing arrives before the next stage.
+const TRIES: u32 = 2;
+/// The kinds of samples, in their order (minstrel_sample_seq).
+const SAMPLES: [Sample; 6] =
+    [Sample::Next, Sample::Jump, Sample::Next, Sample::Jump, Sample::Next, Sample::Slower];
+
+#[derive(Debug, Clone, Copy)]
+enum Sample {
+    Next,
+    Jump,
+    Slower,
+}
+
+/// A rate, and what is known of it.
+#[derive(Debug)]
+struct Known {
+    /// Its place among the channel's rates.
+    rate: usize,
+    /// The time of a packet by it, and of the rest of an exchange, picoseconds.
+    packet_ps: f64,
+    overhead_ps: f64,
+    sent: usize,
+    arrived: usize,
+    /// The share of MPDUs that arrive; `None` before the first.
+    share: Option<f64>,
+}
+
+impl Known {
+    /// Packets a picosecond that it would carry in PPDUs of so many, relative to other rates.
+    fn throughput(&self, mpdus: f64) -> f64 {
+        let share = self.share.unwrap_or(0.0);
+        let used = if share < SHARES.0 { 0.0 } else { share.min(SHARES.1) };
+        used / (self.packet_ps + self.overhead_ps / mpdus)
+    }
+}
+
+/// The rates between two stations.
+#[derive(Debug)]
+pub struct Minstrel {
+    /// From the slowest to the fastest.
+    known: Vec<Known>,
+    /// The best, the second best, and the one most likely to arrive, by place in `known`.
+    stages: [usize; 3],
+    /// The mean number of MPDUs in a PPDU.
+    mpdus: f64,
+    /// PPDUs of which nothing arrived, in a row.
+    failures: u32,
+    updates_ps: u64,
+    samples_ps: u64,
+    samples: usize,
+    jumps: usize,
+}
+
+impl Minstrel {
+    /// Knows nothing: begins with the slowest of these rates.
+    pub fn new(rates: &Rates, places: std::ops::Range<usize>) -> Self {
+        let known = |rate: usize| {
+            let timing: &Timing = rates.get(rate);
+            let overhead_ps = timing.aifs_ps(3)
+                + 15 * SLOT / 2
+                + timing.phy.preamble_ps()
+                + timing.sifs_ps
+                + timing.block_ack_ps;
+            Known {
+                rate,
+                packet_ps: timing.phy.payload_ps(PACKET_BYTES) as f64,
+                overhead_ps: overhead_ps as f64,
+                sent: 0,
+                arrived: 0,
+                share: None,
+            }
+        };
+        let mut known: Vec<Known> = places.map(known).collect();
+        known.sort_by(|one, other| other.packet_ps.total_cmp(&one.packet_ps));
+        Self {
+            known,
+            stages: [0; 3],
+            mpdus: 1.0,
+            failures: 0,
+            updates_ps: UPDATE_PS,
+            samples_ps: SAMPLE_PS,
+            samples: 0,
+            jumps: 0,
+        }
+    }
+
+    /// The rate of the next PPDU.
+    pub fn pick(&mut self, now_ps: u64) -> usize {
+        if now_ps >= self.updates_ps {
+            self.update();
+            self.updates_ps = now_ps + UPDATE_PS;
+        }
+        let stage = (self.failures / TRIES).min(2) as usize;
+        let mut place = self.stages[stage];
+        if self.failures == 0 && now_ps >= self.samples_ps {
+            self.samples_ps = now_ps + SAMPLE_PS;
+            place = self.sample().unwrap_or(place);
+        }
+        self.known[place].rate
+    }
+
+    /// Learns how many MPDUs of a PPDU arrived.
+    pub fn learn(&mut self, rate: usize, sent: usize, arrived: usize) {
+        self.mpdus = KEPT * self.mpdus + (1.0 - KEPT) * sent as f64;
+        self.failures = if arrived == 0 { self.failures + 1 } else { 0 };
+        if let Some(known) = self.known.iter_mut().find(|known| known.rate == rate) {
+            known.sent += sent;
+            known.arrived += arrived;
+        }
+    }
+
+    fn update(&mut self) {
+        for known in self.known.iter_mut().filter(|known| known.sent > 0) {
+            let found = known.arrived as f64 / known.sent as f64;
+            known.share = Some(known.share.map_or(found, |share| KEPT * share + (1.0 - KEPT) * found));
+            (known.sent, known.arrived) = (0, 0);
+        }
+        let throughput = |place: usize| self.known[place].throughput(self.mpdus);
+        let mut order: Vec<usize> = (0..self.known.len()).collect();
+        order.sort_by(|one, other| throughput(*other).total_cmp(&throughput(*one)));
+        let best = order[0];
+        let second = order.get(1).copied().unwrap_or(best);
+        // Among rates of which nearly all arrives, the fastest.
+        let sure = |place: &&usize| self.known[**place].share.is_some_and(|share| share >= 0.95);
+        let likely = order.iter().find(sure).copied().unwrap_or_else(|| {
+            let share = |place: usize| self.known[place].share.unwrap_or(0.0);
+            (0..self.known.len())
+                .rev()
+                .max_by(|one, other| share(*one).total_cmp(&share(*other)))
+                .unwrap_or(0)
+        });
+        self.stages = [best, second, likely];
+    }
+
+    /// The rate to learn of next, by its place in `known`; `None` if there is none of that kind.
+    fn sample(&mut self) -> Option<usize> {
+        let kind = SAMPLES[self.samples % SAMPLES.len()];
+        let round = self.samples / SAMPLES.len();
+        self.samples += 1;
+        let best = self.stages[0];
+        let packet_ps = self.known[best].packet_ps;
+        match kind {
+            Sample::Next => {
+                (best + 1..self.known.len()).find(|place| self.known[*place].packet_ps < packet_ps)
+            }
+            Sample::Jump => {
+                let is_faster = |place: &usize| self.known[*place].packet_ps <= packet_ps / 1.5;
+                let faster: Vec<usize> = (best + 1..self.known.len()).filter(is_faster).collect();
+                self.jumps += 1;
+                (!faster.is_empty()).then(|| faster[self.jumps % faster.len()])
+            }
+            Sample::Slower => (best > 0).then(|| best - 1 - round % best),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nettrial_scenario::WlanStation;
+
+    /// The rates used in two seconds, a PPDU each millisecond, where MPDUs arrive by the first `good` rates only, by
+    /// their places.
+    fn used(good: usize) -> Vec<usize> {
+        let wlan = serde_json::from_str(r#"{"rate_control": "minstrel_ht"}"#).unwrap();
+        let rates = Rates::new(&wlan, &[WlanStation::default(); 2]);
+        let mut minstrel = Minstrel::new(&rates, 1..9);
+        (0..2000_u64)
+            .map(|number| {
+                let rate = minstrel.pick(number * 1_000_000_000);
+                minstrel.learn(rate, 10, if rate <= good { 10 } else { 0 });
+                rate
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_fastest_rate_that_arrives_is_found_and_kept() {
+        for good in [1, 4, 8] {
+            let used = used(good);
+            assert_eq!(used[0], 1);
+            let late = &used[1000..];
+            let share = late.iter().filter(|rate| **rate == good).count() as f64 / late.len() as f64;
+            assert!(share > 0.9, "{good}: {share}");
+        }
+    }
+
+    #[test]
+    fn others_are_sampled() {
+        let used = used(4);
+        assert!((1..9).all(|rate| used.contains(&rate)));
+    }
+}
