@@ -1624,6 +1624,12 @@ class SocketOptions(Generated):
     The largest TCP segment to announce and to send, bytes of payload and options (TCP_MAXSEG, tcp(7);
     RFC 6691): with timestamps 12 bytes less of payload.
     """
+    udp_buffer: Size | None = None
+    """
+    The send and the receive buffer of each UDP socket (SO_SNDBUF and SO_RCVBUF, socket(7)). Linux doubles it for
+    its own bookkeeping of packets. The simulator has the send buffer alone, for its readers take no time. Where
+    absent, packets are sent from the kernel's default of 104 KiB, and all else has room enough not to matter.
+    """
     udp_gro: bool | None = None
     """
     UDP packets arrive in packets that the kernel coalesced (UDP_GRO, udp(7)).

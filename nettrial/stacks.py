@@ -87,6 +87,21 @@ for _coupled in ("lia", "olia", "balia", "wvegas"):
         ),
     )
 STACKS.add(
+    "linux-cubic-64k",
+    Profile(
+        title="Linux's defaults, with CUBIC and a TCP window of 64 KiB",
+        source=f"{SYSCTL}: tcp_rmem, tcp_wmem, tcp_window_scaling; RFC 9438; the window of Kolahi and Li, 2016",
+        # Without window scaling a window is at most 65535 bytes, for which the receive buffer is large enough.
+        stack=_linux("linux-cubic-64k", "cubic").model_copy(
+            update={
+                "receive_buffer": _buffer(4096, 131_072, 131_072),
+                "send_buffer": _buffer(4096, 16_384, 131_072),
+                "window_scaling": False,
+            }
+        ),
+    ),
+)
+STACKS.add(
     "classic",
     Profile(
         title="Reno, no SACK, no timestamps, no window scaling, 64 KiB buffers",

@@ -316,6 +316,11 @@ class SocketOptions(Strict):
     """UDP packets of one size leave in GSO packets that the kernel segments (UDP_SEGMENT, udp(7))."""
     udp_gro: bool = False
     """UDP packets arrive in packets that the kernel coalesced (UDP_GRO, udp(7))."""
+    udp_buffer: Size | None = None
+    """The send and the receive buffer of each UDP socket (SO_SNDBUF and SO_RCVBUF, socket(7)). Linux
+    doubles it for its own bookkeeping of packets. The simulator has the send buffer alone, for its
+    readers take no time. Where absent, packets are sent from the kernel's default of 104 KiB, and all
+    else has room enough not to matter."""
 
 
 class Measurement(Strict):

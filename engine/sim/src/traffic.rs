@@ -46,7 +46,9 @@ pub fn application(flow: &Flow) -> Result<Box<dyn Application + '_>> {
             Box::new(exchange::ConnectingEach::new(settings))
         }
         Traffic::RequestResponse(settings) => Box::new(exchange::OverTcp::new(settings)),
-        Traffic::Packets(settings) if is_udp => Box::new(packets::OverUdp::new(settings)?),
+        Traffic::Packets(settings) if is_udp => {
+            Box::new(packets::OverUdp::new(settings, flow.socket.udp_buffer)?)
+        }
         Traffic::Packets(settings) => Box::new(packets::OverTcp::new(settings)?),
         Traffic::Sweep(settings) if is_udp => Box::new(sweep::OverUdp::new(settings)),
         Traffic::Sweep(settings) => Box::new(sweep::OverTcp::new(settings)),

@@ -134,5 +134,14 @@ fn bind(side: &Side) -> Result<UdpSocket> {
         UdpSocket::bind((side.address, 0)).with_context(|| format!("binding to {}", side.address))?;
     platform::enlarge_buffers(&socket, BUFFER_BYTES).context("sizing a socket's buffers")?;
     crate::tcp::mark(&socket2::SockRef::from(&socket), side)?;
+    choose_buffers(&socket, side)?;
     Ok(socket)
+}
+
+/// Gives a socket the buffers that the flow's options ask for, if they do.
+pub fn choose_buffers(socket: &UdpSocket, side: &Side) -> Result<()> {
+    let Some(size) = side.flow.socket.udp_buffer else { return Ok(()) };
+    let bytes = i32::try_from(size.0).unwrap_or(i32::MAX);
+    platform::enlarge_buffers(socket, bytes)
+        .with_context(|| format!("udp_buffer: {size} for a socket's buffers"))
 }

@@ -39,6 +39,11 @@ pub struct SocketOptions {
     /// UDP packets arrive in packets that the kernel coalesced (UDP_GRO, udp(7)).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub udp_gro: bool,
+    /// The send and the receive buffer of each UDP socket (SO_SNDBUF and SO_RCVBUF, socket(7)). Linux doubles it for
+    /// its own bookkeeping of packets. The simulator has the send buffer alone, for its readers take no time. Where
+    /// absent, packets are sent from the kernel's default of 104 KiB, and all else has room enough not to matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub udp_buffer: Option<Size>,
 }
 
 // serde asks for a reference.

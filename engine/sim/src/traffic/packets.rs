@@ -3,7 +3,7 @@
 //!
 //! A packet departs when it is handed to the stack, as on real hosts, and a stack that takes no more delays
 //! those that are due meanwhile. That of UDP is Linux's: a socket's packets that wait in the host's own
-//! interface may take [`SEND_BUFFER_BYTES`]; once they do, the next waits until half of them is free again.
+//! interface may take [`SEND_BUFFER_BYTES`], or twice the flow's `udp_buffer`; once they do, the next waits until half of them is free again.
 
 use super::stream::Stream;
 use super::transfer::CONFIRMATION_BYTES;
@@ -13,7 +13,7 @@ use anyhow::Result;
 use nettrial_flows::arrivals::{Arrivals, Packet};
 use nettrial_flows::departures::Departures;
 use nettrial_flows::statistics::Durations;
-use nettrial_scenario::{Pacing, Packets};
+use nettrial_scenario::{Pacing, Packets, Size};
 use std::collections::VecDeque;
 
 /// The memory that the packets of a UDP socket may take (net.core.wmem_default).
@@ -116,6 +116,8 @@ pub struct OverUdp {
     /// The time when each packet that waits in the host's interface has left, and what it takes in memory.
     waiting: VecDeque<(Time, u64)>,
     waiting_bytes: u64,
+    /// The memory that they may take.
+    buffer_bytes: u64,
     is_full: bool,
     /// Until when the interface would take nothing.
     refused_until: Time,
@@ -124,14 +126,15 @@ pub struct OverUdp {
 }
 
 impl OverUdp {
-    /// Nothing is sent yet.
+    /// Nothing is sent yet. `buffer` is the socket's send buffer as asked for.
     ///
     /// # Errors
     /// Fails if a random quantity of `packets` cannot be drawn.
-    pub fn new(packets: &Packets) -> Result<Self> {
+    pub fn new(packets: &Packets, buffer: Option<Size>) -> Result<Self> {
         Ok(Self {
             sender: Sender::new(packets)?,
             arrivals: Arrivals::new(Some(0)),
+            buffer_bytes: buffer.map_or(SEND_BUFFER_BYTES, |size| 2 * size.0),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             is_full: false,
@@ -148,9 +151,9 @@ impl OverUdp {
             self.waiting.pop_front();
             self.waiting_bytes -= bytes;
         }
-        if self.waiting_bytes >= SEND_BUFFER_BYTES {
+        if self.waiting_bytes >= self.buffer_bytes {
             self.is_full = true;
-        } else if self.waiting_bytes * 2 <= SEND_BUFFER_BYTES {
+        } else if self.waiting_bytes * 2 <= self.buffer_bytes {
             self.is_full = false;
         }
         let must_wait = self.is_full || ground.now() < self.refused_until;

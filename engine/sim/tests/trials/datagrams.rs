@@ -53,6 +53,21 @@ fn more_than_a_bottleneck_takes_is_lost_in_its_queue_and_warned_of() {
 }
 
 #[test]
+fn a_small_socket_buffer_bounds_what_waits_in_the_interface() {
+    let traffic = json!({"kind": "packets", "size": {"distribution": "constant", "value": "1472 B"},
+        "duration": "20 ms"});
+    let mut scenario = with(pair(&LINK()), [flow("a0", "b0", "udp", traffic)]);
+    let delay = |scenario: &nettrial_scenario::Scenario| run_flow(scenario).owd_us.unwrap().maximum;
+    let usual = delay(&scenario);
+    scenario.workload[0].socket.udp_buffer = Some(nettrial_scenario::Size(8192));
+    // 16384 bytes hold 7 packets of 2304 and the one more that fills them: 8 of 12.304 us each.
+    let small = delay(&scenario);
+    assert!(usual > 1000.0 && (small - 50.0 - 8.0 * 12.304).abs() < 0.1, "{usual} {small}");
+    scenario.workload[0].socket.udp_buffer = Some(nettrial_scenario::Size(1024));
+    assert_eq!(nettrial_sim::check(&scenario).unwrap_err()[0].setting, "udp_buffer");
+}
+
+#[test]
 fn without_a_pace_the_socket_buffer_holds_packets_back_and_the_link_is_full() {
     let traffic = json!({"kind": "packets", "size": {"distribution": "constant", "value": "1472 B"},
         "duration": "20 ms"});

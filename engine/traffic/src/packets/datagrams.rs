@@ -10,6 +10,7 @@ use super::batch::Batch;
 use super::header::{Header, Tag, tag};
 use super::sender::{self, Carrier, PACED_TOGETHER, Path, Sampling, Sent};
 use crate::cookie::{COOKIE_BYTES, Cookie, Purpose};
+use crate::datagram;
 use crate::platform::{self, Inbox, Outbox};
 use crate::protocol::Side;
 use crate::tcp;
@@ -48,6 +49,7 @@ pub fn send(
     let socket =
         UdpSocket::bind((side.address, 0)).with_context(|| format!("binding to {}", side.address))?;
     tcp::mark(&SockRef::from(&socket), side)?;
+    datagram::choose_buffers(&socket, side)?;
     let target = SocketAddr::new(destination.ip(), u16::from_be_bytes(port));
     socket.connect(target).with_context(|| format!("choosing {target}"))?;
     // A kernel that takes nothing for so long has refused.
@@ -118,6 +120,7 @@ pub fn receive(control: &TcpStream, side: &Side, largest: usize) -> Result<()> {
     let options = &side.flow.socket;
     let busy_poll = options.busy_poll.map(nettrial_scenario::Duration::as_std);
     Inbox::set_up(&socket, options.udp_gro, busy_poll)?;
+    datagram::choose_buffers(&socket, side)?;
     answer.write_all(&socket.local_addr()?.port().to_be_bytes()).context("telling the port")?;
     admit(&socket, &side.cookie)?;
     answer.write_all(&[1]).context("telling the sender to start")?;

@@ -83,6 +83,15 @@ fn datagrams_are_counted_at_both_ends() {
 }
 
 #[test]
+fn a_small_receive_buffer_loses_what_a_large_one_holds() {
+    let mut side = side(Transport::Udp, "127.0.0.1", packets(constant(200)));
+    side.flow.socket.udp_buffer = Some(Size(4096));
+    let counts = run(&side).packets.unwrap();
+    assert_eq!(counts.sent_pkts, COUNT);
+    assert!(counts.lost_pkts > 0, "{counts:?}");
+}
+
+#[test]
 fn a_paced_flow_loses_nothing_and_tells_its_pace() {
     let mix = Variate::Mix {
         shares: vec![Share { value: Size(40), share: 7.0 }, Share { value: Size(1400), share: 1.0 }],

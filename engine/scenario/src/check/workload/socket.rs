@@ -51,6 +51,14 @@ pub fn check(flow: &Flow, place: &Place, problems: &mut Vec<Problem>) {
     {
         refuse("zerocopy", "true".into(), "false", "only transfers over TCP are sent without copying");
     }
+    if let Some(buffer) = options.udp_buffer {
+        if flow.transport != Transport::Udp {
+            refuse("udp_buffer", buffer.to_string(), "none but over UDP", "the stack has the buffers of TCP");
+        } else if !(4_096..=64 << 20).contains(&buffer.0) {
+            let hint = "a kernel takes no smaller buffer as it is";
+            refuse("udp_buffer", buffer.to_string(), "4 KiB to 64 MiB", hint);
+        }
+    }
     let datagrams = matches!(flow.traffic, Traffic::Packets(_)) && flow.transport == Transport::Udp;
     for (setting, asked) in [("udp_gso", options.udp_gso), ("udp_gro", options.udp_gro)] {
         if asked && !datagrams {
