@@ -90,8 +90,8 @@ STACKS.add(
     "linux-cubic-64k",
     Profile(
         title="Linux's defaults, with CUBIC and a TCP window of 64 KiB",
-        source=f"{SYSCTL}: tcp_rmem, tcp_wmem, tcp_window_scaling; RFC 9438; the window of Kolahi and Li, 2016",
-        # Without window scaling a window is at most 65535 bytes, for which the receive buffer is large enough.
+        source=f"{SYSCTL}: tcp_rmem, tcp_wmem, tcp_window_scaling; RFC 9438; Kolahi and Li, 2016",
+        # Without window scaling a window is at most 65535 bytes, for which the buffers are large enough.
         stack=_linux("linux-cubic-64k", "cubic").model_copy(
             update={
                 "receive_buffer": _buffer(4096, 131_072, 131_072),

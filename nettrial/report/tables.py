@@ -257,7 +257,7 @@ def agreement(study: Study, found: Sequence[Agreement]) -> list[tuple[str, ...]]
             continue
         of = ", ".join([titles[each.row.response], *(each.cell.treatment[name] for name in told)])
         if each.row.difference:
-            lines.append((of, *_difference(each)))
+            lines.append((of, *_difference(study, each)))
         if not each.row.value and each.published_change is None:
             continue
         change = "" if each.published_change is None else f"{numbers.signed(each.published_change, 2)}%"
@@ -276,10 +276,11 @@ def agreement(study: Study, found: Sequence[Agreement]) -> list[tuple[str, ...]]
     return lines
 
 
-def _difference(each: Agreement) -> tuple[str, ...]:
+def _difference(study: Study, each: Agreement) -> tuple[str, ...]:
     """A published difference from another treatment beside the measured one, in the columns of AGREEMENT."""
     row, base = each.row, each.row.other or {}
-    other = ", ".join(level for name, level in base.items() if level != row.levels[name])
+    apart = [name for name, level in base.items() if level != row.levels[name]]
+    other = ", ".join(f"{study.factors[name].title} {base[name]}" for name in apart)
     said = _marked(f"{_as_printed(row.difference)} {row.unit} from {other}", row)
     if each.difference is None:
         return (said, "", "", "", "", "", "")

@@ -376,7 +376,7 @@ def test_a_published_difference_stands_beside_the_paired_one(run: Run) -> None:
         assert found.difference_interval == change.difference_interval
         assert found.difference_inside is False
         (told, *_) = tables.agreement(run.study, [found])
-        assert told[1] == "+70 Mbit/s from 1500 B"
+        assert told[1] == "+70 Mbit/s from MTU 1500 B"
         assert same.difference == 0
 
 
