@@ -10,6 +10,7 @@ from typing import Any
 
 from nettrial.analysis import baseline
 from nettrial.report import (
+    airtime,
     charts,
     conclusions,
     explained,
@@ -49,6 +50,8 @@ class Charts:
     interactions: dict[str, list[Chart]]
     """The charts of the interactions that each response's data show."""
     variation: Chart | None
+    airtime: list[Chart]
+    """The chart of each radio channel."""
     percentiles: list[Chart]
     series: list[series.Series]
     series_note: str
@@ -61,6 +64,7 @@ class Charts:
             yield from self.views[name]
         if self.variation:
             yield self.variation
+        yield from self.airtime
         for _, found in self.sweeps:
             yield from found
         yield from self.percentiles
@@ -89,6 +93,7 @@ def chosen(report: Report) -> Charts:
         sweeps=sweep_charts.draw(study, report.sweeps) if report.sweeps else [],
         interactions={each.name: explained.interactions(report, each) for each in report.sections},
         variation=explained.shares(report),
+        airtime=airtime.draw(study, report.trials),
         percentiles=percentiles.draw(report),
         series=over_time,
         series_note=note,

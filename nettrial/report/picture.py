@@ -11,6 +11,7 @@ from itertools import combinations
 import networkx as nx
 
 from nettrial.topology.layout import Layout, layout
+from nettrial.topology.topology import CHANNEL
 
 WIDTH = 720.0
 MARGIN = 80
@@ -54,6 +55,8 @@ class DrawnLink:
     y2: float
     above: str
     below: str
+    is_radio: bool = False
+    """True if it is a station's part of a radio channel."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ def picture(graph: nx.MultiGraph, start: str | None = None, words: Words | None 
     """The picture of a graph whose nodes have a `kind`. If it is a path that starts at `start`, it is a line
     with its links written on; else links are counted by what they are. Few nodes are boxes, many marks."""
     links = list(graph.edges())
+    radio = [data.get(CHANNEL) is not None for _, _, data in graph.edges(data=True)]
     words = words or Words({}, [("", "")] * len(links))
     joined = Counter(map(frozenset, links))
     boxes = [_box(node, kind, words) for node, kind in graph.nodes(data="kind")]
@@ -98,22 +102,23 @@ def picture(graph: nx.MultiGraph, start: str | None = None, words: Words | None 
         step = BETWEEN_BOXES + max(box.width for box in boxes)
         size = (step * len(line), 56.0 + APART * max(joined.values()))
         places = {name: (step * (0.5 + number), size[1] / 2) for number, name in enumerate(line)}
-        return Drawing(*size, _placed(boxes, places), _links(links, places, words, APART), [])
+        return Drawing(*size, _placed(boxes, places), _links(links, places, words, APART, radio), [])
     where = layout(graph)
     size = (WIDTH, WIDTH * where.height)
     texts = Counter(filter(None, (", ".join(filter(None, text)) for text in words.links)))
     captions = [f"{count} × {text}" for text, count in texts.items()]
+    captions += ["Dashed: radio."] if any(radio) else []
     unwritten = Words({}, [("", "")] * len(links))
     places = _within(where, size, MARGIN, BOX_HEIGHT / 2 + 8)
     placed = _placed(boxes, places)
     if not _overlap(placed):
-        return Drawing(*size, placed, _links(links, places, unwritten, APART), captions)
+        return Drawing(*size, placed, _links(links, places, unwritten, APART, radio), captions)
     kinds = Counter(kind for _, kind in graph.nodes(data="kind"))
     captions.insert(0, ", ".join(f"{count} {_several(kind, count)}" for kind, count in kinds.items()))
     places = _within(where, size, MARK_MARGIN, MARK_MARGIN)
     marks = _placed([_mark(box, len(boxes)) for box in boxes], places)
     named = [node for of_hosts in (True, False) for node in _named(marks, of_hosts)]
-    return Drawing(*size, named, _links(links, places, unwritten, 4), captions, small=True)
+    return Drawing(*size, named, _links(links, places, unwritten, 4, radio), captions, small=True)
 
 
 Places = dict[str, tuple[float, float]]
@@ -170,16 +175,18 @@ def _overlap(boxes: Sequence[DrawnNode]) -> bool:
     ) or any(not box.width / 2 <= box.x <= WIDTH - box.width / 2 for box in boxes)
 
 
-def _links(links: Sequence[tuple[str, str]], places: Places, words: Words, apart: float) -> list[DrawnLink]:
-    """The links, those that join the same two nodes side by side."""
+def _links(
+    links: Sequence[tuple[str, str]], places: Places, words: Words, apart: float, radio: Sequence[bool]
+) -> list[DrawnLink]:
+    """The links, those that join the same two nodes side by side; `radio` says of each whether it is one."""
     joined, drawn = Counter(map(frozenset, links)), Counter[frozenset[str]]()
     made = []
-    for link, text in zip(links, words.links, strict=True):
+    for link, text, is_radio in zip(links, words.links, radio, strict=True):
         pair = frozenset(link)
         distance = apart * (drawn[pair] - (joined[pair] - 1) / 2)
         drawn[pair] += 1
         first, second = _aside(places[link[0]], places[link[1]], distance)
-        made.append(DrawnLink(*first, *second, *text))
+        made.append(DrawnLink(*first, *second, *text, is_radio))
     return made
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import networkx as nx
 
+from nettrial.report import numbers
 from nettrial.report.picture import Drawing, Words, picture
 from nettrial.scenario import Impairment, Link, Node, Scenario, Wlan
 from nettrial.study import Study
+from nettrial.topology.topology import CHANNEL
 
 
 def draw(study: Study, scenario: Scenario) -> Drawing:
@@ -19,7 +21,8 @@ def draw(study: Study, scenario: Scenario) -> Drawing:
     said: dict[int, tuple[str, str]] = {}
     for number, link in enumerate(scenario.links):
         first, *others = link.ends
-        graph.add_edges_from(((first.node, other.node) for other in others), number=number)
+        channel = {CHANNEL: number} if link.wlan else {}
+        graph.add_edges_from(((first.node, other.node) for other in others), number=number, **channel)
         kind = "host" if any(interface.node in hosts for interface in link.ends) else "fabric"
         said[number] = _channel(link.wlan, study) if link.wlan else _link(link, _factors(study, kind))
     sets = {path for factor in study.factors.values() for path in factor.paths}
@@ -62,20 +65,23 @@ def _link(link: Link, factors: set[str]) -> tuple[str, str]:
 
 
 def _channel(wlan: Wlan, study: Study) -> tuple[str, str]:
-    """Returns a radio channel in words: standard, width, streams and MCS; band."""
+    """Returns a radio channel in words: standard, band and width; streams and MCS."""
     paths = {path for factor in study.factors.values() for path in factor.paths}
     said = {
         "standard": f"802.11{wlan.standard.root}" if wlan.standard else "",
         "width_mhz": f"{wlan.width_mhz} MHz",
-        "streams": f"{wlan.streams} × {wlan.streams}",
+        "streams": numbers.counted(wlan.streams or 1, "stream"),
         "mcs": f"MCS {wlan.mcs}",
         "band": wlan.band.root if wlan.band else "",
     }
-    texts = {
-        name: f"{name.removesuffix('_mhz')}: factor" if f"network.wlan.{name}" in paths else text
-        for name, text in said.items()
-    }
-    return ", ".join(list(texts.values())[:-1]), texts["band"]
+
+    def told(*names: str) -> str:
+        fixed = [said[name] for name in names if f"network.wlan.{name}" not in paths]
+        varied = [name.removesuffix("_mhz") for name in names if f"network.wlan.{name}" in paths]
+        factors = f"{', '.join(varied)}: {'factor' if len(varied) == 1 else 'factors'}" if varied else ""
+        return ", ".join(filter(None, [*fixed, factors]))
+
+    return told("standard", "band", "width_mhz"), told("streams", "mcs")
 
 
 def _impairment(impairment: Impairment | None, factors: set[str]) -> list[str]:

@@ -4,8 +4,13 @@ import pytest
 from pydantic import ValidationError
 
 from nettrial.errors import BadInput
+from nettrial.report.content import gather
+from nettrial.report.html import page
+from nettrial.scenario import ChannelRecord
 from nettrial.study import load
 from nettrial.topology import TOPOLOGIES, interfaces
+from tests.records import CHANNEL
+from tests.unit.synthetic import make_run, record
 
 STUDY = """
 study: stations
@@ -126,6 +131,29 @@ def test_a_report_says_what_the_channel_is_and_which_of_it_is_a_factor(tmp_path)
     drawing = draw(made, scenario_of(made, {"mcs": "7"}))
     assert len(drawing.links) == 4
     assert drawing.captions == [
-        "3 × 802.11n, 40 MHz, 1 × 1, mcs: factor, 5 GHz",
+        "3 × 802.11n, 5 GHz, 40 MHz, 1 stream, mcs: factor",
         "1 × 1 Gbit/s, MTU 1500 B",
+        "Dashed: radio.",
     ]
+    assert [link.is_radio for link in drawing.links] == [True, True, True, False]
+
+
+def test_the_airtime_of_a_channel_is_a_chart_of_the_report(tmp_path):
+    from nettrial.report.airtime import PARTS, draw, shares
+
+    channel = ChannelRecord.model_validate(CHANNEL)
+    assert shares(channel) == {"data": 30, "errors": 5, "overhead": 15, "collisions": 10, "idle": 40}
+
+    def maker(trial):
+        made = record(trial)
+        made.channels = [channel]
+        return made
+
+    run = make_run(tmp_path / "run", replicates=2, maker=maker)
+    (chart,) = draw(run.study, run.trials())
+    assert chart.legend == tuple(PARTS)
+    rows = chart.spec["layer"][0]["data"]["values"]
+    assert len(rows) == 12 * len(PARTS)
+    assert rows[0]["said"] == "linux-cubic – linux-cubic – 1500 B: data 30.0%, 2 trials"
+    assert 'id="chart-airtime-1"' in page(gather(run))
+    assert draw(run.study, make_run(tmp_path / "wired", replicates=1).trials()) == []
