@@ -3,7 +3,7 @@
     python benches/against_peers.py [PAIRS] [TEXT]...
 
 PAIRS (default 10) times each comparison runs one trial of nettrial and one of the peer, in turn, in the
-lab between two hosts with a processor each. With TEXTs only those comparisons run that have one of them in
+lab between two hosts with a CPU each. With TEXTs only those comparisons run that have one of them in
 the title of a row ("RTT", "offloads off, iperf3"). It prints medians and the ratio of the medians, nettrial
 over peer; the last column says what the ratio should be. Ratios hold on a busy machine better than times
 do, but do run it on one that does nothing else.
@@ -65,7 +65,7 @@ def goodput(record: Record) -> float:
 
 
 def processor_time(record: Record) -> float:
-    """Both hosts' processor time per kilobyte, microseconds."""
+    """Both hosts' CPU time per kilobyte, microseconds."""
     busy = sum(host.cpu_busy_ns or 0 for host in record.hosts)
     return busy / 1e3 / (record.flows[0].bytes / 1e3)
 
@@ -132,7 +132,7 @@ def comparisons() -> list[Comparison]:
     found = []
     transfer = (
         Row("TCP goodput", "Gbit/s", goodput, ">= 1"),
-        Row("TCP processor time", "us/kB", processor_time, "<= 1"),
+        Row("TCP CPU time", "us/kB", processor_time, "<= 1"),
     )
     for offloads, polling in product((True, False), (False, True)):
         title = f"offloads {'on' if offloads else 'off'}{', polling' if polling else ''}, iperf3"

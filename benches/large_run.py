@@ -6,7 +6,7 @@ Runs unprivileged and without an engine. TRIALS (10 000 without a word) trials o
 and kept by the real store, a transaction each as in a run, at the size of what the lab records without time
 series: two flows, two hosts, four interfaces, the checks; every figure with noise, so that it does not
 compress better than a measured one; with SAMPLES, so many readings of each flow's transport, too. One in
-twenty has a warning. Then each of these in a process of its own, with its processor time and its peak
+twenty has a warning. Then each of these in a process of its own, with its CPU time and its peak
 memory:
 
 - `nettrial report`
@@ -91,7 +91,7 @@ def samples(count: int) -> list[dict[str, Any]]:
 def maker(trial: PlannedTrial, count: int = 0) -> Record:
     """Returns a record of a trial, with so many samples of each flow over time."""
     noise = random.Random(trial.number)
-    busy = f"processor 0 was busy {noise.uniform(95, 99):.1f} % of the time"
+    busy = f"CPU 0 was busy {noise.uniform(95, 99):.1f} % of the time"
     warnings = [BUSY.model_copy(update={"message": busy})] if noise.random() < 0.05 else []
     made = noisy(record(trial, warnings).model_dump(by_alias=True, exclude_none=True), noise)
     for flow in made["flows"]:
@@ -108,7 +108,7 @@ def cost(name: str, command: list[str]) -> None:
         sys.exit(f"{' '.join(command)} failed: status {status}")
     took, busy = time.monotonic() - began, used.ru_utime + used.ru_stime
     peak = used.ru_maxrss / 1024
-    print(f"{name:24} {busy:5.1f} s of processor time, {took:5.1f} s, {peak:5.0f} MiB at most", flush=True)
+    print(f"{name:24} {busy:5.1f} s of CPU time, {took:5.1f} s, {peak:5.0f} MiB at most", flush=True)
 
 
 def main() -> None:

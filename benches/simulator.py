@@ -12,7 +12,7 @@ Both run CUBIC with selective acknowledgments, timestamps and segments of 1448 b
 segments, have drop-tail queues, and take one shortest path from each host to another: a dumbbell of 100
 flows (1 Gbit/s, 10 ms, 1000 packets), and a fat tree of 8 ports whose hosts each send to the one half the
 hosts on (1 Gbit/s, 10 us, 100 packets). A packet is a frame that an interface has sent: a packet-hop.
-Seconds are those of the processor, so that what else the machine does hardly matters: of ns-3 Simulator::Run
+Seconds are those of the CPU, so that what else the machine does hardly matters: of ns-3 Simulator::Run
 alone, of the simulator all from the scenario's text to the record's.
 """
 
@@ -52,7 +52,7 @@ time."""
 
 @dataclass(frozen=True)
 class Run:
-    """The simulated packets of a run, and the processor seconds it took."""
+    """The simulated packets of a run, and the CPU seconds it took."""
 
     packets: int
     seconds: float

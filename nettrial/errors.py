@@ -25,15 +25,15 @@ class Fault:
     """The object, such as `study.yaml:12: network.mtu` or `--set mtu`."""
     value: str
     """The bad value as it was given; empty where nothing was given."""
-    legal: str = ""
-    """The legal values, in words."""
+    expected: str = ""
+    """The expected values, in words."""
     hint: str = ""
     """Why, and what to do."""
 
     def lines(self) -> list[str]:
         """The fault as lines of text, the first of them the object and the value."""
         first = f"{self.object}: {self.value}" if self.value else self.object
-        rest = [("legal", self.legal), ("hint", self.hint)]
+        rest = [("expected", self.expected), ("hint", self.hint)]
         return [first, *(f"  {name}: {text}" for name, text in rest if text)]
 
 
@@ -42,17 +42,17 @@ class BadInput(NettrialError):
 
     exit_code = 2
 
-    def __init__(self, doing: str, object: str, value: str, legal: str = "", hint: str = "") -> None:
+    def __init__(self, doing: str, object: str, value: str, expected: str = "", hint: str = "") -> None:
         """`doing` is what nettrial was at; the other arguments are those of a `Fault`."""
         self.doing = doing
-        self.faults: tuple[Fault, ...] = (Fault(object, value, legal, hint),)
+        self.faults: tuple[Fault, ...] = (Fault(object, value, expected, hint),)
         super().__init__(doing)
 
     @classmethod
     def listing(cls, doing: str, faults: Sequence[Fault]) -> BadInput:
         """One error of several faults (at least one)."""
         first = faults[0]
-        error = cls(doing, first.object, first.value, first.legal, first.hint)
+        error = cls(doing, first.object, first.value, first.expected, first.hint)
         error.faults = tuple(faults)
         return error
 

@@ -19,11 +19,11 @@ LONGEST_VALUE_SHOWN = 60
 
 
 def wrong(
-    at: tuple[str | int, ...] = (), value: str | None = None, legal: str = "", hint: str = ""
+    at: tuple[str | int, ...] = (), value: str | None = None, expected: str = "", hint: str = ""
 ) -> PydanticCustomError:
     """The error of a validator: at `at` inside of what is validated there is `value` (None: whatever is
-    there), and `legal` would be right."""
-    context = {"at": at, "value": value, "legal": legal, "hint": hint}
+    there), and `expected` would be right."""
+    context = {"at": at, "value": value, "expected": expected, "hint": hint}
     return PydanticCustomError("wrong", "not allowed here", context)
 
 
@@ -34,7 +34,7 @@ class Wrong:
     place: tuple[str | int, ...]
     """The way to the value."""
     value: str
-    legal: str
+    expected: str
     hint: str
 
     @property
@@ -48,17 +48,17 @@ class Wrong:
         found = []
         for entry in error.errors(include_url=False):
             context = entry.get("ctx", {})
-            legal = str(context.get("legal") or context.get("expected") or context.get("expected_tags") or "")
+            expected = str(context.get("expected") or context.get("expected_tags") or "")
             value = context.get("value") or _shown(entry["input"])
             if entry["type"] in ("missing", "union_tag_not_found"):
                 value = "missing"
             elif entry["type"] == "union_tag_invalid":
                 value = repr(context["tag"])
-            elif not legal:
+            elif not expected:
                 message = entry["msg"].removeprefix("Input should be ").partition(", unable")[0]
-                legal = "a whole number" if entry["type"] in NO_WHOLE_NUMBER else message
+                expected = "a whole number" if entry["type"] in NO_WHOLE_NUMBER else message
             place = (*entry["loc"], *context.get("at", ()))
-            found.append(cls(place, value, legal, context.get("hint", "")))
+            found.append(cls(place, value, expected, context.get("hint", "")))
         return found
 
 
@@ -95,13 +95,13 @@ class Strict(BaseModel):
                 if name not in known:
                     raise wrong((name,), UNKNOWN_FIELD, ", ".join(known), near(str(name), known))
         elif not isinstance(data, cls):
-            raise wrong(legal=f"fields with values: {', '.join(known)}")
+            raise wrong(expected=f"fields with values: {', '.join(known)}")
         return data
 
 
 def _name(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_-]+", value):
-        raise wrong(legal="letters, digits, - and _")
+        raise wrong(expected="letters, digits, - and _")
     return value
 
 
@@ -128,7 +128,7 @@ def name_in(registry: Registry[Entry]) -> AfterValidator:
         try:
             registry[name]
         except UnknownName as unknown:
-            raise wrong(value=str(unknown), legal=unknown.legal, hint=unknown.hint) from None
+            raise wrong(value=str(unknown), expected=unknown.expected, hint=unknown.hint) from None
         return name
 
     return AfterValidator(validate)
@@ -142,7 +142,7 @@ def as_text(value: Any) -> str:
         return str(int(value))
     if isinstance(value, int | float | str):
         return str(value)
-    raise wrong(legal="a text, a number, true or false")
+    raise wrong(expected="a text, a number, true or false")
 
 
 def as_value(text: str) -> str | int | float | bool:

@@ -26,16 +26,16 @@ def _address(text: str) -> str:
     try:
         found = ipaddress.ip_address(text)
     except ValueError:
-        raise wrong(legal="an IPv4 or IPv6 address, such as 192.0.2.1 or 2001:db8::1") from None
+        raise wrong(expected="an IPv4 or IPv6 address, such as 192.0.2.1 or 2001:db8::1") from None
     if found.is_multicast or found.is_unspecified or found.is_link_local:
-        raise wrong(legal="an address that one machine has, and that is not link-local")
+        raise wrong(expected="an address that one machine has, and that is not link-local")
     return str(found)
 
 
 def _target(text: str) -> str:
     if not re.fullmatch(r"[^\s-]\S*", text):
         raise wrong(
-            legal="what `ssh` takes as a destination, such as user@host, or a name of its configuration"
+            expected="what `ssh` takes as a destination, such as user@host, or a name of its configuration"
         )
     return text
 

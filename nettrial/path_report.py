@@ -262,13 +262,13 @@ class Problem(Generated):
     model_config = ConfigDict(
         extra="forbid",
     )
+    expected: str
+    """
+    The expected values.
+    """
     hint: str
     """
     Why, and what to do.
-    """
-    legal: str
-    """
-    The legal values.
     """
     object: str
     """

@@ -22,7 +22,7 @@ class UnknownName(LookupError):
         """`names` are the ones there are."""
         names = list(names)
         super().__init__(f"unknown {kind} {name!r}")
-        self.legal = ", ".join(names)
+        self.expected = ", ".join(names)
         self.hint = near(name, names)
 
 

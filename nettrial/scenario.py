@@ -547,7 +547,7 @@ class Estimate(Generated):
     """
     seconds: float
     """
-    The time that this takes one processor, seconds.
+    The time that this takes one CPU, seconds.
     """
 
 
@@ -609,7 +609,7 @@ class Histogram(RootModel[str]):
 
 class HostCost(Generated):
     """
-    The cost of packets to a simulated host, which has one processor: work that finds it busy waits.
+    The cost of packets to a simulated host, which has one CPU: work that finds it busy waits.
     """
 
     model_config = ConfigDict(
@@ -621,16 +621,16 @@ class HostCost(Generated):
     """
     per_interrupt: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """
-    Processor time of an interrupt, which begins the work of all packets that have arrived since the one
+    CPU time of an interrupt, which begins the work of all packets that have arrived since the one
     before.
     """
     per_kilobyte: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """
-    Processor time of 1000 bytes sent or received, IP headers included.
+    CPU time of 1000 bytes sent or received, IP headers included.
     """
     per_packet: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """
-    Processor time of a packet sent or received.
+    CPU time of a packet sent or received.
     """
 
 
@@ -648,7 +648,7 @@ class HostRecord(Generated):
     """
     cpu_percent: float | None = None
     """
-    Time that processor was not idle while traffic went, interrupts included, in percent.
+    Time that CPU was not idle while traffic went, interrupts included, in percent.
     """
     name: str
     """
@@ -656,16 +656,16 @@ class HostRecord(Generated):
     """
     processor: Annotated[int | None, Field(ge=0)] = None
     """
-    The processor its work was kept on, if it was.
+    The CPU its work was kept on, if it was.
     """
     processor_shared_with: list[str]
     """
-    Other nodes whose forwarding fell on the same processor, and the engine's own work there (`delay
+    Other nodes whose forwarding fell on the same CPU, and the engine's own work there (`delay
     line`, `packet counter`, `queue sampler`).
     """
     service_demand_us_per_kb: float | None = None
     """
-    Processor time per kilobyte (1000 bytes) of the payload that the host's transfers moved,
+    CPU time per kilobyte (1000 bytes) of the payload that the host's transfers moved,
     microseconds (netperf's service demand).
     """
 
@@ -996,13 +996,13 @@ class Problem(Generated):
     model_config = ConfigDict(
         extra="forbid",
     )
+    expected: str
+    """
+    The expected values.
+    """
     hint: str
     """
     Why, and what to do.
-    """
-    legal: str
-    """
-    The legal values.
     """
     object: str
     """
@@ -1029,7 +1029,7 @@ class Problem(Generated):
 
 class ProcessorRecord(Generated):
     """
-    A processor while traffic went.
+    A CPU while traffic went.
     """
 
     model_config = ConfigDict(
@@ -1794,7 +1794,7 @@ class SubflowRecord(Generated):
 
 class TimerLateness(Generated):
     """
-    The lateness of sleeps of 200 us, on all processors that the engine may use.
+    The lateness of sleeps of 200 us, on all CPUs that the engine may use.
     """
 
     model_config = ConfigDict(
@@ -2813,7 +2813,7 @@ class Measurement(Generated):
     )
     cpu: list[str] | None = []
     """
-    The hosts whose processor time is measured. Each then needs a processor of its own.
+    The hosts whose CPU time is measured. Each then needs a CPU of its own.
     """
     interval: Duration
     """
@@ -2893,7 +2893,7 @@ class Record(Generated):
     """
     processors: list[ProcessorRecord] | None = None
     """
-    One per processor that the trial could use. None where hosts are simulated.
+    One per CPU that the trial could use. None where hosts are simulated.
     """
     started_unix_ns: Annotated[int, Field(ge=0)]
     """
@@ -3183,7 +3183,7 @@ class Machine(Generated):
     """
     governor: str | None = None
     """
-    The setting of the pace of its processors, such as "performance" (Documentation/admin-guide/pm/cpufreq.rst, scaling
+    The setting of the pace of its CPUs, such as "performance" (Documentation/admin-guide/pm/cpufreq.rst, scaling
     governors); absent where the kernel does not.
     """
     interfaces: list[MachineInterface]
@@ -3205,11 +3205,11 @@ class Machine(Generated):
     """
     processor: str
     """
-    The processor's model.
+    The CPU's model.
     """
     processors: Annotated[int, Field(ge=0)]
     """
-    Processors that a process may use.
+    CPUs that a process may use.
     """
     reaches: list[MachineReach] | None = None
     """
@@ -3235,7 +3235,7 @@ class Node(Generated):
     )
     cost: HostCost | None = None
     """
-    The cost of packets to the host's one processor; nothing where absent. Of simulated hosts only: real ones
+    The cost of packets to the host's one CPU; nothing where absent. Of simulated hosts only: real ones
     cost what they cost.
     """
     filters_icmp: bool | None = None
@@ -3338,11 +3338,11 @@ class Environment(Generated):
     """
     processor: str
     """
-    The processor's model.
+    The CPU's model.
     """
     processors: Annotated[int, Field(ge=0)]
     """
-    Processors this process may use.
+    CPUs this process may use.
     """
     sysctls: dict[str, str]
     """

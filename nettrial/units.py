@@ -32,12 +32,12 @@ _PACKETS = re.compile(rf"{_SPACE}0*([0-9]{{1,20}}){_SPACE}packets{_SPACE}")
 class UnitError(ValueError):
     """A text that is not the quantity asked for."""
 
-    def __init__(self, quantity: str, text: str, legal: str) -> None:
-        """`legal` says what would be one."""
-        super().__init__(f"{text!r} is not a {quantity}; legal: {legal}")
+    def __init__(self, quantity: str, text: str, expected: str) -> None:
+        """`expected` says what would be one."""
+        super().__init__(f"{text!r} is not a {quantity}; expected: {expected}")
         self.quantity = quantity
         self.text = text
-        self.legal = legal
+        self.expected = expected
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Quantity:
     """Values below this print in the base unit."""
 
     @property
-    def legal(self) -> str:
+    def expected(self) -> str:
         """The grammar in words."""
         names = ", ".join([*self.units, *self.binary])
         return f'a number and one of {names}, such as "{self.example}"'
@@ -64,11 +64,11 @@ class Quantity:
         match = _NUMBER.fullmatch(text)
         scale = {**self.units, **self.binary}.get(match[3]) if match else None
         if match is None or scale is None:
-            raise UnitError(self.name, text, self.legal)
+            raise UnitError(self.name, text, self.expected)
         fraction = match[2] or ""
         value = Fraction(int(match[1] + fraction), 10 ** len(fraction)) * scale
         if value.denominator != 1 or value > LARGEST:
-            raise UnitError(self.name, text, self.legal)
+            raise UnitError(self.name, text, self.expected)
         return value.numerator
 
     def print(self, value: int) -> str:
@@ -111,7 +111,7 @@ DURATION = Quantity(
 )
 """Nanoseconds."""
 
-QUEUE_LIMIT_LEGAL = f'"1000 packets", or {SIZE.legal.replace(SIZE.example, "64 KiB")}'
+QUEUE_LIMIT_EXPECTED = f'"1000 packets", or {SIZE.expected.replace(SIZE.example, "64 KiB")}'
 """A queue limit's grammar in words."""
 
 
@@ -131,14 +131,14 @@ class QueueLimit(NamedTuple):
         try:
             return cls("bytes", SIZE.parse(text))
         except UnitError:
-            raise UnitError("queue limit", text, QUEUE_LIMIT_LEGAL) from None
+            raise UnitError("queue limit", text, QUEUE_LIMIT_EXPECTED) from None
 
     def print(self) -> str:
         """The limit as text."""
         return f"{self.value} packets" if self.unit == "packets" else SIZE.print(self.value)
 
 
-def _canonical(parse_and_print: Callable[[str], str], legal: str, bare: str | None) -> BeforeValidator:
+def _canonical(parse_and_print: Callable[[str], str], expected: str, bare: str | None) -> BeforeValidator:
     """A pydantic validator that gives a quantity's one printed form. `bare` is the unit of a number
     without one, where that is allowed."""
 
@@ -148,16 +148,18 @@ def _canonical(parse_and_print: Callable[[str], str], legal: str, bare: str | No
         if isinstance(value, str):
             with contextlib.suppress(UnitError):
                 return parse_and_print(value)
-        raise PydanticCustomError("quantity", "not a quantity", {"legal": legal})
+        raise PydanticCustomError("quantity", "not a quantity", {"expected": expected})
 
     return BeforeValidator(validate)
 
 
-Rate = Annotated[str, _canonical(lambda text: RATE.print(RATE.parse(text)), RATE.legal, None)]
+Rate = Annotated[str, _canonical(lambda text: RATE.print(RATE.parse(text)), RATE.expected, None)]
 """A field that holds a rate's printed form."""
-Size = Annotated[str, _canonical(lambda text: SIZE.print(SIZE.parse(text)), SIZE.legal, "B")]
+Size = Annotated[str, _canonical(lambda text: SIZE.print(SIZE.parse(text)), SIZE.expected, "B")]
 """A field that holds a size's printed form; a bare number is bytes."""
-Duration = Annotated[str, _canonical(lambda text: DURATION.print(DURATION.parse(text)), DURATION.legal, None)]
+Duration = Annotated[
+    str, _canonical(lambda text: DURATION.print(DURATION.parse(text)), DURATION.expected, None)
+]
 """A field that holds a duration's printed form."""
-Queue = Annotated[str, _canonical(lambda text: QueueLimit.parse(text).print(), QUEUE_LIMIT_LEGAL, None)]
+Queue = Annotated[str, _canonical(lambda text: QueueLimit.parse(text).print(), QUEUE_LIMIT_EXPECTED, None)]
 """A field that holds a queue limit's printed form."""

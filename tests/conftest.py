@@ -1,4 +1,4 @@
-"""What pytest says of a test that could not tell (see tests/measuring.py)."""
+"""The words of pytest about a test that could not tell (see tests/measuring.py)."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Speaks the engine's protocol without a network, for tests that need no rights.
+"""Speaks the engine's protocol without a network, for tests that run unprivileged.
 
 Environment variables make it misbehave; trials are named by their numbers:
 FAKE_PATH how an examination of a path ends: `refused`, `cannot`, else with the report in vectors/path.json;
 FAKE_WORK seconds that a simulated trial is said to take; FAKE_SAME=1 all trials are alike;
-FAKE_PROCESSORS how many processors there are;
+FAKE_PROCESSORS how many CPUs there are;
 FAKE_SECONDS how long a trial takes; FAKE_LOG=1 logs as the engine does, and as a library may;
 FAKE_ESCAPES=1 what it says of a trial would clear a terminal's screen;
 FAKE_MISSING the machine lacks two things; FAKE_WARN, FAKE_FAIL,
@@ -34,13 +34,13 @@ def preflight():
     environment = {
         "engine_version": "0.1.0",
         "kernel": "Linux 6.18.0 #1 SMP x86_64",
-        "processor": "A processor",
+        "processor": "A CPU",
         "processors": int(os.environ.get("FAKE_PROCESSORS", 2)),
         "privileges": "root",
         "congestion_controls": ["cubic", "reno"],
         "sysctls": {"net.ipv4.tcp_ecn": "2"},
     }
-    limits = [{"what": "a third processor", "why": "there are 2", "remedy": "a larger machine"}]
+    limits = [{"what": "a third CPU", "why": "there are 2", "remedy": "a larger machine"}]
     limits = [] if simulated() else limits
     return {
         "event": "preflight",
@@ -69,7 +69,7 @@ def check(scenario):
                         "setting": "mtu",
                         "object": f"link {link['ends'][0]['node']} - {link['ends'][1]['node']}",
                         "value": end["mtu"],
-                        "legal": "1280 B to 65535 B",
+                        "expected": "1280 B to 65535 B",
                         "hint": "1280 is IPv6's smallest MTU (RFC 8200 section 5)",
                     }
                 )
@@ -132,9 +132,9 @@ def record(trial, scenario):
     hosts = [node["name"] for node in scenario["nodes"] if node["kind"] == "host"]
     warning = {
         "code": "processor_saturated",
-        "object": "processor 0 (sender)",
+        "object": "CPU 0 (sender)",
         "message": "in use 99% of the time",
-        "consequence": "throughput may be the processor's and not the network's",
+        "consequence": "throughput may be the CPU's and not the network's",
     }
     return {
         "format": 1,
@@ -192,7 +192,7 @@ def path(request):
     how = os.environ.get("FAKE_PATH")
     if how == "refused":
         problem = {"pointer": "/host", "setting": "host", "object": "the path", "value": request["host"]}
-        problem |= {"legal": "a host's name or address", "hint": "it has no IPv6 address"}
+        problem |= {"expected": "a host's name or address", "hint": "it has no IPv6 address"}
         return {"answer": "bad_request", "problem": problem}
     if how == "cannot":
         lack = {"what": "IPv4 to 10.0.3.2", "why": "Network is unreachable", "remedy": "look at the routes"}

@@ -1,4 +1,4 @@
-"""How tests tell a fault from a machine that did something else meanwhile.
+"""Tells faults apart from machines that did something else meanwhile.
 
 What such a test asserts is asserted of an attempt. An attempt that fails while a trial's record warns of the
 machine (`DISTURBANCES`), or while its timers are late, says nothing and is made again.
@@ -25,7 +25,7 @@ DISTURBANCES = frozenset({"clock_step", "other_work", "radio_channel", "steal_ti
 LOSSES = frozenset({"delay_line", "link_drops", "radio_channel", "socket_buffer"})
 """The codes of warnings that the machine lost packets, as it does where it serves nobody for a while."""
 LATE_NS = 1_000_000
-"""One of a hundred timers is this late where something else has the processors, if only on the other side of
+"""One of a hundred timers is this late where something else has the CPUs, if only on the other side of
 a hypervisor that does not count what it takes; 0.1 ms is common on an idle virtual machine."""
 
 Run = Callable[[Scenario], Record]

@@ -19,7 +19,7 @@ def distribution(mean: float, p99: float | None = None) -> dict[str, float]:
 
 
 def record(trial: str = "") -> Record:
-    """What a trial of `jumbo-ipv6` could have given. `trial` marks it, so that records can be told apart."""
+    """A record that `jumbo-ipv6` could have given. `trial` marks it, so that records can be told apart."""
     flow = {
         "transport": "tcp",
         "ip": 6,

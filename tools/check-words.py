@@ -33,12 +33,16 @@ PHRASES = {
     "in its hand": "in its control",
     "what is no report": "a malformed report",
     "bundl": "GSO packet",
+    "; legal": "; expected",
+    "legal:": "expected:",
+    "legal value": "expected value",
 }
 """Beginnings of phrases, in lower case, and what to write instead."""
 READ = {
     ".rs": ("engine/**/*",),
-    ".py": ("nettrial/**/*", "benches/**/*", "tools/**/*"),
+    ".py": ("nettrial/**/*", "benches/**/*", "tools/**/*", "tests/**/*"),
     ".md": ("docs/**/*", "studies/**/*", "examples/**/*", "*"),
+    ".txt": ("tests/golden/*",),
 }
 """The files that are read of each kind."""
 
@@ -71,7 +75,7 @@ def main() -> None:
     count = 0
     for suffix, patterns in READ.items():
         for file in sorted(file for pattern in patterns for file in root.glob(pattern + suffix)):
-            if file.name == Path(__file__).name:
+            if file.name in (Path(__file__).name, "test_words.py"):
                 continue
             text = file.read_text(encoding="utf-8")
             for at, words, instead in findings(text, suffix):

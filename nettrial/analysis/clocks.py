@@ -1,4 +1,4 @@
-"""The processors' clocks over a run: where they change, times and processor figures change with them."""
+"""The CPUs' clocks over a run: where they change, times and CPU figures change with them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ CHANGED = 0.05
 
 
 def clocks_are_known(run: Run) -> bool | None:
-    """Returns whether the kernel told any processor's clock; None where no trial tells of processors."""
+    """Returns whether the kernel told any CPU's clock; None where no trial tells of CPUs."""
     processors = [each for trial in run.trials() for each in trial.record.processors or ()]
     return any(each.frequency_mhz for each in processors) if processors else None
 
 
 def clocks(run: Run) -> list[WarningGroup]:
-    """A warning about each processor whose clock was not the same as the trials' traffic ended."""
+    """A warning about each CPU whose clock was not the same as the trials' traffic ended."""
     seen: dict[int, list[float]] = {}
     treatments: list[Levels] = []
     for trial in run.trials():
@@ -29,9 +29,9 @@ def clocks(run: Run) -> list[WarningGroup]:
     return [
         WarningGroup(
             "processor_frequency",
-            f"processor {number}",
+            f"CPU {number}",
             f"its clock was {min(found):.0f} to {max(found):.0f} MHz as the traffic of trials ended",
-            "times and processor figures vary with it: hold it still (cpupower frequency-set --governor "
+            "times and CPU figures vary with it: hold it still (cpupower frequency-set --governor "
             "performance, no turbo, cooling that keeps up), or use more blocks",
             len(found),
             tuple(treatments),

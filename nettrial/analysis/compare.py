@@ -16,7 +16,7 @@ from nettrial.analysis.summary import Levels, plan_treatments
 from nettrial.store import Run
 from nettrial.study import Response, Settings
 
-CONDITION_LEGAL = 'RESPONSE < PERCENT or RESPONSE > PERCENT, such as "throughput < -3%" or "rtt > 10%"'
+CONDITION_EXPECTED = 'RESPONSE < PERCENT or RESPONSE > PERCENT, such as "throughput < -3%" or "rtt > 10%"'
 _CONDITION = re.compile(r"\s*(\S+?)\s*([<>])\s*([+-]?\d+(?:\.\d+)?)\s*%\s*")
 
 
@@ -217,8 +217,8 @@ def _facts(run: Run) -> dict[str, str]:
         found = {
             "nettrial version": machine.engine_version,
             "kernel": machine.kernel,
-            "processor": machine.processor,
-            "processors": str(machine.processors),
+            "CPU": machine.processor,
+            "CPUs": str(machine.processors),
             "privileges": machine.privileges,
             **machine.sysctls,
         }

@@ -1,4 +1,4 @@
-"""The costs of packets to hosts: the two costs of a simulated host, fitted on the processor time of real
+"""The costs of packets to hosts: the two costs of a simulated host, fitted on the CPU time of real
 trials.
 
 Each treatment is one observation, for treatments scatter about the model by more than their trials do."""
@@ -19,7 +19,7 @@ from nettrial.store import Run, Trial
 
 DOING = "fitting the costs"
 DISTURBED = "other_work"
-"""The warning of trials that are left out: other processes' work is in the processor time."""
+"""The warning of trials that are left out: other processes' work is in the CPU time."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class HostFit:
     """The observations that it was fitted on, by treatment."""
     errors: dict[tuple[str, str], float]
     """Errors by factor and level: by how much the costs that are fitted on the other levels miss the
-    processor time there, in percent of it, signed; of several treatments with the level the furthest miss."""
+    CPU time there, in percent of it, signed; of several treatments with the level the furthest miss."""
     r_squared: float | None
-    """Share of the variance of the processor time of a kilobyte over treatments that the costs explain;
+    """Share of the variance of the CPU time of a kilobyte over treatments that the costs explain;
     None where it does not vary."""
     cautions: tuple[str, ...]
     """Why the costs may not be what they seem."""
@@ -72,7 +72,7 @@ class Costs:
 
 
 def costs(run: Run) -> Costs:
-    """The costs of each host whose processor was measured. Raises BadInput where there is none of them."""
+    """The costs of each host whose CPU was measured. Raises BadInput where there is none of them."""
     trials = run.trials()
     if not trials:
         raise BadInput(DOING, str(run.directory), "no trial is finished", "a run with finished trials")
@@ -90,8 +90,8 @@ def costs(run: Run) -> Costs:
             absent[name] = reason
     if not fits:
         said = "; ".join(f"{name}: {reason}" for name, reason in absent.items())
-        legal = "a run in which the processor of a host (`measurement.cpu`) and its packets were counted"
-        raise BadInput(DOING, str(run.directory), said or "no processor was measured", legal)
+        expected = "a run in which the CPU of a host (`measurement.cpu`) and its packets were counted"
+        raise BadInput(DOING, str(run.directory), said or "no CPU was measured", expected)
     left_out = tuple(trial.planned.number for trial in trials if _is_disturbed(trial))
     return Costs(tuple(fits), absent, left_out)
 
@@ -147,7 +147,7 @@ def _doubts(found: HostCost) -> list[str]:
             "alone; run several MTUs"
         ]
     said = [
-        f"{name} comes out as 0: what this host's processor time follows is "
+        f"{name} comes out as 0: what this host's CPU time follows is "
         f"{'bytes' if name == PARTS[0] else 'packets'} alone, or something that is not in the model"
         for name in found.zeros
     ]

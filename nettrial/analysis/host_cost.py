@@ -27,7 +27,7 @@ class Work:
     """The work of a host: an observation to fit costs on."""
 
     busy_us: float
-    """Processor time."""
+    """CPU time."""
     packets: float
     """Sent and received."""
     kilobytes: float
@@ -61,11 +61,11 @@ class HostCost:
         return HostCost.of([each for each in self.work if each is not held], self.parts)
 
     def at(self, packets: float, kilobytes: float) -> float:
-        """Processor time of that many packets and kilobytes, us."""
+        """CPU time of that many packets and kilobytes, us."""
         return self.per_packet * packets + self.per_kilobyte * kilobytes
 
     def error_percent(self, work: Work) -> float:
-        """Returns the error of the costs in the processor time of `work`, in percent of it, signed."""
+        """Returns the error of the costs in the CPU time of `work`, in percent of it, signed."""
         return 100 * (self.at(work.packets, work.kilobytes) / work.busy_us - 1)
 
     def intervals(self) -> dict[str, Interval]:
@@ -128,5 +128,5 @@ def told_apart(work: Sequence[Work]) -> tuple[int, ...]:
 
 
 def _relative(work: Sequence[Work]) -> Floats:
-    """Packets and kilobytes over the processor time they are to explain, so that errors are relative."""
+    """Packets and kilobytes over the CPU time they are to explain, so that errors are relative."""
     return np.array([[each.packets / each.busy_us, each.kilobytes / each.busy_us] for each in work])

@@ -1,4 +1,4 @@
-"""The work of hosts in the trials of a run, by what their processors and links counted."""
+"""The work of hosts in the trials of a run, by what their CPUs and links counted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def work_of(
 
 
 def _measured(trial: Trial, host: str) -> tuple[float, float, float, float] | str:
-    """Processor time in us, packets, kilobytes and processor time in percent of the host in a trial, or why
+    """CPU time in us, packets, kilobytes and CPU time in percent of the host in a trial, or why
     they are not known."""
     record = _record(trial.record, host)
     if record is None or not record.cpu_busy_ns:
@@ -82,7 +82,7 @@ def _carried(record: Record, scenario: Scenario, host: str) -> tuple[int, float]
 
 
 def cautions_of(host: str, trials: Sequence[Trial]) -> list[str]:
-    """Returns what in the trials is in the processor's time and is no cost of the host's packets, or hides
+    """Returns what in the trials is in the CPU's time and is no cost of the host's packets, or hides
     it."""
     records = [_record(trial.record, host) for trial in trials]
     shared = dict.fromkeys(name for record in records if record for name in record.processor_shared_with)
@@ -91,13 +91,13 @@ def cautions_of(host: str, trials: Sequence[Trial]) -> list[str]:
     if any(CAPABILITIES[trial.record.backend].modelled_hosts for trial in trials):
         said.append("it was simulated: these are the costs that the study gave it, and no evidence of others")
     if shared:
-        said.append(f"its processor did the work of {', '.join(shared)}, too: that is in the costs")
+        said.append(f"its CPU did the work of {', '.join(shared)}, too: that is in the costs")
     if any(_has_offloads(scenario, host) for scenario in scenarios):
         said.append(
             "it had offloads: it worked at GSO packets, and the packets counted are those on the wire"
         )
     if any(_polls(scenario, host) for scenario in scenarios):
-        said.append("its reads poll (`busy_poll`): they keep the processor busy whatever arrives")
+        said.append("its reads poll (`busy_poll`): they keep the CPU busy whatever arrives")
     return said
 
 

@@ -20,7 +20,7 @@ FEWEST_LEVELS = 3
 LINK_SHARE = 0.9
 """The share of what the wire leaves to the payload: a transfer that has as much is bounded by the link."""
 BUSY_PERCENT = 95.0
-"""A processor in use that much is the bound: what the engine warns of as `processor_saturated`."""
+"""A CPU in use that much is the bound: what the engine warns of as `processor_saturated`."""
 BITS_PER_KILOBYTE = 8000.0
 DOING = "fitting the model"
 
@@ -45,7 +45,7 @@ class Model:
     transfers: dict[str, PayloadCost]
     """The time of a kilobyte where the host is the bound, by response."""
     hosts: dict[str, PayloadCost]
-    """The processor time of a kilobyte, by response of service demand."""
+    """The CPU time of a kilobyte, by response of service demand."""
     absent: dict[str, str]
     """The reasons why a response has no model, by response."""
 
@@ -63,8 +63,8 @@ def models(run: Run) -> list[Model]:
     most = max((len(levels) for levels in found.values()), default=0)
     if most < FEWEST_LEVELS:
         value = f"trials with {most} level{'' if most == 1 else 's'} of {factor}"
-        legal = f"{FEWEST_LEVELS} levels or more: two parameters take two, and a third tests them"
-        raise BadInput(DOING, str(run.directory), value, legal, f"such as --set {factor}=1500,4000,9000")
+        expected = f"{FEWEST_LEVELS} levels or more: two parameters take two, and a third tests them"
+        raise BadInput(DOING, str(run.directory), value, expected, f"such as --set {factor}=1500,4000,9000")
     responses = summarise(run).responses
     return [
         _model(run.study, factor, dict(others), levels, responses)
@@ -78,8 +78,8 @@ def _factor(study: Study) -> str:
     for name, factor in study.factors.items():
         if factor.sets == SETTING:
             return name
-    legal = f"a factor that sets {SETTING}, with {FEWEST_LEVELS} levels or more"
-    raise BadInput(DOING, f"study {study.study}", f"its factors are {', '.join(study.factors)}", legal)
+    expected = f"a factor that sets {SETTING}, with {FEWEST_LEVELS} levels or more"
+    raise BadInput(DOING, f"study {study.study}", f"its factors are {', '.join(study.factors)}", expected)
 
 
 def _model(
@@ -161,7 +161,7 @@ def _fit_goodput(
     neither = [mtu for mtu, bound in bounds.items() if bound == "neither"]
     if neither:
         listed = ", ".join(f"{mtu:.0f} B" for mtu in neither)
-        model.absent[name] = f"neither the link nor a processor that was measured was in full use at {listed}"
+        model.absent[name] = f"neither the link nor a CPU that was measured was in full use at {listed}"
         return
     of_link = {mtu: means[mtu] for mtu, bound in bounds.items() if bound == "link"}
     of_host = {mtu: BITS_PER_KILOBYTE / means[mtu] for mtu, bound in bounds.items() if bound == "host"}

@@ -79,7 +79,7 @@ class WireUse:
 
 @dataclass(frozen=True)
 class PayloadCost:
-    """Processor time that a kilobyte (1000 bytes) of payload takes a host, us."""
+    """CPU time that a kilobyte (1000 bytes) of payload takes a host, us."""
 
     header_bytes: float
     cost: HostCost

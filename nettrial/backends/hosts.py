@@ -159,9 +159,7 @@ def install(name: str, machine: Reachable) -> Lack | None:
     done = _shell(name, machine, script, data)
     if done.lack is None and INSTALLED not in done.output.split():
         why = "the copy could not be run there" if READY in done.output else "no shell answered"
-        remedy = (
-            f"try {machine.reached_by} by hand; the engine is built for this machine's system and processor"
-        )
+        remedy = f"try {machine.reached_by} by hand; the engine is built for this machine's system and CPU"
         return Lack(_what(name, machine), why, remedy)
     return done.lack
 

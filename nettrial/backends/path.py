@@ -32,5 +32,5 @@ def examine(request: PathRequest) -> PathReport:
         return answer.report
     if isinstance(answer, BadRequestAnswer):
         problem = answer.problem
-        raise BadInput("reading the options", problem.setting, problem.value, problem.legal, problem.hint)
+        raise BadInput("reading the options", problem.setting, problem.value, problem.expected, problem.hint)
     raise CannotRun(doing, answer.missing)

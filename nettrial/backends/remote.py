@@ -71,7 +71,9 @@ class Measurer(Keeper):
         if isinstance(event, RecordEvent) and event.trial == trial:
             return event.record
         if isinstance(event, CheckedEvent):
-            faults = [Fault(f"{p.setting} of {p.object}", p.value, p.legal, p.hint) for p in event.problems]
+            faults = [
+                Fault(f"{p.setting} of {p.object}", p.value, p.expected, p.hint) for p in event.problems
+            ]
             raise BadInput.listing("checking the measurement", faults)
         self.close()  # the next measurement gets a session of its own
         if isinstance(event, FailedEvent) and event.trial == trial:

@@ -213,7 +213,7 @@ def _watch(
     """Follow a run live in your browser, until Ctrl-C.
 
     The page follows the run: it is drawn again when trials were added, as long as a browser shows it.
-    Drawing takes processor time, and trials that run meanwhile may say so. Exit status: 2 bad input, 3 the
+    Drawing takes CPU time, and trials that run meanwhile may say so. Exit status: 2 bad input, 3 the
     port can't be opened.
     """
     from nettrial.cli import watch  # when it is needed: drawing charts takes libraries that are slow to load
@@ -281,7 +281,7 @@ def _predict(
     mtu: Annotated[str, typer.Option(metavar="SIZE,...", help="The MTUs, such as 3000,6000.")],
     verbose: Verbose = 0,
 ) -> None:
-    """Predict goodput and processor time at MTUs that a run did not have, by a model fitted on those it had.
+    """Predict goodput and CPU time at MTUs that a run did not have, by a model fitted on those it had.
 
     Shows the error on each level when the others predict it. Needs three MTUs.
 
@@ -302,7 +302,7 @@ def _calibrate(
 
     Shows the error on each level when the others tell it. Needs several packet sizes, such as MTUs.
 
-    Exit status: 0 fitted, 2 bad input, or a run that counted no processor time or no packets.
+    Exit status: 0 fitted, 2 bad input, or a run that counted no CPU time or no packets.
     """
     from nettrial.cli import calibrate  # when it is needed: its statistics are slow to load
 

@@ -30,11 +30,11 @@ def show(directory: Path, as_json: bool) -> None:
     kept = f"{done - len(found.left_out)} of {done} trials" if found.left_out else f"{done} trials"
     print(f"Costs of packets, by {kept} of {directory}")
     if found.left_out:
-        print("Trials beside which other processes worked are left out: their work is in the processor time.")
+        print("Trials beside which other processes worked are left out: their work is in the CPU time.")
     print()
     rows = [_row(fit, name, cost) for fit in found.hosts for name, cost in fit.costs().items()]
     print_table(["host", "cost", "us", "interval", "R2", "in use"], rows)
-    print("\nError in the processor time at a level held out")
+    print("\nError in the CPU time at a level held out")
     errors = [
         [fit.host, factor, level, f"{numbers.signed(error, 1)}%"]
         for fit in found.hosts
@@ -51,7 +51,7 @@ def show(directory: Path, as_json: bool) -> None:
     print(
         f"\nEach interval holds the cost at {100 * CONFIDENCE:g}%, if the model holds; it counts treatments, "
         "not trials. No record counts interrupts: what they cost is part of per_packet. The costs hold for "
-        "processors in use that much: one that sleeps between packets takes longer for each."
+        "CPUs in use that much: one that sleeps between packets takes longer for each."
     )
     print("\nIn a study file, for the simulator")
     print(_yaml(found.hosts))
@@ -72,7 +72,7 @@ def _row(fit: HostFit, name: str, cost: Cost) -> list[str]:
 
 
 def _use(fit: HostFit) -> str:
-    """Returns how busy its processor was: "45% to 70%"."""
+    """Returns how busy its CPU was: "45% to 70%"."""
     shares = [numbers.fixed(share(work.busy_percent for work in fit.work), 0) for share in (min, max)]
     return " to ".join(f"{share}%" for share in dict.fromkeys(shares))
 

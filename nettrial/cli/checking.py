@@ -32,7 +32,7 @@ def check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, S
         origins = resolve(study, treatment.levels).origins if checked.problems else None
         for problem in checked.problems:
             where = origins.where(problem.pointer) if origins else ""
-            said = (problem.setting, problem.value, problem.legal, problem.hint)
+            said = (problem.setting, problem.value, problem.expected, problem.hint)
             key = (where, *said, bool(problem.of_machine))
             objects, of = found.setdefault(key, ([], []))
             if problem.object not in objects:
@@ -40,15 +40,15 @@ def check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, S
             if treatment not in of:
                 of.append(treatment)
     faults, lacks = [], []
-    for (at, setting, value, legal, hint, of_machine), (objects, of) in found.items():
+    for (at, setting, value, expected, hint, of_machine), (objects, of) in found.items():
         which = "every treatment" if len(of) == len(scenarios) else f"treatment {in_words(of[0].levels)}"
         if 1 < len(of) < len(scenarios):
             which += f" and {len(of) - 1} more"
         object = f"{at}: {setting} of {in_short(objects)}, {which}"
         if of_machine:
-            lacks.append(Lack(f"{object}: {value}", f"here only {legal}", hint))
+            lacks.append(Lack(f"{object}: {value}", f"here only {expected}", hint))
         else:
-            faults.append(Fault(object, value, legal, hint))
+            faults.append(Fault(object, value, expected, hint))
     if faults:
         raise BadInput.listing(CHECKING, faults)
     if lacks:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nettrial.analysis.changes import BANERJEE
 from nettrial.analysis.compare import (
-    CONDITION_LEGAL,
+    CONDITION_EXPECTED,
     Condition,
     Difference,
     RunComparison,
@@ -57,9 +57,9 @@ def _nothing_common(first: Run, second: Run) -> BadInput:
         f"{', '.join(response.name for response in run.study.responses)}"
         for name, run in (("A", first), ("B", second))
     ]
-    legal = "two runs with a treatment and a response in common"
+    expected = "two runs with a treatment and a response in common"
     return BadInput(
-        "comparing the runs", str(second.directory), "nothing to compare", legal, "; ".join(sides)
+        "comparing the runs", str(second.directory), "nothing to compare", expected, "; ".join(sides)
     )
 
 
@@ -72,7 +72,7 @@ def _condition(text: str, names: Sequence[str]) -> Condition:
     read = condition(text)
     if read is None:
         hint = "a fall is below 0% or less, a rise above 0% or more, and RESPONSE one of " + ", ".join(names)
-        raise BadInput(READING, "--fail-if", text, CONDITION_LEGAL, hint)
+        raise BadInput(READING, "--fail-if", text, CONDITION_EXPECTED, hint)
     _known("--fail-if", text, read.response, names)
     return read
 

@@ -21,7 +21,7 @@ from nettrial.study.document import READING as READING_STUDY
 READING = "reading the options"
 PRECISION = re.compile(r"(?:(\S+?)\s*=\s*)?(\d+(?:\.\d+)?)\s*%")
 DECLARED = "declared"
-PRECISION_LEGAL = f'PERCENT or RESPONSE=PERCENT, such as "2%" or "rtt=5%"; or {DECLARED}'
+PRECISION_EXPECTED = f'PERCENT or RESPONSE=PERCENT, such as "2%" or "rtt=5%"; or {DECLARED}'
 FEWEST_BLOCKS = 5
 """Before a stopping rule looks at intervals, unless `--min-blocks` says otherwise."""
 SET_UP_SECONDS = 0.3
@@ -58,8 +58,8 @@ class DesignOptions:
             if not equals or not name:
                 raise BadInput(READING, "--set", text, "NAME=VALUE,...", "such as --set mtu=1500,9000")
             if name in overrides:
-                legal = f"each name once: --set {name}={overrides[name]},{values}"
-                raise BadInput(READING, "--set", f"{name} is set twice", legal)
+                expected = f"each name once: --set {name}={overrides[name]},{values}"
+                raise BadInput(READING, "--set", f"{name} is set twice", expected)
             overrides[name] = values
         return overrides
 
@@ -70,7 +70,7 @@ class DesignOptions:
         try:
             BACKENDS[self.backend]
         except UnknownName as unknown:
-            raise BadInput(READING, "--backend", str(unknown), unknown.legal, unknown.hint) from None
+            raise BadInput(READING, "--backend", str(unknown), unknown.expected, unknown.hint) from None
         return study.on(self.backend)
 
     def _stopping(self) -> list[str]:
@@ -182,8 +182,8 @@ def _refuse_too_many(study: Study, options: DesignOptions, replicates: int) -> N
         given = options.replicates is not None
     if blocks * each > MOST_TRIALS:
         hint = f"{blocks} times {each} treatments are {blocks * each} trials; a run has up to {MOST_TRIALS}"
-        legal = f"up to {MOST_TRIALS // each} of {each} treatments"
-        raise BadInput(READING, option if given else place, str(blocks), legal, hint)
+        expected = f"up to {MOST_TRIALS // each} of {each} treatments"
+        raise BadInput(READING, option if given else place, str(blocks), expected, hint)
 
 
 def _refuse_unmeasured(study: Study) -> None:
@@ -193,9 +193,9 @@ def _refuse_unmeasured(study: Study) -> None:
         metric = METRICS[response.metric]
         if study.backend not in metric.backends():
             place = study.where("responses", number, "metric")
-            legal = f"a metric that the backend {study.backend} can measure"
+            expected = f"a metric that the backend {study.backend} can measure"
             hint = "`nettrial list metrics` says for each metric which backends can"
-            raise BadInput(READING_STUDY, place, metric.name, legal, hint)
+            raise BadInput(READING_STUDY, place, metric.name, expected, hint)
 
 
 def _declared(study: Study) -> dict[str, float]:
@@ -203,7 +203,7 @@ def _declared(study: Study) -> dict[str, float]:
     found = {response.name: response.precision for response in study.responses if response.precision}
     if not found:
         hint = f"no response of {study.study} declares a `precision`"
-        raise BadInput(READING, "--until", DECLARED, PRECISION_LEGAL, hint)
+        raise BadInput(READING, "--until", DECLARED, PRECISION_EXPECTED, hint)
     return found
 
 
@@ -212,7 +212,7 @@ def _precision(text: str, names: Sequence[str]) -> dict[str, float]:
     BadInput."""
     match = PRECISION.fullmatch(text)
     if match is None or float(match[2]) <= 0:
-        raise BadInput(READING, "--until", text, PRECISION_LEGAL)
+        raise BadInput(READING, "--until", text, PRECISION_EXPECTED)
     if match[1] is None:
         return dict.fromkeys(names, float(match[2]))
     if match[1] not in names:

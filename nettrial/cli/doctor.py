@@ -36,7 +36,7 @@ def doctor() -> int:
             [
                 ["engine", environment.engine_version],
                 ["kernel", environment.kernel],
-                ["processor", f"{environment.processor}, {environment.processors} usable"],
+                ["CPU", f"{environment.processor}, {environment.processors} usable"],
                 ["privileges", environment.privileges],
                 ["congestion controls", ", ".join(environment.congestion_controls)],
                 *_timers(environment),

@@ -60,7 +60,7 @@ def _topology(name: str) -> Topology:
     try:
         return TOPOLOGIES[name]
     except UnknownName as unknown:
-        raise BadInput(READING, "TOPOLOGY", str(unknown), unknown.legal, unknown.hint) from None
+        raise BadInput(READING, "TOPOLOGY", str(unknown), unknown.expected, unknown.hint) from None
 
 
 def _hosts(topology: Topology) -> list[str]:
@@ -89,13 +89,13 @@ def _parameters(name: str, topology: Topology, sets: Sequence[str]) -> Parameter
 def _fault(name: str, topology: Topology, given: dict[str, Any], wrong: Wrong) -> Fault:
     parameter = str(wrong.place[0]) if wrong.place else ""
     if wrong.unknown_field:
-        legal = ", ".join(topology.settable()) or "none"
+        expected = ", ".join(topology.settable()) or "none"
         what = f"no parameter of the topology {name}"
-        return Fault(f"--set {parameter}={given[parameter]}", what, legal, wrong.hint)
+        return Fault(f"--set {parameter}={given[parameter]}", what, expected, wrong.hint)
     if parameter not in given:
-        legal = wrong.legal or f"--set {parameter}=…: the topology {name} needs it"
-        return Fault(f"--set {parameter}", wrong.value, legal, wrong.hint)
-    return Fault(f"--set {parameter}={given[parameter]}", wrong.value, wrong.legal, wrong.hint)
+        expected = wrong.expected or f"--set {parameter}=…: the topology {name} needs it"
+        return Fault(f"--set {parameter}", wrong.value, expected, wrong.hint)
+    return Fault(f"--set {parameter}={given[parameter]}", wrong.value, wrong.expected, wrong.hint)
 
 
 def _plain(facts: Facts) -> dict[str, Any]:

@@ -98,5 +98,5 @@ def show(what: str) -> None:
     try:
         columns, rows = LISTS[what]()
     except UnknownName as unknown:
-        raise BadInput("reading the options", "WHAT", str(unknown), unknown.legal, unknown.hint) from None
+        raise BadInput("reading the options", "WHAT", str(unknown), unknown.expected, unknown.hint) from None
     print_table(columns, rows)

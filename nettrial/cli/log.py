@@ -51,10 +51,10 @@ def begin(verbosity: int) -> None:
     given = os.environ.get(VARIABLE, "")
     named = re.findall(r"\b(?:error|warn|info|debug|trace)\b", given.lower())
     if given and not named:
-        legal = (
+        expected = (
             f"one of {', '.join(LEVELS)}, or such a level by part of the engine, such as nettrial_lab=debug"
         )
-        raise BadInput("reading the environment", VARIABLE, given, legal)
+        raise BadInput("reading the environment", VARIABLE, given, expected)
     logging.raiseExceptions = False  # a log that can't be written ends nothing
     shown = min((LEVELS[name] for name in named), default=logging.CRITICAL + 1)
     if verbosity:

@@ -72,10 +72,10 @@ def _rows(machine: Machine) -> list[list[str]]:
     rows = [
         ["system", machine.system],
         ["kernel", machine.kernel],
-        ["processor", f"{machine.processor}, {machine.processors} of {machine.architecture}"],
+        ["CPU", f"{machine.processor}, {machine.processors} of {machine.architecture}"],
         ["user", "root" if machine.is_root else "not root: may change nothing"],
         ["clock", f"{source}{ahead:+.3f} ms ± {error:.3f} ms from this machine's"],
-        ["processors' pace", f"governor {machine.governor}" if machine.governor else "the kernel sets none"],
+        ["CPUs' pace", f"governor {machine.governor}" if machine.governor else "the kernel sets none"],
         ["free ports", "not told" if machine.free_ports is None else str(machine.free_ports)],
         ["congestion controls", ", ".join(machine.congestion_controls)],
     ]
@@ -186,7 +186,7 @@ def add(
         MachineSettings.model_validate(entry)
     except ValidationError as error:
         faults = [
-            Fault(".".join(map(str, wrong.place)), wrong.value, wrong.legal, wrong.hint)
+            Fault(".".join(map(str, wrong.place)), wrong.value, wrong.expected, wrong.hint)
             for wrong in Wrong.of(error)
         ]
         raise BadInput.listing(ADDING, faults) from None

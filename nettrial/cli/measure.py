@@ -115,7 +115,7 @@ def _quantity(option: str, quantity: Quantity, text: str) -> int:
     try:
         return quantity.parse(text)
     except UnitError as error:
-        raise BadInput(READING, option, error.text, error.legal) from None
+        raise BadInput(READING, option, error.text, error.expected) from None
 
 
 def _server(options: MeasureOptions) -> tuple[str, int]:
@@ -125,8 +125,8 @@ def _server(options: MeasureOptions) -> tuple[str, int]:
     try:
         found = socket.getaddrinfo(options.host, port, family, socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError):
-        legal = "a name or an address" + (f" of IPv{options.ip}" if options.ip else "")
-        raise BadInput(READING, "HOST", options.host, legal, "no such address was found") from None
+        expected = "a name or an address" + (f" of IPv{options.ip}" if options.ip else "")
+        raise BadInput(READING, "HOST", options.host, expected, "no such address was found") from None
     address = ipaddress.ip_address(found[0][4][0])
     return (f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"), address.version
 

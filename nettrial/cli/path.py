@@ -60,4 +60,4 @@ def _quantity(option: str, text: str, parse: Callable[[str], int], show: Callabl
     try:
         return show(parse(text))
     except UnitError as error:
-        raise BadInput("reading the options", option, error.text, error.legal) from None
+        raise BadInput("reading the options", option, error.text, error.expected) from None

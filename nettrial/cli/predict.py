@@ -51,13 +51,13 @@ def show(directory: Path, mtus: str) -> None:
 
 
 def _size(text: str) -> int:
-    legal = f"{SMALLEST} to {LARGEST} bytes, with commas between, such as 3000,6000"
+    expected = f"{SMALLEST} to {LARGEST} bytes, with commas between, such as 3000,6000"
     try:
         size = int(text) if text.isdecimal() else SIZE.parse(text)
     except UnitError:
-        raise BadInput(READING, "--mtu", text or "empty", legal) from None
+        raise BadInput(READING, "--mtu", text or "empty", expected) from None
     if not SMALLEST <= size <= LARGEST:
-        raise BadInput(READING, "--mtu", text, legal)
+        raise BadInput(READING, "--mtu", text, expected)
     return size
 
 

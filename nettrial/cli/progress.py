@@ -1,7 +1,7 @@
 """The progress of a run, on standard error: on a terminal a bar below the responses so far, else a line every
 ten seconds.
 
-Drawing takes processor time that the trials may need: it is done between trials only, and on a
+Drawing takes CPU time that the trials may need: it is done between trials only, and on a
 terminal at most once a second."""
 
 from __future__ import annotations

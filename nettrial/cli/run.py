@@ -97,9 +97,9 @@ def resume(
         raise BadInput(READING, "STUDY", name, study.study, f"the run in {out} is of this study")
     given, seed = options.given(), run.seed if options.seed is None else options.seed
     if given and options.command(started_as, seed) + _with(machines) != run.command:
-        legal = f"none, or those the run was started with: {run.command}"
+        expected = f"none, or those the run was started with: {run.command}"
         hint = "a run goes on as it was planned; start a new one for another plan"
-        raise BadInput(READING, "--resume", " ".join(given), legal, hint)
+        raise BadInput(READING, "--resume", " ".join(given), expected, hint)
     if not unfinished(run):
         say(f"the run in {out} is finished")
         return _close(run, False, strict, machines)

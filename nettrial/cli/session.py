@@ -126,7 +126,7 @@ def _estimates(run: Run) -> Estimates | None:
 
 
 def at_once(study: Study, environment: Environment) -> int:
-    """Returns the number of trials that run at once: one, where others would take its processor time."""
+    """Returns the number of trials that run at once: one, where others would take its CPU time."""
     return environment.processors if study.capabilities.parallel else 1
 
 

@@ -29,8 +29,8 @@ def show(design: Design, directories: Sequence[Path]) -> None:
     known = [need for need in found if need.fixed is not None]
     if not known:
         reasons = "; ".join(dict.fromkeys(need.absent or "" for need in found))
-        legal = "a run with this study's treatments and several trials of each"
-        raise BadInput("estimating the trials", str(directories[0]), reasons, legal)
+        expected = "a run with this study's treatments and several trials of each"
+        raise BadInput("estimating the trials", str(directories[0]), reasons, expected)
     trials = sum(len(run.trials()) for run in runs)
     print(f"Blocks until {rule(until)}, by {trials} trials of {', '.join(map(str, directories))}")
     shown = known if len(known) <= NEEDS_SHOWN else _largest(known)

@@ -60,7 +60,7 @@ def resolve(study: Study, treatment: Mapping[str, str], block: int = 1, seed: in
         found = Wrong.of(error)[0]
         place = ".".join(map(str, found.place))
         object = f"{study.study}, treatment {in_words(treatment)}: {place}"
-        raise BadInput("planning the trials", object, found.value, found.legal, found.hint) from None
+        raise BadInput("planning the trials", object, found.value, found.expected, found.hint) from None
     replicate = Block(block, seed)
     graph = settings.graph(replicate)
     nodes = list(graph.nodes(data="kind"))

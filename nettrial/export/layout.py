@@ -113,7 +113,7 @@ TABLES = {
     for table in (
         RecordTable("flows", "a flow of a trial", ("flows",), FLOW),
         RecordTable("hosts", "a host of a trial", ("hosts",), {"name": "host"}),
-        RecordTable("processors", "a processor of a trial", ("processors",), {"number": "processor"}),
+        RecordTable("processors", "a CPU of a trial", ("processors",), {"number": "processor"}),
         RecordTable("links", "an interface of a trial", ("ends",)),
         RecordTable("samples", "a flow's transport at one moment of a trial", ("flows", "intervals"), FLOW),
         RecordTable("subflows", "a subflow of a flow (MPTCP)", ("flows", "subflows"), FLOW),

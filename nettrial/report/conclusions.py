@@ -98,7 +98,7 @@ def limits(report: Report) -> list[str]:
         )
         if clocks_are_known(report.run) is False:
             found.append(
-                "The kernel does not tell the processors' clocks here, as in most virtual machines. Whether "
+                "The kernel does not tell the CPUs' clocks here, as in most virtual machines. Whether "
                 "they kept still can be told from drift alone."
             )
     if study.capabilities.modelled_hosts:
@@ -111,13 +111,13 @@ def limits(report: Report) -> list[str]:
         if any(_costs_nothing(study, host) for host in study.hosts):
             found.append(
                 "Simulated hosts take no time for a packet unless their `cost` says so: nothing here tells "
-                "what a processor could do."
+                "what a CPU could do."
             )
     for place in report.placements:
         if place.shared_with != "nothing":
             found.append(
                 f"In {numbers.counted(place.trials, 'trial')} the work of {place.shared_with} ran on "
-                f"{place.host}'s processor: that host's CPU figures include it."
+                f"{place.host}'s CPU: that host's CPU figures include it."
             )
     blocks = len({trial.planned.block for trial in report.trials})
     if 0 < blocks < 10:

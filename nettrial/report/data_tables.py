@@ -332,5 +332,5 @@ def _processors(report: Report) -> list[DataTable]:
     lines = [
         (place.host, place.processor, place.shared_with, str(place.trials)) for place in report.placements
     ]
-    headings = ("host", "processor", "shared with", "trials")
-    return [plain("processors", "Processors of the hosts.", headings, lines)]
+    headings = ("host", "CPU", "shared with", "trials")
+    return [plain("processors", "CPUs of the hosts.", headings, lines)]

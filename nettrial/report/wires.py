@@ -43,7 +43,7 @@ def _paced(flow: str, paced: Sequence[Pacing]) -> str:
     rate = " to ".join(units.RATE.print(bps) for bps in dict.fromkeys([asked[0], asked[-1]]))
     late = median(one.lateness_us.p99 for one in paced)
     used = [one.cpu_percent for one in paced if one.cpu_percent is not None]
-    cpu = f", at {median(used):.0f}% of a processor" if used else ""
+    cpu = f", at {median(used):.0f}% of a CPU" if used else ""
     return (
         f"{flow}: asked for {rate} of payload; what was sent is at most {100 * error:.2g}% from it. 99% of "
         f"packets left no more than {late:.3g} us late{cpu} (medians over trials)."

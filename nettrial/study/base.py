@@ -277,15 +277,15 @@ class Impairment(Strict):
 
 
 class HostCost(Strict):
-    """The cost of packets to a simulated host, which has one processor: work that finds it busy waits."""
+    """The cost of packets to a simulated host, which has one CPU: work that finds it busy waits."""
 
     per_packet: Duration = "0 ns"
-    """Processor time of a packet sent or received."""
+    """CPU time of a packet sent or received."""
     per_kilobyte: Duration = "0 ns"
-    """Processor time of 1000 bytes sent or received, IP headers included."""
+    """CPU time of 1000 bytes sent or received, IP headers included."""
     per_interrupt: Duration = "0 ns"
-    """Processor time of an interrupt, which begins the work of all packets that have arrived since the
-    one before."""
+    """CPU time of an interrupt, which begins the work of all packets that have arrived since the one
+    before."""
     coalescing: Duration = "0 ns"
     """The time from the first packet until the interface interrupts, so that more packets share the
     interrupt."""
@@ -329,7 +329,7 @@ class Measurement(Strict):
     interval: Duration
     """The interval at which a flow's transport state is read."""
     cpu: list[str] = []
-    """The hosts whose processor time is measured. Each then needs a processor of its own."""
+    """The hosts whose CPU time is measured. Each then needs a CPU of its own."""
     queue_drops: QueueDrops
     """The response to drops in a link's queue: `allowed` counts them, `unexpected` warns of them, too."""
     queue_interval: Duration | None = None

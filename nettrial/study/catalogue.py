@@ -31,6 +31,6 @@ def load(name: str) -> Study:
         path = path / STUDY_FILE
     elif not path.is_file():
         names = shipped()
-        legal = f"{', '.join(names)}, or the path of a study file"
-        raise BadInput(READING, "STUDY", f"there is no study {name!r}", legal, near(name, names))
+        expected = f"{', '.join(names)}, or the path of a study file"
+        raise BadInput(READING, "STUDY", f"there is no study {name!r}", expected, near(name, names))
     return Study.of(Document.load(path))

@@ -39,8 +39,8 @@ def _read(path: Path, doing: str) -> str:
     try:
         return read_text(path, MOST_STUDY_BYTES)
     except Unreadable as why:
-        legal = f"a file that can be read, of up to {MOST_STUDY_BYTES} bytes"
-        raise BadInput(doing, shown(path), str(path), legal, str(why)) from None
+        expected = f"a file that can be read, of up to {MOST_STUDY_BYTES} bytes"
+        raise BadInput(doing, shown(path), str(path), expected, str(why)) from None
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,8 @@ class Document:
     def bad(self, error: ValidationError) -> BadInput:
         """Returns the user's error for what pydantic found wrong."""
         faults = [
-            Fault(self.where(wrong.place), wrong.value, wrong.legal, wrong.hint) for wrong in Wrong.of(error)
+            Fault(self.where(wrong.place), wrong.value, wrong.expected, wrong.hint)
+            for wrong in Wrong.of(error)
         ]
         return BadInput.listing(self.doing, faults)
 
@@ -133,11 +134,11 @@ def _refuse_too_much(path: Path, text: str, doing: str) -> None:
     sizes: dict[str, int] = {}  # by anchor: the values of what it names
     count = 0
     for event in YAML(typ="rt").parse(text):
-        legal = f"up to {MOST_VALUES} values, aliases followed"
+        expected = f"up to {MOST_VALUES} values, aliases followed"
         if isinstance(event, AliasEvent):
             if event.anchor in [anchor for anchor, _ in open_at]:
                 count = MOST_VALUES + 1
-                legal = "an alias of what ends before it"
+                expected = "an alias of what ends before it"
             count += sizes.get(event.anchor, 1)
         elif isinstance(event, CollectionStartEvent):
             open_at.append((event.anchor, count))
@@ -155,7 +156,7 @@ def _refuse_too_much(path: Path, text: str, doing: str) -> None:
             raise BadInput(doing, line, "values nested too deeply", f"up to {MOST_DEPTH} levels")
         if count > MOST_VALUES:
             what = f"the alias *{event.anchor}" if isinstance(event, AliasEvent) else "too many values"
-            raise BadInput(doing, line, what, legal)
+            raise BadInput(doing, line, what, expected)
 
 
 def _plain(node: Any) -> Any:

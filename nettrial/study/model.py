@@ -77,7 +77,7 @@ def _as_percent(value: Any) -> float:
     except (TypeError, ValueError):
         number = float("nan")
     if not 0 < number <= LARGEST_PRECISION:
-        raise wrong(legal='a percentage above 0 and up to 100, such as "2%"')
+        raise wrong(expected='a percentage above 0 and up to 100, such as "2%"')
     return number
 
 
@@ -249,8 +249,8 @@ class Study(Settings):
         try:
             return read_text(beside(self.directory, file), MOST_FILE_BYTES)
         except Unreadable as why:
-            legal = f"a file beside the study file, of up to {MOST_FILE_BYTES} bytes"
-            raise BadInput(READING_STUDY, self.where("published", "file"), file, legal, str(why)) from None
+            expected = f"a file beside the study file, of up to {MOST_FILE_BYTES} bytes"
+            raise BadInput(READING_STUDY, self.where("published", "file"), file, expected, str(why)) from None
 
     def settings(self, levels: Mapping[str, str]) -> Settings:
         """The settings with a level of each factor in `levels` put in; raises pydantic's
@@ -314,8 +314,8 @@ class Study(Settings):
         combinations = math.prod(len(factor.levels) for factor in self.factors.values())
         if combinations > MOST_TREATMENTS:
             counts = " x ".join(str(len(factor.levels)) for factor in self.factors.values())
-            legal = f"up to {MOST_TREATMENTS} treatments: combinations of levels"
-            raise wrong(("factors",), f"{counts} levels make {combinations} treatments", legal)
+            expected = f"up to {MOST_TREATMENTS} treatments: combinations of levels"
+            raise wrong(("factors",), f"{counts} levels make {combinations} treatments", expected)
         for name, factor in list(self.factors.items()):
             at = ("factors", name)
             if name in RESERVED:
@@ -354,10 +354,10 @@ class Study(Settings):
             found = Wrong.of(error)[0]
             if not isinstance(sets, str):
                 said = f"{found.value} ({'.'.join(map(str, found.place))})"
-                raise wrong((*place, level), said, found.legal, found.hint) from None
+                raise wrong((*place, level), said, found.expected, found.hint) from None
             if found.unknown_field and found.place[-1] == sets.split(".")[-1]:
-                raise wrong(place, sets, found.legal, found.hint) from None
-            raise wrong(at, level, found.legal, found.hint) from None
+                raise wrong(place, sets, found.expected, found.hint) from None
+            raise wrong(at, level, found.expected, found.hint) from None
         return as_text(setting(settings.model_dump(by_alias=True), sets)) if isinstance(sets, str) else level
 
     @model_validator(mode="after")
@@ -365,8 +365,8 @@ class Study(Settings):
         flows = [flow.flow for flow in self.workload]
         made = [member.name for flow in flows for member in self.members(flow)]
         named = list(dict.fromkeys([*flows, *made]))
-        legal = {"flow": named, "group": named, "size": named}
-        legal |= {"host": self.host_names(), "link": self.ends(), "station": self.stations()}
+        expected = {"flow": named, "group": named, "size": named}
+        expected |= {"host": self.host_names(), "link": self.ends(), "station": self.stations()}
         for number, response in enumerate(self.responses):
             metric, at = METRICS[response.metric], ("responses", number)
             if response.name in [other.name for other in self.responses[:number]]:
@@ -376,9 +376,9 @@ class Study(Settings):
                 of, _, size = of.partition(".")
                 if not size.isdecimal():
                     raise wrong((*at, "of"), response.of, "FLOW.BYTES", "such as sweep.11000")
-            if of not in legal[metric.of]:
+            if of not in expected[metric.of]:
                 hint = f"{metric.name} is of a {kind}"
-                raise wrong((*at, "of"), response.of, in_short(legal[metric.of]), hint)
+                raise wrong((*at, "of"), response.of, in_short(expected[metric.of]), hint)
             if response.unit != metric.unit:
                 raise wrong((*at, "unit"), response.unit, metric.unit, f"the unit of {metric.name}")
         return self
@@ -400,8 +400,8 @@ class Study(Settings):
     def _layout_fits(self) -> Study:
         named = [self.layout.rows, *self.layout.columns]
         if sorted(named) != sorted(self.factors):
-            legal = f"each factor once: {', '.join(self.factors)}"
-            raise wrong(("layout",), ", ".join(named), legal)
+            expected = f"each factor once: {', '.join(self.factors)}"
+            raise wrong(("layout",), ", ".join(named), expected)
         return self
 
     @model_validator(mode="after")

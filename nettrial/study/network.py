@@ -181,18 +181,18 @@ class NetworkSettings(Strict):
         """Returns the fault of a parameter, at its place."""
         own = self.parameters.get(self.topology, {})
         inside = (self.topology,) if found.place and found.place[0] in own else ()
-        legal, hint = found.legal, found.hint
+        expected, hint = found.expected, found.hint
         if found.unknown_field:
             if not TOPOLOGIES[self.topology].settable():
-                legal = f"none with the topology {self.topology}"
+                expected = f"none with the topology {self.topology}"
             hint = hint or f"it is no parameter of the topology {self.topology}"
-        return wrong(("parameters", *inside, *found.place), found.value, legal, hint)
+        return wrong(("parameters", *inside, *found.place), found.value, expected, hint)
 
     @model_validator(mode="after")
     def _forwarding_fits(self) -> NetworkSettings:
-        legal = TOPOLOGIES[self.topology].forwarding
-        if self.forwarding and self.forwarding not in legal:
-            said = " or ".join(legal) or f"left out with the topology {self.topology}"
+        expected = TOPOLOGIES[self.topology].forwarding
+        if self.forwarding and self.forwarding not in expected:
+            said = " or ".join(expected) or f"left out with the topology {self.topology}"
             raise wrong(("forwarding",), self.forwarding, said)
         interfaces = self._given().get("interfaces_per_host", 1)
         if self.forwarding == "bridges" and interfaces > 1:

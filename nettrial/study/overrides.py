@@ -32,8 +32,8 @@ def apply(study: Study, overrides: Mapping[str, str], doing: str, places: Mappin
         factor = next((key for key, entry in study.factors.items() if name in (key, entry.sets)), None)
         setter = next((key for key, entry in study.factors.items() if name in entry.paths), None)
         if factor is None and setter is not None:
-            legal = f"another setting, or the factor's levels: {', '.join(study.factors[setter].levels)}"
-            raise BadInput(doing, option, f"the factor {setter} sets it", legal)
+            expected = f"another setting, or the factor's levels: {', '.join(study.factors[setter].levels)}"
+            raise BadInput(doing, option, f"the factor {setter} sets it", expected)
         if factor is not None:
             entry = data["factors"][factor]
             entry["levels"] = values

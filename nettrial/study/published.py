@@ -89,16 +89,16 @@ def read(text: str, study: Study) -> list[PublishedRow]:
 
 def _check_columns(columns: list[str], study: Study) -> None:
     factors = ", ".join(study.factors)
-    legal = f"{', '.join(REQUIRED)}; where wanted {', '.join(OPTIONAL)}; and the factors {factors}"
+    expected = f"{', '.join(REQUIRED)}; where wanted {', '.join(OPTIONAL)}; and the factors {factors}"
     missing = [name for name in REQUIRED if name not in columns]
     if missing:
         hint = "the first line names the columns"
-        raise BadInput(READING, "published.csv", f"no column {', '.join(missing)}", legal, hint)
+        raise BadInput(READING, "published.csv", f"no column {', '.join(missing)}", expected, hint)
     known = {*REQUIRED, *OPTIONAL, *study.factors}
     for name in columns:
         if name not in known:
             hint = near(name, known) or "a factor's column has the factor's name"
-            raise BadInput(READING, "published.csv, line 1", f"column {name}", legal, hint)
+            raise BadInput(READING, "published.csv, line 1", f"column {name}", expected, hint)
         if columns.count(name) > 1:
             raise BadInput(READING, "published.csv, line 1", f"column {name}", "each column once")
 
@@ -121,7 +121,7 @@ class Line:
         return str(self.values.get(column) or "")
 
     def figure(
-        self, column: str, fits: Callable[[float], bool] = lambda _: True, legal: str = "a number"
+        self, column: str, fits: Callable[[float], bool] = lambda _: True, expected: str = "a number"
     ) -> str:
         """A number as printed, or nothing."""
         text = self.text(column)
@@ -130,13 +130,13 @@ class Line:
         except ValueError:
             good = False
         if not good:
-            self.bad(column, f"{legal}, or nothing", "figures stand as printed, without a unit")
+            self.bad(column, f"{expected}, or nothing", "figures stand as printed, without a unit")
         return text
 
-    def bad(self, column: str, legal: str, hint: str) -> NoReturn:
+    def bad(self, column: str, expected: str, hint: str) -> NoReturn:
         """Raises BadInput for the value of a column."""
         place = f"published.csv, line {self.number}, {column}"
-        raise BadInput(READING, place, repr(self.text(column)), legal, hint)
+        raise BadInput(READING, place, repr(self.text(column)), expected, hint)
 
 
 def _row(study: Study, names: list[str], line: Line) -> PublishedRow:
@@ -154,8 +154,8 @@ def _row(study: Study, names: list[str], line: Line) -> PublishedRow:
         line.bad("mark", f"{', '.join(MARKS)}, or nothing, which is {PRINTED}", near(mark, MARKS))
     error = line.figure("reading_error", lambda e: e >= 0, "a number of 0 or more")
     if bool(error) != (mark == READ_OFF):
-        legal = "the largest error of the value" if mark == READ_OFF else "nothing"
-        line.bad("reading_error", f"{legal} where mark is {mark}", f"it belongs to a value {READ_OFF}")
+        expected = "the largest error of the value" if mark == READ_OFF else "nothing"
+        line.bad("reading_error", f"{expected} where mark is {mark}", f"it belongs to a value {READ_OFF}")
     return PublishedRow(
         table=line.text("table"),
         response=line.text("response"),
@@ -185,8 +185,8 @@ def _other(study: Study, levels: Levels, line: Line) -> Levels:
         mapped = study.published.levels.get(factor, {}) if study.published else {}
         level = next((theirs for theirs, ours in mapped.items() if ours == base), base)
     if factor not in levels or not level:
-        legal = f"factor: level, with a factor of {', '.join(levels)}"
-        line.bad("against", legal, "it says what the difference is from")
+        expected = f"factor: level, with a factor of {', '.join(levels)}"
+        line.bad("against", expected, "it says what the difference is from")
     return {**levels, factor: level}
 
 

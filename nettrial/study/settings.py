@@ -121,19 +121,19 @@ class Settings(Strict):
             names = self.host_names()
             for name in self.hosts:
                 if name not in (EVERY, *names):
-                    legal = f"{EVERY}, {in_short(names)}"
-                    raise wrong(("hosts", name), name, legal, f"the topology {shape} makes its hosts")
+                    expected = f"{EVERY}, {in_short(names)}"
+                    raise wrong(("hosts", name), name, expected, f"the topology {shape} makes its hosts")
             if EVERY not in self.hosts and len(self.hosts) < len(names):
-                legal = f"an entry `{EVERY}`: the topology {shape} makes its hosts"
-                raise wrong(("hosts",), in_short(self.hosts), legal)
+                expected = f"an entry `{EVERY}`: the topology {shape} makes its hosts"
+                raise wrong(("hosts",), in_short(self.hosts), expected)
             return self
         fewest, most = topology.joins
         if EVERY in self.hosts:
-            legal = f"names of hosts: the topology {shape} joins those that are named here"
-            raise wrong(("hosts", EVERY), EVERY, legal)
+            expected = f"names of hosts: the topology {shape} joins those that are named here"
+            raise wrong(("hosts", EVERY), EVERY, expected)
         if not fewest <= len(self.hosts) <= (most or len(self.hosts)):
-            legal = f"{topology.hosts} hosts with the topology {shape}"
-            raise wrong(("hosts",), ", ".join(self.hosts), legal)
+            expected = f"{topology.hosts} hosts with the topology {shape}"
+            raise wrong(("hosts",), ", ".join(self.hosts), expected)
         for name in self.hosts:
             if name in topology.devices:
                 raise wrong(("hosts", name), name, "another name", f"the topology has a {name} of its own")
@@ -173,29 +173,29 @@ class Settings(Strict):
     @model_validator(mode="after")
     def _devices_fit(self) -> Settings:
         network, kinds = self.network, dict(self.graph().nodes(data="kind"))
-        legal = "left out with the topology " + network.topology
+        expected = "left out with the topology " + network.topology
         if network.icmp == "filtered" and "router" not in kinds.values():
-            raise wrong(("network", "icmp"), network.icmp, legal, "it has no router")
+            raise wrong(("network", "icmp"), network.icmp, expected, "it has no router")
         self._radio_fits()
         given = network.links.fabric.model_dump(exclude_none=True)
         if given and all("host" in (kinds[one], kinds[other]) for one, other in self.graph().edges()):
             name, value = next(iter(given.items()))
             hint = "it has no link between routers or switches"
-            raise wrong(("network", "links", "fabric", name), str(value), legal, hint)
+            raise wrong(("network", "links", "fabric", name), str(value), expected, hint)
         return self
 
     def _radio_fits(self) -> None:
         """Raises where the network has settings of a radio channel or of cables, and has none of these."""
         network, channels = self.network, [channel for *_, channel in self.graph().edges(data=CHANNEL)]
-        legal = "left out with the topology " + network.topology
+        expected = "left out with the topology " + network.topology
         if network.wlan is not None and set(channels) == {None}:
-            raise wrong(("network", "wlan"), "given", legal, "it has no radio channel")
+            raise wrong(("network", "wlan"), "given", expected, "it has no radio channel")
         if None not in channels:
             hint = "it has no cable: the radio channel's settings are those of `wlan`"
             of_cables = ("rate", "delay", "queue", "discipline", "impairment", "links")
             for name in of_cables:
                 if getattr(network, name) != NetworkSettings.model_fields[name].default:
-                    raise wrong(("network", name), "given", legal, hint)
+                    raise wrong(("network", name), "given", expected, hint)
 
     @model_validator(mode="after")
     def _flows_fit(self) -> Settings:
@@ -209,8 +209,8 @@ class Settings(Strict):
             at = ("workload", number)
             total += _flows_at_most(flow, len(there))
             if total > MOST_FLOWS:
-                legal = f"up to {MOST_FLOWS} flows in a trial"
-                raise wrong((*at, "count"), str(flow.count), legal, f"with this entry there are {total}")
+                expected = f"up to {MOST_FLOWS} flows in a trial"
+                raise wrong((*at, "count"), str(flow.count), expected, f"with this entry there are {total}")
             if flow.flow in [other.flow for other in self.workload[:number]]:
                 raise wrong((*at, "flow"), flow.flow, "a name no other flow has")
             senders = [flow.from_] if isinstance(flow.from_, str) else flow.from_

@@ -18,7 +18,7 @@ Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 def _absolute(path: str) -> str:
     if not path.startswith("/"):
-        raise wrong(legal="an absolute path on the host that sends")
+        raise wrong(expected="an absolute path on the host that sends")
     return path
 
 
@@ -53,9 +53,9 @@ class SweepSettings(base.Sweep):
         first, last, step = (SIZE.parse(size) for size in (self.first, self.last, self.step))
         sizes = (last - first) // step + 1 if step else 0  # the engine refuses a step of 0
         if sizes * self.repeats > MOST_SIZES:
-            legal = f"up to {MOST_SIZES} sizes, each as often as `repeats` says"
+            expected = f"up to {MOST_SIZES} sizes, each as often as `repeats` says"
             raise wrong(
-                ("step",), self.step, legal, f"there would be {sizes} sizes, {self.repeats} times each"
+                ("step",), self.step, expected, f"there would be {sizes} sizes, {self.repeats} times each"
             )
         return self
 

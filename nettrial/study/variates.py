@@ -89,15 +89,15 @@ def _values(folder: Path, name: str, quantity: Quantity) -> list[str]:
     try:
         lines = read_text(beside(folder, name), MOST_FILE_BYTES).splitlines()
     except Unreadable as why:
-        legal = f"a file beside the study file, of up to {MOST_FILE_BYTES} bytes"
-        raise wrong(("file",), name, legal, str(why)) from None
+        expected = f"a file beside the study file, of up to {MOST_FILE_BYTES} bytes"
+        raise wrong(("file",), name, expected, str(why)) from None
     values = []
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
                 values.append(quantity.print(quantity.parse(line)))
             except UnitError:
-                raise wrong(("file",), f"{name}:{number}: {line.strip()!r}", quantity.legal) from None
+                raise wrong(("file",), f"{name}:{number}: {line.strip()!r}", quantity.expected) from None
     if not values:
         raise wrong(("file",), f"{name} has no values", "one value a line")
     return values

@@ -30,8 +30,8 @@ class FatTree(WithHosts):
         if self.k % 2:
             raise wrong(("k",), str(self.k), "an even number of ports")
         if self.interfaces_per_host > self.k // 2:
-            legal = f"up to {self.k // 2}: the ports of an edge switch for hosts"
-            raise wrong(("interfaces_per_host",), str(self.interfaces_per_host), legal)
+            expected = f"up to {self.k // 2}: the ports of an edge switch for hosts"
+            raise wrong(("interfaces_per_host",), str(self.interfaces_per_host), expected)
         self.check_hosts(self.k * self.k // 2, self.k // 2)
         return self
 

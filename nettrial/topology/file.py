@@ -38,7 +38,7 @@ class File(WithHosts):
             try:
                 return {**data, "graph": read(Path(folder), name)}
             except GraphError as error:
-                raise wrong(("path",), str(error), error.legal) from None
+                raise wrong(("path",), str(error), error.expected) from None
         source = graph.get("source") if isinstance(graph, Mapping) else getattr(graph, "source", None)
         if source != name:
             raise wrong(("path",), name, "a file that is no level of a factor", "it is read with the study")

@@ -29,11 +29,11 @@ Kind = Literal["host", "router", "switch", "device"]
 
 
 class GraphError(ValueError):
-    """A file that holds no network; the text says what is wrong, `legal` what would be right."""
+    """A file that holds no network; the text says what is wrong, `expected` what would be right."""
 
-    def __init__(self, found: str, legal: str) -> None:
+    def __init__(self, found: str, expected: str) -> None:
         super().__init__(found)
-        self.legal = legal
+        self.expected = expected
 
 
 class GraphData(Strict):
@@ -57,7 +57,7 @@ def read(folder: Path, name: str) -> GraphData:
         graph = _json(data) if data.lstrip()[:1] == b"{" else _graphml(data)
         return _checked(name, graph)
     except GraphError as error:
-        raise GraphError(f"{name}: {error}", error.legal) from None
+        raise GraphError(f"{name}: {error}", error.expected) from None
 
 
 def _graphml(data: bytes) -> nx.Graph:

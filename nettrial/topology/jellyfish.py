@@ -44,11 +44,11 @@ class Jellyfish(WithHosts):
                 ("initial_switches",), str(initial), f"up to {self.switches}, the switches in the end"
             )
         if self.degree >= min(self.ports, initial):
-            legal = f"below {min(self.ports, initial)}"
+            expected = f"below {min(self.ports, initial)}"
             hint = (
                 "a switch needs a port for hosts" if self.ports <= initial else "a switch has no more others"
             )
-            raise wrong(("degree",), str(self.degree), legal, hint)
+            raise wrong(("degree",), str(self.degree), expected, hint)
         self.check_hosts(self.switches, self.ports - self.degree)
         return self
 

@@ -79,8 +79,8 @@ class WithHosts(WithInterfaces):
             asked = f"{count} hosts on {switches} switches"
             if self.interfaces_per_host > 1:
                 asked += f" with {self.interfaces_per_host} interfaces each"
-            legal = f"up to {ports} links to hosts on a switch"
-            raise wrong((name,), asked, legal, f"they need {needed}: the rest of its ports is taken")
+            expected = f"up to {ports} links to hosts on a switch"
+            raise wrong((name,), asked, expected, f"they need {needed}: the rest of its ports is taken")
 
     def attach(self, graph: nx.MultiGraph, switches: Sequence[str]) -> None:
         """Gives the switches, which are not in `graph` yet, their hosts."""

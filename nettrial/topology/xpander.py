@@ -38,8 +38,8 @@ class Xpander(WithHosts):
         if self.switches % (self.degree + 1):
             below = self.switches - self.switches % (self.degree + 1)
             near = " or ".join(str(count) for count in (below, below + self.degree + 1) if count)
-            legal = f"a multiple of {self.degree + 1} (degree + 1), such as {near}"
-            raise wrong(("switches",), str(self.switches), legal)
+            expected = f"a multiple of {self.degree + 1} (degree + 1), such as {near}"
+            raise wrong(("switches",), str(self.switches), expected)
         self.check_hosts(self.switches, self.ports - self.degree)
         return self
 

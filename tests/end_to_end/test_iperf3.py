@@ -47,10 +47,10 @@ RATE = 4_000_000
 OPTIONS: dict[str, tuple[str, ...]] = {
     "tcp": TIME,
     "reverse": (*TIME, "-R"),
-    "both ways": (*TIME, "--bidir"),
+    "in both directions": (*TIME, "--bidir"),
     "parallel": (*TIME, "-P", "4"),
     "parallel reverse": (*TIME, "-P", "4", "-R"),
-    "parallel both ways": (*TIME, "-P", "3", "--bidir"),
+    "parallel in both directions": (*TIME, "-P", "3", "--bidir"),
     "bytes": ("-n", "3M"),
     "bytes reverse": ("-n", "3M", "-R"),
     "blocks": ("-k", "50"),
@@ -68,7 +68,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "the server's output": (*TIME, "--get-server-output"),
     "udp": (*TIME, "-u", "-b", "4M", "-l", "1000"),
     "udp reverse": (*TIME, "-u", "-b", "4M", "-l", "1000", "-R"),
-    "udp both ways": (*TIME, "-u", "-b", "4M", "-l", "1000", "--bidir"),
+    "udp in both directions": (*TIME, "-u", "-b", "4M", "-l", "1000", "--bidir"),
     "udp parallel": (*TIME, "-u", "-b", "4M", "-l", "1000", "-P", "4"),
     "udp with 64-bit numbers": (*TIME, "-u", "-b", "4M", "-l", "1000", "--udp-counters-64bit"),
     "udp bytes": ("-u", "-b", "4M", "-l", "1000", "-n", "200K"),
@@ -327,7 +327,7 @@ def test_measure_and_iperf3s_own_client_agree() -> None:
 
 
 def disagreement() -> str | None:
-    """By what three measurements of either differ, if by more than they may."""
+    """The margins by which three measurements of either differ, if by more than they may."""
     ours: dict[str, list[float]] = {"tcp": [], "udp": []}
     theirs: dict[str, list[float]] = {"tcp": [], "udp": []}
     losses = []

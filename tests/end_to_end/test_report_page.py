@@ -75,7 +75,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """What one reader's browser keeps; it may read the clipboard."""
+    """The state that one reader's browser keeps; it may read the clipboard."""
     made = browser.new_context(viewport={"width": 1280, "height": 900})
     made.set_default_timeout(PATIENCE_MS)
     made.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -181,7 +181,7 @@ def test_a_mark_leads_to_its_warning(browser: Browser, run: Run) -> None:
     page.locator("table.measured sup a").first.click()
     target = page.locator("#warning-1:target")
     assert target.count() == 1
-    assert "processor 0 was busy" in target.inner_text()
+    assert "CPU 0 was busy" in target.inner_text()
     page.go_back()
     page.locator("#throughput .caution a").first.click()
     assert page.locator("#warning-1:target").count() == 1

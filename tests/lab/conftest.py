@@ -71,14 +71,14 @@ def holds(run: Callable[[Scenario], Record]) -> Callable[[Attempt], None]:
 
 
 def timers() -> TimerLateness | None:
-    """How late the machine's timers are now: an engine measures it when it starts."""
+    """Tells how late the machine's timers are now: an engine measures it when it starts."""
     with Backend("lab") as now:
         return now.preflight().environment.timer_lateness
 
 
 @pytest.fixture
 def sandbox() -> Iterator[Sandbox]:
-    """Where the processes of a test run; afterwards none is left, and nothing of theirs."""
+    """The sandbox in which the processes of a test run; afterwards none is left, and nothing of theirs."""
     made = Sandbox()
     try:
         yield made
@@ -89,7 +89,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def as_user() -> list[str]:
-    """The beginning of a command that runs the rest as a user without rights over the machine.
+    """The beginning of a command that runs the rest as a user without privileges over the machine.
 
     A user namespace in which this user has another number: no capability is left, and files that this
     user can read stay readable wherever the checkout is."""

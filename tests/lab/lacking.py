@@ -1,4 +1,4 @@
-"""What is done where the machine lacks what a test needs."""
+"""Skips, or in CI fails, tests that need what the machine lacks."""
 
 import os
 from typing import NoReturn

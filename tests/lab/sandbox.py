@@ -94,7 +94,7 @@ def children(process: int) -> list[int]:
 
 
 def wait_for(condition: Callable[[], object], seconds: float) -> bool:
-    """Whether it came true within a time that is long beside what it takes on a quiet machine."""
+    """Returns whether it came true within a time that is long beside what it takes on a quiet machine."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():

@@ -1,4 +1,4 @@
-"""What is verified around the traffic is what is there."""
+"""The checks around the traffic find what is there."""
 
 from collections.abc import Callable
 

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 OWN = [name for name in CONTROLS if CONTROLS[name].own]
 REGISTERED = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 TOTAL_BPS = 40e6
-"""What all paths together carry on the wire."""
+"""The rate that all paths together carry on the wire."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -87,7 +87,7 @@ def link(
 
 
 def checks(record: Record) -> dict[str, bool]:
-    """Whether the checks of each name passed, all of them."""
+    """Returns whether the checks of each name passed, all of them."""
     return {
         check.name: all(other.passed for other in record.checks if other.name == check.name)
         for check in record.checks
@@ -205,7 +205,7 @@ class Running:
         return {name for name in REGISTERED.read_text().split() if name.endswith(f"_{base36(self.process)}")}
 
     def end(self) -> Record | Exception | None:
-        """What came of it, once it is over."""
+        """Its results, once it is over."""
         self._thread.join(600)
         return self.result
 
@@ -291,7 +291,7 @@ def test_engines_that_have_the_same_process_number_have_one_each(
 
 @pytest.fixture
 def nettrial(tmp_path: Path, as_user: list[str]) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs nettrial as a user without rights over the machine."""
+    """Runs nettrial as a user without privileges over the machine."""
 
     def call(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

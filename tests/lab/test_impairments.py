@@ -30,7 +30,7 @@ def delays(scenario: Scenario, impairment: dict[str, object], delay: str = "1 ms
 
 
 def lines_of(record: Record) -> dict[str, str]:
-    """What each delay line's check found."""
+    """The text that each delay line's check found."""
     return {check.object: check.found for check in record.checks if check.name == "delay_line"}
 
 
@@ -114,7 +114,7 @@ def packets(resolve: Callable[..., Scenario], impairment: dict[str, object]) -> 
 
 
 def counts(run: Run, scenario: Scenario) -> PacketCounts:
-    """What became of the packets, in the first of three trials in which the line lost none of its own.
+    """The fate of the packets, in the first of three trials in which the line lost none of its own.
 
     A delay line that waits long for its CPU, as beside other tests, has no room for what arrives meanwhile,
     and says so."""

@@ -25,7 +25,7 @@ RADIO_KILLS = 3
 FABRIC_SECONDS = 5.0
 """Within these the fabric is built, and its traffic goes."""
 SWEEP_KILLS = 100
-"""How often the longer sweep kills a run."""
+"""The number of times that the longer sweep kills a run."""
 ROOT = Path(__file__).parents[2]
 STUDY = short_study("150 ms", receiver="linux-cubic,classic")
 TRIALS = 4
@@ -55,7 +55,7 @@ def start(directory: Path, sandbox: Sandbox, prefix: list[str], delay: str) -> s
 
 
 def finished(directory: Path) -> Counter[int]:
-    """How often each trial's number is in the run file as finished."""
+    """The number of times that each trial's number is in the run file as finished."""
     with contextlib.closing(sqlite3.connect(directory / "run.sqlite")) as connection:
         return Counter(number for (number,) in connection.execute("SELECT number FROM trial"))
 

@@ -1,4 +1,4 @@
-"""What is observed at the links: sizes of packets, lengths of queues, fragments, refused datagrams."""
+"""Observations at the links: sizes of packets, lengths of queues, fragments, refused datagrams."""
 
 from collections.abc import Callable
 

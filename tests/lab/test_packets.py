@@ -15,7 +15,7 @@ Holds = Callable[[Attempt], None]
 UDP_HEADER_BYTES = 8
 IP_HEADER_BYTES = {4: 20, 6: 40}
 FRAME_OVERHEAD_BYTES = 38
-"""What Ethernet adds to an IP packet: header 14, frame check sequence 4, preamble 8, gap 12."""
+"""The bytes that Ethernet adds to an IP packet: header 14, frame check sequence 4, preamble 8, gap 12."""
 
 
 def constant(value: str) -> dict[str, str]:

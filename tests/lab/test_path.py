@@ -20,11 +20,11 @@ Report = dict[str, Any]
 
 @pytest.fixture(autouse=True)
 def _namespaces(as_user: list[str]) -> None:
-    """Chains need user namespaces, as do users without rights."""
+    """Chains need user namespaces, as do unprivileged users."""
 
 
 def examined(chain: Chain, *options: str, prefix: str = "") -> dict[int, Report]:
-    """What node 0 finds of its paths to the last node, by IP version; both examined at once."""
+    """The findings of node 0 about its paths to the last node, by IP version; both examined at once."""
     commands = {
         ip: f"{prefix} {NETTRIAL} path {chain.address(ip)} --json {shlex.join(options)}" for ip in (4, 6)
     }

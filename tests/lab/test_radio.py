@@ -98,4 +98,4 @@ def test_tso_at_a_radio_channel_is_refused_where_it_is_set(tmp_path: Path, lab: 
     node.offloads.tso = True
     (problem,) = lab.check(wanted)
     assert problem.pointer == "/nodes/0/offloads/tso"
-    assert "false with a radio channel" in problem.legal
+    assert "false with a radio channel" in problem.expected

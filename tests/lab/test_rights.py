@@ -1,4 +1,4 @@
-"""With and without rights over the machine."""
+"""With and without privileges over the machine."""
 
 import os
 import subprocess

@@ -49,7 +49,7 @@ class Network:
         self._links.append({"names": nodes, "ends": ends})
 
     def address(self, node: str, other: str) -> str:
-        """That of the interface of `node` towards `other`."""
+        """The address of the interface of `node` towards `other`."""
         ends = [end for link in self._links for end in link["ends"]]
         found = next(end for end in ends if (end["node"], end["interface"]) == (node, other))
         return str(ip_interface(found["addresses"][0]).ip)

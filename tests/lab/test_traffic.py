@@ -11,7 +11,7 @@ from nettrial.scenario import Flow, FlowRecord, Record, Scenario
 from tests.measuring import DISTURBANCES, Attempt, Run
 
 OVERHEAD_BYTES = 38
-"""What Ethernet adds to an IP packet: header 14, frame check sequence 4, preamble 8, gap 12."""
+"""The bytes that Ethernet adds to an IP packet: header 14, frame check sequence 4, preamble 8, gap 12."""
 STREAMS = ["tcp", "mptcp"]
 ALL = ["tcp", "mptcp", "udp"]
 

@@ -8,7 +8,7 @@ from nettrial.scenario import Record, Scenario
 from tests.measuring import Attempt, Run
 
 OVERHEAD_BYTES = 38
-"""What Ethernet adds to an IP packet: header 14, frame check sequence 4, preamble 8, gap 12."""
+"""The bytes that Ethernet adds to an IP packet: header 14, frame check sequence 4, preamble 8, gap 12."""
 TCP_HEADER_BYTES = 20
 TIMESTAMPS_BYTES = 12
 TOLERANCE = 0.01

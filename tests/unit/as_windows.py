@@ -82,7 +82,7 @@ def exit_status(command):
 
 
 def held_twice(directory):
-    """Whether a directory that is held can be held again; then whether it can be once it was let go."""
+    """Tells whether a directory that is held can be held again; then whether it can be once it was let go."""
     from nettrial.systems import hold
 
     first = hold(directory)
@@ -92,7 +92,7 @@ def held_twice(directory):
 
 
 def lacking():
-    """What of these the package can't use."""
+    """Lists those of these that the package can't use."""
     found = []
     try:
         exec("import fcntl", {"__name__": "nettrial.somewhere"})

@@ -29,7 +29,7 @@ def golden() -> Callable[[str, str], None]:
 
 
 def environment(directory: Path) -> dict[str, str]:
-    """What every command runs with: the fake engine, a fixed width, no colour."""
+    """The environment that every command runs with: the fake engine, a fixed width, no colour."""
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(directory),

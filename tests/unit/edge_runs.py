@@ -82,12 +82,12 @@ def equal_within_treatments(directory: Path) -> Run:
 
 
 def missing_metric(directory: Path) -> Run:
-    """No trial has the sender's processor time, and those of block 2 have no throughput."""
+    """No trial has the sender's CPU time, and those of block 2 have no throughput."""
 
     def maker(trial: PlannedTrial) -> Record:
         made = record(trial)
         made.hosts[0].cpu_percent = None
-        made.absent = [Absence(metric="cpu", object="sender", reason="one processor only")]
+        made.absent = [Absence(metric="cpu", object="sender", reason="one CPU only")]
         if trial.block == 2:
             made.flows[0].goodput_bps = None
         return made
@@ -128,7 +128,7 @@ def not_a_number(directory: Path) -> Run:
 
 
 def zeros(directory: Path) -> Run:
-    """Jitter is 0 in every trial, and processor time 0 at the baseline: no ratios."""
+    """Jitter is 0 in every trial, and CPU time 0 at the baseline: no ratios."""
 
     def maker(trial: PlannedTrial) -> Record:
         made = record(trial)

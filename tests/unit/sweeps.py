@@ -14,7 +14,7 @@ from nettrial.study import load
 from tests.unit.synthetic import make_run, record, spread_of
 
 PACKET_US = 1.5
-"""What each packet of a message adds."""
+"""The time that each packet of a message adds."""
 BYTE_US = 0.0004
 PAGE_BYTES, PAGE_US = 32_000, 2.0
 """A step that no boundary explains."""
@@ -27,7 +27,7 @@ def mss(mtu: int) -> int:
 
 
 def known_boundaries(transport: str, mtu: int) -> list[int]:
-    """Where a message takes one packet more."""
+    """The sizes at which a message takes one packet more."""
     no_values = np.zeros((1, 1))
     sizes = np.array([65_500.0])
     return boundaries(
@@ -43,7 +43,7 @@ def smallest_us(size: int, places: Iterable[int], draw: random.Random, noise: fl
 
 
 def sweep_record(trial: PlannedTrial, step: int = 100, noise: float = NOISE_US) -> Record:
-    """What a trial of the study could have given."""
+    """A record that a trial of the study could have given."""
     draw = random.Random(trial.number)
     transport = trial.treatment["transport"]
     mtu = int(trial.treatment["mtu"].split()[0])

@@ -17,13 +17,13 @@ from nettrial.study import Study, load
 BUSY = scenario.Warning(
     code="processor_saturated",
     object="router",
-    message="processor 0 was busy 97.5 % of the time",
-    consequence="Throughput may be bounded by the processor instead of the network.",
+    message="CPU 0 was busy 97.5 % of the time",
+    consequence="Throughput may be bounded by the CPU instead of the network.",
 )
 ENVIRONMENT = Environment(
     engine_version="0.1.0",
     kernel="Linux 6.12.0 #1 SMP",
-    processor="A processor",
+    processor="A CPU",
     processors=2,
     privileges="user_namespace",
     congestion_controls=["reno", "cubic", "bbr"],
@@ -33,7 +33,7 @@ Maker = Callable[[PlannedTrial], Record | str]
 
 
 def figures(trial: PlannedTrial) -> dict[str, float]:
-    """What a trial measures: a value of its treatment, with noise from its block and its number."""
+    """The value that a trial measures: a value of its treatment, with noise from its block and its number."""
     size = int(trial.treatment["mtu"].split()[0])
     noise = random.Random(trial.number)
     block = random.Random(1000 + trial.block).gauss(0, 0.004)
@@ -133,7 +133,7 @@ def plain(trial: PlannedTrial) -> Record | str:
     treatment = trial.treatment
     if treatment.get("sender") != "classic" or treatment["mtu"] != "1500 B" or trial.block >= 3:
         return record(trial)
-    busy = f"processor 0 was busy {97 + trial.number / 100:.1f} % of the time"
+    busy = f"CPU 0 was busy {97 + trial.number / 100:.1f} % of the time"
     return record(trial, [BUSY.model_copy(update={"message": busy})])
 
 

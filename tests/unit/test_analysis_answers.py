@@ -1,5 +1,5 @@
-"""What a run answers: findings by factor, exceptions, variation, agreement with the published, precision; and
-the sentences that say them."""
+"""The answers of a run: findings by factor, exceptions, variation, agreement with the published, precision;
+and the sentences that say them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def throughput(run: Run) -> ResponseSummary:
 
 
 def of(run: Run, factor: str) -> Finding:
-    """What a factor does to throughput."""
+    """The effect that a factor has to throughput."""
     return next(found for found in findings(run.study, throughput(run)) if found.factor == factor)
 
 
@@ -310,7 +310,7 @@ def test_agreement_is_said_and_tabled(run: Run) -> None:
 
 @contextmanager
 def with_published(run: Run, lines: str) -> Iterator[list[Agreement]]:
-    """What is found beside these published figures instead of the paper's."""
+    """Findings beside these published figures instead of the paper's."""
     header = "table,response,mtu,sender,receiver,value,unit,change_percent,difference,against,sd,n,mark"
     original = run.published_text
     run.__dict__["published_text"] = f"{header},reading_error\n{lines}"

@@ -40,7 +40,7 @@ def generator() -> np.random.Generator:
 
 
 def near(share: float, truth: float, experiments: int = EXPERIMENTS) -> bool:
-    """Whether so many experiments are within four standard errors of the truth."""
+    """Returns whether so many experiments are within four standard errors of the truth."""
     return abs(share - truth) < 4 * math.sqrt(truth * (1 - truth) / experiments)
 
 
@@ -288,7 +288,7 @@ def test_the_interval_of_a_median_is_that_of_scipy(count: int) -> None:
 
 
 def test_outliers_are_those_of_the_example_of_iglewicz_and_hoaglin() -> None:
-    """How to Detect and Handle Outliers (1993), section 3.3: of these ten values two are outliers."""
+    """Iglewicz and Hoaglin, 1993, section 3.3: of these ten values two are outliers."""
     values = dict(enumerate([2.1, 2.6, 2.4, 2.5, 2.3, 2.1, 2.3, 2.6, 8.2, 8.3], start=1))
     found = outliers(values, {block: 100 + block for block in values})
     assert [(each.trial, each.block, each.value) for each in found] == [(109, 9, 8.2), (110, 10, 8.3)]

@@ -126,14 +126,14 @@ def test_an_absent_metric_keeps_its_reason(tmp_path: Path) -> None:
     def maker(trial: PlannedTrial) -> Record:
         made = record(trial)
         made.hosts[0].cpu_percent = None
-        made.absent = [Absence(metric="cpu", object="sender", reason="one processor only")]
+        made.absent = [Absence(metric="cpu", object="sender", reason="one CPU only")]
         return made
 
     absent = make_run(tmp_path / "run", maker=maker)
     responses = {found.response.name: found for found in summarise(absent).responses}
     for cell in responses["cpu_sender"].cells:
         assert cell.mean is None
-        assert cell.absent == {"one processor only": 5}
+        assert cell.absent == {"one CPU only": 5}
     assert all(cell.mean is not None for cell in responses["cpu_receiver"].cells)
 
 
@@ -280,7 +280,7 @@ def test_published_figures_that_cannot_be_read_are_bad_input(tmp_path: Path, tex
 
 
 def test_printed_percentages_follow_from_printed_values_as_far_as_rounding_allows() -> None:
-    """What the study's README says of the paper, for each of the 24 percentages of Tables 2 to 4."""
+    """The README on the paper, for each of the 24 percentages of Tables 2 to 4."""
     rows = [line.split(",") for line in (load("jumbo-ipv6").published_text() or "").splitlines()[1:]]
     values = {(row[0], row[2], row[3], row[4]): float(row[5]) for row in rows if row[5]}
     checked = 0

@@ -33,7 +33,7 @@ ALLOWED = {
     "results": BASE | {"metrics", "study", "store", "export", "report"},
     "cli": None,
 }
-"""By part: what it may use beside itself. The command line puts everything together."""
+"""The parts that each part may use beside itself. The command line puts everything together."""
 
 
 def files():
@@ -106,7 +106,7 @@ def compared(file):
 
 @pytest.mark.parametrize("file", files(), ids=lambda file: str(file.relative_to(PACKAGE)))
 def test_nobody_asks_which_backend_it_is(file):
-    """What a backend can do is in its capabilities."""
+    """The capabilities of a backend say what it can do, never its name."""
     if part_of(file) != "backends":
         assert not set(compared(file)) & set(BACKENDS)
 

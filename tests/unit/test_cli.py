@@ -1,4 +1,4 @@
-"""What the commands print, on which stream, with which exit status."""
+"""The output of the commands: text, stream and exit status."""
 
 import json
 import sqlite3
@@ -144,7 +144,7 @@ def test_version(nettrial):
 
 
 def prepare(directory):
-    """What bad input is about: studies with errors, and directories that are no runs."""
+    """The objects of bad input: studies with errors, and directories that are no runs."""
     text = (SHIPPED / "study.yaml").read_text()
     for name, (old, new) in {
         "field": ("  delay: 0 ms", "  dellay: 0 ms"),

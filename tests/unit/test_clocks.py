@@ -1,4 +1,4 @@
-"""What is said of the processors' clocks."""
+"""Warnings about the CPUs' clocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.unit.synthetic import make_run, record
 
 
 def run_with(directory: Path, frequencies: Sequence[float | None]) -> Run:
-    """A run whose trials' processor 0 had these clocks, again and again."""
+    """A run whose trials' CPU 0 had these clocks, again and again."""
 
     def maker(trial: PlannedTrial) -> Record | str:
         made = record(trial)
@@ -32,7 +32,7 @@ def run_with(directory: Path, frequencies: Sequence[float | None]) -> Run:
 def test_a_clock_that_changes_is_warned_of_in_the_report(tmp_path: Path) -> None:
     run = run_with(tmp_path, [2000.0, 2099.0, 2110.0])
     (warning,) = clocks(run)
-    assert (warning.code, warning.object) == ("processor_frequency", "processor 0")
+    assert (warning.code, warning.object) == ("processor_frequency", "CPU 0")
     assert "2000 to 2110 MHz" in warning.message
     assert warning.trials == len(run.plan)
     assert [group for group in gather(run).warnings if group.code == "processor_frequency"] == [warning]
@@ -48,7 +48,7 @@ def test_clocks_that_nobody_tells_are_a_limit(tmp_path: Path) -> None:
     run = run_with(tmp_path, [None])
     assert clocks(run) == []
     assert clocks_are_known(run) is False
-    assert any("does not tell the processors' clocks" in said for said in limits(gather(run)))
+    assert any("does not tell the CPUs' clocks" in said for said in limits(gather(run)))
     without = make_run(tmp_path / "without", 1)
     assert clocks_are_known(without) is None
     assert not any("clocks" in said for said in limits(gather(without)))

@@ -1,4 +1,4 @@
-"""How often all intervals of a comparison of two runs hold the truth together, by simulated experiments.
+"""The joint coverage of all intervals of a comparison of two runs, by simulated experiments.
 
 The slow tests print the figures of docs/explanation/statistics.md: pytest -s -m slow."""
 

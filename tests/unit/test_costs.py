@@ -1,4 +1,4 @@
-"""What packets cost hosts, fitted on trials: known costs come out, intervals hold, doubts are said."""
+"""The costs of packets to hosts, fitted on trials: known costs come out, intervals hold, doubts are said."""
 
 import json
 import shlex
@@ -24,15 +24,15 @@ MTUS = {"mtu": "1500,3000,6000,9000", "sender": "linux-cubic", "receiver": "linu
 PACKET_US, KILOBYTE_US = 1.3, 2.1
 ACKNOWLEDGMENT_BYTES = 72
 KILOBYTES = 250_000
-"""Of what a trial's host sends in full packets."""
+"""The payload that a trial's host sends in full packets."""
 OTHER_WORK = scenario.Warning(
     code="other_work",
     object="the machine",
-    message="other processes used 60% of a processor",
-    consequence="their work is in the processor time of the hosts.",
+    message="other processes used 60% of a CPU",
+    consequence="their work is in the CPU time of the hosts.",
 )
 Busy = Callable[[PlannedTrial, float, float], float]
-"""The processor time in us of a trial in which so many packets and kilobytes went."""
+"""The CPU time in us of a trial in which so many packets and kilobytes went."""
 
 
 def exact(_trial: PlannedTrial, packets: float, kilobytes: float) -> float:
@@ -190,7 +190,7 @@ def test_what_is_in_the_processors_time_and_no_packets_cost_is_said(tmp_path: Pa
     said = of_sender(found).cautions
     assert [caution.split(":")[0] for caution in said] == [
         "it was simulated",
-        "its processor did the work of router, too",
+        "its CPU did the work of router, too",
         "it had offloads",
         "its reads poll (`busy_poll`)",
     ]
@@ -212,12 +212,12 @@ def test_runs_that_tell_no_costs_are_refused(tmp_path: Path) -> None:
         found = made_by()(trial)
         for host in found.hosts:
             host.cpu_busy_ns = None
-        found.absent = [scenario.Absence(metric="cpu", object="sender", reason="there is one processor")]
+        found.absent = [scenario.Absence(metric="cpu", object="sender", reason="there is one CPU")]
         return found
 
     said = refused(tmp_path / "unmeasured", unmeasured)
-    assert "sender: there is one processor\n" in said
-    assert "legal: a run in which the processor of a host (`measurement.cpu`)" in said
+    assert "sender: there is one CPU\n" in said
+    assert "expected: a run in which the CPU of a host (`measurement.cpu`)" in said
     with pytest.raises(BadInput, match="no trial is finished"):
         costs(make_run(tmp_path / "none", 1, MTUS, made_by(), trials=0))
 

@@ -176,7 +176,7 @@ def records(draw):
 
 
 def value_at(document, path):
-    """What a path of fields leads to in a document; None where it ends before."""
+    """The value that a path of fields leads to in a document; None where it ends before."""
     for name in path:
         document = None if document is None else document.get(name)
     return document
@@ -289,7 +289,7 @@ def test_an_export_refuses_what_there_is_and_what_it_does_not_know(tmp_path):
     (tmp_path / "out").mkdir()
     with pytest.raises(BadInput, match=r"exporting the run: --out: .*out exists"):
         export(run, "csv", tmp_path / "out")
-    with pytest.raises(BadInput, match="--to: xlsx\n  legal: parquet, csv"):
+    with pytest.raises(BadInput, match="--to: xlsx\n  expected: parquet, csv"):
         export(run, "xlsx", tmp_path / "other")
     assert list(FORMS) == ["parquet", "csv"]
 

@@ -1,4 +1,4 @@
-"""What a study file can say of a fabric, and what becomes of it in a scenario."""
+"""Fabrics in a study file, and the scenarios that follow from them."""
 
 from pathlib import Path
 
@@ -169,17 +169,21 @@ def test_the_topology_can_be_a_factor(study):
             "    fat-tree: {k: 4, pods: 3}\n",
             "parameters.fat-tree.pods: unknown field",
         ),
-        ("    fat-tree: {k: 4}\n", "    fat-tree: {k: 5}\n", "levels.2: fat-tree\n  legal: an even number"),
+        (
+            "    fat-tree: {k: 4}\n",
+            "    fat-tree: {k: 5}\n",
+            "levels.2: fat-tree\n  expected: an even number",
+        ),
         ("    fat-tree: {k: 4}\n", "    fat-tree: 4\n", "parameters.fat-tree: 4\n"),
         (
             "    fat-tree: {k: 4}\n",
             "    switches: 12\n",
-            "jellyfish.switches: 12\n  legal: each parameter in one",
+            "jellyfish.switches: 12\n  expected: each parameter in one",
         ),
         (
             "  parameters:\n",
             "  parameters:\n    seed: 3\n",
-            "levels.2: fat-tree\n  legal: interfaces",
+            "levels.2: fat-tree\n  expected: interfaces",
         ),
         ("    jellyfish: {switches: 12,", "    jellyfish: {switches: 0,", "jellyfish.switches: 0\n"),
     ],
@@ -197,15 +201,15 @@ def test_parameters_of_several_topologies_are_checked(study, old, new, told):
         (
             "switches: 8,",
             "switchs: 8,",
-            "LINE: network.parameters.switchs: unknown field\n  legal: interfaces",
+            "LINE: network.parameters.switchs: unknown field\n  expected: interfaces",
         ),
         ("switches: 8,", "switchs: 8,", "hint: did you mean 'switches'?"),
         (
             "switches: 8,",
             "switches: 2,",
-            "LINE: network.parameters.switches: 2\n  legal: greater than or equal",
+            "LINE: network.parameters.switches: 2\n  expected: greater than or equal",
         ),
-        ("degree: 4", "degree: 6", "network.parameters.degree: 6\n  legal: below 6"),
+        ("degree: 4", "degree: 6", "network.parameters.degree: 6\n  expected: below 6"),
         ("levels: [8, 12]", "levels: [8, 4]", "factors.switches.levels.1: 4"),
         (
             "parameters.switches, l",
@@ -214,26 +218,30 @@ def test_parameters_of_several_topologies_are_checked(study, old, new, told):
         ),
         (PARAMETERS, "  parameters: 8\n", "network.parameters: 8"),
         (HOSTS, "hosts: {every: {stack: classic}, host-9: {stack: classic}}", "hosts.host-9: host-9\n"),
-        (HOSTS, "hosts: {host-1: {stack: classic}}", "hosts: host-1\n  legal: an entry `every`"),
-        ("to: host-1", "to: host-9", "workload.incast.to: host-9\n  legal: host-1, host-2, host-3"),
+        (HOSTS, "hosts: {host-1: {stack: classic}}", "hosts: host-1\n  expected: an entry `every`"),
+        ("to: host-1", "to: host-9", "workload.incast.to: host-9\n  expected: host-1, host-2, host-3"),
         ("to: host-1", "to: every", "workload.incast.to: every\n"),
         ("topology: jellyfish\n" + PARAMETERS, "topology: switched\n", "hosts.every: every\n"),
         (
             "topology: jellyfish",
             "topology: switched",
-            "parameters.switches: unknown field\n  legal: none with",
+            "parameters.switches: unknown field\n  expected: none with",
         ),
-        ("  ip: 4\n", "  ip: 4\n  forwarding: hubs\n", "network.forwarding: 'hubs'\n  legal: 'routers' or"),
+        (
+            "  ip: 4\n",
+            "  ip: 4\n  forwarding: hubs\n",
+            "network.forwarding: 'hubs'\n  expected: 'routers' or",
+        ),
         ("  ip: 4\n", "  ip: 4\n  links: {core: {mtu: 1500}}\n", "network.links.core: unknown field"),
         ("  ip: 4\n", "  ip: 4\n  icmp: filtered\n  forwarding: bridges\n", "network.icmp: filtered\n"),
         (
             PARAMETERS,
             "  parameters: {switches: 8, degree: 4, interfaces_per_host: 2}\n  forwarding: bridges\n",
-            "network.parameters.interfaces_per_host: 2\n  legal: 1 with bridges",
+            "network.parameters.interfaces_per_host: 2\n  expected: 1 with bridges",
         ),
     ],
 )
-def test_an_error_says_what_is_legal(study, old, new, told):
+def test_an_error_says_what_is_expected(study, old, new, told):
     with pytest.raises(BadInput) as caught:
         study((old, new))
     line = STUDY[: STUDY.index(old)].count("\n") + 1
@@ -242,8 +250,11 @@ def test_an_error_says_what_is_legal(study, old, new, told):
 
 
 def test_forwarding_is_only_for_what_can_have_both():
-    for topology, legal in (("routed", "legal: routers"), ("pair", "legal: left out with the topology pair")):
-        with pytest.raises(BadInput, match=legal):
+    for topology, expected in (
+        ("routed", "expected: routers"),
+        ("pair", "expected: left out with the topology pair"),
+    ):
+        with pytest.raises(BadInput, match=expected):
             load("jumbo-ipv6").with_overrides({"network.topology": topology, "network.forwarding": "bridges"})
 
 
@@ -270,7 +281,7 @@ def test_a_graph_of_ones_own_is_kept_with_the_study(study):
 def test_a_file_is_no_level_of_a_factor(study):
     for name in ("one", "two"):
         nx.write_graphml(nx.path_graph(["left", "middle", "right"]), f"{name}.graphml")
-    with pytest.raises(BadInput, match=r"levels.1: two.graphml\n  legal: a file that is no level"):
+    with pytest.raises(BadInput, match=r"levels.1: two.graphml\n  expected: a file that is no level"):
         study(
             ("topology: jellyfish\n" + PARAMETERS, "topology: file\n  parameters: {path: one.graphml}\n"),
             (

@@ -1,4 +1,4 @@
-"""What fabrics are, over many parameters and seeds."""
+"""Properties of fabrics, over many parameters and seeds."""
 
 import math
 
@@ -34,7 +34,7 @@ def hosts(graph):
 
 
 def is_regular(graph, degree):
-    """Whether all nodes have that degree, but for one that lacks one where it can't be otherwise."""
+    """Returns whether all nodes have that degree, but for one that lacks one where it can't be otherwise."""
     missing = sorted(degree - found for _, found in graph.degree())
     return missing == [0] * (len(graph) - 1) + [len(graph) * degree % 2]
 
@@ -69,7 +69,7 @@ def test_expansion_keeps_jellyfish_regular_and_connected(data):
 @given(seed=SEEDS)
 @settings(max_examples=30, deadline=None)
 def test_a_switch_more_moves_few_links(seed):
-    """What expansion is for (section 4.2): a new switch of degree 6 takes three links apart."""
+    """The purpose of expansion (section 4.2): a new switch of degree 6 takes three links apart."""
     parameters = {"degree": 6, "ports": 8, "seed": seed}
     before = fabric(made("jellyfish", switches=30, initial_switches=30, **parameters))
     after = fabric(made("jellyfish", switches=31, initial_switches=30, **parameters))
@@ -185,7 +185,7 @@ def test_hosts_are_spread_evenly_with_their_interfaces(switches, count, interfac
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters", "place", "legal"),
+    ("name", "parameters", "place", "expected"),
     [
         ("jellyfish", {"switchs": 25}, "switchs", "hosts_per_switch"),
         ("jellyfish", {"switches": 2}, "switches", "greater than or equal to 3"),
@@ -210,9 +210,9 @@ def test_hosts_are_spread_evenly_with_their_interfaces(switches, count, interfac
         ("leaf-spine", {"leaves": 1}, "hosts_per_switch", "2 hosts or more"),
     ],
 )
-def test_what_cannot_be_built_is_refused(name, parameters, place, legal):
+def test_what_cannot_be_built_is_refused(name, parameters, place, expected):
     with pytest.raises(ValidationError) as caught:
         TOPOLOGIES[name].parameters(**parameters)
     found = Wrong.of(caught.value)[0]
     assert found.place[0] == place
-    assert legal in found.legal
+    assert expected in found.expected

@@ -112,7 +112,7 @@ def test_what_is_no_network_is_refused(tmp_path, text, told):
     assert told in str(caught.value)
     assert str(caught.value).startswith("graph: ")
     assert len(str(caught.value)) < 200
-    assert caught.value.legal
+    assert caught.value.expected
 
 
 def test_a_file_that_is_not_there_or_too_large_is_refused(tmp_path):
@@ -129,7 +129,7 @@ def test_a_file_that_is_not_there_or_too_large_is_refused(tmp_path):
 
 
 def outcome(data):
-    """What comes of a file of these bytes: a network, or the one error there is."""
+    """The result of a file of these bytes: a network, or the one error there is."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "graph").write_bytes(data)
         try:

@@ -47,7 +47,7 @@ def study(tmp_path: Path) -> Callable[..., Path]:
 
 
 def refusal(nettrial, *arguments):
-    """What a command says that ends with exit status 2."""
+    """The message of a command that ends with exit status 2."""
     done = nettrial(*map(str, arguments))
     assert (done.returncode, done.stdout) == (2, ""), done.stderr
     assert "itself failed" not in done.stderr
@@ -64,9 +64,12 @@ BOMB = "a: &a [1,1,1,1,1,1,1,1,1,1]\n" + "".join(
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (("full_replicates: ", f"full_replicates: {BILLION} #"), "full_replicates: 1000000000\n  legal: "),
-        (("\nreplicates: ", f"\nreplicates: {BILLION} #"), "replicates: 1000000000\n  legal: "),
-        (("    transport: tcp", f"    count: {BILLION}\n    transport: tcp"), "count: 1000000000\n  legal: "),
+        (("full_replicates: ", f"full_replicates: {BILLION} #"), "full_replicates: 1000000000\n  expected: "),
+        (("\nreplicates: ", f"\nreplicates: {BILLION} #"), "replicates: 1000000000\n  expected: "),
+        (
+            ("    transport: tcp", f"    count: {BILLION}\n    transport: tcp"),
+            "count: 1000000000\n  expected: ",
+        ),
     ],
 )
 def test_plans_are_counted_before_they_are_built(nettrial, study, change, told):
@@ -90,13 +93,13 @@ def test_treatments_are_counted(nettrial, study):
         levels = ",".join(value.format(number) for number in range(1, 1300))
         options += ["--set", f"{name}={levels}"]
     told = refusal(nettrial, "show", study(), *options)
-    assert "treatments\n  legal: up to 10000 treatments" in told
+    assert "treatments\n  expected: up to 10000 treatments" in told
 
 
 def test_flows_are_counted_together(nettrial, study):
     entry = FABRIC.index("\nworkload:")
     file = study(text=FABRIC[:entry] + FABRIC[entry:].replace("transport:", "count: 9000\n    transport:", 1))
-    assert "count: 9000\n  legal: up to 20000 flows in a trial" in refusal(nettrial, "show", file)
+    assert "count: 9000\n  expected: up to 20000 flows in a trial" in refusal(nettrial, "show", file)
 
 
 @pytest.mark.parametrize(
@@ -106,13 +109,13 @@ def test_flows_are_counted_together(nettrial, study):
 def test_requests_are_counted(nettrial, setting, value, most):
     told = refusal(nettrial, "show", "jumbo-ipv6", "--set", f"workload.probe.traffic.{setting}={value}")
     assert f"workload.probe.traffic.{setting}" in told
-    assert f"legal: less than or equal to {most}" in told
+    assert f"expected: less than or equal to {most}" in told
 
 
 def test_packets_are_counted(nettrial, study):
     entry = "traffic: {kind: packets, size: 100 B, count: 1000000000000}"
     file = study(("traffic: {kind: request_response", entry + " # "))
-    assert "count: 1000000000000\n  legal: less than or equal to 1000000000" in refusal(
+    assert "count: 1000000000000\n  expected: less than or equal to 1000000000" in refusal(
         nettrial, "show", file
     )
 
@@ -128,10 +131,10 @@ def test_sizes_of_a_sweep_are_counted(nettrial):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (BOMB, "study.yaml:5: the alias *d\n  legal: up to 50000 values"),
-        ("a: &a [*a]\n", "study.yaml:1: the alias *a\n  legal: an alias of what ends before it"),
+        (BOMB, "study.yaml:5: the alias *d\n  expected: up to 50000 values"),
+        ("a: &a [*a]\n", "study.yaml:1: the alias *a\n  expected: an alias of what ends before it"),
         ("a: &a {<<: [*a]}\n", "an alias of what ends before it"),
-        ("a: " + "[" * 100_000, "values nested too deeply\n  legal: up to 32 levels"),
+        ("a: " + "[" * 100_000, "values nested too deeply\n  expected: up to 32 levels"),
         ("\n".join("  " * depth + "a:" for depth in range(200)), "values nested too deeply"),
         ("x" * 2_000_000, "a file that can be read, of up to 131072 bytes\n  hint: it has more than"),
         ("a: " + "9" * 5000, "study.yaml: "),
@@ -141,8 +144,8 @@ def test_sizes_of_a_sweep_are_counted(nettrial):
         ("a: !!binary '%'", "study.yaml"),
         ("? [a, b]\n: c", "study.yaml"),
         ("\0", "study.yaml: unacceptable character"),
-        ("- 1", "legal: fields with values"),
-        ("", "legal: fields with values"),
+        ("- 1", "expected: fields with values"),
+        ("", "expected: fields with values"),
     ],
 )
 def test_yaml_that_is_no_study_is_refused(nettrial, study, text, told):
@@ -178,7 +181,7 @@ def test_a_file_that_a_study_names_is_in_the_studys_folder(nettrial, study, tmp_
     (folder / "link").symlink_to(tmp_path / "secret")
     file = study(("file: published.csv", f"file: {name}")).rename(folder / "study.yaml")
     told = refusal(nettrial, "run", file, "--out", "run")
-    assert f"published.file: {name}\n  legal: a file beside the study file" in told
+    assert f"published.file: {name}\n  expected: a file beside the study file" in told
     assert not (tmp_path / "run").exists()
     size = f"{{kind: packets, size: {{distribution: file, file: {name}}}, gap: 1 ms, count: 9}}"
     text = (

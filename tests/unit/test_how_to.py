@@ -1,4 +1,4 @@
-"""What the documentation shows can be done."""
+"""Commands and files that the documentation shows work."""
 
 import re
 from pathlib import Path

@@ -49,7 +49,7 @@ def measured(run: Run, attempt: Attempt, late_ns: int = 0) -> None:
 def attempts_until(
     run: Run, holds_at: int = ATTEMPTS + 1, making: Callable[[Run, Attempt], object] = measured
 ) -> int:
-    """How many attempts were made of what first holds in the attempt of this number."""
+    """The number of attempts made of what first holds in the attempt of this number."""
     made = 0
 
     def attempt(run: Run) -> None:

@@ -42,9 +42,9 @@ def test_every_metric_is_absent_with_a_reason(name):
     found = record()
     found.flows, found.hosts, found.ends, found.channels = [], [], [], []
     assert metric.title.lower() in metric.read(found, of)
-    found.absent = [Absence(metric=name, object=of, reason="two processors are needed")]
-    assert metric.read(found, of) == "two processors are needed"
-    assert metric.read(found, "another") != "two processors are needed"
+    found.absent = [Absence(metric=name, object=of, reason="two CPUs are needed")]
+    assert metric.read(found, of) == "two CPUs are needed"
+    assert metric.read(found, "another") != "two CPUs are needed"
 
 
 @pytest.mark.parametrize("name", list(METRICS))
@@ -223,7 +223,7 @@ def test_fairness_depends_on_neither_the_order_nor_the_unit(shares, generator, u
 
 @given(st.integers(1, 50), st.integers(0, 50), st.floats(1e-3, 1e9))
 def test_fairness_of_equal_shares_is_the_part_of_the_flows_that_have_one(served, starved, share):
-    """What the index is called after: if k of n share evenly and the others have none, it is k/n."""
+    """The index by its own definition: if k of n share evenly and the others have none, it is k/n."""
     assert jain([share] * served + [0.0] * starved) == pytest.approx(served / (served + starved))
 
 
@@ -267,4 +267,4 @@ def test_a_response_that_the_backend_cannot_measure_is_refused_by_name(
         done = nettrial(command, str(tmp_path / "study.yaml"), *arguments)
         assert done.returncode == 2
         assert "study.yaml:63: responses.jitter.metric: owd_error\n" in done.stderr
-        assert f"legal: a metric that the backend {backend} can measure" in done.stderr
+        assert f"expected: a metric that the backend {backend} can measure" in done.stderr

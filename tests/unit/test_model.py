@@ -30,7 +30,7 @@ def maker(
     demand: Callable[[float], float] | None,
     busy: Callable[[float], bool],
 ) -> Callable[[PlannedTrial], Record]:
-    """Records with that goodput and service demand at an MTU, and processors that are busy or not."""
+    """Records with that goodput and service demand at an MTU, and CPUs that are busy or not."""
 
     def made(trial: PlannedTrial) -> Record:
         found, mtu = record(trial), int(trial.treatment["mtu"].split()[0])
@@ -124,9 +124,7 @@ def test_a_host_bound_at_small_mtus_alone_gives_way_to_the_link(tmp_path: Path) 
 def test_where_neither_is_in_full_use_goodput_is_not_predicted(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", 2, FOUR, maker(lambda mtu: 300 + mtu / 100, cost, lambda mtu: False))
     (model,) = models(run)
-    reason = (
-        "neither the link nor a processor that was measured was in full use at 1500 B, 3000 B, 6000 B, 9000 B"
-    )
+    reason = "neither the link nor a CPU that was measured was in full use at 1500 B, 3000 B, 6000 B, 9000 B"
     assert model.absent == {"throughput": reason}
     found = predict(run, model, 4500)
     assert found[0].value is None
@@ -196,7 +194,7 @@ def test_segments_that_do_not_follow_the_mtu_have_no_model(tmp_path: Path) -> No
 
 def test_runs_that_allow_no_model_are_refused(tmp_path: Path) -> None:
     plain = maker(wire, cost, lambda mtu: False)
-    with pytest.raises(BadInput, match=r"trials with 2 levels of mtu\n  legal: 3 levels or more"):
+    with pytest.raises(BadInput, match=r"trials with 2 levels of mtu\n  expected: 3 levels or more"):
         models(make_run(tmp_path / "two", 1, {**FOUR, "mtu": "1500,9000"}, plain))
     with pytest.raises(BadInput, match="trials with 0 levels of mtu"):
         models(make_run(tmp_path / "none", 1, FOUR, plain, trials=0))

@@ -10,7 +10,7 @@ from nettrial.fields import Strict
 from nettrial.study import base, network, settings, traffic
 
 BESIDE_THE_SCENARIO = {"MeasurementSettings": {"capture"}}
-"""What a study asks of the runner, which a scenario does not have."""
+"""The fields in which a study asks things of the runner, which a scenario does not have."""
 EXTENDED = {
     model: parent
     for module in (network, settings, traffic)

@@ -1,4 +1,4 @@
-"""What reaches a terminal, a pipe and a log: nothing that a terminal would obey, nothing lost with a reader,
+"""Output to a terminal, a pipe and a log: nothing that a terminal would obey, nothing lost with a reader,
 and a traceback in the log alone."""
 
 import errno
@@ -169,7 +169,7 @@ def test_how_much_is_logged_is_asked_for(nettrial, option, variable, shown, leve
 def test_a_level_that_there_is_not_is_refused(nettrial):
     done = nettrial("list", "metrics", NETTRIAL_LOG="loud")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "NETTRIAL_LOG: loud\n  legal: one of error, warn, info, debug, trace" in done.stderr
+    assert "NETTRIAL_LOG: loud\n  expected: one of error, warn, info, debug, trace" in done.stderr
 
 
 def connect(process):

@@ -1,4 +1,4 @@
-"""How many trials a precision takes: against scipy, by simulation, and what the command says."""
+"""The number of trials that a precision takes: against scipy, by simulation, and what the command says."""
 
 import math
 from pathlib import Path

@@ -21,7 +21,10 @@ def test_lists_the_names_on_a_miss():
     registry.add("classic", 2)
     with pytest.raises(UnknownName, match="unknown stack 'linux-cubik'") as caught:
         registry["linux-cubik"]
-    assert (caught.value.legal, caught.value.hint) == ("linux-cubic, classic", "did you mean 'linux-cubic'?")
+    assert (caught.value.expected, caught.value.hint) == (
+        "linux-cubic, classic",
+        "did you mean 'linux-cubic'?",
+    )
     with pytest.raises(UnknownName) as caught:
         registry["zzz"]
     assert caught.value.hint == ""

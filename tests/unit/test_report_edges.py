@@ -12,7 +12,7 @@ from tests.unit.edge_runs import EDGE_RUNS, many
 from tests.unit.test_report_html import Page
 
 DRAWN = ("part_of_a_block", "not_a_number", "sixty_levels")
-"""Those whose charts are drawn; of the others the specifications are looked at."""
+"""The runs whose charts are drawn; of the others the specifications are looked at."""
 
 
 def specified(chart: vega.Chart) -> str:

@@ -267,15 +267,15 @@ def test_absent_metrics_and_failures_are_told(tmp_path: Path) -> None:
             return "the agent died"
         made = record(trial)
         made.hosts[1].cpu_percent = None
-        made.absent = [Absence(metric="cpu", object="receiver", reason="one processor only")]
+        made.absent = [Absence(metric="cpu", object="receiver", reason="one CPU only")]
         return made
 
     text = html.write(make_run(tmp_path / "run", maker=maker)).read_text(encoding="utf-8")
     assert "the agent died" in text.split('id="failures"')[1]
-    assert "one processor only" in text.split('id="absent"')[1]
+    assert "one CPU only" in text.split('id="absent"')[1]
     section = text.split('id="cpu_receiver"')[1].split("</section>")[0]
     assert section.count(">absent</td>") == 12
-    assert "absent: one processor only" in section
+    assert "absent: one CPU only" in section
 
 
 def test_one_factor_alone_and_no_published_figures(tmp_path: Path) -> None:

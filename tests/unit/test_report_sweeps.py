@@ -1,4 +1,4 @@
-"""What page and terminal say of sweeps, packets and percentiles."""
+"""Sweeps, packets and percentiles in the page and in the terminal."""
 
 import io
 import re

@@ -71,7 +71,7 @@ def test_what_is_shown_is_what_the_page_shows(report, found):
     entry = section.measured.entries[2][0]
     assert found["throughput"].lines[2][1] == f"{entry.value} ± {entry.half_interval}"
     assert found["throughput"].lines[2][2] == f"{entry.change} {entry.change_interval}"
-    assert found["throughput"].notes[0].startswith("*1 router: processor 0 was busy")
+    assert found["throughput"].notes[0].startswith("*1 router: CPU 0 was busy")
     assert len(found["changes"].lines) == len(report.sections) * 8
 
 
@@ -125,7 +125,7 @@ def test_csv_gives_back_every_number(numbers):
 
 
 def one_line(text):
-    """What every shown form keeps of a text: runs of space as one, no control characters."""
+    """The part of a text that every shown form keeps: runs of space as one, no control characters."""
     return formats._line(text)
 
 
@@ -146,7 +146,7 @@ def test_markdown_shows_every_text_as_it_is(texts):
 
 
 def read_latex(text):
-    """What LaTeX prints of a text without commands but those that formats knows."""
+    """The text that LaTeX prints for a text without commands but those that formats knows."""
     back = {mark: sign for sign, mark in formats._LATEX.items() if mark.startswith(("\\", "$"))}
     pattern = "|".join(map(re.escape, sorted(back, key=len, reverse=True)))
     rest = re.sub(pattern, "", text).replace("{}", "")

@@ -65,12 +65,12 @@ def test_it_says_how_to_run_it_again_and_what_it_cannot_say(run: Run) -> None:
     assert "60 of 60 trials (12 treatments × 5 blocks), seed 7" in shown
     assert "windows-server-2012-r2 as Sender and Receiver" in shown
     assert "All hosts of the lab share one kernel" in shown
-    assert "In 60 trials the work of router ran on sender's processor" in shown
+    assert "In 60 trials the work of router ran on sender's CPU" in shown
 
 
 def test_warnings_are_marked_and_explained(run: Run) -> None:
     shown = text(run, 170)
-    assert "*1 router: processor 0 was busy" in shown
+    assert "*1 router: CPU 0 was busy" in shown
     assert f"(4 trials); {BUSY.consequence}" in shown
     marked = [line for line in shown.splitlines() if line.startswith("1500 B") and "±" in line]
     assert all(line.count("*1") == 2 for line in marked)
@@ -96,11 +96,11 @@ def test_absent_metrics_and_failures_are_told(tmp_path: Path) -> None:
             return "the receiver's agent died"
         made = record(trial)
         made.hosts[1].cpu_percent = None
-        made.absent = [Absence(metric="cpu", object="receiver", reason="one processor only")]
+        made.absent = [Absence(metric="cpu", object="receiver", reason="one CPU only")]
         return made
 
     shown = " ".join(text(make_run(tmp_path / "run", maker=maker)).split())
-    assert "CPU, receiver: one processor only (59 trials)" in shown
+    assert "CPU, receiver: one CPU only (59 trials)" in shown
     assert "the receiver's agent died (trial 3)" in shown
     assert "1 trial of the plan did not finish" in shown
     assert "absent" in shown.split("CPU, receiver, %")[1]

@@ -92,7 +92,7 @@ def test_charts_show_themselves(results, tmp_path):
     assert repr(chart).startswith("<chart throughput-values: Throughput, Mbit/s")
     chart.save(tmp_path / "chart.pdf")
     assert (tmp_path / "chart.pdf").read_bytes().startswith(b"%PDF")
-    with pytest.raises(BadInput, match=r"legal: .svg, .pdf, .png"):
+    with pytest.raises(BadInput, match=r"expected: .svg, .pdf, .png"):
         chart.save(tmp_path / "chart.gif")
 
 
@@ -102,11 +102,11 @@ def test_tables_show_themselves(results):
 
 @pytest.mark.parametrize("kind", ["charts", "tables"])
 def test_a_name_that_there_is_not_lists_those_there_are(results, kind):
-    with pytest.raises(BadInput, match=r"legal: .*throughput") as caught:
+    with pytest.raises(BadInput, match=r"expected: .*throughput") as caught:
         getattr(results, kind)["troughput"]
     assert "hint: did you mean 'throughput" in str(caught.value)
     assert "x" not in getattr(results, kind)
-    with pytest.raises(BadInput, match="legal: trials, responses"):
+    with pytest.raises(BadInput, match="expected: trials, responses"):
         results.table("flow")
 
 

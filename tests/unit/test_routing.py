@@ -1,4 +1,4 @@
-"""Which routing a study asks for, and what the scenario says of it."""
+"""Routing in a study, and in the scenario that follows from it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the order of trials and the shape of their values show: by second libraries, and by simulated runs.
+"""The order of trials and the shape of their values: by second libraries, and by simulated runs.
 
 The slow tests print the figures of docs/explanation/statistics.md: pytest -s -m slow."""
 
@@ -125,7 +125,7 @@ def test_normal_values_are_called_skewed_as_seldom_as_the_test_says(shape: tuple
 
 
 def warned(runs: int, blocks: int, treatments: int) -> Counter[str]:
-    """How many of so many runs of seven responses, in which nothing is the matter, have each warning."""
+    """The number of so many runs of seven responses, in which nothing is the matter, have each warning."""
     draw = generator()
     found: Counter[str] = Counter()
     for _ in range(runs):

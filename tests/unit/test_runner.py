@@ -16,7 +16,7 @@ RESUME = ("run", "--resume", "--out", "mine")
 
 @pytest.fixture
 def nettrial(nettrial_process):
-    """What is tested is the runner."""
+    """The command in a process of its own: the runner is tested."""
     return nettrial_process
 
 
@@ -61,7 +61,7 @@ def go_on(nettrial):
 
 
 def heard(process, text):
-    """What the command says until a line has this text."""
+    """The output of the command until a line has this text."""
     said = ""
     while text not in said:
         line = process.stderr.readline()

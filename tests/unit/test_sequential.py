@@ -49,7 +49,7 @@ def runs(values: Floats) -> tuple[Floats, Floats]:
 def held(
     values: Floats, truth: float, precision: float, factor: Callable[[int], float], least: int = LEAST
 ) -> tuple[float, float]:
-    """How often the interval holds the truth where a run has stopped, and the mean number of blocks."""
+    """The interval's coverage where a run has stopped, and the mean number of blocks."""
     counts = np.arange(1, values.shape[1] + 1)
     means, deviations = runs(values)
     factors = np.array([factor(int(count)) if count >= least else 0 for count in counts])
@@ -120,7 +120,7 @@ def test_blocks_that_show_rare_halvings_hold_the_mean(deviation: float, precisio
 
 
 def test_students_t_does_not() -> None:
-    """What the sequence is for: of the same experiments, Student's t interval holds the truth too seldom."""
+    """The reason for the sequence: in the same experiments, Student's t interval is right too seldom."""
     draw, truth, precision = DRAWS["normal"]
     coverage, _ = held(draw(np.random.default_rng(20260101)), truth, precision, student)
     assert coverage < 0.95 - 3 * SLACK
@@ -198,7 +198,7 @@ def test_several_changes_hold_together_and_too_few_blocks_have_none() -> None:
 
 
 def test_noise_shows_no_change_at_any_number_of_blocks() -> None:
-    """Of 10,000 sequences without an effect, the p-value is ever below 5% in 5% at most."""
+    """Among 10,000 sequences without an effect, the p-value is ever below 5% in 5% at most."""
     values = np.random.default_rng(11).normal(0, 1, (EXPERIMENTS, 60))
     means, deviations = runs(values)
     counts = np.arange(1, 61)

@@ -139,7 +139,7 @@ def test_disciplines_are_levels_of_a_factor():
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "legal"),
+    ("name", "value", "expected"),
     [
         ("network.discipline", "fifo", "'drop_tail', 'mark', 'red', 'co_del'"),
         ("network.discipline", "red", ""),
@@ -148,10 +148,10 @@ def test_disciplines_are_levels_of_a_factor():
         ("network.addresses", "9", ""),
     ],
 )
-def test_what_is_no_setting_is_refused(name, value, legal):
+def test_what_is_no_setting_is_refused(name, value, expected):
     with pytest.raises(BadInput) as caught:
         STUDY.with_overrides({name: value})
-    assert legal in str(caught.value)
+    assert expected in str(caught.value)
 
 
 def test_the_simulators_congestion_controls_are_named():
@@ -258,14 +258,14 @@ def test_reports_and_comparisons_say_what_was_simulated(nettrial):
     assert "none of its own" not in done.stdout
     page = (nettrial.directory / "sim" / "report.html").read_text()
     assert "Simulated: neither the machine nor the order of trials" in page
-    assert "Processors of the hosts" not in page
+    assert "CPUs of the hosts" not in page
     compared = nettrial("compare", "lab", "sim")
     assert compared.returncode == 0
     assert ["backend", "lab", "sim"] in [line.split() for line in compared.stdout.splitlines()]
 
 
 def test_equal_values_of_simulated_trials_are_no_fault(nettrial):
-    """Of one seed every replicate is the same: the interval has no width, and nothing is warned of."""
+    """Every replicate of one seed is the same: the interval has no width, and nothing is warned of."""
     done = nettrial(*SMALL, "--out", "sim", "--backend", "sim", FAKE_SAME="1")
     assert done.returncode == 0
     assert "all values of a treatment are equal" not in done.stdout
@@ -276,7 +276,7 @@ def test_a_plan_that_takes_days_says_so_before_it_begins(nettrial):
     begin = (*SMALL, "--backend", "sim", "--out")
     assert "takes long" not in nettrial(*begin, "short").stderr
     said = nettrial(*begin, "long", FAKE_WORK="50000", FAKE_PROCESSORS="4").stderr
-    # 16 trials of 50000 s on four processors.
+    # 16 trials of 50000 s on four CPUs.
     assert "that takes long: about 55 h 33 min on this machine, for 1.6e+10 packets over a link" in said
     assert said.index("takes long") < said.index("0/16 trials")
 

@@ -28,7 +28,7 @@ STUDY = load("jumbo-ipv6")
 ENVIRONMENT = Environment(
     engine_version="0.1.0",
     kernel="Linux",
-    processor="A processor",
+    processor="A CPU",
     processors=2,
     privileges="root",
     congestion_controls=["cubic"],
@@ -172,7 +172,7 @@ def test_refuses_what_is_no_run_of_this_version(tmp_path):
 
     create(tmp_path / "newer")
     change(tmp_path / "newer", "PRAGMA user_version = 3")
-    assert "format 3\n  legal: format 2\n  hint: it was written by a newer nettrial" in refusal(
+    assert "format 3\n  expected: format 2\n  hint: it was written by a newer nettrial" in refusal(
         tmp_path / "newer"
     )
 

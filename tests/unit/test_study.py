@@ -84,29 +84,29 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
         (
             "  delay: 0 ms",
             "  dellay: 0 ms",
-            "mine/study.yaml:LINE: network.dellay: unknown field\n  legal: topology, parameters",
+            "mine/study.yaml:LINE: network.dellay: unknown field\n  expected: topology, parameters",
         ),
         ("  delay: 0 ms", "  dellay: 0 ms", "hint: did you mean 'delay'?"),
         (
             "  rate: 1 Gbit/s",
             "  rate: 1 Gbps",
-            "mine/study.yaml:LINE: network.rate: '1 Gbps'\n  legal: a number and",
+            "mine/study.yaml:LINE: network.rate: '1 Gbps'\n  expected: a number and",
         ),
         (
             "  queue: 1000 packets",
             "  queue: 1000",
-            'mine/study.yaml:LINE: network.queue: 1000\n  legal: "1000 packets"',
+            'mine/study.yaml:LINE: network.queue: 1000\n  expected: "1000 packets"',
         ),
-        ("  ip: 6", "  ip: 5", "mine/study.yaml:LINE: network.ip: 5\n  legal: 4 or 6"),
-        ("  ip: 6", "  ip: six", "network.ip: 'six'\n  legal: 4 or 6"),
-        ("  mtu: 1500 B", "  mtu: large", "network.mtu: 'large'\n  legal: a number and one of B, kB"),
+        ("  ip: 6", "  ip: 5", "mine/study.yaml:LINE: network.ip: 5\n  expected: 4 or 6"),
+        ("  ip: 6", "  ip: six", "network.ip: 'six'\n  expected: 4 or 6"),
+        ("  mtu: 1500 B", "  mtu: large", "network.mtu: 'large'\n  expected: a number and one of B, kB"),
         (
             "  topology: routed",
             "  topology: ruted",
-            "unknown topology 'ruted'\n  legal: pair, parallel, routed, switched",
+            "unknown topology 'ruted'\n  expected: pair, parallel, routed, switched",
         ),
         ("  topology: routed", "", "network.topology: missing"),
-        ("{tso: false,", "{tso: maybe,", "network.offloads.tso: 'maybe'\n  legal: a valid boolean"),
+        ("{tso: false,", "{tso: maybe,", "network.offloads.tso: 'maybe'\n  expected: a valid boolean"),
         (
             "  sender: {stack: linux-cubic}",
             "  sender: {stack: linux}",
@@ -115,12 +115,12 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
         (
             "  sender: {stack: linux-cubic}",
             "  router: {stack: classic}",
-            "hosts.router: router\n  legal: another name",
+            "hosts.router: router\n  expected: another name",
         ),
         (
             "  sender: {stack: linux-cubic}\n",
             "",
-            "hosts: receiver\n  legal: 2 hosts with the topology routed",
+            "hosts: receiver\n  expected: 2 hosts with the topology routed",
         ),
         ("kind: transfer, size: 5 MB", "kind: transfer, size: 5", None),
         ("kind: transfer, size: 5 MB", "kind: transfer, size: x", "workload.transfer.traffic.size: 'x'"),
@@ -129,32 +129,32 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
         (
             "  - flow: probe\n    from: sender",
             "  - flow: probe\n    from: sendr",
-            "workload.probe.from: sendr\n  legal: sender, receiver",
+            "workload.probe.from: sendr\n  expected: sender, receiver",
         ),
         (
             "  - flow: probe",
             "  - flow: transfer",
-            "workload.transfer.flow: transfer\n  legal: a name no other",
+            "workload.transfer.flow: transfer\n  expected: a name no other",
         ),
         (
             "cpu: [sender, receiver]",
             "cpu: [sender, router]",
-            "measurement.cpu.1: router\n  legal: sender, receiver",
+            "measurement.cpu.1: router\n  expected: sender, receiver",
         ),
         (
             "queue_drops: unexpected",
             "queue_drops: often",
-            "queue_drops: 'often'\n  legal: 'allowed' or 'unexpected'",
+            "queue_drops: 'often'\n  expected: 'allowed' or 'unexpected'",
         ),
         (
             "levels: [1500 B, 4000 B, 9000 B]",
             "levels: [1500 B, wide]",
-            "factors.mtu.levels.1: wide\n  legal: a number",
+            "factors.mtu.levels.1: wide\n  expected: a number",
         ),
         (
             "levels: [1500 B, 4000 B, 9000 B]",
             "levels: [1500 B, 1500]",
-            "factors.mtu.levels.1: 1500 B\n  legal: each level once",
+            "factors.mtu.levels.1: 1500 B\n  expected: each level once",
         ),
         ("levels: [1500 B, 4000 B, 9000 B]", "levels: []", "factors.mtu.levels: []"),
         (
@@ -165,47 +165,47 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
         (
             "baseline: 1500 B",
             "baseline: 2000 B",
-            "factors.mtu.baseline: 2000 B\n  legal: 1500 B, 4000 B, 9000 B",
+            "factors.mtu.baseline: 2000 B\n  expected: 1500 B, 4000 B, 9000 B",
         ),
         (
             "sets: network.mtu",
             "sets: network.mtv",
-            "factors.mtu.sets: network.mtv\n  legal: topology, parameters",
+            "factors.mtu.sets: network.mtv\n  expected: topology, parameters",
         ),
         ("sets: network.mtu", "sets: network.mtv", "hint: did you mean 'mtu'?"),
         (
             "sets: network.mtu",
             "sets: netwrk.mtu",
-            "factors.mtu.sets: netwrk.mtu\n  legal: network, hosts, workload, measurement",
+            "factors.mtu.sets: netwrk.mtu\n  expected: network, hosts, workload, measurement",
         ),
         ("sets: network.mtu", "sets: network", "factors.mtu.sets: network"),
         ("sets: network.mtu", "sets: network.offloads", "factors.mtu.levels.0: 1500 B"),
         (
             "sets: hosts.receiver.stack",
             "sets: hosts.sender.stack",
-            "factors.receiver.sets: hosts.sender.stack\n  legal: another",
+            "factors.receiver.sets: hosts.sender.stack\n  expected: another",
         ),
         ("metric: rtt,", "metric: rrt,", "responses.rtt.metric: unknown metric 'rrt'"),
         (
             "metric: rtt, of: probe",
             "metric: rtt, of: sender",
-            "responses.rtt.of: sender\n  legal: transfer, probe",
+            "responses.rtt.of: sender\n  expected: transfer, probe",
         ),
         (
             "metric: goodput, of: transfer, unit: Mbit/s",
             "metric: goodput, of: transfer, unit: bit/s",
-            "unit: bit/s\n  legal: Mbit/s",
+            "unit: bit/s\n  expected: Mbit/s",
         ),
-        ("name: jitter,", "name: rtt,", "responses.rtt.name: rtt\n  legal: a name no other response has"),
+        ("name: jitter,", "name: rtt,", "responses.rtt.name: rtt\n  expected: a name no other response has"),
         (
             "columns: [sender, receiver]",
             "columns: [sender]",
-            "layout: mtu, sender\n  legal: each factor once",
+            "layout: mtu, sender\n  expected: each factor once",
         ),
         (
             "file: published.csv",
             "file: publishd.csv",
-            "published.file: publishd.csv\n  legal: a file beside the study file",
+            "published.file: publishd.csv\n  expected: a file beside the study file",
         ),
         (
             "sender: {ubuntu-14.04: linux-cubic}",
@@ -215,24 +215,28 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
         (
             "    sender: {ubuntu",
             "    sendr: {ubuntu",
-            "published.levels.sendr: sendr\n  legal: mtu, sender, receiver",
+            "published.levels.sendr: sendr\n  expected: mtu, sender, receiver",
         ),
         (
             "replicates: 5\n",
             "replicates: 0\n",
-            "mine/study.yaml:LINE: replicates: 0\n  legal: greater than or equal to 1",
+            "mine/study.yaml:LINE: replicates: 0\n  expected: greater than or equal to 1",
         ),
         (
             "  mtu:\n    title",
             "  block:\n    title",
-            "factors.block: block\n  legal: a name other than number",
+            "factors.block: block\n  expected: a name other than number",
         ),
-        ("study: jumbo-ipv6", "study: jumbo ipv6", "study: 'jumbo ipv6'\n  legal: letters, digits, - and _"),
+        (
+            "study: jumbo-ipv6",
+            "study: jumbo ipv6",
+            "study: 'jumbo ipv6'\n  expected: letters, digits, - and _",
+        ),
         ("backend: lab", "backend: lab\nbackend: lab", "mine/study.yaml:NEXT: found duplicate key"),
         ("network:", "network: [", "mine/study.yaml:1"),
     ],
 )
-def test_an_error_names_file_line_field_value_and_what_is_legal(edited, old, new, message):
+def test_an_error_names_file_line_field_value_and_what_is_expected(edited, old, new, message):
     if message is None:
         edited((old, new))
         return
@@ -321,21 +325,21 @@ def test_overrides_leave_the_study_as_it_was():
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"mtu": "1500,wide"}, "--set mtu=1500,wide: wide\n  legal: a number"),
-        ({"mtu": "1500,1500"}, "--set mtu=1500,1500: 1500 B\n  legal: each level once"),
+        ({"mtu": "1500,wide"}, "--set mtu=1500,wide: wide\n  expected: a number"),
+        ({"mtu": "1500,1500"}, "--set mtu=1500,1500: 1500 B\n  expected: each level once"),
         ({"mtu": ""}, "--set mtu=: a value is empty"),
         ({"mtu": "1500,"}, "a value is empty"),
         ({"sender": "linux-cubik"}, "did you mean 'linux-cubic'?"),
-        ({"sendr": "classic"}, "no such factor or setting\n  legal: mtu, sender, receiver, network"),
+        ({"sendr": "classic"}, "no such factor or setting\n  expected: mtu, sender, receiver, network"),
         ({"sendr": "classic"}, "did you mean 'sender'?"),
-        ({"network.mtuu": "9000"}, "--set network.mtuu=9000: unknown field\n  legal: topology"),
+        ({"network.mtuu": "9000"}, "--set network.mtuu=9000: unknown field\n  expected: topology"),
         ({"network.mtuu": "9000,1500"}, "--set network.mtuu=9000,1500: "),
         ({"network.topology": "switchd"}, "did you mean 'switched'?"),
         ({"network.topology.name": "x"}, "no such factor or setting"),
-        ({"workload.prob.start": "1 s"}, "legal: transfer, probe"),
+        ({"workload.prob.start": "1 s"}, "expected: transfer, probe"),
         ({"replicates": "3"}, "no such factor or setting"),
         ({"network": "x"}, "no such factor or setting"),
-        ({"measurement.cpu": "sender"}, "--set measurement.cpu=sender: 'sender'\n  legal: a valid list"),
+        ({"measurement.cpu": "sender"}, "--set measurement.cpu=sender: 'sender'\n  expected: a valid list"),
     ],
 )
 def test_a_bad_override_names_the_option(overrides, message):

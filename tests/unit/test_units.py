@@ -31,7 +31,7 @@ def test_agrees_with_the_engine(vector):
     if vector.get("error"):
         with pytest.raises(UnitError) as caught:
             read(vector["text"])
-        assert (caught.value.quantity, caught.value.legal) == (vector["quantity"], vector["error"])
+        assert (caught.value.quantity, caught.value.expected) == (vector["quantity"], vector["error"])
     else:
         assert read(vector["text"]) == (vector["value"], vector["printed"])
 

@@ -32,7 +32,7 @@ ONE = (
 RUN = ("run", "jumbo-ipv6", *ONE, "--out", "mine")
 PRECISE = ("--until", "throughput=1%", "--until", "rtt=4%")
 BLOCKS = 7
-"""What that takes with this seed."""
+"""The number of blocks that this takes with this seed."""
 TWO = {"mtu": "1500,9000", "sender": "linux-cubic", "receiver": "linux-cubic"}
 UNTIL = "until: {percent: {throughput: 0.5, rtt: 6}, minimum: 4, maximum: 6}\nbackend: lab"
 

@@ -1,4 +1,4 @@
-"""What a study file can say of traffic, and what becomes of it in a scenario."""
+"""Traffic in a study file, and the scenarios that follow from it."""
 
 from pathlib import Path
 
@@ -140,34 +140,37 @@ def wrong(size, gap="1 ms"):
 @pytest.mark.parametrize(
     ("traffic", "message"),
     [
-        ("{kind: packet}", "workload.data.traffic: 'packet'\n  legal: 'transfer'"),
-        (wrong("large"), "workload.data.traffic.size: 'large'\n  legal: a number and one of B"),
-        (wrong("64 B", "imix"), "workload.data.traffic.gap: 'imix'\n  legal: a number and one of ns"),
-        (wrong("{value: 64 B}"), "traffic.size.distribution: missing\n  legal: constant, uniform"),
-        (wrong("{distribution: expo, mean: 64 B}"), "size.distribution: expo\n  legal: constant, uniform"),
+        ("{kind: packet}", "workload.data.traffic: 'packet'\n  expected: 'transfer'"),
+        (wrong("large"), "workload.data.traffic.size: 'large'\n  expected: a number and one of B"),
+        (wrong("64 B", "imix"), "workload.data.traffic.gap: 'imix'\n  expected: a number and one of ns"),
+        (wrong("{value: 64 B}"), "traffic.size.distribution: missing\n  expected: constant, uniform"),
+        (wrong("{distribution: expo, mean: 64 B}"), "size.distribution: expo\n  expected: constant, uniform"),
         (wrong("{distribution: uniform, minimum: 64 B}"), "size.maximum: missing"),
-        (wrong("64 B", "{distribution: exponential, mena: 1 s}"), "gap.mena: unknown field\n  legal: dist"),
+        (
+            wrong("64 B", "{distribution: exponential, mena: 1 s}"),
+            "gap.mena: unknown field\n  expected: dist",
+        ),
         (
             wrong("{distribution: file, file: none.csv}"),
-            "size.file: none.csv\n  legal: a file beside the study file, of up to 1048576 bytes\n  hint: No",
+            "size.file: none.csv\n  expected: a file beside the study file, of up to 1048576 bytes\n  hint: ",
         ),
         (
             wrong("{distribution: file, file: bad.csv}"),
-            "size.file: bad.csv:3: '12 miles'\n  legal: a number and",
+            "size.file: bad.csv:3: '12 miles'\n  expected: a number and",
         ),
         (wrong("{distribution: file, file: empty.csv}"), "size.file: empty.csv has no values"),
         (
             wrong("{distribution: file, fiel: bad.csv}"),
-            "size.fiel: unknown field\n  legal: distribution, file",
+            "size.fiel: unknown field\n  expected: distribution, file",
         ),
-        ("{kind: file_transfer, file: hosts}", "traffic.file: 'hosts'\n  legal: an absolute path"),
+        ("{kind: file_transfer, file: hosts}", "traffic.file: 'hosts'\n  expected: an absolute path"),
         (
             "{kind: request_response, request: 64, response: 64, connecting: always}",
-            "traffic.connecting: 'always'\n  legal: 'once' or 'each_request'",
+            "traffic.connecting: 'always'\n  expected: 'once' or 'each_request'",
         ),
         (
             wrong("64 B").replace("count: 9", "count: 0"),
-            "traffic.count: 0\n  legal: greater than or equal to 1",
+            "traffic.count: 0\n  expected: greater than or equal to 1",
         ),
     ],
 )
@@ -307,30 +310,30 @@ def test_a_group_has_every_flow_once(count, stagger, senders, both):
 @pytest.mark.parametrize(
     ("replacement", "message"),
     [
-        (("from: one", "from: [one, four]"), "workload.data.from: four\n  legal: one, two, three"),
+        (("from: one", "from: [one, four]"), "workload.data.from: four\n  expected: one, two, three"),
         (
             ("from: one", "from: [one, one]"),
-            "workload.data.from: one, one\n  legal: one host or more, each once",
+            "workload.data.from: one, one\n  expected: one host or more, each once",
         ),
-        (("from: one", "from: []"), "workload.data.from: none\n  legal: one host or more"),
+        (("from: one", "from: []"), "workload.data.from: none\n  expected: one host or more"),
         (("from: one", "from: one\n    count: -1"), "workload.data.count: -1"),
         (
             ("from: one", "from: every"),
-            "workload.data.from: every\n  legal: one, two, three\n  hint: where `to` is two",
+            "workload.data.from: every\n  expected: one, two, three\n  hint: where `to` is two",
         ),
         (
             ("to: two", "to: next"),
-            "workload.data.to: next\n  legal: one, two, three\n  hint: it takes several",
+            "workload.data.to: next\n  expected: one, two, three\n  hint: it takes several",
         ),
-        (("three: {", "next: {"), "hosts.next: next\n  legal: another name"),
-        (("three: {", "others: {"), "hosts.others: others\n  legal: another name"),
-        (("of: data,", "of: data-9,"), "responses.goodput.of: data-9\n  legal: data"),
+        (("three: {", "next: {"), "hosts.next: next\n  expected: another name"),
+        (("three: {", "others: {"), "hosts.others: others\n  expected: another name"),
+        (("of: data,", "of: data-9,"), "responses.goodput.of: data-9\n  expected: data"),
         (
             ("metric: goodput, of: data,", "metric: queue_drops, of: four,"),
-            "of: four\n  legal: one, two, three",
+            "of: four\n  expected: one, two, three",
         ),
-        (("metric: goodput, of: data,", "metric: size_rtt, of: data,"), "of: data\n  legal: FLOW.BYTES"),
-        (("metric: goodput, of: data,", "metric: size_rtt, of: dada.64,"), "of: dada.64\n  legal: data"),
+        (("metric: goodput, of: data,", "metric: size_rtt, of: data,"), "of: data\n  expected: FLOW.BYTES"),
+        (("metric: goodput, of: data,", "metric: size_rtt, of: dada.64,"), "of: dada.64\n  expected: data"),
     ],
 )
 def test_what_does_not_fit_is_told(study, replacement, message):
@@ -341,7 +344,9 @@ def test_what_does_not_fit_is_told(study, replacement, message):
 
 def test_names_that_two_entries_make_are_refused(study):
     second = "  - {flow: data-1, from: one, to: two, transport: udp, traffic: " + PACKETS + "}\nmeasurement"
-    with pytest.raises(BadInput, match=r"workload\.data-1\.flow: data-1\n  legal: a name no other flow has"):
+    with pytest.raises(
+        BadInput, match=r"workload\.data-1\.flow: data-1\n  expected: a name no other flow has"
+    ):
         study(PACKETS, ("from: one", "from: one\n    count: 2"), ("measurement", second))
 
 
@@ -382,7 +387,7 @@ def test_full_changes_settings_and_levels(study):
     [
         ("{workload.data.traffic.cuont: 9}", "study.yaml:9: full.workload.data.traffic.cuont: unknown field"),
         ("{network.mtu.size: 9}", "study.yaml:9: full.network.mtu.size: no such factor or setting"),
-        ("{network.rate: fast}", "study.yaml:9: full.network.rate: 'fast'\n  legal: a number"),
+        ("{network.rate: fast}", "study.yaml:9: full.network.rate: 'fast'\n  expected: a number"),
         ('{mtu: "1500,"}', "study.yaml:9: full.mtu: a value is empty"),
     ],
 )
@@ -442,19 +447,19 @@ def test_a_later_factor_changes_what_a_level_has_set_and_not_the_level_itself(st
     [
         (
             ("levels: [tcp, udp]", "levels: [tcp, upd]"),
-            "study.yaml:26: factors.control.levels.1: upd\n  legal: tcp, slow, udp",
+            "study.yaml:26: factors.control.levels.1: upd\n  expected: tcp, slow, udp",
         ),
         (
             ("workload.data.transport: tcp", "workload.data.transport: xtp"),
-            "factors.control.sets.tcp: 'xtp' (workload.0.transport)\n  legal: 'tcp', 'udp'",
+            "factors.control.sets.tcp: 'xtp' (workload.0.transport)\n  expected: 'tcp', 'udp'",
         ),
         (
             ("workload.data.transport: tcp", "workload.dada.transport: tcp"),
-            "factors.control.sets: workload.dada.transport\n  legal: data",
+            "factors.control.sets: workload.dada.transport\n  expected: data",
         ),
         (
             ("workload.data.transport: tcp", "network.mtu: 4000 B"),
-            "factors.control.sets: network.mtu\n  legal: another setting\n  hint: the factor mtu sets it",
+            "factors.control.sets: network.mtu\n  expected: another setting\n  hint: the factor mtu sets it",
         ),
         (("udp: {}", "udp: 1"), "factors.control.sets"),
     ],

@@ -22,10 +22,10 @@ from nettrial.topology import graph_file, topology
 from reference.markdown import one_line, page, table
 
 QUANTITIES = {
-    "rate": (units.Rate, units.RATE.legal),
-    "size": (units.Size, f"{units.SIZE.legal}; a bare number is bytes"),
-    "duration": (units.Duration, units.DURATION.legal),
-    "queue limit": (units.Queue, units.QUEUE_LIMIT_LEGAL),
+    "rate": (units.Rate, units.RATE.expected),
+    "size": (units.Size, f"{units.SIZE.expected}; a bare number is bytes"),
+    "duration": (units.Duration, units.DURATION.expected),
+    "queue limit": (units.Queue, units.QUEUE_LIMIT_EXPECTED),
 }
 """Each quantity's annotation, and its grammar in words."""
 
@@ -34,7 +34,7 @@ def pages() -> dict[str, str]:
     """The page by its file's name."""
     parts = [
         "YAML 1.2. Unknown fields are errors. An error names the file, the line, the field, the bad value "
-        "and the legal values."
+        "and the expected values."
     ]
     for model in _models(Study):
         if model is Constant:
@@ -44,7 +44,9 @@ def pages() -> dict[str, str]:
         if model is Published:
             parts += [PUBLISHED, table(["column", "meaning"], _columns())]
     parts.append("## Quantities\n\nA value that is not a whole number of base units is an error.")
-    parts.append(table(["quantity", "legal"], [(name, legal) for name, (_, legal) in QUANTITIES.items()]))
+    parts.append(
+        table(["quantity", "expected"], [(name, expected) for name, (_, expected) in QUANTITIES.items()])
+    )
     parts.append("## Bounds\n\n" + BOUNDS)
     parts.append(
         table(["bound", "most"], [(what, f"{most:,}".replace(",", " ")) for what, most in MOST.items()])
@@ -195,7 +197,7 @@ def _kind(annotation: Any) -> str:
         return "whole number" + _bounds(metadata)
     if bare is Any:
         return "as the topology says"
-    return _legal(annotation) or "text"
+    return _expected(annotation) or "text"
 
 
 def _bounds(metadata: list[Any]) -> str:
@@ -208,14 +210,14 @@ def _bounds(metadata: list[Any]) -> str:
     return f", {least} to {most}" if most is not None and most < 2**63 - 1 else f", {least} or more"
 
 
-def _legal(annotation: Any) -> str:
-    """The legal values as the field's own error names them, if it names any."""
+def _expected(annotation: Any) -> str:
+    """The expected values as the field's own error names them, if it names any."""
     for bad in (object(), "?"):
         try:
             TypeAdapter(annotation).validate_python(bad)
         except ValidationError as error:
-            if legal := error.errors()[0].get("ctx", {}).get("legal"):
-                return str(legal)
+            if expected := error.errors()[0].get("ctx", {}).get("expected"):
+                return str(expected)
     return ""
 
 

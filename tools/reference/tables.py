@@ -40,7 +40,7 @@ OWN = {
         ("note", "text", "How it ended."),
         ("engine_version", "text", "The engine's version."),
         ("kernel", "text", "The kernel."),
-        ("processor", "text", "The processor's name."),
+        ("processor", "text", "The CPU's name."),
         ("processors", "whole number", "How many could be used."),
         ("privileges", "text", "What the engine ran as."),
         ("timer_lateness_median_ns", "whole number", "How late timers fired as the engine started: median."),

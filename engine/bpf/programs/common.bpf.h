@@ -100,7 +100,7 @@ extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) KERNEL_FUNCTION;
 #define KERNEL_CAST(type, address) ((type *)bpf_rdonly_cast((const void *)(address), KERNEL_TYPE(type)))
 #define KERNEL_TYPE(type) __builtin_btf_type_id(*(type *)0, 1)
 
-/* How often the kernel called each operation, over all sockets and processors; `coupled`: the calls that saw two or
+/* How often the kernel called each operation, over all sockets and CPUs; `coupled`: the calls that saw two or
  * more subflows; `repaired`: the calls left out whose windows were put right (repair.h). The loader reads it. */
 struct callbacks {
     u64 ssthresh;

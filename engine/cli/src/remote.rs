@@ -125,7 +125,7 @@ fn distinct(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems
 }
 
-/// A record with a warning for each processor of this machine that was saturated meanwhile.
+/// A record with a warning for each CPU of this machine that was saturated meanwhile.
 fn watched(run: impl FnOnce() -> Result<Record>) -> Result<Record> {
     let before = Reading::now();
     let mut record = run()?;

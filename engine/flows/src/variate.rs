@@ -124,7 +124,7 @@ impl Draws {
             }
         }
         bail!(
-            "it keeps {kept} of {TRIALS} draws; legal: one that keeps 1% or more; widen it, or choose \
+            "it keeps {kept} of {TRIALS} draws; expected: one that keeps 1% or more; widen it, or choose \
              parameters whose values lie within"
         )
     }

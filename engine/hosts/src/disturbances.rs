@@ -35,7 +35,7 @@ pub fn disturbances(
                 "pace_changed",
                 &object,
                 message,
-                "its processors were slower or faster for a part of it",
+                "its CPUs were slower or faster for a part of it",
             );
         }
         if after.late_ns > STARVED_NS {
@@ -87,7 +87,7 @@ pub fn disturbances(
                     "other_traffic",
                     &format!("machine {name}"),
                     format!("its interfaces carried {:.1} MB that are not the trial's", others / 1e6),
-                    "other traffic had a part of the network and of the processors",
+                    "other traffic had a part of the network and of the CPUs",
                 );
             }
         }

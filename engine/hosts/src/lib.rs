@@ -14,7 +14,6 @@
 
 #![forbid(unsafe_code)]
 
-mod capabilities;
 #[cfg(target_os = "linux")]
 mod describe;
 mod disturbances;
@@ -37,6 +36,7 @@ mod pci;
 mod ports;
 mod preflight;
 mod settings;
+mod supported;
 mod trial;
 mod wanted;
 mod watch;
@@ -44,12 +44,12 @@ mod watch;
 #[cfg(not(target_os = "linux"))]
 use elsewhere::{describe, guard, journal};
 
-pub use capabilities::capabilities;
 pub use far::serve;
 pub use guard::guard;
 pub use inventory::{Given, Inventory, Permission, Place};
 pub use journal::Restored;
 pub use line::Leaver;
+pub use supported::capabilities;
 
 use anyhow::{Context, Result, bail, ensure};
 use line::Line;
@@ -91,7 +91,7 @@ impl Hosts {
     /// machine, what keeps it from running on any.
     pub fn check(&mut self, scenario: &Scenario) -> Vec<Problem> {
         let mut problems = nettrial_scenario::check(scenario);
-        problems.extend(capabilities::problems(scenario));
+        problems.extend(supported::problems(scenario));
         if !problems.is_empty() || self.inventory.machines.is_empty() {
             return problems;
         }

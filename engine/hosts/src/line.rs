@@ -375,7 +375,7 @@ fn remedy(why: &str, place: &Place) -> String {
     ]) {
         format!("see that the machine is up and that {by} reaches it")
     } else if has(&["Exec format error", "cannot execute"]) {
-        "the engine there is for another processor or system: build it for that one".into()
+        "the engine there is for another CPU or system: build it for that one".into()
     } else {
         format!("try {by} by hand: it must give a shell without asking for anything")
     }

@@ -32,9 +32,9 @@ impl<'a> Mapping<'a> {
             match inventory.of(&node.name, wanted) {
                 Ok(found) => {
                     if let Some((other, _)) = machines.iter().find(|(_, (name, _))| *name == found.0) {
-                        let legal = "a machine for each node";
+                        let expected = "a machine for each node";
                         let hint = format!("it stands for {other} already");
-                        problems.push(place.problem("machine", found.0, legal, hint));
+                        problems.push(place.problem("machine", found.0, expected, hint));
                     }
                     machines.insert(&node.name, found);
                 }
@@ -42,8 +42,8 @@ impl<'a> Mapping<'a> {
                 Err(_) if wanted.is_none() && node.kind != NodeKind::Host => {}
                 Err(why) => {
                     let value = wanted.unwrap_or("none");
-                    let legal = format!("a machine of the inventory: {}", inventory.names());
-                    problems.push(place.problem("machine", value, legal, why));
+                    let expected = format!("a machine of the inventory: {}", inventory.names());
+                    problems.push(place.problem("machine", value, expected, why));
                 }
             }
         }
@@ -62,17 +62,18 @@ impl<'a> Mapping<'a> {
             let place = Place::node(number, node);
             let (links, interfaces) = (self.interfaces(&node.name).count(), machine.interfaces.len());
             if interfaces < links {
-                let legal = format!("a machine with {links} interfaces in the inventory, one for each link");
-                problems.push(place.problem("machine", name, legal, format!("it has {interfaces}")));
+                let expected =
+                    format!("a machine with {links} interfaces in the inventory, one for each link");
+                problems.push(place.problem("machine", name, expected, format!("it has {interfaces}")));
             }
             for version in [IpVersion::V4, IpVersion::V6] {
                 let mut flows = self.scenario.workload.iter();
                 let is_used =
                     flows.any(|flow| flow.ip == version && (flow.from == node.name || flow.to == node.name));
                 if is_used && self.address(&node.name, version).is_err() {
-                    let legal =
+                    let expected =
                         format!("a machine with an IPv{} address in the inventory", u8::from(version));
-                    problems.push(place.problem("machine", name, legal, "flows of the study use one"));
+                    problems.push(place.problem("machine", name, expected, "flows of the study use one"));
                 }
             }
         }
@@ -117,9 +118,11 @@ impl<'a> Mapping<'a> {
 
     /// The problem that a machine of the scenario's was not reached.
     pub fn unreached(&self, shortfall: &Shortfall) -> Problem {
-        let legal = "a machine that is reached";
+        let expected = "a machine that is reached";
         let hint = format!("{}; {}", shortfall.why, shortfall.remedy);
-        Place::new("/nodes", "the nodes").problem_here("machine", &shortfall.what, legal, hint).of_machine()
+        Place::new("/nodes", "the nodes")
+            .problem_here("machine", &shortfall.what, expected, hint)
+            .of_machine()
     }
 
     /// The problem that the machines could not be asked about the scenario.

@@ -98,13 +98,13 @@ pub enum FromMachine {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Observation {
-    /// The clocks of its processors; none where it does not tell them.
+    /// The clocks of its CPUs; none where it does not tell them.
     pub processors: Option<Reading>,
     /// The wall clock less the monotonic clock, nanoseconds.
     pub wall_ns: i64,
     /// Its interfaces, as they were asked for.
     pub interfaces: Vec<Counted>,
-    /// The settings of the pace of its processors.
+    /// The settings of the pace of its CPUs.
     pub pace: Pace,
     /// The largest lateness of a thread that wakes every 20 ms since the last observation, nanoseconds.
     pub late_ns: u64,
@@ -114,12 +114,12 @@ pub struct Observation {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
-    /// The governor of each processor and the highest frequency that it may take, kHz, as the kernel writes them; each
+    /// The governor of each CPU and the highest frequency that it may take, kHz, as the kernel writes them; each
     /// once.
     pub policies: Vec<String>,
     /// True where it runs on mains power, false where on a battery.
     pub on_mains: Option<bool>,
-    /// The number of times that processors were slowed down for their heat.
+    /// The number of times that CPUs were slowed down for their heat.
     pub throttled: u64,
     /// The number of times that it slept (suspended to memory or disk).
     pub slept: u64,

@@ -75,7 +75,7 @@ pub fn changes(before: &Pace, after: &Pace) -> Vec<String> {
         found.push(format!("it went {} mains power", if is { "back to" } else { "off" }));
     }
     if after.throttled > before.throttled {
-        found.push(format!("heat slowed processors down {} times", after.throttled - before.throttled));
+        found.push(format!("heat slowed CPUs down {} times", after.throttled - before.throttled));
     }
     if after.slept > before.slept {
         found.push("it slept".into());
@@ -117,7 +117,7 @@ mod tests {
         fs::remove_dir_all(&sys).unwrap();
         assert_eq!(found.len(), 3, "{found:?}");
         assert!(found[0].ends_with("and then schedutil 1200000 kHz, schedutil 3600000 kHz"), "{found:?}");
-        assert_eq!(found[1..], ["it went off mains power", "heat slowed processors down 2 times"]);
+        assert_eq!(found[1..], ["it went off mains power", "heat slowed CPUs down 2 times"]);
         assert!(changes(&before, &before).is_empty());
     }
 

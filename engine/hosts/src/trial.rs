@@ -289,7 +289,7 @@ fn clock_check(machine: &str, offset: Offset) -> Check {
     }
 }
 
-/// Returns what each host's processors did, and why that is not known of some.
+/// Returns what each host's CPUs did, and why that is not known of some.
 fn hosts(
     mapping: &Mapping,
     found: &BTreeMap<String, Machine>,
@@ -315,7 +315,7 @@ fn hosts(
             "same_machine",
             &format!("{one} and {other}"),
             "their machines run one kernel".into(),
-            "they share processors, and the network between them is that kernel's own",
+            "they share CPUs, and the network between them is that kernel's own",
         );
     }
     for node in scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host) {
@@ -330,7 +330,7 @@ fn hosts(
                 name: "interrupts".into(),
                 object: format!("host {}", node.name),
                 expected: "any".into(),
-                found: format!("{percent:.1}% of the processors' time"),
+                found: format!("{percent:.1}% of the CPUs' time"),
                 passed: true,
             }));
         }
@@ -343,7 +343,7 @@ fn hosts(
                 Ok((busy_ns, busy_ns as f64 / all_ns.max(1) as f64 * 100.0))
             }
             (_, true) => Err("its machine runs the same kernel as another node's"),
-            (None, _) => Err("its machine does not tell how busy its processors are"),
+            (None, _) => Err("its machine does not tell how busy its CPUs are"),
         };
         if let (Err(reason), true) = (busy, measured) {
             for metric in ["cpu", "service_demand"] {

@@ -78,9 +78,9 @@ pub fn problems(mapping: &Mapping, found: &BTreeMap<String, Machine>) -> Vec<Pro
     for (number, node) in mapping.scenario.nodes.iter().enumerate() {
         let Some((name, given)) = mapping.machine(&node.name) else {
             if node.filters_icmp {
-                let legal = "false for a router that is not in the inventory";
+                let expected = "false for a router that is not in the inventory";
                 let hint = format!("give a machine of the inventory the node {:?}", node.name);
-                let problem = Place::node(number, node).problem("filters_icmp", "true", legal, hint);
+                let problem = Place::node(number, node).problem("filters_icmp", "true", expected, hint);
                 problems.push(problem.of_machine());
             }
             continue;
@@ -108,12 +108,12 @@ pub fn absent_controls(
             continue;
         }
         let place = Place::node(number, node).within("stack");
-        let legal = found.get(name).map_or_else(String::new, |there| there.congestion_controls.join(", "));
+        let expected = found.get(name).map_or_else(String::new, |there| there.congestion_controls.join(", "));
         let hint = format!(
             "machine {name} has it not, or its user may not choose it: as root there, modprobe tcp_{control}; those of \
              nettrial's own are in the lab and the simulator alone"
         );
-        problems.push(place.problem("congestion_control", control, legal, hint).of_machine());
+        problems.push(place.problem("congestion_control", control, expected, hint).of_machine());
     }
     problems
 }
@@ -128,8 +128,8 @@ impl Wanted {
     fn problem(&self, machine: &Machine, may_change: &[Permission]) -> Option<Problem> {
         let (name, Change { setting, value }) = (&machine.name, &self.change);
         let interface = |called: &str| machine.interfaces.iter().find(|interface| interface.name == *called);
-        let refuse = |value: &str, legal: String, hint: String| {
-            Some(self.place.problem(self.field, value, legal, hint).of_machine())
+        let refuse = |value: &str, expected: String, hint: String| {
+            Some(self.place.problem(self.field, value, expected, hint).of_machine())
         };
         let there = match setting {
             Setting::Mtu { interface: called } => {
@@ -149,28 +149,28 @@ impl Wanted {
         }
         let (what, permission) = (setting.in_words(), setting.permission());
         if !machine.is_linux() {
-            let legal = format!("{there}, as machine {name} has it");
+            let expected = format!("{there}, as machine {name} has it");
             let hint =
                 format!("nettrial changes no settings of {}: set {what} there yourself", machine.system);
-            return refuse(value, legal, hint);
+            return refuse(value, expected, hint);
         }
         let has = |value: &str| if value == "offloads" { "no offloads".to_owned() } else { value.to_owned() };
         if !may_change.contains(&permission) {
-            let legal = format!("{}, as machine {name} has it", has(&there));
+            let expected = format!("{}, as machine {name} has it", has(&there));
             let hint = format!(
                 "the inventory does not let nettrial change {what}: add `{}` to may_change of {name}, or set it there \
                  yourself",
                 permission.name()
             );
-            return refuse(&has(value), legal, hint);
+            return refuse(&has(value), expected, hint);
         }
         if !machine.is_root {
-            let legal = format!("{}, as machine {name} has it", has(&there));
+            let expected = format!("{}, as machine {name} has it", has(&there));
             let hint = format!(
                 "the user there may not change {what}: reach {name} as root, such as by \
                  `command: [ssh, -T, {name}, sudo, -n]`"
             );
-            return refuse(&has(value), legal, hint);
+            return refuse(&has(value), expected, hint);
         }
         None
     }
@@ -179,13 +179,13 @@ impl Wanted {
         let value: u64 = self.change.value.parse().ok()?;
         let in_words = format!("{value} B");
         if let Some(largest) = there.largest_mtu_bytes.filter(|largest| value > *largest) {
-            let legal = format!("up to {largest} B on {} of machine {}", there.name, machine.name);
+            let expected = format!("up to {largest} B on {} of machine {}", there.name, machine.name);
             let hint = "its driver admits no larger one";
-            return Some(self.place.problem(self.field, in_words, legal, hint).of_machine());
+            return Some(self.place.problem(self.field, in_words, expected, hint).of_machine());
         }
         let hint = "below that Linux takes the interface's IPv6 addresses away";
-        let legal = format!("{SMALLEST_MTU} B or more on machines of your own");
+        let expected = format!("{SMALLEST_MTU} B or more on machines of your own");
         (value < SMALLEST_MTU && value != there.mtu_bytes)
-            .then(|| self.place.problem(self.field, in_words, legal, hint))
+            .then(|| self.place.problem(self.field, in_words, expected, hint))
     }
 }

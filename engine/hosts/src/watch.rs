@@ -1,4 +1,4 @@
-//! Looks whether a process of this machine gets a processor in time: a thread that wakes every 20 ms notes how late it
+//! Looks whether a process of this machine gets a CPU in time: a thread that wakes every 20 ms notes how late it
 //! was. What an agent is to do waits as long.
 
 use std::sync::Arc;

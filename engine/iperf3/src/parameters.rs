@@ -82,7 +82,7 @@ pub struct Parameters {
 impl Parameters {
     /// Why a test cannot be made with these, with iperf3's number for it (iperf_api.h).
     pub fn refusal(&self) -> Option<(i32, String)> {
-        let legal = |name: &str, value: u32, most: u32| format!("{name} is {value}, and at most {most}");
+        let too_large = |name: &str, value: u32, most: u32| format!("{name} is {value}, and at most {most}");
         if self.sctp || self.tcp == self.udp {
             return Some((13, "only tests over one of TCP and UDP are served".into()));
         }
@@ -90,10 +90,10 @@ impl Parameters {
             return Some((6, format!("{} streams, where 1 to {MOST_STREAMS} are allowed", self.parallel)));
         }
         if self.time > MOST_SECONDS {
-            return Some((5, legal("time", self.time, MOST_SECONDS)));
+            return Some((5, too_large("time", self.time, MOST_SECONDS)));
         }
         if self.omit > MOST_OMIT_SECONDS {
-            return Some((11, legal("omit", self.omit, MOST_OMIT_SECONDS)));
+            return Some((11, too_large("omit", self.omit, MOST_OMIT_SECONDS)));
         }
         if self.reverse && self.bidirectional {
             return Some((24, "reverse and bidirectional at the same time".into()));

@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// One side's results.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Results {
-    /// Processor time in percent of the test's.
+    /// CPU time in percent of the test's.
     pub cpu_util_total: f64,
     /// The part of it in the program.
     pub cpu_util_user: f64,

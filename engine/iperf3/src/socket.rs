@@ -85,7 +85,7 @@ pub fn monotonic() -> Duration {
     Duration::new(time.tv_sec.cast_unsigned(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Processor time of the calling thread: in the program, and in the kernel.
+/// CPU time of the calling thread: in the program, and in the kernel.
 pub fn thread_time() -> (Duration, Duration) {
     // SAFETY: the structure is plain integers, for which zero is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };

@@ -74,7 +74,7 @@ pub struct Outcome {
     pub congestion: Option<String>,
     /// The connection at its end, as the kernel saw it.
     pub info: Option<libc::tcp_info>,
-    /// Processor time in the program and in the kernel.
+    /// CPU time in the program and in the kernel.
     pub processor: (Duration, Duration),
 }
 

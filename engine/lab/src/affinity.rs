@@ -1,9 +1,9 @@
-//! The processors that a thread may run on (sched_setaffinity(2)).
+//! The CPUs that a thread may run on (sched_setaffinity(2)).
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-/// The processors this process may use, in order.
+/// The CPUs this process may use, in order.
 pub fn usable() -> Vec<usize> {
     let set = sched_getaffinity(Pid::from_raw(0)).unwrap_or_else(|_| CpuSet::new());
     (0..CpuSet::count()).filter(|&processor| set.is_set(processor).unwrap_or(false)).collect()

@@ -1,4 +1,4 @@
-//! The agents of a trial: a process in each host's namespace, on the host's processor.
+//! The agents of a trial: a process in each host's namespace, on the host's CPU.
 
 use crate::namespace::Home;
 use crate::network::Network;
@@ -44,6 +44,6 @@ fn spawn(processor: Option<usize>, sink: Sink) -> Result<Process> {
     if processor.is_some() {
         sched_setaffinity(this_thread, &before)?;
     }
-    // The thread that reads what it says is not kept to its processor.
+    // The thread that reads what it says is not kept to its CPU.
     Process::local(spawned?, move |event| sink.tell(event))
 }

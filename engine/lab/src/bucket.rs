@@ -73,7 +73,7 @@ mod tests {
     const GIGABIT: Rate = Rate(1_000_000_000);
     const FRAME: u64 = 1538;
     const PUNCTUAL: TimerLateness = TimerLateness { median_ns: 20_000, p99_ns: 60_000, p99_9_ns: 150_000 };
-    /// The lateness of a virtual machine that shares its processors.
+    /// The lateness of a virtual machine that shares its CPUs.
     const LATE: TimerLateness = TimerLateness { median_ns: 116_000, p99_ns: 1_300_000, p99_9_ns: 3_900_000 };
 
     /// The share of its rate that a link carries whose queue is never empty, by the model of net/sched/sch_htb.c: a

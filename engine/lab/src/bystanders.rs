@@ -1,6 +1,6 @@
-//! Processor time that processes with no part in the trial used meanwhile.
+//! CPU time that processes with no part in the trial used meanwhile.
 //!
-//! /proc/stat cannot tell whose work kept a processor busy, so theirs is in every host's figure. It is
+//! /proc/stat cannot tell whose work kept a CPU busy, so theirs is in every host's figure. It is
 //! read from /proc/PID/stat (proc_pid_stat(5)), the time of children that ended included. Kernel threads
 //! are left out: some of them do the trial's own work.
 
@@ -13,7 +13,7 @@ const PF_KTHREAD: u64 = 0x0020_0000;
 /// Ticks of USER_HZ, which is 100 on every Linux.
 const TICK_NS: u64 = 10_000_000;
 
-/// The processor time that all of them had used at one moment.
+/// The CPU time that all of them had used at one moment.
 pub struct Census {
     at: Instant,
     /// A process that ends hands its ticks to its parent, so the sum loses nothing by it.
@@ -36,7 +36,7 @@ impl Census {
         Self { at: Instant::now(), ticks: bystanders.map(|(_, process)| process.ticks).sum() }
     }
 
-    /// The share of one processor that was used until `later`, in percent.
+    /// The share of one CPU that was used until `later`, in percent.
     pub fn percent_until(&self, later: &Self) -> f64 {
         let ticks = later.ticks.saturating_sub(self.ticks);
         let elapsed = (later.at - self.at).as_nanos() as f64;
@@ -48,7 +48,7 @@ impl Census {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Process {
     parent: u32,
-    /// The processor time used, that of its ended children included.
+    /// The CPU time used, that of its ended children included.
     ticks: u64,
 }
 

@@ -18,7 +18,7 @@
 //! Measured on a virtual machine with two processors: frames every 15 us left 1.7 us (median), 16 us (99%)
 //! and 60 us (99.9%) later than set; a transfer reached 3.1 Gbit/s in frames of 1500 bytes (270,000 a
 //! second), 6.3 Gbit/s in frames of 9000 and 8 to 10 Gbit/s in GSO packets, on links without a rate. Where a
-//! line shares a processor with hosts that use most of it, frames leave late, and the record says so.
+//! line shares a CPU with hosts that use most of it, frames leave late, and the record says so.
 //!
 //! The delay is always there. Loss and the rest begin when the line is armed, which is when the traffic
 //! starts: the checks before it see the path and not chance. Frames are numbered from there.

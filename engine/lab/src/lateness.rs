@@ -1,8 +1,8 @@
 //! Measures the lateness of the kernel's timers on this machine.
 //!
-//! A shaper releases each packet by a timer. On a virtual machine that shares its processors a timer fires late
-//! while another machine has the processor, and a link falls short by what its bucket can't hold meanwhile. Where
-//! other processes keep a processor busy, the kernel leaves part of a shaper's work to a thread of ordinary
+//! A shaper releases each packet by a timer. On a virtual machine that shares its CPUs a timer fires late
+//! while another machine has the CPU, and a link falls short by what its bucket can't hold meanwhile. Where
+//! other processes keep a CPU busy, the kernel leaves part of a shaper's work to a thread of ordinary
 //! priority (ksoftirqd), so sleeps are measured at that priority.
 
 use crate::affinity::{keep_to, usable};
@@ -14,12 +14,12 @@ use std::thread;
 
 /// Time that each sleep is asked to take: about as long as a shaper waits between two packets.
 const SLEEP_NS: i64 = 200_000;
-/// Sleeps, over all processors together: as many as percentile 99.9 needs.
+/// Sleeps, over all CPUs together: as many as percentile 99.9 needs.
 const SLEEPS: usize = 1000;
-/// Processors that are measured at the most; they sleep at the same time.
+/// CPUs that are measured at the most; they sleep at the same time.
 const PROCESSORS: usize = 8;
 
-/// Measures the lateness of timers on the processors that this process may use; takes about 0.3 s divided by
+/// Measures the lateness of timers on the CPUs that this process may use; takes about 0.3 s divided by
 /// their number.
 ///
 /// # Errors
@@ -43,7 +43,7 @@ pub fn measure() -> Result<TimerLateness> {
             Err(_) => bail!("a thread that measured the lateness of timers ended early"),
         }
     }
-    summarise(lateness).context("no processor may be used")
+    summarise(lateness).context("no CPU may be used")
 }
 
 /// Returns by how many nanoseconds each of `sleeps` sleeps was longer than asked.

@@ -12,7 +12,6 @@ mod affinity;
 mod agents;
 mod bucket;
 mod bystanders;
-mod capabilities;
 mod capture;
 mod channel;
 mod checks;
@@ -35,12 +34,13 @@ mod procfs;
 mod queue;
 mod queue_length;
 mod settings;
+mod supported;
 #[cfg(test)]
 mod testing;
 mod trial;
 mod wire;
 
-pub use capabilities::capabilities;
+pub use supported::capabilities;
 
 use layout::Layout;
 use nettrial_scenario::{Capture, Flow, Place, Preflight, Problem, Record, Scenario, TimerLateness};
@@ -121,8 +121,8 @@ fn unreachable_flows(scenario: &Scenario) -> Vec<Problem> {
         |flow: &Flow| !(reaches(&flow.from, &flow.to, flow.ip) && reaches(&flow.to, &flow.from, flow.ip));
     let lost = scenario.workload.iter().enumerate().filter(|(_, flow)| is_lost(flow));
     lost.map(|(number, flow)| {
-        let legal = format!("a host that a path leads to from {}, and back", flow.from);
-        Place::flow(number, flow).problem("to", &flow.to, legal, "no links and routers join the two")
+        let expected = format!("a host that a path leads to from {}, and back", flow.from);
+        Place::flow(number, flow).problem("to", &flow.to, expected, "no links and routers join the two")
     })
     .collect()
 }

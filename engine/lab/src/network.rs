@@ -57,7 +57,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Builds the network of a scenario; the receive work of each node goes to its processor in `placement`,
+    /// Builds the network of a scenario; the receive work of each node goes to its CPU in `placement`,
     /// if there is one. Shapers allow for timers as late as `lateness` says.
     pub fn build(
         home: &Home,

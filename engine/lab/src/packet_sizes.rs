@@ -6,7 +6,7 @@
 //! sit before the queue, or behind the far interface's own GRO.)
 //!
 //! Cost: a transfer that sent 1.14 million packets a second over a link without a rate sent 0.74 million
-//! when they were counted, so about half a microsecond a packet, on the sender's processor for the most.
+//! when they were counted, so about half a microsecond a packet, on the sender's CPU for the most.
 
 use crate::affinity::keep_to;
 use crate::namespace::Home;

@@ -8,7 +8,7 @@ use crate::network::{try_holding, veth};
 use crate::packet_socket::{Intake, Outlet, Ring};
 use crate::queue::Shaping;
 use crate::wire::Wire;
-use crate::{affinity, capabilities, delay_line, environment, mptcp, settings};
+use crate::{affinity, delay_line, environment, mptcp, settings, supported};
 use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkInfo, LinkMessage};
@@ -44,7 +44,7 @@ pub fn examine(home: &Home, own: Option<&Own>, lateness: TimerLateness) -> Prefl
     Preflight {
         missing,
         limits: [limits(home), refused].concat(),
-        capabilities: Some(Box::new(capabilities::capabilities())),
+        capabilities: Some(Box::new(supported::capabilities())),
         environment,
     }
 }
@@ -127,16 +127,16 @@ fn limits(home: &Home) -> Vec<Shortfall> {
     let mut limits = Vec::new();
     if !home.is_root {
         limits.push(Shortfall {
-            what: "processor time by host (cpu, service_demand)".into(),
-            why: "steering an interface's receive work to a processor needs root".into(),
+            what: "CPU time by host (cpu, service_demand)".into(),
+            why: "steering an interface's receive work to a CPU needs root".into(),
             remedy: "run as root; without it these two metrics are absent".into(),
         });
     }
     let processors = affinity::usable().len();
     if processors < 3 {
         limits.push(Shortfall {
-            what: "a processor for the router".into(),
-            why: format!("there are {processors} processors"),
+            what: "a CPU for the router".into(),
+            why: format!("there are {processors} CPUs"),
             remedy:
                 "with three or more, forwarding falls on none that is measured; the record says on whose \
                      it fell"
@@ -214,13 +214,13 @@ pub fn scenario_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
             problems.push(place.problem("transport", "mptcp", "tcp, udp", "this kernel has no MPTCP"));
         }
         if flow.socket.udp_gso && shaped {
-            let legal = "false, or links without a rate";
+            let expected = "false, or links without a rate";
             let hint = "a link's shaper is given whole GSO packets and cannot tell how many frames they make";
-            problems.push(place.within("socket").problem("udp_gso", true, legal, hint));
+            problems.push(place.within("socket").problem("udp_gso", true, expected, hint));
         }
     }
     problems.extend(congestion_problems(scenario, own));
-    problems.extend(capabilities::problems(scenario));
+    problems.extend(supported::problems(scenario));
     problems
 }
 

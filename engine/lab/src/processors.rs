@@ -1,7 +1,7 @@
-//! Gives each node's work a processor, and measures how busy that was.
+//! Gives each node's work a CPU, and measures how busy that was.
 //!
-//! A host's processor runs its processes (affinity) and the receive work of its interfaces (receive
-//! packet steering, Documentation/networking/scaling.rst), so what /proc/stat says of that processor,
+//! A host's CPU runs its processes (affinity) and the receive work of its interfaces (receive
+//! packet steering, Documentation/networking/scaling.rst), so what /proc/stat says of that CPU,
 //! softirq included, is the host's.
 
 use crate::affinity::usable;
@@ -13,7 +13,7 @@ use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::collections::HashMap;
 use std::fs;
 
-/// The processor on which each node's work is kept.
+/// The CPU on which each node's work is kept.
 pub struct Placement {
     by_node: HashMap<String, usize>,
     engine: usize,
@@ -22,7 +22,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// A processor of its own for each host whose processor time is measured; the other nodes and the
+    /// A CPU of its own for each host whose CPU time is measured; the other nodes and the
     /// engine's own work share those that are left, or else the first host's (a sender's, by custom:
     /// receiving costs more).
     ///
@@ -32,11 +32,11 @@ impl Placement {
         let measured = &scenario.measurement.cpu;
         let processors = usable();
         if !home.is_root {
-            return Err("steering an interface's receive work to a processor needs root".into());
+            return Err("steering an interface's receive work to a CPU needs root".into());
         }
         if processors.len() < measured.len() {
             return Err(format!(
-                "{} hosts are to be measured and there are {} processors: each needs one of its own",
+                "{} hosts are to be measured and there are {} CPUs: each needs one of its own",
                 measured.len(),
                 processors.len()
             ));
@@ -53,17 +53,17 @@ impl Placement {
         Ok(Self { by_node, engine, engine_work: engine_work(scenario) })
     }
 
-    /// The processor of the engine's own work.
+    /// The CPU of the engine's own work.
     pub fn engine_processor(&self) -> usize {
         self.engine
     }
 
-    /// The processor of `node`.
+    /// The CPU of `node`.
     pub fn of(&self, node: &str) -> Option<usize> {
         self.by_node.get(node).copied()
     }
 
-    /// The other nodes on the processor of `node`, in the scenario's order, and the engine's own work there.
+    /// The other nodes on the CPU of `node`, in the scenario's order, and the engine's own work there.
     pub fn neighbours(&self, scenario: &Scenario, node: &str) -> Vec<String> {
         let shares = |other: &str| other != node && self.of(other) == self.of(node);
         let names =
@@ -74,7 +74,7 @@ impl Placement {
         nodes.chain(work).collect()
     }
 
-    /// Steers the receive work of `interfaces`, all of `node` in `namespace`, to the node's processor.
+    /// Steers the receive work of `interfaces`, all of `node` in `namespace`, to the node's CPU.
     pub fn steer<'a>(
         &self,
         home: &Home,
@@ -118,7 +118,7 @@ fn engine_work(scenario: &Scenario) -> Vec<&'static str> {
     work.into_iter().filter(|(_, there)| *there).map(|(name, _)| name).collect()
 }
 
-/// A processor as the kernel's bitmap: hexadecimal words of 32 bits, comma between them.
+/// A CPU as the kernel's bitmap: hexadecimal words of 32 bits, comma between them.
 fn mask_text(processor: usize) -> String {
     let mut text = format!("{:x}", 1u32 << (processor % 32));
     for _ in 0..processor / 32 {
@@ -127,7 +127,7 @@ fn mask_text(processor: usize) -> String {
     text
 }
 
-/// The clock of each usable processor in MHz, by number, where its driver says it
+/// The clock of each usable CPU in MHz, by number, where its driver says it
 /// (Documentation/admin-guide/pm/cpufreq.rst).
 pub fn frequencies_mhz() -> HashMap<usize, f64> {
     let read = |processor: usize| {

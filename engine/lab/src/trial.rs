@@ -42,8 +42,8 @@ pub fn run(
         Placement::plan(scenario, home)
     };
     match &placement {
-        Ok(_) => tracing::debug!("each measured host has a processor of its own"),
-        Err(reason) => tracing::debug!(reason, "no host has a processor of its own"),
+        Ok(_) => tracing::debug!("each measured host has a CPU of its own"),
+        Err(reason) => tracing::debug!(reason, "no host has a CPU of its own"),
     }
     let layout = Layout::new(scenario);
     tracing::info!(nodes = scenario.nodes.len(), links = scenario.links.len(), "building the network");
@@ -116,7 +116,7 @@ pub fn run(
     let (hosts, mut absent) = hosts(scenario, &placement, &use_of.into_iter().collect(), &flows);
     absent.extend(unobserved);
     drop(subflow_listeners);
-    // The kernel removes namespaces one after the other, on a processor that ending the agents leaves free.
+    // The kernel removes namespaces one after the other, on a CPU that ending the agents leaves free.
     let apart = network.into_hosts(scenario);
     drop(agents);
     drop(apart);
@@ -195,7 +195,7 @@ fn clock_offset_ns() -> Result<i64> {
     Ok(read(ClockId::CLOCK_REALTIME)? - read(ClockId::CLOCK_MONOTONIC)?)
 }
 
-/// Returns how each usable processor spent the traffic's time, by number.
+/// Returns how each usable CPU spent the traffic's time, by number.
 fn usage(before: &Reading, after: &Reading) -> Vec<(usize, Use)> {
     let all = before.until(after);
     let spent = |processor| Some((processor, *all.get(&processor)?));
@@ -211,18 +211,18 @@ fn record_of(number: usize, spent: Use, frequencies: &HashMap<usize, f64>) -> Pr
     }
 }
 
-/// A processor in words: its number, and the nodes whose work is kept on it.
+/// A CPU in words: its number, and the nodes whose work is kept on it.
 fn processor_object(scenario: &Scenario, placement: Option<&Placement>, processor: usize) -> String {
     let here = |name: &&str| placement.is_some_and(|placement| placement.of(name) == Some(processor));
     let nodes: Vec<&str> = scenario.nodes.iter().map(|node| node.name.as_str()).filter(here).collect();
     if nodes.is_empty() {
-        format!("processor {processor}")
+        format!("CPU {processor}")
     } else {
-        format!("processor {processor} ({})", nodes.join(", "))
+        format!("CPU {processor} ({})", nodes.join(", "))
     }
 }
 
-/// Returns true if a flow's reads poll on this processor, as far as is known.
+/// Returns true if a flow's reads poll on this CPU, as far as is known.
 fn polls(scenario: &Scenario, placement: Option<&Placement>, processor: usize) -> bool {
     let here = |host: &str| placement.is_none_or(|placement| placement.of(host) == Some(processor));
     let polling = scenario.workload.iter().filter(|flow| flow.socket.busy_poll.is_some());

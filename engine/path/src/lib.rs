@@ -84,8 +84,8 @@ pub fn examine(request: &PathRequest) -> PathAnswer {
 
 /// The host's first address of each IP version that is asked for.
 fn targets(request: &PathRequest) -> Result<Vec<SocketAddr>, Box<Problem>> {
-    let bad = |setting: &str, value: String, legal: &str, hint: String| {
-        Box::new(Place::new("", "the path").problem(setting, value, legal, hint))
+    let bad = |setting: &str, value: String, expected: &str, hint: String| {
+        Box::new(Place::new("", "the path").problem(setting, value, expected, hint))
     };
     let bad_host = |hint: String| bad("host", request.host.clone(), "a host's name or address", hint);
     if let Some(size) = request.max_mtu

@@ -20,7 +20,7 @@ pub enum ToServer {
     Order(Box<Order>),
     /// Ask for the time. Answered by [`ToClient::Time`].
     Time,
-    /// Ask how busy the processors are. Answered by [`ToClient::Processors`].
+    /// Ask how busy the CPUs are. Answered by [`ToClient::Processors`].
     Processors,
 }
 
@@ -41,7 +41,7 @@ pub enum ToClient {
         /// When this was sent.
         answered_ns: i64,
     },
-    /// The processors' times; none where the system does not tell them.
+    /// The CPUs' times; none where the system does not tell them.
     Processors(Option<Reading>),
 }
 

@@ -63,7 +63,7 @@ fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
 
     let after = (Reading::now().ok(), client.reading()?);
     let readings = [(Host::Client, before.0, after.0), (Host::Server, before.1, after.1)];
-    // Where both are one machine, its processors are told of once.
+    // Where both are one machine, its CPUs are told of once.
     for (host, before, after) in readings.into_iter().take(if one_machine(client) { 1 } else { 2 }) {
         if let (Some(before), Some(after)) = (before, after) {
             findings.machine(host.name(), &before, &after);
@@ -194,9 +194,8 @@ fn surroundings(client: &Client) -> Vec<Warning> {
             code: "same_machine".into(),
             object: format!("{} and {}", Measure::CLIENT, Measure::SERVER),
             message: "both are this machine".into(),
-            consequence:
-                "no network is measured: segments of 64 KiB pass uncut, and both use the same processors"
-                    .into(),
+            consequence: "no network is measured: segments of 64 KiB pass uncut, and both use the same CPUs"
+                .into(),
         });
     }
     if client.welcome.others > 0 {
@@ -225,7 +224,7 @@ fn absences(host: Host) -> [Absence; 2] {
     ["cpu", "service_demand"].map(|metric| Absence {
         metric: metric.into(),
         object: host.name().into(),
-        reason: "the machine's processors also do other work, and none is set apart for the traffic".into(),
+        reason: "the machine's CPUs also do other work, and none is set apart for the traffic".into(),
     })
 }
 

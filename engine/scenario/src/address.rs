@@ -54,7 +54,7 @@ impl TryFrom<u8> for IpVersion {
         match number {
             4 => Ok(Self::V4),
             6 => Ok(Self::V6),
-            other => Err(format!("IP version {other} is unknown; legal: 4, 6")),
+            other => Err(format!("IP version {other} is unknown; expected: 4, 6")),
         }
     }
 }

@@ -52,7 +52,7 @@ pub struct Capabilities {
 pub enum Figure {
     /// The work of the stations of radio channels: `channels`.
     Channels,
-    /// Processor time of a host: `cpu_percent`, `cpu_busy_ns` and `service_demand_us_per_kb` of `hosts`.
+    /// CPU time of a host: `cpu_percent`, `cpu_busy_ns` and `service_demand_us_per_kb` of `hosts`.
     Cpu,
     /// Queues, drops and packet sizes of a link's interfaces: `ends`.
     Interfaces,
@@ -137,15 +137,15 @@ struct Found<'a, H> {
 }
 
 impl<H: Fn(&str) -> &'static str> Found<'_, H> {
-    fn refuse(&mut self, place: &Place, name: &str, value: &str, legal: &str) {
-        let legal = format!("{legal} {}", self.here);
-        self.problems.push(place.problem(name, value, legal, (self.hint)(name)));
+    fn refuse(&mut self, place: &Place, name: &str, value: &str, expected: &str) {
+        let expected = format!("{expected} {}", self.here);
+        self.problems.push(place.problem(name, value, expected, (self.hint)(name)));
     }
 
     /// Refuses `setting`, the field `name` of what is at `place`, where it `is_set` and not followed.
-    fn setting(&mut self, setting: Setting, is_set: bool, place: &Place, name: &str, legal: &str) {
+    fn setting(&mut self, setting: Setting, is_set: bool, place: &Place, name: &str, expected: &str) {
         if is_set && !self.can.settings.contains(&setting) {
-            self.refuse(place, name, if legal == "false" { "true" } else { "given" }, legal);
+            self.refuse(place, name, if expected == "false" { "true" } else { "given" }, expected);
         }
     }
 
@@ -249,7 +249,7 @@ mod tests {
         for problem in &problems {
             assert!(document.pointer(&problem.pointer).is_some(), "{problem}");
             assert!(problem.pointer.ends_with(&problem.setting), "{problem}");
-            assert!(problem.legal.ends_with("here"), "{problem}");
+            assert!(problem.expected.ends_with("here"), "{problem}");
         }
         let mut settings: Vec<&str> = problems.iter().map(|problem| problem.setting.as_str()).collect();
         settings.sort_unstable();

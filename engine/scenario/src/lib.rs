@@ -13,7 +13,7 @@
 
 mod address;
 mod capabilities;
-mod check;
+mod checks;
 mod directory;
 pub mod ethernet;
 mod machine;
@@ -32,7 +32,7 @@ mod workload;
 
 pub use address::{InterfaceAddress, IpVersion};
 pub use capabilities::{Capabilities, Figure, Setting};
-pub use check::check;
+pub use checks::check;
 pub use directory::Directory;
 pub use machine::{Machine, MachineInterface, MachineReach, Wireless};
 pub use measurement::{Measurement, QueueDrops};

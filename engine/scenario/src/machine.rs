@@ -18,9 +18,9 @@ pub struct Machine {
     pub kernel: String,
     /// The instruction set, such as "x86_64".
     pub architecture: String,
-    /// The processor's model.
+    /// The CPU's model.
     pub processor: String,
-    /// Processors that a process may use.
+    /// CPUs that a process may use.
     pub processors: u32,
     /// True where the user there is root, and so may change settings; false on other systems than Linux, where nettrial
     /// changes none.
@@ -41,7 +41,7 @@ pub struct Machine {
     /// absent where the system does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_ports: Option<u32>,
-    /// The setting of the pace of its processors, such as "performance" (Documentation/admin-guide/pm/cpufreq.rst, scaling
+    /// The setting of the pace of its CPUs, such as "performance" (Documentation/admin-guide/pm/cpufreq.rst, scaling
     /// governors); absent where the kernel does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,

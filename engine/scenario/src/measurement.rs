@@ -20,7 +20,7 @@ pub enum QueueDrops {
 pub struct Measurement {
     /// The interval at which a flow's transport state is read.
     pub interval: Duration,
-    /// The hosts whose processor time is measured. Each then needs a processor of its own.
+    /// The hosts whose CPU time is measured. Each then needs a CPU of its own.
     #[serde(default)]
     pub cpu: Vec<String>,
     /// The response to drops in a link's queue: `allowed` counts them, `unexpected` warns of them, too.

@@ -33,7 +33,7 @@ pub struct Node {
     /// Originate no ICMP, so that nobody learns why the router drops a packet. Only a router may.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub filters_icmp: bool,
-    /// The cost of packets to the host's one processor; nothing where absent. Of simulated hosts only: real ones
+    /// The cost of packets to the host's one CPU; nothing where absent. Of simulated hosts only: real ones
     /// cost what they cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<HostCost>,
@@ -43,17 +43,17 @@ pub struct Node {
     pub machine: Option<String>,
 }
 
-/// The cost of packets to a simulated host, which has one processor: work that finds it busy waits.
+/// The cost of packets to a simulated host, which has one CPU: work that finds it busy waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostCost {
-    /// Processor time of a packet sent or received.
+    /// CPU time of a packet sent or received.
     #[serde(default)]
     pub per_packet: Duration,
-    /// Processor time of 1000 bytes sent or received, IP headers included.
+    /// CPU time of 1000 bytes sent or received, IP headers included.
     #[serde(default)]
     pub per_kilobyte: Duration,
-    /// Processor time of an interrupt, which begins the work of all packets that have arrived since the one
+    /// CPU time of an interrupt, which begins the work of all packets that have arrived since the one
     /// before.
     #[serde(default)]
     pub per_interrupt: Duration,

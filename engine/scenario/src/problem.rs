@@ -18,8 +18,8 @@ pub struct Problem {
     pub object: String,
     /// The bad value.
     pub value: String,
-    /// The legal values.
-    pub legal: String,
+    /// The expected values.
+    pub expected: String,
     /// Why, and what to do.
     pub hint: String,
     /// True where nothing is wrong with the document, and a machine lacks what it needs.
@@ -37,8 +37,8 @@ impl Problem {
 
 impl Display for Problem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { pointer, setting, object, value, legal, hint, .. } = self;
-        write!(formatter, "{setting} of {object} is {value}; legal: {legal} ({hint}; at {pointer})")
+        let Self { pointer, setting, object, value, expected, hint, .. } = self;
+        write!(formatter, "{setting} of {object} is {value}; expected: {expected} ({hint}; at {pointer})")
     }
 }
 
@@ -87,10 +87,10 @@ impl Place {
         &self,
         setting: &str,
         value: impl ToString,
-        legal: impl Into<String>,
+        expected: impl Into<String>,
         hint: impl Into<String>,
     ) -> Problem {
-        self.within(setting.replace('.', "/")).problem_here(setting, value, legal, hint)
+        self.within(setting.replace('.', "/")).problem_here(setting, value, expected, hint)
     }
 
     /// A problem with the place itself, which is what `setting` names.
@@ -98,7 +98,7 @@ impl Place {
         &self,
         setting: &str,
         value: impl ToString,
-        legal: impl Into<String>,
+        expected: impl Into<String>,
         hint: impl Into<String>,
     ) -> Problem {
         Problem {
@@ -106,7 +106,7 @@ impl Place {
             setting: setting.to_owned(),
             object: self.object.clone(),
             value: value.to_string(),
-            legal: legal.into(),
+            expected: expected.into(),
             hint: hint.into(),
             of_machine: false,
         }

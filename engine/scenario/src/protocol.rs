@@ -96,7 +96,7 @@ impl Measure {
 
     /// Everything that is wrong with the measurement, whoever makes it; empty if nothing is.
     pub fn problems(&self) -> Vec<Problem> {
-        crate::check::check_measure(self)
+        crate::checks::check_measure(self)
     }
 }
 
@@ -149,7 +149,7 @@ pub enum Event {
 pub struct Estimate {
     /// The number of times that packets would pass a link, were there no losses.
     pub packet_hops: u64,
-    /// The time that this takes one processor, seconds.
+    /// The time that this takes one CPU, seconds.
     pub seconds: f64,
 }
 
@@ -189,9 +189,9 @@ pub struct Environment {
     pub engine_version: String,
     /// The kernel's name, release and version.
     pub kernel: String,
-    /// The processor's model.
+    /// The CPU's model.
     pub processor: String,
-    /// Processors this process may use.
+    /// CPUs this process may use.
     pub processors: u32,
     /// `root`, or `user_namespace`.
     pub privileges: String,
@@ -207,7 +207,7 @@ pub struct Environment {
     pub machines: Vec<Machine>,
 }
 
-/// The lateness of sleeps of 200 us, on all processors that the engine may use.
+/// The lateness of sleeps of 200 us, on all CPUs that the engine may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimerLateness {

@@ -1,6 +1,6 @@
 //! The limit of a queue, beyond which it drops.
 
-use crate::units::{SIZE_UNITS, legal};
+use crate::units::{SIZE_UNITS, expected};
 use crate::{Size, UnitError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -41,7 +41,7 @@ impl FromStr for QueueLimit {
         limit.ok_or_else(|| UnitError {
             quantity: "queue limit",
             text: text.to_owned(),
-            legal: format!("\"1000 packets\", or {}", legal(SIZE_UNITS, "64 KiB")),
+            expected: format!("\"1000 packets\", or {}", expected(SIZE_UNITS, "64 KiB")),
         })
     }
 }

@@ -23,7 +23,7 @@ pub struct Record {
     pub flows: Vec<FlowRecord>,
     /// One per host, in the scenario's order.
     pub hosts: Vec<HostRecord>,
-    /// One per processor that the trial could use. None where hosts are simulated.
+    /// One per CPU that the trial could use. None where hosts are simulated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<ProcessorRecord>,
     /// One per interface whose queue or packets were counted.
@@ -366,25 +366,25 @@ pub struct Interval {
 pub struct HostRecord {
     /// The host's name.
     pub name: String,
-    /// The processor its work was kept on, if it was.
+    /// The CPU its work was kept on, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<u32>,
-    /// Other nodes whose forwarding fell on the same processor, and the engine's own work there (`delay
+    /// Other nodes whose forwarding fell on the same CPU, and the engine's own work there (`delay
     /// line`, `packet counter`, `queue sampler`).
     pub processor_shared_with: Vec<String>,
-    /// Time that processor was not idle while traffic went, interrupts included, in percent.
+    /// Time that CPU was not idle while traffic went, interrupts included, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_percent: Option<f64>,
     /// The same, in nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_busy_ns: Option<u64>,
-    /// Processor time per kilobyte (1000 bytes) of the payload that the host's transfers moved,
+    /// CPU time per kilobyte (1000 bytes) of the payload that the host's transfers moved,
     /// microseconds (netperf's service demand).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_demand_us_per_kb: Option<f64>,
 }
 
-/// A processor while traffic went.
+/// A CPU while traffic went.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessorRecord {

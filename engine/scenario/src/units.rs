@@ -9,17 +9,17 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// Why a text is not a quantity: what was read, and what is legal.
+/// Why a text is not a quantity: what was read, and what was expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitError {
     pub(crate) quantity: &'static str,
     pub(crate) text: String,
-    pub(crate) legal: String,
+    pub(crate) expected: String,
 }
 
 impl fmt::Display for UnitError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:?} is not a {}; legal: {}", self.text, self.quantity, self.legal)
+        write!(formatter, "{:?} is not a {}; expected: {}", self.text, self.quantity, self.expected)
     }
 }
 
@@ -52,7 +52,7 @@ const SIZE_PRINTED_IN_BYTES_BELOW: u64 = 100_000;
 /// Decimals a printed number has at most; a finer value prints in a smaller unit.
 const DECIMALS: u32 = 3;
 
-pub(crate) fn legal(units: &[Unit], example: &str) -> String {
+pub(crate) fn expected(units: &[Unit], example: &str) -> String {
     let names: Vec<&str> = units.iter().map(|unit| unit.0).collect();
     format!("a number and one of {}, such as {example:?}", names.join(", "))
 }
@@ -131,7 +131,7 @@ macro_rules! quantity {
                 parse(text, $units).map(Self).ok_or_else(|| UnitError {
                     quantity: $what,
                     text: text.to_owned(),
-                    legal: legal($units, $example),
+                    expected: expected($units, $example),
                 })
             }
         }

@@ -149,7 +149,7 @@ fn a_cable_has_two_interfaces() {
         let problems = check(&read(&document).unwrap());
         let found = problems.iter().find(|problem| problem.setting == "ends").expect("too few or too many");
         assert_eq!(found.pointer, "/links/0/ends");
-        assert!(found.value.starts_with(&count.to_string()) && found.legal == "2 interfaces", "{found}");
+        assert!(found.value.starts_with(&count.to_string()) && found.expected == "2 interfaces", "{found}");
         assert!(problems.iter().all(|problem| document.pointer(&problem.pointer).is_some()), "{problems:?}");
     }
 }

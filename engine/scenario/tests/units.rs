@@ -32,8 +32,8 @@ fn both_implementations_agree() {
             }),
             other => panic!("unknown quantity {other:?}"),
         };
-        let expected = match vector.get("error").map(|legal| legal.as_str().unwrap()) {
-            Some(legal) => Err(format!("{text:?} is not a {quantity}; legal: {legal}")),
+        let expected = match vector.get("error").map(|error| error.as_str().unwrap()) {
+            Some(expected) => Err(format!("{text:?} is not a {quantity}; expected: {expected}")),
             None => Ok((vector["value"].clone(), vector["printed"].as_str().unwrap().to_owned())),
         };
         assert_eq!(found, expected, "{vector}");

@@ -190,7 +190,7 @@ impl Findings {
         let mut spent: Vec<(usize, Use)> = before.until(after).into_iter().collect();
         spent.sort_by_key(|(number, _)| *number);
         for (number, spent) in spent {
-            self.processor(&format!("processor {number} ({host})"), spent, false);
+            self.processor(&format!("CPU {number} ({host})"), spent, false);
         }
     }
 
@@ -202,7 +202,7 @@ impl Findings {
                 "processor_saturated",
                 object,
                 format!("in use {:.0}% of the time", spent.busy_percent),
-                "throughput and round-trip time may be the processor's and not the network's",
+                "throughput and round-trip time may be the CPU's and not the network's",
             );
         }
         if spent.steal_percent > STEAL_PERCENT {
@@ -300,7 +300,7 @@ mod tests {
     fn a_processor_that_is_always_in_use_or_taken_away_is_warned_of() {
         let warned = |busy_percent, steal_percent, polls| {
             let mut findings = Findings::default();
-            findings.processor("processor 0", Use { busy_ns: 0, busy_percent, steal_percent }, polls);
+            findings.processor("CPU 0", Use { busy_ns: 0, busy_percent, steal_percent }, polls);
             codes(&findings).into_iter().map(str::to_owned).collect::<Vec<_>>()
         };
         assert!(warned(95.0, 2.0, false).is_empty());

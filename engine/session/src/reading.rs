@@ -32,7 +32,7 @@ impl Reading {
     /// Fails where the system does not tell them.
     pub fn now() -> Result<Self> {
         let at_ns = monotonic_ns();
-        let processors = nettrial_traffic::processors().context("reading how busy the processors are")?;
+        let processors = nettrial_traffic::processors().context("reading how busy the CPUs are")?;
         Ok(Self { at_ns, processors })
     }
 

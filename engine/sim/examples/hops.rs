@@ -101,7 +101,7 @@ fn memory() -> u64 {
     pages.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096
 }
 
-/// Time for which this thread has had a processor (Linux): a machine that others use as well does not change it much.
+/// Time for which this thread has had a CPU (Linux): a machine that others use as well does not change it much.
 fn processor_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(text.split(' ').next()?.parse::<f64>().ok()? / 1e9)

@@ -1,19 +1,19 @@
 //! Reads what is about to be needed, so that events need not wait for memory one after the other.
 //!
-//! The links, packets and connections of a large fabric do not fit the processor's cache. Were each event to wait for
+//! The links, packets and connections of a large fabric do not fit the CPU's cache. Were each event to wait for
 //! its own, that would be most of a hop's time. So what the events of the calendar's next bucket need is read before
-//! the first of them, and the processor waits for all of that at once. Nothing is changed, and no result depends on it.
+//! the first of them, and the CPU waits for all of that at once. Nothing is changed, and no result depends on it.
 //!
-//! A type says by [`read_ahead!`] which of its fields to read. Processors fetch lines of 64 bytes in pairs, so one field
+//! A type says by [`read_ahead!`] which of its fields to read. CPUs fetch lines of 64 bytes in pairs, so one field
 //! in each 128 bytes is enough. That the fields named are no farther apart is checked when the tests are compiled, and
 //! `#[repr(C)]` keeps them where they are.
 
 use crate::network::Network;
 
-/// Bytes that a processor fetches at once: two lines of its cache.
+/// Bytes that a CPU fetches at once: two lines of its cache.
 #[cfg(test)]
 const FETCHED_BYTES: usize = 128;
-/// Bytes of links and endpoints that a processor's second-level cache holds, as common processors have it: below that
+/// Bytes of links and endpoints that a CPU's second-level cache holds, as common CPUs have it: below that
 /// there is nothing to wait for, and reading ahead costs up to a fifth of a run's time.
 const CACHED_BYTES: usize = 1 << 20;
 

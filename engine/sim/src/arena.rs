@@ -3,7 +3,7 @@
 use crate::ahead::{ReadAhead, read_ahead};
 use crate::{Codepoint, Endpoint, Packet, PathId};
 
-/// The part of a packet that a hop needs, apart from the rest so that it stays in the processor's cache.
+/// The part of a packet that a hop needs, apart from the rest so that it stays in the CPU's cache.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Travel {

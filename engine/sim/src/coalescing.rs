@@ -2,7 +2,7 @@
 //! net/ipv4/tcp_offload.c).
 //!
 //! The packets that one interrupt finds are handed over in polls of 64, and within a poll the segments of a flow
-//! are coalesced that follow each other and differ in nothing else: the larger one is a packet to the processor and
+//! are coalesced that follow each other and differ in nothing else: the larger one is a packet to the CPU and
 //! to TCP, which acknowledges it once. Without a `cost` a host has its interrupt with every packet, and so
 //! coalesces only what arrives at one instant, which no link with a rate brings about: `coalescing` is what makes
 //! packets arrive together.

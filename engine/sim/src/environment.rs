@@ -24,7 +24,7 @@ pub fn preflight() -> Preflight {
     }
 }
 
-/// The processor's model where the system says it in a file, else its architecture.
+/// The CPU's model where the system says it in a file, else its architecture.
 fn processor() -> String {
     let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

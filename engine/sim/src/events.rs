@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 /// Buckets of the calendar, a power of two: enough that packets that wait in a fabric's queues for milliseconds are
-/// within the horizon, though buckets are narrow where there is much traffic; few enough that the processor's cache
+/// within the horizon, though buckets are narrow where there is much traffic; few enough that the CPU's cache
 /// holds where each list begins.
 const BUCKETS: u64 = 1 << 14;
 /// Picoseconds of a bucket at the beginning, as a power of two: a microsecond.
@@ -27,7 +27,7 @@ const REVIEW: u32 = 1024;
 /// whose memory can be waited for at once ([`Events::upcoming`]).
 const CROWDED: u32 = 96;
 const SPARSE: u32 = 24;
-/// Events of a node, which is two lines of the processor's cache.
+/// Events of a node, which is two lines of the CPU's cache.
 const TOGETHER: usize = 5;
 /// The end of a list.
 const NONE: u32 = u32::MAX;

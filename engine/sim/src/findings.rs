@@ -11,7 +11,7 @@ use nettrial_scenario::{
 };
 use std::collections::HashSet;
 
-/// A processor that is busy for more of the time than this has no room left, as in the lab.
+/// A CPU that is busy for more of the time than this has no room left, as in the lab.
 const SATURATED_PERCENT: f64 = 95.0;
 
 /// Checks made, and warnings that follow.
@@ -100,7 +100,7 @@ impl Findings {
         }
     }
 
-    /// Warns of hosts whose processor was always busy, where `busy` says for how much of the `traffic` time, both
+    /// Warns of hosts whose CPU was always busy, where `busy` says for how much of the `traffic` time, both
     /// in nanoseconds.
     pub fn processors(&mut self, scenario: &Scenario, busy: impl Fn(usize) -> Option<u64>, traffic_ns: u64) {
         for (number, node) in scenario.nodes.iter().enumerate() {

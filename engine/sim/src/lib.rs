@@ -15,13 +15,12 @@
 mod ahead;
 mod air;
 mod arena;
-mod capabilities;
 mod capture;
-mod check;
+mod checks;
 mod coalescing;
 mod connection;
 mod environment;
-mod estimate;
+mod estimates;
 mod events;
 mod fate;
 mod findings;
@@ -36,6 +35,7 @@ mod queue;
 mod queue_series;
 mod record;
 mod sampler;
+mod supported;
 mod tcp;
 mod time;
 mod traffic;
@@ -43,7 +43,6 @@ mod trial;
 mod wiring;
 mod world;
 
-pub use capabilities::capabilities;
 pub use connection::{Connection, ConnectionSettings, Statistics, SubflowSettings};
 pub use environment::preflight;
 pub use events::Events;
@@ -52,6 +51,7 @@ pub use link::{Link, LinkCounters};
 pub use network::Network;
 pub use packet::{Codepoint, Flags, Packet, SackBlocks};
 pub use queue::{Length, wire_bytes};
+pub use supported::capabilities;
 pub use time::Time;
 pub use world::{Balance, Endpoints, Engine, World};
 
@@ -64,7 +64,7 @@ use nettrial_scenario::{Capture, Estimate, Problem, Record, Scenario};
 /// Gives the problems.
 pub fn check(scenario: &Scenario) -> Result<Estimate, Vec<Problem>> {
     let paths = paths_of(scenario)?;
-    Ok(estimate::estimate(scenario, &paths))
+    Ok(estimates::estimate(scenario, &paths))
 }
 
 /// Runs one trial. The same scenario gives the same record, to the byte, on any machine, whether packets are captured
@@ -80,11 +80,11 @@ pub fn run(scenario: &Scenario, capture: Option<&Capture>) -> anyhow::Result<Rec
 
 /// The paths of a scenario that can be simulated, or what is wrong with it.
 fn paths_of(scenario: &Scenario) -> Result<Paths<'_>, Vec<Problem>> {
-    let of_parts = check::check_parts(scenario);
+    let of_parts = checks::check_parts(scenario);
     if !of_parts.is_empty() {
         return Err(of_parts);
     }
     let paths = Paths::new(scenario);
-    let of_paths = check::check_paths(scenario, &paths);
+    let of_paths = checks::check_paths(scenario, &paths);
     if of_paths.is_empty() { Ok(paths) } else { Err(of_paths) }
 }

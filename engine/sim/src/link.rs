@@ -49,7 +49,7 @@ const BIT_PS: u64 = 1_000_000_000_000;
 /// The purpose of RED's random numbers.
 const RED_PURPOSE: u64 = 0x7265_6400_0000_0000;
 
-/// One direction of a link. What every hop needs comes first, in two lines of the processor's cache.
+/// One direction of a link. What every hop needs comes first, in two lines of the CPU's cache.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub struct Link {

@@ -66,7 +66,7 @@ impl Network {
         &mut self.links[direction as usize]
     }
 
-    /// Returns how long the processor of node number `node` has been busy until `now`; `None` if its work costs
+    /// Returns how long the CPU of node number `node` has been busy until `now`; `None` if its work costs
     /// nothing.
     pub fn busy(&self, node: usize, now: Time) -> Option<Time> {
         self.processors.as_ref()?.busy(node, now)

@@ -1,8 +1,8 @@
-//! The cost of packets to hosts: each has one processor, which does one thing after another.
+//! The cost of packets to hosts: each has one CPU, which does one thing after another.
 //!
-//! A packet that is sent, or has arrived, takes its time on the processor before it goes on; work that finds it busy
+//! A packet that is sent, or has arrived, takes its time on the CPU before it goes on; work that finds it busy
 //! waits, however long. The first packet to arrive has the interface interrupt after the coalescing time, or once the
-//! processor is idle; the interrupt begins the work of all that have arrived by then. What a packet makes the host
+//! CPU is idle; the interrupt begins the work of all that have arrived by then. What a packet makes the host
 //! send (an acknowledgment) is worked at before the next packet that has arrived. Unlike on a real host there is no
 //! backlog that overflows (net.core.netdev_max_backlog), what applications do costs nothing, and sending never waits
 //! for an interrupt. The costs are those of the scenario: where they come from, it has to say.
@@ -21,17 +21,17 @@ use nettrial_routing::Interfaces;
 use nettrial_scenario::{Duration, HostCost, Node, NodeKind, Scenario};
 use std::collections::VecDeque;
 
-/// The processors of all hosts whose work costs something, or whose interfaces join segments.
+/// The CPUs of all hosts whose work costs something, or whose interfaces join segments.
 #[derive(Debug)]
 pub struct Processors {
-    /// The processor at each interface.
+    /// The CPU at each interface.
     of_interface: Vec<Option<u32>>,
-    /// The processor of each node, by the node's number.
+    /// The CPU of each node, by the node's number.
     of_node: Vec<Option<u32>>,
     all: Vec<Processor>,
 }
 
-/// One host's processor.
+/// One host's CPU.
 #[derive(Debug)]
 struct Processor {
     cost: HostCost,
@@ -57,7 +57,7 @@ struct Processor {
     first_at: Time,
 }
 
-/// The next event of a processor.
+/// The next event of a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// It looks again then.
@@ -67,7 +67,7 @@ pub enum Next {
 }
 
 impl Processors {
-    /// Returns the processors of `scenario`, whose interfaces have these numbers; `None` if there are none.
+    /// Returns the CPUs of `scenario`, whose interfaces have these numbers; `None` if there are none.
     pub fn new(scenario: &Scenario, interfaces: &Interfaces<'_>) -> Option<Self> {
         let mut all = Vec::new();
         let of_node: Vec<Option<u32>> = scenario
@@ -84,12 +84,12 @@ impl Processors {
         Some(Self { of_interface: of_interface?, of_node, all })
     }
 
-    /// The processor of the node that has the interface of this number.
+    /// The CPU of the node that has the interface of this number.
     pub fn at(&self, interface: u32) -> Option<u32> {
         self.of_interface[interface as usize]
     }
 
-    /// Returns how long the processor of node number `node` has been busy until `now`; `None` if its work costs
+    /// Returns how long the CPU of node number `node` has been busy until `now`; `None` if its work costs
     /// nothing.
     pub fn busy(&self, node: usize, now: Time) -> Option<Time> {
         let processor =
@@ -108,7 +108,7 @@ impl Processors {
         processor.coalesces.then_some(processor.coalesced_pkts)
     }
 
-    /// Has a packet of that size sent, which may go with the one before it; gives when the processor is done with it,
+    /// Has a packet of that size sent, which may go with the one before it; gives when the CPU is done with it,
     /// or `None` if that takes no time.
     pub fn send(&mut self, processor: u32, ip_bytes: u32, goes_with_last: bool, now: Time) -> Option<Time> {
         let processor = Some(&mut self.all[processor as usize]).filter(|processor| processor.is_costly)?;
@@ -117,7 +117,7 @@ impl Processors {
         Some(processor.occupy(now, work))
     }
 
-    /// Takes packet `number` as it arrives; gives when the processor looks at it, unless it will anyway.
+    /// Takes packet `number` as it arrives; gives when the CPU looks at it, unless it will anyway.
     pub fn arrive(&mut self, processor: u32, number: u32, now: Time) -> Option<Time> {
         let processor = &mut self.all[processor as usize];
         if processor.arrived.len() == processor.batch {
@@ -158,7 +158,7 @@ impl Processors {
 }
 
 impl Processor {
-    /// Returns the processor of a node, if it is a host that needs one.
+    /// Returns the CPU of a node, if it is a host that needs one.
     fn of(node: &Node) -> Option<Self> {
         let coalesces = node.offloads.gro && node.kind == NodeKind::Host;
         (coalesces || node.cost.is_some()).then(|| Self {

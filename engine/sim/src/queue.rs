@@ -123,7 +123,7 @@ impl Waiting {
             self.length = self.length.without(wire_bytes(ip_bytes));
         }
         if self.frames.is_empty() {
-            // Begins anew at the ring's start, which is then still in the processor's cache.
+            // Begins anew at the ring's start, which is then still in the CPU's cache.
             self.frames.clear();
         }
         self.length

@@ -77,7 +77,7 @@ fn subflows(running: &Running<'_>) -> Vec<SubflowRecord> {
 }
 
 /// The records of the hosts, and what can't be said of them, where `busy` says how much of the `traffic` time, both in
-/// nanoseconds, the processor of the node of a number was busy, if its work costs anything.
+/// nanoseconds, the CPU of the node of a number was busy, if its work costs anything.
 pub fn hosts(
     scenario: &Scenario,
     flows: &[FlowRecord],

@@ -50,9 +50,9 @@ enum Event {
     Timer(Endpoint),
     /// A link whose discipline decides at the queue's head can take that.
     Take(u32),
-    /// A processor looks at what has arrived.
+    /// A CPU looks at what has arrived.
     Look(u32),
-    /// A host's processor is done with a packet that has arrived.
+    /// A host's CPU is done with a packet that has arrived.
     Finish(u32),
     /// Something happens in a radio channel.
     Air(u32),
@@ -286,14 +286,14 @@ impl Engine {
         Some(self.deliver(number))
     }
 
-    /// The processors, and the one of the host at which packet `number` has arrived, if its work costs something.
+    /// The CPUs, and the one of the host at which packet `number` has arrived, if its work costs something.
     fn receiver(&mut self, number: u32) -> Option<(&mut Processors, u32)> {
         let processors = self.network.processors.as_mut()?;
         let processor = processors.at(self.network.paths.arrival(self.arena.travel(number).next)?)?;
         Some((processors, processor))
     }
 
-    /// A processor looks at what has arrived.
+    /// A CPU looks at what has arrived.
     fn look(&mut self, processor: u32) {
         let (now, arena) = (self.events.now(), &mut self.arena);
         let Some(processors) = &mut self.network.processors else { return };
@@ -304,7 +304,7 @@ impl Engine {
         }
     }
 
-    /// A processor is done with packet `number`: gives it.
+    /// A CPU is done with packet `number`: gives it.
     fn finish(&mut self, number: u32) -> Packet {
         let now = self.events.now();
         let next = self
@@ -321,7 +321,7 @@ impl Engine {
         self.arena.remove(number)
     }
 
-    /// Has packet `number` go to its first link once its host's processor is done with it, if that takes time; gives
+    /// Has packet `number` go to its first link once its host's CPU is done with it, if that takes time; gives
     /// when its last bit will leave if the link is then as it is now. It may go with the packet before it.
     fn send_later(&mut self, number: u32, direction: u32, goes_with_last: bool) -> Option<Time> {
         let now = self.events.now();

@@ -49,7 +49,7 @@ pub fn problems(flow: &Flow, place: &Place) -> Vec<Problem> {
         let hint = format!("it needs Linux, and this is {}", system_name());
         let problem = |refusal: platform::Refusal| {
             let part = refusal.part.map_or_else(|| place.clone(), |part| place.within(part));
-            part.problem(refusal.setting, refusal.value, refusal.legal, hint.clone())
+            part.problem(refusal.setting, refusal.value, refusal.expected, hint.clone())
         };
         return refusals.into_iter().map(problem).collect();
     }
@@ -60,8 +60,13 @@ pub fn problems(flow: &Flow, place: &Place) -> Vec<Problem> {
     if let Traffic::FileTransfer(transfer) = &flow.traffic
         && let Err(error) = file_transfer::open(transfer)
     {
-        let legal = "a regular file that can be read";
-        problems.push(place.within("traffic").problem("file", &transfer.file, legal, format!("{error:#}")));
+        let expected = "a regular file that can be read";
+        problems.push(place.within("traffic").problem(
+            "file",
+            &transfer.file,
+            expected,
+            format!("{error:#}"),
+        ));
     }
     problems
 }

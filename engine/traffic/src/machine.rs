@@ -11,7 +11,7 @@ pub struct About {
     pub system: String,
     /// The kernel's name, release and version.
     pub kernel: String,
-    /// The processor's model.
+    /// The CPU's model.
     pub processor: String,
     /// The identifier of the running kernel.
     pub boot: String,

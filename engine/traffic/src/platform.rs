@@ -74,7 +74,7 @@ pub struct Refusal {
     /// Its value, in words.
     pub value: &'static str,
     /// Values that are carried, in words.
-    pub legal: &'static str,
+    pub expected: &'static str,
 }
 
 /// Counts of the blocks of a connection that sends without copying.

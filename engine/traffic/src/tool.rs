@@ -92,7 +92,9 @@ pub fn problems(flow: &Flow, tool: &Tool, place: &Place) -> Vec<Problem> {
     }
     let problems = program.problems(flow, tool).into_iter();
     let of = |setting: &str| if ["transport", "ip"].contains(&setting) { place } else { &of_tool };
-    problems.map(|(setting, value, legal, hint)| of(setting).problem(setting, value, legal, hint)).collect()
+    problems
+        .map(|(setting, value, expected, hint)| of(setting).problem(setting, value, expected, hint))
+        .collect()
 }
 
 /// The problem of a duration that is not whole seconds, for a program that takes no other.
@@ -101,8 +103,8 @@ fn whole_seconds(tool: &Tool) -> Vec<(&'static str, String, String, String)> {
     if duration.0 > 0 && duration.0.is_multiple_of(1_000_000_000) {
         return Vec::new();
     }
-    let (legal, hint) = ("whole seconds", "the program's own option takes no other");
-    vec![("duration", duration.to_string(), legal.into(), hint.into())]
+    let (expected, hint) = ("whole seconds", "the program's own option takes no other");
+    vec![("duration", duration.to_string(), expected.into(), hint.into())]
 }
 
 fn seconds(tool: &Tool) -> String {

@@ -24,8 +24,8 @@ pub fn problems(measure: &Measure) -> Vec<Problem> {
     let (flow, place) = (&measure.flow, measure.flow_place());
     let of_traffic = place.within("traffic");
     let mut problems = Vec::new();
-    let mut refuse = |place: &Place, setting: &str, value: String, legal: &str| {
-        problems.push(place.problem(setting, value, legal, "iperf3 has no other"));
+    let mut refuse = |place: &Place, setting: &str, value: String, expected: &str| {
+        problems.push(place.problem(setting, value, expected, "iperf3 has no other"));
     };
     let block_only =
         SocketOptions { block: flow.socket.block, mss: flow.socket.mss, ..SocketOptions::default() };
@@ -41,11 +41,11 @@ pub fn problems(measure: &Measure) -> Vec<Problem> {
         (Traffic::Packets(packets), Transport::Tcp | Transport::Udp) => {
             let largest =
                 if flow.transport == Transport::Udp { MOST_DATAGRAM_BYTES } else { MOST_BLOCK_BYTES };
-            let legal = format!("a constant of {HEADER_BYTES} B to {largest} B");
+            let expected = format!("a constant of {HEADER_BYTES} B to {largest} B");
             match &packets.size {
                 Variate::Constant { value } if (HEADER_BYTES as u64..=largest.into()).contains(&value.0) => {}
-                Variate::Constant { value } => refuse(&of_traffic, "size", value.to_string(), &legal),
-                _ => refuse(&of_traffic, "size", "random".into(), &legal),
+                Variate::Constant { value } => refuse(&of_traffic, "size", value.to_string(), &expected),
+                _ => refuse(&of_traffic, "size", "random".into(), &expected),
             }
             if packets.gap.is_some() || packets.on_off.is_some() {
                 refuse(&of_traffic, "gap", "given".into(), "a rate, or none");

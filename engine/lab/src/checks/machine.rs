@@ -2,18 +2,18 @@
 
 use super::Findings;
 
-/// Other processes may use this share of one processor.
+/// Other processes may use this share of one CPU.
 const BYSTANDER_PERCENT: f64 = 5.0;
 
 impl Findings {
-    /// Warns of other processes that used `percent` of one processor while traffic went.
+    /// Warns of other processes that used `percent` of one CPU while traffic went.
     pub fn bystanders(&mut self, percent: f64) {
         if percent > BYSTANDER_PERCENT {
             self.warn(
                 "other_work",
                 "the machine",
-                format!("other processes used {percent:.0}% of a processor"),
-                "their work is in the processor time of the hosts, and may have slowed the traffic: run on a \
+                format!("other processes used {percent:.0}% of a CPU"),
+                "their work is in the CPU time of the hosts, and may have slowed the traffic: run on a \
                  machine that does nothing else",
             );
         }
@@ -35,6 +35,6 @@ mod tests {
         assert!(findings.warnings.is_empty());
         findings.bystanders(40.0);
         assert_eq!(codes(&findings), ["other_work"]);
-        assert_eq!(findings.warnings[0].message, "other processes used 40% of a processor");
+        assert_eq!(findings.warnings[0].message, "other processes used 40% of a CPU");
     }
 }

@@ -16,7 +16,7 @@ const STANDARD_ERRORS: f64 = 3.3;
 
 impl Findings {
     /// Warns of a saturated link that carried less than its rate, with what may have kept it from that:
-    /// how late timers are on this machine, and the share of the processor's time that the hypervisor took.
+    /// how late timers are on this machine, and the share of the CPU's time that the hypervisor took.
     pub fn saturated(&mut self, interface: &Sampled, lateness: &TimerLateness, steal_percent: f64) {
         let carried =
             interface.backlog.and_then(|backlog| carried_if_saturated(&backlog, interface.shaped.rate));
@@ -37,7 +37,7 @@ impl Findings {
                 us(lateness.p99_ns),
                 us(lateness.p99_9_ns),
             ),
-            "goodput is lower and queues are longer than on a link of that rate: run on a machine whose processors \
+            "goodput is lower and queues are longer than on a link of that rate: run on a machine whose CPUs \
              nobody else uses, or lower the rate",
         );
     }

@@ -70,7 +70,7 @@ impl Channels {
         self.inside.bring_up(self.links.iter().flat_map(|link| &link.ends).map(|end| &end.index))
     }
 
-    /// Starts moving frames. Each channel keeps to one processor.
+    /// Starts moving frames. Each channel keeps to one CPU.
     pub fn start(&mut self, home: &Home, layout: &Layout, placement: Option<&Placement>) -> Result<()> {
         for Planned { number, ends } in std::mem::take(&mut self.links) {
             let processor = processor_of(number, placement);

@@ -66,7 +66,7 @@ impl Inside {
     }
 }
 
-/// The processor of the link with this number, which its frames keep to: the engine's in `placement` if there is one.
+/// The CPU of the link with this number, which its frames keep to: the engine's in `placement` if there is one.
 pub fn processor_of(number: usize, placement: Option<&Placement>) -> usize {
     let usable = affinity::usable();
     let chosen = usable.get(number % usable.len().max(1)).copied().unwrap_or(0);

@@ -48,7 +48,7 @@ impl Lines {
         self.inside.bring_up(self.links.iter().flat_map(|(_, indexes)| indexes))
     }
 
-    /// Starts moving frames. Each line keeps to one processor.
+    /// Starts moving frames. Each line keeps to one CPU.
     pub fn start(&mut self, home: &Home, layout: &Layout, placement: Option<&Placement>) -> Result<()> {
         for (number, indexes) in &self.links {
             self.inside.steer(home, processor_of(*number, placement), indexes)?;

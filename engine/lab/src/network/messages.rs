@@ -16,7 +16,7 @@ use nettrial_routing::Route;
 use nettrial_scenario::InterfaceAddress;
 use std::net::IpAddr;
 
-/// One queue in each direction. Without asking a veth gets one for each processor, all but one of which are taken away
+/// One queue in each direction. Without asking a veth gets one for each CPU, all but one of which are taken away
 /// again, and the kernel waits until nobody uses them (drivers/net/veth.c, veth_init_queues).
 pub const SINGLE_QUEUES: [LinkAttribute; 2] = [LinkAttribute::NumTxQueues(1), LinkAttribute::NumRxQueues(1)];
 

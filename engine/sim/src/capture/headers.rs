@@ -11,8 +11,8 @@ use crate::wiring::{EPHEMERAL_PORTS, Wiring};
 use crate::{Codepoint, Flags, Packet, Time};
 use anyhow::{Context, Result};
 use etherparse::{
-    EtherType, Ethernet2Header, IpDscp, IpEcn, IpFragOffset, IpNumber, Ipv4Header, Ipv6FragmentHeader,
-    Ipv6Header, TcpHeader, UdpHeader,
+    EtherType, Ethernet2Header, IpDscp, IpEcn, IpFragOffset, IpHeaders, IpNumber, Ipv4Header, Ipv6Extensions,
+    Ipv6FragmentHeader, Ipv6Header, TcpHeader, UdpHeader,
 };
 use nettrial_scenario::Transport;
 use std::net::{IpAddr, SocketAddr};
@@ -165,19 +165,12 @@ impl Frame {
         tcp.set_options_raw(&options::of(packet, source, peers, at, room)).context("TCP's options")?;
         let payload = &ZEROS[..packet.payload_bytes as usize];
         let length = tcp.header_len() + payload.len();
-        match (source.address.ip(), destination.address.ip()) {
-            (IpAddr::V4(from), IpAddr::V4(to)) => {
-                let ip = version_4(packet, source.dscp, length, IpNumber::TCP, from.octets(), to.octets())?;
-                tcp.checksum = tcp.calc_checksum_ipv4(&ip, payload)?;
-                ip.write(&mut self.bytes)?;
-            }
-            (IpAddr::V6(from), IpAddr::V6(to)) => {
-                let ip = version_6(packet, source.dscp, length, IpNumber::TCP, from.octets(), to.octets())?;
-                tcp.checksum = tcp.calc_checksum_ipv6(&ip, payload)?;
-                ip.write(&mut self.bytes)?;
-            }
-            _ => anyhow::bail!("a subflow's two addresses differ in their IP version"),
-        }
+        let ip = ip_headers(packet, source, destination, length, IpNumber::TCP, None)?;
+        tcp.checksum = match &ip {
+            IpHeaders::Ipv4(header, _) => tcp.calc_checksum_ipv4(header, payload)?,
+            IpHeaders::Ipv6(header, _) => tcp.calc_checksum_ipv6(header, payload)?,
+        };
+        ip.write(&mut self.bytes)?;
         tcp.write(&mut self.bytes)?;
         Ok(())
     }
@@ -187,43 +180,29 @@ impl Frame {
         let whole = packet.data_ack as usize + UDP_HEADER_BYTES;
         let is_whole = packet.window_bytes <= 1;
         let is_last = packet.data_sequence + 1 >= packet.window_bytes;
-        let (port, to_port) = (source.address.port(), destination.address.port());
-        let payload = &ZEROS[..whole - UDP_HEADER_BYTES];
-        let fragment = if is_whole { 0 } else { 8 };
-        match (source.address.ip(), destination.address.ip()) {
-            (IpAddr::V4(from), IpAddr::V4(to)) => {
-                let length = packet.ip_bytes as usize - 20;
-                let at =
-                    if is_last { whole - length.min(whole) } else { packet.data_sequence as usize * length };
-                let mut ip =
-                    version_4(packet, source.dscp, length, IpNumber::UDP, from.octets(), to.octets())?;
-                ip.identification = packet.ack as u16;
-                ip.dont_fragment = false;
-                ip.more_fragments = !is_last;
-                ip.fragment_offset = IpFragOffset::try_new(u16::try_from(at / 8)?)?;
-                ip.header_checksum = ip.calc_header_checksum();
-                ip.write(&mut self.bytes)?;
-                if at == 0 {
-                    UdpHeader::with_ipv4_checksum(port, to_port, &ip, payload)?.write(&mut self.bytes)?;
-                }
-            }
-            (IpAddr::V6(from), IpAddr::V6(to)) => {
-                let length = packet.ip_bytes as usize - 40 - fragment;
-                let at =
-                    if is_last { whole - length.min(whole) } else { packet.data_sequence as usize * length };
-                let next = if is_whole { IpNumber::UDP } else { IpNumber::IPV6_FRAGMENTATION_HEADER };
-                let ip = version_6(packet, source.dscp, length + fragment, next, from.octets(), to.octets())?;
-                ip.write(&mut self.bytes)?;
-                if !is_whole {
-                    let offset = IpFragOffset::try_new(u16::try_from(at / 8)?)?;
-                    let header = Ipv6FragmentHeader::new(IpNumber::UDP, offset, !is_last, packet.ack as u32);
-                    header.write(&mut self.bytes)?;
-                }
-                if at == 0 {
-                    UdpHeader::with_ipv6_checksum(port, to_port, &ip, payload)?.write(&mut self.bytes)?;
-                }
-            }
-            _ => anyhow::bail!("a flow's two addresses differ in their IP version"),
+        let headers = match (source.address.is_ipv4(), is_whole) {
+            (true, _) => 20,
+            (false, true) => 40,
+            (false, false) => 40 + Ipv6FragmentHeader::LEN,
+        };
+        let length = packet.ip_bytes as usize - headers;
+        let at = if is_last { whole - length.min(whole) } else { packet.data_sequence as usize * length };
+        let fragment = Fragment {
+            identification: packet.ack as u32,
+            offset: IpFragOffset::try_new(u16::try_from(at / 8)?)?,
+            is_whole,
+            is_last,
+        };
+        let ip = ip_headers(packet, source, destination, length, IpNumber::UDP, Some(fragment))?;
+        ip.write(&mut self.bytes)?;
+        if at == 0 {
+            let (port, to_port) = (source.address.port(), destination.address.port());
+            let payload = &ZEROS[..whole - UDP_HEADER_BYTES];
+            let udp = match &ip {
+                IpHeaders::Ipv4(header, _) => UdpHeader::with_ipv4_checksum(port, to_port, header, payload)?,
+                IpHeaders::Ipv6(header, _) => UdpHeader::with_ipv6_checksum(port, to_port, header, payload)?,
+            };
+            udp.write(&mut self.bytes)?;
         }
         Ok(())
     }
@@ -243,37 +222,54 @@ fn codepoint(packet: &Packet) -> IpEcn {
     }
 }
 
-fn version_4(
-    packet: &Packet,
-    dscp: u8,
-    length: usize,
-    next: IpNumber,
-    from: [u8; 4],
-    to: [u8; 4],
-) -> Result<Ipv4Header> {
-    let mut ip = Ipv4Header::new(u16::try_from(length)?, HOP_LIMIT, next, from, to)?;
-    ip.dont_fragment = true;
-    ip.dscp = IpDscp::try_new(dscp)?;
-    ip.ecn = codepoint(packet);
-    ip.header_checksum = ip.calc_header_checksum();
-    Ok(ip)
+/// The part of its datagram that a packet carries, which may be all of it.
+struct Fragment {
+    identification: u32,
+    offset: IpFragOffset,
+    is_whole: bool,
+    is_last: bool,
 }
 
-fn version_6(
+/// The IP headers of `packet` with `length` bytes after them, of `next`; a packet without a `fragment` must not be cut.
+fn ip_headers(
     packet: &Packet,
-    dscp: u8,
+    source: &Side,
+    destination: &Side,
     length: usize,
     next: IpNumber,
-    from: [u8; 16],
-    to: [u8; 16],
-) -> Result<Ipv6Header> {
-    Ok(Ipv6Header {
-        traffic_class: dscp << 2 | codepoint(packet).value(),
-        payload_length: u16::try_from(length)?,
-        next_header: next,
-        hop_limit: HOP_LIMIT,
-        source: from,
-        destination: to,
-        ..Ipv6Header::default()
-    })
+    fragment: Option<Fragment>,
+) -> Result<IpHeaders> {
+    match (source.address.ip(), destination.address.ip()) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => {
+            let mut ip =
+                Ipv4Header::new(u16::try_from(length)?, HOP_LIMIT, next, from.octets(), to.octets())?;
+            ip.dont_fragment = fragment.is_none();
+            ip.dscp = IpDscp::try_new(source.dscp)?;
+            ip.ecn = codepoint(packet);
+            if let Some(fragment) = fragment {
+                ip.identification = fragment.identification as u16;
+                ip.more_fragments = !fragment.is_last;
+                ip.fragment_offset = fragment.offset;
+            }
+            ip.header_checksum = ip.calc_header_checksum();
+            Ok(IpHeaders::Ipv4(ip, Default::default()))
+        }
+        (IpAddr::V6(from), IpAddr::V6(to)) => {
+            let cut = fragment.filter(|fragment| !fragment.is_whole).map(|fragment| {
+                Ipv6FragmentHeader::new(next, fragment.offset, !fragment.is_last, fragment.identification)
+            });
+            let bytes = length + if cut.is_some() { Ipv6FragmentHeader::LEN } else { 0 };
+            let ip = Ipv6Header {
+                traffic_class: source.dscp << 2 | codepoint(packet).value(),
+                payload_length: u16::try_from(bytes)?,
+                next_header: if cut.is_some() { IpNumber::IPV6_FRAGMENTATION_HEADER } else { next },
+                hop_limit: HOP_LIMIT,
+                source: from.octets(),
+                destination: to.octets(),
+                ..Ipv6Header::default()
+            };
+            Ok(IpHeaders::Ipv6(ip, Ipv6Extensions { fragment: cut, ..Default::default() }))
+        }
+        _ => anyhow::bail!("a flow's two addresses differ in their IP version"),
+    }
 }

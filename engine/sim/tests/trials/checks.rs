@@ -41,7 +41,7 @@ fn what_the_simulator_does_not_have_is_refused_by_name() {
     let mut scenario = good.clone();
     scenario.nodes[1].stack.as_mut().unwrap().congestion_control = "hybla".into();
     assert_eq!(refused(&scenario), ["congestion_control"]);
-    assert!(nettrial_sim::check(&scenario).unwrap_err()[0].legal.contains("reno"));
+    assert!(nettrial_sim::check(&scenario).unwrap_err()[0].expected.contains("reno"));
     assert!(nettrial_sim::run(&scenario, None).is_err());
 
     let tool = json!({"kind": "tool", "tool": "ping", "duration": "1 s"});

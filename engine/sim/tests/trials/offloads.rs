@@ -91,7 +91,7 @@ fn what_is_joined_is_acknowledged_once() {
     near(same, goodput, 0.03);
 }
 
-/// The sender's processor is what limits: with bursts of 45 segments a segment costs it a 45th and its bytes.
+/// The sender's CPU is what limits: with bursts of 45 segments a segment costs it a 45th and its bytes.
 #[test]
 fn a_costly_sender_sends_more_in_bursts() {
     let fast = json!({"rate": "100 Gbit/s", "delay": "10 us", "queue": "1000 packets"});

@@ -96,7 +96,7 @@ fn a_flow_with_an_urgent_codepoint_is_served_first() {
     assert!(goodput(&urgent, 1) > 4.0 * goodput(&urgent, 0));
     scenario.workload[1].socket.dscp = 64;
     let problems = check(&scenario).unwrap_err();
-    assert_eq!((problems[0].setting.as_str(), problems[0].legal.as_str()), ("dscp", "0 to 63"));
+    assert_eq!((problems[0].setting.as_str(), problems[0].expected.as_str()), ("dscp", "0 to 63"));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_distant_station_gets_less_and_rate_control_finds_what_it_can() {
 fn an_ad_hoc_network_has_no_access_point() {
     let mut scenario = scenario(json!({"mode": "ad_hoc"}), ["one", "two"], "udp", datagrams());
     let problems = check(&scenario).unwrap_err();
-    assert_eq!((problems[0].setting.as_str(), problems[0].legal.as_str()), ("node", "a host or a router"));
+    assert_eq!((problems[0].setting.as_str(), problems[0].expected.as_str()), ("node", "a host or a router"));
     scenario.nodes.retain(|node| !["ap", "wired"].contains(&node.name.as_str()));
     scenario.links.truncate(1);
     scenario.links[0].interfaces.remove(0);
@@ -152,8 +152,8 @@ fn the_record_is_the_same_again_and_another_with_another_seed() {
 }
 
 #[test]
-fn impossible_settings_are_refused_with_the_legal_values() {
-    for (wlan, setting, legal) in [
+fn impossible_settings_are_refused_with_the_expected_values() {
+    for (wlan, setting, expected) in [
         (json!({"standard": "n", "width_mhz": 80}), "width_mhz", "20, 40"),
         (json!({"standard": "n", "mcs": 15}), "mcs", "0 to 7"),
         (json!({"standard": "ac", "mcs": 9}), "mcs", "0, 1, 2, 3, 4, 5, 6, 7, 8"),
@@ -208,9 +208,9 @@ fn impossible_settings_are_refused_with_the_legal_values() {
     ] {
         let problems = check(&scenario(wlan, ["one", "two"], "udp", datagrams())).unwrap_err();
         let found: Vec<(&str, &str)> =
-            problems.iter().map(|problem| (problem.setting.as_str(), problem.legal.as_str())).collect();
+            problems.iter().map(|problem| (problem.setting.as_str(), problem.expected.as_str())).collect();
         let last = setting.rsplit('/').next().unwrap();
-        assert_eq!(found, [(last, legal)]);
+        assert_eq!(found, [(last, expected)]);
         assert_eq!(problems[0].pointer, format!("/links/0/wlan/{setting}"));
     }
     let mut other = scenario(json!({}), ["one", "two"], "udp", datagrams());

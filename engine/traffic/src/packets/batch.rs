@@ -3,7 +3,7 @@
 use super::header::{Header, Tag};
 use crate::platform::Datagrams;
 
-/// Bytes of a batch, or one packet where that is larger: what stays in a processor's cache.
+/// Bytes of a batch, or one packet where that is larger: what stays in a CPU's cache.
 const BATCH_BYTES: usize = 256 << 10;
 
 /// Packets side by side in memory, with their headers; made once, filled again and again.

@@ -1,4 +1,4 @@
-//! Waiting for departures without bursts and without a processor's full time.
+//! Waiting for departures without bursts and without a CPU's full time.
 //!
 //! A sleeping thread wakes several microseconds late, so the last of a wait is spent looking at the clock
 //! instead. That may take a fifth of the time. Where departures are so dense that it would take more, the

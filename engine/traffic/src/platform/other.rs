@@ -37,7 +37,7 @@ use std::time::Duration;
 /// The settings of `flow` that this system does not carry.
 pub fn refusals(flow: &Flow) -> Vec<Refusal> {
     let socket = &flow.socket;
-    let refusal = |part, setting, value, legal| Refusal { part, setting, value, legal };
+    let refusal = |part, setting, value, expected| Refusal { part, setting, value, expected };
     let all = [
         (flow.transport == Transport::Mptcp, refusal(None, "transport", "mptcp", "tcp, udp")),
         (

@@ -24,7 +24,7 @@ use windows_sys::Win32::System::WindowsProgramming::SYSTEM_PROCESSOR_PERFORMANCE
 pub const LIMITS_SEGMENTS: bool = false;
 /// Unit of the system's counts of CPU time.
 const UNIT_NS: u64 = 100;
-/// Processors of a group at most (the calling thread's is read; machines with more have several).
+/// CPUs of a group at most (the calling thread's is read; machines with more have several).
 const MOST_PROCESSORS: usize = 64;
 
 /// The version of Wine, where this program runs under it: its ntdll has a function of its own that tells it.
@@ -75,7 +75,7 @@ pub fn thread_cpu_ns() -> Option<u64> {
     (told != 0).then(|| (units(kernel) + units(user)) * UNIT_NS)
 }
 
-/// Reads the clocks of every CPU of the calling thread's processor group (NtQuerySystemInformation,
+/// Reads the clocks of every CPU of the calling thread's CPU group (NtQuerySystemInformation,
 /// SystemProcessorPerformanceInformation). The structure's two reserved times are those of deferred procedure calls and
 /// of interrupts (the header ntexapi.h of the Windows kernel's debugging symbols names them DpcTime and InterruptTime).
 ///

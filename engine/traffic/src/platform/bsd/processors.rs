@@ -16,7 +16,7 @@ pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
     // struct clockinfo (sys/time.h): hz, tick, spare, stathz, profhz.
     let rate = numbers::<4>(&control::bytes(c"kern.clockrate")?).get(3).copied().unwrap_or(0);
     if rate == 0 {
-        return Err(io::Error::other("kern.clockrate does not tell how often processors are sampled"));
+        return Err(io::Error::other("kern.clockrate does not tell how often CPUs are sampled"));
     }
     let ticks = numbers::<8>(&control::bytes(c"kern.cp_times")?);
     let ns = |ticks: u64| u64::try_from(u128::from(ticks) * u128::from(SECOND_NS) / u128::from(rate));
@@ -48,7 +48,7 @@ fn numbers<const SIZE: usize>(value: &[u8]) -> Vec<u64> {
 #[cfg(target_os = "macos")]
 #[expect(deprecated, reason = "the library would have a library for Mach alone used instead")]
 pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
-    /// Ticks of a processor's clocks (CLK_TCK, time.h).
+    /// Ticks of a CPU's clocks (CLK_TCK, time.h).
     const TICK_NS: u64 = SECOND_NS / 100;
     const STATES: usize = libc::CPU_STATE_MAX as usize;
     let (mut count, mut info, mut length) = (0, std::ptr::null_mut(), 0);

@@ -4,7 +4,7 @@
 //! none. Two are taken: a reader that polls (`busy_poll`) is what every simulated reader is; and whether `gro` makes one
 //! shows only when it runs, so that the record then warns if it did not.
 
-use crate::capabilities;
+use crate::supported;
 use crate::wiring::pairs;
 use nettrial_routing::Paths;
 use nettrial_scenario::{Flow, Interface, Link, Medium, Place, Problem, Scenario, Traffic, Transport};
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 pub fn check_parts(scenario: &Scenario) -> Vec<Problem> {
     let mut problems = nettrial_scenario::check(scenario);
     check_nodes(scenario, &mut problems);
-    problems.extend(capabilities::problems(scenario));
+    problems.extend(supported::problems(scenario));
     let has_radio = scenario.links.iter().any(|link| link.medium == Medium::Wlan);
     if scenario.measurement.packet_sizes && has_radio {
         let place = Place::new("/measurement", "the measurement");
@@ -30,10 +30,10 @@ fn check_nodes(scenario: &Scenario, problems: &mut Vec<Problem>) {
         if let Some(stack) = &node.stack
             && nettrial_congestion::new(&stack.congestion_control).is_none()
         {
-            let legal = nettrial_congestion::names().collect::<Vec<_>>().join(", ");
+            let expected = nettrial_congestion::names().collect::<Vec<_>>().join(", ");
             let hint = "the simulator has these congestion controls";
             let named = &stack.congestion_control;
-            problems.push(place.problem("congestion_control", named, legal, hint));
+            problems.push(place.problem("congestion_control", named, expected, hint));
         }
     }
 }

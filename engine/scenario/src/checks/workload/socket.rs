@@ -11,8 +11,8 @@ pub fn check(flow: &Flow, place: &Place, problems: &mut Vec<Problem>) {
         problems.push(place.problem("socket", "options", "none with a tool", hint));
         return;
     }
-    let mut refuse = |setting: &str, value: String, legal: &str, hint: &str| {
-        problems.push(of_socket.problem(setting, value, legal, hint));
+    let mut refuse = |setting: &str, value: String, expected: &str, hint: &str| {
+        problems.push(of_socket.problem(setting, value, expected, hint));
     };
     if let Some(mss) = options.mss {
         if flow.transport == Transport::Udp {
@@ -23,8 +23,8 @@ pub fn check(flow: &Flow, place: &Place, problems: &mut Vec<Problem>) {
     }
     if let Some(window) = options.window {
         if flow.transport != Transport::Tcp {
-            let legal = format!("none over {}", flow.transport.name());
-            refuse("window", window.to_string(), &legal, "only TCP has a window that a socket sets");
+            let expected = format!("none over {}", flow.transport.name());
+            refuse("window", window.to_string(), &expected, "only TCP has a window that a socket sets");
         } else if !(4096..=1 << 30).contains(&window.0) {
             refuse(
                 "window",

@@ -66,7 +66,7 @@ fn check_nodes(scenario: &Scenario, problems: &mut Vec<Problem>) {
             ));
         }
         if node.cost.is_some() && node.kind != NodeKind::Host {
-            let hint = "only hosts have a processor";
+            let hint = "only hosts have a CPU";
             problems.push(place.problem("cost", "given", "none", hint));
         }
         match (node.kind, &node.stack) {
@@ -156,7 +156,7 @@ fn check_measurement(directory: &Directory, problems: &mut Vec<Problem>) {
                 "cpu",
                 name,
                 hosts(scenario),
-                "processor time is measured of hosts",
+                "CPU time is measured of hosts",
             ));
         }
     }

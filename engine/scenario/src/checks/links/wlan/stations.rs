@@ -21,8 +21,8 @@ pub fn check(link: &Link, wlan: &Wlan, place: &Place, problems: &mut Vec<Problem
     let of_stations = place.within("stations");
     for (node, station) in &wlan.stations {
         if !nodes.contains(&node.as_str()) {
-            let legal = nodes.join(", ");
-            problems.push(of_stations.problem(node, "given", legal, "the channel has these nodes"));
+            let expected = nodes.join(", ");
+            problems.push(of_stations.problem(node, "given", expected, "the channel has these nodes"));
             continue;
         }
         check_station(wlan, station, &of_stations.within(node), problems);
@@ -52,8 +52,8 @@ fn check_range(
     if let Some(value) = value
         && !range.contains(&value)
     {
-        let legal = format!("{} to {}", range.start(), range.end());
-        problems.push(place.problem(setting, value, legal, hint));
+        let expected = format!("{} to {}", range.start(), range.end());
+        problems.push(place.problem(setting, value, expected, hint));
     }
 }
 

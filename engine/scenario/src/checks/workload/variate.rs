@@ -113,12 +113,12 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn refuse(&mut self, parameter: &str, value: impl ToString, legal: String, hint: &str) {
+    fn refuse(&mut self, parameter: &str, value: impl ToString, expected: String, hint: &str) {
         let setting = format!("{}.{parameter}", self.setting);
-        self.problems.push(self.place.problem(&setting, value, legal, hint));
+        self.problems.push(self.place.problem(&setting, value, expected, hint));
     }
 
-    fn legal(&self) -> String {
+    fn expected(&self) -> String {
         let Bounds { smallest, largest, unit } = self.bounds;
         format!("{smallest} {unit} to {largest} {unit}")
     }
@@ -131,7 +131,7 @@ impl Checker<'_> {
 
     fn value<T: Base>(&mut self, parameter: &str, value: T) {
         if !(self.bounds.smallest..=self.bounds.largest).contains(&value.base()) {
-            self.refuse(parameter, value, self.legal(), "the traffic can have no other");
+            self.refuse(parameter, value, self.expected(), "the traffic can have no other");
         }
     }
 
@@ -172,7 +172,7 @@ impl Checker<'_> {
         // Gaps may be as long as they come: only sizes have a largest value that ends what can be sent.
         let reaches_high = maximum.is_none() && self.bounds.unit == "B";
         if reaches_low || reaches_high {
-            self.refuse("truncation", "none", format!("so that values stay from {}", self.legal()), why);
+            self.refuse("truncation", "none", format!("so that values stay from {}", self.expected()), why);
         }
         if maximum.is_some_and(|maximum| i128::from(maximum) <= lowest) {
             self.refuse(

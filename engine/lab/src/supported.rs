@@ -5,7 +5,7 @@ use nettrial_scenario::{Capabilities, Figure, Medium, Problem, Scenario, Setting
 /// The lab's capabilities on a machine that lacks nothing.
 pub fn capabilities() -> Capabilities {
     Capabilities {
-        parallel: false, // other trials would take its processor time
+        parallel: false, // other trials would take its CPU time
         deterministic: false,
         estimates: false,
         warm_up: true,

@@ -62,9 +62,9 @@ fn check_stations(
 ) {
     let is_ad_hoc = wlan.mode == WlanMode::AdHoc;
     if link.interfaces.len() < 2 {
-        let (legal, hint) =
+        let (expected, hint) =
             ("2 interfaces or more", "a radio channel joins an access point and its stations");
-        problems.push(place.problem("ends", link.interfaces.len(), legal, hint));
+        problems.push(place.problem("ends", link.interfaces.len(), expected, hint));
     }
     for (number, end) in link.interfaces.iter().enumerate() {
         let place = place.within("ends").within(number);
@@ -84,8 +84,13 @@ fn check_stations(
             _ => {}
         }
         if end.mtu.0 > Wlan::MOST_MTU {
-            let legal = format!("up to {} B", Wlan::MOST_MTU);
-            problems.push(place.problem("mtu", end.mtu, legal, "an MSDU of 802.11 has 2304 B at the most"));
+            let expected = format!("up to {} B", Wlan::MOST_MTU);
+            problems.push(place.problem(
+                "mtu",
+                end.mtu,
+                expected,
+                "an MSDU of 802.11 has 2304 B at the most",
+            ));
         }
     }
 }
@@ -94,22 +99,22 @@ fn check_stations(
 fn check_modulation(wlan: &Wlan, place: &Place, problems: &mut Vec<Problem>) {
     let name = name(wlan.standard);
     let before = problems.len();
-    let mut refuse = |setting: &str, value: String, legal: String, hint: String| {
-        problems.push(place.problem(setting, value, legal, hint));
+    let mut refuse = |setting: &str, value: String, expected: String, hint: String| {
+        problems.push(place.problem(setting, value, expected, hint));
     };
     if !wlan.bands().contains(&wlan.band) {
         let said = |band: &Band| if *band == Band::Ghz2 { "2.4 GHz" } else { "5 GHz" };
-        let legal: Vec<&str> = wlan.bands().iter().map(said).collect();
-        refuse("band", said(&wlan.band).into(), legal.join(" or "), format!("{name} is of that band"));
+        let expected: Vec<&str> = wlan.bands().iter().map(said).collect();
+        refuse("band", said(&wlan.band).into(), expected.join(" or "), format!("{name} is of that band"));
     }
     if !wlan.widths().contains(&wlan.width_mhz) {
         let hint = format!("{name} has channels of these widths in MHz");
         refuse("width_mhz", wlan.width_mhz.to_string(), list(wlan.widths()), hint);
     }
     if !(1..=wlan.most_streams()).contains(&wlan.streams) {
-        let legal =
+        let expected =
             if wlan.most_streams() == 1 { "1".into() } else { format!("1 to {}", wlan.most_streams()) };
-        refuse("streams", wlan.streams.to_string(), legal, format!("{name} has so many spatial streams"));
+        refuse("streams", wlan.streams.to_string(), expected, format!("{name} has so many spatial streams"));
     }
     if wlan.mcs > wlan.highest_mcs() {
         let hint = if wlan.standard == WlanStandard::N && wlan.mcs < 32 {
@@ -120,42 +125,43 @@ fn check_modulation(wlan: &Wlan, place: &Place, problems: &mut Vec<Problem>) {
         refuse("mcs", wlan.mcs.to_string(), format!("0 to {}", wlan.highest_mcs()), hint);
     }
     if !wlan.guard_intervals_ns().contains(&wlan.guard_interval.0) {
-        let legal: Vec<String> = wlan.guard_intervals_ns().iter().map(|ns| format!("{ns} ns")).collect();
+        let expected: Vec<String> = wlan.guard_intervals_ns().iter().map(|ns| format!("{ns} ns")).collect();
         let hint = format!("{name} has these guard intervals");
-        refuse("guard_interval", wlan.guard_interval.to_string(), legal.join(", "), hint);
+        refuse("guard_interval", wlan.guard_interval.to_string(), expected.join(", "), hint);
     }
     if problems.len() == before && wlan.symbol_bits().is_none() {
         let there = |mcs: &u32| Wlan { mcs: *mcs, ..wlan.clone() }.symbol_bits().is_some();
-        let legal: Vec<u32> = (0..=wlan.highest_mcs()).filter(there).collect();
+        let expected: Vec<u32> = (0..=wlan.highest_mcs()).filter(there).collect();
         let hint = format!(
             "{name} has no MCS {} at {} MHz with {} streams: its bits can't be split evenly",
             wlan.mcs, wlan.width_mhz, wlan.streams
         );
-        problems.push(place.problem("mcs", wlan.mcs, list(&legal), hint));
+        problems.push(place.problem("mcs", wlan.mcs, list(&expected), hint));
     }
 }
 
 fn check_frames(wlan: &Wlan, place: &Place, problems: &mut Vec<Problem>) {
     let name = name(wlan.standard);
-    let mut refuse = |setting: &str, value: String, legal: String, hint: &str| {
-        problems.push(place.problem(setting, value, legal, hint));
+    let mut refuse = |setting: &str, value: String, expected: String, hint: &str| {
+        problems.push(place.problem(setting, value, expected, hint));
     };
     if !(1..=wlan.most_mpdus()).contains(&wlan.mpdus()) {
-        let legal = if wlan.most_mpdus() == 1 { "1".into() } else { format!("1 to {}", wlan.most_mpdus()) };
+        let expected =
+            if wlan.most_mpdus() == 1 { "1".into() } else { format!("1 to {}", wlan.most_mpdus()) };
         let hint = format!("an acknowledgment of {name} acknowledges so many MPDUs");
-        refuse("ampdu", wlan.mpdus().to_string(), legal, &hint);
+        refuse("ampdu", wlan.mpdus().to_string(), expected, &hint);
     }
     if let Some(Size(limit)) = wlan.amsdu
         && !wlan.amsdu_limits().contains(&limit)
     {
         let sizes: Vec<String> = wlan.amsdu_limits().iter().map(|bytes| format!("{bytes} B")).collect();
-        let legal = if sizes.is_empty() { "none".to_owned() } else { sizes.join(", ") };
-        refuse("amsdu", format!("{limit} B"), legal, &format!("{name} has these sizes"));
+        let expected = if sizes.is_empty() { "none".to_owned() } else { sizes.join(", ") };
+        refuse("amsdu", format!("{limit} B"), expected, &format!("{name} has these sizes"));
     }
     if wlan.rts_threshold.0 > Wlan::MOST_RTS_THRESHOLD {
         let hint = "no frame that is not aggregated is larger, so that this turns RTS off";
-        let legal = format!("0 B to {} B", Wlan::MOST_RTS_THRESHOLD);
-        refuse("rts_threshold", wlan.rts_threshold.to_string(), legal, hint);
+        let expected = format!("0 B to {} B", Wlan::MOST_RTS_THRESHOLD);
+        refuse("rts_threshold", wlan.rts_threshold.to_string(), expected, hint);
     }
     if !(1..=255).contains(&wlan.tries) {
         refuse("tries", wlan.tries.to_string(), "1 to 255".into(), "an MPDU is sent once at least");
@@ -182,8 +188,8 @@ fn check_frames(wlan: &Wlan, place: &Place, problems: &mut Vec<Problem>) {
 /// Adds what is wrong with fragmentation.
 fn check_fragments(wlan: &Wlan, place: &Place, problems: &mut Vec<Problem>) {
     let Some(threshold) = wlan.fragmentation_threshold else { return };
-    let mut refuse = |legal: &str, hint: &str| {
-        problems.push(place.problem("fragmentation_threshold", threshold, legal, hint));
+    let mut refuse = |expected: &str, hint: &str| {
+        problems.push(place.problem("fragmentation_threshold", threshold, expected, hint));
     };
     if !(Wlan::LEAST_FRAGMENTATION_THRESHOLD..=Wlan::MOST_FRAGMENTATION_THRESHOLD).contains(&threshold.0) {
         refuse("256 B to 2346 B", "dot11FragmentationThreshold has this range");

@@ -6,7 +6,7 @@ use nettrial_routing::Paths;
 use nettrial_scenario::ethernet::FRAMING_BYTES;
 use nettrial_scenario::{Estimate, Flow, Scenario, Sweep, Traffic, Transport, Variate};
 
-/// Packet-hops that one processor simulates in a second, or about that: 1 to 2 million of a fabric of 1000 nodes,
+/// Packet-hops that one CPU simulates in a second, or about that: 1 to 2 million of a fabric of 1000 nodes,
 /// 7 million of a dumbbell of 100 flows, 16 million of a single flow.
 const HOPS_PER_SECOND: f64 = 2e6;
 /// The bytes that a data segment carries beside its payload, with timestamps over IPv4, and Ethernet's framing.

@@ -9,8 +9,8 @@ pub fn check(link: &Link, place: &Place, problems: &mut Vec<Problem>) {
         problems.push(place.problem("discipline", "given", "drop_tail", hint));
     }
     let place = place.within("discipline");
-    let mut refuse = |setting: &str, value: String, legal: &str, hint: &str| {
-        problems.push(place.problem(setting, value, legal, hint));
+    let mut refuse = |setting: &str, value: String, expected: &str, hint: &str| {
+        problems.push(place.problem(setting, value, expected, hint));
     };
     match link.discipline {
         Discipline::DropTail {} => {}

@@ -191,8 +191,8 @@ fn check_sweep(flow: &Flow, sweep: &Sweep, place: &Place, problems: &mut Vec<Pro
 }
 
 fn check_tool(tool: &Tool, place: &Place, problems: &mut Vec<Problem>) {
-    let mut refuse = |setting: &str, value: String, legal: &str, hint: &str| {
-        problems.push(place.problem(setting, value, legal, hint));
+    let mut refuse = |setting: &str, value: String, expected: &str, hint: &str| {
+        problems.push(place.problem(setting, value, expected, hint));
     };
     match tool.tool {
         ToolName::Exec if tool.arguments.is_empty() => {
