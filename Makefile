@@ -14,11 +14,14 @@ together := $(shell echo $$((3 * $$(nproc))))
 ifeq ($(shell id -u),0)
   as_root :=
 else
-  as_root := sudo --preserve-env=PATH,CI
+  as_root := sudo --preserve-env=PATH,CI,NETTRIAL_ENGINE
 endif
 
-.PHONY: demo test test-all setup build engine generate lint lint-engine lint-python words generated types unit networks \
-  engine-test engine-checks windows docs bench clean
+# Tests run an engine that is compiled as its own tests are: one compilation, with debug assertions.
+unit networks measurements generated generate test-all: export NETTRIAL_ENGINE := $(CURDIR)/target/debug/nettrial-engine
+
+.PHONY: demo test test-all setup build engine test-build generate lint lint-engine lint-python words generated types \
+  unit networks measurements engine-test engine-checks windows docs bench clean
 
 demo: build ## run the first study and leave report.html
 	@run=runs/demo-$$(date -u +%Y%m%d-%H%M%S); \
@@ -28,19 +31,25 @@ demo: build ## run the first study and leave report.html
 
 # The first stage has a job that compiles, one of unit tests, and one of networks, which mostly wait.
 test: ## everything but the tests marked slow; those that measure run last, alone, one at a time
-	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target build lint-python engine-checks unit networks
-	@$(stage) "measurements" $(as_root) $(python) -m pytest -q -m "measures and not slow" tests/lab tests/end_to_end
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target lint-python engine-checks unit networks
+	@$(MAKE) --no-print-directory measurements
 
-test-all: test windows ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
+test-all: test windows build ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
+	@$(stage) "debug and release" $(cargo_test) --package nettrial-engine -- --ignored
 	@$(as_root) $(python) -m pytest -q -m slow tests
 
 setup: $(stamp)packages ## what the system and the virtual environment need
 
-build: engine $(stamp)package ## the engine and the nettrial command, in .venv/bin
+build: $(stamp)package engine ## the engine and the nettrial command, in .venv/bin
 	@install -C -m 755 target/release/nettrial-engine .venv/bin/nettrial-engine
 
 engine: $(stamp)system
 	@$(stage) "cargo build" cargo build --release --locked --quiet
+
+# What tests need: the engine in target/debug, and the nettrial command.
+test-build: profile := dev
+test-build: $(stamp)system $(stamp)package
+	@$(stage) "cargo build for tests" cargo build --locked --quiet --package nettrial-engine
 
 $(stamp)system: tools/setup.sh
 	@$(stage) setup tools/setup.sh
@@ -56,24 +65,28 @@ $(stamp)packages: $(stamp)system requirements-uv.lock requirements.lock
 	  --require-hashes --requirement requirements.lock
 	@touch $@
 
-# maturin uses what cargo has compiled.
-$(stamp)package: $(stamp)packages pyproject.toml | engine
-	@$(stage) "install of the package" $(python) -m pip install --quiet --no-deps --no-build-isolation --editable .
+# Maturin compiles the engine of that profile. `build` replaces what it puts into .venv, so that no one measures with
+# an engine that was compiled for tests.
+$(stamp)package: profile ?= release
+$(stamp)package: $(stamp)packages pyproject.toml
+	@MATURIN_PEP517_ARGS="--profile $(profile)" $(stage) "build, and install of the package" \
+	  $(python) -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@rm -f .venv/bin/nettrial-engine
 	@touch $@
 
 windows: ## the engine for Windows, and Wine, with which a test runs it
 	@$(stage) "engine for Windows" tools/build-windows.sh --wine
 
-generate: build ## what is made from the code: nettrial/scenario.py, nettrial/study/base.py, docs/reference
+generate: test-build ## what is made from the code: nettrial/scenario.py, nettrial/study/base.py, docs/reference
 	tools/generate-scenario.sh
 	$(python) tools/generate-reference.py
 
 lint: lint-engine lint-python ## formatting, lints, types, generated files
 
 # After the build, which would wait for clippy: both use the same directory of cargo's.
-lint-engine: build
+lint-engine: test-build
 	cargo fmt --check
-	@$(stage) clippy cargo clippy --release --locked --quiet --all-targets -- --deny warnings
+	@$(stage) clippy cargo clippy --locked --quiet --all-targets -- --deny warnings
 	@$(stage) "other systems" tools/check-other-systems.sh
 
 lint-python: words types generated
@@ -88,11 +101,11 @@ types: $(stamp)packages
 	@$(stage) "mypy for Windows" .venv/bin/mypy --package nettrial --platform win32 --cache-dir .mypy_cache/win32
 	@$(stage) "mypy for macOS" .venv/bin/mypy --package nettrial --platform darwin --cache-dir .mypy_cache/darwin
 
-generated: build
+generated: test-build
 	@$(stage) "generated files" tools/generate-scenario.sh --check
 	@$(stage) "generated reference" $(python) tools/generate-reference.py --check
 
-engine-test: engine ## the engine's own tests, which compare its records with those of the release build
+engine-test: test-build ## the engine's own tests
 	@$(stage) "cargo test" $(cargo_test)
 	@$(stage) "portable agent" $(cargo_test) --package nettrial-traffic --features portable
 
@@ -100,13 +113,16 @@ engine-test: engine ## the engine's own tests, which compare its records with th
 engine-checks: lint-engine
 	@$(MAKE) --no-print-directory engine-test
 
-unit: build ## the tests that need no privileges, in seconds
+unit: test-build ## the tests that need no privileges, in seconds
 	@$(stage) "unit tests" $(python) -m pytest -q -n 2 --dist loadfile -m "not slow" tests/unit
 
 # The longest come first.
-networks: build $(stamp)tests ## the tests that build networks, but for those that measure
+networks: test-build $(stamp)tests ## the tests that build networks, but for those that measure
 	@$(stage) "networks, together" $(as_root) $(python) -m pytest -q -n $(together) --dist loadgroup -m "not measures and not slow" \
 	  tests/end_to_end tests/lab
+
+measurements: test-build $(stamp)tests ## the tests that measure, alone, one at a time
+	@$(stage) measurements $(as_root) $(python) -m pytest -q -m "measures and not slow" tests/lab tests/end_to_end
 
 docs: build ## the documentation, as a site in site/
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet

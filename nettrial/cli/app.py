@@ -1,4 +1,7 @@
-"""The commands and their options."""
+"""The commands and their options.
+
+Each command imports its module when it runs: those of the others, and what they need, would take longer to load
+than most commands take to run."""
 
 from __future__ import annotations
 
@@ -8,8 +11,7 @@ from typing import Annotated, Optional
 import typer
 
 import nettrial
-from nettrial.cli import doctor, draw, export, listing, log, machines, path, run, serve, show
-from nettrial.cli.design import DesignOptions
+from nettrial.cli import log
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -70,6 +72,9 @@ BackendName = Annotated[
     ),
 ]
 
+
+LISTS = ("studies", "topologies", "metrics", "stacks", "congestion", "backends")
+"""What `nettrial list` lists."""
 
 MachinesFile = Annotated[
     Optional[Path],  # noqa: UP045
@@ -146,6 +151,9 @@ def _run(
 
     Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
     """
+    from nettrial.cli import run
+    from nettrial.cli.design import DesignOptions
+
     sets = (*(set or ()), *([f"measurement.capture.trials={capture}"] if capture else []))
     options = DesignOptions(full, sets, replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend)
     begin = run.resume if resume else run.start
@@ -178,6 +186,9 @@ def _show(
     verbose: Verbose = 0,
 ) -> None:
     """Show what a study would run, and for how long. Nothing is run."""
+    from nettrial.cli import show
+    from nettrial.cli.design import DesignOptions
+
     options = DesignOptions(
         full, tuple(set or ()), replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend
     )
@@ -198,6 +209,8 @@ def _report(
     verbose: Verbose = 0,
 ) -> None:
     """Report a stored run again."""
+    from nettrial.cli import run
+
     run.report_again(directory, figures)
 
 
@@ -216,7 +229,7 @@ def _watch(
     Drawing takes CPU time, and trials that run meanwhile may say so. Exit status: 2 bad input, 3 the
     port can't be opened.
     """
-    from nettrial.cli import watch  # when it is needed: drawing charts takes libraries that are slow to load
+    from nettrial.cli import watch
 
     watch.watch(directory, port)
 
@@ -239,6 +252,8 @@ def _export(
 
     Columns have their units in their names; a row of each table says which trial, block and levels it is of.
     """
+    from nettrial.cli import export
+
     export.export_run(directory, to, out)
 
 
@@ -270,7 +285,7 @@ def _compare(
 
     Exit status: 0 compared, 1 a condition of --fail-if holds, 2 bad input, 4 a condition can't be judged.
     """
-    from nettrial.cli import compare  # when it is needed: its statistics are slow to load
+    from nettrial.cli import compare
 
     raise typer.Exit(compare.show(first, second, fail_if or (), response or ()))
 
@@ -287,7 +302,7 @@ def _predict(
 
     Exit status: 0 predicted, 2 bad input, or a run that allows no model.
     """
-    from nettrial.cli import predict  # when it is needed: its statistics are slow to load
+    from nettrial.cli import predict
 
     predict.show(directory, mtu)
 
@@ -304,17 +319,19 @@ def _calibrate(
 
     Exit status: 0 fitted, 2 bad input, or a run that counted no CPU time or no packets.
     """
-    from nettrial.cli import calibrate  # when it is needed: its statistics are slow to load
+    from nettrial.cli import calibrate
 
     calibrate.show(directory, json)
 
 
 @app.command("list")
 def _list(
-    what: Annotated[str, typer.Argument(metavar="WHAT", help=", ".join(listing.LISTS) + ".")],
+    what: Annotated[str, typer.Argument(metavar="WHAT", help=f"{', '.join(LISTS)}.")],
     verbose: Verbose = 0,
 ) -> None:
     """List studies, topologies, metrics, stacks, congestion controls or backends."""
+    from nettrial.cli import listing
+
     listing.show(what)
 
 
@@ -342,6 +359,8 @@ def _draw(
 
     A topology that joins a study's hosts is drawn with four, or as many as it takes.
     """
+    from nettrial.cli import draw
+
     draw.draw(topology, set or (), out, json)
 
 
@@ -351,6 +370,8 @@ def _doctor(verbose: Verbose = 0) -> None:
 
     Exit status: 0 it can run trials, 3 it can't.
     """
+    from nettrial.cli import doctor
+
     raise typer.Exit(doctor.doctor())
 
 
@@ -373,12 +394,16 @@ def _machines_check(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) -
     The MTU of interfaces that may be changed is raised for it, and restored. Exit status: 0 nothing is
     missing, 2 bad input, 3 something is.
     """
+    from nettrial.cli import machines
+
     raise typer.Exit(machines.check(file))
 
 
 @machines_app.command("list")
 def _machines_list(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) -> None:
     """List the machines of the inventory. None is reached."""
+    from nettrial.cli import machines
+
     machines.show(file)
 
 
@@ -418,6 +443,8 @@ def _machines_add(
     verbose: Verbose = 0,
 ) -> None:
     """Add a machine to the inventory, which is made where there is none. Nothing is reached."""
+    from nettrial.cli import machines
+
     machines.add(file, name, ssh, command, interface, may_change or (), node or ())
 
 
@@ -429,6 +456,8 @@ def _machines_install(
 
     Exit status: 0 done, 2 bad input, 3 a machine has it not.
     """
+    from nettrial.cli import machines
+
     raise typer.Exit(machines.copy_engine(file, names or ()))
 
 
@@ -441,6 +470,8 @@ def _machines_restore(
     Sessions restore what they change themselves, however they end; so does the next one on a machine, before
     it begins. Exit status: 0 done, 2 bad input, 3 something could not be restored.
     """
+    from nettrial.cli import machines
+
     raise typer.Exit(machines.undo(file, names or ()))
 
 
@@ -481,6 +512,8 @@ def _path(
     Runs unprivileged; with the privilege to send ICMP echo it measures the reverse path, too. Exit status: 0
     examined, whatever the verdict, 2 bad input, 3 this machine can't probe.
     """
+    from nettrial.cli import path
+
     path.examine(host, ip, max_mtu, rate, port or (), json)
 
 
@@ -510,6 +543,8 @@ def _serve(
     either, one is made and printed. With --iperf3 there is no token: anyone who reaches the port is
     served. Exit status: 2 bad input, 3 the port can't be opened.
     """
+    from nettrial.cli import serve
+
     serve.serve(iperf3, port, bind, token_file)
 
 
@@ -553,7 +588,7 @@ def _measure(
 
     Exit status: 0 done, 2 bad input, 3 no session with that machine, 4 repeats failed, 130 interrupted.
     """
-    from nettrial.cli import measure  # when it is needed: its statistics are slow to load
+    from nettrial.cli import measure
 
     options = measure.MeasureOptions(
         host, kind, iperf3, port, ip, repeat, time, reverse, rate, size, seed, token_file, as_json

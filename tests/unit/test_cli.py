@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nettrial.backends import BACKENDS
+from nettrial.cli import app, listing
 from nettrial.cli.design import as_time
 from nettrial.metrics import METRICS
 from nettrial.stacks import STACKS
@@ -133,8 +134,9 @@ def test_a_path_that_cannot_be_examined_is_told(nettrial, golden):
     golden("error-path-cannot", done.stderr)
 
 
-def test_the_commands_start_without_the_libraries_of_statistics():
-    text = "import sys, nettrial.cli.app; print([m for m in ('scipy', 'statsmodels') if m in sys.modules])"
+def test_the_commands_start_without_what_only_some_of_them_need():
+    slow = ("networkx", "numpy", "polars", "pydantic", "scipy", "statsmodels")
+    text = f"import sys, nettrial.cli.app; print([module for module in {slow} if module in sys.modules])"
     done = subprocess.run([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, check=True)
     assert done.stdout == "[]\n"
 
@@ -384,3 +386,7 @@ def test_a_place_that_cannot_be_written_is_told(nettrial_process):
     done = nettrial_process("report", "mine")
     assert done.returncode == 1
     assert done.stderr == "error: mine/report.html: Is a directory\n"
+
+
+def test_help_names_every_list():
+    assert app.LISTS == tuple(listing.LISTS)
