@@ -16,8 +16,10 @@ from nettrial.errors import BadInput
 from nettrial.report import numbers
 
 
+@cache
 def environment() -> Environment:
-    """Returns the environment in which templates are rendered: whatever comes from users is escaped."""
+    """Returns the environment in which templates are rendered: whatever comes from users is escaped. There is one,
+    for compiling the templates takes as long as a small report's charts."""
     made = Environment(
         loader=PackageLoader("nettrial.report"),
         autoescape=True,
