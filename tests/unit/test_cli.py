@@ -389,4 +389,4 @@ def test_a_place_that_cannot_be_written_is_told(nettrial_process):
 
 
 def test_help_names_every_list():
-    assert app.LISTS == tuple(listing.LISTS)
+    assert tuple(listing.LISTS) == app.LISTS
