@@ -18,8 +18,8 @@ from nettrial.report import numbers
 
 @cache
 def environment() -> Environment:
-    """Returns the environment in which templates are rendered: whatever comes from users is escaped. There is one,
-    for compiling the templates takes as long as a small report's charts."""
+    """Returns the environment in which templates are rendered: whatever comes from users is escaped.
+    There is one: compiling the templates takes as long as drawing some charts."""
     made = Environment(
         loader=PackageLoader("nettrial.report"),
         autoescape=True,
