@@ -8,7 +8,7 @@ python := .venv/bin/python
 stamp := .venv/.installed-
 stage := tools/stage.sh
 # All targets: no example in the documentation is a test, and looking for them compiles every crate once more.
-cargo_test := NETTRIAL_HAS_RELEASE=1 cargo test --locked --quiet --all-targets
+cargo_test := cargo test --locked --quiet --all-targets
 # Tests that build networks wait more than they compute: several for each CPU run at once.
 together := $(shell echo $$((3 * $$(nproc))))
 ifeq ($(shell id -u),0)

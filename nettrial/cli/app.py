@@ -74,7 +74,7 @@ BackendName = Annotated[
 
 
 LISTS = ("studies", "topologies", "metrics", "stacks", "congestion", "backends")
-"""What `nettrial list` lists."""
+"""The lists that `nettrial list` shows."""
 
 MachinesFile = Annotated[
     Optional[Path],  # noqa: UP045
