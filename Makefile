@@ -7,6 +7,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH):$(HOME)/.cargo/bin
 python := .venv/bin/python
 stamp := .venv/.installed-
 stage := tools/stage.sh
+profile := release
 # All targets: no example in the documentation is a test, and looking for them compiles every crate once more.
 cargo_test := cargo test --locked --quiet --all-targets
 # Tests that build networks wait more than they compute: several for each CPU run at once.
@@ -67,7 +68,6 @@ $(stamp)packages: $(stamp)system requirements-uv.lock requirements.lock
 
 # Maturin compiles the engine of that profile. `build` replaces what it puts into .venv, so that no one measures with
 # an engine that was compiled for tests.
-$(stamp)package: profile ?= release
 $(stamp)package: $(stamp)packages pyproject.toml
 	@MATURIN_PEP517_ARGS="--profile $(profile)" $(stage) "build, and install of the package" \
 	  $(python) -m pip install --quiet --no-deps --no-build-isolation --editable .
