@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import resource
-import shutil
 import socket
 import subprocess
 import time
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from nettrial.backends import find
 
 pytestmark = pytest.mark.end_to_end
 
@@ -23,14 +24,12 @@ TICKS = os.sysconf("SC_CLK_TCK")
 @contextlib.contextmanager
 def agent() -> Iterator[subprocess.Popen[str]]:
     """An agent with few descriptors."""
-    engine = shutil.which("nettrial-engine")
-    assert engine is not None
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
 
     process = subprocess.Popen(
-        [engine, "agent"],
+        [find.engine(), "agent"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
