@@ -1,0 +1,283 @@
+"""Measures radio channels of the simulator beside ns-3's: goodput case by case, and speed.
+
+    python benches/radio.py DIRECTORY [--seconds SECONDS] [CASE...]
+
+DIRECTORY is where ns-3's Python wheel is installed (`site-packages/ns3`: its headers and libraries; `pip
+install ns3`); g++ compiles `radio_ns3.cc` against it. CASE is a part of the names of the cases to run, all
+where none is given. SECONDS (default 3) are simulated of each.
+
+Both have an access point and stations that all hear each other, at 5 GHz, with the same PHY rate, EDCA
+parameters of best effort, BlockAck windows, queues, beacons each 102.4 ms, and acknowledgments at 24
+Mbit/s. After a missing BlockAck both send the MPDUs again: ns-3 would otherwise ask for it by a BlockAckReq,
+which costs 5 stations 4%. Flows over UDP offer more than the channel takes; those over TCP are CUBIC with
+selective acknowledgments, timestamps, segments of 1448 bytes and buffers of 512 KiB. Goodput is that of all
+flows together, of ns-3 from half a second after their start. Seconds are those of the processor: of ns-3
+Simulator::Run alone, of the simulator all from the scenario's text to the record's. Exits with 1 where
+goodput differs by more than 5% without a reason, or the speed is less than 20 times ns-3's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any
+
+from nettrial.backends.find import engine
+from nettrial.design import scenario_of
+from nettrial.study import load
+
+GOAL = 20
+"""The multiple of ns-3's speed that it should reach."""
+AGREES = 5.0
+"""The largest difference of goodput in percent that needs no reason."""
+BUFFER = {"minimum": "4096 B", "initial": "512 KiB", "maximum": "512 KiB"}
+"""The buffer of every TCP socket."""
+SMALL_QUEUES = (
+    "Linux's TCP keeps little in a station's own queue (TCP small queues); ns-3's has no such bound."
+)
+"""Why TCP differs where a station sends it. Sent by a host on a cable it does not."""
+WINDOW = "After an MPDU's last try the contention window is CWmin again in ns-3; here it stays as it is."
+"""Why stations differ that lose MPDUs to collisions for long: a window that stays large spares others."""
+SOURCE = Path(__file__).with_name("radio_ns3.cc")
+MODULES = (
+    *("applications", "internet", "mobility", "network", "propagation", "traffic-control", "wifi"),
+    "core",
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One scenario for both simulators."""
+
+    name: str
+    standard: str = "n"
+    width: int = 20
+    streams: int = 1
+    mcs: int = 7
+    guard_ns: int = 800
+    stations: int = 1
+    direction: str = "up"
+    """`up`: each station to a host behind the access point; `down`: from there to each; `across`: each of the
+    first half of the stations to one of the second."""
+    transport: str = "udp"
+    size: int = 1400
+    """Bytes of a datagram."""
+    rate_bps: int = 100_000_000
+    """The rate that each flow over UDP offers."""
+    aggregation: int = 1
+    rts: int = 0
+    mpdu_loss: float = 0.0
+    hidden: int = 0
+    """The two stations are on opposite sides of the access point and do not hear each other."""
+    queue: int = 1000
+    """Packets that a station's queue, or the access point's, takes."""
+    reason: str = ""
+    """Why the goodput may differ by more than `AGREES`."""
+
+    def flows(self) -> list[tuple[str, str]]:
+        """The sender and the receiver of each flow."""
+        names = [f"station-{number + 1}" for number in range(self.stations)]
+        if self.direction == "across":
+            half = self.stations // 2
+            return list(zip(names[:half], names[half:], strict=True))
+        pairs = [(name, "wired-1") for name in names]
+        return pairs if self.direction == "up" else [(there, here) for here, there in pairs]
+
+    def study(self, seconds: float) -> str:
+        """The scenario as a study file."""
+        wlan: dict[str, Any] = {
+            "standard": self.standard,
+            "width_mhz": self.width,
+            "streams": self.streams,
+            "mcs": self.mcs,
+            "guard_interval": f"{self.guard_ns} ns",
+            "rts_threshold": "500 B" if self.rts else "2347 B",
+            "mpdu_loss": self.mpdu_loss,
+            "queue": f"{self.queue} packets",
+        }
+        if self.hidden:
+            # 30 m apart they receive each other at -75 dBm, the access point receives each at -66 dBm.
+            places = {"access-point": 0, "station-1": 15, "station-2": -15}
+            wlan["stations"] = {name: {"x_m": x, "y_m": 0} for name, x in places.items()}
+            wlan["carrier_sense_dbm"] = -70
+        if not self.aggregation:
+            wlan["ampdu"] = 1
+        if self.transport == "udp":
+            traffic = {"kind": "packets", "size": f"{self.size} B", "rate": f"{self.rate_bps} bit/s"}
+            # As in ns-3, a datagram never waits in its socket: what the queue can't take is dropped.
+            socket = {"udp_buffer": "64 MiB"}
+        else:
+            traffic, socket = {"kind": "transfer"}, {}
+        document = {
+            "study": "bench",
+            "title": self.name,
+            "question": "Is it as fast as ns-3?",
+            "backend": "sim",
+            "replicates": 1,
+            "full_replicates": 1,
+            "warmup": 0,
+            "network": {
+                "topology": "wlan",
+                "parameters": {"stations": self.stations, "wired": int(self.direction != "across")},
+                "wlan": wlan,
+                "ip": 4,
+                "mtu": "1500 B",
+            },
+            "hosts": {"every": {"stack": "linux-cubic"}},
+            "workload": [
+                {
+                    "flow": f"f{number}",
+                    "from": sender,
+                    "to": receiver,
+                    "transport": self.transport,
+                    "start": f"{37 * number} us",
+                    "socket": socket,
+                    "traffic": traffic | {"duration": f"{round(seconds * 1e3)} ms"},
+                }
+                for number, (sender, receiver) in enumerate(self.flows())
+            ],
+            "measurement": {"interval": "100 ms", "queue_drops": "allowed"},
+            "factors": {"ip": {"title": "IP", "sets": "network.ip", "levels": [4]}},
+            "responses": [
+                {"name": "goodput", "title": "Goodput", "metric": "goodput", "of": "f0", "unit": "Mbit/s"}
+            ],
+            "layout": {"rows": "ip", "columns": []},
+        }
+        return json.dumps(document)
+
+
+def cases() -> Iterator[Case]:
+    """Every case."""
+    ht = Case("")
+    wide = replace(ht, width=40, streams=2, guard_ns=400, rate_bps=320_000_000)
+    vht = Case("", standard="ac", width=80, mcs=9, rate_bps=500_000_000)
+    he = Case("", standard="ax", width=80, mcs=11, rate_bps=800_000_000)
+    single = replace(ht, aggregation=0, stations=10, rate_bps=10_000_000, queue=100)
+    yield replace(ht, name="n, UDP, one station")
+    yield replace(ht, name="n, UDP, no aggregation", aggregation=0)
+    yield replace(wide, name="n, UDP, 40 MHz, 2 streams")
+    yield replace(ht, name="n, UDP, 200 B", size=200)
+    yield replace(ht, name="n, UDP, 10% of MPDUs lost", mpdu_loss=0.1)
+    yield replace(ht, name="n, UDP, 5 stations", stations=5, rate_bps=30_000_000, queue=100)
+    yield replace(single, name="n, UDP, 10 stations, no aggregation")
+    yield replace(single, name="n, UDP, 10 stations, RTS", rts=1)
+    yield replace(ht, name="n, UDP, down to 5 stations", stations=5, direction="down", rate_bps=30_000_000)
+    yield replace(ht, name="n, UDP, station to station", stations=2, direction="across", queue=100)
+    hidden = replace(ht, aggregation=0, stations=2, rate_bps=40_000_000, queue=100, hidden=1)
+    yield replace(hidden, name="n, UDP, 2 hidden stations", reason=WINDOW)
+    yield replace(hidden, name="n, UDP, 2 hidden stations, RTS", rts=1)
+    tcp = replace(ht, transport="tcp")
+    yield replace(tcp, name="n, TCP, down to one station", direction="down")
+    yield replace(tcp, name="n, TCP, down to 5 stations", stations=5, direction="down")
+    yield replace(tcp, name="n, TCP, one station", reason=SMALL_QUEUES)
+    yield replace(tcp, name="n, TCP, 5 stations", stations=5, reason=SMALL_QUEUES)
+    yield replace(tcp, name="n, TCP, station to station", stations=2, direction="across", reason=SMALL_QUEUES)
+    yield replace(vht, name="ac, UDP, 80 MHz")
+    yield replace(vht, name="ac, UDP, 80 MHz, 5 stations", stations=5, rate_bps=120_000_000, queue=200)
+    yield replace(vht, name="ac, TCP, 80 MHz, down", transport="tcp", direction="down")
+    yield replace(vht, name="ac, TCP, 80 MHz", transport="tcp", reason=SMALL_QUEUES)
+    yield replace(he, name="ax, UDP, 80 MHz")
+    yield replace(he, name="ax, UDP, 80 MHz, 10 stations", stations=10, rate_bps=90_000_000, queue=300)
+    yield replace(he, name="ax, TCP, 80 MHz, down", transport="tcp", direction="down")
+    yield replace(he, name="ax, TCP, 80 MHz", transport="tcp", reason=SMALL_QUEUES)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The goodput of all flows of a case, and the processor seconds it took."""
+
+    goodput_bps: float
+    seconds: float
+
+
+def simulate(case: Case, seconds: float, scratch: Path) -> Result:
+    """Runs a case in the simulator."""
+    file = scratch / "study.yaml"
+    file.write_text(case.study(seconds))
+    resolved = scenario_of(load(str(file)), {"ip": "4"})
+    scenario = resolved.model_dump(mode="json", by_alias=True, exclude_none=True)
+    for node in scenario["nodes"]:
+        if "stack" in node:
+            node["stack"] |= {"receive_buffer": BUFFER, "send_buffer": BUFFER}
+    request = json.dumps({"request": "run", "trial": "bench", "scenario": scenario}) + "\n"
+    process = subprocess.Popen([engine(), "sim"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(request)
+    process.stdin.flush()
+    event = json.loads(process.stdout.readline())
+    # The end of the input ends the engine: it comes after the answer.
+    process.stdin.close()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if event["event"] != "record":
+        sys.exit(event.get("message", str(event)))
+    flows = event["record"]["flows"]
+    # What waits when a flow's time is over still arrives, and takes its time.
+    lasted_ns = max(flow["active_ns"] for flow in flows)
+    goodput = sum(flow["bytes"] for flow in flows) * 8e9 / lasted_ns
+    return Result(goodput, usage.ru_utime + usage.ru_stime)
+
+
+class Ns3:
+    """ns-3's side, compiled."""
+
+    def __init__(self, directory: Path, into: Path) -> None:
+        self.program = into / "radio_ns3"
+        libraries = directory / "lib64"
+        subprocess.run(
+            [
+                *("g++", "-O2", "-std=c++20", f"-I{directory / 'include'}", SOURCE, "-o", self.program),
+                *(f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--no-as-needed"),
+                *(f"-lns3.44-{module}" for module in MODULES),
+            ],
+            check=True,
+        )
+
+    def run(self, case: Case, seconds: float) -> Result:
+        """Runs a case."""
+        settings = {key: value for key, value in asdict(case).items() if key not in ("name", "reason")}
+        keys = [f"{key}={value}" for key, value in (settings | {"seconds": seconds, "seed": 1}).items()]
+        done = subprocess.run([self.program, *keys], check=True, capture_output=True, text=True)
+        return Result(*map(float, done.stdout.split()))
+
+
+def main() -> int:
+    """Prints the table; gives the exit status."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("cases", nargs="*")
+    parser.add_argument("--seconds", type=float, default=3.0)
+    asked = parser.parse_intermixed_args()
+    failed = False
+    speeds = []
+    print(f"{'goodput in Mbit/s, processor seconds':<48}{'nettrial':>9}{'ns-3':>9}{'ratio':>7}", end="")
+    print(f"{'nettrial':>10}{'ns-3':>8}{'ratio':>7}", flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        scratch = Path(name)
+        ns3 = Ns3(asked.directory, scratch)
+        for case in cases():
+            if asked.cases and not any(part in case.name for part in asked.cases):
+                continue
+            ours, theirs = simulate(case, asked.seconds, scratch), ns3.run(case, asked.seconds)
+            ratio, speed = ours.goodput_bps / theirs.goodput_bps, theirs.seconds / ours.seconds
+            speeds.append(speed)
+            failed |= abs(100 * (ratio - 1)) > AGREES and not case.reason
+            rates = f"{ours.goodput_bps / 1e6:9.2f}{theirs.goodput_bps / 1e6:9.2f}{ratio:7.3f}"
+            print(f"{case.name:<48}{rates}{ours.seconds:10.3f}{theirs.seconds:8.2f}{speed:7.1f}", flush=True)
+            if case.reason:
+                print(f"    {case.reason}")
+    print(f"speed: {geometric_mean(speeds):.1f} times ns-3's (geometric mean), {min(speeds):.1f} at least")
+    return 1 if failed or geometric_mean(speeds) < GOAL else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
