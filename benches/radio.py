@@ -2,9 +2,9 @@
 
     python benches/radio.py DIRECTORY [--seconds SECONDS] [CASE...]
 
-DIRECTORY is where ns-3's Python wheel is installed (`site-packages/ns3`: its headers and libraries; `pip
-install ns3`); g++ compiles `radio_ns3.cc` against it. CASE is a part of the names of the cases to run, all
-where none is given. SECONDS (default 3) are simulated of each.
+DIRECTORY is where ns-3's Python package is, for its headers and libraries; where it is not there yet, pip
+installs it there (300 MB). g++ compiles `radio_ns3.cc` against it. CASE is a part of the names of the cases
+to run, all where none is given. SECONDS (default 3) are simulated of each.
 
 Both have an access point and stations that all hear each other, at 5 GHz, with the same PHY rate, EDCA
 parameters of best effort, BlockAck windows, queues, beacons each 102.4 ms, and acknowledgments at 24
@@ -13,7 +13,7 @@ which costs 5 stations 4%. Flows over UDP offer more than the channel takes; tho
 selective acknowledgments, timestamps, segments of 1448 bytes and buffers of 512 KiB. Goodput is that of all
 flows together, of ns-3 from half a second after their start. Seconds are those of the processor: of ns-3
 Simulator::Run alone, of the simulator all from the scenario's text to the record's. Exits with 1 where
-goodput differs by more than 5% without a reason, or the speed is less than 20 times ns-3's.
+goodput differs by more than 5% without a reason, or the speed of a case is less than 20 times ns-3's.
 """
 
 from __future__ import annotations
@@ -34,8 +34,10 @@ from nettrial.backends.find import engine
 from nettrial.design import scenario_of
 from nettrial.study import load
 
+PACKAGE = "ns3==3.44.*"
+"""What pip installs."""
 GOAL = 20
-"""The multiple of ns-3's speed that it should reach."""
+"""The multiple of ns-3's speed that it should reach in each case."""
 AGREES = 5.0
 """The largest difference of goodput in percent that needs no reason."""
 BUFFER = {"minimum": "4096 B", "initial": "512 KiB", "maximum": "512 KiB"}
@@ -232,10 +234,14 @@ class Ns3:
 
     def __init__(self, directory: Path, into: Path) -> None:
         self.program = into / "radio_ns3"
-        libraries = directory / "lib64"
+        package = directory / "ns3"
+        if not package.exists():
+            pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps")
+            subprocess.run([*pip, "--target", directory, PACKAGE], check=True)
+        libraries = package / "lib64"
         subprocess.run(
             [
-                *("g++", "-O2", "-std=c++20", f"-I{directory / 'include'}", SOURCE, "-o", self.program),
+                *("g++", "-O2", "-std=c++20", f"-I{package / 'include'}", SOURCE, "-o", self.program),
                 *(f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-Wl,--no-as-needed"),
                 *(f"-lns3.44-{module}" for module in MODULES),
             ],
@@ -276,7 +282,7 @@ def main() -> int:
             if case.reason:
                 print(f"    {case.reason}")
     print(f"speed: {geometric_mean(speeds):.1f} times ns-3's (geometric mean), {min(speeds):.1f} at least")
-    return 1 if failed or geometric_mean(speeds) < GOAL else 0
+    return 1 if failed or min(speeds) < GOAL else 0
 
 
 if __name__ == "__main__":
