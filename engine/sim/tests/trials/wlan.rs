@@ -59,6 +59,21 @@ fn a_lone_sender_reaches_the_closed_form() {
 }
 
 #[test]
+fn a_few_small_packets_hardly_slow_a_sender() {
+    let mut scenario = scenario(json!({"ampdu": 1}), ["one", "wired"], "udp", datagrams());
+    let alone = goodput_mbps(&record(&scenario));
+    let mut probe = scenario.workload[0].clone();
+    probe.name = "probe".into();
+    probe.traffic = serde_json::from_value(json!({"kind": "request_response", "request": "64 B", "response": "64 B",
+        "interval": "10 ms", "duration": "1 s"}))
+    .unwrap();
+    scenario.workload.push(probe);
+    let beside = goodput_mbps(&record(&scenario));
+    // Each takes about as long on air as a large one, there and back, and some meet others.
+    assert!(beside > 0.9 * alone, "{beside} beside the probe, {alone} alone");
+}
+
+#[test]
 fn what_goes_from_station_to_station_crosses_the_air_twice() {
     let to = |to: &str| {
         let record = record(&scenario(json!({"standard": "a"}), ["one", to], "udp", datagrams()));

@@ -9,7 +9,7 @@ use crate::outbox::{Aggregate, Msdu, Reception};
 use crate::propagation::Propagation;
 use crate::timing::{SLOT, Timing};
 
-/// The part of a new value in the mean of what a byte takes.
+/// The part of a new value in the means of what left at once.
 const WEIGHT: f64 = 0.125;
 
 impl Medium {
@@ -140,8 +140,10 @@ impl Medium {
         counters.queued_bytes -= bytes;
         if bytes > 0 {
             let since_ps = contender.ready_ps.max(contender.over_ps);
-            let mean = &mut self.byte_ps[contender.station];
-            *mean += WEIGHT * ((now_ps - since_ps) as f64 / bytes as f64 - *mean);
+            // A mean of quotients would be that of the smallest packets.
+            let (mean_ps, mean_bytes) = &mut self.recent[contender.station];
+            *mean_ps += WEIGHT * ((now_ps - since_ps) as f64 - *mean_ps);
+            *mean_bytes += WEIGHT * (bytes as f64 - *mean_bytes);
         }
         for (packet, has_arrived) in packets {
             let outcome = match has_arrived {
