@@ -1,0 +1,162 @@
+//! Flow queueing with controlled delay (RFC 8290): a queue for each flow, served in turn by deficit round robin, new flows
+//! first, and each with CoDel.
+//!
+//! Flows go by the numbers that their user gives them and are not hashed, so that no two share a queue. A full queue drops
+//! the first packet of the flow with most bytes, one at a time.
+
+use crate::{CoDel, CoDelSettings};
+use std::collections::{BTreeMap, VecDeque};
+
+#[derive(Debug)]
+struct Flow<T> {
+    queue: CoDel<T>,
+    deficit: i64,
+    is_listed: bool,
+}
+
+/// The queues of flows.
+#[derive(Debug)]
+pub struct FqCoDel<T> {
+    settings: CoDelSettings,
+    /// Bytes that a flow may send in its turn.
+    quantum: i64,
+    flows: BTreeMap<u32, Flow<T>>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    packets: usize,
+}
+
+impl<T> FqCoDel<T> {
+    /// No flows; each may send so many bytes in its turn.
+    pub fn new(settings: CoDelSettings, quantum_bytes: u32) -> Self {
+        Self {
+            settings,
+            quantum: quantum_bytes.into(),
+            flows: BTreeMap::new(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            packets: 0,
+        }
+    }
+
+    /// Packets in all queues.
+    pub fn packets(&self) -> usize {
+        self.packets
+    }
+
+    /// Bytes in the longest queue.
+    pub fn fattest_bytes(&self) -> u64 {
+        self.flows.values().map(|flow| flow.queue.bytes()).max().unwrap_or(0)
+    }
+
+    /// Adds a packet of a flow, of so many bytes.
+    pub fn push(&mut self, now_ps: u64, flow: u32, packet: T, bytes: u32) {
+        let (settings, quantum) = (self.settings, self.quantum);
+        let new = || Flow { queue: CoDel::new(settings), deficit: quantum, is_listed: false };
+        let own = self.flows.entry(flow).or_insert_with(new);
+        own.queue.push(now_ps, packet, bytes);
+        self.packets += 1;
+        if !own.is_listed {
+            (own.is_listed, own.deficit) = (true, self.quantum);
+            self.new.push_back(flow);
+        }
+    }
+
+    /// Drops the first packet of the flow with most bytes.
+    pub fn drop_fattest(&mut self) -> Option<T> {
+        let fattest = self.flows.values_mut().max_by_key(|flow| flow.queue.bytes())?;
+        let dropped = fattest.queue.drop_first()?;
+        self.packets -= 1;
+        Some(dropped)
+    }
+
+    /// The packet to be sent next, of so many bytes as `bytes` says; those that CoDel drops are added to `dropped`.
+    pub fn pop(&mut self, now_ps: u64, bytes: impl Fn(&T) -> u32, dropped: &mut Vec<T>) -> Option<T> {
+        loop {
+            let is_new = !self.new.is_empty();
+            let list = if is_new { &mut self.new } else { &mut self.old };
+            let number = *list.front()?;
+            let flow = self.flows.get_mut(&number)?;
+            if flow.deficit <= 0 {
+                flow.deficit += self.quantum;
+                list.pop_front();
+                self.old.push_back(number);
+                continue;
+            }
+            let taken = flow.queue.pop(now_ps, |_| false);
+            self.packets -= taken.dropped.len();
+            dropped.extend(taken.dropped);
+            if let Some(packet) = taken.packet {
+                flow.deficit -= i64::from(bytes(&packet));
+                self.packets -= 1;
+                return Some(packet);
+            }
+            list.pop_front();
+            // A new flow that is empty goes on as an old one, or it would always be served first.
+            if is_new && !self.old.is_empty() {
+                self.old.push_back(number);
+            } else {
+                self.flows.remove(&number);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SETTINGS: CoDelSettings =
+        CoDelSettings { target_ps: 5_000_000_000, interval_ps: 100_000_000_000, frame_bytes: 1500 };
+
+    #[test]
+    fn flows_share_by_bytes_and_a_new_one_goes_first() {
+        let mut queue = FqCoDel::new(SETTINGS, 300);
+        for _ in 0..100 {
+            queue.push(0, 1, 1, 1500);
+            (0..5).for_each(|_| queue.push(0, 2, 2, 300));
+        }
+        let mut dropped = Vec::new();
+        let mut next =
+            |queue: &mut FqCoDel<u32>| queue.pop(0, |flow| if *flow == 1 { 1500 } else { 300 }, &mut dropped);
+        let served: Vec<u32> = (0..300).filter_map(|_| next(&mut queue)).collect();
+        let [one, two] = [1, 2].map(|flow| served.iter().filter(|other| **other == flow).count());
+        assert!((48..=52).contains(&one) && (248..=252).contains(&two), "{one} {two}");
+        queue.push(0, 3, 3, 300);
+        assert_eq!(next(&mut queue), Some(3));
+    }
+
+    #[test]
+    fn the_longest_queue_is_dropped_from() {
+        let mut queue = FqCoDel::new(SETTINGS, 300);
+        (0..5).for_each(|_| queue.push(0, 1, 1, 100));
+        queue.push(0, 2, 2, 1500);
+        assert_eq!((queue.drop_fattest(), queue.fattest_bytes(), queue.packets()), (Some(2), 500, 5));
+    }
+
+    proptest! {
+        /// Every packet is sent, dropped, or there.
+        #[test]
+        fn nothing_is_lost(events in prop::collection::vec((0_u64..50_000_000_000, 0_u32..5, 0_u32..3), 1..400)) {
+            let mut queue = FqCoDel::new(SETTINGS, 300);
+            let (mut now_ps, mut pushed, mut sent, mut dropped) = (0, 0, 0, Vec::new());
+            for (later_ps, flow, what) in events {
+                now_ps += later_ps;
+                match what {
+                    0 => sent += usize::from(queue.pop(now_ps, |_| 1500, &mut dropped).is_some()),
+                    1 if flow == 4 => dropped.extend(queue.drop_fattest()),
+                    _ => {
+                        queue.push(now_ps, flow, flow, 1500);
+                        pushed += 1;
+                    }
+                }
+                prop_assert_eq!(pushed, sent + dropped.len() + queue.packets());
+            }
+            while queue.pop(now_ps, |_| 1500, &mut dropped).is_some() {
+                sent += 1;
+            }
+            prop_assert_eq!((pushed, queue.packets()), (sent + dropped.len(), 0));
+        }
+    }
+}
