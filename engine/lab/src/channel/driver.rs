@@ -1,6 +1,7 @@
 //! A medium between frames with times: what the clock does to it, without the clock.
 
 use super::frames::{Frame, Frames};
+use crate::packet_socket::OFFLOAD_HEADER_BYTES;
 use nettrial_scenario::random::Random;
 use nettrial_scenario::{Wlan, WlanStation};
 use nettrial_wlan::{Category, Medium, Outcome};
@@ -14,9 +15,9 @@ struct Arrival {
     bytes: u32,
 }
 
-/// The access category of a frame, by the differentiated services codepoint of its IP packet.
-fn category(frame: &[u8]) -> Category {
-    match frame.get(12..16) {
+/// The access category of a frame behind its offload header, by the differentiated services codepoint of its IP packet.
+fn category(bytes: &[u8]) -> Category {
+    match bytes.get(OFFLOAD_HEADER_BYTES + 12..OFFLOAD_HEADER_BYTES + 16) {
         // IPv4's second byte, and the eight bits of IPv6 after its version.
         Some([8, 0, _, service]) => Category::of_dscp(service >> 2),
         Some([0x86, 0xdd, first, second]) => Category::of_dscp((first << 4 | second >> 4) >> 2),
@@ -95,7 +96,8 @@ impl Driver {
         (next_ps != u64::MAX).then(|| self.began_ns + next_ps.div_ceil(1000))
     }
 
-    /// Notes that a frame from one of `stations` for the other, with an IP packet of so many bytes, arrived at `at_ns`.
+    /// Notes that a frame, behind its offload header, from one of `stations` for the other, with an IP packet of so many
+    /// bytes, arrived at `at_ns`.
     pub fn arrived(&mut self, at_ns: u64, stations: [usize; 2], frame: &[u8], bytes: u32) {
         let tag = self.frames.put(frame, stations[1]);
         self.arrivals.push(Arrival { at_ns, stations, category: category(frame), tag, bytes });
@@ -203,7 +205,9 @@ mod tests {
 
     #[test]
     fn frames_have_the_category_of_their_packets() {
-        let of = |bytes: [u8; 4]| category(&[&[0; 12], bytes.as_slice(), &[0; 40]].concat());
+        let of = |bytes: [u8; 4]| {
+            category(&[&[0; OFFLOAD_HEADER_BYTES + 12], bytes.as_slice(), &[0; 40]].concat())
+        };
         // EF of IPv4 and IPv6, nothing, and ARP.
         assert_eq!([of([8, 0, 0x45, 46 << 2]), of([0x86, 0xdd, 0x6b, 0x80])], [Category::Voice; 2]);
         assert_eq!([of([8, 0, 0x45, 0]), of([8, 6, 0, 184])], [Category::BestEffort; 2]);

@@ -64,9 +64,10 @@ fn a_few_small_packets_hardly_slow_a_sender() {
     let alone = goodput_mbps(&record(&scenario));
     let mut probe = scenario.workload[0].clone();
     probe.name = "probe".into();
-    probe.traffic = serde_json::from_value(json!({"kind": "request_response", "request": "64 B", "response": "64 B",
+    probe.traffic =
+        serde_json::from_value(json!({"kind": "request_response", "request": "64 B", "response": "64 B",
         "interval": "10 ms", "duration": "1 s"}))
-    .unwrap();
+        .unwrap();
     scenario.workload.push(probe);
     let beside = goodput_mbps(&record(&scenario));
     // Each takes about as long on air as a large one, there and back, and some meet others.
