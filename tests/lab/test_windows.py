@@ -120,6 +120,41 @@ def test_an_agent_for_windows_and_one_for_linux_measure_both_directions(machines
         assert "Windows" not in told.replace("(not Windows)", "")
 
 
+@pytest.mark.slow
+def test_a_guard_restores_where_there_is_no_unix(machines: Machines) -> None:
+    """Wine changes no MTU, so the journal has the one that is in force."""
+    folder = next((machines.folder / "wine/drive_c/users").glob("*/AppData/Local")) / "nettrial"
+    folder.mkdir(exist_ok=True)
+    journal = folder / "journal"
+    noted = {"setting": {"mtu": {"interface": "eth0"}}, "value": "1500"}
+    cut = json.dumps(noted)[:20]  # as a power cut leaves it
+    journal.write_text(json.dumps(noted) + "\n" + cut)
+    with subprocess.Popen(
+        on(machines, "receiver", "machine", "guard"), stdin=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as guard:
+        assert guard.stdin is not None
+        assert guard.stderr is not None
+        assert guard.stderr.read(1) == b"r"
+        assert journal.exists()
+        guard.stdin.close()
+        assert guard.wait(120) == 0, guard.stderr.read()
+    assert not journal.exists()
+    journal.write_text(json.dumps(noted) + "\n")
+    done = subprocess.run(
+        on(machines, "receiver", "machine", "restore"), capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "restored the MTU of eth0: 1500"
+    assert not journal.exists()
+    noted["value"] = "1400"
+    journal.write_text(json.dumps(noted) + "\n")
+    done = subprocess.run(
+        on(machines, "receiver", "machine", "restore"), capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert "(not Windows) changes no MTU" in done.stderr
+    assert json.loads(journal.read_text()) == noted, "what could not be restored stays"
+
+
 TOKEN = "a-token-only-for-these-tests"
 PORT = 5210
 THERE = {"sender": "10.81.1.1", "receiver": "10.81.2.1"}

@@ -3,8 +3,8 @@
 
 pub mod iperf3;
 
-use crate::remote;
 use crate::serve::{refused, serve};
+use crate::{machine, remote};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use nettrial_scenario::{Capabilities, Preflight, Shortfall};
@@ -29,7 +29,7 @@ pub enum Command {
     Hosts(Ignored),
     /// Be one of the machines on which `hosts` runs trials
     #[command(subcommand)]
-    Machine(Machine),
+    Machine(machine::Machine),
     /// Examine the path to a host (needs Linux)
     Path,
     /// Serve clients on other machines: those of nettrial (those of iperf3 need Linux)
@@ -39,15 +39,6 @@ pub enum Command {
     /// Reads measurements from standard input and answers each with an event on standard output, one JSON
     /// document a line (see `schema`). The end of the input stops everything at once.
     Measure(remote::Measure),
-}
-
-/// The part of a machine. Nothing is changed on other systems than Linux, so there is no guard.
-#[derive(Subcommand)]
-pub enum Machine {
-    /// Answer the engine that runs trials, on standard input and output
-    Serve,
-    /// Restore what a session left changed: nothing
-    Restore,
 }
 
 /// Arguments that are not looked at.
@@ -71,8 +62,7 @@ pub fn run(command: Command) -> Result<()> {
             let refusal = preflight("driving machines of your own");
             serve(|request| refused(&refusal, request))
         }
-        Command::Machine(Machine::Serve) => nettrial_hosts::serve(),
-        Command::Machine(Machine::Restore) => nettrial_hosts::restore().map(|_| ()),
+        Command::Machine(part) => machine::machine(&part),
         Command::Path => end("path"),
         Command::Serve(options) => remote::serve(options),
         Command::Measure(options) => remote::measure(&options),

@@ -6,7 +6,7 @@ mod path;
 
 pub use nettrial_iperf3 as iperf3;
 
-use crate::remote;
+use crate::{machine, remote};
 
 use anyhow::Result;
 use clap::Subcommand;
@@ -29,7 +29,7 @@ pub enum Command {
     Hosts(hosts::Hosts),
     /// Be one of the machines on which `hosts` runs trials
     #[command(subcommand)]
-    Machine(hosts::Machine),
+    Machine(machine::Machine),
     /// Examine the path to a host
     ///
     /// Reads one request from standard input and answers it on standard output, a JSON document each
@@ -52,7 +52,7 @@ pub fn run(command: Command) -> Result<()> {
     match command {
         Command::Lab => lab::serve(),
         Command::Hosts(options) => hosts::serve(&options),
-        Command::Machine(part) => hosts::machine(&part),
+        Command::Machine(part) => machine::machine(&part),
         Command::Path => path::answer(),
         Command::Serve(options) => remote::serve(options),
         Command::Measure(options) => remote::measure(&options),

@@ -10,6 +10,7 @@ mod lines;
 #[cfg(target_os = "linux")]
 mod linux;
 mod logs;
+mod machine;
 mod remote;
 mod serve;
 

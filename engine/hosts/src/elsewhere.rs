@@ -1,9 +1,6 @@
-//! A machine that does not run Linux: it describes itself and runs an agent, and nothing is changed there. So there is no
-//! guard and nothing in the journal; the lock alone is there, which lets one session use the machine at a time.
+//! A machine that does not run Linux: it describes itself and runs an agent, and the MTU of its interfaces alone is changed.
 
 pub mod describe;
-pub mod guard;
-pub mod journal;
 
 use anyhow::{Result, bail};
 use nettrial_scenario::Offloads;
@@ -46,7 +43,7 @@ impl Ethtool {
 /// Interfaces, which can be looked at.
 pub mod netlink {
     use super::unsupported;
-    use anyhow::Result;
+    use anyhow::{Context, Result};
 
     /// An interface.
     pub struct Interface {
@@ -54,6 +51,8 @@ pub mod netlink {
         pub name: String,
         /// The largest IP packet that it sends, bytes.
         pub mtu: u64,
+        /// True unless its versions of IP have different ones.
+        pub has_one_mtu: bool,
         /// True where it carries packets.
         pub is_up: bool,
     }
@@ -64,9 +63,13 @@ pub mod netlink {
     /// Fails if the system does not tell.
     pub fn interfaces() -> Result<Vec<Interface>> {
         let all = nettrial_traffic::machine::interfaces()?.into_iter();
-        Ok(all
-            .map(|found| Interface { name: found.name, mtu: found.mtu_bytes, is_up: found.is_up })
-            .collect())
+        let interface = |found: nettrial_traffic::machine::Interface| Interface {
+            name: found.name,
+            mtu: found.mtu_bytes,
+            has_one_mtu: found.has_one_mtu,
+            is_up: found.is_up,
+        };
+        Ok(all.map(interface).collect())
     }
 
     /// Returns false: nothing is changed here.
@@ -79,8 +82,12 @@ pub mod netlink {
         unsupported("changing whether the machine answers by ICMP")
     }
 
-    /// Refuses to change an MTU.
-    pub fn set_mtu(_interface: &str, _bytes: u64) -> Result<()> {
-        unsupported("changing the MTU of an interface")
+    /// Changes an interface's MTU.
+    ///
+    /// # Errors
+    /// Fails if the system refuses.
+    pub fn set_mtu(interface: &str, bytes: u64) -> Result<()> {
+        let setting = || format!("setting the MTU of {interface} to {bytes} B");
+        nettrial_traffic::machine::set_mtu(interface, bytes).with_context(setting)
     }
 }

@@ -1,28 +1,17 @@
 //! The guard of a machine's settings: a process of its own that restores them when whoever changed them is gone,
 //! however that came: at the end of the session, by a connection that broke, by a kill.
 //!
-//! It waits for the end of its input, which only the process that changes settings holds open, in a session of its own
-//! (setsid(2)), so that nothing that ends a login's processes by their terminal or group ends it. It holds the
+//! It waits for the end of its input, which only the process that changes settings holds open, apart from that one's
+//! terminal and processes, so that nothing that ends a login's processes by their terminal or group ends it. It holds the
 //! journal's lock as its standard output: the next session waits until it is done.
 
 use crate::journal::{self, Lock};
 use anyhow::{Context, Result, bail, ensure};
-use nix::sys::signal::{SigSet, Signal};
 use std::io::{Read, Write};
-use std::net::Shutdown;
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
-/// This very program, even if another has been put in its place since it was started.
-const PROGRAM: &str = "/proc/self/exe";
-
 /// A running guard.
-pub struct Guard {
-    child: Child,
-    stream: UnixStream,
-}
+pub struct Guard(Child);
 
 impl Guard {
     /// Starts one, which shares the `lock`, and waits until nothing that ends this process can end it.
@@ -30,17 +19,12 @@ impl Guard {
     /// # Errors
     /// Fails if it can't be started.
     pub fn start(lock: &Lock) -> Result<Self> {
-        let (mut stream, theirs) = UnixStream::pair().context("making the guard's input")?;
-        let child = Command::new(PROGRAM)
-            .arg0("nettrial-engine")
-            .args(["machine", "guard"])
-            .stdin(OwnedFd::from(theirs))
-            .stdout(lock.share()?)
-            .stderr(Stdio::null())
-            .spawn()
-            .context("starting the guard")?;
-        stream.read_exact(&mut [0]).context("waiting for the guard")?;
-        Ok(Self { child, stream })
+        let mut command = own_program()?;
+        command.args(["machine", "guard"]).stdin(Stdio::piped()).stdout(lock.share()?).stderr(Stdio::piped());
+        let mut child = spawn_apart(&mut command).context("starting the guard")?;
+        let said = child.stderr.as_mut().context("no pipe from the guard")?;
+        said.read_exact(&mut [0]).context("waiting for the guard")?;
+        Ok(Self(child))
     }
 
     /// Has it restore what was changed, and waits for it.
@@ -48,13 +32,65 @@ impl Guard {
     /// # Errors
     /// Fails with what could not be restored.
     pub fn finish(mut self) -> Result<()> {
-        self.stream.shutdown(Shutdown::Write).context("telling the guard")?;
+        drop(self.0.stdin.take());
         let mut said = String::new();
-        self.stream.read_to_string(&mut said).context("hearing the guard")?;
-        let status = self.child.wait().context("waiting for the guard")?;
-        ensure!(said.is_empty() && status.success(), "restoring settings: {}", said.trim());
+        let errors = self.0.stderr.as_mut().context("no pipe from the guard")?;
+        errors.read_to_string(&mut said).context("hearing the guard")?;
+        let status = self.0.wait().context("waiting for the guard")?;
+        ensure!(status.success(), "restoring settings: {}", said.trim().trim_start_matches("Error: "));
         Ok(())
     }
+}
+
+/// This very program, even if another has been put in its place since it was started.
+#[cfg(target_os = "linux")]
+fn own_program() -> Result<Command> {
+    use std::os::unix::process::CommandExt;
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("nettrial-engine");
+    Ok(command)
+}
+
+/// This program, by its path.
+#[cfg(not(target_os = "linux"))]
+fn own_program() -> Result<Command> {
+    Ok(Command::new(std::env::current_exe().context("finding the engine's own program")?))
+}
+
+/// Starts a program, which leaves this one's session by itself.
+#[cfg(unix)]
+fn spawn_apart(command: &mut Command) -> std::io::Result<Child> {
+    command.spawn()
+}
+
+/// Starts a program without this one's console, and outside the job that ends with a login, where that lets it
+/// (CreateProcess).
+#[cfg(windows)]
+fn spawn_apart(command: &mut Command) -> std::io::Result<Child> {
+    use std::os::windows::process::CommandExt;
+    const DETACHED_PROCESS: u32 = 0x0000_0008;
+    const CREATE_NEW_PROCESS_GROUP: u32 = 0x0000_0200;
+    const CREATE_BREAKAWAY_FROM_JOB: u32 = 0x0100_0000;
+    let apart = DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP;
+    let outside = command.creation_flags(apart | CREATE_BREAKAWAY_FROM_JOB).spawn();
+    outside.or_else(|_| command.creation_flags(apart).spawn())
+}
+
+/// Leaves the session of whoever started this process, and lets no signal end it.
+#[cfg(unix)]
+fn stand_apart() -> Result<()> {
+    use nix::sys::signal::{SigSet, Signal};
+    let ignored = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM, Signal::SIGPIPE, Signal::SIGQUIT];
+    ignored.into_iter().collect::<SigSet>().thread_block().context("blocking signals")?;
+    nix::unistd::setsid().context("beginning a session")?;
+    Ok(())
+}
+
+/// Does nothing more: the process was started apart.
+#[cfg(windows)]
+#[expect(clippy::unnecessary_wraps, reason = "it fails on other systems")]
+fn stand_apart() -> Result<()> {
+    Ok(())
 }
 
 /// Does a guard's work: waits for the end of standard input, and restores.
@@ -62,23 +98,11 @@ impl Guard {
 /// # Errors
 /// Fails with what could not be restored.
 pub fn guard() -> Result<()> {
-    let ignored = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM, Signal::SIGPIPE, Signal::SIGQUIT];
-    ignored.into_iter().collect::<SigSet>().thread_block().context("blocking signals")?;
-    nix::unistd::setsid().context("beginning a session")?;
-    let input: OwnedFd = nix::unistd::dup(std::io::stdin()).context("reading the guard's input")?;
-    let mut stream = UnixStream::from(input);
-    stream.write_all(b"r").context("saying that the guard is there")?;
+    stand_apart()?;
+    std::io::stderr().write_all(b"r").context("saying that the guard is there")?;
     // Nothing is ever sent; an error is an end, too.
-    let _ = stream.read(&mut [0]);
-    let outcome = journal::restore();
-    let failed = match outcome {
-        Ok(restored) => restored.failed.join("; "),
-        Err(error) => format!("{error:#}"),
-    };
-    if failed.is_empty() {
-        return Ok(());
-    }
+    let _ = std::io::stdin().read(&mut [0]);
+    let failed = journal::restore()?.failed;
     // Whoever asked may be gone; the journal still has it.
-    let _ = stream.write_all(failed.as_bytes());
-    bail!("{failed}")
+    if failed.is_empty() { Ok(()) } else { bail!(failed.join("; ")) }
 }

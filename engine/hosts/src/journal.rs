@@ -3,63 +3,32 @@
 //! says how to restore it.
 
 use crate::settings::{Change, Setting};
-use anyhow::{Context, Result, bail};
-use nix::fcntl::{Flock, FlockArg};
+use anyhow::{Context, Result};
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
-/// The interval at which a lock that another process holds is tried.
-const TRY: Duration = Duration::from_millis(20);
+pub use crate::lock::Lock;
 
-/// The directory of the journal: `nettrial` below XDG_STATE_HOME (the XDG Base Directory Specification), or below
-/// `~/.local/state`.
+/// The directory of the journal: `nettrial` below LOCALAPPDATA on Windows, elsewhere below XDG_STATE_HOME (the XDG Base
+/// Directory Specification), or below `~/.local/state`.
 ///
 /// # Errors
-/// Fails if the environment names neither.
+/// Fails if the environment names none.
 pub fn directory() -> Result<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if cfg!(windows) {
+        let local = variable("LOCALAPPDATA");
+        return Ok(local
+            .context("LOCALAPPDATA is not set, so there is no place for the journal")?
+            .join("nettrial"));
+    }
     let state = variable("XDG_STATE_HOME").filter(|path| path.is_absolute());
     let state = state.or_else(|| Some(variable("HOME")?.join(".local").join("state")));
     Ok(state
         .context("neither HOME nor XDG_STATE_HOME is set, so there is no place for the journal")?
         .join("nettrial"))
-}
-
-/// The right to change settings of this machine, which one process has at a time, and the one that it gives it to.
-pub struct Lock(Flock<File>);
-
-impl Lock {
-    /// Takes it, and waits for `patience` while another process has it: `None` if that still has it.
-    ///
-    /// # Errors
-    /// Fails if the file can't be made.
-    pub fn take(patience: Duration) -> Result<Option<Self>> {
-        let directory = directory()?;
-        fs::create_dir_all(&directory).with_context(|| format!("making {}", directory.display()))?;
-        let path = directory.join("lock");
-        let deadline = Instant::now() + patience;
-        loop {
-            let options = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-            let file = options.with_context(|| format!("opening {}", path.display()))?;
-            match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-                Ok(lock) => return Ok(Some(Self(lock))),
-                Err(_) if Instant::now() < deadline => std::thread::sleep(TRY),
-                Err((_, nix::errno::Errno::EWOULDBLOCK)) => return Ok(None),
-                Err((_, error)) => bail!("locking {}: {error}", path.display()),
-            }
-        }
-    }
-
-    /// The lock's file, for a process that is to hold it, too.
-    ///
-    /// # Errors
-    /// Fails if there are no descriptors left.
-    pub fn share(&self) -> Result<File> {
-        self.0.try_clone().context("sharing the journal's lock")
-    }
 }
 
 /// The journal.
@@ -94,7 +63,10 @@ impl Journal {
             let file = OpenOptions::new().create(true).append(true).open(&self.path).with_context(writing)?;
             // The name must be on the disk, too.
             let directory = self.path.parent().context("the journal has no directory")?;
-            File::open(directory).and_then(|directory| directory.sync_all()).with_context(writing)?;
+            // Windows writes names itself, and opens no directory as a file.
+            if cfg!(unix) {
+                File::open(directory).and_then(|directory| directory.sync_all()).with_context(writing)?;
+            }
             self.file = Some(file);
         }
         if let Some(file) = &mut self.file {
@@ -136,7 +108,9 @@ pub fn restore() -> Result<Restored> {
     let mut left = String::new();
     for change in changes.iter().rev() {
         let Change { setting, value } = change;
-        let done = setting.read().and_then(|now| if now == *value { Ok(()) } else { setting.write(value) });
+        // What can't be read, such as a change that was made by half, is written.
+        let is_there = setting.read().is_ok_and(|now| now == *value);
+        let done = if is_there { Ok(()) } else { setting.write(value) };
         match done {
             Ok(()) => outcome.restored.push(format!("{}: {value}", setting.in_words())),
             Err(error) => {

@@ -21,12 +21,11 @@ mod disturbances;
 mod elsewhere;
 mod expectations;
 mod far;
-#[cfg(target_os = "linux")]
 mod guard;
 mod inventory;
-#[cfg(target_os = "linux")]
 mod journal;
 mod line;
+mod lock;
 mod mapping;
 mod message;
 mod pace;
@@ -42,7 +41,7 @@ mod wanted;
 mod watch;
 
 #[cfg(not(target_os = "linux"))]
-use elsewhere::{describe, guard, journal};
+use elsewhere::describe;
 
 pub use far::serve;
 pub use guard::guard;

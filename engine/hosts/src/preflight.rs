@@ -3,7 +3,7 @@
 use crate::inventory::Place;
 use crate::message::{FromMachine, ToMachine};
 use crate::settings::{Change, Setting};
-use crate::{Hosts, Permission, capabilities};
+use crate::{Hosts, Permission, capabilities, wanted};
 use anyhow::{Context, Result, ensure};
 use nettrial_scenario::{Environment, IpVersion, Machine, MachineReach, Preflight, Shortfall};
 use nettrial_session::{Agents, Direction, path_mtus};
@@ -93,17 +93,27 @@ fn lacking(name: &str, place: &Place, machine: &Machine) -> Vec<Shortfall> {
             lack(format!("interface {}", given.name), "its link is down", remedy);
         }
     }
-    let names: Vec<&str> = place.may_change.iter().map(|permission| permission.name()).collect();
-    if !machine.is_linux() && !names.is_empty() {
+    let named = |wanted: &dyn Fn(&Permission) -> bool| {
+        let names = place.may_change.iter().filter(|permission| wanted(permission));
+        names.map(|permission| permission.name()).collect::<Vec<&str>>()
+    };
+    let names = named(&|_| true);
+    let refused = named(&|permission| !wanted::changes(machine, *permission));
+    if !refused.is_empty() {
+        let names = refused.join(", ");
         lack(
-            format!("a way to change {}", names.join(", ")),
-            &format!("nettrial changes settings of Linux alone, and this is {}", machine.system),
-            "take may_change out of the inventory, and set there yourself what a study needs".into(),
+            format!("a way to change {names}"),
+            &format!("this is {}, where nettrial changes the MTU alone", machine.system),
+            format!("take {names} out of its may_change, and set there yourself what a study needs"),
         );
     } else if !machine.is_root && !names.is_empty() {
         lack(
             format!("the right to change {}", names.join(", ")),
-            "the user there is not root",
+            if machine.is_linux() {
+                "the user there is not root"
+            } else {
+                "the user there has no right to it"
+            },
             format!(
                 "reach it as root, such as by `ssh: root@{name}` or `command: [ssh, -T, {name}, sudo, -n]`; or take \
                  may_change out of the inventory"

@@ -103,7 +103,16 @@ impl Setting {
     /// Fails if there is no such setting.
     pub fn read(&self) -> Result<String> {
         match self {
-            Self::Mtu { interface } => Ok(link(interface)?.mtu.to_string()),
+            Self::Mtu { interface } => {
+                let found = link(interface)?;
+                // The journal has one value of it.
+                #[cfg(not(target_os = "linux"))]
+                ensure!(
+                    found.has_one_mtu,
+                    "the MTUs of {interface} for IPv4 and IPv6 differ: give both one value first"
+                );
+                Ok(found.mtu.to_string())
+            }
             Self::Offloads { interface } => Ok(Ethtool::open()?.asked_for(interface)?.join(" ")),
             Self::Icmp => Ok(icmp_value(nettrial_netlink::originates_no_icmp()?).to_owned()),
             Self::Sysctl { name } => {

@@ -120,8 +120,13 @@ pub fn absent_controls(
 
 /// Returns the settings of `wanted` that the system of `machine` has. The others are its own, and a trial there says so.
 pub fn had(wanted: Vec<Wanted>, machine: &Machine) -> Vec<Change> {
-    let has = |change: &Change| machine.is_linux() || matches!(change.setting, Setting::Mtu { .. });
+    let has = |change: &Change| changes(machine, change.setting.permission());
     wanted.into_iter().map(|wanted| wanted.change).filter(has).collect()
+}
+
+/// Returns whether settings of that kind are changed on the system of `machine`: of Linux all, of the others the MTU.
+pub fn changes(machine: &Machine, permission: Permission) -> bool {
+    machine.is_linux() || permission == Permission::Mtu
 }
 
 impl Wanted {
@@ -148,10 +153,10 @@ impl Wanted {
             return None;
         }
         let (what, permission) = (setting.in_words(), setting.permission());
-        if !machine.is_linux() {
+        if !changes(machine, permission) {
             let expected = format!("{there}, as machine {name} has it");
             let hint =
-                format!("nettrial changes no settings of {}: set {what} there yourself", machine.system);
+                format!("on {} nettrial changes the MTU alone: set {what} there yourself", machine.system);
             return refuse(value, expected, hint);
         }
         let has = |value: &str| if value == "offloads" { "no offloads".to_owned() } else { value.to_owned() };
@@ -167,7 +172,7 @@ impl Wanted {
         if !machine.is_root {
             let expected = format!("{}, as machine {name} has it", has(&there));
             let hint = format!(
-                "the user there may not change {what}: reach {name} as root, such as by \
+                "the user there may not change {what}: reach {name} as root (on Windows as an administrator), such as by \
                  `command: [ssh, -T, {name}, sudo, -n]`"
             );
             return refuse(&has(value), expected, hint);

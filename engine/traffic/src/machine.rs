@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-pub use crate::platform::machine::{describe, interfaces};
+pub use crate::platform::machine::{describe, interfaces, set_mtu};
 
 /// A description of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct About {
     pub boot: String,
     /// The name of the monotonic clock.
     pub clock_source: &'static str,
+    /// True if this process may change settings of the machine's interfaces.
+    pub may_change: bool,
 }
 
 /// An interface.
@@ -30,14 +32,18 @@ pub struct Interface {
     pub is_up: bool,
     /// The largest IP packet that it sends, bytes.
     pub mtu_bytes: u64,
+    /// True unless its versions of IP have different ones, of which `mtu_bytes` is that of IPv4.
+    pub has_one_mtu: bool,
+    /// The largest MTU that it can be given, where the system tells it.
+    pub largest_mtu_bytes: Option<u64>,
     /// The speed of its link, bits per second, where the system tells it.
     pub speed_bps: Option<u64>,
-    /// Its counts of packets, where the system's do not wrap.
+    /// Its counts of packets, where the system tells them.
     pub counts: Option<Counts>,
 }
 
 /// The packets that an interface has sent and received since it is there, Ethernet's headers counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Bytes sent.
     pub sent_bytes: u64,

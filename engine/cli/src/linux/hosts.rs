@@ -1,9 +1,9 @@
-//! The user's own machines as a backend, and this one as such a machine.
+//! The user's own machines as a backend.
 
 use crate::lines;
 use crate::serve::serve_lines;
-use anyhow::{Result, bail};
-use clap::{Args, Subcommand};
+use anyhow::Result;
+use clap::Args;
 use nettrial_hosts::{Hosts as Backend, Inventory, Leavers};
 use nettrial_scenario::{Event, Request};
 use std::sync::PoisonError;
@@ -15,16 +15,6 @@ const BAD_INPUT: i32 = 2;
 pub struct Hosts {
     /// The inventory, a JSON document
     inventory: String,
-}
-
-#[derive(Subcommand)]
-pub enum Machine {
-    /// Answer the engine that runs trials, on standard input and output
-    Serve,
-    /// Restore what was changed, at the end of standard input
-    Guard,
-    /// Restore what a session left changed
-    Restore,
 }
 
 /// Serves requests with the machines of an inventory until the input ends.
@@ -61,24 +51,5 @@ fn answer(hosts: &mut Backend, request: Request) -> Event {
             Ok(record) => Event::Record { trial, record: Box::new(record) },
             Err(error) => Event::Failed { trial, message: format!("{error:#}") },
         },
-    }
-}
-
-/// Does the part of a machine.
-///
-/// # Errors
-/// Fails with what could not be restored.
-pub fn machine(part: &Machine) -> Result<()> {
-    match part {
-        Machine::Serve => nettrial_hosts::serve(),
-        Machine::Guard => nettrial_hosts::guard(),
-        Machine::Restore => {
-            let outcome = nettrial_hosts::restore()?;
-            outcome.restored.iter().for_each(|setting| println!("restored {setting}"));
-            if !outcome.failed.is_empty() {
-                bail!("not restored: {}", outcome.failed.join("; "));
-            }
-            Ok(())
-        }
     }
 }

@@ -23,8 +23,7 @@ pub fn describe(interfaces: &[String]) -> Result<Machine> {
         processor: about.processor,
         processors: std::thread::available_parallelism()
             .map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX)),
-        // Nothing is changed, whoever the user is.
-        is_root: false,
+        is_root: about.may_change,
         boot: about.boot,
         free_ports: None,
         governor: None,
@@ -50,16 +49,16 @@ fn of(names: &[String]) -> Result<Vec<Interface>> {
 
 fn described(found: Interface) -> MachineInterface {
     MachineInterface {
+        wireless: None,
         name: found.name,
         addresses: found.addresses,
         is_up: found.is_up,
         driver: None,
         speed: found.speed_bps.map(Rate),
         mtu_bytes: found.mtu_bytes,
-        largest_mtu_bytes: None,
+        largest_mtu_bytes: found.largest_mtu_bytes,
         offloads: None,
         bus: None,
-        wireless: None,
     }
 }
 
@@ -69,14 +68,16 @@ pub fn wall_ns() -> i64 {
     i64::try_from(wall.as_nanos()).unwrap_or(i64::MAX) - monotonic_ns()
 }
 
-/// Observes this machine and those of `interfaces` that are there and whose packets the system counts.
+/// Observes this machine and those of `interfaces` that are there. Of an interface whose packets the system does not count
+/// there are none, before the traffic and after it.
 ///
 /// # Errors
 /// Fails if the system does not tell its interfaces.
 pub fn observe(interfaces: &[String], late_ns: u64) -> Result<Observation> {
     let counted = |found: Interface| {
-        let counts = found.counts?;
-        Some(Counted {
+        let counts = found.counts.unwrap_or_default();
+        Counted {
+            wireless: None,
             name: found.name,
             sent_bytes: counts.sent_bytes,
             sent_pkts: counts.sent_pkts,
@@ -84,13 +85,12 @@ pub fn observe(interfaces: &[String], late_ns: u64) -> Result<Observation> {
             received_pkts: counts.received_pkts,
             carrier_changes: 0,
             speed_bps: found.speed_bps,
-            wireless: None,
-        })
+        }
     };
     Ok(Observation {
         processors: Reading::now().ok(),
         wall_ns: wall_ns(),
-        interfaces: of(interfaces)?.into_iter().filter_map(counted).collect(),
+        interfaces: of(interfaces)?.into_iter().map(counted).collect(),
         pace: crate::pace::pace(),
         late_ns,
     })

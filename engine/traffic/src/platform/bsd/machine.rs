@@ -2,12 +2,13 @@
 
 use super::control::text;
 use super::system_name;
-use crate::machine::{About, Interface};
+use crate::machine::{About, Counts, Interface};
 use socket2::SockAddr;
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
+use std::os::fd::AsRawFd;
 
 /// Describes the machine, by values of the kernel.
 pub fn describe() -> About {
@@ -20,10 +21,36 @@ pub fn describe() -> About {
         processor: told(if macos { c"machdep.cpu.brand_string" } else { c"hw.model" }),
         boot: told(if macos { c"kern.bootsessionuuid" } else { c"kern.hostuuid" }),
         clock_source: "CLOCK_MONOTONIC",
+        // SAFETY: the call reads a number of this process's.
+        may_change: unsafe { libc::geteuid() } == 0,
     }
 }
 
-/// The machine's interfaces (getifaddrs(3)). Their counts are left out: those of macOS wrap after 4 GiB.
+/// Gives the interface called `name` an MTU (SIOCSIFMTU, netintro(4)).
+///
+/// # Errors
+/// Fails if there is none of that name, or the system refuses.
+pub fn set_mtu(name: &str, bytes: u64) -> io::Result<()> {
+    /// _IOW('i', 52, struct ifreq) of sys/sockio.h, the same on both systems.
+    const SIOCSIFMTU: libc::c_ulong = 0x8020_6934;
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    // SAFETY: the structure is plain bytes and integers, for which zero is a value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    // The last byte stays zero.
+    let longest = request.ifr_name.len() - 1;
+    if name.len() > longest {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "there is no such interface"));
+    }
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from.cast_signed();
+    }
+    request.ifr_ifru.ifru_mtu = libc::c_int::try_from(bytes).map_err(io::Error::other)?;
+    // SAFETY: the kernel reads the name and the MTU in `request`; the descriptor is open.
+    let status = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCSIFMTU, &raw mut request) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The machine's interfaces (getifaddrs(3)).
 ///
 /// # Errors
 /// Fails if the kernel does not tell.
@@ -44,6 +71,8 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
             addresses: Vec::new(),
             is_up: entry.ifa_flags & RUNNING == RUNNING,
             mtu_bytes: 0,
+            has_one_mtu: true,
+            largest_mtu_bytes: None,
             speed_bps: None,
             counts: None,
         });
@@ -53,6 +82,7 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
         if let Some(data) = unsafe { link_data(entry) } {
             interface.mtu_bytes = u64::from(data.ifi_mtu);
             interface.speed_bps = Some(u64::from(data.ifi_baudrate)).filter(|&speed| speed > 0);
+            interface.counts = counts(entry, &data);
         }
         next = entry.ifa_next;
     }
@@ -79,6 +109,55 @@ unsafe fn link_data(entry: &libc::ifaddrs) -> Option<libc::if_data> {
         (family(entry)? == libc::AF_LINK && !entry.ifa_data.is_null())
             .then(|| entry.ifa_data.cast::<libc::if_data>().read_unaligned())
     }
+}
+
+/// The counts of an interface's packets (net/if.h).
+#[cfg(target_os = "freebsd")]
+#[expect(clippy::unnecessary_wraps, reason = "macOS may not tell")]
+fn counts(_entry: &libc::ifaddrs, data: &libc::if_data) -> Option<Counts> {
+    Some(Counts {
+        sent_bytes: data.ifi_obytes,
+        sent_pkts: data.ifi_opackets,
+        received_bytes: data.ifi_ibytes,
+        received_pkts: data.ifi_ipackets,
+    })
+}
+
+/// The counts of an interface's packets (net/if_mib.h): those in `data` wrap after 4 GiB.
+#[cfg(target_os = "macos")]
+fn counts(entry: &libc::ifaddrs, _data: &libc::if_data) -> Option<Counts> {
+    // SAFETY: an entry's name ends with a zero.
+    let index = unsafe { libc::if_nametoindex(entry.ifa_name) };
+    let mut name = [
+        libc::CTL_NET,
+        libc::PF_LINK,
+        libc::NETLINK_GENERIC,
+        libc::IFMIB_IFDATA,
+        libc::c_int::try_from(index).ok()?,
+        libc::IFDATA_GENERAL,
+    ];
+    // SAFETY: the structure is plain bytes and integers, for which zero is a value.
+    let mut found: libc::ifmibdata = unsafe { std::mem::zeroed() };
+    let mut length = size_of_val(&found);
+    // SAFETY: the name has that many numbers, and the structure is writable for `length` bytes.
+    let status = unsafe {
+        let at = (&raw mut found).cast();
+        libc::sysctl(
+            name.as_mut_ptr(),
+            libc::c_uint::try_from(name.len()).ok()?,
+            at,
+            &raw mut length,
+            std::ptr::null_mut(),
+            0,
+        )
+    };
+    let data = found.ifmd_data;
+    (status == 0 && length == size_of_val(&found)).then_some(Counts {
+        sent_bytes: data.ifi_obytes,
+        sent_pkts: data.ifi_opackets,
+        received_bytes: data.ifi_ibytes,
+        received_pkts: data.ifi_ipackets,
+    })
 }
 
 /// # Safety

@@ -6,11 +6,13 @@ use socket2::SockAddr;
 use std::io;
 use std::net::IpAddr;
 use windows_sys::Wdk::System::SystemServices::RtlGetVersion;
-use windows_sys::Win32::Foundation::{ERROR_BUFFER_OVERFLOW, NO_ERROR};
+use windows_sys::Win32::Foundation::{CloseHandle, ERROR_BUFFER_OVERFLOW, NO_ERROR};
 use windows_sys::Win32::NetworkManagement::IpHelper;
-use windows_sys::Win32::NetworkManagement::Ndis::IfOperStatusUp;
-use windows_sys::Win32::Networking::WinSock::{AF_UNSPEC, SOCKET_ADDRESS};
+use windows_sys::Win32::NetworkManagement::Ndis::{IfOperStatusUp, NET_LUID_LH};
+use windows_sys::Win32::Networking::WinSock::{AF_INET, AF_INET6, AF_UNSPEC, SOCKET_ADDRESS};
+use windows_sys::Win32::Security::{GetTokenInformation, TOKEN_ELEVATION, TOKEN_QUERY, TokenElevation};
 use windows_sys::Win32::System::SystemInformation::OSVERSIONINFOW;
+use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
 /// Bytes tried first for the list of interfaces, as the documentation of GetAdaptersAddresses advises.
 const LIST_BYTES: u32 = 15_000;
@@ -33,7 +35,75 @@ pub fn describe() -> About {
         }
     };
     let processor = variable("PROCESSOR_IDENTIFIER");
-    About { system, kernel, processor, boot, clock_source: "QueryPerformanceCounter" }
+    About {
+        system,
+        kernel,
+        processor,
+        boot,
+        clock_source: "QueryPerformanceCounter",
+        // Wine has no function that changes an interface.
+        may_change: WINE.is_none() && is_elevated().unwrap_or(false),
+    }
+}
+
+/// Returns whether this process has an administrator's rights (TokenElevation).
+fn is_elevated() -> Option<bool> {
+    let (mut token, mut found, mut length) = (std::ptr::null_mut(), TOKEN_ELEVATION::default(), 0);
+    let room = u32::try_from(size_of_val(&found)).ok()?;
+    // SAFETY: the handle stands for this process; the token's place, the structure and its length are writable, and the
+    // token is closed once, after it was opened.
+    let told = unsafe {
+        if OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &raw mut token) == 0 {
+            return None;
+        }
+        let told = GetTokenInformation(token, TokenElevation, (&raw mut found).cast(), room, &raw mut length);
+        CloseHandle(token);
+        told
+    };
+    (told != 0).then_some(found.TokenIsElevated != 0)
+}
+
+/// Gives the interface called `name` an MTU, for both versions of IP (SetIpInterfaceEntry). It lasts until the machine starts
+/// again.
+///
+/// # Errors
+/// Fails if there is none of that name, the system refuses, or it is Wine.
+pub fn set_mtu(name: &str, bytes: u64) -> io::Result<()> {
+    if WINE.is_some() {
+        return Err(io::Error::new(io::ErrorKind::Unsupported, format!("{} changes no MTU", system_name())));
+    }
+    let bytes = u32::try_from(bytes).map_err(io::Error::other)?;
+    let list = adapters()?;
+    let found = all(&list).find(|adapter| {
+        // SAFETY: the name ends with a zero.
+        unsafe { text(adapter.FriendlyName) == name }
+    });
+    let luid =
+        found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such interface"))?.Luid;
+    for mut row in entries(luid) {
+        row.NlMtu = bytes;
+        // What is read of IPv4 is not taken back (the documentation of SetIpInterfaceEntry).
+        if row.Family == AF_INET {
+            row.SitePrefixLength = 0;
+        }
+        // SAFETY: the row is the system's own with another value, and writable.
+        let status = unsafe { IpHelper::SetIpInterfaceEntry(&raw mut row) };
+        if status != NO_ERROR {
+            return Err(io::Error::from_raw_os_error(status.cast_signed()));
+        }
+    }
+    Ok(())
+}
+
+/// The settings of each version of IP that an interface has (GetIpInterfaceEntry, which Wine does not have).
+fn entries(luid: NET_LUID_LH) -> impl Iterator<Item = IpHelper::MIB_IPINTERFACE_ROW> {
+    let families: &[u16] = if WINE.is_some() { &[] } else { &[AF_INET, AF_INET6] };
+    families.iter().filter_map(move |&family| {
+        let mut row =
+            IpHelper::MIB_IPINTERFACE_ROW { Family: family, InterfaceLuid: luid, ..Default::default() };
+        // SAFETY: the row is writable and says what it is to be of.
+        (unsafe { IpHelper::GetIpInterfaceEntry(&raw mut row) } == NO_ERROR).then_some(row)
+    })
 }
 
 /// The system's version, such as "10.0.22631".
@@ -53,24 +123,22 @@ fn version() -> String {
 /// Fails if the system does not tell.
 pub fn interfaces() -> io::Result<Vec<Interface>> {
     let list = adapters()?;
-    let (mut found, mut next) = (Vec::new(), list.as_ptr().cast::<IpHelper::IP_ADAPTER_ADDRESSES_LH>());
-    if list.is_empty() {
-        return Ok(found);
-    }
-    // SAFETY: the list's memory is aligned for its first element, and the system has linked the elements within it;
-    // nothing changes it while they are looked at.
-    while let Some(adapter) = unsafe { next.as_ref() } {
+    let mut found = Vec::new();
+    for adapter in all(&list) {
         // SAFETY: as above; the name ends with a zero.
         let (name, addresses) =
             unsafe { (text(adapter.FriendlyName), addresses(adapter.FirstUnicastAddress)) };
         let mut row = IpHelper::MIB_IF_ROW2 { InterfaceLuid: adapter.Luid, ..Default::default() };
         // SAFETY: the row is writable and says which interface it is to be of.
         let is_counted = unsafe { IpHelper::GetIfEntry2(&raw mut row) } == NO_ERROR;
+        let mtus: Vec<u64> = entries(adapter.Luid).map(|row| u64::from(row.NlMtu)).collect();
         found.push(Interface {
             name,
             addresses,
             is_up: adapter.OperStatus == IfOperStatusUp,
-            mtu_bytes: u64::from(adapter.Mtu),
+            mtu_bytes: mtus.first().copied().unwrap_or(u64::from(adapter.Mtu)),
+            has_one_mtu: mtus.iter().all(|mtu| *mtu == mtus[0]),
+            largest_mtu_bytes: (is_counted && row.Mtu > 0).then_some(u64::from(row.Mtu)),
             speed_bps: Some(adapter.TransmitLinkSpeed).filter(|&speed| speed != 0 && speed != NO_SPEED),
             counts: is_counted.then_some(Counts {
                 sent_bytes: row.OutOctets,
@@ -79,9 +147,23 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
                 received_pkts: row.InUcastPkts.saturating_add(row.InNUcastPkts),
             }),
         });
-        next = adapter.Next;
     }
     Ok(found)
+}
+
+/// The interfaces of a list that [`adapters`] gave.
+fn all(list: &[u64]) -> impl Iterator<Item = &IpHelper::IP_ADAPTER_ADDRESSES_LH> {
+    let mut next = list.as_ptr().cast::<IpHelper::IP_ADAPTER_ADDRESSES_LH>();
+    if list.is_empty() {
+        next = std::ptr::null();
+    }
+    std::iter::from_fn(move || {
+        // SAFETY: the list's memory is aligned for its first element, and the system has linked the elements within it;
+        // nothing changes it while it is borrowed.
+        let adapter = unsafe { next.as_ref() }?;
+        next = adapter.Next;
+        Some(adapter)
+    })
 }
 
 /// The memory of a list of interfaces, aligned for it; empty where there are none.
