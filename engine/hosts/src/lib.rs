@@ -34,6 +34,8 @@ mod pci;
 #[cfg(target_os = "linux")]
 mod ports;
 mod preflight;
+#[cfg(any(not(target_os = "linux"), test))]
+mod radio;
 mod settings;
 mod supported;
 mod trial;

@@ -1,6 +1,7 @@
 //! Describes and observes this machine, as far as its system tells.
 
 use crate::message::{Counted, Observation};
+use crate::radio;
 use anyhow::{Context, Result};
 use nettrial_scenario::{Machine, MachineInterface, Rate};
 use nettrial_session::{Reading, monotonic_ns};
@@ -49,7 +50,7 @@ fn of(names: &[String]) -> Result<Vec<Interface>> {
 
 fn described(found: Interface) -> MachineInterface {
     MachineInterface {
-        wireless: None,
+        wireless: radio::of(&found.name),
         name: found.name,
         addresses: found.addresses,
         is_up: found.is_up,
@@ -77,7 +78,7 @@ pub fn observe(interfaces: &[String], late_ns: u64) -> Result<Observation> {
     let counted = |found: Interface| {
         let counts = found.counts.unwrap_or_default();
         Counted {
-            wireless: None,
+            wireless: radio::of(&found.name),
             name: found.name,
             sent_bytes: counts.sent_bytes,
             sent_pkts: counts.sent_pkts,
