@@ -169,7 +169,7 @@ mod tests {
             let address = format!("10.0.0.{number}/24");
             json!({"node": node, "interface": "eth0", "mtu": "1500 B", "addresses": [address]})
         };
-        serde_json::from_value(json!({
+        Scenario::try_from(json!({
             "format": 1,
             "nodes": [node("a"), node("b")],
             "links": [{"ends": [end("a", 1), end("b", 2)], "delay": "0 ms", "queue": "100 packets"}],

@@ -135,7 +135,7 @@ mod tests {
         };
         let node = |name: &str| json!({"name": name, "kind": if name == "r" { "router" } else { "host" }});
         let nodes = ["x", "y", "z", "r"].map(node);
-        serde_json::from_value(json!({
+        Scenario::try_from(json!({
             "format": 1,
             "nodes": nodes,
             "links": links,

@@ -91,6 +91,17 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+/// Reads a scenario from a JSON document. Fails where a field is unknown, missing or of another type.
+///
+/// Tests write their scenarios as JSON: by this implementation reading them is compiled here, and not in each of them.
+impl TryFrom<serde_json::Value> for Scenario {
+    type Error = serde_json::Error;
+
+    fn try_from(document: serde_json::Value) -> Result<Self, Self::Error> {
+        serde_json::from_value(document)
+    }
+}
+
 impl Scenario {
     /// The node called `name`.
     pub fn node(&self, name: &str) -> Option<&Node> {

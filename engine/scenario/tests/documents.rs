@@ -26,7 +26,7 @@ fn sample() -> Value {
 }
 
 fn read(document: &Value) -> Result<Scenario, serde_json::Error> {
-    serde_json::from_value(document.clone())
+    Scenario::try_from(document.clone())
 }
 
 /// The place of every value in a document, as JSON pointers (RFC 6901).
@@ -226,7 +226,7 @@ proptest! {
         if let Ok(scenario) = read(&document) {
             let written = serde_json::to_value(&scenario).unwrap();
             check(&scenario).iter().for_each(|problem| assert_leads_somewhere(problem, &written));
-            let again: Scenario = serde_json::from_value(written).unwrap();
+            let again: Scenario = Scenario::try_from(written).unwrap();
             prop_assert_eq!(again, scenario);
         }
     }

@@ -46,7 +46,7 @@ fn fat_tree(k: usize) -> (Scenario, usize) {
 }
 
 fn scenario(nodes: Vec<Value>, links: Vec<Value>) -> Scenario {
-    serde_json::from_value(json!({
+    Scenario::try_from(json!({
         "format": 1, "nodes": nodes, "links": links, "routing": {"policy": "ecmp", "seed": 1}, "workload": [],
         "measurement": {"interval": "100 ms", "queue_drops": "allowed"},
     }))

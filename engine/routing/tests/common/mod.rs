@@ -33,7 +33,7 @@ pub fn flow(from: &str, to: &str, ip: u8) -> Value {
 
 pub fn scenario(nodes: Vec<Value>, links: Vec<[Value; 2]>, routing: Value, flows: Vec<Value>) -> Scenario {
     let links: Vec<Value> = links.into_iter().map(|interfaces| json!({"ends": interfaces})).collect();
-    serde_json::from_value(json!({
+    Scenario::try_from(json!({
         "format": 1, "nodes": nodes, "links": links, "routing": routing, "workload": flows,
         "measurement": {"interval": "100 ms", "cpu": [], "queue_drops": "allowed"},
     }))

@@ -29,7 +29,7 @@ pub fn chain(links: &[Value], mtu: u32) -> Scenario {
         link["ends"] = json!([interface(number, 1), interface(number + 1, 2)]);
         link
     };
-    serde_json::from_value(json!({
+    Scenario::try_from(json!({
         "format": 1,
         "nodes": (0..=links.len()).map(node).collect::<Vec<_>>(),
         "links": links.iter().enumerate().map(link).collect::<Vec<_>>(),

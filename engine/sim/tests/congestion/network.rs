@@ -47,7 +47,7 @@ impl Network {
 
     /// Runs it, and looks at the flows each `interval`.
     pub fn run(self, interval: &str) -> Record {
-        let scenario = serde_json::from_value(json!({
+        let scenario = nettrial_scenario::Scenario::try_from(json!({
             "format": 1, "nodes": self.nodes, "links": self.links, "workload": self.flows,
             "routing": {"policy": "shortest_path"},
             "measurement": {"interval": interval, "queue_drops": "allowed", "queue_interval": "10 ms"},

@@ -48,7 +48,7 @@ fn scenario(nodes: Vec<Value>, links: Vec<Value>) -> Scenario {
             interface["interface"] = json!(format!("eth{number}"));
         }
     }
-    serde_json::from_value(json!({
+    Scenario::try_from(json!({
         "format": 1, "nodes": nodes, "links": links, "routing": {"policy": "shortest_path"}, "workload": [],
         "measurement": {"interval": "10 ms", "queue_drops": "allowed"},
     }))

@@ -11,7 +11,7 @@ fn scenario(wlan: Value, [from, to]: [&str; 2], transport: &str, traffic: Value)
         "send_buffer": buffer, "window_scaling": true, "sack": true, "timestamps": true});
     let host = |name: &str| json!({"name": name, "kind": "host", "stack": stack});
     let end = |node: &str, interface: &str, addresses: &[&str]| json!({"node": node, "interface": interface, "mtu": "1500 B", "addresses": addresses});
-    serde_json::from_value(json!({
+    Scenario::try_from(json!({
         "format": 1,
         "nodes": [host("one"), host("two"), host("wired"), {"name": "ap", "kind": "switch"}],
         "links": [
