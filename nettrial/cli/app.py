@@ -12,8 +12,12 @@ import typer
 
 import nettrial
 from nettrial.cli import log
+from nettrial.cli.help import Grouped, examples
 
 app = typer.Typer(
+    cls=Grouped,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=examples(""),
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -37,11 +41,11 @@ Set = Annotated[
 ]
 Replicates = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option(min=1, help="Replicates of each treatment.", show_default="the study's"),
+    typer.Option(min=1, metavar="N", help="Replicates of each treatment.", show_default="the study's"),
 ]
 Seed = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option(min=0, max=2**63 - 1, help="Seed for the trial order.", show_default="random"),
+    typer.Option(min=0, max=2**63 - 1, metavar="N", help="Seed for the trial order.", show_default="random"),
 ]
 
 Until = Annotated[
@@ -56,11 +60,13 @@ Until = Annotated[
 ]
 MinBlocks = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option(min=4, help="With --until: the fewest blocks.", show_default="the replicates, at least 5"),
+    typer.Option(
+        min=4, metavar="N", help="With --until: the fewest blocks.", show_default="the replicates, at least 5"
+    ),
 ]
 MaxBlocks = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option(min=4, help="With --until: the most blocks.", show_default="50"),
+    typer.Option(min=4, metavar="N", help="With --until: the most blocks.", show_default="50"),
 ]
 BackendName = Annotated[
     Optional[str],  # noqa: UP045
@@ -113,7 +119,7 @@ def _nettrial(
     """Options of nettrial itself."""
 
 
-@app.command("run")
+@app.command("run", epilog=examples("run"))
 def _run(
     study: Annotated[
         Optional[str],  # noqa: UP045
@@ -145,9 +151,14 @@ def _run(
             help="Capture packets as pcapng files: of the `first` block's trials, or of `all`.",
         ),
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check that everything could run, and write nothing.")
+    ] = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Run a study and report it. Ctrl-C ends it after the trials that are running.
+    """Run a study and report it.
+
+    Ctrl-C ends it after the trials that are running.
 
     Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
     """
@@ -156,11 +167,58 @@ def _run(
 
     sets = (*(set or ()), *([f"measurement.capture.trials={capture}"] if capture else []))
     options = DesignOptions(full, sets, replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend)
-    begin = run.resume if resume else run.start
-    raise typer.Exit(begin(study, options, out, strict, machines_file))
+    if resume:
+        raise typer.Exit(run.resume(study, options, out, strict, machines_file))
+    raise typer.Exit(run.start(study, options, out, strict, machines_file, dry_run))
 
 
-@app.command("show")
+@app.command("resume", epilog=examples("resume"))
+def _resume(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    machines_file: MachinesFile = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A trial with a warning counts as failed.")
+    ] = False,
+    verbose: Verbose = 0,
+) -> None:
+    """Go on with a run that was stopped, or whose trials failed.
+
+    Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
+    """
+    from nettrial.cli import run
+    from nettrial.cli.design import DesignOptions
+
+    raise typer.Exit(run.resume(None, DesignOptions(), directory, strict, machines_file))
+
+
+@app.command("runs", epilog=examples("runs"))
+def _runs(
+    directory: Annotated[
+        Path, typer.Argument(metavar="[DIR]", help="The directory with runs in it.")
+    ] = Path("runs"),
+    json: Annotated[bool, typer.Option("--json", help="Print the list as one JSON document.")] = False,
+    verbose: Verbose = 0,
+) -> None:
+    """List stored runs: study, state, size."""
+    from nettrial.cli import runs
+
+    runs.show(directory, json)
+
+
+@app.command("init", epilog=examples("init"))
+def _init(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The study's directory, which must not exist.")
+    ],
+    verbose: Verbose = 0,
+) -> None:
+    """Begin a study of your own from a commented template."""
+    from nettrial.cli import init
+
+    init.write(directory)
+
+
+@app.command("show", epilog=examples("show"))
 def _show(
     study: StudyName,
     full: Full = False,
@@ -168,7 +226,7 @@ def _show(
     replicates: Replicates = None,
     seed: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=0, max=2**63 - 1, help="Show the trial order of this seed."),
+        typer.Option(min=0, max=2**63 - 1, metavar="N", help="Show the trial order of this seed."),
     ] = None,
     until: Until = None,
     min_blocks: MinBlocks = None,
@@ -195,7 +253,7 @@ def _show(
     show.show(study, options, earlier or ())
 
 
-@app.command("report")
+@app.command("report", epilog=examples("report"))
 def _report(
     directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
     figures: Annotated[
@@ -206,20 +264,22 @@ def _report(
             "this directory, which must not exist.",
         ),
     ] = None,
+    tables: Annotated[bool, typer.Option("--tables", help="Print every table and sentence.")] = False,
+    show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Report a stored run again."""
+    """Report a stored run again: the answer, the effects, the warnings."""
     from nettrial.cli import run
 
-    run.report_again(directory, figures)
+    run.report_again(directory, figures, tables, show)
 
 
-@app.command("watch")
+@app.command("watch", epilog=examples("watch"))
 def _watch(
     directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
     port: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=0, max=65535, help="The port.", show_default="any that is free"),
+        typer.Option(min=0, max=65535, metavar="PORT", help="The port.", show_default="any that is free"),
     ] = None,
     verbose: Verbose = 0,
 ) -> None:
@@ -234,7 +294,7 @@ def _watch(
     watch.watch(directory, port)
 
 
-@app.command("export")
+@app.command("export", epilog=examples("export"))
 def _export(
     directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
     to: Annotated[str, typer.Option("--to", metavar="FORM", help="parquet or csv.")] = "parquet",
@@ -248,16 +308,17 @@ def _export(
     ] = None,
     verbose: Verbose = 0,
 ) -> None:
-    """Write a run's trials, flows, hosts, interfaces, time series and warnings as files of tables.
+    """Write a run's data as Parquet or CSV files.
 
-    Columns have their units in their names; a row of each table says which trial, block and levels it is of.
+    Tables of trials, flows, hosts, interfaces, time series and warnings. Columns have their units in
+    their names; a row of each table says which trial, block and levels it is of.
     """
     from nettrial.cli import export
 
     export.export_run(directory, to, out)
 
 
-@app.command("compare")
+@app.command("compare", epilog=examples("compare"))
 def _compare(
     first: Annotated[Path, typer.Argument(metavar="RUN_A", help="The directory of the run before.")],
     second: Annotated[Path, typer.Argument(metavar="RUN_B", help="The directory of the run after.")],
@@ -281,7 +342,9 @@ def _compare(
     ] = None,
     verbose: Verbose = 0,
 ) -> None:
-    """Compare two runs (machines, kernels, versions): what changed, by how much, how sure.
+    """Compare two runs: what changed, by how much, how sure.
+
+    Runs of other machines, kernels or versions, of the same study.
 
     Exit status: 0 compared, 1 a condition of --fail-if holds, 2 bad input, 4 a condition can't be judged.
     """
@@ -290,15 +353,16 @@ def _compare(
     raise typer.Exit(compare.show(first, second, fail_if or (), response or ()))
 
 
-@app.command("predict")
+@app.command("predict", epilog=examples("predict"))
 def _predict(
     directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
     mtu: Annotated[str, typer.Option(metavar="SIZE,...", help="The MTUs, such as 3000,6000.")],
     verbose: Verbose = 0,
 ) -> None:
-    """Predict goodput and CPU time at MTUs that a run did not have, by a model fitted on those it had.
+    """Predict results at MTUs that a run did not have.
 
-    Shows the error on each level when the others predict it. Needs three MTUs.
+    Goodput and CPU time, by a model fitted on the MTUs it had. Shows the error on each level when the
+    others predict it. Needs three MTUs.
 
     Exit status: 0 predicted, 2 bad input, or a run that allows no model.
     """
@@ -307,15 +371,16 @@ def _predict(
     predict.show(directory, mtu)
 
 
-@app.command("calibrate")
+@app.command("calibrate", epilog=examples("calibrate"))
 def _calibrate(
     directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
     json: Annotated[bool, typer.Option("--json", help="Print costs and fits as one JSON document.")] = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Fit what a packet and a kilobyte cost each host of a run, for simulated hosts that cost the same.
+    """Fit the cost of packets to hosts, for the simulator.
 
-    Shows the error on each level when the others tell it. Needs several packet sizes, such as MTUs.
+    Fits what a packet and a kilobyte cost each host of a run. Shows the error on each level when the
+    others tell it. Needs several packet sizes, such as MTUs.
 
     Exit status: 0 fitted, 2 bad input, or a run that counted no CPU time or no packets.
     """
@@ -324,18 +389,18 @@ def _calibrate(
     calibrate.show(directory, json)
 
 
-@app.command("list")
+@app.command("list", epilog=examples("list"))
 def _list(
     what: Annotated[str, typer.Argument(metavar="WHAT", help=f"{', '.join(LISTS)}.")],
     verbose: Verbose = 0,
 ) -> None:
-    """List studies, topologies, metrics, stacks, congestion controls or backends."""
+    """List studies, topologies, metrics, stacks and more."""
     from nettrial.cli import listing
 
     listing.show(what)
 
 
-@app.command("draw")
+@app.command("draw", epilog=examples("draw"))
 def _draw(
     topology: Annotated[
         str, typer.Argument(metavar="TOPOLOGY", help="A name in `nettrial list topologies`.")
@@ -355,29 +420,34 @@ def _draw(
     json: Annotated[bool, typer.Option("--json", help="Print the facts as one JSON document.")] = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Draw a topology and print its properties: path lengths, diameter, bisection, spectral gap.
+    """Draw a topology and print its properties.
 
-    A topology that joins a study's hosts is drawn with four, or as many as it takes.
+    Path lengths, diameter, bisection, spectral gap. A topology that joins a study's hosts is drawn with
+    four, or as many as it takes.
     """
     from nettrial.cli import draw
 
     draw.draw(topology, set or (), out, json)
 
 
-@app.command("doctor")
-def _doctor(verbose: Verbose = 0) -> None:
-    """Check what this machine supports, and what is missing for the rest.
+@app.command("doctor", epilog=examples("doctor"))
+def _doctor(
+    backend: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(metavar="[BACKEND]", help="The one backend to look at, such as sim."),
+    ] = None,
+    verbose: Verbose = 0,
+) -> None:
+    """Check what this machine supports, and what is missing.
 
-    Exit status: 0 it can run trials, 3 it can't.
+    Exit status: 0 the backend can run trials (without BACKEND: every one can), 2 bad input, 3 it can't.
     """
     from nettrial.cli import doctor
 
-    raise typer.Exit(doctor.doctor())
+    raise typer.Exit(doctor.doctor(backend))
 
 
-machines_app = typer.Typer(
-    no_args_is_help=True, help="Your own machines, on which studies run with --backend hosts."
-)
+machines_app = typer.Typer(no_args_is_help=True, help="Manage your own machines, for --backend hosts.")
 app.add_typer(machines_app, name="machines")
 InventoryFile = Annotated[Path, typer.Option("--machines", metavar="FILE", help="The inventory.")]
 MACHINES_FILE = Path("machines.yaml")
@@ -475,7 +545,7 @@ def _machines_restore(
     raise typer.Exit(machines.undo(file, names or ()))
 
 
-@app.command("path")
+@app.command("path", epilog=examples("path"))
 def _path(
     host: Annotated[str, typer.Argument(metavar="HOST", help="The far host's name or address.")],
     ip: Annotated[
@@ -507,10 +577,11 @@ def _path(
     json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON document.")] = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Examine the path to a host: its MTU in each direction and by hop, and whether jumbo frames pass.
+    """Examine the path to a host, and whether jumbo frames pass.
 
-    Runs unprivileged; with the privilege to send ICMP echo it measures the reverse path, too. Exit status: 0
-    examined, whatever the verdict, 2 bad input, 3 this machine can't probe.
+    Finds the MTU in each direction and by hop. Runs unprivileged; with the privilege to send ICMP echo
+    it measures the reverse path, too. Exit status: 0 examined, whatever the verdict, 2 bad input, 3
+    this machine can't probe.
     """
     from nettrial.cli import path
 
@@ -523,12 +594,14 @@ TokenFile = Annotated[
 ]
 
 
-@app.command("serve")
+@app.command("serve", epilog=examples("serve"))
 def _serve(
     iperf3: Annotated[bool, typer.Option("--iperf3", help="Serve iperf3's clients instead.")] = False,
     port: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=0, max=65535, help="The port; 0: any.", show_default="5210, iperf3: 5201"),
+        typer.Option(
+            min=0, max=65535, metavar="PORT", help="The port; 0: any.", show_default="5210, iperf3: 5201"
+        ),
     ] = None,
     bind: Annotated[
         Optional[str],  # noqa: UP045
@@ -548,7 +621,7 @@ def _serve(
     serve.serve(iperf3, port, bind, token_file)
 
 
-@app.command("measure")
+@app.command("measure", epilog=examples("measure"))
 def _measure(
     host: Annotated[str, typer.Argument(metavar="HOST", help="The machine that serves.")],
     kind: Annotated[
@@ -557,7 +630,7 @@ def _measure(
     iperf3: Annotated[bool, typer.Option("--iperf3", help="Measure with an iperf3 server.")] = False,
     port: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=1, max=65535, help="Its port.", show_default="5210, iperf3: 5201"),
+        typer.Option(min=1, max=65535, metavar="PORT", help="Its port.", show_default="5210, iperf3: 5201"),
     ] = None,
     ip: Annotated[
         Optional[int],  # noqa: UP045
@@ -565,7 +638,7 @@ def _measure(
     ] = None,
     repeat: Annotated[int, typer.Option(min=1, max=1000, help="Number of repeats, after a warm-up.")] = 10,
     time: Annotated[str, typer.Option(metavar="TIME", help="Duration of each repeat.")] = "5 s",
-    reverse: Annotated[bool, typer.Option("--reverse", help="The other machine sends.")] = False,
+    reverse: Annotated[bool, typer.Option("--reverse", "-R", help="The other machine sends.")] = False,
     rate: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(metavar="RATE", help="Rate to send at.", show_default="udp: 10 Mbit/s, tcp: unlimited"),
@@ -578,13 +651,17 @@ def _measure(
     ] = None,
     seed: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=0, max=2**63 - 1, help="Seed of the random numbers.", show_default="random"),
+        typer.Option(
+            min=0, max=2**63 - 1, metavar="N", help="Seed of the random numbers.", show_default="random"
+        ),
     ] = None,
     token_file: TokenFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print figures and records as JSON.")] = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Measure between this machine and one that runs `nettrial serve`, or an iperf3 server.
+    """Measure between this machine and one that serves.
+
+    That one runs `nettrial serve`, or an iperf3 server.
 
     Exit status: 0 done, 2 bad input, 3 no session with that machine, 4 repeats failed, 130 interrupted.
     """

@@ -5,15 +5,17 @@ from __future__ import annotations
 from nettrial.backends import BACKENDS, Configuration
 from nettrial.capabilities import CAPABILITIES
 from nettrial.cli.console import print_table
-from nettrial.errors import CannotRun
+from nettrial.cli.design import READING
+from nettrial.errors import BadInput, CannotRun
+from nettrial.registry import UnknownName
 from nettrial.scenario import Environment
 
 
-def doctor() -> int:
-    """Prints what every backend's preflight found, and of the machine what bears on measurements; gives the
-    exit status."""
+def doctor(only: str | None = None) -> int:
+    """Prints what the preflight of every backend found, or of `only` one, and of the machine what bears on
+    measurements; gives the exit status. Raises BadInput."""
     status = 0
-    for name in BACKENDS:
+    for name in _asked(only):
         if BACKENDS[name].configuration is not Configuration:
             continue  # what it can do is its machines' to say: `nettrial machines check`
         with BACKENDS[name].start(Configuration()) as backend:
@@ -45,6 +47,20 @@ def doctor() -> int:
         )
         print()
     return status
+
+
+def _asked(only: str | None) -> list[str]:
+    """The backends to look at."""
+    if only is None:
+        return list(BACKENDS)
+    try:
+        kind = BACKENDS[only]
+    except UnknownName as unknown:
+        raise BadInput(READING, "BACKEND", str(unknown), unknown.expected, unknown.hint) from None
+    if kind.configuration is not Configuration:
+        hint = "`nettrial machines check` looks at the machines themselves"
+        raise BadInput(READING, "BACKEND", only, "a backend that needs no machines", hint)
+    return [only]
 
 
 def _timers(environment: Environment) -> list[list[str]]:

@@ -46,9 +46,14 @@ def configuration(study: Study, machines: Path | None, scenarios: Iterable[Scena
 
 
 def start(
-    name: str | None, options: DesignOptions, out: Path | None, strict: bool, machines: Path | None = None
+    name: str | None,
+    options: DesignOptions,
+    out: Path | None,
+    strict: bool,
+    machines: Path | None = None,
+    dry: bool = False,
 ) -> int:
-    """A new run; gives the exit status. Nothing is written before everything was checked."""
+    """A new run; gives the exit status. Nothing is written before all was checked; `dry` ends there."""
     if name is None:
         raise BadInput(READING, "STUDY", "missing", "a study's name", "`nettrial list studies` shows them")
     design = Design.of(name, options)
@@ -65,8 +70,11 @@ def start(
         work = check(backend, study, design.scenarios)
         trials = plan(study, design.replicates, seed)
         command = options.command(name, seed) + _with(machines)
-        run = Run.create(directory, study.document.text, published_text, study, trials, seed, command)
         length = design.length(design.replicates) + _at_once(study, environment)
+        if dry:
+            say(f"{study.title}: {len(trials)} trials, {length}; all can run, and nothing was")
+            return 0
+        run = Run.create(directory, study.document.text, published_text, study, trials, seed, command)
         say(f"{study.title}: {len(trials)} trials, {length}, seed {seed}")
         if study.until is not None:
             most = design.length(study.until.maximum)
@@ -112,8 +120,11 @@ def resume(
         return _go_on(run, backend, environment, strict, machines)
 
 
-def report_again(directory: Path, figures: Path | None) -> None:
-    """Reports a run from what it stored, with figures for papers in a new directory; raises BadInput."""
+def report_again(
+    directory: Path, figures: Path | None, tables: bool = False, in_browser: bool = False
+) -> None:
+    """Reports a run from what it stored, with all `tables` or on one screen, and with figures for papers in a
+    new directory; raises BadInput."""
     run = Run.open(directory)
     if figures is not None:
         from nettrial.report import figure_files  # when it is needed: slow to load
@@ -121,7 +132,11 @@ def report_again(directory: Path, figures: Path | None) -> None:
         refuse_existing(figures, figure_files.WRITING, "--figures", figure_files.ANOTHER)
         count = figure_files.write(run, figures)
         say(f"figures: {count} files in {figures}")
-    _report(run)
+    page = _report(run, tables)
+    if in_browser:
+        import webbrowser  # when it is needed
+
+        webbrowser.open(page.resolve().as_uri())
 
 
 def _preflight(backend: Backend) -> Environment:
@@ -179,14 +194,19 @@ def _close(run: Run, stopped: bool, strict: bool, machines: Path | None) -> int:
     return 0
 
 
-def _report(run: Run) -> None:
+def _report(run: Run, tables: bool = False) -> Path:
+    """Writes the page, which it returns, and prints the report."""
     # Loaded when it is needed: drawing charts takes libraries that are slow to load.
-    from nettrial.report import html, terminal
+    from nettrial.report import html, screen, terminal
     from nettrial.report.content import gather
 
     run.trials()
     gc.freeze()  # what was read stays to the end: the collector of cycles need not look through it again
     report = gather(run)
     page = html.write(run, report)  # first: whoever reads the output may stop reading
-    terminal.render(run, output(), report)
+    if tables:
+        terminal.render(run, output(), report)
+    else:
+        screen.render(report, output())
     say(f"report: {page}")
+    return page

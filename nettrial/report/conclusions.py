@@ -55,6 +55,8 @@ def _phrase(title: str, change: Change) -> str:
     if change.interval is None:
         assert change.percent is not None
         return f"{name} {numbers.signed(change.percent, digits)}% (one block: no interval)"
+    if numbers.unclear(change.interval):
+        return f"{name}: too few values to tell (an interval up to a hundredfold)"
     low, high, narrow = change.interval.low, change.interval.high, numbers.narrow(change.interval)
     if low <= 0 <= high:
         ends = [numbers.signed(bound, digits) for bound in (low, high)]

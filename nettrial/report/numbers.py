@@ -12,6 +12,10 @@ _LARGE_PERCENT = 1e5
 """Bounds of a change from here on are written with an exponent: few trials know a ratio no better."""
 
 
+_UNCLEAR_PERCENT = 1e4
+"""A change that may be a hundredfold is no result: its interval rests on too few values, or some near 0."""
+
+
 def value_decimals(cells: Iterable[Cell]) -> int:
     """Decimals for the values of a response: two digits of the typical half-interval, five in all."""
     cells = list(cells)
@@ -26,6 +30,17 @@ def percent_decimals(changes: Iterable[Change]) -> int:
     """Decimals for the changes of a response: one, or two where the intervals are narrow."""
     halves = [change.interval.half_width for change in changes if change.interval]
     return 2 if halves and median(halves) < 0.1 else 1
+
+
+def decimals_of(interval: Interval) -> int:
+    """Decimals for a change by itself: one, or as many as its interval tells, four at most."""
+    half = interval.half_width
+    return 1 if half <= 0 or half >= 0.1 else min(4, -math.floor(math.log10(half)))
+
+
+def unclear(interval: Interval) -> bool:
+    """Returns whether an interval of a change in percent is so wide that its middle tells nothing."""
+    return interval.high >= _UNCLEAR_PERCENT
 
 
 def fixed(value: float, decimals: int) -> str:

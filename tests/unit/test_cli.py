@@ -7,14 +7,17 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 from nettrial.backends import BACKENDS
 from nettrial.cli import app, listing
 from nettrial.cli.design import as_time
+from nettrial.cli.help import EXAMPLES, GROUPS
 from nettrial.metrics import METRICS
 from nettrial.stacks import STACKS
 from nettrial.store import Run
 from nettrial.topology import TOPOLOGIES
+from tests.unit.synthetic import make_run
 
 VECTOR = Path(__file__).parents[1] / "vectors" / "path.json"
 SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
@@ -24,7 +27,10 @@ SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
     "command",
     [
         "",
+        "init",
         "run",
+        "resume",
+        "runs",
         "show",
         "report",
         "export",
@@ -92,6 +98,46 @@ def test_show_says_what_full_changes(nettrial, golden):
     assert (done.returncode, done.stderr) == (0, "")
     golden("show-full", done.stdout)
     assert "Changed by --full" not in nettrial("show", "mtu-packet-size").stdout
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_every_command_has_a_group_and_examples_in_its_help(nettrial, option):
+    commands = typer.main.get_command(app.app).commands
+    assert {name for names in GROUPS.values() for name in names} == set(commands)
+    assert set(EXAMPLES) == {"", *commands} - {"machines"}
+    shown = nettrial("report", option).stdout
+    assert all(f"\n    {line}\n" in f"{shown}\n" for line in EXAMPLES["report"])
+
+
+def test_a_study_begins_from_a_template_and_can_run(nettrial):
+    done = nettrial("init", "mine")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "next: nettrial show mine/study.yaml" in done.stderr
+    done = nettrial("run", "mine/study.yaml", "--dry-run")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "6 trials" in done.stderr
+    assert sorted(each.name for each in nettrial.directory.iterdir()) == ["mine"]
+    done = nettrial("init", "mine")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "mine exists" in done.stderr
+
+
+def test_runs_are_listed_with_their_state(nettrial):
+    assert nettrial("runs").returncode == 2
+    make_run(nettrial.directory / "runs" / "whole", 2)
+    make_run(nettrial.directory / "runs" / "part", 2, trials=5)
+    rows = nettrial("runs").stdout.splitlines()[1:]
+    assert [row.split("  ")[0] for row in rows] == ["runs/part", "runs/whole"]
+    assert "5 of 24 trials" in rows[0]
+    assert "finished: 24 trials" in rows[1]
+    (part, _) = json.loads(nettrial("runs", "--json").stdout)
+    assert (part["study"], part["state"]) == ("jumbo-ipv6", "5 of 24 trials")
+
+
+def test_doctor_looks_at_the_backend_that_was_asked_for(nettrial):
+    assert nettrial("doctor", "sim", FAKE_MISSING="1").returncode == 0
+    assert nettrial("doctor", "lab", FAKE_MISSING="1").returncode == 3
+    assert nettrial("doctor", "hosts").returncode == 2
 
 
 def test_time_is_in_words():

@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import typer
 from typer.testing import CliRunner
 
 from nettrial.cli.app import app
 from nettrial.cli.run import INTERRUPTED
 from nettrial.errors import NettrialError
 from reference.markdown import one_line, page, table
-
-COMMANDS = (
-    "",
-    "run",
-    "show",
-    "report",
-    "export",
-    "watch",
-    "compare",
-    "predict",
-    "calibrate",
-    "list",
-    "draw",
-    "doctor",
-    "path",
-    "machines",
-    "machines check",
-    "machines list",
-    "machines add",
-    "machines install",
-    "machines restore",
-)
 
 
 def pages() -> dict[str, str]:
@@ -51,10 +32,19 @@ OUTPUTS = (
 def _commands() -> str:
     parts = [OUTPUTS]
     runner = CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1"})
-    for command in COMMANDS:
+    for command in _names():
         done = runner.invoke(app, [*command.split(), "--help"], prog_name="nettrial", catch_exceptions=False)
         parts.append(f"## {f'nettrial {command}'.strip()}\n\n```text\n{done.stdout.strip()}\n```")
     return page("Commands", *parts)
+
+
+def _names() -> list[str]:
+    """The commands as the app has them, those of `nettrial machines` after it."""
+    found = [""]
+    commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    for name, command in commands.items():
+        found += [name, *(f"{name} {each}" for each in getattr(command, "commands", {}))]
+    return found
 
 
 def _exit_status() -> str:
@@ -62,7 +52,7 @@ def _exit_status() -> str:
         0: "Done.",
         1: "`nettrial compare`: a condition of `--fail-if` holds. Any command: the system refused something, "
         "such as room on a disk; or nettrial itself failed, and names the file that has the traceback.",
-        INTERRUPTED: "Stopped by Ctrl-C or SIGTERM. `nettrial run --resume` goes on.",
+        INTERRUPTED: "Stopped by Ctrl-C or SIGTERM. `nettrial resume RUN` goes on.",
         **{kind.exit_code: one_line(kind.__doc__) for kind in NettrialError.__subclasses__()},
     }
     rows = [(str(status), meanings[status]) for status in sorted(meanings)]

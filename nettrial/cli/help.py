@@ -1,0 +1,73 @@
+"""The help of the command line: groups of commands, and examples of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperGroup
+
+GROUPS = {
+    "Run a study": ("init", "show", "run", "resume", "runs"),
+    "Read results": ("report", "watch", "compare", "export"),
+    "Predict": ("predict", "calibrate"),
+    "Measure without a study": ("measure", "serve", "path"),
+    "Look around": ("doctor", "list", "draw", "machines"),
+}
+"""The commands by what they are for, in the order of `nettrial --help`."""
+
+EXAMPLES = {
+    "": (
+        "nettrial doctor",
+        "nettrial run jumbo-ipv6",
+        "nettrial init mine && nettrial run mine/study.yaml",
+    ),
+    "init": ("nettrial init mine", "nettrial show mine/study.yaml"),
+    "run": (
+        "nettrial run jumbo-ipv6 --set mtu=1500,9000 --replicates 5",
+        "nettrial run mine/study.yaml --backend sim --seed 1",
+        "nettrial run jumbo-ipv6 --dry-run",
+        'nettrial run jumbo-ipv6 --until "throughput=2%"',
+    ),
+    "resume": ("nettrial resume runs/mine",),
+    "runs": ("nettrial runs", "nettrial runs results --json"),
+    "show": ("nettrial show jumbo-ipv6", "nettrial show jumbo-ipv6 --set mtu=9000 --seed 7"),
+    "report": (
+        "nettrial report runs/mine --open",
+        "nettrial report runs/mine --tables",
+        "nettrial report runs/mine --figures figures",
+    ),
+    "watch": ("nettrial watch runs/mine",),
+    "export": ("nettrial export runs/mine --to csv --out tables",),
+    "compare": ('nettrial compare runs/before runs/after --fail-if "throughput < -3%"',),
+    "predict": ("nettrial predict runs/mine --mtu 3000,6000",),
+    "calibrate": ("nettrial calibrate runs/mine",),
+    "list": ("nettrial list studies", "nettrial list metrics"),
+    "draw": ("nettrial draw jellyfish --set switches=25 --out jellyfish.svg",),
+    "doctor": ("nettrial doctor", "nettrial doctor sim"),
+    "path": ("nettrial path host.example", 'nettrial path host.example --ip 6 --rate "10 Gbit/s"'),
+    "serve": ("nettrial serve --token-file token", "nettrial serve --iperf3"),
+    "measure": (
+        "nettrial measure host.example --token-file token",
+        "nettrial measure host.example udp --iperf3 --time 5 --rate 100M --size 1400 -R",
+    ),
+}
+"""Examples of each command; those of nettrial itself under the empty name."""
+
+
+def examples(command: str) -> str:
+    """Returns the end of a command's help."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in EXAMPLES[command])])
+
+
+class Grouped(TyperGroup):
+    """The commands of nettrial, listed by what they are for."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Writes the groups."""
+        longest = max(len(name) for names in GROUPS.values() for name in names)
+        limit = formatter.width - 6 - longest
+        for title, names in GROUPS.items():
+            commands = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(title):
+                rows = [(name.ljust(longest), c.get_short_help_str(limit)) for name, c in commands if c]
+                formatter.write_dl(rows)

@@ -1,0 +1,55 @@
+"""`nettrial runs`: the stored runs of a directory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from nettrial.cli.console import print_table
+from nettrial.cli.design import READING
+from nettrial.errors import BadInput, NettrialError
+from nettrial.store import Run
+from nettrial.store.run import RUN_FILE
+
+RUNS = Path("runs")
+"""The directory in which `nettrial run` puts runs without `--out`."""
+
+
+def show(directory: Path, as_json: bool) -> None:
+    """Prints every run in a directory with its state and size; raises BadInput."""
+    if not directory.is_dir():
+        hint = "`nettrial run` makes the directory runs"
+        raise BadInput(READING, "DIR", str(directory), "a directory with runs in it", hint)
+    found = [_described(each.parent) for each in sorted(directory.glob(f"*/{RUN_FILE}"))]
+    if as_json:
+        print(json.dumps(found, indent=2))
+        return
+    print_table(
+        ["run", "study", "state", "size"],
+        [[each["run"], each["study"], each["state"], _size(each["bytes"])] for each in found],
+    )
+
+
+def _described(directory: Path) -> dict[str, Any]:
+    """The name, study, state and size of a run; a run that can't be read says why."""
+    size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+    try:
+        run = Run.open(directory)
+        study, state = run.study.study, _state(run)
+        run.close()
+    except NettrialError as error:
+        study, state = "", f"unreadable: {str(error).splitlines()[0]}"
+    return {"run": str(directory), "study": study, "state": state, "bytes": size}
+
+
+def _state(run: Run) -> str:
+    pending, failed, planned = len(run.pending()), len(run.failures()), len(run.plan)
+    if not pending:
+        return f"finished: {planned} trials"
+    done = f"{planned - pending} of {planned} trials"
+    return f"{done}, {failed} failed" if failed else done
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:.1f} MB" if count >= 100_000 else f"{count / 1e3:.1f} kB"

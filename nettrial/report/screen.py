@@ -1,0 +1,106 @@
+"""The report on one screen of a terminal: the answer, the effects, the gravest warnings."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from nettrial.analysis import Finding, LevelEffect
+from nettrial.analysis.warning_groups import WarningGroup
+from nettrial.metrics import METRICS
+from nettrial.report import conclusions, numbers
+from nettrial.report.content import Report
+
+EFFECTS_SHOWN = 14
+"""Rows of the table of effects; more are counted."""
+WARNINGS_SHOWN = 4
+"""Warnings with a line of their own; more are counted."""
+ARROWS = {1: "▲", -1: "▼", 0: "·"}
+"""The direction of an effect by its sign; 0: none is shown."""
+
+
+def render(report: Report, console: Console) -> None:
+    """Prints the answer to a run, one table of effects, and a line for each of the gravest warnings."""
+    study = report.run.study
+    console.print(Text(f"{study.study}: {study.title}", style="bold"))
+    console.print(Text(study.question))
+    facts = [report.progress, f"seed {report.run.seed}", f"backend {study.backend}"]
+    console.print(Text(", ".join(facts), style="dim"))
+    console.print()
+    console.print(Text(conclusions.answer(report)))
+    _effects(report, console)
+    for sentence in report.stopping:
+        console.print(Text(sentence))
+    _warnings(report, console)
+    for group in report.failures:
+        trials = numbers.numbered(group.trials, "trial")
+        _line(console, Text.assemble(("failed ", "bold red"), f"{group.message} ({trials})"))
+    console.print()
+    console.print(Text(f"All tables: nettrial report --tables {report.run.directory}", style="dim"))
+
+
+def _effects(report: Report, console: Console) -> None:
+    """The table of what each factor does to each response."""
+    rows = [
+        (found, effect)
+        for section in report.sections
+        for found in report.answers.findings[section.name]
+        for effect in found.effects
+    ]
+    if not rows:
+        return
+    console.print()
+    baselines = dict.fromkeys(
+        f"{report.run.study.factors[found.factor].title} {found.baseline}" for found, _ in rows
+    )
+    console.print(Text(f"Changes from {', '.join(baselines)}, over all else that varies:"))
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
+    for title in ("response", "level", "", "change", "95% interval", ""):
+        grid.add_column(Text(title), justify="right" if title in ("change", "95% interval") else "left")
+    for found, effect in rows[:EFFECTS_SHOWN]:
+        grid.add_row(*_row(report, found, effect))
+    console.print(grid)
+    if len(rows) > EFFECTS_SHOWN:
+        console.print(Text(f"and {len(rows) - EFFECTS_SHOWN} more effects", style="dim"))
+
+
+def _row(report: Report, found: Finding, effect: LevelEffect) -> list[Text]:
+    factor = report.run.study.factors[found.factor].title
+    change = effect.overall
+    what = [Text(found.response.title), Text(f"{factor} {effect.level}")]
+    better = 1 if METRICS[found.response.metric].better == "higher" else -1
+    style = "" if change.shown == 0 else "green" if change.shown == better else "red"
+    judged = {"": "no change shown", "green": "better", "red": "worse"}[style]
+    bounds, middle, unit = change.simultaneous, change.percent, "%"
+    if bounds is None or numbers.unclear(bounds):
+        bounds, middle, unit = change.simultaneous_difference, change.difference, f" {found.response.unit}"
+    if middle is None or bounds is None:
+        return [*what, Text(""), Text("absent"), Text(""), Text(change.absent or "", style="dim")]
+    decimals = numbers.decimals_of(bounds)
+    return [
+        *what,
+        Text(ARROWS[change.shown], style=style),
+        Text(f"{numbers.signed(middle, decimals)}{unit}", style=style),
+        Text(numbers.bounds(bounds, decimals)),
+        Text(judged, style=style or "dim"),
+    ]
+
+
+def _warnings(report: Report, console: Console) -> None:
+    """A line for each of the gravest warnings: those of most trials."""
+    groups: list[WarningGroup] = sorted(report.warnings, key=lambda group: -group.trials)
+    if not groups:
+        return
+    console.print()
+    for group in groups[:WARNINGS_SHOWN]:
+        trials = numbers.counted(group.trials, "trial")
+        _line(console, Text.assemble(("warning ", "yellow"), f"{group.object}: {group.message} ({trials})"))
+    if len(groups) > WARNINGS_SHOWN:
+        console.print(Text(f"and {len(groups) - WARNINGS_SHOWN} more warnings", style="dim"))
+
+
+def _line(console: Console, text: Text) -> None:
+    """Prints one line, cut where the terminal ends."""
+    console.print(text, no_wrap=True, overflow="ellipsis", crop=True)

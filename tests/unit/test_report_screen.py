@@ -1,0 +1,42 @@
+"""The report on one screen: the answer, a table of effects, the gravest warnings."""
+
+import io
+from pathlib import Path
+
+from rich.console import Console
+
+from nettrial.report import screen
+from nettrial.report.content import gather
+from nettrial.store import Run
+from tests.unit.synthetic import BUSY, make_run, record
+
+
+def text(run: Run, width: int = 100) -> str:
+    """The screen as a pipe would get it."""
+    file = io.StringIO()
+    screen.render(gather(run), Console(file=file, width=width))
+    return file.getvalue()
+
+
+def test_a_run_fits_a_screen_and_says_the_answer_the_effects_and_their_direction(tmp_path: Path) -> None:
+    shown = text(make_run(tmp_path / "run"))
+    lines = shown.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 100
+    assert "MTU 9000 B instead of 1500 B" in shown
+    (row,) = [line for line in lines if line.startswith("Throughput") and "MTU 9000 B" in line]
+    assert "▲" in row
+    assert row.rstrip().endswith("better")
+    assert "All tables: nettrial report --tables" in shown
+
+
+def test_warnings_have_a_line_each_and_are_counted_beyond_a_few(tmp_path: Path) -> None:
+    def warned(number: int) -> object:
+        return BUSY.model_copy(update={"code": f"code-{number}", "message": f"message {'abcdefgh'[number]}"})
+
+    made = make_run(
+        tmp_path / "run", 2, maker=lambda trial: record(trial, [warned(number) for number in range(6)])
+    )
+    lines = [line for line in text(made).splitlines() if line.startswith("warning ")]
+    assert len(lines) == screen.WARNINGS_SHOWN
+    assert " more warnings" in text(made)
