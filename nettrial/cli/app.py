@@ -193,9 +193,9 @@ def _resume(
 
 @app.command("runs", epilog=examples("runs"))
 def _runs(
-    directory: Annotated[
-        Path, typer.Argument(metavar="[DIR]", help="The directory with runs in it.")
-    ] = Path("runs"),
+    directory: Annotated[Path, typer.Argument(metavar="[DIR]", help="The directory with runs in it.")] = Path(
+        "runs"
+    ),
     json: Annotated[bool, typer.Option("--json", help="Print the list as one JSON document.")] = False,
     verbose: Verbose = 0,
 ) -> None:
