@@ -5,7 +5,7 @@ import sys
 from types import SimpleNamespace
 
 
-def render(run, console, report):
+def render(run, console):
     console.print(f"{len(run.trials())} of {len(run.plan)} trials, failed: {len(run.failures())}")
 
 
@@ -15,9 +15,10 @@ def write(run, report):
     return file
 
 
-sys.modules["nettrial.report.terminal"] = SimpleNamespace(render=render)
+sys.modules["nettrial.report.screen"] = SimpleNamespace(render=render)
+sys.modules["nettrial.report.terminal"] = SimpleNamespace()
 sys.modules["nettrial.report.html"] = SimpleNamespace(write=write)
-sys.modules["nettrial.report.content"] = SimpleNamespace(gather=lambda run: None)
+sys.modules["nettrial.report.content"] = SimpleNamespace(gather=lambda run: run)
 
 from nettrial.cli import main  # noqa: E402
 

@@ -634,19 +634,27 @@ def _measure(
     ] = None,
     ip: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(help="IP version: 4 or 6.", show_default="what the name gives"),
+        typer.Option(metavar="4|6", help="The IP version.", show_default="what the name gives"),
     ] = None,
-    repeat: Annotated[int, typer.Option(min=1, max=1000, help="Number of repeats, after a warm-up.")] = 10,
-    time: Annotated[str, typer.Option(metavar="TIME", help="Duration of each repeat.")] = "5 s",
+    replicates: Annotated[
+        int, typer.Option(min=1, max=1000, metavar="N", help="Number of repeats, after a warm-up.")
+    ] = 10,
+    time: Annotated[str, typer.Option(metavar="TIME", help="Duration of each repeat: 5, 500 ms.")] = "5 s",
     reverse: Annotated[bool, typer.Option("--reverse", "-R", help="The other machine sends.")] = False,
     rate: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="RATE", help="Rate to send at.", show_default="udp: 10 Mbit/s, tcp: unlimited"),
+        typer.Option(
+            metavar="RATE",
+            help="Rate to send at: 100M, 10 Mbit/s.",
+            show_default="udp: 10 Mbit/s, tcp: unlimited",
+        ),
     ] = None,
     size: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
-            metavar="SIZE", help="Size of a packet, message or write.", show_default="udp: 1400 B, rr: 64 B"
+            metavar="SIZE",
+            help="Size of a packet, message or write: 1400, 16 KiB.",
+            show_default="udp: 1400 B, rr: 64 B",
         ),
     ] = None,
     seed: Annotated[
@@ -668,6 +676,6 @@ def _measure(
     from nettrial.cli import measure
 
     options = measure.MeasureOptions(
-        host, kind, iperf3, port, ip, repeat, time, reverse, rate, size, seed, token_file, as_json
+        host, kind, iperf3, port, ip, replicates, time, reverse, rate, size, seed, token_file, as_json
     )
     raise typer.Exit(measure.measure(options))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import re
 import shlex
 import socket
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,12 @@ SIZES = {"tcp": "16 KiB", "udp": "1400 B", "rr": "64 B"}
 """The sizes sent at a time where `--size` does not say it; over TCP only with `--rate`."""
 UDP_RATE = "10 Mbit/s"
 """The rate of UDP where `--rate` does not say it: one that no usual path is hurt by."""
+IPERF3_UNITS = {
+    "time": {"": "s"},
+    "rate": {"": "bit/s", "K": "kbit/s", "M": "Mbit/s", "G": "Gbit/s", "T": "Tbit/s"},
+    "size": {"": "B", "K": "KiB", "M": "MiB", "G": "GiB"},
+}
+"""The units that iperf3 means by a number's suffix, or by none: "--time 5", "--rate 100M", "--size 1400"."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ class MeasureOptions:
     iperf3: bool
     port: int | None
     ip: int | None
-    repeat: int
+    replicates: int
     time: str
     reverse: bool
     rate: str | None
@@ -59,20 +66,21 @@ class MeasureOptions:
 def measure(options: MeasureOptions) -> int:
     """Measures, prints the results, and returns the exit status; raises BadInput, CannotRun and
     TrialsFailed."""
+    options = _with_units(options)
     _check(options)
     seconds = _quantity("--time", DURATION, options.time) / 1e9
     server, version = _server(options)
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
     warm_up = _flow(options, version, seed)
-    repeats = numbers.counted(options.repeat, "repeat")
+    repeats = numbers.counted(options.replicates, "repeat")
     say(f"{_in_words(options)}: {repeats} of {options.time} after a warm-up, IPv{version}, seed {seed}")
     records: list[Record] = []
     failures: list[str] = []
     with Measurer(server, options.iperf3, options.token_file) as measurer, Stop(measurer.kill) as stop:
         measurer.warm_up(warm_up, seconds)
-        with Display(0, options.repeat, options.repeat * (seconds + SET_UP_SECONDS)) as display:
+        with Display(0, options.replicates, options.replicates * (seconds + SET_UP_SECONDS)) as display:
             display.begin()
-            for number in range(1, options.repeat + 1):
+            for number in range(1, options.replicates + 1):
                 if stop.wanted:
                     break
                 try:
@@ -92,8 +100,25 @@ def measure(options: MeasureOptions) -> int:
         else:
             _print(options, records)
     if failures:
-        raise TrialsFailed(f"{len(failures)} of {options.repeat} repeats failed")
+        raise TrialsFailed(f"{len(failures)} of {options.replicates} repeats failed")
     return INTERRUPTED if stopped else 0
+
+
+def _with_units(options: MeasureOptions) -> MeasureOptions:
+    """Returns options whose numbers have units."""
+    return replace(
+        options,
+        time=_with_unit(options.time, IPERF3_UNITS["time"]),
+        rate=options.rate and _with_unit(options.rate, IPERF3_UNITS["rate"]),
+        size=options.size and _with_unit(options.size, IPERF3_UNITS["size"]),
+    )
+
+
+def _with_unit(text: str, units: dict[str, str]) -> str:
+    """Returns a number with its unit, and anything else as it is."""
+    match = re.fullmatch(r"([0-9.]+)([A-Z]?)", text.upper())
+    unit = units.get(match[2]) if match else None
+    return f"{match[1]} {unit}" if match and unit else text
 
 
 def _check(options: MeasureOptions) -> None:

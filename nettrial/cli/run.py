@@ -175,7 +175,7 @@ def _go_on(run: Run, backend: Backend, environment: Environment, strict: bool, m
 def _close(run: Run, stopped: bool, strict: bool, machines: Path | None) -> int:
     """Reports a run and says how it ended; gives the exit status."""
     _report(run)
-    again = shlex.join(["nettrial", "run", "--resume", "--out", str(run.directory)])
+    again = shlex.join(["nettrial", "resume", str(run.directory)])
     again += _with(machines) + (" --strict" if strict else "")
     if run.study.until is not None:
         from nettrial.report import stopping  # when it is needed, as the report is

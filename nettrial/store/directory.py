@@ -72,9 +72,7 @@ def refuse_existing(
     """Raises BadInput if there is anything of that name."""
     if os.path.lexists(directory):
         if hint is None:
-            hint = (
-                f"`nettrial run --resume --out {directory}` goes on with a run; or choose another directory"
-            )
+            hint = f"`nettrial resume {directory}` goes on with a run; or choose another directory"
         raise BadInput(doing, option, f"{directory} exists", "a directory that does not exist", hint)
 
 

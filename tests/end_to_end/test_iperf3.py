@@ -300,7 +300,7 @@ def test_measure_against_the_real_server(kind: str, reverse: tuple[str, ...]) ->
         more = ["--rate", "4 Mbit/s", "--size", "1000 B"]
         done = nettrial(
             *["measure", "127.0.0.1", kind, "--iperf3", "--port", str(port), *more, *reverse],
-            *["--repeat", "3", "--time", "500 ms", "--json"],
+            *["--replicates", "3", "--time", "500 ms", "--json"],
         )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -338,7 +338,7 @@ def disagreement() -> str | None:
                 end = found["end"]["sum_received"]
                 theirs[kind].append(end["bits_per_second"] / 1e6)
                 done = nettrial(
-                    *["measure", "127.0.0.1", kind, "--iperf3", "--port", str(port), "--repeat", "1"],
+                    *["measure", "127.0.0.1", kind, "--iperf3", "--port", str(port), "--replicates", "1"],
                     *["--rate", "8 Mbit/s", "--size", "1000 B", "--time", "1 s", "--json"],
                 )
                 assert done.returncode == 0, done.stderr
@@ -359,7 +359,7 @@ def disagreement() -> str | None:
 def test_measure_against_our_own_server(server: Server, tmp_path: Path) -> None:
     done = nettrial(
         *["measure", "127.0.0.1", "udp", "--iperf3", "--port", str(server.port)],
-        *["--rate", "4 Mbit/s", "--repeat", "2", "--time", "500 ms", "--reverse"],
+        *["--rate", "4 Mbit/s", "--replicates", "2", "--time", "500 ms", "--reverse"],
     )
     assert done.returncode == 0, done.stderr
     assert "Goodput" in done.stdout

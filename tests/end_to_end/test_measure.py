@@ -20,7 +20,7 @@ from tests.end_to_end.serving import TOKEN, Server, environment, nettrial, servi
 
 pytestmark = pytest.mark.end_to_end
 
-SHORT = ("--repeat", "3", "--time", "200 ms")
+SHORT = ("--replicates", "3", "--time", "200 ms")
 
 
 @pytest.fixture(scope="module")

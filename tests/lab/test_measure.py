@@ -82,7 +82,7 @@ def test_a_narrow_path_is_warned_of(
 ) -> None:
     command = [*hosts[0], *NETTRIAL, "measure", "10.0.2.1", "--port", str(port), *reverse]
     done = subprocess.run(
-        [*command, "--repeat", "2", "--time", "300 ms", "--json"],
+        [*command, "--replicates", "2", "--time", "300 ms", "--json"],
         env=ENVIRONMENT,
         capture_output=True,
         text=True,

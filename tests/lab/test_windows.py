@@ -184,7 +184,7 @@ def served(machines: Machines, name: str) -> Iterator[None]:
 @pytest.mark.slow
 def test_a_machine_with_wine_serves_one_with_linux(machines: Machines) -> None:
     command = [sys.executable, str(ROOT / "tests/without_report.py"), "measure", THERE["receiver"], "tcp"]
-    command += ["--time=300 ms", "--repeat=1", "--json"]
+    command += ["--time=300 ms", "--replicates=1", "--json"]
     with served(machines, "receiver"):
         for direction in ([], ["--reverse"]):
             done = subprocess.run(

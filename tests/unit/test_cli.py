@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from nettrial.backends import BACKENDS
-from nettrial.cli import app, listing
+from nettrial.cli import app, listing, measure
 from nettrial.cli.design import as_time
 from nettrial.cli.help import EXAMPLES, GROUPS
 from nettrial.metrics import METRICS
@@ -140,6 +140,19 @@ def test_doctor_looks_at_the_backend_that_was_asked_for(nettrial):
     assert nettrial("doctor", "hosts").returncode == 2
 
 
+def test_numbers_without_units_mean_what_they_mean_to_iperf3():
+    given = [
+        ("5", "time"),
+        ("500 ms", "time"),
+        ("100M", "rate"),
+        ("1.5g", "rate"),
+        ("1400", "size"),
+        ("8K", "size"),
+    ]
+    told = [measure._with_unit(text, measure.IPERF3_UNITS[which]) for text, which in given]
+    assert told == ["5 s", "500 ms", "100 Mbit/s", "1.5 Gbit/s", "1400 B", "8 KiB"]
+
+
 def test_time_is_in_words():
     assert [as_time(seconds) for seconds in (0.4, 59.6, 138, 3600, 7500)] == [
         "0 s",
@@ -255,9 +268,9 @@ BAD_INPUT = {
     "measure-kind": "measure 127.0.0.1 tpc",
     "measure-host": "measure no-such-host.invalid",
     "measure-ip": "measure 127.0.0.1 --ip 5",
-    "measure-time": "measure 127.0.0.1 --time 5",
-    "measure-rate": "measure 127.0.0.1 udp --rate 10M",
-    "measure-size": "measure 127.0.0.1 udp --size 1400 --time 1s",
+    "measure-time": "measure 127.0.0.1 --time soon",
+    "measure-rate": "measure 127.0.0.1 udp --rate 10X",
+    "measure-size": "measure 127.0.0.1 udp --size 1400X --time 1s",
     "measure-rr-rate": "measure 127.0.0.1 rr --rate 1Mbit/s",
     "measure-iperf3-rr": "measure 127.0.0.1 rr --iperf3",
     "measure-iperf3-token": "measure 127.0.0.1 --iperf3 --token-file x",
