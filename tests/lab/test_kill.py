@@ -10,7 +10,9 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -119,17 +121,12 @@ def completes(directory: Path, sandbox: Sandbox, prefix: list[str], delay: str) 
     assert list(directory.parent.iterdir()) == [directory]
 
 
-@pytest.mark.parametrize("who", ["root", pytest.param("user", marks=pytest.mark.slow)])
-def test_a_killed_engine_takes_a_fabric_of_90_with_it(
-    who: str, sandbox: Sandbox, request: pytest.FixtureRequest
-) -> None:
-    prefix = request.getfixturevalue("as_user") if who == "user" else []
-    trial = fabric.scenario(90)
-    for flow in trial["workload"]:
-        flow.update(transport="tcp", traffic={"kind": "transfer", "duration": "30 s"})
+def killed_engines(sandbox: Sandbox, prefix: list[str], trial: dict[str, Any], kills: int) -> Iterator[int]:
+    """Starts an engine that runs the trial, so many times, and kills it as soon as the caller goes on.
+
+    Gives the number of each kill, from 0. Nothing is left after any."""
     line = json.dumps({"request": "run", "trial": "killed", "scenario": trial}) + "\n"
-    chance, seen = random.Random(who), []
-    for number in range(FABRIC_KILLS):
+    for number in range(kills):
         with subprocess.Popen(
             sandbox.command([*prefix, str(engine()), "lab"]),
             stdin=subprocess.PIPE,
@@ -138,16 +135,29 @@ def test_a_killed_engine_takes_a_fabric_of_90_with_it(
             assert process.stdin is not None
             process.stdin.write(line.encode())
             process.stdin.flush()
-            if number == FABRIC_KILLS - 1:
-                # All nodes and their agents are there.
-                assert wait_for(lambda: len(sandbox.processes()) > 90, 120)
-            else:
-                # From before the first namespace to the middle of the traffic.
-                time.sleep((number + chance.random()) * FABRIC_SECONDS / FABRIC_KILLS)
-            seen.append((len(sandbox.namespaces()), len(sandbox.processes())))
+            yield number
             sandbox.kill("nettrial-engine lab", signal.SIGKILL)
             process.wait(60)
         sandbox.assert_empty()
+
+
+@pytest.mark.parametrize("who", ["root", pytest.param("user", marks=pytest.mark.slow)])
+def test_a_killed_engine_takes_a_fabric_of_90_with_it(
+    who: str, sandbox: Sandbox, request: pytest.FixtureRequest
+) -> None:
+    prefix = request.getfixturevalue("as_user") if who == "user" else []
+    trial = fabric.scenario(90)
+    for flow in trial["workload"]:
+        flow.update(transport="tcp", traffic={"kind": "transfer", "duration": "30 s"})
+    chance, seen = random.Random(who), []
+    for number in killed_engines(sandbox, prefix, trial, FABRIC_KILLS):
+        if number == FABRIC_KILLS - 1:
+            # All nodes and their agents are there.
+            assert wait_for(lambda: len(sandbox.processes()) > 90, 120)
+        else:
+            # From before the first namespace to the middle of the traffic.
+            time.sleep((number + chance.random()) * FABRIC_SECONDS / FABRIC_KILLS)
+        seen.append((len(sandbox.namespaces()), len(sandbox.processes())))
     assert any(nodes > 180 and agents > 90 for nodes, agents in seen), seen
 
 
@@ -159,21 +169,9 @@ def test_a_killed_engine_takes_a_radio_channel_with_it(
     trial = json.loads(radio.scenario(tmp_path).model_dump_json(by_alias=True, exclude_none=True))
     for flow in trial["workload"]:
         flow["traffic"]["duration"] = "30 s"
-    line = json.dumps({"request": "run", "trial": "killed", "scenario": trial}) + "\n"
     chance, hosts = random.Random(who), sum("stack" in node for node in trial["nodes"])
-    for number in range(RADIO_KILLS):
-        with subprocess.Popen(
-            sandbox.command([*prefix, str(engine()), "lab"]),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-        ) as process:
-            assert process.stdin is not None
-            process.stdin.write(line.encode())
-            process.stdin.flush()
-            if number == RADIO_KILLS - 1:
-                # The traffic goes, or is about to.
-                assert wait_for(lambda: len(sandbox.processes()) > hosts, 60)
-            time.sleep(chance.random())
-            sandbox.kill("nettrial-engine lab", signal.SIGKILL)
-            process.wait(60)
-        sandbox.assert_empty()
+    for number in killed_engines(sandbox, prefix, trial, RADIO_KILLS):
+        if number == RADIO_KILLS - 1:
+            # The traffic goes, or is about to.
+            assert wait_for(lambda: len(sandbox.processes()) > hosts, 60)
+        time.sleep(chance.random())
