@@ -35,7 +35,7 @@ from nettrial.design import scenario_of
 from nettrial.study import load
 
 PACKAGE = "ns3==3.44.*"
-"""What pip installs."""
+"""The package that pip installs."""
 GOAL = 20
 """The multiple of ns-3's speed that it should reach in each case."""
 AGREES = 5.0
