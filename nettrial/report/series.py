@@ -1,4 +1,5 @@
-"""Charts of flows within a trial: goodput by flow or subflow, and congestion window, over time.
+"""Charts of flows within a trial: goodput by flow or subflow, congestion window, queues, and the rates that
+stations of radio channels chose, over time.
 
 One trial of each treatment is shown, that whose first response is nearest to the median: an example, never
 an estimate."""
@@ -14,7 +15,7 @@ from nettrial.analysis import Cell
 from nettrial.report.content import Report
 from nettrial.report.tables import label
 from nettrial.report.vega import Chart, groups, layer, layered, silent, y
-from nettrial.scenario import FlowRecord, InterfaceRecord, Interval
+from nettrial.scenario import ChannelRecord, FlowRecord, InterfaceRecord, Interval
 from nettrial.store import Trial
 
 MOST_TREATMENTS = 12
@@ -94,6 +95,12 @@ def _charts(trial: Trial) -> list[Chart]:
     drawn += [
         _chart(f"{name}-queue", "Queue, packets", f"Queues of interfaces over time {of}.", queues),
         _chart(f"{name}-utilisation", "Utilisation, %", f"Utilisation of interfaces over time {of}.", loads),
+        _chart(
+            f"{name}-rate",
+            "Rate of the radio, Mbit/s",
+            f"Mean rate of the PPDUs of each station over time {of}.",
+            _radio_rates(trial.record.channels or []),
+        ),
     ]
     return [chart for chart in drawn if chart]
 
@@ -144,6 +151,20 @@ def _queues(interfaces: Sequence[InterfaceRecord]) -> tuple[dict[str, list[Row]]
         queues[name] = _rows(name, [(each.at_ns / 1e9, float(each.queue_pkts)) for each in series], "packets")
         loads[name] = _rows(name, [(each.at_ns / 1e9, each.utilisation_percent) for each in series], "%")
     return queues, loads
+
+
+def _radio_rates(channels: Sequence[ChannelRecord]) -> dict[str, list[Row]]:
+    """The mean rate of each station over time, where rate control chose it."""
+    return {
+        station.node: _rows(
+            station.node,
+            [(each.at_ns / 1e9, each.rate_bps / 1e6) for each in station.rate_series],
+            "Mbit/s",
+        )
+        for channel in channels
+        for station in channel.stations
+        if station.rate_series
+    }
 
 
 def _rate(counts: Sequence[int], samples: Sequence[Interval]) -> list[tuple[float, float]]:

@@ -9,7 +9,7 @@ from nettrial.report.html import page
 from nettrial.scenario import ChannelRecord
 from nettrial.study import load
 from nettrial.topology import TOPOLOGIES, interfaces
-from tests.records import CHANNEL
+from tests.records import CHANNEL, full_record
 from tests.unit.synthetic import make_run, record
 
 STUDY = """
@@ -157,3 +157,24 @@ def test_the_airtime_of_a_channel_is_a_chart_of_the_report(tmp_path):
     assert rows[0]["said"] == "linux-cubic – linux-cubic – 1500 B: data 30.0%, 2 trials"
     assert 'id="chart-airtime-1"' in page(gather(run))
     assert draw(run.study, make_run(tmp_path / "wired", replicates=1).trials()) == []
+
+
+def test_the_rates_that_stations_chose_are_a_chart_over_time(tmp_path):
+    from nettrial.report.series import draw
+
+    series = [{"at_ns": 0, "rate_bps": 13_000_000}, {"at_ns": 10**8, "rate_bps": 65_000_000}]
+
+    def maker(trial):
+        made = record(trial)
+        (station,) = CHANNEL["stations"]
+        channel = {**CHANNEL, "stations": [{**station, "rate_series": series}]}
+        made.channels = [ChannelRecord.model_validate(channel)]
+        first = full_record().flows[0].intervals[0]
+        made.flows[0].intervals = [first, first.model_copy(update={"at_ns": first.at_ns + 1})]
+        return made
+
+    found, _ = draw(gather(make_run(tmp_path / "run", replicates=1, maker=maker)))
+    chart = found[0].charts[-1]
+    assert (chart.title, chart.legend) == ("Rate of the radio, Mbit/s", ("sender",))
+    rows = chart.spec["layer"][0]["data"]["values"]
+    assert [(row["at"], row["value"]) for row in rows] == [(0, 13), (0.1, 65)]
