@@ -315,6 +315,7 @@ def test_measure_against_the_real_server(kind: str, reverse: tuple[str, ...]) ->
 
 
 @pytest.mark.measures
+@pytest.mark.slow
 def test_measure_and_iperf3s_own_client_agree() -> None:
     """Against one server, in turns: the same goodput, within the intervals of both together.
 

@@ -412,6 +412,7 @@ TOLERANCE = 0.01
 
 
 @pytest.mark.measures
+@pytest.mark.slow
 def test_throughput_round_trip_time_and_the_effect_of_the_mtu_agree_with_the_labs(
     lab: Backend, shared: Machines
 ) -> None:
