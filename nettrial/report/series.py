@@ -76,15 +76,18 @@ def _cells(report: Report) -> list[tuple[Cell, ...]]:
 
 def _charts(trial: Trial) -> list[Chart]:
     rates: dict[str, list[Row]] = {}
+    sent: dict[str, list[Row]] = {}
     windows: dict[str, list[Row]] = {}
     for flow in trial.record.flows:
-        rates.update(_rates(flow))
+        # Over UDP a sender knows only what it sent.
+        (sent if flow.transport.root == "udp" else rates).update(_rates(flow))
         windows.update(_windows(flow))
     queues, loads = _queues(trial.record.ends)
     name, of = f"series-{trial.planned.number}", f"in trial {trial.planned.number}"
     window = "Congestion window by flow or subflow"
     drawn = [
         _chart(f"{name}-goodput", "Goodput, Mbit/s", f"Goodput by flow or subflow over time {of}.", rates),
+        _chart(f"{name}-sent", "Sent, Mbit/s", f"What flows over UDP sent over time {of}.", sent),
         _chart(
             f"{name}-cwnd",
             "Congestion window, segments",
