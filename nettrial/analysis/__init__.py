@@ -10,6 +10,7 @@ from nettrial.analysis.clocks import clocks, clocks_are_known
 from nettrial.analysis.curves import Curve, Estimate, Ratio, curves, estimate, ratios
 from nettrial.analysis.findings import Finding, LevelEffect, Place, findings
 from nettrial.analysis.frame import frame
+from nettrial.analysis.headline import Contrast, headline
 from nettrial.analysis.intervals import CONFIDENCE, Interval, mean_interval, median_interval
 from nettrial.analysis.noise import noise
 from nettrial.analysis.outliers import Outlier, outliers
@@ -31,6 +32,7 @@ __all__ = [
     "Answers",
     "Cell",
     "Change",
+    "Contrast",
     "Curve",
     "Estimate",
     "FailureGroup",
@@ -74,6 +76,7 @@ __all__ = [
     "failures",
     "findings",
     "frame",
+    "headline",
     "mean_interval",
     "median_interval",
     "noise",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nettrial.analysis.findings import Finding, findings
+from nettrial.analysis.headline import Contrast, headline
 from nettrial.analysis.noise import noise
 from nettrial.analysis.precision import Precision, precisions
 from nettrial.analysis.published import Agreement, agreement
@@ -21,6 +22,8 @@ class Answers:
 
     findings: dict[str, tuple[Finding, ...]]
     """The changes that each factor makes, the rows' factor first."""
+    headline: tuple[Contrast, ...]
+    """The changes that answer the study's question."""
     variations: dict[str, Variation]
     """The share of the variation that each factor explains."""
     orders: dict[str, Order]
@@ -36,8 +39,10 @@ class Answers:
 def answers(run: Run, summary: Summary) -> Answers:
     """Analyse a run's summary. Raises BadInput for published figures that can't be read."""
     found = orders(summary)
+    changes = {response.response.name: findings(run.study, response) for response in summary.responses}
     return Answers(
-        findings={response.response.name: findings(run.study, response) for response in summary.responses},
+        findings=changes,
+        headline=headline(run.study, summary, changes),
         variations={response.response.name: variation(run.study, response) for response in summary.responses},
         orders={each.response.name: each for each in found},
         noise=tuple(noise(summary, found, run.study.capabilities.deterministic)),

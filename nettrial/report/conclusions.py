@@ -1,7 +1,9 @@
 """The conclusion of a run in a sentence, and what can't be concluded."""
 
-from nettrial.analysis import Change, baseline, clocks_are_known
-from nettrial.report import numbers, tables
+from collections.abc import Sequence
+
+from nettrial.analysis import Contrast, baseline, clocks_are_known
+from nettrial.report import numbers
 from nettrial.report.content import Report
 from nettrial.study import HostCost, Study
 
@@ -13,58 +15,86 @@ def extreme_level(report: Report) -> str | None:
     return others[-1] if others else None
 
 
-def answer(report: Report) -> str:
-    """Returns what the last level of the rows' factor changes, for one group of columns, in a sentence.
+MOST_LEVELS = 3
+"""The largest number of levels that the answer names; of more it tells the last."""
+MOST_RESPONSES = 4
+"""The largest number of responses that the answer tells of a level."""
 
-    The group is the first that has a published counterpart, else the first; the responses are those
-    with published figures, else all.
-    """
+
+def answer(report: Report) -> str:
+    """Returns the answer to the study's question in a few sentences: estimates with their intervals."""
     study = report.run.study
-    level = extreme_level(report)
     if not report.trials:
         return "No trial has finished: there is nothing to conclude yet."
-    if level is None:
+    contrasts = report.answers.headline
+    if not contrasts:
         return "There is one level only, so nothing to compare it with."
-    groups = tables.combinations(study)
-    with_counterpart = [g for g in groups if _has_counterpart(report, g)]
-    group = (with_counterpart or groups)[0]
-    phrases = []
-    compared = [section for section in report.sections if section.published]
-    for section in compared or report.sections:
-        cell = section.response.cell({**group, study.layout.rows: level})
-        if cell and cell.change and cell.change.percent is not None:
-            phrases.append(_phrase(section.title, cell.change))
-    if not phrases:
+    known = [
+        each for each in contrasts if each.change.percent is not None or each.change.difference is not None
+    ]
+    if not known:
         return "No response has a value at both levels yet: there is nothing to conclude."
-    factor = study.factors[study.layout.rows].title
-    where = f", {tables.label(group)}" if group else ""
-    said = f"{factor} {level} instead of {baseline(study)}{where}: {'; '.join(phrases)} (95% intervals)."
+    if study.headline is not None and study.headline.pairs:
+        said = "; ".join(f"{each.subject} against {each.against}: {_change(each)}" for each in known)
+        said += " (95% intervals)."
+    else:
+        said = " ".join(_level(report, known, subject) for subject in _subjects(known))
     if report.warned_trials:
         trials = f"{report.warned_trials} of {numbers.counted(len(report.trials), 'trial')}"
         said += f" With warnings in {trials}: see there what they do to these figures."
     return said
 
 
-def _has_counterpart(report: Report, group: dict[str, str]) -> bool:
-    return any(row.counterpart and group.items() <= row.counterpart.items() for row in report.published)
+def _subjects(contrasts: Sequence[Contrast]) -> list[str]:
+    """The levels that the answer tells."""
+    found = list(dict.fromkeys(each.subject for each in contrasts))
+    return found if len(found) <= MOST_LEVELS else found[-1:]
 
 
-def _phrase(title: str, change: Change) -> str:
-    name = title if title[:2].isupper() else title[0].lower() + title[1:]
-    digits = numbers.percent_decimals([change])
-    if change.interval is None:
-        assert change.percent is not None
-        return f"{name} {numbers.signed(change.percent, digits)}% (one block: no interval)"
-    if numbers.unclear(change.interval):
-        return f"{name}: too few values to tell (an interval up to a hundredfold)"
-    low, high, narrow = change.interval.low, change.interval.high, numbers.narrow(change.interval)
-    if low <= 0 <= high:
-        ends = [numbers.signed(bound, digits) for bound in (low, high)]
-        span = f"{ends[0]} to {ends[1]}%" if ends[0] != ends[1] else f"{ends[0]}%, {narrow}"
-        return f"{name}: no change shown ({span})"
-    near, far = (numbers.fixed(bound, digits) for bound in sorted((abs(low), abs(high))))
-    word = "higher" if low > 0 else "lower"
-    return f"{name} {near} to {far}% {word}" if near != far else f"{name} {near}% {word} ({narrow})"
+def _level(report: Report, contrasts: Sequence[Contrast], subject: str) -> str:
+    """A sentence about a level: what it changes."""
+    of_it = [each for each in contrasts if each.subject == subject]
+    told = "; ".join(f"{_inner(each.response.title)} {_change(each)}" for each in of_it[:MOST_RESPONSES])
+    more = len(of_it) - MOST_RESPONSES
+    rest = f"; {numbers.counted(more, 'more response')} below" if more > 0 else ""
+    finding = next(
+        found
+        for found in report.answers.findings[of_it[0].response.name]
+        if subject
+        in [f"{report.run.study.factors[found.factor].title} {each.level}" for each in found.effects]
+    )
+    others = [_inner(report.run.study.factors[name].title) for name in finding.others]
+    over = f", over each {numbers.listed(others)}" if others else ""
+    return f"{subject} instead of {of_it[0].against}{over}: {told}{rest} (95% intervals)."
+
+
+def _inner(title: str) -> str:
+    """A title within a sentence."""
+    return title if title[:2].isupper() else title[0].lower() + title[1:]
+
+
+def _change(contrast: Contrast) -> str:
+    """A change in words, with its interval: in percent or, where that is unclear, as a difference."""
+    change, unit = contrast.change, "%"
+    middle, bounds = change.percent, change.interval
+    if middle is None or (bounds is not None and numbers.unclear(bounds)):
+        middle, bounds, unit = change.difference, change.difference_interval, f" {contrast.response.unit}"
+    assert middle is not None
+    if bounds is None:
+        return f"{numbers.signed(middle, 1)}{unit} (one block: no interval)"
+    digits = numbers.decimals_of(bounds)
+    if bounds.contains(0):
+        ends = [numbers.signed(bound, digits) for bound in (bounds.low, bounds.high)]
+        span = (
+            f"{ends[0]} to {ends[1]}{unit}"
+            if ends[0] != ends[1]
+            else f"{ends[0]}{unit}, {numbers.narrow(bounds)}"
+        )
+        return f"no change shown ({span})"
+    word = "higher" if middle > 0 else "lower"
+    near, far = (numbers.fixed(bound, digits) for bound in sorted((abs(bounds.low), abs(bounds.high))))
+    span = f"{near} to {far}{unit}" if near != far else numbers.narrow(bounds)
+    return f"{numbers.fixed(abs(middle), digits)}{unit} {word} ({span})"
 
 
 def limits(report: Report) -> list[str]:

@@ -14,6 +14,7 @@ from nettrial.report import (
     charts,
     conclusions,
     explained,
+    forest,
     pages,
     percentiles,
     response_warnings,
@@ -41,6 +42,8 @@ NAME = "report.html"
 class Charts:
     """Every chart of a report, before it is drawn."""
 
+    answer: Chart | None
+    """The changes that the headline tells."""
     responses: dict[str, list[Chart]]
     """The charts of each response's means and changes."""
     views: dict[str, list[Chart]]
@@ -58,6 +61,8 @@ class Charts:
 
     def every(self) -> Iterator[Chart]:
         """All of them, in the page's order."""
+        if self.answer:
+            yield self.answer
         for name, found in self.responses.items():
             yield from found
             yield from self.interactions[name]
@@ -88,6 +93,7 @@ def chosen(report: Report) -> Charts:
     study = report.run.study
     over_time, note = series.draw(report)
     return Charts(
+        answer=forest.draw(report),
         responses=_of_sections(report, charts.values, charts.changes),
         views=_of_sections(report, views.distribution, views.order),
         sweeps=sweep_charts.draw(study, report.sweeps) if report.sweeps else [],

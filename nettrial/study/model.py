@@ -113,6 +113,18 @@ class Layout(Strict):
     """The other factors."""
 
 
+class Headline(Strict):
+    """The comparison that answers the study's question, with which reports begin: the levels of a factor
+    with its baseline, over all other factors, or responses with others of the same trials."""
+
+    factor: str | None = None
+    """The factor; by default that of the tables' rows."""
+    responses: list[str] = []
+    """The responses that it is looked at by; by default all."""
+    pairs: dict[str, str] = {}
+    """Instead: each response to compare, and the response that it is compared with."""
+
+
 class Source(Strict):
     """The publication the study repeats."""
 
@@ -197,6 +209,7 @@ class Study(Settings):
     factors: Annotated[dict[str, Factor], Field(min_length=1)]
     responses: Annotated[list[Response], Field(min_length=1)]
     layout: Layout
+    headline: Headline | None = None
     published: Published | None = None
 
     _document: Document | None = PrivateAttr(default=None)
@@ -402,6 +415,25 @@ class Study(Settings):
         if sorted(named) != sorted(self.factors):
             expected = f"each factor once: {', '.join(self.factors)}"
             raise wrong(("layout",), ", ".join(named), expected)
+        return self
+
+    @model_validator(mode="after")
+    def _headline_fits(self) -> Study:
+        if self.headline is None:
+            return self
+        factor, at = self.headline.factor, ("headline",)
+        if factor is not None and factor not in self.factors:
+            raise wrong((*at, "factor"), factor, ", ".join(self.factors), near(factor, self.factors))
+        if self.headline.pairs and (factor is not None or self.headline.responses):
+            raise wrong((*at, "pairs"), "beside factor or responses", "pairs alone, or factor and responses")
+        names = [response.name for response in self.responses]
+        for name in [*self.headline.responses, *self.headline.pairs, *self.headline.pairs.values()]:
+            if name not in names:
+                raise wrong(at, name, ", ".join(names), near(name, names))
+        units = {response.name: response.unit for response in self.responses}
+        for name, other in self.headline.pairs.items():
+            if units[name] != units[other]:
+                raise wrong((*at, "pairs", name), other, f"a response in {units[name]}")
         return self
 
     @model_validator(mode="after")

@@ -1,6 +1,7 @@
 """The terminal's report: what it says, that it fits, and that it is plain text."""
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -83,11 +84,13 @@ def test_a_warning_of_every_treatment_is_said_once_and_marks_no_cell(tmp_path: P
     assert shown.count("*1") == 1
 
 
-def test_answer_has_the_interval_of_the_counterpart(run: Run) -> None:
+def test_answer_has_estimates_with_their_intervals(run: Run) -> None:
     answer = " ".join(text(run).split("\n\n")[1].split())
-    assert answer.startswith("MTU 9000 B instead of 1500 B, linux-cubic – linux-cubic: ")
-    assert "% higher" in answer
-    assert answer.count("% lower") == 4
+    first, second, *_ = answer.split("(95% intervals).")
+    assert first.startswith("MTU 4000 B instead of 1500 B, over each sender and receiver: throughput ")
+    assert second.startswith(" MTU 9000 B instead of 1500 B")
+    assert re.search(r"throughput (\d+\.\d+)% higher \((\d+\.\d+) to (\d+\.\d+)%\)", first)
+    assert first.count("% lower (") == 3
 
 
 def test_absent_metrics_and_failures_are_told(tmp_path: Path) -> None:

@@ -1,0 +1,72 @@
+"""The comparison that answers the study's question: a factor's levels, or responses of the same trials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nettrial.analysis.changes import Change, averaged_change
+from nettrial.analysis.findings import Finding
+from nettrial.analysis.sequential import family
+from nettrial.analysis.summary import Summary, pairs
+from nettrial.study import Response, Study
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One change that the headline tells."""
+
+    response: Response
+    subject: str
+    """The level with its factor's title: "MTU 9000 B"; of responses compared, the response's title."""
+    against: str
+    """The baseline, or the title of the response that it is compared with."""
+    change: Change
+    """Over all else that varies, each block counted once; corrected for all contrasts of its family."""
+
+
+def headline(
+    study: Study, summary: Summary, findings: Mapping[str, tuple[Finding, ...]]
+) -> tuple[Contrast, ...]:
+    """Returns the contrasts that the study's headline asks for, level by level; none where there is
+    nothing to compare. A factor that was given one level by `--set` gives way to the rows' factor."""
+    if study.headline is not None and study.headline.pairs:
+        return _of_responses(study, summary, study.headline.pairs)
+    name = (study.headline and study.headline.factor) or study.layout.rows
+    if len(study.factors[name].levels) < 2:
+        name = study.layout.rows
+    wanted = (study.headline and study.headline.responses) or [response.name for response in study.responses]
+    title = study.factors[name].title
+    found = [each for wants in wanted for each in findings.get(wants, ()) if each.factor == name]
+    levels = range(max((len(each.effects) for each in found), default=0))
+    return tuple(
+        Contrast(each.response, f"{title} {effect.level}", each.baseline, effect.overall)
+        for number in levels
+        for each in found
+        for effect in [each.effects[number]]
+    )
+
+
+def _of_responses(study: Study, summary: Summary, compared: Mapping[str, str]) -> tuple[Contrast, ...]:
+    """Responses against others, within the same trials. All are one family."""
+    known = {each.response.name: each for each in summary.responses}
+    found = [(known[mine], known[other]) for mine, other in compared.items() if {mine, other} <= known.keys()]
+    changes = [
+        averaged_change(
+            [
+                dict(
+                    zip(
+                        sorted(base.values.keys() & cell.values.keys()),
+                        pairs(base.values, cell.values),
+                        strict=True,
+                    )
+                )
+                for base, cell in zip(other.cells, mine.cells, strict=True)
+            ]
+        )
+        for mine, other in found
+    ]
+    return tuple(
+        Contrast(mine.response, mine.response.title, other.response.title, change)
+        for (mine, other), change in zip(found, family(changes, study.until is not None), strict=True)
+    )

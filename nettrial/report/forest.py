@@ -1,0 +1,99 @@
+"""The chart that a report begins with: the changes of its headline with their intervals, around zero."""
+
+from __future__ import annotations
+
+from nettrial.analysis import Contrast
+from nettrial.metrics import METRICS
+from nettrial.report import numbers
+from nettrial.report.content import Report
+from nettrial.report.vega import COLOURS, INK, MOST_MARKS, Chart, Spec, layer, layered, silent
+
+ROW_HEIGHT = 24
+"""The height of a change, pixels."""
+ACROSS = 240
+"""The width without labels, pixels: the whole fits a telephone."""
+JUDGED = {"better": COLOURS[0], "worse": COLOURS[1], "no change shown": "#5f6b76"}
+"""The colours of changes by what they mean."""
+
+
+def judged(contrast: Contrast) -> str:
+    """Returns whether a change is shown, and whether it is better or worse."""
+    shown = contrast.change.shown
+    better = 1 if METRICS[contrast.response.metric].better == "higher" else -1
+    return "no change shown" if shown == 0 else "better" if shown == better else "worse"
+
+
+def draw(report: Report) -> Chart | None:
+    """Returns the chart of the headline's changes in percent; None where there are none with an interval."""
+    contrasts = report.answers.headline
+    told = [
+        each
+        for each in contrasts
+        if each.change.simultaneous and not numbers.unclear(each.change.simultaneous)
+    ]
+    subjects = {each.subject for each in told}
+    rows = [_row(each, len(subjects) == 1) for each in told][:MOST_MARKS]
+    if not rows:
+        return None
+    labels = [str(row["label"]) for row in rows]
+    axis = {"title": None, "domain": False, "ticks": False, "labelLimit": 320}
+    down = {"field": "label", "type": "nominal", "sort": None, "axis": axis, "scale": {"domain": labels}}
+    kinds = [kind for kind in JUDGED if any(row["group"] == kind for row in rows)]
+    colour = {
+        "field": "group",
+        "type": "nominal",
+        "legend": {"title": None, "orient": "bottom"},
+        "scale": {"domain": kinds, "range": [JUDGED[kind] for kind in kinds]},
+    }
+    quiet = silent(rows)
+    layers = [
+        layer("rule", [{"value": 0.0}], {"x": _along("value")}, color=INK, opacity=0.5),
+        layer(
+            "rule",
+            quiet,
+            {"x": _along("low"), "x2": {"field": "high"}, "y": down, "color": colour},
+            strokeWidth=2,
+        ),
+        layer(
+            "point", rows, {"x": _along("value"), "y": down, "color": colour}, size=70, filled=True, opacity=1
+        ),
+    ]
+    title = "Change, % (95% intervals)"
+    said = "The changes that answer the study's question, in percent, with 95% intervals that hold together: "
+    said += "; ".join(str(row["said"]) for row in rows[:12]) + "."
+    left_out = len(contrasts) - len(rows)
+    note = (
+        f"{numbers.counted(left_out, 'change')} without a usable interval in percent not drawn."
+        if left_out
+        else ""
+    )
+    spec = layered(layers, title, ACROSS, {"step": ROW_HEIGHT})
+    return Chart(
+        "answer", title, said, spec, legend=tuple(kinds), colours=tuple(JUDGED[k] for k in kinds), note=note
+    )
+
+
+def _along(field: str) -> Spec:
+    axis = {"title": None, "tickCount": 6, "domain": False}
+    return {"field": field, "type": "quantitative", "scale": {"zero": True, "padding": 8}, "axis": axis}
+
+
+def _row(contrast: Contrast, alone: bool) -> dict[str, str | float]:
+    bounds, middle = contrast.change.simultaneous, contrast.change.percent
+    assert bounds is not None
+    assert middle is not None
+    digits = numbers.decimals_of(bounds)
+    label = (
+        contrast.response.title
+        if alone or contrast.subject == contrast.response.title
+        else f"{contrast.response.title}, {contrast.subject}"
+    )
+    said = f"{label}: {numbers.signed(middle, digits)}% {numbers.bounds(bounds, digits)}"
+    return {
+        "label": label,
+        "group": judged(contrast),
+        "value": middle,
+        "low": bounds.low,
+        "high": bounds.high,
+        "said": said,
+    }
