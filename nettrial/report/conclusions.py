@@ -35,7 +35,7 @@ def answer(report: Report) -> str:
     if not known:
         return "No response has a value at both levels yet: there is nothing to conclude."
     if study.headline is not None and study.headline.pairs:
-        said = "; ".join(f"{each.subject} against {each.against}: {_change(each)}" for each in known)
+        said = "; ".join(f"{each.subject} against {each.against}{_change(each)}" for each in known)
         said += " (95% intervals)."
     else:
         said = " ".join(_level(report, known, subject) for subject in _subjects(known))
@@ -54,7 +54,7 @@ def _subjects(contrasts: Sequence[Contrast]) -> list[str]:
 def _level(report: Report, contrasts: Sequence[Contrast], subject: str) -> str:
     """A sentence about a level: what it changes."""
     of_it = [each for each in contrasts if each.subject == subject]
-    told = "; ".join(f"{_inner(each.response.title)} {_change(each)}" for each in of_it[:MOST_RESPONSES])
+    told = "; ".join(f"{_inner(each.response.title)}{_change(each)}" for each in of_it[:MOST_RESPONSES])
     more = len(of_it) - MOST_RESPONSES
     rest = f"; {numbers.counted(more, 'more response')} below" if more > 0 else ""
     finding = next(
@@ -74,14 +74,14 @@ def _inner(title: str) -> str:
 
 
 def _change(contrast: Contrast) -> str:
-    """A change in words, with its interval: in percent or, where that is unclear, as a difference."""
+    """A change in words, to follow a title: in percent or, where that is unclear, as a difference."""
     change, unit = contrast.change, "%"
     middle, bounds = change.percent, change.interval
     if middle is None or (bounds is not None and numbers.unclear(bounds)):
         middle, bounds, unit = change.difference, change.difference_interval, f" {contrast.response.unit}"
     assert middle is not None
     if bounds is None:
-        return f"{numbers.signed(middle, 1)}{unit} (one block: no interval)"
+        return f" {numbers.signed(middle, 1)}{unit} (one block: no interval)"
     digits = numbers.decimals_of(bounds)
     if bounds.contains(0):
         ends = [numbers.signed(bound, digits) for bound in (bounds.low, bounds.high)]
@@ -90,11 +90,11 @@ def _change(contrast: Contrast) -> str:
             if ends[0] != ends[1]
             else f"{ends[0]}{unit}, {numbers.narrow(bounds)}"
         )
-        return f"no change shown ({span})"
+        return f": no change shown ({span})"
     word = "higher" if middle > 0 else "lower"
     near, far = (numbers.fixed(bound, digits) for bound in sorted((abs(bounds.low), abs(bounds.high))))
     span = f"{near} to {far}{unit}" if near != far else numbers.narrow(bounds)
-    return f"{numbers.fixed(abs(middle), digits)}{unit} {word} ({span})"
+    return f" {numbers.fixed(abs(middle), digits)}{unit} {word} ({span})"
 
 
 def limits(report: Report) -> list[str]:

@@ -40,9 +40,9 @@ def directory(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_chart_is_there_in_three_forms_and_every_table(run: Run, directory: Path) -> None:
     report = gather(run)
     every = [chart.name for chart in html.chosen(report).every()]
-    assert len(every) == len(set(every)) == 1 + 4 * 7
+    assert len(every) == len(set(every)) == 2 + 4 * 7
     charts = [chart.name for chart in some(report).every()]
-    assert len(charts) == 5
+    assert len(charts) == 6
     drawn = {f"{name}.{end}" for name in [*charts, "network"] for end in ("svg", "pdf", "png")}
     written = {f"{table.name}.{end}" for table in data_tables(report) for end in ("csv", "md", "tex")}
     assert {path.name for path in directory.iterdir()} == drawn | written

@@ -101,7 +101,7 @@ def test_links_lead_somewhere(text: str) -> None:
 def test_every_response_has_two_charts_with_words(text: str) -> None:
     pictures = [found["aria-label"] for found in Page(text).named("svg") if found.get("role") == "img"]
     assert (
-        len([said for said in pictures if said and "changes it by another amount" not in said]) == 2 + 4 * 7
+        len([said for said in pictures if said and "changes it by another amount" not in said]) == 3 + 4 * 7
     )
     assert "Throughput, Mbit/s, by MTU: the mean of each group" in " ".join(filter(None, pictures))
 
@@ -241,7 +241,7 @@ def test_user_text_stays_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("replicates", "trials", "pictures"),
-    [(5, 0, 0), (5, 1, 1 + 7), (1, None, 2 + 2 * 7), (2, None, 2 + 4 * 7)],
+    [(5, 0, 0), (5, 1, 1 + 7), (1, None, 2 + 2 * 7), (2, None, 3 + 4 * 7)],
 )
 def test_runs_with_little_in_them_have_a_page(
     tmp_path: Path, replicates: int, trials: int | None, pictures: int

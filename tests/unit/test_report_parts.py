@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nettrial.analysis import Change, Interval
+from nettrial.analysis import Change, Contrast, Interval
 from nettrial.design import scenario_of, treatments
 from nettrial.report import conclusions, numbers, topology
 from nettrial.scenario import Flow, Interface, Link, Node, Scenario
@@ -42,16 +42,17 @@ def test_ends_that_would_read_the_same_are_told_apart_or_said_to_be_alike() -> N
 @pytest.mark.parametrize(
     ("interval", "said"),
     [
-        (Interval(54.1931, 54.1934), "goodput 54.19% higher (certain to the digits shown)"),
-        (Interval(-54.19, -54.19), "goodput 54.19% lower (the same in every block)"),
-        (Interval(54, 55), "goodput 54.0 to 55.0% higher"),
-        (Interval(0, 0), "goodput: no change shown (0.00%, the same in every block)"),
-        (Interval(-3, 1), "goodput: no change shown (-3.0 to +1.0%)"),
+        (Interval(54.1931, 54.1934), " 54.1932% higher (54.1931 to 54.1934%)"),
+        (Interval(-54.19, -54.19), " 54.2% lower (the same in every block)"),
+        (Interval(54, 55), " 54.5% higher (54.0 to 55.0%)"),
+        (Interval(0, 0), ": no change shown (0.0%, the same in every block)"),
+        (Interval(-3, 1), ": no change shown (-3.0 to +1.0%)"),
     ],
 )
 def test_a_conclusion_has_no_interval_whose_ends_read_the_same(interval: Interval, said: str) -> None:
     middle = (interval.low + interval.high) / 2
-    assert conclusions._phrase("Goodput", Change(middle, interval, 5, None)) == said
+    (response, *_) = load("jumbo-ipv6").responses
+    assert conclusions._change(Contrast(response, "", "", Change(middle, interval, 5, None))) == said
 
 
 def test_words_in_a_row() -> None:
