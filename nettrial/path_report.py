@@ -571,9 +571,10 @@ class PathRecord(Generated):
     """
     The IP version.
     """
-    kernel_mtu_bytes: Annotated[int, Field(ge=0)]
+    kernel_mtu_bytes: Annotated[int | None, Field(ge=0)] = None
     """
-    The path MTU that the kernel held before the examination: the route's, or one it learned.
+    The path MTU that the kernel held before the examination: the route's, or one it learned. Absent where it does not
+    tell.
     """
     largest_tried_bytes: Annotated[int, Field(ge=0)]
     """

@@ -15,8 +15,6 @@ import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
 
-from nettrial.errors import CannotRun, Lack
-
 if sys.platform == "win32":
     import msvcrt
 
@@ -88,11 +86,3 @@ def write_unicode() -> None:
         if isinstance(stream, io.TextIOWrapper):
             encoding = "utf-8" if sys.platform == "win32" else None
             stream.reconfigure(encoding=encoding, errors="backslashreplace")
-
-
-def require_linux(doing: str) -> None:
-    """Raises CannotRun on other systems. `doing` is what needs Linux, in the words of errors."""
-    if sys.platform != "linux":
-        here = {"win32": "Windows", "darwin": "macOS"}.get(sys.platform, sys.platform)
-        remedy = "use a machine with Linux; `nettrial run STUDY --backend sim` runs on any system"
-        raise CannotRun(doing, [Lack("Linux", f"this is {here}", remedy)])

@@ -6,7 +6,6 @@ from nettrial.backends import find
 from nettrial.backends.engine import Engine, EngineLost
 from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.path_report import BadRequestAnswer, PathAnswer, PathReport, PathRequest, ReportAnswer
-from nettrial.systems import require_linux
 
 PATIENCE_SECONDS = 600.0
 """The time that an examination may take. The longest are those of hosts that answer nothing."""
@@ -16,7 +15,6 @@ def examine(request: PathRequest) -> PathReport:
     """Examines a path; raises BadInput where the request can't be followed, and CannotRun where this
     machine can't probe."""
     doing = f"examining the path to {request.host}"
-    require_linux(doing)
     binary = find.engine()
     try:
         engine = Engine(binary, "path")

@@ -38,6 +38,9 @@ METRIC = {
     "mss": "segment size",
     "buffers": "bandwidth-delay product",
     "path": "path",
+    "trusting": "path MTU to the host, trusting ICMP",
+    "hops": "hops",
+    "kernel_mtu": "kernel's path MTU",
 }
 
 
@@ -127,7 +130,8 @@ def _says(hop: Hop, path: PathRecord) -> str:
 
 def _facts(path: PathRecord) -> Iterator[list[str]]:
     yield ["interface", _interface(path.interface)]
-    yield ["kernel's path MTU", f"{path.kernel_mtu_bytes} before this examination"]
+    if path.kernel_mtu_bytes:
+        yield ["kernel's path MTU", f"{path.kernel_mtu_bytes} before this examination"]
     if path.rtt:
         yield ["round-trip time", _rtt(path.rtt)]
     if path.mss:

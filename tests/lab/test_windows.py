@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from nettrial.path_report import PathRequest
 from nettrial.scenario import Measure
 from nettrial.store import Run
 from tests.lab.lacking import lacking
@@ -228,3 +229,36 @@ def test_a_machine_with_wine_measures_against_one_with_linux(machines: Machines)
     assert event["event"] == "record", event
     (record,) = event["record"]["flows"]
     assert record["bytes"] > 0
+
+
+@pytest.mark.slow
+def test_the_path_from_a_machine_with_wine_is_examined(machines: Machines) -> None:
+    for name, interface in (("router", "eth0"), ("sender", "eth0")):
+        machines.do(name, "ip", "link", "set", interface, "mtu", "1400")
+    for ip, host, router in ((4, "10.81.1.1", "10.81.2.254"), (6, "fd81:1::1", "fd81:2::fe")):
+        with subprocess.Popen(
+            on(machines, "receiver", "path"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as engine:
+            assert engine.stdin is not None
+            assert engine.stdout is not None
+            engine.stdin.write(
+                PathRequest.model_validate({"host": host, "ip": ip}).model_dump_json(exclude_none=True) + "\n"
+            )
+            engine.stdin.flush()
+            answer = json.loads(engine.stdout.readline())
+            engine.stdin.close()
+        assert answer["answer"] == "report", answer
+        (path,) = answer["report"]["paths"]
+        assert (path["interface"]["name"], path["interface"]["mtu_bytes"]) == ("eth0", 1500)
+        assert (path["forward"]["mtu_bytes"], path["forward"]["limited"]) == (1400, True), path
+        absent = {lack["metric"]: lack["reason"] for lack in path["absent"]}
+        assert {"reverse", "trusting", "mss", "kernel_mtu"} <= set(absent)
+        assert "reverse" not in path
+        assert "trusting" not in path
+        if ip == 4:
+            assert path["answers"] == ["echo", "udp"]
+            assert [hop.get("address") for hop in path["hops"]] == [router, host]
+        else:
+            assert path["answers"] == ["udp"]
+            assert path["hops"] == []
+            assert "hops" in absent

@@ -214,7 +214,6 @@ NEEDS_LINUX = {
     "nettrial-lab",
     "nettrial-bpf",
     "nettrial-ethtool",
-    "nettrial-path",
 } | {
     *(
         "nettrial-iperf3",

@@ -10,9 +10,6 @@ from pathlib import Path
 import pytest
 
 from nettrial import systems
-from nettrial.backends.path import examine
-from nettrial.errors import CannotRun
-from nettrial.path_report import PathRequest
 from tests.unit.as_windows import POSIX_CALLS, POSIX_MODULES
 from tests.unit.conftest import ROOT, environment
 
@@ -29,7 +26,6 @@ REACHED = [
 REFUSED = [
     "nettrial run jumbo-ipv6 --replicates 2 --out lab",
     "nettrial doctor",
-    "nettrial path 192.0.2.1",
 ]
 
 
@@ -54,7 +50,6 @@ def test_what_is_simulated_needs_nothing_of_posix(tmp_path):
     assert "\N{MINUS SIGN}" in output or "\N{MULTIPLICATION SIGN}" in output
     assert (tmp_path / "one" / "report.html").stat().st_size > 100_000
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".nettrial")]
-    assert errors.count("Linux: this is Windows") == 1
     assert errors.count("--backend sim") == 1
 
 
@@ -70,17 +65,6 @@ def test_one_module_knows_what_systems_do_differently(file):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os":
             assert node.attr not in POSIX_CALLS
     assert "sys.platform" not in file.read_text()
-
-
-@pytest.mark.parametrize(
-    ("platform", "name"), [("darwin", "macOS"), ("win32", "Windows"), ("freebsd14", "freebsd14")]
-)
-def test_what_needs_linux_says_so_elsewhere(monkeypatch, platform, name):
-    monkeypatch.setattr(sys, "platform", platform)
-    for refused in (lambda: examine(PathRequest(host="192.0.2.1")),):
-        with pytest.raises(CannotRun, match=f"this is {name}") as caught:
-            refused()
-        assert caught.value.exit_code == 3
 
 
 def test_the_programs_of_this_python_are_found(monkeypatch):

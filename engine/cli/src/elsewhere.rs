@@ -4,11 +4,10 @@
 pub mod iperf3;
 
 use crate::serve::{refused, serve};
-use crate::{machine, remote};
+use crate::{machine, path, remote};
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use nettrial_scenario::{Capabilities, Preflight, Shortfall};
-use schemars::Schema;
 use std::ffi::OsString;
 
 /// Exit status for what this machine cannot do.
@@ -30,7 +29,10 @@ pub enum Command {
     /// Be one of the machines on which `hosts` runs trials
     #[command(subcommand)]
     Machine(machine::Machine),
-    /// Examine the path to a host (needs Linux)
+    /// Examine the path to a host
+    ///
+    /// Reads one request from standard input and answers it on standard output, a JSON document each
+    /// (see `schema --path`). The end of the input stops it.
     Path,
     /// Serve clients on other machines: those of nettrial (those of iperf3 need Linux)
     Serve(remote::Serve),
@@ -48,7 +50,7 @@ pub struct Ignored {
     arguments: Vec<OsString>,
 }
 
-/// Refuses the command: `lab` and `hosts` in their backend's protocol, the others with a message and the exit status 3.
+/// Does what a command says; refuses `lab` and `hosts` in their backend's protocol.
 ///
 /// # Errors
 /// Fails if nobody reads the answers.
@@ -63,7 +65,7 @@ pub fn run(command: Command) -> Result<()> {
             serve(|request| refused(&refusal, request))
         }
         Command::Machine(part) => machine::machine(&part),
-        Command::Path => end("path"),
+        Command::Path => path::answer(),
         Command::Serve(options) => remote::serve(options),
         Command::Measure(options) => remote::measure(&options),
     }
@@ -74,11 +76,7 @@ pub fn capabilities() -> Vec<(&'static str, Capabilities)> {
     Vec::new()
 }
 
-/// Refuses: what describes a path is of Linux, too.
-pub fn path_schema() -> Schema {
-    end("schema --path")
-}
-
+/// Ends the program: the command is not for this system.
 fn end(command: &str) -> ! {
     eprintln!("error: {}", message(command));
     std::process::exit(CANNOT)
@@ -124,15 +122,14 @@ mod tests {
     /// Takes what either module has to have.
     fn is_system<C: Subcommand>(
         _run: fn(C) -> Result<()>,
-        _path_schema: fn() -> Schema,
         _capabilities: fn() -> Vec<(&'static str, Capabilities)>,
     ) {
     }
 
     #[test]
     fn main_can_use_it_as_it_uses_linux() {
-        is_system(run, path_schema, capabilities);
-        is_system(crate::linux::run, crate::linux::path_schema, crate::linux::capabilities);
+        is_system(run, capabilities);
+        is_system(crate::linux::run, crate::linux::capabilities);
     }
 
     #[test]
@@ -161,6 +158,8 @@ mod tests {
         };
         assert_eq!(preflight.missing[0].what, "Linux");
         assert!(preflight.missing[0].remedy.contains("--backend sim"));
-        assert!(message("path").starts_with("this machine can't run it: `path` needs Linux"));
+        assert!(
+            message("serve --iperf3").starts_with("this machine can't run it: `serve --iperf3` needs Linux")
+        );
     }
 }

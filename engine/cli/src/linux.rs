@@ -2,16 +2,14 @@
 
 mod hosts;
 mod lab;
-mod path;
 
 pub use nettrial_iperf3 as iperf3;
 
-use crate::{machine, remote};
+use crate::{machine, path, remote};
 
 use anyhow::Result;
 use clap::Subcommand;
 use nettrial_scenario::Capabilities;
-use schemars::Schema;
 
 /// The commands.
 #[derive(Subcommand)]
@@ -62,9 +60,4 @@ pub fn run(command: Command) -> Result<()> {
 /// The capabilities of the backends that need Linux, by name.
 pub fn capabilities() -> Vec<(&'static str, Capabilities)> {
     vec![("hosts", nettrial_hosts::capabilities()), ("lab", nettrial_lab::capabilities())]
-}
-
-/// The schema of `path`.
-pub fn path_schema() -> Schema {
-    nettrial_path::schema()
 }

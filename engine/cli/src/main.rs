@@ -11,6 +11,7 @@ mod lines;
 mod linux;
 mod logs;
 mod machine;
+mod path;
 mod remote;
 mod serve;
 
@@ -68,7 +69,7 @@ fn main() -> anyhow::Result<()> {
             nettrial_traffic::run_agent(std::io::stdin().lock())
         }
         Command::Schema { path } => {
-            let schema = if path { system::path_schema() } else { nettrial_scenario::schema() };
+            let schema = if path { nettrial_path::schema() } else { nettrial_scenario::schema() };
             println!("{}", serde_json::to_string_pretty(&schema)?);
             Ok(())
         }

@@ -70,8 +70,9 @@ pub fn measure(
             }
             let mut found = direction(forward, bounds, how);
             found.limited &= certain;
-            let reverse = reverse(echo, echoed, forward, bounds)?;
-            Ok(Directions { forward: Some(found), reverse: Some(reverse), steady })
+            let reverse =
+                if echo.hearing().fragments { Some(reverse(echo, echoed, forward, bounds)?) } else { None };
+            Ok(Directions { forward: Some(found), reverse, steady })
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::buffers;
 use crate::directions::{self, Bounds, Directions};
 use crate::hops::Traced;
 use crate::local::{self, Local};
-use crate::probe::Prober;
+use crate::probe::{Hearing, Prober};
 use crate::report::{BaseRtt, Hop, Limit, Means, PathRecord, Trusting};
 use crate::request::PathRequest;
 use crate::sizes::{self, LARGEST_PACKET};
@@ -29,6 +29,8 @@ struct Probed {
     hops: Vec<Hop>,
     refused_by: Option<IpAddr>,
     limits: Vec<Limit>,
+    /// What was heard of it by the probes that showed the most.
+    hearing: Hearing,
 }
 
 /// Examines the path to `target`.
@@ -41,14 +43,7 @@ pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> 
     let asked = request.max_mtu.map_or(LARGEST_PACKET, |size| size.0);
     let largest = interface.mtu_bytes.min(LARGEST_PACKET).min(asked);
     let mut probers = Probers {
-        echo: Wire::echo(target).map_err(|error| {
-            let range = local::sysctl("net.ipv4.ping_group_range").unwrap_or_default();
-            format!(
-                "ICMP echo needs a raw socket (CAP_NET_RAW) or a group within net.ipv4.ping_group_range, \
-                 which is \"{range}\": {}",
-                error.root_cause()
-            )
-        }),
+        echo: Wire::echo(target).map_err(|error| local::no_echo(&error)),
         udp: Wire::udp(target).map_err(|error| format!("{error:#}")),
     };
     if let (Err(echo), Err(udp)) = (&probers.echo, &probers.udp) {
@@ -59,6 +54,9 @@ pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> 
     let forward = found.directions.forward.as_ref();
     let reverse = found.directions.reverse.as_ref();
     note_absent(&probers, &found, &mut absent);
+    if kernel_mtu.is_none() {
+        absent.push(absence("kernel_mtu", "this system does not tell it"));
+    }
 
     let mss = mss::measure(target, &request.ports, forward);
     let mss = mss.map_err(|reason| absent.push(absence("mss", reason))).ok();
@@ -67,9 +65,14 @@ pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> 
         (None, Some(speed)) => Ok((speed, "interface")),
         (None, None) => Err("the interface does not say how fast it is: give the rate (--rate)"),
     };
+    let settings = buffers::settings();
     let buffers = match (rate, &found.rtt) {
+        (Ok(_), Some(_)) if settings.is_empty() => {
+            absent.push(absence("buffers", "this system does not tell the bounds of its buffers"));
+            None
+        }
         (Ok((rate, from)), Some(rtt)) => {
-            Some(buffers::compare(rate, from, (rtt.minimum_us * 1000.0) as u64, buffers::settings()))
+            Some(buffers::compare(rate, from, (rtt.minimum_us * 1000.0) as u64, settings))
         }
         (Err(reason), _) => {
             absent.push(absence("buffers", reason));
@@ -82,7 +85,7 @@ pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> 
     };
     let timestamps = match &mss {
         Some(mss) => mss.timestamps,
-        None => local::sysctl("net.ipv4.tcp_timestamps").as_deref() != Some("0"),
+        None => local::timestamps(),
     };
     let theory = theory::table(theory::Known {
         version,
@@ -149,6 +152,18 @@ fn note_absent(probers: &Probers, found: &Probed, absent: &mut Vec<Absence>) {
         }
     } else if let Some(reason) = echo {
         absent.push(absence("reverse", reason));
+    } else if !found.hearing.fragments {
+        let reason = "this system does not tell whether an answer came whole or in fragments";
+        absent.push(absence("reverse", reason));
+    }
+    if !found.answers.is_empty() && !found.hearing.claims {
+        absent.push(absence(
+            "trusting",
+            "this system does not tell programs what ICMP says of packets too big",
+        ));
+    }
+    if !found.hearing.expiry {
+        absent.push(absence("hops", "this system does not tell programs where packets expire"));
     }
 }
 
@@ -170,8 +185,10 @@ fn probe(probers: &mut Probers, target: IpAddr, largest: u64, interface: &str) -
     let (mut echo, mut udp) =
         (echo.map(|wire| wire as &mut dyn Prober), udp.map(|wire| wire as &mut dyn Prober));
     let mut trusting = match echo.as_deref_mut().or(udp.as_deref_mut()) {
-        None => None,
-        Some(prober) => Some(search::trusting(prober, largest, version.minimum_mtu().min(largest))?),
+        Some(prober) if prober.hearing().claims => {
+            Some(search::trusting(prober, largest, version.minimum_mtu().min(largest))?)
+        }
+        _ => None,
     };
     let hint = trusting.as_ref().map(|trusting| trusting.mtu_bytes);
     let bounds = Bounds { small, base: sizes::base(version).min(largest), largest, hint };
@@ -184,7 +201,12 @@ fn probe(probers: &mut Probers, target: IpAddr, largest: u64, interface: &str) -
         (Ok(echo), _) => echo,
         (Err(echo), Err(udp)) => anyhow::bail!("{echo}; {udp}"),
     };
-    let Traced { mut hops, refused_by } = hops::trace(prober, target, small, answered)?;
+    let hearing = prober.hearing();
+    let Traced { mut hops, refused_by } = if hearing.expiry {
+        hops::trace(prober, target, small, answered)?
+    } else {
+        Traced { hops: Vec::new(), refused_by: None }
+    };
     let messages = trusting.as_ref().map_or(&[][..], |trusting| &trusting.messages);
     let forward = directions.forward.as_ref();
     let sizes = hops::telling_sizes(forward, messages, largest);
@@ -193,7 +215,8 @@ fn probe(probers: &mut Probers, target: IpAddr, largest: u64, interface: &str) -
     hops::hear(&mut hops, messages);
     let limits = hops::limits(&hops, largest, interface, messages);
     settle(&mut directions, trusting.as_mut(), !limits.is_empty());
-    Ok(Probed { answers, rtt: times.into_iter().next(), directions, trusting, hops, refused_by, limits })
+    let rtt = times.into_iter().next();
+    Ok(Probed { answers, rtt, directions, trusting, hops, refused_by, limits, hearing })
 }
 
 /// Lets what was found later correct what was found first.

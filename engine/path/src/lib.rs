@@ -9,13 +9,18 @@
 //! ```
 //!
 //! It works unprivileged: UDP probes and the ICMP errors they cause need none. What more privileges add is
-//! ICMP echo, without which the reverse path can't be measured.
+//! ICMP echo, without which the reverse path can't be measured. Other systems than Linux tell programs less of ICMP
+//! (`elsewhere`): what can't be known there is absent.
 
 mod buffers;
 mod directions;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 mod examine;
 mod hops;
+#[cfg(target_os = "linux")]
 mod local;
+#[cfg(target_os = "linux")]
 mod mss;
 mod probe;
 mod report;
@@ -23,10 +28,15 @@ mod request;
 mod rtt;
 mod search;
 mod sizes;
+#[cfg(target_os = "linux")]
 mod socket;
 mod theory;
 mod verdict;
+#[cfg(target_os = "linux")]
 mod wire;
+
+#[cfg(not(target_os = "linux"))]
+use elsewhere::{local, mss, wire};
 
 #[cfg(test)]
 mod model;

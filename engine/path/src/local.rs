@@ -22,7 +22,7 @@ pub struct Local {
     /// The interface.
     pub interface: Interface,
     /// The path MTU that the kernel holds.
-    pub kernel_mtu: u64,
+    pub kernel_mtu: Option<u64>,
 }
 
 /// Asks the kernel how it would send to `target`; sends nothing.
@@ -40,7 +40,7 @@ pub fn find(target: SocketAddr) -> Result<Local> {
     let address = local.ip();
     let name = if address == target.ip() { LOOPBACK.to_owned() } else { interface_of(address)? };
     let interface = describe(&name, socket.as_raw_fd())?;
-    Ok(Local { address, interface, kernel_mtu: socket::kernel_mtu(&socket, version)? })
+    Ok(Local { address, interface, kernel_mtu: Some(socket::kernel_mtu(&socket, version)?) })
 }
 
 /// The interface that has `address`.
@@ -80,4 +80,18 @@ fn describe(name: &str, descriptor: i32) -> Result<Interface> {
 pub fn sysctl(name: &str) -> Option<String> {
     let text = fs::read_to_string(format!("/proc/sys/{}", name.replace('.', "/"))).ok()?;
     Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Returns true if this host's connections ask for timestamps.
+pub fn timestamps() -> bool {
+    sysctl("net.ipv4.tcp_timestamps").as_deref() != Some("0")
+}
+
+/// The reason why this user can't send ICMP echo, of which the system says `error`.
+pub fn no_echo(error: &anyhow::Error) -> String {
+    let range = sysctl("net.ipv4.ping_group_range").unwrap_or_default();
+    format!(
+        "ICMP echo needs a raw socket (CAP_NET_RAW) or a group within net.ipv4.ping_group_range, which is \"{range}\": {}",
+        error.root_cause()
+    )
 }

@@ -68,8 +68,24 @@ impl Outcome {
     }
 }
 
+/// What a sender of probes hears beside answers of the far host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hearing {
+    /// Where a packet expired.
+    pub expiry: bool,
+    /// The MTU that a message claims of a packet that is too big.
+    pub claims: bool,
+    /// The fragments that an answer came in.
+    pub fragments: bool,
+}
+
 /// A sender of probes: sockets, or a model of a path in a test.
 pub trait Prober {
+    /// Returns what it hears: everything, unless the system keeps it from programs.
+    fn hearing(&self) -> Hearing {
+        Hearing { expiry: true, claims: true, fragments: true }
+    }
+
     /// Sends each of `probes` once and waits for what comes of it, at most as long as an answer may take.
     /// A claim that the packet is too big ends the wait for it where `heed` is set, else only an answer
     /// that shows that the packet came somewhere.

@@ -35,8 +35,10 @@ pub struct PathRecord {
     pub local_address: String,
     /// The interface they leave by.
     pub interface: Interface,
-    /// The path MTU that the kernel held before the examination: the route's, or one it learned.
-    pub kernel_mtu_bytes: u64,
+    /// The path MTU that the kernel held before the examination: the route's, or one it learned. Absent where it does not
+    /// tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel_mtu_bytes: Option<u64>,
     /// The largest packet that was tried.
     pub largest_tried_bytes: u64,
     /// The kinds of probe that the far host answers.

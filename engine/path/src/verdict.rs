@@ -103,9 +103,9 @@ fn judge(known: Known, reasons: &mut Vec<String>) -> (Jumbo, Option<String>) {
             let narrow = known.limits.iter().filter(|limit| limit.mtu_bytes < JUMBO_BYTES);
             let at_fault: Vec<&str> = narrow.map(|limit| limit.at_fault.as_str()).collect();
             if at_fault.is_empty() {
-                reasons.push(
-                    "which hop is at fault can't be told: none answers packets that expire there".into(),
-                );
+                let reason =
+                    "which hop is at fault can't be told: none is known to answer packets that expire there";
+                reasons.push(reason.into());
             }
             (Jumbo::NotClean, (!at_fault.is_empty()).then(|| at_fault.join("; and ")))
         }

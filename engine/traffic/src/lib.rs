@@ -38,6 +38,8 @@ mod tests;
 pub use agent::run as run_agent;
 pub use cookie::Cookie;
 pub use platform::{ProcessorTimes, die_with_parent, now_ns, processors, system_name};
+#[cfg(not(target_os = "linux"))]
+pub use platform::{forbid_fragmentation, is_too_large, path_mtu};
 pub use protocol::{ClockOffset, Command, Connection, Order, PathMtu, Reply, Report, Room, Side};
 
 use nettrial_scenario::{Flow, Place, Problem, Traffic};

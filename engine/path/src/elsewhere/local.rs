@@ -1,0 +1,72 @@
+//! This host's end of a path: address, interface, and the path MTU that the system holds, where it tells it.
+
+use crate::report::Interface;
+use anyhow::{Context, Result};
+use nettrial_traffic::machine;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+/// The port that the route is looked for with: discard (RFC 863).
+const DISCARD: u16 = 9;
+
+/// The place where packets to a target leave this host.
+pub struct Local {
+    /// The address they are sent from.
+    pub address: std::net::IpAddr,
+    /// The interface.
+    pub interface: Interface,
+    /// The path MTU that the system holds.
+    pub kernel_mtu: Option<u64>,
+}
+
+/// Asks the system how it would send to `target`; sends nothing.
+///
+/// # Errors
+/// Fails where there is no route to it.
+pub fn find(target: SocketAddr) -> Result<Local> {
+    let socket = socket_to(target, DISCARD)?;
+    let address = socket.local_addr().context("reading the address packets leave from")?.ip();
+    let all = machine::interfaces().context("listing interfaces")?;
+    let found = all.into_iter().find(|interface| interface.addresses.contains(&address));
+    let found = found.with_context(|| format!("no interface has the address {address}"))?;
+    Ok(Local {
+        address,
+        interface: Interface {
+            name: found.name,
+            mtu_bytes: found.mtu_bytes,
+            offloads: None,
+            speed_bps: found.speed_bps,
+        },
+        kernel_mtu: nettrial_traffic::path_mtu(&socket)?,
+    })
+}
+
+/// A UDP socket that is connected to `target`, whose port is `port`.
+///
+/// # Errors
+/// Fails where there is no route to it.
+pub fn socket_to(target: SocketAddr, port: u16) -> Result<UdpSocket> {
+    let any: SocketAddr = match target {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    };
+    let mut destination = target;
+    destination.set_port(port);
+    let socket = UdpSocket::bind(any).context("opening a socket")?;
+    socket.connect(destination).with_context(|| format!("looking for a route to {}", target.ip()))?;
+    Ok(socket)
+}
+
+/// A sysctl of Linux: `None`, for there are none.
+pub fn sysctl(_name: &str) -> Option<String> {
+    None
+}
+
+/// Returns true if this host's connections ask for timestamps, as it comes: Windows' do not.
+pub fn timestamps() -> bool {
+    !cfg!(windows)
+}
+
+/// The reason why this user can't send ICMP echo.
+pub fn no_echo(error: &anyhow::Error) -> String {
+    format!("{error:#}")
+}

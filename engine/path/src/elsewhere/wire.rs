@@ -1,0 +1,111 @@
+//! Probes over connected UDP sockets and, on Windows, by its ICMP echo.
+
+#[cfg(windows)]
+use super::echo;
+use super::local::socket_to;
+use crate::probe::{Hearing, Outcome, Probe, Prober};
+use crate::sizes::PROBE_HEADER_BYTES;
+use anyhow::{Context, Result, bail};
+use nettrial_scenario::IpVersion;
+use std::io::ErrorKind;
+use std::net::{SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+/// The first of the ports that UDP probes go to, one after the other: where traceroute's go, and where nothing listens.
+const FIRST_PORT: u16 = 33_434;
+const PORTS: u16 = 512;
+/// The longest time for an answer: hosts send errors once a second at most (RFC 1812 section 4.3.2.8).
+const WAIT: Duration = Duration::from_millis(1100);
+/// A wait of a socket can't be shorter.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+
+/// Sends one kind of probe to one host.
+pub enum Wire {
+    /// ICMP echo.
+    #[cfg(windows)]
+    Echo(std::net::Ipv4Addr),
+    /// UDP to ports where nothing listens.
+    Udp {
+        /// The host.
+        target: SocketAddr,
+        /// The number of probes sent, modulo the number of ports.
+        next: u16,
+    },
+}
+
+impl Wire {
+    /// ICMP echo.
+    ///
+    /// # Errors
+    /// Fails where the system has none that a program can use without privileges and that forbids fragmentation.
+    pub fn echo(target: SocketAddr) -> Result<Self> {
+        #[cfg(windows)]
+        if let SocketAddr::V4(v4) = target {
+            return Ok(Self::Echo(*v4.ip()));
+        }
+        let version = u8::from(IpVersion::of(target.ip()));
+        let system = nettrial_traffic::system_name();
+        bail!("no ICMP echo over IPv{version} that may not be fragmented is sent on {system}")
+    }
+
+    /// UDP to ports where nothing listens; anybody may.
+    ///
+    /// # Errors
+    /// Fails where the system can't forbid fragmentation.
+    pub fn udp(target: SocketAddr) -> Result<Self> {
+        let socket = socket_to(target, FIRST_PORT)?;
+        nettrial_traffic::forbid_fragmentation(&socket).context("forbidding fragmentation")?;
+        Ok(Self::Udp { target, next: 0 })
+    }
+}
+
+impl Prober for Wire {
+    fn hearing(&self) -> Hearing {
+        let expiry = !matches!(self, Self::Udp { .. });
+        Hearing { expiry, claims: false, fragments: false }
+    }
+
+    fn round(&mut self, probes: &[Probe], _heed: bool) -> Result<Vec<Outcome>> {
+        match self {
+            #[cfg(windows)]
+            Self::Echo(target) => echo::round(*target, probes),
+            Self::Udp { target, next } => {
+                let mut sent = Vec::new();
+                for probe in probes {
+                    sent.push((send(*target, FIRST_PORT + *next, probe.size)?, Instant::now()));
+                    *next = (*next + 1) % PORTS;
+                }
+                Ok(sent.into_iter().map(|(socket, begin)| outcome(socket.as_ref(), begin)).collect())
+            }
+        }
+    }
+}
+
+/// Sends a packet of `size` bytes over a socket of its own: an error that comes back is its own then. `None` if the
+/// interface does not send so large a packet.
+fn send(target: SocketAddr, port: u16, size: u64) -> Result<Option<UdpSocket>> {
+    let socket = socket_to(target, port)?;
+    nettrial_traffic::forbid_fragmentation(&socket).context("forbidding fragmentation")?;
+    let headers = IpVersion::of(target.ip()).header_bytes() + PROBE_HEADER_BYTES;
+    let payload = vec![0; usize::try_from(size.saturating_sub(headers))?];
+    match socket.send(&payload) {
+        Ok(_) => Ok(Some(socket)),
+        Err(error) if nettrial_traffic::is_too_large(&error) => Ok(None),
+        Err(error) => Err(error).context("sending a probe"),
+    }
+}
+
+/// Waits for what comes of a packet that was sent at `begin`: an answer, or the error that its port is closed, shows that
+/// it arrived.
+fn outcome(socket: Option<&UdpSocket>, begin: Instant) -> Outcome {
+    let Some(socket) = socket else { return Outcome::Lost };
+    let left = WAIT.saturating_sub(begin.elapsed()).max(SHORTEST_WAIT);
+    let heard = socket.set_read_timeout(Some(left)).and_then(|()| socket.recv(&mut [0; 1]));
+    let arrived = match &heard {
+        Ok(_) => true,
+        // A datagram that is longer than the room for it is an error on Windows.
+        Err(error) if nettrial_traffic::is_too_large(error) => true,
+        Err(error) => matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset),
+    };
+    if arrived { Outcome::Arrived { rtt: begin.elapsed(), fragment: None } } else { Outcome::Lost }
+}
