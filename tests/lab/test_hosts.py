@@ -243,7 +243,7 @@ def killed(machines: Machines, sandbox: Sandbox, out: str, victim: str, chance: 
     # Before that nothing is changed anywhere.
     words = VICTIMS["parent of the guard"]
     seen = lambda: [c for c in sandbox.processes().values() if words in c]  # noqa: E731
-    assert wait_for(lambda: seen() or runner.poll() is not None, 60)
+    assert wait_for(lambda: seen() or runner.poll() is not None, 300)
     time.sleep(chance.uniform(0.0, 1.5))
     sandbox.kill(VICTIMS[victim], signal.SIGKILL)
     sandbox.kill(VICTIMS["runner"], signal.SIGTERM)  # like Ctrl-C: it ends after the trial that runs

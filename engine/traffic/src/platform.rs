@@ -6,11 +6,14 @@
 //! chosen when the crate is compiled. What it can't do it answers with an error of the kind `Unsupported`, and
 //! a figure that it doesn't give is `None`.
 
+mod gso;
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
 mod linux;
 #[cfg(any(not(target_os = "linux"), feature = "portable"))]
 mod other;
 
+#[cfg(any(windows, test))]
+mod coalesced;
 #[cfg(any(windows, test))]
 mod sio_tcp_info;
 

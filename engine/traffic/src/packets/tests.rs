@@ -61,7 +61,8 @@ fn known(bytes: u64) -> Option<u64> {
 fn datagrams_are_counted_at_both_ends() {
     for address in ["127.0.0.1", "::1"] {
         for (udp_gso, udp_gro) in [(false, false), (true, false), (false, true), (true, true)] {
-            if PORTABLE && (udp_gso || udp_gro) {
+            // Cutting takes the path MTU.
+            if PORTABLE && udp_gso {
                 continue;
             }
             let mut side = side(Transport::Udp, address, packets(constant(200)));

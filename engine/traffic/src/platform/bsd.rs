@@ -8,6 +8,7 @@ mod tcp_info;
 pub use processors::processors;
 pub use tcp_info::tcp_state;
 
+pub use super::other::single::{coalesce_datagrams, cut_datagrams, receive_coalesced};
 #[cfg(target_os = "macos")]
 pub use super::other::untold::{choose_congestion_control, congestion_control};
 use socket2::Socket;

@@ -1,7 +1,7 @@
 //! Systems other than Linux, by what Rust's standard library, socket2 and polling have for all of them, and by what
 //! `system` has of each: clocks, CPU time, the state of connections, path MTU.
 //!
-//! Datagrams are sent and taken one at a time, and bear the moment at which this program took them: the wait
+//! Datagrams are sent and taken one at a time, or in the system's GSO packets, and bear the moment at which this program took them: the wait
 //! in the socket's buffer counts as delay. Other programs are not run. Whatever a flow asks for beyond that is refused
 //! by [`refusals`].
 
@@ -10,6 +10,8 @@ mod inbox;
 mod outbox;
 mod process;
 mod reading;
+#[cfg(any(target_os = "macos", target_os = "freebsd"))]
+pub(super) mod single;
 mod sockets;
 #[cfg(not(target_os = "freebsd"))]
 pub(super) mod untold;
@@ -32,6 +34,8 @@ pub use zerocopy::ZeroCopy;
 use super::{Refusal, system};
 use nettrial_scenario::{Flow, Traffic, Transport};
 use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// The settings of `flow` that this system does not carry.
@@ -50,11 +54,20 @@ pub fn refusals(flow: &Flow) -> Vec<Refusal> {
         ),
         (socket.dscp > 0, refusal(Some("socket"), "dscp", "a codepoint", "0")),
         (socket.zerocopy, refusal(Some("socket"), "zerocopy", "true", "false")),
-        (socket.udp_gso, refusal(Some("socket"), "udp_gso", "true", "false")),
-        (socket.udp_gro, refusal(Some("socket"), "udp_gro", "true", "false")),
+        (socket.udp_gso && !BATCHES.0, refusal(Some("socket"), "udp_gso", "true", "false")),
+        (socket.udp_gro && !BATCHES.1, refusal(Some("socket"), "udp_gro", "true", "false")),
     ];
     all.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, refusal)| refusal).collect()
 }
+
+/// True if the system cuts GSO packets, and if it coalesces datagrams: a socket is asked.
+static BATCHES: LazyLock<(bool, bool)> = LazyLock::new(|| {
+    let Ok(socket) = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)) else { return (false, false) };
+    (
+        system::cut_datagrams(&socket, 1000).is_ok(),
+        system::coalesce_datagrams(&socket, usize::from(u16::MAX)).is_ok(),
+    )
+});
 
 /// The error of what only Linux has.
 pub(super) fn unsupported(what: &str) -> io::Error {

@@ -1,5 +1,5 @@
 //! A system of which nothing is known but what Rust's standard library has: Linux stands in for it, where the tests of
-//! the agent of other systems run (`--features portable`).
+//! the agent of other systems run (`--features portable`). It has GSO packets alone beside that, as Windows does.
 
 use super::ProcessorTimes;
 use super::other::unsupported;
@@ -7,6 +7,7 @@ pub use super::other::untold::{choose_congestion_control, congestion_control, li
 use crate::tcp_state::TcpState;
 use std::io;
 use std::net::{TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::sync::LazyLock;
 use std::time::Instant;
 
@@ -58,4 +59,29 @@ pub fn is_too_large(_error: &io::Error) -> bool {
 /// The system's view of a connection: it is not asked.
 pub fn tcp_state(_stream: &TcpStream) -> io::Result<Option<TcpState>> {
     Ok(None)
+}
+
+/// Has each datagram that is longer cut to `bytes`, none if that is 0 (UDP_SEGMENT).
+pub fn cut_datagrams(socket: &UdpSocket, bytes: usize) -> io::Result<()> {
+    let bytes = i32::try_from(bytes).map_err(io::Error::other)?;
+    Ok(nix::sys::socket::setsockopt(socket, nix::sys::socket::sockopt::UdpGsoSegment, &bytes)?)
+}
+
+/// Has the datagrams that arrive coalesced (UDP_GRO).
+pub fn coalesce_datagrams(socket: &UdpSocket, _bytes: usize) -> io::Result<()> {
+    Ok(nix::sys::socket::setsockopt(socket, nix::sys::socket::sockopt::UdpGroSegment, &true)?)
+}
+
+/// Takes a message; gives its length, and that of each of its datagrams if they were coalesced.
+pub fn receive_coalesced(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<(usize, Option<usize>)> {
+    use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
+    let mut control = nix::cmsg_space!(i32);
+    let mut slices = [io::IoSliceMut::new(buffer)];
+    let flags = MsgFlags::empty();
+    let message = recvmsg::<SockaddrStorage>(socket.as_raw_fd(), &mut slices, Some(&mut control), flags)?;
+    let segment = message.cmsgs()?.find_map(|part| match part {
+        ControlMessageOwned::UdpGroSegments(bytes) => usize::try_from(bytes).ok(),
+        _ => None,
+    });
+    Ok((message.bytes, segment))
 }

@@ -3,13 +3,13 @@
 pub mod machine;
 
 pub use super::other::untold::{choose_congestion_control, congestion_control, limit_segments};
-use super::{ProcessorTimes, sio_tcp_info};
+use super::{ProcessorTimes, coalesced, sio_tcp_info};
 use crate::tcp_state::TcpState;
 use std::ffi::{CStr, c_char};
 use std::io;
 use std::net::{TcpStream, UdpSocket};
 use std::os::windows::io::AsRawSocket;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 use windows_sys::Wdk::System::SystemInformation::{
     NtQuerySystemInformation, SystemProcessorPerformanceInformation,
 };
@@ -136,6 +136,84 @@ pub fn forbid_fragmentation(socket: &UdpSocket) -> io::Result<()> {
 /// Returns whether `error` says that a datagram is larger than the interface or the system sends.
 pub fn is_too_large(error: &io::Error) -> bool {
     error.raw_os_error() == Some(WinSock::WSAEMSGSIZE)
+}
+
+/// Has each datagram that is longer cut to `bytes`, none if that is 0 (UDP_SEND_MSG_SIZE, Windows 10 version 2004 and
+/// later): what the network card can do of it, it does (USO).
+pub fn cut_datagrams(socket: &UdpSocket, bytes: usize) -> io::Result<()> {
+    let bytes = i32::try_from(bytes).map_err(io::Error::other)?;
+    set(socket, WinSock::IPPROTO_UDP, WinSock::UDP_SEND_MSG_SIZE, bytes)
+}
+
+/// Has the datagrams that arrive coalesced to messages of at most `bytes` (UDP_RECV_MAX_COALESCED_SIZE, Windows 10 version
+/// 2004 and later): what the network card can do of it, it does (URO).
+pub fn coalesce_datagrams(socket: &UdpSocket, bytes: usize) -> io::Result<()> {
+    let bytes = i32::try_from(bytes).map_err(io::Error::other)?;
+    set(socket, WinSock::IPPROTO_UDP, WinSock::UDP_RECV_MAX_COALESCED_SIZE, bytes)
+}
+
+/// Takes a message (WSARecvMsg); gives its length, and that of each of its datagrams if they were coalesced
+/// (UDP_COALESCED_INFO).
+pub fn receive_coalesced(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<(usize, Option<usize>)> {
+    let receive = receive_message(socket)?;
+    let mut data =
+        WinSock::WSABUF { len: u32::try_from(buffer.len()).unwrap_or(u32::MAX), buf: buffer.as_mut_ptr() };
+    let mut control = [0u64; coalesced::CONTROL_WORDS];
+    let mut message = WinSock::WSAMSG {
+        name: std::ptr::null_mut(),
+        namelen: 0,
+        lpBuffers: &raw mut data,
+        dwBufferCount: 1,
+        Control: WinSock::WSABUF { len: length_of(&control), buf: control.as_mut_ptr().cast() },
+        dwFlags: 0,
+    };
+    let mut length = 0;
+    // SAFETY: the message refers to the buffer, which is writable for the length that is told, and to the control words;
+    // both outlive the call, which does not overlap. The socket is open for as long as it is borrowed.
+    let status =
+        unsafe { receive(handle(socket), &raw mut message, &raw mut length, std::ptr::null_mut(), None) };
+    if status != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok((length as usize, coalesced::segment(&control, message.Control.len as usize)))
+}
+
+/// A function that Winsock gives to who asks for it.
+type ReceiveMessage = unsafe extern "system" fn(
+    WinSock::SOCKET,
+    *mut WinSock::WSAMSG,
+    *mut u32,
+    *mut windows_sys::Win32::System::IO::OVERLAPPED,
+    WinSock::LPWSAOVERLAPPED_COMPLETION_ROUTINE,
+) -> i32;
+
+/// WSARecvMsg, asked for once (SIO_GET_EXTENSION_FUNCTION_POINTER).
+fn receive_message(socket: &UdpSocket) -> io::Result<ReceiveMessage> {
+    static FOUND: OnceLock<ReceiveMessage> = OnceLock::new();
+    if let Some(found) = FOUND.get() {
+        return Ok(*found);
+    }
+    let (mut found, mut length) = (None::<ReceiveMessage>, 0);
+    // SAFETY: the identifier is readable and the pointer, for which none is null, writable for the lengths that are told;
+    // the socket is open for as long as it is borrowed. The call does not overlap.
+    let status = unsafe {
+        WinSock::WSAIoctl(
+            handle(socket),
+            WinSock::SIO_GET_EXTENSION_FUNCTION_POINTER,
+            (&raw const WinSock::WSAID_WSARECVMSG).cast(),
+            length_of(&WinSock::WSAID_WSARECVMSG),
+            (&raw mut found).cast(),
+            length_of(&found),
+            &raw mut length,
+            std::ptr::null_mut(),
+            None,
+        )
+    };
+    if status != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let found = found.ok_or_else(|| io::Error::other("Winsock gives no WSARecvMsg"))?;
+    Ok(*FOUND.get_or_init(|| found))
 }
 
 /// The system's view of a connection (SIO_TCP_INFO, Windows 10 version 1703 and later); `None` where it has none, as

@@ -3,15 +3,12 @@
 
 use super::options;
 use crate::platform::Datagrams;
+use crate::platform::gso::{GSO_PACKET_PACKETS, Message, join};
 use anyhow::{Context, Result};
 use std::io::Error;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 
-/// Packets of a GSO packet at most (UDP_MAX_SEGMENTS, include/linux/udp.h).
-const GSO_PACKET_PACKETS: usize = 64;
-/// Bytes of a GSO packet at most: those of a datagram over IPv4.
-const GSO_PACKET_BYTES: usize = 65_507;
 /// 64-bit words of a control message that holds a segment's size.
 const CONTROL_WORDS: usize = 3;
 
@@ -24,15 +21,6 @@ pub struct Outbox<'a> {
     headers: Vec<libc::mmsghdr>,
     buffers: Vec<libc::iovec>,
     controls: Vec<[u64; CONTROL_WORDS]>,
-}
-
-/// A run of packets that one message carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Message {
-    packets: usize,
-    offset: usize,
-    bytes: usize,
-    segment: usize,
 }
 
 impl<'a> Outbox<'a> {
@@ -122,25 +110,6 @@ impl<'a> Outbox<'a> {
     }
 }
 
-/// The messages that carry the packets at `places`: neighbours of one size share a GSO packet as far as it goes.
-fn join(places: impl Iterator<Item = (usize, usize)>, segment_limit: usize, messages: &mut Vec<Message>) {
-    messages.clear();
-    for (offset, size) in places {
-        match messages.last_mut() {
-            Some(last)
-                if last.segment == size
-                    && size <= segment_limit
-                    && last.packets < GSO_PACKET_PACKETS
-                    && last.bytes + size <= GSO_PACKET_BYTES =>
-            {
-                last.packets += 1;
-                last.bytes += size;
-            }
-            _ => messages.push(Message { packets: 1, offset, bytes: size, segment: size }),
-        }
-    }
-}
-
 fn write_segment_size(header: &mut libc::msghdr, control: &mut [u64; CONTROL_WORDS], segment: u16) {
     header.msg_control = control.as_mut_ptr().cast();
     // SAFETY: `control` is as large as the space of one control message with two bytes, and aligned for
@@ -153,26 +122,5 @@ fn write_segment_size(header: &mut libc::msghdr, control: &mut [u64; CONTROL_WOR
         (*message).cmsg_type = libc::UDP_SEGMENT;
         (*message).cmsg_len = libc::CMSG_LEN(length) as _;
         libc::CMSG_DATA(message).cast::<u16>().write_unaligned(segment);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn joined(sizes: &[usize], segment_limit: usize) -> Vec<(usize, usize)> {
-        let mut messages = Vec::new();
-        // Where the packets lie makes no difference here.
-        join(sizes.iter().map(|&size| (0, size)), segment_limit, &mut messages);
-        messages.iter().map(|message| (message.packets, message.bytes)).collect()
-    }
-
-    #[test]
-    fn only_neighbours_of_one_size_that_need_no_fragments_are_in_gso_packets() {
-        assert_eq!(joined(&[64, 64, 100, 64], 1472), [(2, 128), (1, 100), (1, 64)]);
-        assert_eq!(joined(&[64, 64], 0), [(1, 64), (1, 64)]);
-        assert_eq!(joined(&[2000, 2000], 1472), [(1, 2000), (1, 2000)]);
-        assert_eq!(joined(&[64; 70], 1472), [(64, 4096), (6, 384)]);
-        assert_eq!(joined(&[1400; 50], 1472), [(46, 64_400), (4, 5600)]);
     }
 }

@@ -1,8 +1,10 @@
-//! Datagrams out of a socket, one with each call.
+//! Datagrams out of a socket, one with each call; packets of one size in GSO packets that the system cuts, if asked and
+//! where it does.
 
-use super::unsupported;
+use super::system;
 use crate::platform::Datagrams;
-use anyhow::{Context, Result};
+use crate::platform::gso::{GSO_PACKET_PACKETS, Message, join};
+use anyhow::{Context, Result, ensure};
 use std::io::ErrorKind;
 use std::net::UdpSocket;
 
@@ -15,33 +17,45 @@ const NO_BUFFERS: i32 = if cfg!(windows) {
     55
 };
 
-/// A connected socket, and the places of the datagrams of one batch.
+/// A connected socket, and the messages of one batch.
 pub struct Outbox<'a> {
     socket: &'a UdpSocket,
-    places: Vec<(usize, usize)>,
+    /// The largest packet that may be in a GSO packet; 0 for no GSO packets.
+    segment_limit: usize,
+    /// The size that the system cuts GSO packets to now; 0 if it cuts none.
+    segment: usize,
+    messages: Vec<Message>,
 }
 
 impl<'a> Outbox<'a> {
-    /// For batches of up to `most` packets, none of which share a GSO packet.
-    pub fn new(socket: &'a UdpSocket, most: usize, _segment_limit: usize) -> Self {
-        Self { socket, places: Vec::with_capacity(most) }
+    /// For batches of up to `most` packets. Those of at most `segment_limit` bytes share a GSO packet.
+    pub fn new(socket: &'a UdpSocket, most: usize, segment_limit: usize) -> Self {
+        Self { socket, segment_limit, segment: 0, messages: Vec::with_capacity(most) }
     }
 
-    /// Refuses UDP GSO packets.
-    pub fn verify_gso(_socket: &UdpSocket) -> Result<()> {
-        Err(unsupported("udp_gso: sending UDP GSO packets").into())
+    /// Verifies that the system cuts GSO packets for `socket`, and tells how large each packet may be.
+    pub fn verify_gso(socket: &UdpSocket) -> Result<()> {
+        system::cut_datagrams(socket, 0).context("udp_gso: having GSO packets cut")?;
+        let mtu = system::path_mtu(socket).context("udp_gso: reading the path MTU")?;
+        ensure!(mtu.is_some(), "udp_gso: this system does not tell the path MTU");
+        Ok(())
     }
 
     /// Hands the datagrams of `batch` to the system. Those it refuses are taken out; returns how many.
     pub fn send(&mut self, batch: &mut impl Datagrams) -> Result<u64> {
-        self.places.clear();
-        self.places.extend(batch.places());
+        join(batch.places(), self.segment_limit, &mut self.messages);
         let (mut kept, mut refused) = (0, 0);
-        for &(offset, size) in &self.places {
+        for &Message { packets, offset, bytes, segment } in &self.messages {
+            let cut = if packets > 1 { segment } else { 0 };
+            if cut != self.segment {
+                system::cut_datagrams(self.socket, cut)
+                    .with_context(|| format!("having GSO packets cut to {cut} bytes"))?;
+                self.segment = cut;
+            }
             loop {
-                let sent = self.socket.send(&batch.bytes()[offset..offset + size]);
+                let sent = self.socket.send(&batch.bytes()[offset..offset + bytes]);
                 match sent.map_err(|error| (error.kind(), error.raw_os_error(), error)) {
-                    Ok(_) => kept += 1,
+                    Ok(_) => kept += packets,
                     // An ICMP error to an earlier datagram shows at the next call: not this one's fate.
                     Err((
                         ErrorKind::Interrupted | ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset,
@@ -49,11 +63,11 @@ impl<'a> Outbox<'a> {
                     )) => continue,
                     Err((ErrorKind::WouldBlock | ErrorKind::TimedOut, ..))
                     | Err((_, Some(NO_BUFFERS), _)) => {
-                        batch.refuse(kept, 1);
-                        refused += 1;
+                        batch.refuse(kept, packets);
+                        refused += packets as u64;
                     }
                     Err((_, _, error)) => {
-                        return Err(error).with_context(|| format!("sending a datagram of {size} bytes"));
+                        return Err(error).with_context(|| format!("sending a datagram of {segment} bytes"));
                     }
                 }
                 break;
@@ -62,8 +76,60 @@ impl<'a> Outbox<'a> {
         Ok(refused)
     }
 
-    /// Packets of a GSO packet at most: there are none.
+    /// Packets of a GSO packet at most, where packets share one: it goes through the system as one.
     pub fn packets_as_one(&self) -> Option<usize> {
-        None
+        (self.segment_limit > 0).then_some(GSO_PACKET_PACKETS)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::super::Inbox;
+    use super::*;
+    use std::time::Duration;
+
+    /// Datagrams of these sizes, one after the other.
+    struct Row(Vec<u8>, Vec<usize>);
+
+    impl Datagrams for Row {
+        fn bytes(&self) -> &[u8] {
+            &self.0
+        }
+
+        fn places(&self) -> impl Iterator<Item = (usize, usize)> {
+            self.1.iter().scan(0, |end, &size| {
+                *end += size;
+                Some((*end - size, size))
+            })
+        }
+
+        fn refuse(&mut self, _index: usize, _count: usize) {
+            panic!("loopback refuses nothing");
+        }
+    }
+
+    #[test]
+    fn packets_are_the_same_whether_they_share_gso_packets_or_not() {
+        for (segment_limit, coalesces) in [(0, false), (0, true), (1472, false), (1472, true)] {
+            let (here, there) =
+                (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+            here.connect(there.local_addr().unwrap()).unwrap();
+            Inbox::set_up(&there, coalesces, None).unwrap();
+            let mut inbox = Inbox::new(2000, coalesces, Duration::ZERO);
+            let sizes = [vec![200; 70], vec![1900, 300, 300, 100]].concat();
+            let bytes: Vec<u8> =
+                sizes.iter().zip(0u8..).flat_map(|(&size, value)| vec![value; size]).collect();
+            let mut row = Row(bytes, sizes);
+            assert_eq!(Outbox::new(&here, 80, segment_limit).send(&mut row).unwrap(), 0);
+            let (mut found, mut messages) = (Vec::new(), 0);
+            while found.len() < row.1.len() {
+                messages += inbox.receive(&there).unwrap();
+                found.extend(inbox.datagrams().map(|(_, bytes)| (bytes.len(), bytes[0])));
+            }
+            let expected: Vec<(usize, u8)> = row.1.iter().copied().zip(0u8..).collect();
+            assert_eq!(found, expected);
+            let is_shared = segment_limit > 0 && coalesces;
+            assert_eq!(messages < row.1.len(), is_shared, "{messages} messages");
+        }
     }
 }
