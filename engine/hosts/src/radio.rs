@@ -9,7 +9,7 @@ use serde_json::Value;
 pub fn of(name: &str) -> Option<Wireless> {
     use std::collections::HashMap;
     use std::sync::{LazyLock, Mutex, PoisonError};
-    /// Whether interfaces have a radio, once that is known: the commands of some systems take a second.
+    /// The interfaces that were asked for, and if they have a radio: the commands of some systems take a second.
     static KNOWN: LazyLock<Mutex<HashMap<String, bool>>> = LazyLock::new(Mutex::default);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if known().get(name) == Some(&false) {
@@ -150,7 +150,7 @@ pub fn ifconfig(about: &str, stations: &str) -> Option<Wireless> {
 mod tests {
     use super::*;
 
-    /// As Windows 10 and 11 print it, shortened: the names of fields from Microsoft's documentation of `netsh wlan`.
+    /// The output of Windows 10 and 11, shortened: the names of fields are those of Microsoft's documentation of `netsh wlan`.
     const NETSH: &str = "
 There are 2 interfaces on the system:
 

@@ -29,7 +29,7 @@ struct Probed {
     hops: Vec<Hop>,
     refused_by: Option<IpAddr>,
     limits: Vec<Limit>,
-    /// What was heard of it by the probes that showed the most.
+    /// The hearing of the probes that showed the most.
     hearing: Hearing,
 }
 

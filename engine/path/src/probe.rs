@@ -69,10 +69,10 @@ impl Outcome {
     }
 }
 
-/// What a sender of probes hears beside answers of the far host.
+/// The messages that a sender of probes hears beside answers of the far host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hearing {
-    /// Where a packet expired.
+    /// The place where a packet expired.
     pub expiry: bool,
     /// The MTU that a message claims of a packet that is too big.
     pub claims: bool,

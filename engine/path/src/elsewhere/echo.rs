@@ -18,7 +18,7 @@ const ERROR_BYTES: usize = 8;
 /// Room that Windows' own programs leave for a status block beside that.
 const STATUS_BYTES: usize = 16;
 
-/// Sends each of `probes` at the same time, for each waits for its answer, and gives what came of them.
+/// Sends each of `probes` at the same time, for each waits for its answer, and gives their outcomes.
 ///
 /// # Errors
 /// Fails where the system has no ICMP.

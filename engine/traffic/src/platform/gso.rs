@@ -10,7 +10,7 @@ const GSO_PACKET_BYTES: usize = 65_507;
 pub struct Message {
     /// Their number.
     pub packets: usize,
-    /// Where they begin among the batch's bytes.
+    /// The first one's offset into the batch's bytes.
     pub offset: usize,
     /// Their length together.
     pub bytes: usize,
