@@ -135,7 +135,9 @@ def test_a_guard_restores_where_there_is_no_unix(machines: Machines) -> None:
     ) as guard:
         assert guard.stdin is not None
         assert guard.stderr is not None
-        assert guard.stderr.read(1) == b"r"
+        said = b""
+        while not (said.endswith(b"\nr") or said == b"r"):  # Wine speaks there, too
+            said += guard.stderr.read(1)
         assert journal.exists()
         guard.stdin.close()
         assert guard.wait(120) == 0, guard.stderr.read()
@@ -232,10 +234,10 @@ def test_a_machine_with_wine_measures_against_one_with_linux(machines: Machines)
 
 
 @pytest.mark.slow
-def test_the_path_from_a_machine_with_wine_is_examined(machines: Machines) -> None:
-    for name, interface in (("router", "eth0"), ("sender", "eth0")):
-        machines.do(name, "ip", "link", "set", interface, "mtu", "1400")
-    for ip, host, router in ((4, "10.81.1.1", "10.81.2.254"), (6, "fd81:1::1", "fd81:2::fe")):
+def test_of_the_path_from_a_machine_with_wine_nothing_is_claimed_that_wine_does_not_tell(
+    machines: Machines,
+) -> None:
+    for ip, host in ((4, "10.81.1.1"), (6, "fd81:1::1")):
         with subprocess.Popen(
             on(machines, "receiver", "path"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         ) as engine:
@@ -250,16 +252,9 @@ def test_the_path_from_a_machine_with_wine_is_examined(machines: Machines) -> No
         assert answer["answer"] == "report", answer
         (path,) = answer["report"]["paths"]
         assert (path["interface"]["name"], path["interface"]["mtu_bytes"]) == ("eth0", 1500)
+        # Wine lets echo be fragmented, and does not tell that a UDP port is closed: nothing is claimed.
+        assert not {"forward", "reverse", "trusting", "rtt"} & set(path)
+        assert path["answers"] == path["hops"] == []
         absent = {lack["metric"]: lack["reason"] for lack in path["absent"]}
-        assert {"reverse", "mss", "kernel_mtu"} <= set(absent)
-        assert not {"reverse", "trusting"} & set(path)
-        if ip == 4:
-            # Wine does not tell a program that a UDP port is closed.
-            assert path["answers"][0] == "echo"
-            assert path["forward"]["mtu_bytes"] == 1400, path
-            assert [hop.get("address") for hop in path["hops"]] == [router, host]
-            assert "trusting" in absent
-        else:
-            assert path["hops"] == []
-            assert "over IPv6 that may not be fragmented" in absent["forward"]
-            assert {"hops", "rtt"} <= set(absent)
+        assert f"over IPv{ip} that may not be fragmented" in absent["forward"]
+        assert {"reverse", "rtt", "hops", "mss", "kernel_mtu"} <= set(absent)
