@@ -193,15 +193,15 @@ fn receive_message(socket: &UdpSocket) -> io::Result<ReceiveMessage> {
     if let Some(found) = FOUND.get() {
         return Ok(*found);
     }
-    let (mut found, mut length) = (None::<ReceiveMessage>, 0);
+    let (name, mut found, mut length) = (WinSock::WSAID_WSARECVMSG, None::<ReceiveMessage>, 0);
     // SAFETY: the identifier is readable and the pointer, for which none is null, writable for the lengths that are told;
     // the socket is open for as long as it is borrowed. The call does not overlap.
     let status = unsafe {
         WinSock::WSAIoctl(
             handle(socket),
             WinSock::SIO_GET_EXTENSION_FUNCTION_POINTER,
-            (&raw const WinSock::WSAID_WSARECVMSG).cast(),
-            length_of(&WinSock::WSAID_WSARECVMSG),
+            (&raw const name).cast(),
+            length_of(&name),
             (&raw mut found).cast(),
             length_of(&found),
             &raw mut length,
