@@ -176,8 +176,9 @@ def test_programs_for_the_kernel_need_no_network_of_the_labs():
     assert workspace_dependencies(crates()["nettrial-bpf"]) == {"nettrial-scenario"}
 
 
-def test_congestion_controls_know_nothing_of_who_sends():
-    assert workspace_dependencies(crates()["nettrial-congestion"]) == set()
+@pytest.mark.parametrize("crate", ["nettrial-congestion", "nettrial-queueing"])
+def test_congestion_controls_and_queues_know_nothing_of_who_uses_them(crate):
+    assert workspace_dependencies(crates()[crate]) == set()
 
 
 def test_figures_know_nothing_of_who_carries_a_flow():
@@ -189,11 +190,14 @@ def test_fates_are_drawn_without_a_link():
 
 
 def test_a_radio_channel_has_no_clock_and_carries_nothing_of_a_backend():
-    assert workspace_dependencies(crates()["nettrial-wlan"]) == {"nettrial-scenario"}
+    assert workspace_dependencies(crates()["nettrial-wlan"]) == {
+        "nettrial-scenario",
+        "nettrial-queueing",
+    }
 
 
 def test_the_simulator_needs_nothing_of_a_real_host():
-    parts = {"scenario", "routing", "congestion", "flows", "capture", "impair", "wlan"}
+    parts = {"scenario", "routing", "congestion", "flows", "capture", "impair", "queueing", "wlan"}
     assert workspace_dependencies(crates()["nettrial-sim"]) == {f"nettrial-{part}" for part in parts}
 
 

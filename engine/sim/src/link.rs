@@ -7,8 +7,9 @@
 use crate::ahead::read_ahead;
 use crate::arena::{Arena, Travel};
 use crate::fate::{Outcome, Outcomes};
-use crate::queue::{Arrivals, CoDel, CoDelSettings, Decision, Length, Taken, Waiting, wire_bytes};
+use crate::queue::{Arrivals, Decision, Length, Waiting, wire_bytes};
 use crate::{Codepoint, Time};
+use nettrial_queueing::{CoDel, CoDelSettings, Taken};
 use nettrial_scenario::random::Random;
 use nettrial_scenario::{Discipline, Interface, Link as Cable, PacketSize, QueueLimit, Rate, Scenario};
 use std::collections::BTreeMap;
@@ -76,10 +77,24 @@ read_ahead!(Link: free_at, mtu_bytes, rate_bps);
 struct Special {
     arrivals: Arrivals,
     /// The packets that wait, where the discipline decides at the head.
-    heads: Option<CoDel>,
+    heads: Option<Heads>,
     outcomes: Option<Outcomes>,
     /// Packets by size, where they are counted.
     sizes: Option<BTreeMap<u32, u64>>,
+}
+
+/// A queue whose discipline decides at the head, of packets by number.
+#[derive(Debug)]
+struct Heads {
+    queue: CoDel<u32>,
+    /// True if packets that can be marked are.
+    ecn: bool,
+}
+
+impl Heads {
+    fn length(&self) -> Length {
+        Length { packets: self.queue.packets() as u32, bytes: self.queue.bytes() }
+    }
 }
 
 impl Link {
@@ -146,7 +161,7 @@ impl Link {
     /// Returns how long its queue is. Times must not go back from call to call.
     pub fn queue(&mut self, now: Time) -> Length {
         let heads = self.special.as_ref().and_then(|special| special.heads.as_ref());
-        heads.map_or_else(|| self.waiting.length(now), CoDel::length)
+        heads.map_or_else(|| self.waiting.length(now), Heads::length)
     }
 
     /// Returns what it has done until now: frames that still wait are not counted as sent.
@@ -186,7 +201,7 @@ impl Link {
             return Verdict::Dropped;
         }
         if let Some(heads) = self.heads().filter(|_| is_busy || queue.packets > 0) {
-            heads.push(now, number, wire_bytes);
+            heads.queue.push(now.0, number, wire_bytes);
             let all = u32::try_from(queue.bytes).unwrap_or(u32::MAX).saturating_add(wire_bytes);
             return Verdict::Waits(self.free_at.max(now) + self.transmission(all));
         }
@@ -235,7 +250,17 @@ impl Link {
     /// were dropped before it.
     pub(crate) fn take(&mut self, now: Time, arena: &mut Arena) -> (Option<(u32, Time)>, u64) {
         let Some(heads) = self.heads() else { return (None, 0) };
-        let Taken { packet, dropped_pkts, marked_pkts } = heads.pop(now, arena);
+        let ecn = heads.ecn;
+        let Taken { packet, dropped, marked_pkts } = heads.queue.pop(now.0, |number| {
+            let codepoint = &mut arena.travel(*number).ecn;
+            let is_marked = ecn && *codepoint != Codepoint::NotCapable;
+            if is_marked {
+                *codepoint = Codepoint::Experienced;
+            }
+            is_marked
+        });
+        let dropped_pkts = dropped.len() as u64;
+        dropped.into_iter().for_each(|number| arena.discard(number));
         self.counters.drops_pkts += dropped_pkts;
         self.counters.marks_pkts += marked_pkts;
         let sent = packet.map(|number| (number, self.transmit(now, arena.travel(number).ip_bytes)));
@@ -274,7 +299,7 @@ impl Link {
         }
     }
 
-    fn heads(&mut self) -> Option<&mut CoDel> {
+    fn heads(&mut self) -> Option<&mut Heads> {
         self.special.as_mut()?.heads.as_mut()
     }
 }
@@ -295,8 +320,9 @@ impl Special {
         }
         let heads = match cable.discipline {
             Discipline::CoDel { target, interval, ecn } => {
-                let [target, interval] = [target, interval].map(|time| Time::from_ns(time.0));
-                Some(CoDel::new(CoDelSettings { target, interval, ecn, frame_bytes: frame_bytes.into() }))
+                let [target_ps, interval_ps] = [target, interval].map(|time| Time::from_ns(time.0).0);
+                let settings = CoDelSettings { target_ps, interval_ps, frame_bytes: frame_bytes.into() };
+                Some(Heads { queue: CoDel::new(settings), ecn })
             }
             _ => None,
         };

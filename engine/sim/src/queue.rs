@@ -6,10 +6,8 @@
 //! idle link (net/sched/sch_fifo.c, bfifo_enqueue). A packet that arrives at the moment at which another's
 //! transmission begins does not find that one in the queue.
 
-mod codel;
 mod red;
 
-pub use codel::{CoDel, CoDelSettings, Taken};
 pub use red::{Red, RedSettings};
 
 use crate::Time;
