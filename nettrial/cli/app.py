@@ -403,7 +403,10 @@ def _list(
 @app.command("draw", epilog=examples("draw"))
 def _draw(
     topology: Annotated[
-        str, typer.Argument(metavar="TOPOLOGY", help="A name in `nettrial list topologies`.")
+        str,
+        typer.Argument(
+            metavar="TOPOLOGY", help="A name in `nettrial list topologies`, or a study's name or file."
+        ),
     ],
     set: Annotated[
         Optional[list[str]],  # noqa: UP045
@@ -423,7 +426,8 @@ def _draw(
     """Draw a topology and print its properties.
 
     Path lengths, diameter, bisection, spectral gap. A topology that joins a study's hosts is drawn with
-    four, or as many as it takes.
+    four, or as many as it takes. Of a study it is the network of the first treatment: stations of a radio
+    channel that have positions are drawn there, with their carrier sense ranges.
     """
     from nettrial.cli import draw
 

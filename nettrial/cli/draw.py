@@ -1,4 +1,4 @@
-"""`nettrial draw`: a topology as a picture, and what can be said of it."""
+"""`nettrial draw`: a topology, or a study's network, as a picture, and what can be said of it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ from nettrial.cli.console import print_table, say
 from nettrial.errors import BadInput, Fault
 from nettrial.fields import Wrong, as_value
 from nettrial.registry import UnknownName
+from nettrial.study.catalogue import shipped
 from nettrial.topology import TOPOLOGIES, Parameters, Topology
 
 if TYPE_CHECKING:  # slow to load
+    import networkx as nx
+
+    from nettrial.report.picture import Drawing
     from nettrial.topology.facts import Bisection, Facts, Paths
 
 READING = "reading the options"
@@ -26,13 +30,49 @@ HOSTS_DRAWN = 4
 
 
 def draw(name: str, sets: Sequence[str], out: Path | None, as_json: bool) -> None:
-    """Prints the facts of a topology and writes its picture; raises BadInput."""
+    """Prints the facts of a topology, or of the network of a study's first treatment, and writes its picture;
+    raises BadInput."""
     if out is not None and out.suffix not in SUFFIXES:
         raise BadInput(READING, "--out", str(out), f"a name that ends in {', '.join(SUFFIXES)}")
+    if name not in TOPOLOGIES and (Path(name).exists() or name in shipped()):
+        _draw_study(name, sets, out, as_json)
+        return
     topology = _topology(name)
     parameters = _parameters(name, topology, sets)
     graph = topology.graph(parameters, _hosts(topology))
 
+    asked = ", ".join(sets)
+    title = f"{topology.title}: {asked}" if asked else topology.title
+    given = parameters.model_dump(include=set(topology.settable()), exclude_none=True)
+    _show(graph, None, out, (name, title), {"topology": name, "parameters": given} if as_json else None)
+
+
+def _draw_study(name: str, sets: Sequence[str], out: Path | None, as_json: bool) -> None:
+    """The same of the network of a study's first treatment, whose stations are at their positions."""
+    from nettrial.design import scenario_of, treatments
+    from nettrial.report import topology as network
+    from nettrial.study import catalogue
+
+    if sets:
+        raise BadInput(READING, "--set", sets[0], "none with a study, whose file has the settings")
+    study = catalogue.load(name)
+    scenario = scenario_of(study, treatments(study)[0].levels)
+    drawing = network.draw(study, scenario)
+    graph = network.graph_of(scenario)
+    _show(graph, drawing, out, (name, study.title), {"study": study.study} if as_json else None)
+    for caption in drawing.captions:
+        say(caption)
+
+
+def _show(
+    graph: nx.MultiGraph,
+    drawing: Drawing | None,
+    out: Path | None,
+    called: tuple[str, str],
+    document: dict[str, Any] | None,
+) -> None:
+    """Writes the picture of a graph, or that drawing, and prints its facts, which join `document` where they
+    are to be JSON; `called` is its name and title."""
     # Loaded when they are needed: they take libraries that are slow to load.
     from nettrial.topology.facts import facts_of
 
@@ -40,18 +80,18 @@ def draw(name: str, sets: Sequence[str], out: Path | None, as_json: bool) -> Non
     rows = in_words(facts)
     if out is not None:
         from nettrial.report import network_page, pages
+        from nettrial.report.picture import picture
 
+        drawing = drawing or picture(graph)
         if out.suffix == ".html":
-            asked = ", ".join(sets)
-            title = f"{topology.title}: {asked}" if asked else topology.title
-            data = network_page.as_page(name, title, graph, facts, rows).encode()
+            data = network_page.as_page(*called, drawing, facts, rows).encode()
         else:
-            data = network_page.as_png(graph) if out.suffix == ".png" else network_page.as_svg(graph).encode()
+            svg = network_page.as_drawn(drawing)
+            data = network_page.in_pixels(svg) if out.suffix == ".png" else svg.encode()
         pages.write(out, data, "writing the picture")
         say(f"picture: {out}")
-    if as_json:
-        given = parameters.model_dump(include=set(topology.settable()), exclude_none=True)
-        print(json.dumps({"topology": name, "parameters": given, **_plain(facts)}, indent=2))
+    if document is not None:
+        print(json.dumps({**document, **_plain(facts)}, indent=2))
     else:
         print_table(["fact", "value"], rows)
 

@@ -38,8 +38,8 @@ def in_pixels(svg: str) -> bytes:
     return made
 
 
-def as_page(name: str, title: str, graph: nx.MultiGraph, facts: Facts, rows: list[tuple[str, str]]) -> str:
-    """A page with the picture, the facts in `rows`, and charts of the paths' lengths."""
+def as_page(name: str, title: str, drawing: Drawing, facts: Facts, rows: list[tuple[str, str]]) -> str:
+    """A page with the drawing, the facts in `rows`, and charts of the paths' lengths."""
     charts = [
         _lengths(paths, what)
         for paths, what in ((facts.between_hosts, "hosts"), (facts.between_switches, "switches"))
@@ -52,7 +52,7 @@ def as_page(name: str, title: str, graph: nx.MultiGraph, facts: Facts, rows: lis
             name=name,
             title=title,
             policy=policy(script=False),
-            drawing=picture(graph),
+            drawing=drawing,
             facts=facts,
             rows=rows,
             charts=charts,

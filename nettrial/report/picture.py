@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import networkx as nx
@@ -28,6 +28,10 @@ APART = 44
 """Between links that join the same two nodes."""
 MOST_NAMED = 40
 """With more nodes, names would cover the links."""
+MOST_MESHED = 12
+"""With more stations that reach each other directly, a line for each pair would hide all else."""
+ROOM = 0.25
+"""The room around stations with positions, in parts of how far they are apart."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,25 @@ class DrawnLink:
 
 
 @dataclass(frozen=True)
+class DrawnRange:
+    """A station's carrier sense range: a circle, which may go beyond the picture."""
+
+    x: float
+    y: float
+    radius: float
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Where the stations of a radio channel are, in metres."""
+
+    places: Mapping[str, tuple[float, float]]
+    """The position of each, by name."""
+    ranges: Mapping[str, float]
+    """The distance at which others sense that it sends, by name."""
+
+
+@dataclass(frozen=True)
 class Drawing:
     """A network to be drawn, in pixels."""
 
@@ -71,6 +94,7 @@ class Drawing:
     """The captions: what is not written on the nodes and links."""
     small: bool = False
     """True if nodes are marks instead of boxes, with their names beside them if at all."""
+    ranges: list[DrawnRange] = field(default_factory=list)
 
     @property
     def said(self) -> str:
@@ -91,7 +115,9 @@ class Words:
 
 def picture(graph: nx.MultiGraph, start: str | None = None, words: Words | None = None) -> Drawing:
     """The picture of a graph whose nodes have a `kind`. If it is a path that starts at `start`, it is a line
-    with its links written on; else links are counted by what they are. Few nodes are boxes, many marks."""
+    with its links written on; else links are counted by what they are. Few nodes are boxes, many marks.
+    Stations that reach each other directly are joined in pairs."""
+    graph, words = _meshed(graph, words)
     links = list(graph.edges())
     radio = [data.get(CHANNEL) is not None for _, _, data in graph.edges(data=True)]
     words = words or Words({}, [("", "")] * len(links))
@@ -119,6 +145,87 @@ def picture(graph: nx.MultiGraph, start: str | None = None, words: Words | None 
     marks = _placed([_mark(box, len(boxes)) for box in boxes], places)
     named = [node for of_hosts in (True, False) for node in _named(marks, of_hosts)]
     return Drawing(*size, named, _links(links, places, unwritten, 4, radio), captions, small=True)
+
+
+def on_ground(graph: nx.MultiGraph, ground: Ground, words: Words) -> Drawing:
+    """The picture of a graph whose stations have positions: each at its place, to scale, with its carrier
+    sense range; the other nodes in a row above."""
+    graph, own = _meshed(graph, words)
+    words = own or words
+    links = list(graph.edges())
+    radio = [data.get(CHANNEL) is not None for _, _, data in graph.edges(data=True)]
+    xs, ys = zip(*ground.places.values(), strict=True)
+    across = max(max(xs) - min(xs), max(ys) - min(ys), 1.0)
+    left, low = min(xs) - ROOM * across, min(ys) - ROOM * across
+    metres = (max(xs) - min(xs) + 2 * ROOM * across, max(ys) - min(ys) + 2 * ROOM * across)
+    scale = WIDTH / metres[0] if metres[0] >= metres[1] / 2 else 2 * WIDTH / metres[1]
+    others = [name for name in graph if name not in ground.places]
+    above = 2 * LINE_HEIGHT + BOX_HEIGHT / 2 if others else 0.0
+    height = above + scale * metres[1]
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        return WIDTH / 2 + scale * (x - left - metres[0] / 2), height - scale * (y - low)
+
+    places = {name: place(*at) for name, at in ground.places.items()}
+    places |= {
+        name: (WIDTH * (number + 0.5) / len(others), LINE_HEIGHT + 8.0) for number, name in enumerate(others)
+    }
+    boxes = [_box(node, kind, words) for node, kind in graph.nodes(data="kind")]
+    marks = _placed([_mark(box, len(boxes)) for box in boxes], places)
+    named = [node for of_hosts in (True, False) for node in _named(marks, of_hosts)]
+    ranges = [DrawnRange(*places[name], scale * metres) for name, metres in ground.ranges.items()]
+    reach = sorted({f"{metres:.3g}" for metres in ground.ranges.values()}, key=float)
+    texts = Counter(filter(None, (", ".join(filter(None, text)) for text in words.links)))
+    captions = [
+        *(f"{count} × {text}" for text, count in texts.items()),
+        f"Stations are at their positions, in a picture {metres[0]:.3g} m wide. Dotted: carrier sense, "
+        f"which reaches {' to '.join(dict.fromkeys((reach[0], reach[-1])))} m. Dashed: radio.",
+    ]
+    unwritten = Words({}, [("", "")] * len(links))
+    drawn = _links(links, places, unwritten, 4, radio)
+    return Drawing(WIDTH, height, named, drawn, captions, small=True, ranges=ranges)
+
+
+def _meshed(graph: nx.MultiGraph, words: Words | None) -> tuple[nx.MultiGraph, Words | None]:
+    """The graph with a link between each pair of stations of a channel without an access point, whose first
+    station has all the channel's links otherwise; and its words."""
+    channels: dict[int, list[tuple[str, str]]] = {}
+    for first, second, channel in graph.edges(data=CHANNEL):
+        if channel is not None:
+            channels.setdefault(channel, []).append((first, second))
+    direct = {
+        channel: links
+        for channel, links in channels.items()
+        if all(graph.nodes[name]["kind"] == "host" for link in links for name in link)
+        and 1 < len(links) < MOST_MESHED
+    }
+    if not direct:
+        return graph, words
+    made: nx.MultiGraph = nx.MultiGraph()
+    made.add_nodes_from(graph.nodes(data=True))
+    texts, of_channel = [], {}
+    for (first, second, data), text in zip(
+        graph.edges(data=True), words.links if words else [("", "")] * graph.number_of_edges(), strict=True
+    ):
+        if data.get(CHANNEL) in direct:
+            of_channel[data[CHANNEL]] = text
+        else:
+            made.add_edge(first, second, **data)
+            texts.append((frozenset((first, second)), text))
+    for channel, links in direct.items():
+        stations = list(dict.fromkeys(name for link in links for name in link))
+        for pair in combinations(stations, 2):
+            made.add_edge(*pair, **{CHANNEL: channel})
+            texts.append((frozenset(pair), of_channel[channel]))
+    if words is None:
+        return made, None
+    # A graph gives its links in the order of its nodes.
+    left = list(texts)
+    ordered = []
+    for first, second in made.edges():
+        found = next(number for number, (pair, _) in enumerate(left) if pair == frozenset((first, second)))
+        ordered.append(left.pop(found)[1])
+    return made, Words(words.details, ordered)
 
 
 Places = dict[str, tuple[float, float]]

@@ -5,30 +5,39 @@ from __future__ import annotations
 import networkx as nx
 
 from nettrial.report import numbers
-from nettrial.report.picture import Drawing, Words, picture
+from nettrial.report.picture import Drawing, Ground, Words, on_ground, picture
 from nettrial.scenario import Impairment, Link, Node, Scenario, Wlan
 from nettrial.study import Study
 from nettrial.topology.topology import CHANNEL
 
 
-def draw(study: Study, scenario: Scenario) -> Drawing:
-    """The network of a scenario; settings that are factors of the study are named so, not by a level. A path
-    is drawn as a line that starts at the first flow's sender."""
+def graph_of(scenario: Scenario) -> nx.MultiGraph:
+    """The nodes and links of a scenario; each link has its `number`, and a radio channel's links are from the
+    access point, or the first station, to each other one."""
     graph = nx.MultiGraph()
     for node in scenario.nodes:
         graph.add_node(node.name, kind=node.kind.root)
-    hosts = {node.name for node in scenario.nodes if node.kind.root == "host"}
-    said: dict[int, tuple[str, str]] = {}
     for number, link in enumerate(scenario.links):
         first, *others = link.ends
         channel = {CHANNEL: number} if link.wlan else {}
         graph.add_edges_from(((first.node, other.node) for other in others), number=number, **channel)
+    return graph
+
+
+def draw(study: Study, scenario: Scenario) -> Drawing:
+    """The network of a scenario; settings that are factors of the study are named so, not by a level. A path
+    is drawn as a line that starts at the first flow's sender, and stations with positions are at these."""
+    graph = graph_of(scenario)
+    hosts = {node.name for node in scenario.nodes if node.kind.root == "host"}
+    said: dict[int, tuple[str, str]] = {}
+    for number, link in enumerate(scenario.links):
         kind = "host" if any(interface.node in hosts for interface in link.ends) else "fabric"
         said[number] = _channel(link.wlan, study) if link.wlan else _link(link, _factors(study, kind))
     sets = {path for factor in study.factors.values() for path in factor.paths}
     details = {node.name: _detail(node, sets) for node in scenario.nodes}
     texts = [said[number] for _, _, number in graph.edges(data="number")]
-    drawing = picture(graph, scenario.workload[0].from_, Words(details, texts))
+    words, ground = Words(details, texts), _ground(scenario)
+    drawing = on_ground(graph, ground, words) if ground else picture(graph, scenario.workload[0].from_, words)
     shape = ("network.topology", "network.parameters")
     if (
         any(path.startswith(shape) for path in sets)
@@ -36,6 +45,29 @@ def draw(study: Study, scenario: Scenario) -> Drawing:
     ):
         drawing.captions.append("The network of one trial; others have other ones.")
     return drawing
+
+
+def _ground(scenario: Scenario) -> Ground | None:
+    """Returns where the stations of the radio channels are; nothing where they have no positions."""
+    places: dict[str, tuple[float, float]] = {}
+    ranges: dict[str, float] = {}
+    for link in scenario.links:
+        wlan = link.wlan
+        for name, own in (wlan.stations or {}).items() if wlan else ():
+            if wlan and own.x_m is not None and own.y_m is not None:
+                places[name] = (own.x_m, own.y_m)
+                ranges[name] = _range_m(wlan, own.tx_power_dbm)
+    return Ground(places, ranges) if places else None
+
+
+def _range_m(wlan: Wlan, own_power_dbm: float | None) -> float:
+    """Returns how far a station is sensed: where the path loss leaves the threshold of carrier sense."""
+    of_free_space = 40.2 if wlan.band and wlan.band.root == "2.4 GHz" else 46.7
+    at_1_m_db = of_free_space if wlan.path_loss_at_1_m_db is None else wlan.path_loss_at_1_m_db
+    power_dbm = own_power_dbm if own_power_dbm is not None else wlan.tx_power_dbm
+    # Where these are absent they are the schema's defaults, which a scenario has in full.
+    left_db = (power_dbm or 0.0) - at_1_m_db - (wlan.carrier_sense_dbm or 0.0)
+    return max(1.0, 10 ** (left_db / (10 * (wlan.path_loss_exponent or 1.0))))
 
 
 def _factors(study: Study, kind: str) -> set[str]:

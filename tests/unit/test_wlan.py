@@ -123,6 +123,39 @@ def test_a_station_has_settings_of_its_own(tmp_path):
     assert place == ("network", "wlan", "stations", "station-2", "mcs")
 
 
+def test_stations_are_drawn_at_their_positions_with_their_ranges(tmp_path):
+    from nettrial.cli.draw import draw as draw_command
+    from nettrial.design.resolve import scenario_of
+    from nettrial.report.topology import draw
+
+    places = {"access-point": (0, 0), "station-1": (30, 0), "station-2": (0, 30), "station-3": (-30, 0)}
+    stations = ", ".join(f"{name}: {{x_m: {x}, y_m: {y}}}" for name, (x, y) in places.items())
+    made = study(tmp_path, own=("width_mhz: 40}", f"width_mhz: 40, stations: {{{stations}}}}}"))
+    drawing = draw(made, scenario_of(made, {"mcs": "7"}))
+    at = {node.name: node for node in drawing.nodes}
+    middle, right, top, left = (at[name] for name in places)
+    assert right.x - middle.x == pytest.approx(middle.x - left.x) == pytest.approx(middle.y - top.y)
+    assert right.y == middle.y == left.y
+    # 16 dBm less 46.7 dB at 1 m is 51.3 dB above the threshold, at 30 dB for each tenfold distance.
+    reach = 10 ** (51.3 / 30) * (right.x - middle.x) / 30
+    assert [circle.radius for circle in drawing.ranges] == [pytest.approx(reach)] * 4
+    assert "carrier sense, which reaches 51.3 m" in drawing.captions[-1]
+    draw_command(str(tmp_path / "study.yaml"), (), tmp_path / "drawn.svg", False)
+    assert (tmp_path / "drawn.svg").read_text().count("<circle") == 4
+    with pytest.raises(BadInput, match="none with a study"):
+        draw_command(str(tmp_path / "study.yaml"), ("stations=3",), None, False)
+
+
+def test_stations_without_an_access_point_are_joined_in_pairs():
+    from nettrial.report.picture import picture
+    from nettrial.topology import TOPOLOGIES
+
+    topology = TOPOLOGIES["wlan"]
+    drawing = picture(topology.graph(topology.parameters(stations=4, access_point=False)))
+    assert len(drawing.links) == 6
+    assert all(link.is_radio for link in drawing.links)
+
+
 def test_a_report_says_what_the_channel_is_and_which_of_it_is_a_factor(tmp_path):
     from nettrial.design.resolve import scenario_of
     from nettrial.report.topology import draw
