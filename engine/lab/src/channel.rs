@@ -79,11 +79,13 @@ pub struct Driven {
 
 impl Channel {
     /// The channel of `link`, the link with this number of a scenario with this seed, between `ends` of the calling
-    /// thread's namespace, the access point's first; its thread keeps to `processor`.
+    /// thread's namespace, the access point's first, which keeps its delays over time or not; its thread keeps to
+    /// `processor`.
     pub fn start(
         link: &Link,
         (number, seed): (usize, u64),
         ends: Vec<End>,
+        keeps_delays: bool,
         processor: usize,
     ) -> Result<Self> {
         let wlan: &Wlan =
@@ -99,9 +101,10 @@ impl Channel {
             stations.push(Station { ring, outlet: Outlet::open(index)?, address, held });
         }
         let random = nettrial_wlan::random(seed, number);
+        let now_ns = delay_line::monotonic_ns();
         let (counts, counting) = channel();
         let worker = Worker {
-            driver: Driver::new(wlan.clone(), link.stations(), random, delay_line::monotonic_ns()),
+            driver: Driver::new(wlan.clone(), link.stations(), random, keeps_delays, now_ns),
             stations,
             switch: switch.clone(),
             counts: Some(counts),

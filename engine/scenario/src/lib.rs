@@ -45,15 +45,15 @@ pub use protocol::{
 };
 pub use queue_limit::QueueLimit;
 pub use record::{
-    Absence, Airtime, Callbacks, ChannelRecord, Check, CongestionRecord, Distribution, FlowRecord, Histogram,
-    HostRecord, InterfaceRecord, InterfaceSample, Interval, Pacing, PacketCounts, PacketSize, Phases,
-    ProcessorRecord, RateSample, RateUse, Record, SizeRecord, StationRecord, SubflowRecord, ToolRecord,
-    Warning,
+    Absence, Airtime, Callbacks, ChannelRecord, Check, CongestionRecord, DelaySample, Distribution,
+    FlowRecord, Histogram, HostRecord, InterfaceRecord, InterfaceSample, Interval, Pacing, PacketCounts,
+    PacketSize, Phases, ProcessorRecord, RateSample, RateUse, Record, SizeRecord, StationRecord,
+    SubflowRecord, ToolRecord, Warning,
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Scheduler, Stack};
 pub use units::{Duration, Rate, Size, UnitError};
-pub use wlan::{Band, FrameErrors, RateControl, Wlan, WlanMode, WlanStandard, WlanStation};
+pub use wlan::{Band, FrameErrors, RateControl, Wlan, WlanDiscipline, WlanMode, WlanStandard, WlanStation};
 pub use workload::{
     Answer, Connecting, FileTransfer, Flow, MESSAGE_HEADER_BYTES, OnOff, Packets, RequestResponse, Share,
     SocketOptions, Sweep, Tool, ToolName, Traffic, Transfer, Transport, Truncation, Variate,

@@ -25,7 +25,8 @@ pub struct Measurement {
     pub cpu: Vec<String>,
     /// The response to drops in a link's queue: `allowed` counts them, `unexpected` warns of them, too.
     pub queue_drops: QueueDrops,
-    /// The mean interval at which the length of each shaped queue is read; lengths are not read where absent.
+    /// The mean interval at which the length of each shaped queue is read; lengths are not read where absent. Where it is there,
+    /// records have the delays at the stations of radio channels over time, too, by 100 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_interval: Option<Duration>,
     /// Keep each of these readings, with what the interface sent since the one before. Of simulated

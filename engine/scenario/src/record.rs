@@ -1,6 +1,6 @@
 //! The record of a trial.
 
-use crate::{Flow, IpVersion, QueueDrops, Scenario, Transport};
+use crate::{Flow, IpVersion, QueueDrops, Scenario, Transport, is_zero};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -507,6 +507,9 @@ pub struct StationRecord {
     pub delivered_pkts: u64,
     /// IP packets dropped because the queue was full.
     pub queue_drops_pkts: u64,
+    /// IP packets dropped because CoDel found that they had waited for too long.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub codel_drops_pkts: u64,
     /// IP packets dropped because they were sent as often as the settings let.
     pub retry_drops_pkts: u64,
     /// IP packets still there when the trial ended.
@@ -528,6 +531,23 @@ pub struct StationRecord {
     pub contention_delay_mean_ns: u64,
     /// The longest of these times.
     pub contention_delay_max_ns: u64,
+    /// These delays over time, where the measurement has a `queue_interval`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delay_series: Vec<DelaySample>,
+}
+
+/// The delays at a station of a radio channel in 100 ms. One is absent where nothing was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DelaySample {
+    /// When these 100 ms began, after the trial's beginning.
+    pub at_ns: u64,
+    /// From the arrival of the IP packets that were sent for the first time until then, the mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_delay_ns: Option<u64>,
+    /// From the moment at which the station might contend until it sent, the mean over its attempts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contention_delay_ns: Option<u64>,
 }
 
 /// The use of a rate by a station of a radio channel.

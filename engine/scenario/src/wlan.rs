@@ -59,6 +59,18 @@ pub enum RateControl {
     MinstrelHt,
 }
 
+/// The way in which the packets that wait at an interface of a radio channel are served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WlanDiscipline {
+    /// To each receiver in the order of their arrival, receivers in turn; the limit alone drops.
+    #[default]
+    DropTail,
+    /// As Linux's mac80211 does it: each flow has a queue of its own with CoDel (RFC 8290, with a target of 20 ms), and
+    /// receivers have equal shares of airtime. At the limit the flow with most bytes loses its first packet.
+    FqCodel,
+}
+
 /// The frames that noise takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -165,6 +177,9 @@ pub struct Wlan {
     /// The limit of each interface's queues together, beyond which they drop.
     #[serde(default = "queue")]
     pub queue: QueueLimit,
+    /// The order in which each interface sends its packets, and those that it drops.
+    #[serde(default)]
+    pub discipline: WlanDiscipline,
     /// The way in which stations choose the MCS and the streams.
     #[serde(default)]
     pub rate_control: RateControl,

@@ -7,7 +7,7 @@
 use crate::Time;
 use nettrial_routing::Interfaces;
 use nettrial_scenario::{ChannelRecord, Interface, Scenario};
-use nettrial_wlan::{Category, Medium, Outcome};
+use nettrial_wlan::{Medium, Outcome, Packet};
 
 /// Bytes of the packet by which a channel's rate is told.
 const TYPICAL_BYTES: u64 = 1500;
@@ -49,14 +49,12 @@ impl Air {
             for (station, interface) in of_link.iter().enumerate() {
                 air.stations[*interface] = Some((air.channels.len(), station));
             }
-            air.channels.push(Channel::new(
-                Medium::new(
-                    wlan,
-                    &scenario.links[link].stations(),
-                    nettrial_wlan::random(scenario.seed, link),
-                ),
-                of_link,
-            ));
+            let random = nettrial_wlan::random(scenario.seed, link);
+            let mut medium = Medium::new(wlan, &scenario.links[link].stations(), random);
+            if scenario.measurement.queue_interval.is_some() {
+                medium.keep_delays();
+            }
+            air.channels.push(Channel::new(medium, of_link));
         }
         if !air.channels.is_empty() {
             air.nodes = interfaces.all().iter().map(|end| number(end).unwrap_or(usize::MAX)).collect();
@@ -89,20 +87,13 @@ impl Air {
         interfaces.iter().find(|interface| self.nodes[**interface] == node).map(|found| *found as u32)
     }
 
-    /// Packet `number` of so many bytes and of that category comes to interface `from` for interface `to` of its
-    /// channel; gives about when it will have left, or `None` if the queue is full.
-    pub fn offer(
-        &mut self,
-        now: Time,
-        [from, to]: [u32; 2],
-        category: Category,
-        number: u32,
-        ip_bytes: u32,
-    ) -> Option<Time> {
+    /// A packet comes to interface `from` for interface `to` of its channel; gives about when it will have left, or `None`
+    /// if the queue is full.
+    pub fn offer(&mut self, now: Time, [from, to]: [u32; 2], packet: Packet) -> Option<Time> {
         let (channel, sender) = self.stations[from as usize]?;
         let (_, receiver) = self.stations[to as usize]?;
         let channel = &mut self.channels[channel];
-        let is_taken = channel.medium.offer(now.0, [sender, receiver], category, number, ip_bytes);
+        let is_taken = channel.medium.offer(now.0, [sender, receiver], packet);
         is_taken.then(|| channel.tell(now, sender))
     }
 

@@ -64,6 +64,13 @@ impl Arena {
         self.packets[number as usize].path
     }
 
+    /// A number that all packets have in common with packet `number` that go the same way on the same connection.
+    pub fn flow(&self, number: u32) -> u32 {
+        let Packet { path: PathId(path), to, .. } = self.packets[number as usize];
+        // Knuth's multiplicative hash keeps paths and connections apart.
+        path.wrapping_mul(0x9E37_79B1) ^ (to.connection << 1 | u32::from(to.side))
+    }
+
     /// Another packet like `number`, at the same place; gives its number.
     pub fn copy(&mut self, number: u32) -> u32 {
         let travel = self.travels[number as usize];

@@ -9,7 +9,7 @@ use crate::link::Verdict;
 use crate::network::Network;
 use crate::processor::{Next, Processors};
 use crate::{Endpoint, Io, Notice, Packet, PathId, Time};
-use nettrial_wlan::{Category, Outcome as OnAir};
+use nettrial_wlan::{Category, Outcome as OnAir, Packet as OfAir};
 use std::collections::VecDeque;
 
 /// The endpoints that packets arrive at: connections and applications.
@@ -189,7 +189,8 @@ impl Engine {
         let is_too_big = ip_bytes > network.links[direction as usize].mtu_bytes();
         let between = network.between(next).filter(|_| !is_too_big);
         let category = Category::of_dscp(network.paths.dscp(self.arena.path(number)));
-        let leaves = between.and_then(|between| network.air.offer(now, between, category, number, ip_bytes));
+        let packet = OfAir { category, flow: self.arena.flow(number), tag: number, bytes: ip_bytes };
+        let leaves = between.and_then(|between| network.air.offer(now, between, packet));
         if leaves.is_none() {
             self.drop(number);
             return None;

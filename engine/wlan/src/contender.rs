@@ -180,23 +180,30 @@ impl Contender {
         result
     }
 
-    /// The outbox for a receiver; `choice` gives the choice among rates of a new one.
-    pub fn outbox(&mut self, receiver: usize, choice: impl FnOnce() -> Choice) -> &mut Outbox {
+    /// The outbox for a receiver, where flows have queues of their own or not; `choice` gives the choice among rates of a new one.
+    pub fn outbox(&mut self, receiver: usize, is_fair: bool, choice: impl FnOnce() -> Choice) -> &mut Outbox {
         let place =
             self.outboxes.iter().position(|outbox| outbox.receiver == receiver).unwrap_or_else(|| {
-                self.outboxes.push(Outbox::new(receiver, choice()));
+                self.outboxes.push(Outbox::new(receiver, choice(), is_fair));
                 self.outboxes.len() - 1
             });
         &mut self.outboxes[place]
     }
 
-    /// The place of the outbox that is to be sent from: each in turn.
+    /// The place of the outbox that is to be sent from: each in turn, or until its share of airtime is used.
     pub fn next_outbox(&mut self) -> Option<usize> {
         let count = self.outboxes.len();
-        let place =
-            (0..count).map(|step| (self.turn + step) % count).find(|at| self.outboxes[*at].packets() > 0)?;
-        self.turn = (place + 1) % count;
-        Some(place)
+        loop {
+            let mut turns = (0..count).map(|step| (self.turn + step) % count);
+            let place = turns.find(|at| self.outboxes[*at].packets() > 0)?;
+            let outbox = &mut self.outboxes[place];
+            let is_its_turn = outbox.is_its_turn();
+            let keeps_turn = is_its_turn && outbox.is_fair();
+            self.turn = if keeps_turn { place } else { (place + 1) % count };
+            if is_its_turn {
+                return Some(place);
+            }
+        }
     }
 }
 

@@ -67,6 +67,28 @@ impl RateCounts {
     }
 }
 
+/// The delays of 100 ms each, by their beginning, picoseconds: of packets in the queue, and of attempts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DelaySeries(Vec<(u64, [Delay; 2])>);
+
+impl DelaySeries {
+    fn add(&mut self, now_ps: u64, which: usize, delay_ps: u64) {
+        let begins_ps = now_ps - now_ps % WINDOW_PS;
+        if self.0.last().is_none_or(|(begins, _)| *begins != begins_ps) {
+            self.0.push((begins_ps, [Delay::default(); 2]));
+        }
+        if let Some((_, delays)) = self.0.last_mut() {
+            delays[which].add(delay_ps);
+        }
+    }
+
+    /// The beginnings of all 100 ms in which there were any, and the means of both delays, nanoseconds.
+    pub fn means(&self) -> impl Iterator<Item = (u64, [Option<u64>; 2])> {
+        let mean = |delay: Delay| (delay.count > 0).then(|| delay.mean_ns());
+        self.0.iter().map(move |(begins_ps, delays)| (*begins_ps, delays.map(mean)))
+    }
+}
+
 /// A station's counts as a sender.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -92,6 +114,8 @@ pub struct Counters {
     pub delivered_pkts: u64,
     /// Packets that found a full queue.
     pub queue_drops_pkts: u64,
+    /// Packets that CoDel dropped.
+    pub codel_drops_pkts: u64,
     /// Packets given up.
     pub retry_drops_pkts: u64,
     /// Packets there.
@@ -106,4 +130,24 @@ pub struct Counters {
     pub queue_delay: Delay,
     /// From when it may contend until it sends.
     pub contention_delay: Delay,
+    /// Both over time, where they are kept.
+    pub delays: Option<DelaySeries>,
+}
+
+impl Counters {
+    /// A packet is sent for the first time at `now_ps`, so long after it came.
+    pub(crate) fn waited(&mut self, now_ps: u64, delay_ps: u64) {
+        self.queue_delay.add(delay_ps);
+        if let Some(delays) = &mut self.delays {
+            delays.add(now_ps, 0, delay_ps);
+        }
+    }
+
+    /// The station sends at `now_ps`, so long after it might contend.
+    pub(crate) fn contended(&mut self, now_ps: u64, delay_ps: u64) {
+        self.contention_delay.add(delay_ps);
+        if let Some(delays) = &mut self.delays {
+            delays.add(now_ps, 1, delay_ps);
+        }
+    }
 }

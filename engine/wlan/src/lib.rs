@@ -40,8 +40,8 @@ mod record;
 mod timing;
 
 pub use contender::Category;
-pub use counters::{Counters, Delay, RateCounts};
-pub use medium::{Medium, Outcome};
+pub use counters::{Counters, Delay, DelaySeries, RateCounts};
+pub use medium::{Medium, Outcome, Packet};
 pub use phy::Phy;
 pub use timing::Timing;
 

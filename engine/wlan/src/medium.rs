@@ -8,24 +8,37 @@ mod settle;
 
 use crate::airspace::Airspace;
 use crate::contender::{Category, Contender};
-use crate::counters::Counters;
-use crate::outbox::Msdu;
+use crate::counters::{Counters, DelaySeries};
+use crate::outbox::{Msdu, Outbox};
 use crate::propagation::Propagation;
 use crate::rates::Rates;
 use crate::timing::{SLOT, Timing};
 use exchange::Exchange;
 use nettrial_scenario::random::Random;
-use nettrial_scenario::{Airtime, QueueLimit, Wlan, WlanMode, WlanStation};
+use nettrial_scenario::{Airtime, QueueLimit, Wlan, WlanDiscipline, WlanMode, WlanStation};
 
 /// The station that is the access point, or of an ad hoc network the one that sends beacons.
 const ACCESS_POINT: usize = 0;
+
+/// A packet that comes to a station.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Packet {
+    /// Its access category.
+    pub category: Category,
+    /// The number of its flow: those of one number share a queue where flows have queues of their own.
+    pub flow: u32,
+    /// The number by which outcomes tell of it.
+    pub tag: u32,
+    /// Bytes of the IP packet.
+    pub bytes: u32,
+}
 
 /// The outcome of a packet that was offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// It has arrived at the station that it is for.
     Delivered(u32),
-    /// It is dropped: its tries are used up, or the access point's queue is full.
+    /// It is dropped: its tries are used up, CoDel took it, or a queue is full that had taken it.
     Dropped(u32),
 }
 
@@ -36,6 +49,7 @@ pub struct Medium {
     tries: u32,
     mpdu_loss: f64,
     limit: QueueLimit,
+    is_fair: bool,
     is_ad_hoc: bool,
     has_cts_to_self: bool,
     airspace: Airspace,
@@ -50,6 +64,8 @@ pub struct Medium {
     collisions_ps: u64,
     /// The time of the next beacon, and what lies between two; 0 for none.
     beacon_ps: (u64, u64),
+    /// What became of packets outside of events.
+    dropped: Vec<Outcome>,
     /// The time of the next event.
     next_ps: u64,
     /// True while an event happens.
@@ -93,6 +109,7 @@ impl Medium {
             tries: wlan.tries,
             mpdu_loss: wlan.mpdu_loss,
             limit: wlan.queue,
+            is_fair: wlan.discipline == WlanDiscipline::FqCodel,
             is_ad_hoc: wlan.mode == WlanMode::AdHoc,
             has_cts_to_self: wlan.cts_to_self,
             airspace,
@@ -104,6 +121,7 @@ impl Medium {
             idle_ps: 0,
             collisions_ps: 0,
             beacon_ps,
+            dropped: Vec::new(),
             next_ps: 0,
             is_busy: false,
             random,
@@ -128,22 +146,21 @@ impl Medium {
         self.rates.usual()
     }
 
-    /// A packet of so many bytes comes to station `from` for station `to`; gives whether the queue takes it.
-    pub fn offer(
-        &mut self,
-        now_ps: u64,
-        [from, to]: [usize; 2],
-        category: Category,
-        tag: u32,
-        bytes: u32,
-    ) -> bool {
+    /// Keeps the delays of all stations over time from now on.
+    pub fn keep_delays(&mut self) {
+        self.stations.iter_mut().for_each(|counters| counters.delays = Some(DelaySeries::default()));
+    }
+
+    /// A packet comes to station `from` for station `to`; gives whether the queue takes it.
+    pub fn offer(&mut self, now_ps: u64, [from, to]: [usize; 2], packet: Packet) -> bool {
+        let Packet { category, flow, tag, bytes } = packet;
         let counters = &mut self.stations[from];
         counters.offered_pkts += 1;
         let is_full = match self.limit {
             QueueLimit::Packets(most) => counters.queued_pkts >= u64::from(most),
             QueueLimit::Bytes(most) => counters.queued_bytes + u64::from(bytes) > most.0,
         };
-        if is_full {
+        if is_full && !self.is_fair {
             counters.queue_drops_pkts += 1;
             return false;
         }
@@ -155,13 +172,41 @@ impl Medium {
         let is_busy = self.is_busy || self.airspace.is_busy(from, now_ps);
         let rates = &self.rates;
         let contender = &mut self.contenders[number];
-        let outbox = contender.outbox(receiver, || rates.choice(from, receiver));
-        outbox.push(Msdu { tag, bytes, to, came_ps: now_ps });
+        let outbox = contender.outbox(receiver, self.is_fair, || rates.choice(from, receiver));
+        outbox.push(Msdu { tag, flow, bytes, to, came_ps: now_ps });
         contender.on_packet(now_ps, is_busy, |window| backoff(&self.random, &mut self.drawn, window));
-        if !self.is_busy {
+        if is_full {
+            self.drop_fattest(from);
+        }
+        if !self.dropped.is_empty() {
+            self.next_ps = self.next_ps.min(now_ps);
+        } else if !self.is_busy {
             self.next_ps = self.next_ps.min(self.due_ps(&self.contenders[number]));
         }
         true
+    }
+
+    /// Drops the first packet of the flow of a station that has most bytes.
+    fn drop_fattest(&mut self, station: usize) {
+        let of_station =
+            (0..self.contenders.len()).filter(|number| self.contenders[*number].station == station);
+        let outboxes = of_station
+            .flat_map(|number| (0..self.contenders[number].outboxes.len()).map(move |place| (number, place)));
+        let fattest =
+            outboxes.max_by_key(|(number, place)| self.contenders[*number].outboxes[*place].fattest_bytes());
+        let Some((number, place)) = fattest else { return };
+        if let Some(packet) = self.contenders[number].change(place, Outbox::drop_fattest) {
+            self.stations[station].queue_drops_pkts += 1;
+            self.forget(station, packet);
+        }
+    }
+
+    /// A station has dropped a packet.
+    fn forget(&mut self, station: usize, packet: Msdu) {
+        let counters = &mut self.stations[station];
+        counters.queued_pkts -= 1;
+        counters.queued_bytes -= u64::from(packet.bytes);
+        self.dropped.push(Outcome::Dropped(packet.tag));
     }
 
     /// About when what station `from` has now will have left, from how long its bytes took of late.
@@ -216,6 +261,7 @@ impl Medium {
         self.end_frames(now_ps, outcomes);
         self.begin_frames(now_ps);
         self.is_busy = false;
+        outcomes.append(&mut self.dropped);
         self.next_ps = self.next_event_ps();
     }
 

@@ -3,8 +3,11 @@
 //! The share of MPDUs that arrive by each rate is followed by an exponentially weighted mean, each 50 ms. What a rate would
 //! carry is that share, at most 0.9, over the time of a packet of 1200 B with its part of the PPDU's overhead; a share
 //! below 0.1 counts as none. The best rate is used, after two PPDUs in a row of which nothing arrived the second best, and
-//! after two more the one whose share is highest. Each 20 ms a PPDU is sent by another rate, to learn of it: in turn the
-//! next one up, one that is faster by half or more, and, each sixth time, a slower one that has not been used of late.
+//! after two more the one whose share is highest. Each 20 ms a PPDU is sent by another rate, to learn of it, in turn:
+//! the slowest with so many streams that is faster than the best rate, each number of streams in turn; any that is faster
+//! than all of those three; and, each sixth time, one between the fastest and the slowest of these. Such a PPDU has one MPDU:
+//! Linux asks for it by IEEE80211_TX_CTL_RATE_CTRL_PROBE, and drivers (ath9k's xmit.c, mt76) do not aggregate what has
+//! this flag.
 //!
 //! Left out: choosing the guard interval and the width, which stay those of the channel; legacy rates beside those of
 //! 802.11n and later; spatial multiplexing power save; the limits of retries by time (6 ms) of each stage, which are two here.
@@ -42,6 +45,7 @@ enum Sample {
 struct Known {
     /// Its place among the channel's rates.
     rate: usize,
+    streams: u32,
     /// The time of a packet by it, and of the rest of an exchange, picoseconds.
     packet_ps: f64,
     overhead_ps: f64,
@@ -69,11 +73,16 @@ pub struct Minstrel {
     stages: [usize; 3],
     /// The mean number of MPDUs in a PPDU.
     mpdus: f64,
+    /// PPDUs sent since the last update, and their MPDUs.
+    sent: (usize, usize),
     /// PPDUs of which nothing arrived, in a row.
     failures: u32,
     updates_ps: u64,
     samples_ps: u64,
     samples: usize,
+    /// The streams of the last sample that was the next rate up, and of the last one that was any faster one.
+    next_streams: u32,
+    jump_streams: u32,
     jumps: usize,
 }
 
@@ -89,6 +98,7 @@ impl Minstrel {
                 + timing.block_ack_ps;
             Known {
                 rate,
+                streams: rates.name(rate).0,
                 packet_ps: timing.phy.payload_ps(PACKET_BYTES) as f64,
                 overhead_ps: overhead_ps as f64,
                 sent: 0,
@@ -102,32 +112,35 @@ impl Minstrel {
             known,
             stages: [0; 3],
             mpdus: 1.0,
+            sent: (0, 0),
             failures: 0,
             updates_ps: UPDATE_PS,
             samples_ps: SAMPLE_PS,
             samples: 0,
+            next_streams: 0,
+            jump_streams: 0,
             jumps: 0,
         }
     }
 
-    /// The rate of the next PPDU.
-    pub fn pick(&mut self, now_ps: u64) -> usize {
+    /// The rate of the next PPDU, and whether it is sent to learn of that rate.
+    pub fn pick(&mut self, now_ps: u64) -> (usize, bool) {
         if now_ps >= self.updates_ps {
             self.update();
             self.updates_ps = now_ps + UPDATE_PS;
         }
         let stage = (self.failures / TRIES).min(2) as usize;
-        let mut place = self.stages[stage];
+        let mut sample = None;
         if self.failures == 0 && now_ps >= self.samples_ps {
             self.samples_ps = now_ps + SAMPLE_PS;
-            place = self.sample().unwrap_or(place);
+            sample = self.sample();
         }
-        self.known[place].rate
+        (self.known[sample.unwrap_or(self.stages[stage])].rate, sample.is_some())
     }
 
     /// Learns how many MPDUs of a PPDU arrived.
     pub fn learn(&mut self, rate: usize, sent: usize, arrived: usize) {
-        self.mpdus = KEPT * self.mpdus + (1.0 - KEPT) * sent as f64;
+        self.sent = (self.sent.0 + 1, self.sent.1 + sent);
         self.failures = if arrived == 0 { self.failures + 1 } else { 0 };
         if let Some(known) = self.known.iter_mut().find(|known| known.rate == rate) {
             known.sent += sent;
@@ -136,6 +149,10 @@ impl Minstrel {
     }
 
     fn update(&mut self) {
+        let (ppdus, mpdus) = std::mem::take(&mut self.sent);
+        if ppdus > 0 {
+            self.mpdus = KEPT * self.mpdus + (1.0 - KEPT) * mpdus as f64 / ppdus as f64;
+        }
         for known in self.known.iter_mut().filter(|known| known.sent > 0) {
             let found = known.arrived as f64 / known.sent as f64;
             known.share = Some(known.share.map_or(found, |share| KEPT * share + (1.0 - KEPT) * found));
@@ -163,19 +180,43 @@ impl Minstrel {
         let kind = SAMPLES[self.samples % SAMPLES.len()];
         let round = self.samples / SAMPLES.len();
         self.samples += 1;
-        let best = self.stages[0];
-        let packet_ps = self.known[best].packet_ps;
+        let times = self.stages.map(|place| self.known[place].packet_ps);
+        let fastest_ps = times.into_iter().fold(f64::INFINITY, f64::min);
+        let slowest_ps = times.into_iter().fold(0.0, f64::max);
+        let most_streams = self.known.iter().map(|known| known.streams).max()?;
+        let after = |streams: u32, faster_than_ps: f64| {
+            let found = |streams: u32| -> Vec<usize> {
+                let is_it = |place: &usize| {
+                    let known = &self.known[*place];
+                    known.streams == streams && known.packet_ps < faster_than_ps
+                };
+                (0..self.known.len()).filter(is_it).collect()
+            };
+            let mut turns = (0..most_streams).map(|turn| (streams + turn) % most_streams + 1);
+            turns.find_map(|streams| Some((streams, found(streams))).filter(|(_, found)| !found.is_empty()))
+        };
         match kind {
             Sample::Next => {
-                (best + 1..self.known.len()).find(|place| self.known[*place].packet_ps < packet_ps)
+                let (streams, faster) = after(self.next_streams, times[0])?;
+                self.next_streams = streams;
+                Some(faster[0])
             }
             Sample::Jump => {
-                let is_faster = |place: &usize| self.known[*place].packet_ps <= packet_ps / 1.5;
-                let faster: Vec<usize> = (best + 1..self.known.len()).filter(is_faster).collect();
+                let (streams, faster) = after(self.jump_streams, fastest_ps)?;
+                self.jump_streams = streams;
                 self.jumps += 1;
-                (!faster.is_empty()).then(|| faster[self.jumps % faster.len()])
+                Some(faster[self.jumps / most_streams as usize % faster.len()])
             }
-            Sample::Slower => (best > 0).then(|| best - 1 - round % best),
+            Sample::Slower => {
+                let is_between = |known: &Known| {
+                    known.packet_ps > fastest_ps
+                        && known.packet_ps < slowest_ps
+                        && known.share.is_none_or(|share| share <= 0.95)
+                };
+                let between: Vec<usize> =
+                    (0..self.known.len()).filter(|place| is_between(&self.known[*place])).collect();
+                (!between.is_empty()).then(|| between[round % between.len()])
+            }
         }
     }
 }
@@ -193,7 +234,7 @@ mod tests {
         let mut minstrel = Minstrel::new(&rates, 1..9);
         (0..2000_u64)
             .map(|number| {
-                let rate = minstrel.pick(number * 1_000_000_000);
+                let (rate, _) = minstrel.pick(number * 1_000_000_000);
                 minstrel.learn(rate, 10, if rate <= good { 10 } else { 0 });
                 rate
             })

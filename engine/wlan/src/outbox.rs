@@ -9,13 +9,23 @@ use crate::Category;
 use crate::counters::Counters;
 use crate::rates::Choice;
 use crate::timing::Timing;
+use nettrial_queueing::{CoDelSettings, FqCoDel};
 use std::collections::VecDeque;
+
+/// CoDel as mac80211 sets it (net/mac80211/sta_info.c), and the bytes that a flow may send in its turn (include/net/fq_impl.h).
+const CODEL: CoDelSettings =
+    CoDelSettings { target_ps: 20_000_000_000, interval_ps: 100_000_000_000, frame_bytes: 0 };
+const QUANTUM_BYTES: u32 = 300;
+/// The airtime that a receiver may have in its turn (IEEE80211_DEFAULT_AIRTIME_WEIGHT), picoseconds.
+const AIRTIME_PS: i64 = 256_000_000;
 
 /// A packet.
 #[derive(Debug, Clone, Copy)]
 pub struct Msdu {
     /// The number by which the caller knows it.
     pub tag: u32,
+    /// The number of its flow.
+    pub flow: u32,
     /// Bytes of the IP packet.
     pub bytes: u32,
     /// The station that it is for.
@@ -93,15 +103,29 @@ pub struct Reception {
 pub struct Outbox {
     pub receiver: usize,
     pub choice: Choice,
+    /// Packets next in line: all, or those that were taken from the queues of flows.
     queue: VecDeque<Msdu>,
+    /// The queues of flows and the airtime that it may still use, where each flow has its own.
+    fair: Option<(FqCoDel<Msdu>, i64)>,
+    /// Packets that CoDel has dropped and that are not yet accounted for.
+    dropped: Vec<Msdu>,
     window: VecDeque<Mpdu>,
     /// Packets that the sender still has to do something for.
     packets: usize,
 }
 
 impl Outbox {
-    pub fn new(receiver: usize, choice: Choice) -> Self {
-        Self { receiver, choice, queue: VecDeque::new(), window: VecDeque::new(), packets: 0 }
+    /// An empty one, in which flows have queues of their own or not.
+    pub fn new(receiver: usize, choice: Choice, is_fair: bool) -> Self {
+        Self {
+            receiver,
+            choice,
+            queue: VecDeque::new(),
+            fair: is_fair.then(|| (FqCoDel::new(CODEL, QUANTUM_BYTES), AIRTIME_PS)),
+            dropped: Vec::new(),
+            window: VecDeque::new(),
+            packets: 0,
+        }
     }
 
     /// Packets that are neither delivered nor given up, and those to be retransmitted for lack of an acknowledgment.
@@ -110,8 +134,64 @@ impl Outbox {
     }
 
     pub fn push(&mut self, packet: Msdu) {
-        self.queue.push_back(packet);
+        match &mut self.fair {
+            Some((flows, _)) => flows.push(packet.came_ps, packet.flow, packet, packet.bytes),
+            None => self.queue.push_back(packet),
+        }
         self.packets += 1;
+    }
+
+    /// Bytes of the longest queue of a flow.
+    pub fn fattest_bytes(&self) -> u64 {
+        self.fair.as_ref().map_or(0, |(flows, _)| flows.fattest_bytes())
+    }
+
+    /// Drops the first packet of the flow with most bytes.
+    pub fn drop_fattest(&mut self) -> Option<Msdu> {
+        let dropped = self.fair.as_mut()?.0.drop_fattest()?;
+        self.packets -= 1;
+        Some(dropped)
+    }
+
+    /// Takes the packets that CoDel has dropped.
+    pub fn take_dropped(&mut self) -> Vec<Msdu> {
+        std::mem::take(&mut self.dropped)
+    }
+
+    /// Takes from the queues of flows what the next MPDU may have.
+    pub fn stage(&mut self, now_ps: u64, timing: &Timing) {
+        let Some((flows, _)) = &mut self.fair else { return };
+        let before = self.dropped.len();
+        while timing.may_take_more(self.queue.iter().map(|packet| packet.bytes.into()))
+            && let Some(packet) = flows.pop(now_ps, |packet| packet.bytes, &mut self.dropped)
+        {
+            self.queue.push_back(packet);
+        }
+        self.packets -= self.dropped.len() - before;
+    }
+
+    /// Uses airtime of its receiver.
+    pub fn use_airtime(&mut self, used_ps: u64) {
+        if let Some((_, left_ps)) = &mut self.fair {
+            *left_ps -= used_ps as i64;
+        }
+    }
+
+    /// Returns whether it may send in its turn, which is always so without shares of airtime. One that has used more than its
+    /// share gets another one and waits (ieee80211_next_txq, net/mac80211/tx.c).
+    pub fn is_its_turn(&mut self) -> bool {
+        match &mut self.fair {
+            Some((_, left_ps)) if *left_ps < 0 => {
+                *left_ps += AIRTIME_PS;
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// Returns whether it keeps its turn until its share of airtime is used.
+    pub fn is_fair(&self) -> bool {
+        self.fair.is_some()
     }
 
     /// Bytes of the first MPDU that is sent next, without further packets of an A-MSDU; `None` if there is none.
@@ -136,14 +216,14 @@ impl Outbox {
         now_ps: u64,
         timing: &Timing,
         category: Category,
-        most_bytes: u64,
+        (most_mpdus, most_bytes): (usize, u64),
         counters: &mut Counters,
     ) -> Aggregate {
         let mut taken = Aggregate::default();
         let mut ampdu_bytes = 0;
         let mut fits = |mpdu_bytes: u64, taken: &mut Aggregate| {
             let with = timing.ampdu_with(ampdu_bytes, mpdu_bytes);
-            let fits = taken.mpdus < timing.mpdus && (taken.mpdus == 0 || with <= most_bytes);
+            let fits = taken.mpdus < most_mpdus && (taken.mpdus == 0 || with <= most_bytes);
             if fits {
                 ampdu_bytes = with;
                 taken.mpdus += 1;
@@ -158,7 +238,11 @@ impl Outbox {
             mpdu.state = State::InAir;
             counters.retries_pkts += u64::from(mpdu.tries > 0);
         }
-        while self.window.len() < timing.mpdus && !self.queue.is_empty() {
+        while self.window.len() < timing.mpdus {
+            self.stage(now_ps, timing);
+            if self.queue.is_empty() {
+                break;
+            }
             let count = self.packets_of_next(timing, category);
             let whole = timing.mpdu_bytes(self.queue.iter().take(count).map(|packet| packet.bytes.into()));
             let (fragments, bytes, last_bytes) = timing.fragments(whole).unwrap_or((0, whole, 0));
@@ -179,7 +263,7 @@ impl Outbox {
                 has_arrived: false,
                 is_settled: false,
             };
-            mpdu.packets().for_each(|packet| counters.queue_delay.add(now_ps - packet.came_ps));
+            mpdu.packets().for_each(|packet| counters.waited(now_ps, now_ps - packet.came_ps));
             self.window.push_back(mpdu);
         }
         counters.mpdus_pkts += taken.mpdus as u64;
@@ -248,6 +332,7 @@ impl Outbox {
         while self.window.front().is_some_and(|mpdu| mpdu.state == State::Done && mpdu.is_settled) {
             self.window.pop_front();
         }
-        self.packets = self.queue.len() + self.window.iter().map(Mpdu::pending).sum::<usize>();
+        let of_flows = self.fair.as_ref().map_or(0, |(flows, _)| flows.packets());
+        self.packets = of_flows + self.queue.len() + self.window.iter().map(Mpdu::pending).sum::<usize>();
     }
 }

@@ -99,10 +99,10 @@ pub enum Choice {
 }
 
 impl Choice {
-    /// The rate of the next PPDU, by its place.
-    pub fn pick(&mut self, now_ps: u64) -> usize {
+    /// The rate of the next PPDU, by its place, and whether that is sent to learn of the rate, with a single MPDU.
+    pub fn pick(&mut self, now_ps: u64) -> (usize, bool) {
         match self {
-            Self::Fixed(rate) => *rate,
+            Self::Fixed(rate) => (*rate, false),
             Self::Minstrel(minstrel) => minstrel.pick(now_ps),
         }
     }

@@ -1,7 +1,8 @@
 //! The record of a channel, the same whoever drives its medium.
 
 use crate::Medium;
-use nettrial_scenario::{ChannelRecord, Interface, RateSample, RateUse, StationRecord};
+use crate::counters::DelaySeries;
+use nettrial_scenario::{ChannelRecord, DelaySample, Interface, RateSample, RateUse, StationRecord};
 
 impl Medium {
     /// Returns the record of what happened until `now_ps` between the stations at these interfaces, the access point's
@@ -15,6 +16,9 @@ impl Medium {
                 RateUse { streams, mcs, ppdus }
             };
             let sample = |(at_ps, rate_bps): (u64, u64)| RateSample { at_ns: at_ps / 1000, rate_bps };
+            let delays = |(at_ps, [queue_delay_ns, contention_delay_ns]): (u64, [Option<u64>; 2])| {
+                DelaySample { at_ns: at_ps / 1000, queue_delay_ns, contention_delay_ns }
+            };
             StationRecord {
                 node: interface.node.clone(),
                 interface: interface.name.clone(),
@@ -28,6 +32,7 @@ impl Medium {
                 lost_mpdus_pkts: counters.lost_mpdus_pkts,
                 delivered_pkts: counters.delivered_pkts,
                 queue_drops_pkts: counters.queue_drops_pkts,
+                codel_drops_pkts: counters.codel_drops_pkts,
                 retry_drops_pkts: counters.retry_drops_pkts,
                 queued_pkts: counters.queued_pkts,
                 aggregates: counters.aggregates.clone(),
@@ -37,6 +42,7 @@ impl Medium {
                 queue_delay_max_ns: counters.queue_delay.max_ns(),
                 contention_delay_mean_ns: counters.contention_delay.mean_ns(),
                 contention_delay_max_ns: counters.contention_delay.max_ns(),
+                delay_series: counters.delays.iter().flat_map(DelaySeries::means).map(delays).collect(),
             }
         };
         ChannelRecord {

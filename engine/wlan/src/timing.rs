@@ -135,6 +135,11 @@ impl Timing {
         packets.fold(0, |all: u64, bytes| all.next_multiple_of(4) + SUBFRAME_BYTES + LLC_BYTES + bytes)
     }
 
+    /// Returns whether an MPDU with these IP packets may have another one.
+    pub(crate) fn may_take_more(&self, mut packets: impl Iterator<Item = u64> + Clone) -> bool {
+        packets.clone().next().is_none() || self.amsdu(packets.by_ref()) < self.amsdu_bytes
+    }
+
     /// Returns whether these IP packets may be one A-MSDU of the category.
     pub fn fits_amsdu(&self, packets: impl Iterator<Item = u64>, category: Category) -> bool {
         let bytes = self.amsdu(packets);

@@ -4,15 +4,13 @@ use super::frames::{Frame, Frames};
 use crate::packet_socket::OFFLOAD_HEADER_BYTES;
 use nettrial_scenario::random::Random;
 use nettrial_scenario::{Wlan, WlanStation};
-use nettrial_wlan::{Category, Medium, Outcome};
+use nettrial_wlan::{Category, Medium, Outcome, Packet};
 
 /// A frame that has arrived and that the medium is still to be given.
 struct Arrival {
     at_ns: u64,
     stations: [usize; 2],
-    category: Category,
-    tag: u32,
-    bytes: u32,
+    packet: Packet,
 }
 
 /// The access category of a frame behind its offload header, by the differentiated services codepoint of its IP packet.
@@ -23,6 +21,30 @@ fn category(bytes: &[u8]) -> Category {
         Some([0x86, 0xdd, first, second]) => Category::of_dscp((first << 4 | second >> 4) >> 2),
         _ => Category::BestEffort,
     }
+}
+
+/// The number of the flow of a frame behind its offload header: of its addresses, its protocol and its ports, by FNV-1a.
+fn flow(bytes: &[u8]) -> u32 {
+    let frame = bytes.get(OFFLOAD_HEADER_BYTES..).unwrap_or_default();
+    let part = |range: std::ops::Range<usize>| frame.get(range).unwrap_or_default();
+    let parts = match part(12..14) {
+        [8, 0] => {
+            let ports = 14 + 4 * usize::from(frame.get(14).copied().unwrap_or(0) & 15);
+            [part(23..24), part(26..34), part(ports..ports + 4)]
+        }
+        [0x86, 0xdd] => [part(20..21), part(22..54), part(54..58)],
+        _ => [part(0..14), &[], &[]],
+    };
+    let step = |hash: u32, byte: &u8| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+    parts.into_iter().flatten().fold(0x811c_9dc5, step)
+}
+
+fn new_medium(wlan: &Wlan, stations: &[WlanStation], random: Random, keeps_delays: bool) -> Medium {
+    let mut medium = Medium::new(wlan, stations, random);
+    if keeps_delays {
+        medium.keep_delays();
+    }
+    medium
 }
 
 /// A frame that the medium has delivered.
@@ -38,6 +60,8 @@ pub struct Driver {
     wlan: Wlan,
     stations: Vec<WlanStation>,
     random: Random,
+    /// True if the medium keeps its delays over time.
+    keeps_delays: bool,
     medium: Medium,
     /// The monotonic clock where the medium's time is 0.
     began_ns: u64,
@@ -50,13 +74,20 @@ pub struct Driver {
 
 impl Driver {
     /// A medium whose time begins when the monotonic clock shows `now_ns`, between these stations, the access point
-    /// first.
-    pub fn new(wlan: Wlan, stations: Vec<WlanStation>, random: Random, now_ns: u64) -> Self {
+    /// first, and which keeps its delays over time or not.
+    pub fn new(
+        wlan: Wlan,
+        stations: Vec<WlanStation>,
+        random: Random,
+        keeps_delays: bool,
+        now_ns: u64,
+    ) -> Self {
         Self {
-            medium: Medium::new(&wlan, &stations, random),
+            medium: new_medium(&wlan, &stations, random, keeps_delays),
             wlan,
             stations,
             random,
+            keeps_delays,
             began_ns: now_ns,
             now_ns,
             frames: Frames::default(),
@@ -74,7 +105,7 @@ impl Driver {
     pub fn restart(&mut self) -> bool {
         let is_empty = self.frames.is_empty();
         if is_empty {
-            self.medium = Medium::new(&self.wlan, &self.stations, self.random);
+            self.medium = new_medium(&self.wlan, &self.stations, self.random, self.keeps_delays);
             self.began_ns = self.now_ns;
         }
         is_empty
@@ -100,18 +131,19 @@ impl Driver {
     /// bytes, arrived at `at_ns`.
     pub fn arrived(&mut self, at_ns: u64, stations: [usize; 2], frame: &[u8], bytes: u32) {
         let tag = self.frames.put(frame, stations[1]);
-        self.arrivals.push(Arrival { at_ns, stations, category: category(frame), tag, bytes });
+        let packet = Packet { category: category(frame), flow: flow(frame), tag, bytes };
+        self.arrivals.push(Arrival { at_ns, stations, packet });
     }
 
     /// Has everything happen until then, each arrival at its own time; adds what the medium delivers to `due`.
     pub fn advance(&mut self, until_ns: u64, due: &mut Vec<Delivery>) {
         let mut arrivals = std::mem::take(&mut self.arrivals);
         arrivals.sort_by_key(|arrival| arrival.at_ns);
-        for Arrival { at_ns, stations, category, tag, bytes } in arrivals.drain(..) {
+        for Arrival { at_ns, stations, packet } in arrivals.drain(..) {
             self.run(at_ns.max(self.now_ns), due);
             let now_ps = self.medium_ps(self.now_ns);
-            if !self.medium.offer(now_ps, stations, category, tag, bytes) {
-                self.frames.free(tag);
+            if !self.medium.offer(now_ps, stations, packet) {
+                self.frames.free(packet.tag);
             }
         }
         self.arrivals = arrivals;
@@ -155,7 +187,8 @@ mod tests {
     /// The times at which 300 frames from two stations are due where the driver wakes each `step_ns`.
     fn due(step_ns: u64) -> (Vec<(u64, Vec<u8>)>, u64) {
         let wlan: Wlan = serde_json::from_str(r#"{"mpdu_loss": 0.05}"#).unwrap();
-        let mut driver = Driver::new(wlan, vec![WlanStation::default(); 3], nettrial_wlan::random(1, 0), 5);
+        let mut driver =
+            Driver::new(wlan, vec![WlanStation::default(); 3], nettrial_wlan::random(1, 0), false, 5);
         let arrivals = (0..300_u64).map(|number| (number * 97_000 + 5, number));
         let mut due = Vec::new();
         let mut arrivals = arrivals.peekable();
@@ -190,8 +223,10 @@ mod tests {
     #[test]
     fn a_medium_starts_over_only_when_nothing_is_in_it() {
         let wlan: Wlan = serde_json::from_str("{}").unwrap();
-        let (mut driver, mut due) =
-            (Driver::new(wlan, vec![WlanStation::default(); 2], nettrial_wlan::random(1, 0), 0), Vec::new());
+        let (mut driver, mut due) = (
+            Driver::new(wlan, vec![WlanStation::default(); 2], nettrial_wlan::random(1, 0), false, 0),
+            Vec::new(),
+        );
         driver.arrived(0, [1, 0], &[1], 100);
         driver.advance(1, &mut due);
         assert!(!driver.restart());
@@ -201,6 +236,23 @@ mod tests {
         driver.forget(due[0]);
         assert!(driver.restart());
         assert_eq!((driver.medium_ps(MS), driver.medium().counters(1).delivered_pkts), (0, 0));
+    }
+
+    #[test]
+    fn frames_of_a_flow_have_its_number() {
+        let frame = |kind: [u8; 2], port: u8, fill: u8| {
+            let mut frame = vec![0; OFFLOAD_HEADER_BYTES + 60];
+            frame[OFFLOAD_HEADER_BYTES + 12..][..2].copy_from_slice(&kind);
+            frame[OFFLOAD_HEADER_BYTES + 14] = 0x45;
+            frame[OFFLOAD_HEADER_BYTES + if kind[0] == 8 { 35 } else { 55 }] = port;
+            frame[OFFLOAD_HEADER_BYTES + 59] = fill;
+            frame
+        };
+        for kind in [[8, 0], [0x86, 0xdd]] {
+            assert_eq!(flow(&frame(kind, 1, 0)), flow(&frame(kind, 1, 9)));
+            assert_ne!(flow(&frame(kind, 1, 0)), flow(&frame(kind, 2, 0)));
+        }
+        assert_eq!(flow(&[]), flow(&[1]));
     }
 
     #[test]

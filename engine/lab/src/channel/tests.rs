@@ -66,7 +66,7 @@ impl Bench {
             held: None,
         };
         let rings = ENDS.map(ring).into();
-        let channel = Channel::start(&link, (0, 1), (0..).zip(ENDS).map(end).collect(), 0).unwrap();
+        let channel = Channel::start(&link, (0, 1), (0..).zip(ENDS).map(end).collect(), false, 0).unwrap();
         let outlets = ENDS.map(|[own, _]| Outlet::open(own).unwrap()).into();
         Self { channel, outlets, rings }
     }

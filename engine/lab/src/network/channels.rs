@@ -87,8 +87,10 @@ impl Channels {
                 End { index, address, held }
             });
             let ends: Vec<End> = ends.collect();
-            let (link, seed) = (&layout.scenario.links[number], layout.scenario.seed);
-            let start = || Channel::start(link, (number, seed), ends, processor);
+            let scenario = &layout.scenario;
+            let (link, seed) = (&scenario.links[number], scenario.seed);
+            let keeps_delays = scenario.measurement.queue_interval.is_some();
+            let start = || Channel::start(link, (number, seed), ends, keeps_delays, processor);
             self.channels.push(home.visit(&self.inside.namespace, start)?);
         }
         Ok(())

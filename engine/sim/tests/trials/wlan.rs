@@ -126,7 +126,7 @@ fn a_distant_station_gets_less_and_rate_control_finds_what_it_can() {
         (record.flows[0].goodput_bps.unwrap_or(0.0), record.channels[0].stations[1].clone())
     };
     let ((near, of_near), (far, of_far)) = (found(2.0, "minstrel_ht"), found(40.0, "minstrel_ht"));
-    assert!(near > 3.0 * far && far > 5e6, "{near} {far}");
+    assert!(near > 2.5 * far && far > 5e6, "{near} {far}");
     let most = |station: &nettrial_scenario::StationRecord| {
         station.rates.iter().max_by_key(|rate| rate.ppdus).map(|rate| (rate.streams, rate.mcs))
     };
@@ -141,6 +141,51 @@ fn a_distant_station_gets_less_and_rate_control_finds_what_it_can() {
     // MCS 7 with two streams is lost at such a distance.
     let (fixed, of_fixed) = found(40.0, "fixed");
     assert!(fixed < 1e5 && of_fixed.rates.is_empty() && of_fixed.lost_mpdus_pkts > 0);
+}
+
+/// The best fixed rate with two streams: MCS 6 at 18 m would lose a tenth of its MPDUs.
+#[test]
+fn rate_control_comes_near_the_best_fixed_rate() {
+    let at = |(metres, mcs): (u32, u32)| {
+        let found = |rate_control: &str| {
+            let wlan = json!({"streams": 2, "mcs": mcs, "rate_control": rate_control, "stations":
+                {"ap": {"x_m": 0, "y_m": 0}, "one": {"x_m": metres, "y_m": 0}, "two": {"x_m": 1, "y_m": 0}}});
+            let mut sending = datagrams();
+            sending["duration"] = json!("5 s");
+            goodput_mbps(&record(&scenario(wlan, ["one", "wired"], "udp", sending)))
+        };
+        let (chosen, fixed) = (found("minstrel_ht"), found("fixed"));
+        (metres, chosen / fixed)
+    };
+    let found = [(10, 7), (18, 5), (25, 4)].map(at);
+    assert!(found.iter().all(|(_, ratio)| *ratio > 0.87), "{found:?}");
+}
+
+/// A request each 10 ms beside a transfer to a station: behind it, or in a queue of its own.
+#[test]
+fn requests_do_not_wait_behind_a_transfer_with_fq_codel() {
+    let found = |discipline: &str| {
+        let wlan = json!({"standard": "n", "mcs": 3, "queue": "1000 packets", "discipline": discipline});
+        let transfer = json!({"kind": "transfer", "duration": "2 s"});
+        let mut scenario = scenario(wlan, ["wired", "one"], "tcp", transfer);
+        scenario.measurement.queue_interval = Some(nettrial_scenario::Duration(10_000_000));
+        let mut probe = scenario.workload[0].clone();
+        (probe.name, probe.transport) = ("probe".into(), nettrial_scenario::Transport::Udp);
+        let request = json!({"kind": "request_response", "request": "64 B", "response": "64 B", "interval": "10 ms",
+            "duration": "2 s"});
+        probe.traffic = serde_json::from_value(request).unwrap();
+        scenario.workload.push(probe);
+        let record = record(&scenario);
+        let ap = record.channels[0].stations[0].clone();
+        (record.flows[1].rtt_us.clone().map(|rtt| rtt.p50), goodput_mbps(&record), ap)
+    };
+    let ((behind_us, whole, of_line), (own_us, fair, of_flows)) = (found("drop_tail"), found("fq_codel"));
+    let waits = (behind_us, own_us);
+    assert!(behind_us > own_us.map(|own| 3.0 * own), "{waits:?}");
+    assert!(fair > 0.85 * whole, "{whole} {fair}");
+    assert!(of_line.codel_drops_pkts == 0 && of_flows.codel_drops_pkts > 0, "{of_flows:?}");
+    let series = &of_flows.delay_series;
+    assert!(series.len() >= 20 && series.iter().all(|sample| sample.queue_delay_ns.is_some()), "{series:?}");
 }
 
 #[test]

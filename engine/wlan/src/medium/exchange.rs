@@ -88,7 +88,7 @@ impl Medium {
         let contender = &mut self.contenders[number];
         let (station, category) = (contender.station, contender.category);
         let waits_since_ps = contender.ready_ps.max(contender.over_ps);
-        self.stations[station].contention_delay.add(now_ps - waits_since_ps);
+        self.stations[station].contended(now_ps, now_ps - waits_since_ps);
         let outbox = contender.next_outbox()?;
         let txop_ps = now_ps + category.txop_limit_ps();
         let exchange =
@@ -117,9 +117,11 @@ impl Medium {
         let Exchange { contender, outbox: place, station, txop_ps, .. } = exchange;
         let contender = &mut self.contenders[contender?];
         let category = contender.category;
-        let outbox = &mut contender.outboxes[place];
-        let rate = outbox.choice.pick(now_ps);
+        let (rate, is_sample) = contender.outboxes[place].choice.pick(now_ps);
         let timing = self.rates.get(rate);
+        contender.change(place, |outbox| outbox.stage(now_ps, timing));
+        let outbox = &contender.outboxes[place];
+        let most_mpdus = if is_sample { 1 } else { timing.mpdus };
         let mut most_bytes = timing.most_bytes[category as usize];
         if let Some(begins_ps) = begins_ps {
             let answer_ps = timing.sifs_ps + timing.response_ps(timing.mpdus);
@@ -129,8 +131,15 @@ impl Medium {
                 return None;
             }
         }
-        let aggregate = outbox.take(now_ps, timing, category, most_bytes, &mut self.stations[station]);
-        Some(Exchange { receiver: outbox.receiver, rate, aggregate, bytes: (0, 0), sent_ps: 0, ..exchange })
+        let counters = &mut self.stations[station];
+        let most = (most_mpdus, most_bytes);
+        let aggregate =
+            contender.change(place, |outbox| outbox.take(now_ps, timing, category, most, counters));
+        let outbox = &mut contender.outboxes[place];
+        let (receiver, dropped) = (outbox.receiver, outbox.take_dropped());
+        counters.codel_drops_pkts += dropped.len() as u64;
+        dropped.into_iter().for_each(|packet| self.forget(station, packet));
+        Some(Exchange { receiver, rate, aggregate, bytes: (0, 0), sent_ps: 0, ..exchange })
     }
 
     /// Has the exchange at that place, which has succeeded, go on after SIFS with the next fragment, or with further MPDUs

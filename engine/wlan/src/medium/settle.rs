@@ -1,9 +1,9 @@
 //! The outcome of exchanges: what arrives, is acknowledged, is sent once more or dropped, and the airtime used.
 
 use super::exchange::{Exchange, Step};
-use super::{ACCESS_POINT, Medium, Outcome, backoff, draw};
+use super::{ACCESS_POINT, Medium, Outcome, Packet, backoff, draw};
 use crate::airspace::Frame;
-use crate::contender::Category;
+use crate::contender::{Category, Contender};
 use crate::errors::Errors;
 use crate::outbox::{Aggregate, Msdu, Reception};
 use crate::propagation::Propagation;
@@ -157,11 +157,13 @@ impl Medium {
 
     /// The access point sends a packet on to another station; gives whether its queue takes it.
     fn pass_on(&mut self, now_ps: u64, packet: Msdu, category: Category) -> bool {
-        self.offer(now_ps, [ACCESS_POINT, packet.to], category, packet.tag, packet.bytes)
+        let Msdu { tag, flow, bytes, to, .. } = packet;
+        self.offer(now_ps, [ACCESS_POINT, to], Packet { category, flow, tag, bytes })
     }
 
     /// Accounts for the time that an exchange alone had the medium.
     fn add_airtime(&mut self, place: usize) {
+        self.use_airtime(place);
         let Exchange { station, rate, bytes, used_ps, .. } = self.exchanges[place];
         let phy = &self.rates.get(rate).phy;
         let data_ps = phy.payload_ps(bytes.0).min(used_ps);
@@ -171,6 +173,22 @@ impl Medium {
         sum.errors_ps += errors_ps;
         sum.overhead_ps += used_ps - data_ps - errors_ps;
         self.exchanges[place].used_ps = 0;
+    }
+}
+
+impl Medium {
+    /// Takes what an exchange's sender sent from its receiver's share of airtime, and where something arrived from its own share
+    /// at that receiver, too (AIRTIME_USE_TX and AIRTIME_USE_RX of mac80211).
+    fn use_airtime(&mut self, place: usize) {
+        let Exchange { contender, station, receiver, outbox, sent_ps, bytes, .. } = self.exchanges[place];
+        let Some(number) = contender.filter(|_| self.is_fair) else { return };
+        self.contenders[number].outboxes[outbox].use_airtime(sent_ps);
+        let category = self.contenders[number].category;
+        let is_receiver =
+            |other: &&mut Contender| other.station == receiver && other.category == category && bytes.0 > 0;
+        let of_receiver =
+            self.contenders.iter_mut().filter(is_receiver).flat_map(|other| &mut other.outboxes);
+        of_receiver.filter(|back| back.receiver == station).for_each(|back| back.use_airtime(sent_ps));
     }
 }
 

@@ -1,5 +1,6 @@
 //! The medium beside what can be computed: a lone sender, saturation, and what is conserved.
 
+mod fair;
 mod reach;
 
 use super::*;
@@ -26,6 +27,11 @@ fn stations(wlan: &Wlan, count: usize) -> Vec<WlanStation> {
 /// A medium of so many stations, the access point counted.
 fn medium(wlan: &Wlan, count: usize) -> Medium {
     Medium::new(wlan, &stations(wlan, count), random())
+}
+
+/// A packet of the flow 0.
+fn packet(category: Category, tag: u32, bytes: u32) -> Packet {
+    Packet { category, flow: 0, tag, bytes }
 }
 
 fn random() -> Random {
@@ -58,7 +64,7 @@ fn saturate(
     let fill = |medium: &mut Medium, now_ps: u64| {
         for station in stations.clone() {
             while medium.counters(station).queued_pkts < packets {
-                assert!(medium.offer(now_ps, [station, 0], Category::BestEffort, 0, bytes));
+                assert!(medium.offer(now_ps, [station, 0], packet(Category::BestEffort, 0, bytes)));
             }
         }
     };
@@ -114,7 +120,7 @@ fn without_chance(medium: &mut Medium, packets: u64) -> f64 {
     let (mut outcomes, mut now_ps) = (Vec::new(), 0);
     for _ in 0..8 {
         while medium.counters(1).queued_pkts < packets {
-            assert!(medium.offer(now_ps, [1, 0], Category::BestEffort, 0, 1500));
+            assert!(medium.offer(now_ps, [1, 0], packet(Category::BestEffort, 0, 1500)));
         }
         // Its data begin and end, and its acknowledgment.
         for _ in 0..4 {
@@ -234,7 +240,7 @@ fn stations_share_evenly() {
 fn packets_between_stations_cross_the_air_twice_and_keep_their_order() {
     let mut medium = medium(&wlan(r#""mpdu_loss": 0.2, "tries": 255"#), 3);
     for tag in 0..500 {
-        assert!(medium.offer(0, [1, 2], Category::BestEffort, tag, 1500));
+        assert!(medium.offer(0, [1, 2], packet(Category::BestEffort, tag, 1500)));
     }
     let mut seen = Vec::new();
     run(&mut medium, SECOND, |_, _, outcomes| seen.extend_from_slice(outcomes));
@@ -263,7 +269,7 @@ fn the_more_urgent_category_goes_first() {
     let fill = |medium: &mut Medium, now_ps: u64, sent: &mut [u32; 4]| {
         for category in Category::ALL {
             while sent[category as usize] < 2 {
-                assert!(medium.offer(now_ps, [1, 0], category, category as u32, 500));
+                assert!(medium.offer(now_ps, [1, 0], packet(category, category as u32, 500)));
                 sent[category as usize] += 1;
             }
         }
@@ -306,7 +312,7 @@ proptest! {
         limit in 1_u32..50,
         known in 0_u32..3,
         places in prop::collection::vec((-90.0..90.0, -90.0..90.0, 0_u32..8), 7),
-        (is_protected, is_cut, is_ad_hoc, has_rts, has_noise) in any::<(bool, bool, bool, bool, bool)>(),
+        (is_protected, is_cut, is_ad_hoc, has_rts, has_noise, is_fair) in any::<(bool, bool, bool, bool, bool, bool)>(),
         offers in prop::collection::vec((0_u64..3_000_000_000, 0_usize..8, 0_usize..8, 0_usize..4, 40_u32..1500), 1..300),
     ) {
         let mut wlan = wlan(r#""streams": 2"#);
@@ -314,6 +320,7 @@ proptest! {
         (wlan.mpdu_loss, wlan.tries, wlan.ampdu) = (loss, tries, Some(ampdu));
         wlan.amsdu = amsdu.then_some(nettrial_scenario::Size(3839));
         wlan.queue = QueueLimit::Packets(limit);
+        wlan.discipline = if is_fair { WlanDiscipline::FqCodel } else { WlanDiscipline::DropTail };
         wlan.mode = if is_ad_hoc { WlanMode::AdHoc } else { WlanMode::Infrastructure };
         wlan.cts_to_self = is_protected;
         wlan.frame_errors = if has_noise { FrameErrors::Awgn } else { FrameErrors::None };
@@ -335,7 +342,9 @@ proptest! {
         let (mut taken, mut ended, mut tag) = (0, 0, 0);
         for (at, from, to, category, bytes) in offers {
             run(&mut medium, at, |_, _, outcomes| ended += outcomes.len());
-            taken += usize::from(medium.offer(at, [from, to], Category::ALL[category], tag, bytes));
+            let packet = Packet { flow: tag % 3, ..packet(Category::ALL[category], tag, bytes) };
+            taken += usize::from(medium.offer(at, [from, to], packet));
+            run(&mut medium, at, |_, _, outcomes| ended += outcomes.len());
             tag += 1;
             let unused = medium.unused_ps(at);
             let used: u64 = (0..stations).map(|station| {
@@ -351,7 +360,7 @@ proptest! {
         for station in 0..stations {
             let all = medium.counters(station);
             prop_assert_eq!(all.queued_bytes, 0);
-            prop_assert_eq!(all.offered_pkts, all.delivered_pkts + all.queue_drops_pkts + all.retry_drops_pkts);
+            prop_assert_eq!(all.offered_pkts, all.delivered_pkts + all.queue_drops_pkts + all.codel_drops_pkts + all.retry_drops_pkts);
         }
     }
 }

@@ -88,7 +88,7 @@ fn a_txop_holds_as_many_exchanges_as_fit() {
     let mut medium = medium(&settings, 2);
     let limit_ps = Category::Video.txop_limit_ps();
     for tag in 0..400 {
-        assert!(medium.offer(0, [1, 0], Category::Video, tag, 1500));
+        assert!(medium.offer(0, [1, 0], packet(Category::Video, tag, 1500)));
     }
     let mut seen = Vec::new();
     run(&mut medium, SECOND / 20, |_, now_ps, outcomes| seen.extend(outcomes.iter().map(|_| now_ps)));
@@ -110,7 +110,7 @@ fn a_txop_holds_as_many_exchanges_as_fit() {
 fn fragments_follow_each_other_after_sifs() {
     let settings = wlan(r#""standard": "a", "fragmentation_threshold": "530 B""#);
     let mut medium = medium(&settings, 2);
-    assert!(medium.offer(0, [1, 0], Category::BestEffort, 5, 1492));
+    assert!(medium.offer(0, [1, 0], packet(Category::BestEffort, 5, 1492)));
     let mut seen = Vec::new();
     run(&mut medium, SECOND / 20, |_, now_ps, outcomes| seen.extend(outcomes.iter().map(|_| now_ps)));
     // 1500 B with LLC and SNAP in three of 500 B.
@@ -125,7 +125,7 @@ fn fragments_follow_each_other_after_sifs() {
 fn a_cts_of_its_own_comes_before_each_ppdu() {
     let took = |settings: &str| {
         let mut medium = medium(&wlan(settings), 2);
-        assert!(medium.offer(0, [1, 0], Category::BestEffort, 5, 1500));
+        assert!(medium.offer(0, [1, 0], packet(Category::BestEffort, 5, 1500)));
         let mut seen = Vec::new();
         run(&mut medium, SECOND / 20, |_, now_ps, outcomes| seen.extend(outcomes.iter().map(|_| now_ps)));
         (seen[0], medium.timing().cts_ps + medium.timing().sifs_ps)
@@ -141,7 +141,7 @@ fn a_cts_of_its_own_comes_before_each_ppdu() {
 fn stations_of_an_ad_hoc_network_reach_each_other_directly() {
     let mut medium = medium(&wlan(r#""mode": "ad_hoc""#), 3);
     for tag in 0..10 {
-        assert!(medium.offer(0, [1, 2], Category::BestEffort, tag, 1500));
+        assert!(medium.offer(0, [1, 2], packet(Category::BestEffort, tag, 1500)));
     }
     let mut seen = Vec::new();
     run(&mut medium, SECOND, |_, _, outcomes| seen.extend_from_slice(outcomes));
