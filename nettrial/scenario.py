@@ -194,6 +194,28 @@ class Connecting(RootModel[Literal["once", "each_request"]]):
     """
 
 
+class DelaySample(Generated):
+    """
+    The delays at a station of a radio channel in 100 ms. One is absent where nothing was sent.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    at_ns: Annotated[int, Field(ge=0)]
+    """
+    When these 100 ms began, after the trial's beginning.
+    """
+    contention_delay_ns: Annotated[int | None, Field(ge=0)] = None
+    """
+    From the moment at which the station might contend until it sent, the mean over its attempts.
+    """
+    queue_delay_ns: Annotated[int | None, Field(ge=0)] = None
+    """
+    From the arrival of the IP packets that were sent for the first time until then, the mean.
+    """
+
+
 class DropTail(Generated):
     """
     The limit alone drops.
@@ -1674,6 +1696,10 @@ class StationRecord(Generated):
     """
     Beacons it sent.
     """
+    codel_drops_pkts: Annotated[int | None, Field(ge=0)] = None
+    """
+    IP packets dropped because CoDel found that they had waited for too long.
+    """
     collided_ps: Annotated[int, Field(ge=0)]
     """
     The time of its own frames that collided, those of others not counted, picoseconds.
@@ -1690,6 +1716,10 @@ class StationRecord(Generated):
     """
     From the moment at which the station has something to send and may contend for it until it sends, the mean over
     its attempts, nanoseconds.
+    """
+    delay_series: list[DelaySample] | None = None
+    """
+    These delays over time, where the measurement has a `queue_interval`.
     """
     delivered_pkts: Annotated[int, Field(ge=0)]
     """
@@ -2131,6 +2161,13 @@ class Wireless(Generated):
     width_mhz: Annotated[int | None, Field(ge=0)] = None
     """
     The width of the channel, MHz.
+    """
+
+
+class WlanDiscipline(RootModel[Literal["drop_tail", "fq_codel"]]):
+    root: Literal["drop_tail", "fq_codel"]
+    """
+    The way in which the packets that wait at an interface of a radio channel are served.
     """
 
 
@@ -2829,7 +2866,8 @@ class Measurement(Generated):
     """
     queue_interval: Duration | None = None
     """
-    The mean interval at which the length of each shaped queue is read; lengths are not read where absent.
+    The mean interval at which the length of each shaped queue is read; lengths are not read where absent. Where it is there,
+    records have the delays at the stations of radio channels over time, too, by 100 ms.
     """
     queue_series: bool | None = None
     """
@@ -3004,6 +3042,12 @@ class Wlan(Generated):
     cts_to_self: bool | None = False
     """
     Each PPDU that does not begin with RTS begins with a CTS of its own sender (CTS-to-self).
+    """
+    discipline: Annotated[WlanDiscipline | None, Field(validate_default=True)] = (
+        "drop_tail"
+    )
+    """
+    The order in which each interface sends its packets, and those that it drops.
     """
     fragmentation_threshold: Size | None = None
     """

@@ -36,6 +36,7 @@ CHOICES = (
     "Scheduler",
     "ToolName",
     "Transport",
+    "WlanDiscipline",
     "WlanMode",
     "WlanStandard",
 )

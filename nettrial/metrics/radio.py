@@ -106,10 +106,12 @@ add(
     "radio_drops",
     "packets",
     "Drops at the station",
-    "IP packets that the station dropped, for a full queue or after the last try",
+    "IP packets that the station dropped, for a full queue, by CoDel, or after the last try",
     STANDARD,
     "lower",
-    station=lambda _, station: float(station.queue_drops_pkts + station.retry_drops_pkts),
+    station=lambda _, station: float(
+        station.queue_drops_pkts + (station.codel_drops_pkts or 0) + station.retry_drops_pkts
+    ),
 )
 add(
     "radio_queue_delay",

@@ -41,6 +41,9 @@ ToolName = Literal["iperf3", "ping", "netperf", "ditg", "sockperf", "exec"]
 Transport = Literal["tcp", "udp", "mptcp", "icmp"]
 """The transport protocol of a flow."""
 
+WlanDiscipline = Literal["drop_tail", "fq_codel"]
+"""The way in which the packets that wait at an interface of a radio channel are served."""
+
 WlanMode = Literal["infrastructure", "ad_hoc"]
 """The way in which the stations of a channel reach each other."""
 
@@ -334,7 +337,8 @@ class Measurement(Strict):
     """The response to drops in a link's queue: `allowed` counts them, `unexpected` warns of them, too."""
     queue_interval: Duration | None = None
     """The mean interval at which the length of each shaped queue is read; lengths are not read where
-    absent."""
+    absent. Where it is there, records have the delays at the stations of radio channels over time, too,
+    by 100 ms."""
     queue_series: bool = False
     """Keep each of these readings, with what the interface sent since the one before. Of simulated links
     only."""
@@ -404,6 +408,8 @@ class Wlan(Strict):
     """The time between beacons, 102.4 ms being 100 time units; 0 for none."""
     queue: Queue = "1000 packets"
     """The limit of each interface's queues together, beyond which they drop."""
+    discipline: WlanDiscipline = "drop_tail"
+    """The order in which each interface sends its packets, and those that it drops."""
     rate_control: RateControl = "fixed"
     """The way in which stations choose the MCS and the streams."""
     frame_errors: FrameErrors = "awgn"

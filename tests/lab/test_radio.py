@@ -46,10 +46,10 @@ responses:
 """
 
 
-def scenario(directory: Path, ip: str = "4", **wlan: object) -> Scenario:
+def scenario(directory: Path, ip: str = "4", text: str = STUDY, **wlan: object) -> Scenario:
     """The study's scenario with that version of IP and with settings of the channel."""
     path = directory / "study.yaml"
-    path.write_text(STUDY.replace("  ip: 4\n", f"  ip: 4\n  wlan: {json.dumps(wlan)}\n", 1))
+    path.write_text(text.replace("  ip: 4\n", f"  ip: 4\n  wlan: {json.dumps(wlan)}\n", 1))
     study = load(path)
     levels = next(each.levels for each in treatments(study) if each.levels["ip"] == ip)
     return scenario_of(study, levels, seed=1)
@@ -90,6 +90,33 @@ def test_a_channel_that_loses_all_mpdus_but_some_drops_packets_after_its_tries(
     (channel,) = run(scenario(tmp_path, mpdu_loss=0.4, tries=3)).channels
     assert sum(station.retry_drops_pkts for station in channel.stations) > 0
     assert sum(station.airtime.errors_ps for station in channel.stations) > 0
+
+
+def test_hidden_stations_choose_rates_and_have_fair_queues_and_a_voice_flow(
+    tmp_path: Path, run: Callable[[Scenario], Record]
+) -> None:
+    text = STUDY.replace("    transport: udp\n", "    transport: udp\n    socket: {dscp: 46}\n")
+    text = text.replace("interval: 100 ms, queue", "interval: 100 ms, queue_interval: 20 ms, queue")
+    # Carrier sense reaches 51 m, and the two are 70 m apart.
+    places = {"access-point": (0, 0), "station-1": (-35, 0), "station-2": (35, 0)}
+    wanted = scenario(
+        tmp_path,
+        text=text,
+        rate_control="minstrel_ht",
+        discipline="fq_codel",
+        rts_threshold="500 B",
+        stations={name: {"x_m": x, "y_m": y} for name, (x, y) in places.items()},
+    )
+    assert next(flow for flow in wanted.workload if flow.name == "across").socket.dscp == 46
+    record = run(wanted)
+    assert all(flow.goodput_bps > 0 for flow in record.flows)
+    (channel,) = record.channels
+    assert used_ps(channel) == channel.elapsed_ps
+    access_point, first, _ = channel.stations
+    # They begin with the slowest rate and find others.
+    assert all(len(station.rates) > 2 and station.rate_series for station in (access_point, first))
+    assert all(sample.contention_delay_ns for sample in first.delay_series)
+    assert len(first.delay_series) >= 4
 
 
 def test_tso_at_a_radio_channel_is_refused_where_it_is_set(tmp_path: Path, lab: Backend) -> None:
