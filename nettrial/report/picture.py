@@ -74,7 +74,7 @@ class DrawnRange:
 
 @dataclass(frozen=True)
 class Ground:
-    """Where the stations of a radio channel are, in metres."""
+    """The places of the stations of a radio channel, in metres."""
 
     places: Mapping[str, tuple[float, float]]
     """The position of each, by name."""

@@ -66,8 +66,8 @@ pub enum WlanDiscipline {
     /// To each receiver in the order of their arrival, receivers in turn; the limit alone drops.
     #[default]
     DropTail,
-    /// As Linux's mac80211 does it: each flow has a queue of its own with CoDel (RFC 8290, with a target of 20 ms), and
-    /// receivers have equal shares of airtime. At the limit the flow with most bytes loses its first packet.
+    /// Each flow has a queue of its own with CoDel (RFC 8290, with a target of 20 ms), and receivers have equal shares of
+    /// airtime, as in Linux's mac80211. At the limit the flow with most bytes loses its first packet.
     FqCodel,
 }
 

@@ -64,7 +64,7 @@ pub struct Medium {
     collisions_ps: u64,
     /// The time of the next beacon, and what lies between two; 0 for none.
     beacon_ps: (u64, u64),
-    /// What became of packets outside of events.
+    /// The outcomes of packets between events.
     dropped: Vec<Outcome>,
     /// The time of the next event.
     next_ps: u64,
