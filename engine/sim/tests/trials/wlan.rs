@@ -177,7 +177,7 @@ fn requests_do_not_wait_behind_a_transfer_with_fq_codel() {
         scenario.workload.push(probe);
         let record = record(&scenario);
         let ap = record.channels[0].stations[0].clone();
-        (record.flows[1].rtt_us.clone().map(|rtt| rtt.p50), goodput_mbps(&record), ap)
+        (record.flows[1].rtt_us.map(|rtt| rtt.p50), goodput_mbps(&record), ap)
     };
     let ((behind_us, whole, of_line), (own_us, fair, of_flows)) = (found("drop_tail"), found("fq_codel"));
     let waits = (behind_us, own_us);
