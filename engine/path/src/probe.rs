@@ -18,11 +18,11 @@ pub struct Probe {
 
 /// The outcome of a probe.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "other systems do not tell of all of these"))]
 pub enum Outcome {
     /// Nothing was heard of it.
     Lost,
     /// It was dropped, and `by` claims it had to be no larger than `mtu`.
-    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "other systems do not tell of it"))]
     TooBig {
         /// The sender of that message.
         by: IpAddr,
