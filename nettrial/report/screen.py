@@ -63,7 +63,7 @@ def _effects(report: Report, console: Console) -> None:
         grid.add_row(*_row(report, found, effect))
     console.print(grid)
     if len(rows) > EFFECTS_SHOWN:
-        console.print(Text(f"and {len(rows) - EFFECTS_SHOWN} more effects", style="dim"))
+        console.print(Text(f"and {numbers.counted(len(rows) - EFFECTS_SHOWN, 'more effect')}", style="dim"))
 
 
 def _row(report: Report, found: Finding, effect: LevelEffect) -> list[Text]:
@@ -98,7 +98,9 @@ def _warnings(report: Report, console: Console) -> None:
         trials = numbers.counted(group.trials, "trial")
         _line(console, Text.assemble(("warning ", "yellow"), f"{group.object}: {group.message} ({trials})"))
     if len(groups) > WARNINGS_SHOWN:
-        console.print(Text(f"and {len(groups) - WARNINGS_SHOWN} more warnings", style="dim"))
+        console.print(
+            Text(f"and {numbers.counted(len(groups) - WARNINGS_SHOWN, 'more warning')}", style="dim")
+        )
 
 
 def _line(console: Console, text: Text) -> None:
