@@ -53,6 +53,10 @@ class MachineSettings(Strict):
     """A command that runs the engine itself on the machine: `machine serve` is added to its words. It is for
     machines without a POSIX shell, such as `[ssh, -T, user@win, C:/nettrial/engine.exe]`, and has to be
     there already: `nettrial machines install` copies nothing to such a machine."""
+    binary: Path | None = None
+    """The engine for the machine's system and CPU, a file on this machine, such as `engine-macos`: `nettrial
+    machines install` copies it there. Without it this machine's own engine is copied. A path that is not
+    absolute begins at the inventory's directory."""
     interfaces: Annotated[
         dict[str, Annotated[list[Annotated[str, AfterValidator(_address)]], Field(min_length=1)]],
         Field(min_length=1),
@@ -72,6 +76,8 @@ class MachineSettings(Strict):
         if len(ways) != 1:
             given = {0: "missing", 2: "both given"}.get(len(ways), "all given")
             raise wrong(("ssh",), given, "one of ssh, command and engine")
+        if self.engine and self.binary:
+            raise wrong(("binary",), str(self.binary), "no binary where `engine` runs what is there already")
         for name in self.interfaces:
             if not INTERFACE.fullmatch(name):
                 raise wrong(("interfaces", name), name, "the name of an interface, such as eth0")
@@ -111,9 +117,14 @@ class Inventory(Strict):
         """Reads an inventory; raises BadInput with every fault found."""
         document = Document.load(path, READING)
         try:
-            return cls.model_validate(document.data)
+            found = cls.model_validate(document.data)
         except ValidationError as error:
             raise document.bad(error) from None
+        beside = {
+            name: machine.model_copy(update={"binary": machine.binary and path.parent / machine.binary})
+            for name, machine in found.machines.items()
+        }
+        return found.model_copy(update={"machines": beside})
 
     def only(self, names: Iterable[str]) -> Inventory:
         """The inventory with these machines alone; raises BadInput where it has one of them not."""

@@ -15,7 +15,7 @@ from typing import Protocol
 import nettrial
 from nettrial.backends import find
 from nettrial.backends.backend import BACKENDS, Backend, BackendKind, Configuration
-from nettrial.errors import Lack
+from nettrial.errors import BadInput, Lack
 
 SSH = ("ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
 """The OpenSSH client (ssh_config(5)): without a terminal, and never asking for anything."""
@@ -28,6 +28,8 @@ FOLDER = ".local/share/nettrial"
 """The directory of the engine there, below the user's home directory."""
 READY = "nettrial-ready"
 INSTALLED = "nettrial-installed"
+HASHES = "sha256sum 'shasum -a 256' 'sha256 -q'"
+"""The commands that print a file's SHA-256: of Linux, of macOS, and of FreeBSD."""
 PATIENCE_SECONDS = 120.0
 """The time that copying the engine, or restoring, may take."""
 
@@ -46,6 +48,10 @@ class Reachable(Protocol):
     @property
     def engine(self) -> list[str] | None:
         """The command that is the engine there, if one is."""
+
+    @property
+    def binary(self) -> Path | None:
+        """The file here of the engine for its system and CPU, if that is another than this machine's."""
 
     @property
     def interfaces(self) -> dict[str, list[str]]:
@@ -74,15 +80,28 @@ def reach(machine: Reachable) -> list[str]:
     return [*(machine.command or []), SHELL]
 
 
-def engine_there(binary: Path) -> str:
-    """The file of this engine on a machine, below the user's home directory: another engine has another name,
-    so that only the same ones talk."""
-    return f"{FOLDER}/engine-{nettrial.__version__}-{_digest(binary)[:16]}"
+def engine_there(machine: Reachable) -> str:
+    """Returns the file of the engine on a machine, below the user's home directory.
+
+    Its name has the version and the hash of the file here, so that no other one is run. Raises BadInput where
+    that file can't be read."""
+    return f"{FOLDER}/engine-{nettrial.__version__}-{hashlib.sha256(_binary(machine)).hexdigest()[:16]}"
 
 
-def _digest(binary: Path) -> str:
-    with binary.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _binary(machine: Reachable) -> bytes:
+    """Returns the engine that is for a machine. Raises BadInput where it can't be read."""
+    if machine.binary is None:
+        return find.engine().read_bytes()
+    try:
+        return machine.binary.read_bytes()
+    except OSError as error:
+        raise BadInput(
+            "reading the engine of the inventory",
+            "binary",
+            str(machine.binary),
+            "the engine for that machine's system and CPU, a file on this machine",
+            error.strerror or "",
+        ) from None
 
 
 class Machines(Configuration):
@@ -93,13 +112,14 @@ class Machines(Configuration):
 
     @classmethod
     def of(cls, machines: Mapping[str, Reachable]) -> Machines:
-        """Makes the machines of an inventory; raises CannotRun where there is no engine."""
-        engine = engine_there(find.engine())
+        """Makes the machines of an inventory.
+
+        Raises CannotRun where there is no engine, and BadInput where one of the inventory can't be read."""
         document = {
             name: {
                 "reach": reach(machine),
                 "reached_by": machine.reached_by,
-                "engine": None if machine.engine else engine,
+                "engine": None if machine.engine else engine_there(machine),
                 "interfaces": [
                     {"name": interface, "addresses": addresses}
                     for interface, addresses in machine.interfaces.items()
@@ -137,19 +157,20 @@ class Done:
 
 
 def install(name: str, machine: Reachable) -> Lack | None:
-    """Copies the engine to a machine, where it is checked by its hash; gives why that failed, if it did. What
-    was there under its name stays until the copy is whole."""
-    binary = find.engine()
-    data, digest = binary.read_bytes(), _digest(binary)
-    target, part = f'"$HOME"/{engine_there(binary)}', '"$part"'
+    """Copies the engine for a machine there, where it is checked by its hash; gives why that failed, if it
+    did. What was there under its name stays until the copy is whole.
+
+    Raises BadInput where the inventory names an engine that can't be read."""
+    data = _binary(machine)
+    target, part = f'"$HOME"/{engine_there(machine)}', '"$part"'
     script = "; ".join(
         [
             f'part="$HOME/{FOLDER}/part-$$"',
             f'mkdir -p "$HOME/{FOLDER}" || exit 1',
             f"echo {READY}",
             f"head -c {len(data)} > {part} || {{ rm -f {part}; exit 1; }}",
-            f"found=$(sha256sum {part} | cut -c 1-64)",
-            f'if [ "$found" = {digest} ]',
+            f"found=$(for tool in {HASHES}; do $tool < {part} 2> /dev/null && break; done | cut -c 1-64)",
+            f'if [ "$found" = {hashlib.sha256(data).hexdigest()} ]',
             f"then chmod 700 {part} && {part} --version > /dev/null && mv -f {part} {target}",
             f"[ ! -e {part} ] && echo {INSTALLED}",
             "else echo the copy is damaged >&2",
@@ -159,7 +180,10 @@ def install(name: str, machine: Reachable) -> Lack | None:
     done = _shell(name, machine, script, data)
     if done.lack is None and INSTALLED not in done.output.split():
         why = "the copy could not be run there" if READY in done.output else "no shell answered"
-        remedy = f"try {machine.reached_by} by hand; the engine is built for this machine's system and CPU"
+        remedy = (
+            f"try {machine.reached_by} by hand; if its system or CPU is another than this machine's, name "
+            "the engine that is built for it as its `binary` in the inventory"
+        )
         return Lack(_what(name, machine), why, remedy)
     return done.lack
 
@@ -168,7 +192,7 @@ def restore(name: str, machine: Reachable) -> Done:
     """Restores on a machine what a session left changed there."""
     if machine.engine:
         return _run(name, machine, [*machine.engine, "machine", "restore"])
-    target = f'"$HOME"/{shlex.quote(engine_there(find.engine()))}'
+    target = f'"$HOME"/{shlex.quote(engine_there(machine))}'
     absent = "the engine is not installed there"
     return _shell(
         name, machine, f"test -x {target} || {{ echo {absent} >&2; exit 1; }}; exec {target} machine restore"

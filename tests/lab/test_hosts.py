@@ -4,6 +4,7 @@ happens."""
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import random
 import re
 import shutil
@@ -20,6 +21,7 @@ import pytest
 from scipy import stats
 
 from nettrial.backends import Backend
+from nettrial.backends.find import engine
 from nettrial.store import Run
 from tests.lab.lacking import lacking
 from tests.lab.machines import MACHINES, ROOT, SERVER, Machines, environment, short_study
@@ -378,6 +380,21 @@ def test_a_full_disk_there_is_told_and_nothing_is_changed(machines: Machines) ->
     assert "No space left on device" in said
     assert "make room on the disk" in said
     machines.do("receiver", "umount", str(engines))
+
+
+def test_a_machine_of_another_kind_gets_the_engine_that_is_named(machines: Machines) -> None:
+    machines.write(receiver="ssh: root@receiver\n    binary: other-engine")
+    other = machines.folder / "other-engine"
+    other.write_text("an engine for another CPU")
+    said = error_of(machines.nettrial("machines", "install", "receiver"), 3)
+    assert "its `binary` in the inventory" in said
+    other.write_bytes(engine().read_bytes() + b"another build")
+    machines.install()
+    engines = machines.folder / "receiver/.local/share/nettrial"
+    digest = hashlib.sha256(other.read_bytes()).hexdigest()[:16]
+    assert [file for file in engines.iterdir() if file.name.endswith(digest)]
+    done = machines.nettrial("machines", "check")
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_machine_that_vanishes_in_the_middle_of_a_trial_costs_that_trial(machines: Machines) -> None:

@@ -1,5 +1,6 @@
 """The inventory, and how machines are reached."""
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -51,6 +52,11 @@ def test_an_engine_may_be_a_command_of_the_users(write):
     ("text", "where", "value"),
     [
         (ALPHA + "    engine: [engine.exe]\n", "machines.alpha.ssh", "both given"),
+        (
+            ALPHA.replace("ssh: root@alpha", "engine: [engine.exe]") + "    binary: engine\n",
+            "machines.alpha.binary",
+            "no binary where",
+        ),
         (ALPHA + "    colour: red\n", ":5: machines.alpha.colour", "unknown field"),
         (ALPHA + "    command: [docker]\n", "machines.alpha.ssh", "both given"),
         (ALPHA.replace("    ssh: root@alpha\n", ""), "machines.alpha", "missing"),
@@ -103,6 +109,16 @@ def test_the_engine_is_given_the_machines_and_its_own_name_there(write, monkeypa
     assert alpha["interfaces"] == [{"name": "eth0", "addresses": ["192.0.2.1"]}]
     with BACKENDS["hosts"].start(made) as backend:
         assert backend.preflight().missing == []
+
+
+def test_a_machine_of_another_kind_gets_an_engine_of_its_own(write, monkeypatch):
+    monkeypatch.setenv("NETTRIAL_ENGINE", str(FAKE_ENGINE))
+    file = write(ALPHA + "    binary: engine-freebsd\n")
+    with pytest.raises(BadInput, match=r"engine-freebsd(.|\n)*system and CPU"):
+        Machines.of(Inventory.load(file).machines)
+    (file.parent / "engine-freebsd").write_bytes(b"an engine")
+    given = json.loads(Machines.of(Inventory.load(file).machines).inventory)["machines"]["alpha"]
+    assert given["engine"].endswith(f"-{hashlib.sha256(b'an engine').hexdigest()[:16]}")
 
 
 def run(nettrial, *options):
