@@ -1,6 +1,7 @@
 """The directions that keep the parts apart."""
 
 import ast
+import re
 import tomllib
 from pathlib import Path
 
@@ -134,10 +135,22 @@ def crates():
     }
 
 
-def workspace_dependencies(manifest):
+def workspace_dependencies(manifest, tests=True):
     tables = [manifest, *manifest.get("target", {}).values()]
-    kinds = ("dependencies", "dev-dependencies", "build-dependencies")
+    kinds = ("dependencies", "build-dependencies", *(["dev-dependencies"] if tests else []))
     return {name for table in tables for kind in kinds for name in table.get(kind, {}) if name in crates()}
+
+
+def test_the_table_of_crates_says_what_each_uses():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    rows = dict(re.findall(r"^\| `engine/(\w+)` \|.*\| ([^|]*) \|$", text, re.M))
+    assert {f"nettrial-{name}" for name in rows} == set(crates()) - {"nettrial-engine"} | {"nettrial-cli"}
+    for name, said in rows.items():
+        if name == "cli" or "other systems" in said:
+            continue  # told in words
+        used = workspace_dependencies(crates()[f"nettrial-{name}"], tests=False)
+        used = {crate.removeprefix("nettrial-") for crate in used}
+        assert used == (set() if said.startswith("nothing") else set(said.split(", "))), name
 
 
 def test_the_scenario_depends_on_no_crate_of_the_workspace():
