@@ -34,6 +34,7 @@ def render(report: Report, console: Console) -> None:
     for sentence in report.stopping:
         console.print(Text(sentence))
     _warnings(report, console)
+    _absent(report, console)
     for group in report.failures:
         trials = numbers.numbered(group.trials, "trial")
         _line(console, Text.assemble(("failed ", "bold red"), f"{group.message} ({trials})"))
@@ -48,6 +49,7 @@ def _effects(report: Report, console: Console) -> None:
         for section in report.sections
         for found in report.answers.findings[section.name]
         for effect in found.effects
+        if effect.overall.percent is not None or section.title not in {item.title for item in report.absent}
     ]
     if not rows:
         return
@@ -101,6 +103,15 @@ def _warnings(report: Report, console: Console) -> None:
         console.print(
             Text(f"and {numbers.counted(len(groups) - WARNINGS_SHOWN, 'more warning')}", style="dim")
         )
+
+
+def _absent(report: Report, console: Console) -> None:
+    """A line for each reason why responses were not measured."""
+    titles: dict[str, list[str]] = {}
+    for item in report.absent:
+        titles.setdefault(item.reason, []).append(item.title)
+    for reason, found in titles.items():
+        console.print(Text.assemble(("absent ", "yellow"), f"{'; '.join(found)}: {reason}"))
 
 
 def _line(console: Console, text: Text) -> None:

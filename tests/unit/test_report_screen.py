@@ -5,8 +5,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from nettrial.design import PlannedTrial
 from nettrial.report import screen
 from nettrial.report.content import gather
+from nettrial.scenario import Absence, Record
 from nettrial.store import Run
 from tests.unit.synthetic import BUSY, make_run, record
 
@@ -40,3 +42,17 @@ def test_warnings_have_a_line_each_and_are_counted_beyond_a_few(tmp_path: Path) 
     lines = [line for line in text(made).splitlines() if line.startswith("warning ")]
     assert len(lines) == screen.WARNINGS_SHOWN
     assert " more warnings" in text(made)
+
+
+def test_a_response_that_was_not_measured_is_a_line_with_its_reason_and_no_row(tmp_path: Path) -> None:
+    def without(trial: PlannedTrial) -> Record:
+        made = record(trial)
+        reason = "needs root"
+        made.absent = [Absence(metric="cpu", object=host, reason=reason) for host in ("sender", "receiver")]
+        for host in made.hosts:
+            host.cpu_percent = None
+        return made
+
+    shown = text(make_run(tmp_path / "run", maker=without))
+    assert "absent CPU, sender; CPU, receiver: needs root" in shown
+    assert not [line for line in shown.splitlines() if line.startswith("CPU, ")]
