@@ -245,13 +245,14 @@ def document(column, table, **changes):
     return changed
 
 
-GIBIBYTE = zlib.compressobj()
-GIBIBYTE = b"".join(
-    [*(GIBIBYTE.compress(b" " * 2**24) for _ in range(2**6)), GIBIBYTE.flush()]
-)  # a megabyte that decompresses to a gigabyte
+def gibibyte(_):
+    """A statement's value: a few megabytes that decompress to a gibibyte."""
+    compressor = zlib.compressobj(level=1)
+    return b"".join([*(compressor.compress(b" " * 2**24) for _ in range(2**6)), compressor.flush()])
+
 
 DAMAGES = {
-    "record-of-a-gigabyte": ("UPDATE trial SET record = :value", GIBIBYTE),
+    "record-of-a-gigabyte": ("UPDATE trial SET record = :value", gibibyte),
     "record-cut": ("UPDATE trial SET record = substr(record, 1, 100)", None),
     "record-no-json": ("UPDATE trial SET record = :value", zlib.compress(b"{")),
     "record-deep": ("UPDATE trial SET record = :value", zlib.compress(b"[" * 100_000)),
