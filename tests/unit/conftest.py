@@ -41,7 +41,8 @@ def environment(directory: Path) -> dict[str, str]:
 
 
 class CommandLine:
-    """Runs nettrial in this process, in a directory of its own."""
+    """Runs nettrial in this process, in a directory of its own. Charts of reports are not drawn, which takes
+    most of the time of a page: tests/unit/test_report_html.py looks at them."""
 
     def __init__(
         self, directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -55,6 +56,7 @@ class CommandLine:
         with self._monkeypatch.context() as patch:
             patch.chdir(self.directory)
             patch.setattr(sys, "argv", ["nettrial", *arguments])
+            patch.setattr("nettrial.report.vega.on_page", lambda chart: "<svg></svg>")
             for name, value in {**environment(self.directory), **fake}.items():
                 patch.setenv(name, value)
             with pytest.raises(SystemExit) as ended:
