@@ -105,9 +105,10 @@ fn session(
 fn keep_alive(stream: &TcpStream) -> io::Result<()> {
     let socket = SockRef::from(stream);
     let interval = VANISHED / (PROBES + 1);
-    socket.set_tcp_keepalive(
-        &TcpKeepalive::new().with_time(interval).with_interval(interval).with_retries(PROBES),
-    )?;
+    let probes = TcpKeepalive::new().with_time(interval).with_interval(interval);
+    // Windows before 10, version 1703, and Wine have a number of probes of their own.
+    let counted = probes.clone().with_retries(PROBES);
+    socket.set_tcp_keepalive(&counted).or_else(|_| socket.set_tcp_keepalive(&probes))?;
     // Elsewhere a machine that vanished is noticed by the probes alone, or by a write that waits for so long.
     #[cfg(target_os = "linux")]
     socket.set_tcp_user_timeout(Some(VANISHED))?;
