@@ -18,6 +18,9 @@ else
   as_root := sudo --preserve-env=PATH,CI,NETTRIAL_ENGINE
 endif
 
+# Hundreds of processes load the same modules: they are compiled once.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Tests run an engine that is compiled as its own tests are: one compilation, with debug assertions.
 unit networks measurements generated generate test-all: export NETTRIAL_ENGINE := $(CURDIR)/target/debug/nettrial-engine
 
