@@ -7,7 +7,7 @@ from typing import Any
 
 from nettrial.report import numbers
 from nettrial.report.tables import label
-from nettrial.report.vega import WIDTH, Chart, beside, layer, layered
+from nettrial.report.vega import SHARES, WIDTH, Chart, beside, layer, layered
 from nettrial.scenario import ChannelRecord
 from nettrial.store import Trial
 from nettrial.study import Study
@@ -88,17 +88,10 @@ def _chart(access_point: str, places: dict[str, list[dict[str, float]]], number:
         "legend": {"title": None, "orient": "bottom", "symbolType": "square"},
         "scale": {"domain": list(PARTS), "range": list(PARTS.values())},
     }
-    along = {
-        "field": "share",
-        "type": "quantitative",
-        "stack": "zero",
-        "scale": {"domain": [0, 100]},
-        "axis": {"title": None, "tickCount": 5, "domain": False},
-    }
     axis = {"title": None, "domain": False, "ticks": False, "labelLimit": 320}
     down = {"field": "treatment", "type": "nominal", "sort": None, "axis": axis}
     order = {"field": "place", "type": "quantitative"}
-    bars = layer("bar", rows, {"x": along, "y": down, "color": colour, "order": order}, height={"band": 0.7})
+    bars = layer("bar", rows, {"x": SHARES, "y": down, "color": colour, "order": order}, height={"band": 0.7})
     title = f"Airtime of the channel of {access_point}, %"
     said = f"{title}: of the time of each treatment's trials, the share of data that arrived, of errors, of "
     said += "overhead, of collisions, and of nobody sending."

@@ -9,6 +9,7 @@ from nettrial.report import numbers
 from nettrial.report.content import Report, Section
 from nettrial.report.vega import (
     COLOURS,
+    SHARES,
     WIDTH,
     Chart,
     Spec,
@@ -61,15 +62,8 @@ def shares(report: Report) -> Chart | None:
     }
     axis = {"title": None, "domain": False, "ticks": False, "labelLimit": 220}
     down = {"field": "response", "type": "nominal", "sort": None, "axis": axis}
-    along = {
-        "field": "share",
-        "type": "quantitative",
-        "stack": "zero",
-        "scale": {"domain": [0, 100]},
-        "axis": {"title": None, "tickCount": 5, "domain": False},
-    }
     order = {"field": "place", "type": "quantitative"}
-    bars = layer("bar", rows, {"x": along, "y": down, "color": colour, "order": order}, height={"band": 0.7})
+    bars = layer("bar", rows, {"x": SHARES, "y": down, "color": colour, "order": order}, height={"band": 0.7})
     title = "Share of each response’s variation, %"
     said = "Of the variation of each response, the share that each factor explains (eta squared)."
     titles = [row["response"] for row in rows]

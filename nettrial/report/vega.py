@@ -21,6 +21,14 @@ lighter on a dark page by these very values."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 INK = "currentColor"
 """The colour of text, on a light page and a dark one."""
+SHARES: Spec = {
+    "field": "share",
+    "type": "quantitative",
+    "stack": "zero",
+    "scale": {"domain": [0, 100]},
+    "axis": {"title": None, "tickCount": 5, "domain": False},
+}
+"""The axis of shares in percent, which stand one after the other in a bar."""
 MOST_MARKS = 400
 """The largest number of marks of one kind in one chart; what is more is thinned or put together, and the
 chart says so."""
