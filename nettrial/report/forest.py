@@ -6,7 +6,7 @@ from nettrial.analysis import Contrast
 from nettrial.metrics import METRICS
 from nettrial.report import numbers
 from nettrial.report.content import Report
-from nettrial.report.vega import COLOURS, INK, MOST_MARKS, Chart, Spec, layer, layered, silent
+from nettrial.report.vega import COLOURS, INK, MOST_MARKS, Chart, Spec, beside, layer, layered, silent
 
 ROW_HEIGHT = 24
 """The height of a change, pixels."""
@@ -67,7 +67,7 @@ def draw(report: Report) -> Chart | None:
         if left_out
         else ""
     )
-    spec = layered(layers, title, ACROSS, {"step": ROW_HEIGHT})
+    spec = layered(layers, title, ACROSS, {"step": ROW_HEIGHT}) | beside([str(row["label"]) for row in rows])
     return Chart(
         "answer", title, said, spec, legend=tuple(kinds), colours=tuple(JUDGED[k] for k in kinds), note=note
     )
