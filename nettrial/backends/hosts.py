@@ -8,7 +8,7 @@ import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Protocol
 
@@ -85,20 +85,26 @@ def engine_there(machine: Reachable) -> str:
 
     Its name has the version and the hash of the file here, so that no other one is run. Raises BadInput where
     that file can't be read."""
-    return f"{FOLDER}/engine-{nettrial.__version__}-{hashlib.sha256(_binary(machine)).hexdigest()[:16]}"
+    return f"{FOLDER}/engine-{nettrial.__version__}-{_digest(_binary(machine))[:16]}"
 
 
-def _binary(machine: Reachable) -> bytes:
-    """Returns the engine that is for a machine. Raises BadInput where it can't be read."""
-    if machine.binary is None:
-        return find.engine().read_bytes()
+def _binary(machine: Reachable) -> Path:
+    """Returns the file here of the engine that is for a machine."""
+    return machine.binary or find.engine()
+
+
+@lru_cache
+def _digest(binary: Path) -> str:
+    """Returns the SHA-256 of an engine, which most machines have in common. Raises BadInput where it can't be
+    read."""
     try:
-        return machine.binary.read_bytes()
+        with binary.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise BadInput(
             "reading the engine of the inventory",
             "binary",
-            str(machine.binary),
+            str(binary),
             "the engine for that machine's system and CPU, a file on this machine",
             error.strerror or "",
         ) from None
@@ -161,7 +167,8 @@ def install(name: str, machine: Reachable) -> Lack | None:
     did. What was there under its name stays until the copy is whole.
 
     Raises BadInput where the inventory names an engine that can't be read."""
-    data = _binary(machine)
+    digest = _digest(_binary(machine))
+    data = _binary(machine).read_bytes()
     target, part = f'"$HOME"/{engine_there(machine)}', '"$part"'
     script = "; ".join(
         [
@@ -170,7 +177,7 @@ def install(name: str, machine: Reachable) -> Lack | None:
             f"echo {READY}",
             f"head -c {len(data)} > {part} || {{ rm -f {part}; exit 1; }}",
             f"found=$(for tool in {HASHES}; do $tool < {part} 2> /dev/null && break; done | cut -c 1-64)",
-            f'if [ "$found" = {hashlib.sha256(data).hexdigest()} ]',
+            f'if [ "$found" = {digest} ]',
             f"then chmod 700 {part} && {part} --version > /dev/null && mv -f {part} {target}",
             f"[ ! -e {part} ] && echo {INSTALLED}",
             "else echo the copy is damaged >&2",
