@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -30,7 +29,7 @@ from pathlib import Path
 from statistics import geometric_mean
 from typing import Any
 
-from nettrial.backends.find import engine
+from benches.simulator import simulated
 from nettrial.design import scenario_of
 from nettrial.study import load
 
@@ -209,24 +208,12 @@ def simulate(case: Case, seconds: float, scratch: Path) -> Result:
     for node in scenario["nodes"]:
         if "stack" in node:
             node["stack"] |= {"receive_buffer": BUFFER, "send_buffer": BUFFER}
-    request = json.dumps({"request": "run", "trial": "bench", "scenario": scenario}) + "\n"
-    process = subprocess.Popen([engine(), "sim"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stdin
-    assert process.stdout
-    process.stdin.write(request)
-    process.stdin.flush()
-    event = json.loads(process.stdout.readline())
-    # The end of the input ends the engine: it comes after the answer.
-    process.stdin.close()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if event["event"] != "record":
-        sys.exit(event.get("message", str(event)))
-    flows = event["record"]["flows"]
+    record, used = simulated(scenario)
+    flows = record["flows"]
     # What waits when a flow's time is over still arrives, and takes its time.
     lasted_ns = max(flow["active_ns"] for flow in flows)
     goodput = sum(flow["bytes"] for flow in flows) * 8e9 / lasted_ns
-    return Result(goodput, usage.ru_utime + usage.ru_stime)
+    return Result(goodput, used)
 
 
 class Ns3:

@@ -163,8 +163,8 @@ def large(treatment: dict[str, str], seconds: float) -> dict[str, Any]:
     return document
 
 
-def simulate(scenario: dict[str, Any]) -> Run:
-    """Runs it in the simulator."""
+def simulated(scenario: dict[str, Any]) -> tuple[dict[str, Any], float]:
+    """Runs a scenario in the simulator. Returns its record, and the CPU seconds that it took."""
     request = json.dumps({"request": "run", "trial": "bench", "scenario": scenario}) + "\n"
     process = subprocess.Popen([engine(), "sim"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin
@@ -178,8 +178,13 @@ def simulate(scenario: dict[str, Any]) -> Run:
     process.returncode = os.waitstatus_to_exitcode(status)
     if event["event"] != "record":
         sys.exit(event.get("message", str(event)))
-    packets = sum(end["frames_pkts"] for end in event["record"]["ends"])
-    return Run(packets, usage.ru_utime + usage.ru_stime)
+    return event["record"], usage.ru_utime + usage.ru_stime
+
+
+def simulate(scenario: dict[str, Any]) -> Run:
+    """Runs it in the simulator."""
+    record, seconds = simulated(scenario)
+    return Run(sum(end["frames_pkts"] for end in record["ends"]), seconds)
 
 
 class Ns3:
