@@ -71,8 +71,9 @@ class Sandbox:
 
     def assert_empty(self) -> None:
         """No process is left in it, and no mount."""
-        assert wait_for(lambda: not self.processes(), 60), self.processes()
-        assert self.namespaces() == set()
+        # A process that ends loses its command line before its descriptors, and with them its namespaces.
+        wait_for(lambda: not self.processes() and not self.namespaces(), 60)
+        assert (self.processes(), self.namespaces()) == ({}, set())
         assert self._mounted() == self._mounts
 
     def close(self) -> None:
