@@ -93,6 +93,9 @@ pub struct Contender {
     backoff: u64,
     window: u64,
     windows: (u64, u64),
+    /// Exchanges that failed since one succeeded or the window was reset, and the number at which it is reset.
+    failures: u32,
+    tries: u32,
     /// The time when it had something to send after it had nothing.
     pub ready_ps: u64,
     /// The time when its last exchange was over.
@@ -102,7 +105,7 @@ pub struct Contender {
 }
 
 impl Contender {
-    pub fn new(station: usize, category: Category, aifs_ps: u64) -> Self {
+    pub fn new(station: usize, category: Category, aifs_ps: u64, tries: u32) -> Self {
         let windows = category.windows();
         Self {
             station,
@@ -114,6 +117,8 @@ impl Contender {
             backoff: 0,
             window: windows.0,
             windows,
+            failures: 0,
+            tries,
             ready_ps: 0,
             over_ps: 0,
             defers_ps: None,
@@ -162,13 +167,18 @@ impl Contender {
 
     /// Its exchange succeeded.
     pub fn on_success(&mut self, draw: impl FnOnce(u64) -> u64) {
-        self.window = self.windows.0;
+        (self.window, self.failures) = (self.windows.0, 0);
         self.backoff = draw(self.window);
     }
 
-    /// Its exchange failed, or another contender of its station was before it.
+    /// Its exchange failed, or another contender of its station was before it: the window doubles, and is the smallest again
+    /// when as many in a row have failed as an MPDU has tries (clause 10.23.2.2, QSRC).
     pub fn on_failure(&mut self, draw: impl FnOnce(u64) -> u64) {
+        self.failures += 1;
         self.window = (2 * self.window + 1).min(self.windows.1);
+        if self.failures >= self.tries {
+            (self.window, self.failures) = (self.windows.0, 0);
+        }
         self.backoff = draw(self.window);
     }
 
@@ -210,6 +220,23 @@ impl Contender {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_window_is_the_smallest_again_after_the_last_try() {
+        let mut contender = Contender::new(1, Category::BestEffort, 0, 4);
+        let failed = |contender: &mut Contender| {
+            contender.on_failure(|window| window);
+            contender.window
+        };
+        let windows: Vec<u64> = (0..6).map(|_| failed(&mut contender)).collect();
+        assert_eq!(windows, [31, 63, 127, 15, 31, 63]);
+        contender.on_success(|window| window);
+        let windows: Vec<u64> = (0..4).map(|_| failed(&mut contender)).collect();
+        assert_eq!(windows, [31, 63, 127, 15], "a success begins to count anew");
+        let mut patient = Contender::new(1, Category::Video, 0, 7);
+        let windows: Vec<u64> = (0..7).map(|_| failed(&mut patient)).collect();
+        assert_eq!(windows, [15, 15, 15, 15, 15, 15, 7], "the largest until then");
+    }
 
     /// Figure 1 of RFC 8325, section 4.3.
     #[test]

@@ -293,7 +293,7 @@ impl Medium {
         self.contenders.iter().position(is_it).unwrap_or_else(|| {
             let is_access_point = station == ACCESS_POINT && !self.is_ad_hoc;
             let aifs_ps = self.timing().aifs_ps(category.aifsn(is_access_point));
-            self.contenders.push(Contender::new(station, category, aifs_ps));
+            self.contenders.push(Contender::new(station, category, aifs_ps, self.tries));
             self.contenders.len() - 1
         })
     }
