@@ -1,5 +1,5 @@
-"""Charts of flows within a trial: goodput by flow or subflow, congestion window, queues, and the rates that
-stations of radio channels chose, over time.
+"""Charts of flows within a trial: goodput by flow or subflow, congestion window, queues, and the rates and
+delays of stations of radio channels, over time.
 
 One trial of each treatment is shown, that whose first response is nearest to the median: an example, never
 an estimate."""
@@ -104,6 +104,18 @@ def _charts(trial: Trial) -> list[Chart]:
             f"Mean rate of the PPDUs of each station over time {of}.",
             _radio_rates(trial.record.channels or []),
         ),
+        _chart(
+            f"{name}-radio-queue",
+            "Wait in the radio's queue, ms",
+            f"Mean time that packets waited in the queue of each station over time {of}.",
+            _radio_delays(trial.record.channels or [], "queue_delay_ns"),
+        ),
+        _chart(
+            f"{name}-contention",
+            "Contention, ms",
+            f"Mean time that each station contended for the channel over time {of}.",
+            _radio_delays(trial.record.channels or [], "contention_delay_ns"),
+        ),
     ]
     return [chart for chart in drawn if chart]
 
@@ -168,6 +180,20 @@ def _radio_rates(channels: Sequence[ChannelRecord]) -> dict[str, list[Row]]:
         for station in channel.stations
         if station.rate_series
     }
+
+
+def _radio_delays(channels: Sequence[ChannelRecord], field: str) -> dict[str, list[Row]]:
+    """A mean delay of each station over time, where the trial kept it and the station sent anything."""
+    lines = {
+        station.node: [
+            (each.at_ns / 1e9, delay / 1e6)
+            for each in station.delay_series or []
+            if (delay := getattr(each, field)) is not None
+        ]
+        for channel in channels
+        for station in channel.stations
+    }
+    return {node: _rows(node, points, "ms") for node, points in lines.items() if points}
 
 
 def _rate(counts: Sequence[int], samples: Sequence[Interval]) -> list[tuple[float, float]]:

@@ -192,22 +192,27 @@ def test_the_airtime_of_a_channel_is_a_chart_of_the_report(tmp_path):
     assert draw(run.study, make_run(tmp_path / "wired", replicates=1).trials()) == []
 
 
-def test_the_rates_that_stations_chose_are_a_chart_over_time(tmp_path):
+def test_rates_and_delays_of_stations_are_charts_over_time(tmp_path):
     from nettrial.report.series import draw
 
     series = [{"at_ns": 0, "rate_bps": 13_000_000}, {"at_ns": 10**8, "rate_bps": 65_000_000}]
+    delays = [{"at_ns": 0, "queue_delay_ns": 5_000_000}, {"at_ns": 10**8, "contention_delay_ns": 250_000}]
 
     def maker(trial):
         made = record(trial)
         (station,) = CHANNEL["stations"]
-        channel = {**CHANNEL, "stations": [{**station, "rate_series": series}]}
+        channel = {**CHANNEL, "stations": [{**station, "rate_series": series, "delay_series": delays}]}
         made.channels = [ChannelRecord.model_validate(channel)]
         first = full_record().flows[0].intervals[0]
         made.flows[0].intervals = [first, first.model_copy(update={"at_ns": first.at_ns + 1})]
         return made
 
     found, _ = draw(gather(make_run(tmp_path / "run", replicates=1, maker=maker)))
-    chart = found[0].charts[-1]
-    assert (chart.title, chart.legend) == ("Rate of the radio, Mbit/s", ("sender",))
-    rows = chart.spec["layer"][0]["data"]["values"]
-    assert [(row["at"], row["value"]) for row in rows] == [(0, 13), (0.1, 65)]
+    drawn = found[0].charts[-3:]
+    assert {chart.legend for chart in drawn} == {("sender",)}
+    rows = {chart.title: chart.spec["layer"][0]["data"]["values"] for chart in drawn}
+    assert {title: [(row["at"], row["value"]) for row in of] for title, of in rows.items()} == {
+        "Rate of the radio, Mbit/s": [(0, 13), (0.1, 65)],
+        "Wait in the radio's queue, ms": [(0, 5)],
+        "Contention, ms": [(0.1, 0.25)],
+    }
