@@ -51,7 +51,9 @@ def refuse_unknown_interfaces(study: Study, resolved: Resolved) -> None:
     if not interfaces:
         return
     ends = [end for link in resolved.scenario.links for end in link.ends]
+    firsts = [link.ends[0] for link in resolved.scenario.links if link.wlan]
     known = {end.node for end in ends} | {f"{end.node}:{end.interface}" for end in ends}
+    known |= {f"{end.node}:{end.interface}-air" for end in firsts}
     for number, name in enumerate(interfaces):
         if name not in known:
             where = study.where("measurement", "capture", "interfaces", number)

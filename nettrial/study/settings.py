@@ -85,7 +85,7 @@ class CaptureSettings(Strict):
     """The trials: none, those of the first block (one of each treatment), or all."""
     interfaces: list[str] = []
     """The interfaces, each a node's name (all its interfaces) or `NODE:INTERFACE`; every interface where the
-    list is empty."""
+    list is empty. A radio channel is an interface of its access point, `INTERFACE-air`."""
     snap_length: Size = "128 B"
     """The bytes kept of each frame, Ethernet's header counted."""
 

@@ -1,4 +1,4 @@
-//! Writes the packets of one interface as a pcapng file (draft-ietf-opsawg-pcapng), with nanosecond timestamps.
+//! Writes the packets of one interface, or of a radio channel, as a pcapng file (draft-ietf-opsawg-pcapng), with nanosecond timestamps.
 //!
 //! A file has another name while it grows, `NAME.pcapng.partial`, so that a file under its own name is always whole.
 //! Packets may be given out of order as long as none is older than what was already released: a simulator knows of
@@ -18,8 +18,15 @@ pub const EXTENSION: &str = "pcapng";
 /// The end of a file's name while it grows.
 pub const PARTIAL: &str = ".partial";
 
-/// LINKTYPE_ETHERNET.
-const ETHERNET: u16 = 1;
+/// What the frames of a file begin with (<https://www.tcpdump.org/linktypes.html>).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkType {
+    /// An Ethernet header.
+    Ethernet = 1,
+    /// A radiotap header and one of 802.11.
+    Radiotap = 127,
+}
+
 /// Block types: section header, interface description, enhanced packet.
 const SECTION: u32 = 0x0A0D_0D0A;
 const INTERFACE: u32 = 1;
@@ -51,18 +58,24 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Creates `DIRECTORY/NAME.pcapng.partial` for the interface `interface`; of each packet the first `snap_bytes`
-    /// bytes are kept, Ethernet's header counted.
+    /// Creates `DIRECTORY/NAME.pcapng.partial` for the interface `interface`, whose frames begin with what `link_type` says;
+    /// of each the first `snap_bytes` bytes are kept, that header counted.
     ///
     /// # Errors
     /// Fails if the file can't be created or written.
-    pub fn create(directory: &Path, name: &str, interface: &str, snap_bytes: usize) -> Result<Self> {
+    pub fn create(
+        directory: &Path,
+        name: &str,
+        interface: &str,
+        link_type: LinkType,
+        snap_bytes: usize,
+    ) -> Result<Self> {
         let path = directory.join(format!("{name}.{EXTENSION}"));
         let partial = partial(&path);
         let file = File::create(&partial).with_context(|| format!("creating {}", partial.display()))?;
         let mut new =
             Self { path, file: BufWriter::new(file), snap_bytes, waiting: BinaryHeap::new(), packets: 0 };
-        new.begin(interface).with_context(|| format!("writing {}", partial.display()))?;
+        new.begin(interface, link_type).with_context(|| format!("writing {}", partial.display()))?;
         Ok(new)
     }
 
@@ -110,7 +123,7 @@ impl Capture {
         Ok(self.path)
     }
 
-    fn begin(&mut self, interface: &str) -> std::io::Result<()> {
+    fn begin(&mut self, interface: &str, link_type: LinkType) -> std::io::Result<()> {
         let mut section = Vec::new();
         section.extend(0x1A2B_3C4D_u32.to_le_bytes());
         section.extend(1_u16.to_le_bytes());
@@ -120,7 +133,7 @@ impl Capture {
         option(&mut section, 0, &[]);
         block(&mut self.file, SECTION, &section)?;
         let mut description = Vec::new();
-        description.extend(ETHERNET.to_le_bytes());
+        description.extend((link_type as u16).to_le_bytes());
         description.extend(0_u16.to_le_bytes());
         description.extend(u32::try_from(self.snap_bytes).unwrap_or(u32::MAX).to_le_bytes());
         option(&mut description, IF_NAME, interface.as_bytes());
@@ -191,7 +204,7 @@ mod tests {
     fn packets_are_written_in_order_of_time_and_cut_to_the_snap_length() {
         let directory = std::env::temp_dir().join(format!("nettrial-capture-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
-        let mut capture = Capture::create(&directory, "one", "a-b", 60).unwrap();
+        let mut capture = Capture::create(&directory, "one", "a-b", LinkType::Ethernet, 60).unwrap();
         for time_ns in [5_000_000_000, 3, 4, 3] {
             capture.add(time_ns, 1514, &[7; 100]);
         }

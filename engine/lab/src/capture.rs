@@ -12,7 +12,7 @@ use crate::network::Network;
 use crate::packet_socket::{Intake, Ring, overflow};
 use crate::processors::Placement;
 use anyhow::{Context, Result};
-use nettrial_capture::Capture;
+use nettrial_capture::{Capture, LinkType};
 use nettrial_scenario::{Capture as Settings, Warning};
 use nix::time::{ClockId, clock_gettime};
 use std::os::fd::OwnedFd;
@@ -73,7 +73,8 @@ impl Capturing {
                 let ring = Ring::open(*index, Intake::Captured, snap_bytes, slots)?;
                 let socket = ring.socket()?;
                 let name = settings.file_name(&node.name, interface);
-                let file = Capture::create(Path::new(&settings.directory), &name, interface, snap_bytes)?;
+                let directory = Path::new(&settings.directory);
+                let file = Capture::create(directory, &name, interface, LinkType::Ethernet, snap_bytes)?;
                 Ok(Tap { ring, socket, file })
             };
             let chosen = || node.interfaces().iter().filter(|(name, _)| wanted(&node.name, name));
@@ -101,12 +102,14 @@ impl Capturing {
         })
     }
 
-    /// Ends, completes the files, and gives the warning that the record has of it.
-    pub fn finish(self) -> Result<Warning> {
+    /// Ends, completes the files, and gives the warning that the record has of it, and of radio channels whose so many frames
+    /// their own threads captured.
+    pub fn finish(self, of_channels: &[u64]) -> Result<Warning> {
         let seconds = self.began.elapsed().as_secs_f64();
         self.stop.store(true, Relaxed);
         let done = self.thread.join().map_err(|_| anyhow::anyhow!("the capture ended early"))??;
         let Done { interfaces, frames, missed, cpu } = done;
+        let (interfaces, frames) = (interfaces + of_channels.len(), frames + of_channels.iter().sum::<u64>());
         let percent = 100.0 * cpu.as_secs_f64() / seconds.max(1e-9);
         let lost = match missed {
             0 => String::new(),

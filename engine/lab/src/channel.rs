@@ -22,6 +22,7 @@
 mod driver;
 mod frames;
 mod held;
+mod sniffing;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -31,10 +32,11 @@ use crate::packet_socket::{Intake, Outlet, Ring, overflow};
 use anyhow::{Context, Result, anyhow};
 use driver::Driver;
 pub use held::{Held, tap};
-use nettrial_scenario::{ChannelRecord, Link, Wlan, ethernet};
+use nettrial_scenario::{Capture, ChannelRecord, Link, Wlan, ethernet};
+use sniffing::Sniffing;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use worker::{Station, Worker};
@@ -61,7 +63,11 @@ pub struct Channel {
     rings: Vec<OwnedFd>,
     /// Told when the channel counts.
     counting: Receiver<()>,
-    thread: Option<JoinHandle<(ChannelRecord, Driven)>>,
+    thread: Option<JoinHandle<(ChannelRecord, Driven, Result<()>)>>,
+    /// The Ethernet addresses of the stations, the access point's first.
+    addresses: Vec<[u8; 6]>,
+    /// What captures the channel from when it is armed, until the thread takes it.
+    sniffing: Arc<Mutex<Option<Sniffing>>>,
 }
 
 /// The work of a channel since it was armed.
@@ -75,6 +81,8 @@ pub struct Driven {
     pub latest_ns: u64,
     /// Frames that the channel's thread could not carry.
     pub lost_pkts: u64,
+    /// Frames captured on air, if the channel is captured.
+    pub captured_pkts: Option<u64>,
 }
 
 impl Channel {
@@ -95,19 +103,23 @@ impl Channel {
         let switch = Arc::new(Switch::new()?);
         let mut stations = Vec::new();
         let mut rings = Vec::new();
+        let mut addresses = Vec::new();
         for End { index, address, held } in ends {
             let ring = Ring::open(index, Intake::Arriving, largest_frame, SLOTS)?;
             rings.push(ring.socket()?);
+            addresses.push(address.as_slice().try_into().context("an Ethernet address has 6 bytes")?);
             stations.push(Station { ring, outlet: Outlet::open(index)?, address, held });
         }
         let random = nettrial_wlan::random(seed, number);
         let now_ns = delay_line::monotonic_ns();
         let (counts, counting) = channel();
+        let sniffing = Arc::new(Mutex::new(None));
         let worker = Worker {
             driver: Driver::new(wlan.clone(), link.stations(), random, keeps_delays, now_ns),
             stations,
             switch: switch.clone(),
             counts: Some(counts),
+            sniffing: sniffing.clone(),
             due: Vec::new(),
             driven: Driven::default(),
         };
@@ -117,7 +129,14 @@ impl Channel {
             worker.run(&of_thread)
         });
         let thread = Some(thread.context("starting a thread for a radio channel")?);
-        Ok(Self { link: link.clone(), switch, rings, counting, thread })
+        Ok(Self { link: link.clone(), switch, rings, counting, thread, addresses, sniffing })
+    }
+
+    /// Captures the channel from when it is armed, if `settings` ask for it.
+    pub fn sniff(&self, settings: &Capture) -> Result<()> {
+        let sniffing = Sniffing::new(settings, &self.link, self.addresses.clone())?;
+        *self.sniffing.lock().unwrap_or_else(PoisonError::into_inner) = sniffing;
+        Ok(())
     }
 
     /// Begins with counting, once nothing is in the medium.
@@ -137,7 +156,9 @@ impl Channel {
     pub fn finish(mut self) -> Result<(String, ChannelRecord, Driven)> {
         self.switch.stop();
         let ended = self.thread.take().map(JoinHandle::join).context("a channel ends once")?;
-        let (record, mut driven) = ended.map_err(|_| anyhow!("the thread of a radio channel ended early"))?;
+        let (record, mut driven, captured) =
+            ended.map_err(|_| anyhow!("the thread of a radio channel ended early"))?;
+        captured?;
         for ring in &self.rings {
             driven.lost_pkts += overflow(ring)?;
         }

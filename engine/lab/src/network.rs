@@ -35,7 +35,7 @@ use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_netlink::{Netlink, filter_icmp};
 use nettrial_scenario::{
-    ChannelRecord, Interface, Link, Node, NodeKind, QueueLimit, Rate, Scenario, TimerLateness,
+    Capture, ChannelRecord, Interface, Link, Node, NodeKind, QueueLimit, Rate, Scenario, TimerLateness,
 };
 pub use node::{BuiltNode, Shaped};
 pub use routes::{HASH_POLICIES, HASH_SEED};
@@ -283,6 +283,11 @@ impl Network {
             .filter(|(_, kind)| *kind == NodeKind::Host)
             .map(|(node, _)| node)
             .collect()
+    }
+
+    /// Captures the radio channels that `settings` name from when they are armed.
+    pub fn sniff(&self, settings: &Capture) -> Result<()> {
+        self.channels.as_ref().map_or(Ok(()), |channels| channels.sniff(settings))
     }
 
     /// Begins with what the links do to frames beside carrying and delaying them.

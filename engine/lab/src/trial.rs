@@ -62,6 +62,7 @@ pub fn run(
     let observation = Observation::start(home, &mut network, scenario, placement.as_ref().ok())?;
     let start = |capture| Capturing::start(capture, home, &network, placement.as_ref().ok());
     let capturing = capture.map(start).transpose()?;
+    capture.map_or(Ok(()), |capture| network.sniff(capture))?;
     phases.checks_ns = lap();
 
     tracing::info!(took_ns = phases.checks_ns, "starting the traffic");
@@ -84,7 +85,8 @@ pub fn run(
     tracing::info!(took_ns = phases.traffic_ns, "all flows have ended");
 
     if let Some(capturing) = capturing {
-        findings.warnings.push(capturing.finish()?);
+        let of_channels: Vec<u64> = driven.iter().filter_map(|(_, _, driven)| driven.captured_pkts).collect();
+        findings.warnings.push(capturing.finish(&of_channels)?);
     }
     let Observed { interfaces, absent: unobserved, sampled } = observation.finish(&mut network)?;
     findings.drops(scenario, &interfaces);

@@ -47,7 +47,8 @@ pub struct Capture {
     pub directory: String,
     /// The trial as it stands in the files' names, one an interface: `NAME-NODE-INTERFACE.pcapng`.
     pub name: String,
-    /// The interfaces, each a node's name (all its interfaces) or `NODE:INTERFACE`; every interface where it is empty.
+    /// The interfaces, each a node's name (all its interfaces) or `NODE:INTERFACE`; every interface where it is empty. A radio
+    /// channel is an interface of its access point, `INTERFACE-air`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<String>,
     /// Bytes kept of each frame, Ethernet's header counted.
@@ -62,6 +63,12 @@ impl Capture {
             None => chosen == node,
         };
         self.interfaces.is_empty() || self.interfaces.iter().any(is_it)
+    }
+
+    /// Returns the name as which the radio channel of this interface of an access point is captured, if it is.
+    pub fn channel(&self, node: &str, interface: &str) -> Option<String> {
+        let name = format!("{interface}-air");
+        self.includes(node, &name).then_some(name)
     }
 
     /// Returns the name, without extension, of an interface's file.

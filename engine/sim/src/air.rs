@@ -7,7 +7,7 @@
 use crate::Time;
 use nettrial_routing::Interfaces;
 use nettrial_scenario::{ChannelRecord, Interface, Scenario};
-use nettrial_wlan::{Medium, Outcome, Packet};
+use nettrial_wlan::{Medium, Outcome, Packet, Sent};
 
 /// Bytes of the packet by which a channel's rate is told.
 const TYPICAL_BYTES: u64 = 1500;
@@ -123,6 +123,16 @@ impl Air {
             channel.medium.advance(channel.medium.next(), &mut channel.outcomes);
         }
         std::mem::take(&mut channel.outcomes)
+    }
+
+    /// Keeps what the stations of a channel send, for [`Air::take_sent`].
+    pub fn keep_sent(&mut self, channel: usize) {
+        self.channels[channel].medium.keep_sent();
+    }
+
+    /// Takes what the stations of a channel have sent since the last call.
+    pub fn take_sent(&mut self, channel: usize) -> Vec<Sent> {
+        self.channels[channel].medium.take_sent()
     }
 
     /// The records of all channels until `now`.

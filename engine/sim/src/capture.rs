@@ -1,7 +1,7 @@
 //! Captures what passes the interfaces of a simulated network, as pcapng files.
 //!
 //! A frame is captured where it leaves, when its transmission begins (a real host's capture sees it after the queue),
-//! and where it arrives, when its last bit has. Headers are made for the capture alone, see [`headers`]. Capturing
+//! and where it arrives, when its last bit has. Of a radio channel every frame is captured when it begins. Headers are made for the capture alone, see [`headers`]. Capturing
 //! changes nothing in a trial or in its record.
 
 mod headers;
@@ -11,9 +11,10 @@ use crate::wiring::Wiring;
 use crate::{Packet, Time};
 use anyhow::Result;
 use headers::{Frame, Side};
-use nettrial_capture::Capture;
+use nettrial_capture::{Capture, LinkType};
 use nettrial_routing::Interfaces;
-use nettrial_scenario::Capture as Settings;
+use nettrial_scenario::{Capture as Settings, Scenario};
+use nettrial_wlan::{Sent, Sniffer};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -30,6 +31,8 @@ struct Opened {
 pub struct Captures {
     /// The files by the interface's number.
     files: Vec<Option<Capture>>,
+    /// The sniffer and the file of each radio channel.
+    channels: Vec<Option<(Sniffer, Capture)>>,
     /// Both sides of every flow's subflows: by flow, by turn of its connections, by subflow.
     flows: Vec<Vec<Vec<[Side; 2]>>>,
     /// Each connection that was opened.
@@ -46,18 +49,39 @@ impl Captures {
     ///
     /// # Errors
     /// Fails if a file can't be created.
-    pub fn new(settings: &Settings, interfaces: &Interfaces<'_>, wirings: &[Wiring<'_>]) -> Result<Self> {
+    pub fn new(
+        settings: &Settings,
+        scenario: &Scenario,
+        interfaces: &Interfaces<'_>,
+        wirings: &[Wiring<'_>],
+    ) -> Result<Self> {
+        let snap_bytes = settings.snap_bytes as usize;
         let create = |node: &str, interface: &str| {
             let name = settings.file_name(node, interface);
-            let snap_bytes = settings.snap_bytes as usize;
-            Capture::create(Path::new(&settings.directory), &name, interface, snap_bytes)
+            let directory = Path::new(&settings.directory);
+            Capture::create(directory, &name, interface, LinkType::Ethernet, snap_bytes)
         };
+        let channel = |(link, wlan)| -> Result<Option<(Sniffer, Capture)>> {
+            let stations: Vec<usize> = interfaces.of_link(link).collect();
+            let Some(first) = stations.first().map(|first| interfaces.get(*first)) else { return Ok(None) };
+            let Some(interface) = settings.channel(&first.node, &first.name) else { return Ok(None) };
+            let addresses = stations.iter().map(|station| headers::mac(*station)).collect();
+            let (directory, name) =
+                (Path::new(&settings.directory), settings.file_name(&first.node, &interface));
+            let most = snap_bytes + Sniffer::HEADER_BYTES;
+            let file = Capture::create(directory, &name, &interface, LinkType::Radiotap, most)?;
+            Ok(Some((Sniffer::new(wlan, addresses, snap_bytes), file)))
+        };
+        let links = scenario.links.iter().enumerate();
+        let channels =
+            links.filter_map(|(link, settings)| Some((link, settings.wlan.as_ref()?))).map(channel);
         let files = interfaces.all().iter().map(|interface| {
             let wanted = settings.includes(&interface.node, &interface.name);
             wanted.then(|| create(&interface.node, &interface.name)).transpose()
         });
         Ok(Self {
             files: files.collect::<Result<_>>()?,
+            channels: channels.collect::<Result<_>>()?,
             flows: wirings.iter().map(Side::all).collect(),
             connections: HashMap::new(),
             opened: vec![0; wirings.len()],
@@ -76,7 +100,23 @@ impl Captures {
     /// Captures a packet at the interface with this number, on its way `between` two interfaces, the first of which sends
     /// it. What is given later is not older than `now`.
     pub fn take(&mut self, interface: usize, between: [usize; 2], packet: &Packet, at: Time, now: Time) {
+        if self.files[interface].is_none() {
+            return;
+        }
+        let sides = self.sides(packet);
         let Some(file) = self.files[interface].as_mut() else { return };
+        let made = self.frame.make(packet, &sides, between, at, file.snap_bytes());
+        let written = made.and_then(|length| {
+            file.add(at.as_ns(), length, self.frame.bytes());
+            file.release(now.as_ns())
+        });
+        if let Err(error) = written {
+            self.failure.get_or_insert(error);
+        }
+    }
+
+    /// Returns both sides of a packet's subflow.
+    fn sides(&self, packet: &Packet) -> [Side; 2] {
         let number = packet.to.connection;
         let datagrams = Opened { flow: number, turn: 0, place: 0 };
         let Opened { flow, turn, place } = self.connections.get(&number).copied().unwrap_or(datagrams);
@@ -85,12 +125,40 @@ impl Captures {
         if turns.len() == 1 {
             sides[0].use_later_port(place);
         }
-        let made = self.frame.make(packet, &sides, between, at, file.snap_bytes());
-        let written = made.and_then(|length| {
-            file.add(at.as_ns(), length, self.frame.bytes());
-            file.release(now.as_ns())
-        });
-        if let Err(error) = written {
+        sides
+    }
+
+    /// The radio channels whose frames are captured, by number.
+    pub fn of_channels(&self) -> impl Iterator<Item = usize> {
+        self.channels.iter().enumerate().filter_map(|(channel, file)| file.is_some().then_some(channel))
+    }
+
+    /// Captures what the stations of a radio channel have sent until `now`; `packet` gives the packet with a number, and the
+    /// interfaces that it is on its way between.
+    pub fn on_air(
+        &mut self,
+        channel: usize,
+        sent: &[Sent],
+        now: Time,
+        mut packet: impl FnMut(u32) -> Option<(Packet, [usize; 2])>,
+    ) {
+        let Some((mut sniffer, mut file)) = self.channels[channel].take() else { return };
+        let (mut frame, keep) = (std::mem::take(&mut self.frame), file.snap_bytes());
+        let mut failure = None;
+        for each in sent {
+            let ethernet = |number: u32, out: &mut Vec<u8>| {
+                let Some((packet, between)) = packet(number) else { return };
+                match frame.make(&packet, &self.sides(&packet), between, now, keep) {
+                    Ok(_) => out.extend(frame.bytes()),
+                    Err(error) => failure = failure.take().or(Some(error)),
+                }
+            };
+            let at_ns = Time(each.at_ps).as_ns();
+            sniffer.write(each, ethernet, |length, bytes| file.add(at_ns, length, bytes));
+        }
+        failure = failure.or(file.release(now.as_ns()).err());
+        (self.frame, self.channels[channel]) = (frame, Some((sniffer, file)));
+        if let Some(error) = failure {
             self.failure.get_or_insert(error);
         }
     }
@@ -103,6 +171,7 @@ impl Captures {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
-        self.files.into_iter().flatten().try_for_each(|file| file.finish().map(drop))
+        let of_channels = self.channels.into_iter().flatten().map(|(_, file)| file);
+        self.files.into_iter().flatten().chain(of_channels).try_for_each(|file| file.finish().map(drop))
     }
 }

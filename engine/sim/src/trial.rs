@@ -22,8 +22,9 @@ const STANDSTILL: Time = Time::from_ms(2 * 3600 * 1000);
 pub fn run(scenario: &Scenario, routing: &Paths<'_>, capture: Option<&Capture>) -> Result<Record> {
     let mut network = Network::new(scenario);
     let wirings = wire(scenario, routing, &mut network)?;
-    let captures =
-        capture.map(|capture| Captures::new(capture, routing.interfaces(), &wirings)).transpose()?;
+    let captures = capture
+        .map(|capture| Captures::new(capture, scenario, routing.interfaces(), &wirings))
+        .transpose()?;
     let first = wirings.iter().map(|wiring| wiring.start).min().unwrap_or_default();
     let mut queues = Queues::new(scenario, &network);
     let hosts = Hosts::new(wirings, Time::from_ns(scenario.measurement.interval.0))?;

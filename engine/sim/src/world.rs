@@ -105,6 +105,8 @@ impl Engine {
 
     /// Captures packets from now on.
     pub(crate) fn capture(&mut self, captures: Option<Captures>) {
+        let channels = captures.iter().flat_map(Captures::of_channels);
+        channels.for_each(|channel| self.network.air.keep_sent(channel));
         self.captures = captures.map(Box::new);
     }
 
@@ -212,6 +214,17 @@ impl Engine {
         captures.take(between[side], between, &self.arena.packet(number), now, now);
     }
 
+    /// Captures what the stations of a radio channel have sent, before what became of its packets is acted on.
+    fn take_down_channel(&mut self, channel: usize) {
+        let Some(captures) = &mut self.captures else { return };
+        let sent = self.network.air.take_sent(channel);
+        let (arena, network) = (&mut self.arena, &self.network);
+        captures.on_air(channel, &sent, self.events.now(), |number| {
+            let between = network.between(arena.travel(number).next)?;
+            Some((arena.packet(number), between.map(|interface| interface as usize)))
+        });
+    }
+
     fn drop(&mut self, number: u32) {
         self.balance.dropped_pkts += 1;
         self.arena.discard(number);
@@ -226,7 +239,9 @@ impl Engine {
     /// Something happens in a radio channel: packets that have crossed it go on.
     fn look_at_air(&mut self, channel: u32) {
         let now = self.events.now();
-        for outcome in self.network.air.look(now, channel as usize) {
+        let outcomes = self.network.air.look(now, channel as usize);
+        self.take_down_channel(channel as usize);
+        for outcome in outcomes {
             match outcome {
                 OnAir::Dropped(number) => self.drop(number),
                 OnAir::Delivered(number) => {

@@ -17,6 +17,7 @@
 //! | `contender`, `outbox` | EDCA of a category, aggregation and retries to a receiver |
 //! | `rates`, `minstrel` | the rates, and the choice among them |
 //! | `phy`, `timing` | durations and sizes |
+//! | `sniffer` | what stations send, as the frames of a capture |
 //!
 //! The model differs from the standard where docs/explanation/radio.md says so. In short: slots that follow EIFS or a missing
 //! response begin together with those of others; carrier sense takes no time and goes by the strongest frame; a bystander
@@ -37,12 +38,14 @@ mod phy;
 mod propagation;
 mod rates;
 mod record;
+mod sniffer;
 mod timing;
 
 pub use contender::Category;
 pub use counters::{Counters, Delay, DelaySeries, RateCounts};
-pub use medium::{Medium, Outcome, Packet};
+pub use medium::{Medium, Outcome, Packet, Sent};
 pub use phy::Phy;
+pub use sniffer::Sniffer;
 pub use timing::Timing;
 
 use nettrial_scenario::random::Random;

@@ -4,6 +4,7 @@
 //! [`exchange::Exchange`]: frames one after the other, until its acknowledgment or until one of them is not received.
 
 mod exchange;
+mod sent;
 mod settle;
 
 use crate::airspace::Airspace;
@@ -16,6 +17,7 @@ use crate::timing::{SLOT, Timing};
 use exchange::Exchange;
 use nettrial_scenario::random::Random;
 use nettrial_scenario::{Airtime, QueueLimit, Wlan, WlanDiscipline, WlanMode, WlanStation};
+pub use sent::{Sent, SentBody, SentRate};
 
 /// The station that is the access point, or of an ad hoc network the one that sends beacons.
 const ACCESS_POINT: usize = 0;
@@ -66,6 +68,8 @@ pub struct Medium {
     beacon_ps: (u64, u64),
     /// The outcomes of packets between events.
     dropped: Vec<Outcome>,
+    /// The frames sent since they were taken, where they are kept.
+    sent: Option<Vec<Sent>>,
     /// The time of the next event.
     next_ps: u64,
     /// True while an event happens.
@@ -122,6 +126,7 @@ impl Medium {
             collisions_ps: 0,
             beacon_ps,
             dropped: Vec::new(),
+            sent: None,
             next_ps: 0,
             is_busy: false,
             random,

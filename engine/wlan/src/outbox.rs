@@ -19,6 +19,9 @@ const QUANTUM_BYTES: u32 = 300;
 /// The airtime that a receiver may have in its turn (IEEE80211_DEFAULT_AIRTIME_WEIGHT), picoseconds.
 const AIRTIME_PS: i64 = 256_000_000;
 
+/// Sequence numbers are smaller (clause 9.2.4.4.2).
+const SEQUENCE_NUMBERS: u16 = 4096;
+
 /// A packet.
 #[derive(Debug, Clone, Copy)]
 pub struct Msdu {
@@ -58,6 +61,26 @@ struct Mpdu {
     has_arrived: bool,
     /// Delivered, or dropped.
     is_settled: bool,
+    /// The sequence number, the fragments that were acknowledged, and whether it was in the air before: for captures.
+    sequence: u16,
+    fragment: u8,
+    has_flown: bool,
+}
+
+/// An MPDU that is sent, as a capture has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentMpdu {
+    /// Bytes with header and FCS.
+    pub bytes: u64,
+    /// Bytes of each fragment but the last, and the fragment's number, if it is one.
+    pub fragment: Option<(u64, u8)>,
+    pub has_more_fragments: bool,
+    pub sequence: u16,
+    pub is_retry: bool,
+    /// The tag, the bytes and the station of each packet in it.
+    pub packets: Vec<(u32, u32, usize)>,
+    /// False if the packets were delivered before, so that nobody has them any more.
+    pub has_packets: bool,
 }
 
 impl Mpdu {
@@ -112,6 +135,8 @@ pub struct Outbox {
     window: VecDeque<Mpdu>,
     /// Packets that the sender still has to do something for.
     packets: usize,
+    /// The sequence number of the next new MPDU, modulo 4096.
+    sequence: u16,
 }
 
 impl Outbox {
@@ -125,6 +150,7 @@ impl Outbox {
             dropped: Vec::new(),
             window: VecDeque::new(),
             packets: 0,
+            sequence: 0,
         }
     }
 
@@ -262,7 +288,11 @@ impl Outbox {
                 state: State::InAir,
                 has_arrived: false,
                 is_settled: false,
+                sequence: self.sequence,
+                fragment: 0,
+                has_flown: false,
             };
+            self.sequence = (self.sequence + 1) % SEQUENCE_NUMBERS;
             mpdu.packets().for_each(|packet| counters.waited(now_ps, now_ps - packet.came_ps));
             self.window.push_back(mpdu);
         }
@@ -306,6 +336,8 @@ impl Outbox {
         for mpdu in self.window.iter_mut().filter(|mpdu| mpdu.state == State::InAir) {
             if is_acknowledged {
                 mpdu.fragments = mpdu.fragments.saturating_sub(1);
+                mpdu.fragment = mpdu.fragment.wrapping_add(1);
+                mpdu.has_flown = false;
                 mpdu.tries = 0;
                 mpdu.state = if mpdu.fragments > 0 { State::Waits } else { State::Done };
             } else {
@@ -315,6 +347,28 @@ impl Outbox {
         }
         self.settle(&mut packets);
         packets
+    }
+
+    /// The MPDUs in the air, for a capture.
+    pub fn in_air(&mut self) -> Vec<SentMpdu> {
+        let in_air = self.window.iter_mut().filter(|mpdu| mpdu.state == State::InAir);
+        in_air
+            .map(|mpdu| SentMpdu {
+                bytes: mpdu.next_bytes(),
+                fragment: (mpdu.last_bytes > 0).then_some((mpdu.bytes, mpdu.fragment)),
+                has_more_fragments: mpdu.fragments > 1,
+                sequence: mpdu.sequence,
+                is_retry: std::mem::replace(&mut mpdu.has_flown, true),
+                packets: mpdu.packets().map(|packet| (packet.tag, packet.bytes, packet.to)).collect(),
+                has_packets: !mpdu.is_settled,
+            })
+            .collect()
+    }
+
+    /// The window as its receiver knows it: the sequence number at which it begins, and those of the MPDUs that have arrived.
+    pub fn scoreboard(&self) -> (u16, Vec<u16>) {
+        let starts = self.window.front().map_or(self.sequence, |first| first.sequence);
+        (starts, self.window.iter().filter(|mpdu| mpdu.has_arrived).map(|mpdu| mpdu.sequence).collect())
     }
 
     /// Adds the packets of which it is now known what becomes of them, forgets what is done at the window's beginning,

@@ -25,6 +25,8 @@ pub struct Phy {
     tail_bits: u64,
     /// True if symbols have the short guard interval of n and ac.
     is_short: bool,
+    /// True of 802.11a and g.
+    is_legacy: bool,
     extension_ps: u64,
 }
 
@@ -53,6 +55,7 @@ impl Phy {
             bits: u64::from(wlan.symbol_bits().unwrap_or(1)),
             tail_bits: tail_bits * u64::from(wlan.encoders()),
             is_short: symbol_ps < LONG_SYMBOL,
+            is_legacy: matches!(wlan.standard, WlanStandard::A | WlanStandard::G),
             extension_ps: extension_ps(wlan.band),
         }
     }
@@ -70,6 +73,11 @@ impl Phy {
     /// The rate of data, bits per second.
     pub fn rate_bps(&self) -> u64 {
         self.bits * 1_000_000_000_000 / self.symbol_ps
+    }
+
+    /// Returns whether the rate is one of 802.11a and g.
+    pub(crate) fn is_legacy(&self) -> bool {
+        self.is_legacy
     }
 
     /// Returns how long the preamble takes, headers of the PHY counted.

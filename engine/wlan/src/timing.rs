@@ -10,11 +10,11 @@ pub(crate) const SLOT: u64 = 9 * US;
 /// The longest PPDU (aPPDUMaxTime).
 const LONGEST_PPDU: u64 = 5484 * US;
 /// The bytes of a beacon with what access points put in it.
-const BEACON_BYTES: u64 = 250;
+pub(crate) const BEACON_BYTES: u64 = 250;
 /// LLC and SNAP before an IP packet.
 const LLC_BYTES: u64 = 8;
 /// The header of QoS data with three addresses, and the FCS.
-const MAC_BYTES: u64 = 30;
+pub(crate) const MAC_BYTES: u64 = 30;
 /// The header of an A-MSDU's subframe.
 const SUBFRAME_BYTES: u64 = 14;
 /// Before each MPDU of an A-MPDU.
@@ -63,6 +63,8 @@ pub struct Timing {
     /// The largest fragment, bytes; `None` if MPDUs are not cut.
     fragment_bytes: Option<u64>,
     block_ack_bytes: u64,
+    /// The rate of acknowledgments, RTS and CTS, bits per second.
+    pub(crate) control_bps: u64,
 }
 
 impl Timing {
@@ -105,6 +107,7 @@ impl Timing {
             rts_threshold: wlan.rts_threshold.0,
             fragment_bytes: wlan.fragmentation_threshold.map(|Size(bytes)| bytes),
             block_ack_bytes,
+            control_bps: rate * 1_000_000,
         }
     }
 
@@ -169,6 +172,11 @@ impl Timing {
     /// Bytes of the response to a PPDU of so many MPDUs.
     pub(crate) fn response_bytes(&self, mpdus: usize) -> u64 {
         if mpdus == 1 { ACK_BYTES } else { self.block_ack_bytes }
+    }
+
+    /// Bytes of a BlockAck's bitmap.
+    pub(crate) fn bitmap_bytes(&self) -> usize {
+        (self.block_ack_bytes - 24) as usize
     }
 
     /// Bytes of RTS.

@@ -1,6 +1,7 @@
 //! A medium between frames with times: what the clock does to it, without the clock.
 
 use super::frames::{Frame, Frames};
+use super::sniffing::Sniffing;
 use crate::packet_socket::OFFLOAD_HEADER_BYTES;
 use nettrial_scenario::random::Random;
 use nettrial_scenario::{Wlan, WlanStation};
@@ -70,6 +71,7 @@ pub struct Driver {
     frames: Frames,
     arrivals: Vec<Arrival>,
     outcomes: Vec<Outcome>,
+    sniffing: Option<Sniffing>,
 }
 
 impl Driver {
@@ -93,6 +95,7 @@ impl Driver {
             frames: Frames::default(),
             arrivals: Vec::new(),
             outcomes: Vec::new(),
+            sniffing: None,
         }
     }
 
@@ -109,6 +112,17 @@ impl Driver {
             self.began_ns = self.now_ns;
         }
         is_empty
+    }
+
+    /// Captures what stations send from now on.
+    pub fn sniff(&mut self, sniffing: Sniffing) {
+        self.medium.keep_sent();
+        self.sniffing = Some(sniffing);
+    }
+
+    /// Ends a capture; gives it, if there was one.
+    pub fn end_sniffing(&mut self) -> Option<Sniffing> {
+        self.sniffing.take()
     }
 
     /// Until when the medium's events have happened, by the monotonic clock.
@@ -155,6 +169,9 @@ impl Driver {
         while self.medium.next() <= until_ps {
             let at_ps = self.medium.next();
             self.medium.advance(at_ps, &mut self.outcomes);
+            if let Some(sniffing) = &mut self.sniffing {
+                sniffing.take(self.began_ns, &self.medium.take_sent(), &self.frames);
+            }
             for outcome in self.outcomes.drain(..) {
                 match outcome {
                     Outcome::Delivered(tag) => {

@@ -1,16 +1,18 @@
 //! The thread that moves a channel's frames.
 
 use super::driver::{Delivery, Driver};
+use super::sniffing::Sniffing;
 use super::{Driven, Held};
 use crate::delay_line::{EARLY_NS, LATE_NS, Switch, is_to_a_group, monotonic_ns, wall_offset_ns};
 use crate::packet_socket::{BATCH, OFFLOAD_HEADER_BYTES, Outlet, Ring};
+use anyhow::Result;
 use nettrial_scenario::{ChannelRecord, Interface, Link, ethernet};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use std::os::fd::AsFd;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The station that is the access point.
@@ -33,13 +35,16 @@ pub struct Worker {
     pub switch: Arc<Switch>,
     /// Told, once, that the channel counts from now on.
     pub counts: Option<Sender<()>>,
+    /// What captures the channel from then on.
+    pub sniffing: Arc<Mutex<Option<Sniffing>>>,
     pub due: Vec<Delivery>,
     pub driven: Driven,
 }
 
 impl Worker {
-    /// Moves frames until the channel is stopped; gives its record and the work since it was armed.
-    pub fn run(mut self, link: &Link) -> (ChannelRecord, Driven) {
+    /// Moves frames until the channel is stopped; gives its record, the work since it was armed, and whether it was captured as
+    /// was asked for.
+    pub fn run(mut self, link: &Link) -> (ChannelRecord, Driven, Result<()>) {
         while !self.switch.stopped.load(Relaxed) {
             self.take();
             self.driver.advance(monotonic_ns(), &mut self.due);
@@ -47,6 +52,8 @@ impl Worker {
             self.let_go();
             if self.counts.is_some() && self.switch.armed.load(Relaxed) && self.driver.restart() {
                 self.driven = Driven::default();
+                let sniffing = self.sniffing.lock().unwrap_or_else(PoisonError::into_inner).take();
+                sniffing.into_iter().for_each(|sniffing| self.driver.sniff(sniffing));
                 // Nobody hears of it where the channel is being taken down.
                 self.counts.take().map(|counts| counts.send(()));
             }
@@ -55,7 +62,10 @@ impl Worker {
         self.driver.advance(monotonic_ns(), &mut self.due);
         let interfaces: Vec<&Interface> = link.interfaces.iter().collect();
         let now_ps = self.driver.medium_ps(self.driver.now_ns());
-        (self.driver.medium().record(&interfaces, now_ps), self.driven)
+        let record = self.driver.medium().record(&interfaces, now_ps);
+        let captured = self.driver.end_sniffing().map(Sniffing::finish).transpose();
+        let written = captured.map(|frames| self.driven.captured_pkts = frames);
+        (record, self.driven, written)
     }
 
     /// Takes what has arrived, each frame with the time of its arrival.
@@ -102,7 +112,7 @@ impl Worker {
             let outlet = &self.stations[driver.frame(row[0]).to].outlet;
             let refused = outlet.send(row.iter().map(|delivery| driver.frame(*delivery).bytes.as_slice()));
             let sent_ns = monotonic_ns();
-            let Driven { passed_pkts, late_pkts, latest_ns, lost_pkts } = &mut self.driven;
+            let Driven { passed_pkts, late_pkts, latest_ns, lost_pkts, .. } = &mut self.driven;
             for Delivery { due_ns, .. } in row {
                 *late_pkts += u64::from(sent_ns > due_ns + LATE_NS);
                 *latest_ns = (*latest_ns).max(sent_ns.saturating_sub(*due_ns));

@@ -62,7 +62,7 @@ impl Findings {
 
     /// Verifies that the radio channel of `link` handed over what its medium delivered, in time.
     pub fn radio_channel(&mut self, link: &str, driven: Driven) {
-        let Driven { passed_pkts, late_pkts, latest_ns, lost_pkts } = driven;
+        let Driven { passed_pkts, late_pkts, latest_ns, lost_pkts, .. } = driven;
         let (late_ms, latest_ms) = (LATE_NS as f64 / 1e6, latest_ns as f64 / 1e6);
         let is_late = late_pkts as f64 > passed_pkts as f64 * LATE_SHARE;
         self.checks.push(Check {

@@ -9,7 +9,7 @@ use crate::processors::Placement;
 use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::LinkMessage;
-use nettrial_scenario::{ChannelRecord, Scenario};
+use nettrial_scenario::{Capture, ChannelRecord, Scenario};
 
 /// The namespace with the inner ends of all channels, and the channels.
 pub struct Channels {
@@ -105,6 +105,11 @@ impl Channels {
         netlink.change(RouteNetlinkMessage::SetLink(up(number)), "starting a macvtap")?;
         netlink.flush()?;
         home.visit(&self.inside.namespace, || Held::open(number)).context("holding frames at a station")
+    }
+
+    /// Captures the channels that `settings` name from when they are armed.
+    pub fn sniff(&self, settings: &Capture) -> Result<()> {
+        self.channels.iter().try_for_each(|channel| channel.sniff(settings))
     }
 
     /// Begins with counting.

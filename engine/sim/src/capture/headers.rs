@@ -209,7 +209,7 @@ impl Frame {
 }
 
 /// The locally administered MAC address of an interface, by its number.
-fn mac(interface: usize) -> [u8; 6] {
+pub fn mac(interface: usize) -> [u8; 6] {
     let [a, b, c, d] = u32::try_from(interface).unwrap_or(u32::MAX).to_be_bytes();
     [2, 0, a, b, c, d]
 }

@@ -203,6 +203,9 @@ impl Medium {
         if from == exchange.station {
             exchange.sent_ps += takes_ps;
         }
+        if self.sent.is_some() {
+            self.note_sent(now_ps, place, takes_ps);
+        }
     }
 
     /// Has all frames end whose time it is, and exchanges go on or fail.
