@@ -127,7 +127,8 @@ class Capture(Generated):
     """
     interfaces: list[str] | None = None
     """
-    The interfaces, each a node's name (all its interfaces) or `NODE:INTERFACE`; every interface where it is empty.
+    The interfaces, each a node's name (all its interfaces) or `NODE:INTERFACE`; every interface where it is empty. A radio
+    channel is an interface of its access point, `INTERFACE-air`.
     """
     name: str
     """

@@ -18,7 +18,7 @@ pub const EXTENSION: &str = "pcapng";
 /// The end of a file's name while it grows.
 pub const PARTIAL: &str = ".partial";
 
-/// What the frames of a file begin with (<https://www.tcpdump.org/linktypes.html>).
+/// The header that the frames of a file begin with (<https://www.tcpdump.org/linktypes.html>).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkType {
     /// An Ethernet header.

@@ -66,7 +66,7 @@ pub struct Channel {
     thread: Option<JoinHandle<(ChannelRecord, Driven, Result<()>)>>,
     /// The Ethernet addresses of the stations, the access point's first.
     addresses: Vec<[u8; 6]>,
-    /// What captures the channel from when it is armed, until the thread takes it.
+    /// The capture of the channel from when it is armed, until the thread takes it.
     sniffing: Arc<Mutex<Option<Sniffing>>>,
 }
 

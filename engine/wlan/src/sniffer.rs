@@ -1,4 +1,4 @@
-//! What a sniffer beside all stations would capture: each frame that is sent, with radiotap and 802.11 headers.
+//! A sniffer beside all stations, which captures each frame that is sent, with radiotap and 802.11 headers.
 //!
 //! Headers are made for the capture of what the medium knows; packets are those of who drives the medium. It differs from a
 //! real capture in this: every frame is there, also one that its receiver did not get, and without its FCS; all MPDUs of an

@@ -35,7 +35,7 @@ pub struct Worker {
     pub switch: Arc<Switch>,
     /// Told, once, that the channel counts from now on.
     pub counts: Option<Sender<()>>,
-    /// What captures the channel from then on.
+    /// The capture of the channel from then on.
     pub sniffing: Arc<Mutex<Option<Sniffing>>>,
     pub due: Vec<Delivery>,
     pub driven: Driven,

@@ -9,7 +9,7 @@ use crate::phy::US;
 /// The rate of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SentRate {
-    /// Of 802.11a, bits per second.
+    /// One of 802.11a, bits per second.
     Legacy(u64),
     /// Streams and MCS of the channel's standard.
     Mcs(u32, u32),

@@ -1,4 +1,4 @@
-//! What is captured beside what the medium counts. Tests of the whole have tshark read it.
+//! A capture beside what the medium counts. Tests of the whole have tshark read it.
 
 use super::*;
 use crate::{Medium, Packet, random};
