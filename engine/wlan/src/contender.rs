@@ -93,7 +93,7 @@ pub struct Contender {
     backoff: u64,
     window: u64,
     windows: (u64, u64),
-    /// Exchanges that failed since one succeeded or the window was reset, and the number at which it is reset.
+    /// Exchanges that failed since one succeeded or the window was reset (QSRC), and the number that may before it is.
     failures: u32,
     tries: u32,
     /// The time when it had something to send after it had nothing.
@@ -172,11 +172,12 @@ impl Contender {
     }
 
     /// Its exchange failed, or another contender of its station was before it: the window doubles, and is the smallest again
-    /// when as many in a row have failed as an MPDU has tries (clause 10.23.2.2, QSRC).
+    /// with the failure after as many in a row as an MPDU has tries (clause 10.23.2.2).
     pub fn on_failure(&mut self, draw: impl FnOnce(u64) -> u64) {
-        self.failures += 1;
-        self.window = (2 * self.window + 1).min(self.windows.1);
-        if self.failures >= self.tries {
+        if self.failures < self.tries {
+            self.failures += 1;
+            self.window = (2 * self.window + 1).min(self.windows.1);
+        } else {
             (self.window, self.failures) = (self.windows.0, 0);
         }
         self.backoff = draw(self.window);
@@ -229,13 +230,13 @@ mod tests {
             contender.window
         };
         let windows: Vec<u64> = (0..6).map(|_| failed(&mut contender)).collect();
-        assert_eq!(windows, [31, 63, 127, 15, 31, 63]);
+        assert_eq!(windows, [31, 63, 127, 255, 15, 31]);
         contender.on_success(|window| window);
-        let windows: Vec<u64> = (0..4).map(|_| failed(&mut contender)).collect();
-        assert_eq!(windows, [31, 63, 127, 15], "a success begins to count anew");
+        let windows: Vec<u64> = (0..5).map(|_| failed(&mut contender)).collect();
+        assert_eq!(windows, [31, 63, 127, 255, 15], "a success begins to count anew");
         let mut patient = Contender::new(1, Category::Video, 0, 7);
-        let windows: Vec<u64> = (0..7).map(|_| failed(&mut patient)).collect();
-        assert_eq!(windows, [15, 15, 15, 15, 15, 15, 7], "the largest until then");
+        let windows: Vec<u64> = (0..8).map(|_| failed(&mut patient)).collect();
+        assert_eq!(windows, [15, 15, 15, 15, 15, 15, 15, 7], "the largest until then");
     }
 
     /// Figure 1 of RFC 8325, section 4.3.
