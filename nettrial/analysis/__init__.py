@@ -23,6 +23,7 @@ from nettrial.analysis.steps import Step, Steps, boundaries, steps
 from nettrial.analysis.stopping import Stopping, Width, stopping
 from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline, cell_of, summarise
 from nettrial.analysis.variation import Interaction, Point, Term, Variation, variation
+from nettrial.analysis.warning_effects import Effect
 from nettrial.analysis.warning_groups import FailureGroup, WarningGroup, failures, warnings
 from nettrial.study.published import PublishedRow
 
@@ -34,6 +35,7 @@ __all__ = [
     "Change",
     "Contrast",
     "Curve",
+    "Effect",
     "Estimate",
     "FailureGroup",
     "Finding",

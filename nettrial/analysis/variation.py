@@ -101,7 +101,9 @@ def variation(study: Study, summary: ResponseSummary) -> Variation:
     if len(lacking) == len(summary.cells):
         return replace(empty, absent="there is no value")
     if lacking:
-        levels = " – ".join(lacking[0].treatment.values())
+        levels = ", ".join(
+            f"{study.factors[name].title} {level}" for name, level in lacking[0].treatment.items()
+        )
         more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
         return replace(empty, absent=f"no value of {levels}{more}: effects could not be told apart")
     some = set().union(*(cell.values for cell in summary.cells))

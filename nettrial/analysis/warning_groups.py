@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nettrial.analysis.summary import Levels
+from nettrial.analysis.warning_effects import Effect, effect_of
 from nettrial.design import PlannedTrial
 from nettrial.scenario import Warning
 from nettrial.store import Failure, Run
@@ -27,8 +28,13 @@ class WarningGroup:
     """The number of trials that carry it."""
     treatments: tuple[Levels, ...]
     """The treatments of those trials, each once."""
-    response: str | None = None
-    """The name of the one response that it is about; None: all of a treatment's."""
+    responses: tuple[str, ...] = ()
+    """The names of the responses that it is about; empty: all of a treatment's."""
+
+    @property
+    def effect(self) -> Effect:
+        """The harm that it can do to the answer."""
+        return effect_of(self.code)
 
 
 @dataclass(frozen=True)

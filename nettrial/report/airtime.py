@@ -32,12 +32,15 @@ def draw(study: Study, trials: Sequence[Trial]) -> list[Chart]:
     """The charts of all radio channels; none where there are none."""
     found: dict[str, dict[str, list[dict[str, float]]]] = {}
     for trial in trials:
-        place = label({name: trial.planned.treatment[name] for name in _varying(study)})
+        place = label(study, {name: trial.planned.treatment[name] for name in _varying(study)})
         for channel in trial.record.channels or []:
             if channel.elapsed_ps:
                 by_treatment = found.setdefault(channel.access_point, {})
                 by_treatment.setdefault(place, []).append(shares(channel))
-    order = [label({name: levels[name] for name in _varying(study)}) for levels in _treatments(study, trials)]
+    order = [
+        label(study, {name: levels[name] for name in _varying(study)})
+        for levels in _treatments(study, trials)
+    ]
     return [
         _chart(name, {place: by_treatment[place] for place in order if place in by_treatment}, number)
         for number, (name, by_treatment) in enumerate(found.items(), start=1)

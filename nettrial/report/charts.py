@@ -64,7 +64,8 @@ def changes(report: Report, section: Section) -> Chart | None:
     """A response's changes from the baseline with their intervals, and published ones of counterparts."""
     study = report.run.study
     base = baseline(study)
-    found = [(place, cell.change) for place, cell in _cells(report, section.response) if cell.change]
+    changes = [(place, cell.change) for place, cell in _cells(report, section.response) if cell.change]
+    found = [(place, change) for place, change in changes if not numbers.unclear_change(change)]
     rows = _changes(found)
     if not rows:
         return None
@@ -90,9 +91,11 @@ def changes(report: Report, section: Section) -> Chart | None:
         said += " A bar marks what was published for the counterpart."
         where = {"x": places["x"], "xOffset": places["xOffset"], "y": y("value", {"padding": 6})}
         layers.append(layer("tick", printed, where, thickness=2.5, size=18, color=INK, opacity=1))
-    note = "Thin ends that go further are cut at the chart's edge." if cut else ""
+    notes = ["Thin ends that go further are cut at the chart's edge."] if cut else []
+    if len(found) < len(changes):
+        notes.append(f"{numbers.counted(len(changes) - len(found), 'unclear change')} not drawn.")
     spec = layered(layers, title, width)
-    return Chart(f"{section.name}-changes", title, said, spec, section.title, note=note)
+    return Chart(f"{section.name}-changes", title, said, spec, section.title, note=" ".join(notes))
 
 
 def _changes(found: Sequence[tuple[Row, Change]]) -> list[Row]:
@@ -133,12 +136,13 @@ def thinned(cell: Cell, most: int) -> list[tuple[int, float]]:
 
 def _cells(report: Report, response: ResponseSummary) -> list[tuple[Row, Cell]]:
     """The cells, each with its place in a chart."""
-    rows, columns = report.run.study.layout.rows, report.run.study.layout.columns
+    study = report.run.study
+    rows, columns = study.layout.rows, study.layout.columns
     return [
         (
             {
                 "level": cell.treatment[rows],
-                "group": label({name: cell.treatment[name] for name in columns}),
+                "group": label(study, {name: cell.treatment[name] for name in columns}),
             },
             cell,
         )
@@ -169,7 +173,7 @@ def _places(report: Report, levels: list[str]) -> tuple[Spec, int]:
     """Returns where marks stand and how groups look: the rows' factor across, groups side by side; and the
     width."""
     study = report.run.study
-    labels = [label(group) for group in combinations(study)]
+    labels = [label(study, group) for group in combinations(study)]
     across, width = names_across("level", study.factors[study.layout.rows].title, levels, len(labels))
     offset = {"field": "group", "type": "nominal", "sort": None, "scale": {"domain": labels}}
     return {"x": across, "xOffset": offset, **groups(labels, column_title(study))}, width

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from nettrial.analysis import Contrast, baseline, clocks_are_known
-from nettrial.report import numbers
+from nettrial.report import numbers, response_warnings
 from nettrial.report.content import Report
 from nettrial.study import HostCost, Study
 
@@ -23,26 +23,34 @@ MOST_RESPONSES = 4
 
 def answer(report: Report) -> str:
     """Returns the answer to the study's question in a few sentences: estimates with their intervals."""
+    return " ".join(sentences(report))
+
+
+def sentences(report: Report) -> list[str]:
+    """The answer, a sentence for each level, and one about the warnings."""
     study = report.run.study
     if not report.trials:
-        return "No trial has finished: there is nothing to conclude yet."
+        return ["No trial has finished: there is nothing to conclude yet."]
     contrasts = report.answers.headline
     if not contrasts:
-        return "There is one level only, so nothing to compare it with."
+        return ["There is one level only, so nothing to compare it with."]
     known = [
         each for each in contrasts if each.change.percent is not None or each.change.difference is not None
     ]
     if not known:
-        return "No response has a value at both levels yet: there is nothing to conclude."
+        return ["No response has a value at both levels yet: there is nothing to conclude."]
     if study.headline is not None and study.headline.pairs:
         said = "; ".join(f"{each.subject} against {each.against}{_change(each)}" for each in known)
-        said += " (95% intervals)."
+        found = [f"{said} (95% intervals)."]
     else:
-        said = " ".join(_level(report, known, subject) for subject in _subjects(known))
+        found = [_level(report, known, subject) for subject in _subjects(known)]
+    harm = response_warnings.summary(report.warnings)
     if report.warned_trials:
         trials = f"{report.warned_trials} of {numbers.counted(len(report.trials), 'trial')}"
-        said += f" With warnings in {trials}: see there what they do to these figures."
-    return said
+        found.append(f"Warnings in {trials}: {harm}.")
+    elif harm:
+        found.append(f"{harm}.")
+    return found
 
 
 def _subjects(contrasts: Sequence[Contrast]) -> list[str]:

@@ -72,7 +72,7 @@ class Report:
     """The answers of the analysis beyond the summary."""
     published: list[PublishedRow]
     warnings: list[WarningGroup]
-    """The warnings of records, and then those that follow from the run's order and values."""
+    """The warnings of records, and those that follow from the run's order and values, the gravest first."""
     warned_trials: int
     sections: list[Section]
     """One for each response; none before a trial has finished."""
@@ -112,7 +112,7 @@ class Report:
 
 
 def _general(group: WarningGroup, treatments: int) -> bool:
-    return group.response is None and len(group.treatments) == treatments
+    return not group.responses and len(group.treatments) == treatments
 
 
 def gather(run: Run) -> Report:
@@ -121,7 +121,9 @@ def gather(run: Run) -> Report:
     summary = summarise(run)
     found = answers(run, summary)
     rows = [each.row for each in found.agreement]
-    groups = [*warnings(run), *clocks(run), *found.noise]
+    groups = sorted(
+        [*warnings(run), *clocks(run), *found.noise], key=lambda each: (-each.effect, -each.trials)
+    )
     spans = [] if run.study.capabilities.simulated_time else [_seconds(trial) for trial in trials]
     return Report(
         run=run,
@@ -181,9 +183,9 @@ def _sentences(run: Run, summary: ResponseSummary, found: Answers, groups: list[
     name = summary.response.name
     said = sentences.findings(run.study, found.findings[name])
     said.append(sentences.variation(run.study, found.variations[name]))
-    said += [sentences.precision(each) for each in found.precisions if each.response.name == name]
-    said.append(sentences.outliers(summary))
-    about = [number for number, group in enumerate(groups, start=1) if group.response == name]
+    said += [sentences.precision(run.study, each) for each in found.precisions if each.response.name == name]
+    said.append(sentences.outliers(run.study, summary))
+    about = [number for number, group in enumerate(groups, start=1) if name in group.responses]
     said += [f"About these values as a whole see {numbers.numbered(about, 'warning')}."] if about else []
     return [sentence for sentence in said if sentence]
 

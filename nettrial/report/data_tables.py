@@ -140,6 +140,7 @@ def _published(report: Report, section: Section) -> DataTable:
     """The published figures of a response, as printed; for programs in base units, too."""
     table = section.published
     assert table is not None
+    study = report.run.study
     base = base_unit(section.unit)
     columns = (
         *("place", "printed", "unit", base.column("value"), "change_percent", "counterpart"),
@@ -164,9 +165,9 @@ def _published(report: Report, section: Section) -> DataTable:
                 *(row.table, row.value or None, row.unit),
                 base_unit(row.unit).exact(row.value) if row.value else None,
                 float(row.change_percent) if row.change_percent else None,
-                tables.label(row.counterpart) if row.counterpart else None,
+                tables.label(study, row.counterpart) if row.counterpart else None,
                 *(row.sd or None, row.n, row.difference or None),
-                tables.label(row.other) if row.other else None,
+                tables.label(study, row.other) if row.other else None,
                 *(row.mark, row.reading_error or None),
             )
             for row in rows
@@ -199,7 +200,7 @@ def _comparison(report: Report, section: Section) -> DataTable:
 def _treatment(report: Report, level: str, group: str) -> Levels:
     """The treatment of a row and a group of columns."""
     study = report.run.study
-    levels = next(levels for levels in tables.combinations(study) if tables.label(levels) == group)
+    levels = next(levels for levels in tables.combinations(study) if tables.label(study, levels) == group)
     return {**levels, study.layout.rows: level}
 
 
@@ -228,7 +229,7 @@ def _glance(report: Report) -> list[DataTable]:
 
 def _entry(report: Report, section: Section, response: ResponseSummary, treatment: Levels) -> Entry:
     study, table = report.run.study, section.measured
-    group = tables.label({name: treatment[name] for name in tables.combinations(study)[0]})
+    group = tables.label(study, {name: treatment[name] for name in tables.combinations(study)[0]})
     return table.entries[table.rows.index(treatment[study.layout.rows])][table.columns.index(group)]
 
 

@@ -26,10 +26,20 @@ ROW_HEIGHT = 26
 """The height of a response, pixels."""
 MOST_INTERACTIONS = 3
 """The largest number of interactions shown of a response; the strongest come first."""
-REST = {"interactions": "#5b7fbf", "blocks": "#5f6b76", "residual": "#8a949e"}
+REST = {"interactions": "#4b3fa0", "blocks": "#3d4650", "residual": "#8a949e"}
 """The parts of the variation that are no factor, and their colours."""
 
 Row = dict[str, Any]
+
+
+def parts(report: Report) -> dict[str, dict[str, float]]:
+    """The shares of each response's variation from 0 to 1, by the titles of response and part."""
+    found: dict[str, dict[str, float]] = {}
+    for section in report.sections:
+        for term in report.answers.variations[section.name].terms:
+            together, name = found.setdefault(section.title, {}), _name(report, term)
+            together[name] = together.get(name, 0) + term.share
+    return found
 
 
 def shares(report: Report) -> Chart | None:
@@ -37,15 +47,10 @@ def shares(report: Report) -> Chart | None:
     blocks, and what is left."""
     study = report.run.study
     rows: list[Row] = []
-    for section in report.sections:
-        found = report.answers.variations[section.name]
-        together: dict[str, float] = {}
-        for term in found.terms:
-            name = _name(report, term)
-            together[name] = together.get(name, 0) + term.share
+    for title, together in parts(report).items():
         for name, share in together.items():
-            said = f"{section.title}: {name} {numbers.fixed(100 * share, 1)}%"
-            rows.append({"response": section.title, "group": name, "share": 100 * share, "said": said})
+            said = f"{title}: {name} {numbers.fixed(100 * share, 1)}%"
+            rows.append({"response": title, "group": name, "share": 100 * share, "said": said})
     if not rows:
         return None
     factors = [study.factors[name].title for name in (study.layout.rows, *study.layout.columns)]
@@ -93,7 +98,8 @@ def _interaction(report: Report, section: Section, found: Interaction, number: i
     decimals = numbers.value_decimals(section.response.cells)
     rows = []
     for point in found.points:
-        said = f"{point.levels[0]}, {point.levels[1]}: {numbers.fixed(point.mean, decimals)} {section.unit}"
+        said = f"{first.title} {point.levels[0]}, {second.title} {point.levels[1]}: "
+        said += f"{numbers.fixed(point.mean, decimals)} {section.unit}"
         low = high = point.mean
         if point.interval:
             low, high = point.interval.low, point.interval.high

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from nettrial.analysis import Contrast
 from nettrial.metrics import METRICS
 from nettrial.report import numbers
@@ -10,8 +12,10 @@ from nettrial.report.vega import COLOURS, INK, MOST_MARKS, Chart, Spec, beside, 
 
 ROW_HEIGHT = 24
 """The height of a change, pixels."""
-ACROSS = 240
+ACROSS = 190
 """The width without labels, pixels: the whole fits a telephone."""
+HEADING = "\u2007"
+"""Between the level and the response in the name of a place."""
 JUDGED = {"better": COLOURS[0], "worse": COLOURS[1], "no change shown": "#5f6b76"}
 """The colours of changes by what they mean."""
 
@@ -31,13 +35,27 @@ def draw(report: Report) -> Chart | None:
         for each in contrasts
         if each.change.simultaneous and not numbers.unclear(each.change.simultaneous)
     ]
-    subjects = {each.subject for each in told}
-    rows = [_row(each, len(subjects) == 1) for each in told][:MOST_MARKS]
+    rows = [_row(each) for each in told][:MOST_MARKS]
     if not rows:
         return None
-    labels = [str(row["label"]) for row in rows]
-    axis = {"title": None, "domain": False, "ticks": False, "labelLimit": 320}
-    down = {"field": "label", "type": "nominal", "sort": None, "axis": axis, "scale": {"domain": labels}}
+    several = len({row["subject"] for row in rows}) > 1
+    places: list[str] = []
+    for row in rows:
+        if several and (heading := f"{row['subject']}{HEADING}") not in places:
+            places.append(heading)
+        places.append(row["place"])
+    # A place's name is that of its level and its response; a heading's that of the level alone.
+    shown = f"split(datum.value, '{HEADING}')"
+    is_heading = f"{shown}[1] == ''"
+    axis = {
+        "title": None,
+        "domain": False,
+        "ticks": False,
+        "labelLimit": 320,
+        "labelExpr": f"{is_heading} ? {shown}[0] : {shown}[1]",
+        "labelFontWeight": {"condition": {"test": is_heading, "value": "bold"}, "value": "normal"},
+    }
+    down = {"field": "place", "type": "nominal", "sort": None, "axis": axis, "scale": {"domain": places}}
     kinds = [kind for kind in JUDGED if any(row["group"] == kind for row in rows)]
     colour = {
         "field": "group",
@@ -67,7 +85,7 @@ def draw(report: Report) -> Chart | None:
         if left_out
         else ""
     )
-    spec = layered(layers, title, ACROSS, {"step": ROW_HEIGHT}) | beside([str(row["label"]) for row in rows])
+    spec = layered(layers, title, ACROSS, {"step": ROW_HEIGHT}) | beside([row["title"] for row in rows])
     return Chart(
         "answer", title, said, spec, legend=tuple(kinds), colours=tuple(JUDGED[k] for k in kinds), note=note
     )
@@ -78,19 +96,18 @@ def _along(field: str) -> Spec:
     return {"field": field, "type": "quantitative", "scale": {"zero": True, "padding": 8}, "axis": axis}
 
 
-def _row(contrast: Contrast, alone: bool) -> dict[str, str | float]:
+def _row(contrast: Contrast) -> dict[str, Any]:
     bounds, middle = contrast.change.simultaneous, contrast.change.percent
     assert bounds is not None
     assert middle is not None
     digits = numbers.decimals_of(bounds)
-    label = (
-        contrast.response.title
-        if alone or contrast.subject == contrast.response.title
-        else f"{contrast.response.title}, {contrast.subject}"
-    )
+    title, subject = contrast.response.title, contrast.subject
+    label = title if subject == title else f"{title}, {subject}"
     said = f"{label}: {numbers.signed(middle, digits)}% {numbers.bounds(bounds, digits)}"
     return {
-        "label": label,
+        "title": title,
+        "subject": subject if subject != title else contrast.against,
+        "place": f"{subject}{HEADING}{title}",
         "group": judged(contrast),
         "value": middle,
         "low": bounds.low,

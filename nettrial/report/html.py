@@ -10,6 +10,7 @@ from typing import Any
 
 from nettrial.analysis import baseline
 from nettrial.report import (
+    agreement_charts,
     airtime,
     charts,
     conclusions,
@@ -52,6 +53,8 @@ class Charts:
     """The charts of each combination of the columns' levels, with its name."""
     interactions: dict[str, list[Chart]]
     """The charts of the interactions that each response's data show."""
+    agreement: list[Chart]
+    """The charts of published figures beside measured ones."""
     variation: Chart | None
     airtime: list[Chart]
     """The chart of each radio channel."""
@@ -67,6 +70,7 @@ class Charts:
             yield from found
             yield from self.interactions[name]
             yield from self.views[name]
+        yield from self.agreement
         if self.variation:
             yield self.variation
         yield from self.airtime
@@ -98,6 +102,7 @@ def chosen(report: Report) -> Charts:
         views=_of_sections(report, views.distribution, views.order),
         sweeps=sweep_charts.draw(study, report.sweeps) if report.sweeps else [],
         interactions={each.name: explained.interactions(report, each) for each in report.sections},
+        agreement=agreement_charts.draw(report),
         variation=explained.shares(report),
         airtime=airtime.draw(study, report.trials),
         percentiles=percentiles.draw(report),
@@ -129,7 +134,9 @@ def page(report: Report, live: str = "") -> str:
         study=study,
         live=live,
         policy=pages.policy(live=bool(live)),
-        answer=conclusions.answer(report),
+        answer=conclusions.sentences(report),
+        harm=response_warnings.summary(report.warnings),
+        HARM=response_warnings.HARM,
         limits=conclusions.limits(report),
         level=conclusions.extreme_level(report),
         baseline=baseline(study),
@@ -137,13 +144,15 @@ def page(report: Report, live: str = "") -> str:
         columns_title=tables.column_title(study),
         agreement=sentences.agreement(report.answers.agreement),
         agreement_table=tables.agreement(study, report.answers.agreement),
+        sources=agreement_charts.SOURCES,
+        parts=explained.parts(report),
         AGREEMENT=tables.AGREEMENT,
         spreads=sentences.spreads(report.answers.agreement),
         spreads_table=tables.spreads(study, report.answers.agreement),
         SPREADS=tables.SPREADS,
         counterparts=tables.counterparts(study, report.published),
         glance=_glance(report),
-        legend=[tables.label(group) for group in tables.combinations(study)],
+        legend=[tables.label(study, group) for group in tables.combinations(study)],
         drawing=topology.draw(study, trials[0].scenario) if trials else None,
         sweeps=sweeps,
         charts=chosen(report),

@@ -43,6 +43,13 @@ def unclear(interval: Interval) -> bool:
     return interval.high >= _UNCLEAR_PERCENT
 
 
+def unclear_change(change: Change) -> bool:
+    """Returns whether a change in percent, or its interval, is too wide to be shown as a result."""
+    if change.interval is None:
+        return change.percent is not None and change.percent >= _UNCLEAR_PERCENT
+    return unclear(change.interval)
+
+
 def fixed(value: float, decimals: int) -> str:
     """`value` with so many decimals, never "-0.0"."""
     text = f"{value:.{decimals}f}"

@@ -8,6 +8,7 @@ from nettrial.report import numbers
 from nettrial.report.content import Report, Section
 from nettrial.report.tables import label
 from nettrial.report.vega import Chart, groups, layer, layered, silent, y
+from nettrial.study import Study
 
 PERCENTILES = {"p50": "50", "p90": "90", "p99": "99", "p99_9": "99.9", "p99_99": "99.99", "p99_999": "99.999"}
 """The percentiles by the end of the metric's name."""
@@ -24,18 +25,22 @@ def draw(report: Report) -> list[Chart]:
             if response.metric.endswith(f"_{end}"):
                 family = (response.metric.removesuffix(f"_{end}"), response.of)
                 families.setdefault(family, []).append((percentile, section))
-    drawn = [_chart(of, sections) for (_, of), sections in families.items() if len(sections) >= FEWEST]
+    drawn = [
+        _chart(report.run.study, of, sections)
+        for (_, of), sections in families.items()
+        if len(sections) >= FEWEST
+    ]
     return [chart for chart in drawn if chart]
 
 
-def _chart(of: str, sections: list[tuple[str, Section]]) -> Chart | None:
+def _chart(study: Study, of: str, sections: list[tuple[str, Section]]) -> Chart | None:
     rows: list[dict[str, Any]] = []
     unit, title = sections[0][1].unit, sections[0][1].title.split(",")[0]
     for percentile, section in sections:
         decimals = numbers.value_decimals(section.response.cells)
         for cell in section.response.cells:
             if cell.mean is not None and cell.mean > 0:
-                group = label(cell.treatment)
+                group = label(study, cell.treatment)
                 said = f"{group}, percentile {percentile}: {numbers.fixed(cell.mean, decimals)} {unit}"
                 rows.append({"at": percentile, "value": cell.mean, "group": group, "said": said})
     if not rows:

@@ -10,7 +10,7 @@ from itertools import combinations
 
 import networkx as nx
 
-from nettrial.topology.layout import Layout, layout
+from nettrial.topology.layout import Layout, layout, tiers
 from nettrial.topology.topology import CHANNEL
 
 WIDTH = 720.0
@@ -28,6 +28,10 @@ APART = 44
 """Between links that join the same two nodes."""
 MOST_NAMED = 40
 """With more nodes, names would cover the links."""
+MOST_LINES = 200
+"""With more links between devices, lines would be a tangle: tiers are drawn, or the adjacency matrix."""
+MATRIX = 560.0
+"""The width of an adjacency matrix."""
 MOST_MESHED = 12
 """With more stations that reach each other directly, a line for each pair would hide all else."""
 ROOM = 0.25
@@ -83,6 +87,18 @@ class Ground:
 
 
 @dataclass(frozen=True)
+class Matrix:
+    """The adjacency matrix of a network's devices."""
+
+    side: float
+    """The width and height of a cell, in pixels."""
+    count: int
+    """The number of devices."""
+    cells: list[tuple[int, int]]
+    """The row and column of each cell whose devices are linked."""
+
+
+@dataclass(frozen=True)
 class Drawing:
     """A network to be drawn, in pixels."""
 
@@ -95,6 +111,7 @@ class Drawing:
     small: bool = False
     """True if nodes are marks instead of boxes, with their names beside them if at all."""
     ranges: list[DrawnRange] = field(default_factory=list)
+    matrix: Matrix | None = None
 
     @property
     def said(self) -> str:
@@ -129,6 +146,9 @@ def picture(graph: nx.MultiGraph, start: str | None = None, words: Words | None 
         size = (step * len(line), 56.0 + APART * max(joined.values()))
         places = {name: (step * (0.5 + number), size[1] / 2) for number, name in enumerate(line)}
         return Drawing(*size, _placed(boxes, places), _links(links, places, words, APART, radio), [])
+    devices = [name for name, kind in graph.nodes(data="kind") if kind != "host"]
+    if graph.subgraph(devices).number_of_edges() > MOST_LINES:
+        return _in_tiers(graph, words) or _as_matrix(graph, devices, words)
     where = layout(graph)
     size = (WIDTH, WIDTH * where.height)
     texts = Counter(filter(None, (", ".join(filter(None, text)) for text in words.links)))
@@ -145,6 +165,57 @@ def picture(graph: nx.MultiGraph, start: str | None = None, words: Words | None 
     marks = _placed([_mark(box, len(boxes)) for box in boxes], places)
     named = [node for of_hosts in (True, False) for node in _named(marks, of_hosts)]
     return Drawing(*size, named, _links(links, places, unwritten, 4, radio), captions, small=True)
+
+
+def _captions(graph: nx.MultiGraph, words: Words) -> list[str]:
+    """The nodes, and the words of the links, each with its number."""
+    kinds = Counter(kind for _, kind in graph.nodes(data="kind"))
+    texts = Counter(filter(None, (", ".join(filter(None, text)) for text in words.links)))
+    nodes = ", ".join(f"{count} {_several(kind, count)}" for kind, count in kinds.items())
+    return [nodes.replace(" (squares)", ""), *(f"{count} × {text}" for text, count in texts.items())]
+
+
+def _in_tiers(graph: nx.MultiGraph, words: Words) -> Drawing | None:
+    """A fabric of many links as a line of its tiers, from the hosts on; None where it has none."""
+    rows = tiers(graph)
+    if len(rows) < 2:
+        return None
+    kinds = dict(graph.nodes(data="kind"))
+    tier = {name: number for number, row in enumerate(rows) for name in row}
+    names = [f"{len(row)} {_several(kinds[row[0]], len(row))}".replace(" (squares)", "") for row in rows]
+    counts = Counter(min(tier[one], tier[other]) for one, other in graph.edges())
+    step = BETWEEN_BOXES + BOX_WIDTH
+    places = [(step * (0.5 + number), float(BOX_HEIGHT)) for number in range(len(rows))]
+    nodes = [
+        DrawnNode(
+            *places[number],
+            BOX_WIDTH,
+            BOX_HEIGHT,
+            names[number],
+            kinds[row[0]],
+            f"tier {number}" * (number > 0),
+        )
+        for number, row in enumerate(rows)
+    ]
+    links = [
+        DrawnLink(*places[number], *places[number + 1], f"{count} links", "")
+        for number, count in sorted(counts.items())
+    ]
+    return Drawing(step * len(rows), 2.0 * BOX_HEIGHT, nodes, links, _captions(graph, words))
+
+
+def _as_matrix(graph: nx.MultiGraph, devices: Sequence[str], words: Words) -> Drawing:
+    """A fabric of many links as the adjacency matrix of its devices."""
+    number = {name: at for at, name in enumerate(devices)}
+    pairs = {(number[one], number[other]) for one, other in graph.subgraph(devices).edges()}
+    cells = sorted(pairs | {(column, row) for row, column in pairs})
+    matrix = Matrix(MATRIX / len(devices), len(devices), cells)
+    captions = [
+        *_captions(graph, words),
+        "The adjacency matrix of the devices, hosts left out: a filled cell is a link between the devices of "
+        "its row and of its column.",
+    ]
+    return Drawing(MATRIX, MATRIX, [], [], captions, small=True, matrix=matrix)
 
 
 def on_ground(graph: nx.MultiGraph, ground: Ground, words: Words) -> Drawing:

@@ -8,9 +8,29 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from nettrial import metrics
-from nettrial.analysis import WarningGroup
+from nettrial.analysis import Effect, WarningGroup
 from nettrial.analysis.summary import Levels
 from nettrial.study import Response, Study
+
+HARM = {
+    Effect.BIAS: "may bias the answer",
+    Effect.WIDER: "can widen intervals",
+    Effect.NOTHING: "changes nothing",
+}
+"""The harm of a warning to the answer, in words; the gravest first."""
+_OF_SEVERAL = {**HARM, Effect.NOTHING: "change nothing"}
+
+
+def summary(groups: Sequence[WarningGroup]) -> str:
+    """Returns the harm of all warnings in one line: "2 warnings may bias the answer, 3 can widen
+    intervals"; empty where there are none."""
+    counts = {effect: sum(group.effect is effect for group in groups) for effect in HARM}
+    parts: list[str] = []
+    for effect, count in counts.items():
+        if count:
+            noun = "" if parts else f" {'warning' if count == 1 else 'warnings'}"
+            parts.append(f"{count}{noun} {HARM[effect] if count == 1 else _OF_SEVERAL[effect]}")
+    return ", ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -33,7 +53,7 @@ def cautions(
     return [
         Caution(number, group, where(study, group.treatments))
         for number, group in enumerate(groups, start=1)
-        if group.response in (None, response.name)
+        if (not group.responses or response.name in group.responses)
         and not (kind == "host" and group.object in hosts and group.object != response.of)
     ]
 

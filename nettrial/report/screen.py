@@ -7,16 +7,16 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from nettrial.analysis import Finding, LevelEffect
-from nettrial.analysis.warning_groups import WarningGroup
+from nettrial.analysis import Effect, Finding, LevelEffect
 from nettrial.metrics import METRICS
-from nettrial.report import conclusions, numbers
+from nettrial.report import conclusions, numbers, response_warnings
 from nettrial.report.content import Report
 
 EFFECTS_SHOWN = 14
 """Rows of the table of effects; more are counted."""
 WARNINGS_SHOWN = 4
 """Warnings with a line of their own; more are counted."""
+_SHORT = {Effect.BIAS: "bias", Effect.WIDER: "wider", Effect.NOTHING: "harmless"}
 ARROWS = {1: "▲", -1: "▼", 0: "·"}
 """The direction of an effect by its sign; 0: none is shown."""
 
@@ -91,14 +91,20 @@ def _row(report: Report, found: Finding, effect: LevelEffect) -> list[Text]:
 
 
 def _warnings(report: Report, console: Console) -> None:
-    """A line for each of the gravest warnings: those of most trials."""
-    groups: list[WarningGroup] = sorted(report.warnings, key=lambda group: -group.trials)
+    """The harm that warnings do in one line, and a line for each of the gravest."""
+    groups = report.warnings
     if not groups:
         return
     console.print()
+    console.print(Text(f"{response_warnings.summary(groups)}:"))
     for group in groups[:WARNINGS_SHOWN]:
         trials = numbers.counted(group.trials, "trial")
-        _line(console, Text.assemble(("warning ", "yellow"), f"{group.object}: {group.message} ({trials})"))
+        _line(
+            console,
+            Text.assemble(
+                (f"{_SHORT[group.effect]} ", "yellow"), f"{group.object}: {group.message} ({trials})"
+            ),
+        )
     if len(groups) > WARNINGS_SHOWN:
         console.print(
             Text(f"and {numbers.counted(len(groups) - WARNINGS_SHOWN, 'more warning')}", style="dim")

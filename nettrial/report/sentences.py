@@ -18,6 +18,7 @@ from nettrial.analysis import (
 )
 from nettrial.analysis.variation import NORMALITY_LEVEL, Term
 from nettrial.report import numbers
+from nettrial.report.tables import label
 from nettrial.study import Study
 
 MOST_LEVELS = 4
@@ -62,14 +63,14 @@ def _told(found: Finding) -> list[LevelEffect]:
 
 
 def finding(study: Study, found: Finding) -> str:
-    """Returns the effect of a factor on a response: "9000 B raises throughput by 5.2% to 5.6% over 1500 B; no
-    pair of Sender and Receiver is an exception". Something can be said of one of its levels at least."""
+    """Returns the effect of a factor on a response: "MTU 9000 B raises throughput by 5.2% to 5.6% over
+    1500 B; no pair of Sender and Receiver is an exception". Something can be said of one level at least."""
     name, told = quantity(found.response.title), _told(found)
     if len(found.effects) > MOST_LEVELS:
         return f"{_many(study, found, told)}{_exceptions(study, found)}."
     phrases = [_effect(study, found, effect, name if i == 0 else "it") for i, effect in enumerate(told)]
     phrases += [
-        f"of {effect.level} nothing can be said: {effect.overall.absent}"
+        f"of {study.factors[found.factor].title} {effect.level} nothing can be said: {effect.overall.absent}"
         for effect in found.effects
         if effect not in told
     ]
@@ -78,7 +79,7 @@ def finding(study: Study, found: Finding) -> str:
 
 def _effect(study: Study, found: Finding, effect: LevelEffect, name: str) -> str:
     """One level: whether it raises or lowers the response, and by how much."""
-    level, change = _level(study, found, effect.level), effect.overall
+    level, change = f"{study.factors[found.factor].title} {effect.level}", effect.overall
     by, unit = _bounds(change, found.response.unit)
     if not change.shown:
         return f"{level} against {found.baseline}: no difference in {name} shown ({_span(by, unit)})"
@@ -86,14 +87,9 @@ def _effect(study: Study, found: Finding, effect: LevelEffect, name: str) -> str
     return f"{level} {word} {name} by {_size(by, unit)} {against} {found.baseline}"
 
 
-def _level(study: Study, found: Finding, level: str) -> str:
-    """A level as it can begin a sentence: with its factor where it is the columns'."""
-    return level if found.factor == study.layout.rows else f"{study.factors[found.factor].title} {level}"
-
-
 def _bounds(change: Change, unit: str) -> tuple[Interval, str]:
     """A change's simultaneous interval, in percent where there are ratios, and its unit as it is printed."""
-    if change.simultaneous is not None:
+    if change.simultaneous is not None and not numbers.unclear(change.simultaneous):
         return change.simultaneous, "%"
     assert change.simultaneous_difference is not None
     return change.simultaneous_difference, " percentage points" if unit == "%" else f" {unit}"
@@ -161,7 +157,7 @@ def _exceptions(study: Study, found: Finding) -> str:
 
 def _exception(study: Study, found: Finding, effect: LevelEffect, place: Place) -> str:
     """One exception: where, of which level, and how."""
-    where = " – ".join(place.others[name] for name in found.others)
+    where = label(study, {name: place.others[name] for name in found.others})
     by, unit = _bounds(place.change, found.response.unit)
     level = f"{effect.level}, " if len(found.effects) > 1 else ""
     return f"{where} ({level}{_KINDS[place.exceptional]}: {_span(by, unit)})"
@@ -202,7 +198,7 @@ def _share(share: float) -> str:
     return f"{numbers.fixed(100 * share, 1)}%"
 
 
-def outliers(summary: ResponseSummary) -> str:
+def outliers(study: Study, summary: ResponseSummary) -> str:
     """The values far from the others of their treatment, furthest first; empty where there are none."""
     found = [(cell, outlier) for cell in summary.cells for outlier in cell.outliers]
     if not found:
@@ -212,20 +208,20 @@ def outliers(summary: ResponseSummary) -> str:
     named = []
     for cell, outlier in found[:MOST_NAMED]:
         value, usual = (numbers.fixed(each, decimals) for each in (outlier.value, cell.median or 0))
-        where = " – ".join(cell.treatment.values())
+        where = label(study, cell.treatment)
         named.append(f"trial {outlier.trial} ({where}: {value} where the median is {usual})")
     more = len(found) - MOST_NAMED
     rest = f" and {more} more" if more > 0 else ""
     return f"Far from the others of their treatment, and kept: {', '.join(named)}{rest}."
 
 
-def precision(found: Precision) -> str:
+def precision(study: Study, found: Precision) -> str:
     """Returns which treatments did not reach the precision that the study wants, in a sentence."""
     name, wanted = quantity(found.response.title), f"{found.wanted:g}%"
     if found.reached:
         return f"Every treatment's interval of {name} reached ±{wanted}."
     named = [
-        f"{' – '.join(short.treatment.values())} "
+        f"{label(study, short.treatment)} "
         f"({'no interval' if short.reached is None else f'±{short.reached:.2g}%'})"
         for short in found.shortfalls[:MOST_NAMED]
     ]

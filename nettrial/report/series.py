@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from nettrial.analysis import Cell
+from nettrial.report import numbers
 from nettrial.report.content import Report
 from nettrial.report.tables import label
 from nettrial.report.vega import Chart, groups, layer, layered, silent, y
@@ -40,6 +41,7 @@ class Series:
 
 def draw(report: Report) -> tuple[list[Series], str]:
     """The series of a trial of each treatment, as far as its samples go; and what was left out."""
+    study = report.run.study
     shown: list[Series] = []
     left_out = 0
     for trial in _examples(report):
@@ -50,8 +52,8 @@ def draw(report: Report) -> tuple[list[Series], str]:
             continue
         charts = _charts(trial)
         if charts:
-            shown.append(Series(label(trial.planned.treatment), trial.planned.number, charts))
-    note = f"{left_out} treatments more are in the run file." if left_out else ""
+            shown.append(Series(label(study, trial.planned.treatment), trial.planned.number, charts))
+    note = f"The run file has {numbers.counted(left_out, 'more treatment')}." if left_out else ""
     return shown, note
 
 

@@ -32,7 +32,8 @@ def draw(study: Study, sweeps: Sweeps) -> list[tuple[str, list[Chart]]]:
     for number, group in enumerate(tables.combinations(study), start=1):
         found = [curve for curve in sweeps.curves if group.items() <= curve.treatment.items()]
         if found:
-            drawn.append((tables.label(group), _charts(study, found, tables.label(group), f"sweep-{number}")))
+            name = tables.label(study, group)
+            drawn.append((name, _charts(study, found, name, f"sweep-{number}")))
     return drawn
 
 

@@ -21,7 +21,7 @@ from nettrial.analysis import (
     ratios,
     steps,
 )
-from nettrial.report import numbers
+from nettrial.report import numbers, tables
 from nettrial.report.tables import Entry, Table
 from nettrial.store import Run
 from nettrial.study import Study
@@ -63,10 +63,9 @@ def gather(run: Run) -> Sweeps | None:
 
 
 def name(study: Study, curve: Curve) -> str:
-    """A curve by its levels, that of the rows' factor first: "MTU 9000 B – udp"."""
+    """A curve by its levels, that of the rows' factor first: "MTU 9000 B – Transport udp"."""
     rows = study.layout.rows
-    others = [level for factor, level in curve.treatment.items() if factor != rows]
-    return " – ".join([f"{study.factors[rows].title} {curve.treatment[rows]}", *others])
+    return tables.label(study, {rows: curve.treatment[rows]} | curve.treatment)
 
 
 def finding(study: Study, found: Steps) -> str:

@@ -6,7 +6,7 @@ Terminal and page show the same tables; only their drawing differs.
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
 from nettrial.analysis import Agreement, Interval, PublishedRow, ResponseSummary, WarningGroup, baseline
@@ -15,6 +15,10 @@ from nettrial.analysis.summary import Levels
 from nettrial.report import numbers
 from nettrial.study import Factor, Study
 from nettrial.study.published import PRINTED
+
+UNCLEAR = "unclear"
+"""The text of a change in percent that is no result."""
+UNCLEAR_NOTE = "may be a hundredfold: there are too few values, or some are near 0"
 
 
 @dataclass(frozen=True)
@@ -69,13 +73,15 @@ def combinations(study: Study) -> list[Levels]:
     return [dict(zip(names, chosen, strict=True)) for chosen in itertools.product(*levels)]
 
 
-def label(levels: Levels) -> str:
-    """A group of columns by its levels: "linux-cubic – classic"."""
-    return " – ".join(levels.values()) or "all trials"
+def label(study: Study, levels: Levels) -> str:
+    """A group of columns, or a treatment, by its levels: "Sender linux-cubic – Receiver classic"."""
+    return (
+        " – ".join(f"{study.factors[name].title} {level}" for name, level in levels.items()) or "all trials"
+    )
 
 
 def column_title(study: Study) -> str:
-    """Returns what the labels of the columns stand for: "Sender – Receiver"."""
+    """The titles of the columns' factors: "Sender – Receiver"."""
     return " – ".join(study.factors[name].title for name in combinations(study)[0])
 
 
@@ -86,13 +92,14 @@ def headings(study: Study, systems: Mapping[str, str]) -> dict[str, str]:
 
     def heading(levels: Levels) -> str:
         told = {name: f"{level} ({systems[level]})" for name, level in levels.items() if level in systems}
-        return label({**levels, **{name: text for name, text in told.items() if name in chosen}})
+        return label(study, {**levels, **{name: text for name, text in told.items() if name in chosen}})
 
-    groups = [
-        *combinations(study),
-        *({study.layout.rows: row} for row in study.factors[study.layout.rows].levels),
-    ]
-    return {label(levels): heading(levels) for levels in groups if heading(levels) != label(levels)}
+    found = {label(study, levels): heading(levels) for levels in combinations(study)}
+    rows = study.layout.rows
+    if rows in chosen:
+        levels = study.factors[rows].levels
+        found |= {level: f"{level} ({systems[level]})" for level in levels if level in systems}
+    return {name: text for name, text in found.items() if name != text}
 
 
 def _are_machines(factor: Factor) -> bool:
@@ -128,6 +135,8 @@ def measured(
         change = cell.change
         if change is None:
             return shown
+        if numbers.unclear_change(change):
+            return replace(shown, change=UNCLEAR, note=shown.note or UNCLEAR_NOTE)
         parts = {
             "change": "" if change.percent is None else numbers.signed(change.percent, percent),
             "change_interval": numbers.bounds(change.interval, percent) if change.interval else "",
@@ -139,7 +148,9 @@ def measured(
         tuple(entry({**column, study.layout.rows: row}) for column in columns) for row in rows.levels
     )
     named = headings(study, systems or {})
-    return Table(rows.title, tuple(rows.levels), tuple(map(label, columns)), entries, named)
+    return Table(
+        rows.title, tuple(rows.levels), tuple(label(study, column) for column in columns), entries, named
+    )
 
 
 def _marks(treatment: Levels, warnings: Sequence[WarningGroup], response: ResponseSummary) -> tuple[int, ...]:
@@ -148,7 +159,7 @@ def _marks(treatment: Levels, warnings: Sequence[WarningGroup], response: Respon
         for number, group in enumerate(warnings, start=1)
         if treatment in group.treatments
         and len(group.treatments) < len(response.cells)
-        and group.response in (None, response.response.name)
+        and (not group.responses or response.response.name in group.responses)
     )
 
 
@@ -175,7 +186,7 @@ def published(study: Study, response: str, rows: Sequence[PublishedRow]) -> Tabl
 
 def published_label(study: Study, row: PublishedRow) -> str:
     """The group of columns of a published figure, by the source's levels."""
-    return label({name: level for name, level in row.levels.items() if name != study.layout.rows})
+    return label(study, {name: level for name, level in row.levels.items() if name != study.layout.rows})
 
 
 def counterparts(study: Study, rows: Sequence[PublishedRow]) -> dict[str, str | None]:
@@ -185,7 +196,7 @@ def counterparts(study: Study, rows: Sequence[PublishedRow]) -> dict[str, str | 
         theirs = published_label(study, row)
         found.setdefault(theirs, None)
         if row.counterpart:
-            found[theirs] = label({name: row.counterpart[name] for name in combinations(study)[0]})
+            found[theirs] = label(study, {name: row.counterpart[name] for name in combinations(study)[0]})
     return found
 
 
@@ -224,7 +235,7 @@ def comparisons(
         level = ours[study.layout.rows]
         if level == baseline(study):
             continue
-        names = label({name: ours[name] for name in combinations(study)[0]})
+        names = label(study, {name: ours[name] for name in combinations(study)[0]})
         cell = response.cell(ours)
         interval = cell.change.interval if cell and cell.change else None
         found.append(
@@ -240,32 +251,44 @@ def comparisons(
     return found
 
 
-AGREEMENT = ("", "published", "measured", "ratio", "value", "published change", "direction", "change")
+AGREEMENT = (
+    *("Figure", "Published value", "Measured value", "Measured ÷ published", "Published value is"),
+    *("Published change", "Direction of change", "Published change is"),
+)
 """The columns of the table of agreement."""
+
+
+def agreement_label(study: Study, found: Sequence[Agreement], each: Agreement) -> str:
+    """The levels of a published figure's counterpart that not all of `found` have: "MTU 9000 B"."""
+    assert each.cell is not None
+    there = [other.cell.treatment for other in found if other.cell and other.cell.mean is not None]
+    names = [study.layout.rows, *study.layout.columns]
+    told = [name for name in names if len({treatment[name] for treatment in there}) > 1]
+    shown = [f"{study.factors[name].title} {each.cell.treatment[name]}" for name in told]
+    return ", ".join(shown) or "all trials"
 
 
 def agreement(study: Study, found: Sequence[Agreement]) -> list[tuple[str, ...]]:
     """A line for each published figure with a counterpart that was measured: what it is of, both values,
     their ratio, whether the published value lies in the measured interval; and the same of its change."""
     titles = {response.name: response.title for response in study.responses}
-    names = [study.layout.rows, *study.layout.columns]
-    there = [each.cell.treatment for each in found if each.cell and each.cell.mean is not None]
-    told = [name for name in names if len({treatment[name] for treatment in there}) > 1]
+    units = {response.name: response.unit for response in study.responses}
     lines: list[tuple[str, ...]] = []
     for each in found:
         if each.cell is None or each.cell.mean is None:
             continue
-        of = ", ".join([titles[each.row.response], *(each.cell.treatment[name] for name in told)])
+        of = f"{titles[each.row.response]}, {agreement_label(study, found, each)}"
         if each.row.difference:
             lines.append((of, *_difference(study, each)))
         if not each.row.value and each.published_change is None:
             continue
         change = "" if each.published_change is None else f"{numbers.signed(each.published_change, 2)}%"
+        measured = numbers.fixed(each.cell.mean, numbers.value_decimals([each.cell]))
         lines.append(
             (
                 of,
                 _marked(f"{each.row.value} {each.row.unit}", each.row) if each.row.value else "",
-                numbers.fixed(each.cell.mean, numbers.value_decimals([each.cell])),
+                f"{measured} {units[each.row.response]}",
                 "" if each.ratio is None else f"{each.ratio:.3g}",
                 _INSIDE[each.inside],
                 f"{change} (computed)" if each.computed else change,
@@ -298,7 +321,10 @@ def _wide(interval: Interval | None) -> TypeGuard[Interval]:
     return interval is not None and not numbers.without_spread(interval)
 
 
-SPREADS = ("", "published SD", "trials", "measured SD", "trials", "ratio", "p", "spread here")
+SPREADS = (
+    *("Figure", "Published SD", "Published trials", "Measured SD", "Measured trials"),
+    *("Measured ÷ published", "p-value", "Spread here"),
+)
 """The columns of the table of spreads."""
 
 
@@ -316,7 +342,15 @@ def spreads(study: Study, found: Sequence[Agreement]) -> list[tuple[str, ...]]:
             ratio += f" [{spread.interval.low:.3g}, {spread.interval.high:.3g}]"
         lines.append(
             (
-                ", ".join([titles[each.row.response], *each.cell.treatment.values()]),
+                ", ".join(
+                    [
+                        titles[each.row.response],
+                        *(
+                            f"{study.factors[name].title} {level}"
+                            for name, level in each.cell.treatment.items()
+                        ),
+                    ]
+                ),
                 f"{each.row.sd} {each.row.unit}",
                 str(each.row.n or ""),
                 "" if spread.measured is None else f"{spread.measured:.3g} {each.row.unit}",

@@ -44,7 +44,7 @@ def distribution(report: Report, section: Section) -> Chart | None:
         if cell.n >= BOX_FROM:
             boxes.append({**place, "low": low, "high": high})
         ticks += [{**place, "value": value} for _, value in thinned(cell, MOST_MARKS // len(shown))]
-    labels = [label(group) for group in combinations(study)]
+    labels = [label(study, group) for group in combinations(study)]
     axis = {"title": None, "grid": True, "labelLimit": 240, "domain": False, "ticks": False}
     down = {"field": "treatment", "type": "nominal", "sort": None, "axis": axis}
     colour = groups(labels, column_title(study))["color"]
@@ -104,7 +104,7 @@ def order(report: Report, section: Section) -> Chart | None:
         note = f"A mark is the mean of about {each} trials in a row; its line goes from the lowest to the "
         note += "highest."
     else:
-        labels = [label(group) for group in combinations(study)]
+        labels = [label(study, group) for group in combinations(study)]
         rows = [
             {
                 "trial": number,
@@ -135,9 +135,10 @@ def _together(points: Sequence[tuple[int, float, Row]]) -> list[Row]:
 
 def _place(report: Report, cell: Cell) -> Row:
     """A treatment by its name and its group of columns."""
-    rows, columns = report.run.study.layout.rows, report.run.study.layout.columns
-    group = label({name: cell.treatment[name] for name in columns})
-    return {"treatment": label({rows: cell.treatment[rows]} | cell.treatment), "group": group}
+    study = report.run.study
+    rows, columns = study.layout.rows, study.layout.columns
+    group = label(study, {name: cell.treatment[name] for name in columns})
+    return {"treatment": label(study, {rows: cell.treatment[rows]} | cell.treatment), "group": group}
 
 
 def _across(field: str) -> Row:

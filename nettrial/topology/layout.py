@@ -33,7 +33,7 @@ def layout(graph: nx.Graph) -> Layout:
     """The places of the nodes, each of which has a `kind`."""
     kinds = dict(graph.nodes(data="kind"))
     devices = [node for node, kind in kinds.items() if kind != "host"]
-    if rows := _row(graph, devices) or _layers(graph, kinds):
+    if rows := _row(graph, devices) or tiers(graph):
         return Layout(_in_rows(graph, rows), 0.61)
     if len(devices) > MOST_SPREAD or (len(devices) >= FEWEST_ON_CIRCLE and _is_even(graph, devices)):
         return Layout(_on_circle(graph, devices), 1.0)
@@ -51,8 +51,9 @@ def _row(graph: nx.Graph, devices: list[str]) -> list[list[str]]:
     return [[node for node in graph if node not in inner], list(nx.dfs_preorder_nodes(inner, ends[0]))]
 
 
-def _layers(graph: nx.Graph, kinds: dict[str, str]) -> list[list[str]]:
+def tiers(graph: nx.Graph) -> list[list[str]]:
     """Nodes by their distance from the hosts, if no link joins two of the same distance; else nothing."""
+    kinds = dict(graph.nodes(data="kind"))
     hosts = [node for node, kind in kinds.items() if kind == "host"]
     if not hosts:
         return []

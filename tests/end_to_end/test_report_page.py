@@ -178,7 +178,7 @@ def test_the_page_itself_never_scrolls_sideways(browser: Browser, run: Run, widt
 
 def test_a_mark_leads_to_its_warning(browser: Browser, run: Run) -> None:
     page = opened(browser, run)
-    page.locator("table.measured sup a").first.click()
+    page.locator("table.measured .marks a").first.click()
     target = page.locator("#warning-1:target")
     assert target.count() == 1
     assert "CPU 0 was busy" in target.inner_text()

@@ -105,11 +105,11 @@ def test_a_sentence_says_by_how_much_and_that_none_is_an_exception(run: Run) -> 
     said = sentences.finding(run.study, of(run, "mtu"))
     effect = of(run, "mtu").effects[1].overall.simultaneous
     assert effect is not None
-    assert f"9000 B raises it by {effect.low:.1f}% to {effect.high:.1f}% over 1500 B" in said
-    assert said.startswith("4000 B raises throughput by ")
+    assert f"MTU 9000 B raises it by {effect.low:.1f}% to {effect.high:.1f}% over 1500 B" in said
+    assert said.startswith("MTU 4000 B raises throughput by ")
     assert said.endswith("; no pair of Sender and Receiver is an exception.")
     cpu = findings(run.study, summarise(run).responses[3])[0]
-    assert sentences.finding(run.study, cpu).startswith("4000 B lowers CPU, sender by ")
+    assert sentences.finding(run.study, cpu).startswith("MTU 4000 B lowers CPU, sender by ")
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_an_exception_is_named(tmp_path: Path, times: float, kind: str, words: s
     assert place.exceptional == kind
     assert finding.effects[0].exceptions == ()
     said = sentences.finding(changed.study, finding)
-    assert f"; exception: classic – classic (9000 B, {words}" in said
+    assert f"; exception: Sender classic – Receiver classic (9000 B, {words}" in said
 
 
 def test_a_change_in_one_place_only_is_an_exception_to_none(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_a_change_in_one_place_only_is_an_exception_to_none(tmp_path: Path) -> N
     assert "Receiver classic against linux-cubic: no difference in throughput shown (" in said
     kinds = {tuple(p.others.values()): p.exceptional for p in finding.effects[0].places}
     assert kinds["4000 B", "classic"] == kinds["4000 B", "linux-cubic"] == "apart"
-    assert "4000 B – classic (a change: +" in said
+    assert "MTU 4000 B – Sender classic (a change: +" in said
 
 
 def test_a_place_that_shows_nothing_by_itself_is_no_exception(tmp_path: Path) -> None:
@@ -228,7 +228,10 @@ def test_residuals_that_are_not_normal_are_said_to_hide_effects(tmp_path: Path) 
     [
         ("empty", "there is no value"),
         ("one_level", "no factor has several levels"),
-        ("missing_treatment", "no value of 9000 B – classic – classic: effects could not be told apart"),
+        (
+            "missing_treatment",
+            "no value of MTU 9000 B, Sender classic, Receiver classic: effects could not be told apart",
+        ),
         ("scattered_failures", "no block has a value of every treatment"),
         ("all_equal", "all values are equal"),
         ("one_block", "one block leaves nothing to test against: no replicate"),
@@ -305,7 +308,7 @@ def test_agreement_is_said_and_tabled(run: Run) -> None:
     lines = tables.agreement(run.study, found)
     assert len(lines) == 13
     assert {len(line) for line in lines} == {len(tables.AGREEMENT)}
-    assert lines[0][:2] == ("Round-trip time under load, 1500 B", "10.18 ms")
+    assert lines[0][:2] == ("Round-trip time under load, MTU 1500 B", "10.18 ms")
 
 
 @contextmanager
@@ -417,23 +420,24 @@ def test_treatments_that_are_not_as_precise_as_wanted_are_named(tmp_path: Path) 
     ]
     assert 0 < len(wide) < 12 or len(wide) == len(found.shortfalls)
     assert [short.treatment for short in found.shortfalls] == [cell.treatment for cell in wide]
-    assert f"did not reach ±0.5% in {len(wide)} of 12 treatments: " in sentences.precision(found)
-    assert sentences.precision(found) in gather(made).sections[2].sentences
+    assert f"did not reach ±0.5% in {len(wide)} of 12 treatments: " in sentences.precision(made.study, found)
+    assert sentences.precision(made.study, found) in gather(made).sections[2].sentences
 
 
 def test_precision_that_is_reached_is_said(run: Run) -> None:
     found = precision(throughput(run), 50)
     assert found is not None
     assert found.reached
-    assert sentences.precision(found) == "Every treatment's interval of throughput reached ±50%."
+    assert sentences.precision(run.study, found) == "Every treatment's interval of throughput reached ±50%."
     assert precision(throughput(run)) is None
 
 
 def test_a_treatment_without_an_interval_did_not_reach_it(tmp_path: Path) -> None:
-    found = precision(throughput(EDGE_RUNS["one_block"](tmp_path / "run")), 2)
+    made = EDGE_RUNS["one_block"](tmp_path / "run")
+    found = precision(throughput(made), 2)
     assert found is not None
     assert len(found.shortfalls) == 12
-    assert "(no interval)" in sentences.precision(found)
+    assert "(no interval)" in sentences.precision(made.study, found)
 
 
 @pytest.mark.parametrize(("text", "percent"), [('"2%"', 2.0), ("0.5 %", 0.5), ("3", 3.0)])
@@ -470,14 +474,14 @@ def test_an_outlier_is_named_and_kept(tmp_path: Path) -> None:
     assert found.value in cell.values.values()
     (said,) = [s for s in gather(made).sections[2].sentences if s.startswith("Far from the others")]
     assert said.startswith("Far from the others of their treatment, and kept: trial 30 (")
-    assert f" – {cell.treatment['receiver']}: {found.value:.1f} where the median is 9" in said
-    assert sentences.outliers(throughput(EDGE_RUNS["empty"](tmp_path / "empty"))) == ""
+    assert f" – Receiver {cell.treatment['receiver']}: {found.value:.1f} where the median is 9" in said
+    assert sentences.outliers(made.study, throughput(EDGE_RUNS["empty"](tmp_path / "empty"))) == ""
 
 
 def test_a_warning_of_values_stands_at_its_response_and_marks_no_other(tmp_path: Path) -> None:
     report = gather(EDGE_RUNS["drifting"](tmp_path / "run"))
     (group,) = report.answers.noise
-    assert (group.code, group.response) == ("drift", "throughput")
+    assert (group.code, group.responses) == ("drift", ("throughput",))
     assert report.warnings[-1] is group
     assert report.general_warnings == []
     assert report.warned_trials == 0

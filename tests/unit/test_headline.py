@@ -78,5 +78,5 @@ def test_the_chart_of_the_answer_says_what_is_better(run: Run, tmp_path: Path) -
     assert set(chart.legend) <= set(forest.JUDGED)
     rows = chart.spec["layer"][2]["data"]["values"]
     assert len(rows) == len(report.answers.headline)
-    assert {row["group"] for row in rows if row["label"].startswith("Throughput")} == {"better"}
+    assert {row["group"] for row in rows if row["title"] == "Throughput"} == {"better"}
     assert "MTU 9000 B instead of 1500 B" in conclusions.answer(report)

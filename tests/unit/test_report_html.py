@@ -101,7 +101,8 @@ def test_links_lead_somewhere(text: str) -> None:
 def test_every_response_has_two_charts_with_words(text: str) -> None:
     pictures = [found["aria-label"] for found in Page(text).named("svg") if found.get("role") == "img"]
     assert (
-        len([said for said in pictures if said and "changes it by another amount" not in said]) == 3 + 4 * 7
+        len([said for said in pictures if said and "changes it by another amount" not in said])
+        == 3 + 4 * 7 + 8
     )
     assert "Throughput, Mbit/s, by MTU: the mean of each group" in " ".join(filter(None, pictures))
 
@@ -127,7 +128,8 @@ def test_marks_say_their_values_and_those_with_warnings_are_told_of_at_the_respo
     means = [each for each in said if re.search(r"\], 5 trials$", each)]
     assert len(means) == 12
     assert all(
-        re.fullmatch(r"\d+ B, \S+ – \S+: [\d.]+ Mbit/s \[[\d.]+, [\d.]+\], 5 trials", each) for each in means
+        re.fullmatch(r"\d+ B, Sender \S+ – Receiver \S+: [\d.]+ Mbit/s \[[\d.]+, [\d.]+\], 5 trials", each)
+        for each in means
     )
     trials = [each for each in said if re.fullmatch(r"trial \d+, block \d: [\d.]+ Mbit/s", each)]
     assert len(set(trials)) == 60
@@ -191,7 +193,10 @@ def test_series_show_the_trial_nearest_to_the_median_by_subflow(tmp_path: Path) 
     for cell in summarise(run).responses[0].cells:
         (block,) = [block for block, value in cell.values.items() if value == cell.median]
         (number,) = [p.number for p in run.plan if (p.block, p.treatment) == (block, cell.treatment)]
-        assert f'{" – ".join(cell.treatment.values())} <span class="quiet">(trial {number})</span>' in section
+        shown = " – ".join(
+            f"{run.study.factors[name].title} {level}" for name, level in cell.treatment.items()
+        )
+        assert f'{shown} <span class="quiet">(trial {number})</span>' in section
     assert "transfer, subflow 1, 0.2 s: 1 Mbit/s" in section
     assert "transfer, subflow 2, 3 s: 2 Mbit/s" in section
     assert "subflow 3" not in section
@@ -241,7 +246,7 @@ def test_user_text_stays_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("replicates", "trials", "pictures"),
-    [(5, 0, 0), (5, 1, 1 + 7), (1, None, 2 + 2 * 7), (2, None, 3 + 4 * 7)],
+    [(5, 0, 0), (5, 1, 1 + 7), (1, None, 2 + 2 * 7 + 8), (2, None, 3 + 4 * 7 + 8)],
 )
 def test_runs_with_little_in_them_have_a_page(
     tmp_path: Path, replicates: int, trials: int | None, pictures: int

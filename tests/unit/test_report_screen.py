@@ -39,7 +39,8 @@ def test_warnings_have_a_line_each_and_are_counted_beyond_a_few(tmp_path: Path) 
     made = make_run(
         tmp_path / "run", 2, maker=lambda trial: record(trial, [warned(number) for number in range(6)])
     )
-    lines = [line for line in text(made).splitlines() if line.startswith("warning ")]
+    lines = [line for line in text(made).splitlines() if line.startswith("bias ")]
+    assert "6 warnings may bias the answer:" in text(made)
     assert len(lines) == screen.WARNINGS_SHOWN
     assert " more warnings" in text(made)
 

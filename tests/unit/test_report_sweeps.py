@@ -48,7 +48,7 @@ def test_the_page_is_well_formed_and_small(page: str) -> None:
 def test_each_transport_has_its_charts(page: str) -> None:
     pictures = [found["aria-label"] for found in Page(page).named("svg") if found.get("role") == "img"]
     for transport in ("udp", "tcp"):
-        ours = [text for text in pictures if f"against packet size, {transport}" in text]
+        ours = [text for text in pictures if f"against packet size, Transport {transport}" in text]
         assert len(ours) == 4
         assert sum("one packet more" in text for text in ours) == 2
         assert sum("ratio to MTU 1500 B" in text for text in ours) == 1
@@ -71,7 +71,7 @@ def test_every_step_is_listed_on_the_page(page: str) -> None:
 
 
 def test_the_terminal_lists_some_steps_and_counts_the_rest(said: str) -> None:
-    assert "Steps, MTU 1500 B – udp" in said
+    assert "Steps, MTU 1500 B – Transport udp" in said
     assert re.search(r"1472 B +1 → 2 +\+1\.\d\d \[", said)
     assert "and 31 more on the page" in said
 

@@ -187,7 +187,7 @@ def test_the_airtime_of_a_channel_is_a_chart_of_the_report(tmp_path):
     assert chart.legend == tuple(PARTS)
     rows = chart.spec["layer"][0]["data"]["values"]
     assert len(rows) == 12 * len(PARTS)
-    assert rows[0]["said"] == "linux-cubic – linux-cubic – 1500 B: data 30.0%, 2 trials"
+    assert rows[0]["said"] == "Sender linux-cubic – Receiver linux-cubic – MTU 1500 B: data 30.0%, 2 trials"
     assert 'id="chart-airtime-1"' in page(gather(run))
     assert draw(run.study, make_run(tmp_path / "wired", replicates=1).trials()) == []
 

@@ -203,8 +203,14 @@
     say(document.getElementById("live").textContent);
   }
 
+  /* What is wider than the window says so. */
+  function wide() {
+    for (const part of every(".scroll, .chart")) part.classList.toggle("scrolls", part.scrollWidth > part.clientWidth + 1);
+  }
+
   function enhance() {
     controls();
+    wide();
     every("table.sortable").forEach(sortable);
     copying();
     every(".chart").forEach(readable);
@@ -214,6 +220,7 @@
     spoken = made("div", { id: "spoken", role: "status" });
     document.body.append(tip, spoken);
     enhance();
+    addEventListener("resize", wide);
     setTimeout(newer, 1000);
   });
 })();

@@ -1,0 +1,119 @@
+"""Charts of agreement with a publication: each published figure beside the measured interval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nettrial.analysis import Agreement, Interval
+from nettrial.report import numbers
+from nettrial.report.content import Report, Section
+from nettrial.report.tables import agreement_label
+from nettrial.report.vega import COLOURS, Chart, Spec, beside, layer, layered, silent
+
+ROW_HEIGHT = 24
+"""The height of a figure, pixels."""
+ACROSS = 260
+"""The width without labels, pixels."""
+MOST_FIGURES = 40
+"""The largest number of figures in a chart; the table has all."""
+SOURCES = {"measured, 95% interval": COLOURS[0], "published": COLOURS[1]}
+"""The two sources of a figure, and their colours."""
+SHAPES = {"measured, 95% interval": "circle", "published": "diamond"}
+
+Row = dict[str, Any]
+
+
+def draw(report: Report) -> list[Chart]:
+    """The charts: of each response with published figures one of values, and one of changes."""
+    found = []
+    for section in report.sections:
+        here = [
+            each
+            for each in report.answers.agreement
+            if each.row.response == section.name and each.cell and each.cell.mean is not None
+        ]
+        found += [_values(report, section, here), _changes(report, section, here)]
+    return [chart for chart in found if chart]
+
+
+def _values(report: Report, section: Section, found: list[Agreement]) -> Chart | None:
+    """Values, in the response's unit."""
+    rows: list[Row] = []
+    for each in found:
+        if each.row.value and each.ratio and each.cell and each.cell.mean is not None:
+            # The ratio is measured over published, whatever unit the source prints.
+            theirs, decimals = each.cell.mean / each.ratio, numbers.value_decimals([each.cell])
+            rows += _pair(report, each, (each.cell.mean, each.cell.interval), theirs, decimals, section.unit)
+    return _chart(f"{section.name}-agreement", f"{section.title}, {section.unit}", rows)
+
+
+def _changes(report: Report, section: Section, found: list[Agreement]) -> Chart | None:
+    """Changes from the baseline, in percent."""
+    rows: list[Row] = []
+    for each in found:
+        change = each.cell.change if each.cell else None
+        if change is None or change.percent is None or numbers.unclear_change(change):
+            continue
+        if each.published_change is not None:
+            decimals = numbers.percent_decimals([change])
+            measured = (change.percent, change.interval)
+            rows += _pair(report, each, measured, each.published_change, decimals, "%")
+    return _chart(f"{section.name}-agreement-changes", f"Change of {section.title}, %", rows)
+
+
+def _pair(
+    report: Report,
+    figure: Agreement,
+    measured: tuple[float, Interval | None],
+    published: float,
+    decimals: int,
+    unit: str,
+) -> list[Row]:
+    """Both sources of a figure."""
+    label = agreement_label(report.run.study, report.answers.agreement, figure)
+    mean, interval = measured
+    ends = (interval.low, interval.high) if interval else (mean, mean)
+    rows = []
+    for source, value, (low, high) in zip(SOURCES, (mean, published), (ends, (published,) * 2), strict=True):
+        shown = [numbers.fixed(each, decimals) for each in (value, low, high)]
+        bounds = f" [{shown[1]}, {shown[2]}]" if low < high else ""
+        said = f"{label}, {source.partition(',')[0]}: {shown[0]} {unit}{bounds}"
+        rows.append({"label": label, "group": source, "value": value, "low": low, "high": high, "said": said})
+    return rows
+
+
+def _chart(name: str, title: str, rows: list[Row]) -> Chart | None:
+    labels = list(dict.fromkeys(row["label"] for row in rows))
+    shown = labels[:MOST_FIGURES]
+    rows = [row for row in rows if row["label"] in shown]
+    if not rows:
+        return None
+    axis = {"title": None, "domain": False, "ticks": False, "labelLimit": 300}
+    down = {"field": "label", "type": "nominal", "sort": None, "axis": axis, "scale": {"domain": shown}}
+    looks = {
+        "color": {"field": "group", "type": "nominal", "scale": _scale(SOURCES), "legend": _LEGEND},
+        "shape": {"field": "group", "type": "nominal", "scale": _scale(SHAPES), "legend": _LEGEND},
+    }
+    ends = {"x": _along("low"), "x2": {"field": "high"}, "y": down, "color": looks["color"]}
+    measured = silent([row for row in rows if row["low"] < row["high"]])
+    layers = [
+        *([layer("rule", measured, ends, strokeWidth=2)] if measured else []),
+        layer("point", rows, {"x": _along("value"), "y": down, **looks}, size=60, filled=True, opacity=1),
+    ]
+    said = f"{title}: each published figure that has a counterpart here, beside the measured 95% interval."
+    left = len(labels) - len(shown)
+    note = f"{numbers.counted(left, 'further figure')} not drawn: the table has all." if left else ""
+    spec = layered(layers, title, ACROSS, {"step": ROW_HEIGHT}) | beside(shown)
+    return Chart(name, title, said, spec, note=note)
+
+
+_LEGEND: Spec = {"title": None, "orient": "bottom"}
+
+
+def _scale(looks: dict[str, str]) -> Spec:
+    return {"domain": list(looks), "range": list(looks.values())}
+
+
+def _along(field: str) -> Spec:
+    axis = {"title": None, "tickCount": 5, "domain": False}
+    return {"field": field, "type": "quantitative", "scale": {"zero": False, "padding": 8}, "axis": axis}

@@ -1,0 +1,61 @@
+"""The harm of warnings to the answer: each has a class, equal ones are one, the gravest is first."""
+
+import re
+from pathlib import Path
+
+from nettrial.analysis import Effect
+from nettrial.analysis.warning_effects import _NOTHING, _WIDER, effect_of
+from nettrial.design import PlannedTrial
+from nettrial.report import numbers, response_warnings
+from nettrial.report.content import gather
+from nettrial.report.tables import UNCLEAR
+from nettrial.scenario import Record
+from tests.unit.edge_runs import EDGE_RUNS
+from tests.unit.synthetic import BUSY, make_run, record
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "read-warnings.md"
+
+
+def test_every_class_is_of_codes_that_are_documented() -> None:
+    documented = {
+        code
+        for line in PAGE.read_text().splitlines()
+        if line[:2] == "| "
+        for code in re.findall(r"`(\w+)`", line.split("|")[1])
+    }
+    assert {*_WIDER, *_NOTHING} <= documented | {"server_shared"}
+    assert effect_of("processor_saturated") is effect_of("anything else") is Effect.BIAS
+
+
+def test_the_gravest_come_first_and_one_line_says_what_they_do(tmp_path: Path) -> None:
+    work = BUSY.model_copy(update={"code": "other_work", "object": "the machine"})
+    run = make_run(
+        tmp_path / "run", 2, maker=lambda trial: record(trial, [work, BUSY] if trial.number == 1 else [work])
+    )
+    warnings = gather(run).warnings
+    assert [each.code for each in warnings[:2]] == ["processor_saturated", "other_work"]
+    said = response_warnings.summary(warnings)
+    assert said.startswith("1 warning may bias the answer, ")
+    assert "can widen intervals" in said
+
+
+def test_what_is_said_of_several_responses_is_one_warning(tmp_path: Path) -> None:
+    report = gather(EDGE_RUNS["equal_within_treatments"](tmp_path / "run"))
+    (equal,) = [each for each in report.warnings if each.code == "equal_values"]
+    assert len(equal.responses) > 1
+    assert equal.trials == len(report.trials)
+
+
+def test_a_change_that_may_be_a_hundredfold_is_no_result(tmp_path: Path) -> None:
+    def wild(trial: PlannedTrial) -> Record:
+        made = record(trial)
+        if trial.treatment["mtu"] == "9000 B":
+            made.flows[0].goodput_bps *= 10 ** (3 * trial.block - 2)
+        return made
+
+    run = make_run(tmp_path / "wild", 2, maker=wild)
+    table = next(each.measured for each in gather(run).sections if each.name == "throughput")
+    row = table.entries[table.rows.index("9000 B")]
+    assert [entry.change for entry in row] == [UNCLEAR] * len(row)
+    assert all(not entry.change_interval for entry in row)
+    assert numbers.counted(1, "more warning") == "1 more warning"
