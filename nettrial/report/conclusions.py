@@ -84,9 +84,10 @@ def _inner(title: str) -> str:
 def _change(contrast: Contrast) -> str:
     """A change in words, to follow a title: in percent or, where that is unclear, as a difference."""
     change, unit = contrast.change, "%"
-    middle, bounds = change.percent, change.interval
+    middle, bounds = change.percent, change.simultaneous
     if middle is None or (bounds is not None and numbers.unclear(bounds)):
-        middle, bounds, unit = change.difference, change.difference_interval, f" {contrast.response.unit}"
+        middle, bounds = change.difference, change.simultaneous_difference
+        unit = f" {contrast.response.unit}"
     assert middle is not None
     if bounds is None:
         return f" {numbers.signed(middle, 1)}{unit} (one block: no interval)"
