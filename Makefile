@@ -25,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unit networks measurements generated generate test-all: export NETTRIAL_ENGINE := $(CURDIR)/target/debug/nettrial-engine
 
 .PHONY: demo test test-all setup build engine test-build generate lint lint-engine lint-python words generated types \
-  unit networks measurements engine-test engine-checks windows docs bench clean
+  unit networks measurements engine-test engine-checks windows pictures docs bench clean
 
 demo: build ## run the first study and leave report.html
 	@run=runs/demo-$$(date -u +%Y%m%d-%H%M%S); \
@@ -126,6 +126,9 @@ networks: test-build $(stamp)tests ## the tests that build networks, but for tho
 
 measurements: test-build $(stamp)tests ## the tests that measure, alone, one at a time
 	@$(stage) measurements $(as_root) $(python) -m pytest -q -m "measures and not slow" tests/lab tests/end_to_end
+
+pictures: build ## the pictures of the documentation and the figures that it quotes, from the same runs; STUDIES=NAME for one
+	$(as_root) $(python) tools/pictures.py $(STUDIES)
 
 docs: build ## the documentation, as a site in site/
 	NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet

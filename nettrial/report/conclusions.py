@@ -73,7 +73,8 @@ def _level(report: Report, contrasts: Sequence[Contrast], subject: str) -> str:
     )
     others = [_inner(report.run.study.factors[name].title) for name in finding.others]
     over = f", over each {numbers.listed(others)}" if others else ""
-    return f"{subject} instead of {of_it[0].against}{over}: {told}{rest} (95% intervals)."
+    sure = " (95% intervals)" if any(each.change.simultaneous_difference for each in of_it) else ""
+    return f"{subject} instead of {of_it[0].against}{over}: {told}{rest}{sure}."
 
 
 def _inner(title: str) -> str:

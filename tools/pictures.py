@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Pictures of reports for the documentation, and the figures that pages quote, from the same runs.
+
+    python tools/pictures.py [STUDY ...]
+
+Runs each study as `RUNS` says (all without a name), takes STUDY-light.png, -dark.png and -phone.png of the
+report into docs/images, where these are, and writes the answer between the marks `<!-- answer: STUDY -->` and
+`<!-- end -->` of every page. A picture holds the digest of that answer, by which a test sees that both are of
+one run. Needs playwright and a chromium.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import textwrap
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+from nettrial.report import conclusions, html
+from nettrial.report.content import gather
+from nettrial.store import Run
+
+ROOT = Path(__file__).parents[1]
+IMAGES = ROOT / "docs" / "images"
+PAGES = ("README.md", "docs/**/*.md", "studies/**/*.md")
+RUNS = {
+    "jumbo-ipv6": ("--backend", "sim"),
+    "mtu-packet-size": (),
+    "jumbo-path": (),
+    "tool-agreement": (),
+    "simulator-agreement": (),
+    "jellyfish-mptcp": (),
+    "jellyfish-mptcp-hosts": (),
+    "jellyfish-mptcp-settings": (),
+    "jellyfish-mptcp-fabrics": (),
+    "jellyfish-vs-fat-tree": (),
+}
+"""The studies with pictures, and the options of their runs beside the seed."""
+SEED = "1"
+VIEWS = {"light": (1200, "light", 1), "dark": (1200, "dark", 1), "phone": (390, "light", 2)}
+"""Width in CSS pixels, colour scheme, dots per pixel."""
+TALLEST = 1500
+"""Pictures end below the chart of the answer, or here."""
+KEY = b"nettrial-answer"
+"""The keyword of the PNG text chunk (PNG, third edition, section 11.3.3.2) with the answer's digest."""
+_BLOCK = re.compile(r"(<!-- answer: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+def digest(answer: str) -> str:
+    """Returns a digest of an answer, however its lines are broken."""
+    return hashlib.sha256(" ".join(answer.split()).encode()).hexdigest()[:16]
+
+
+def quoted() -> Iterator[tuple[Path, str, str]]:
+    """Yields each answer that a page quotes: the page, the study, and the text between the marks."""
+    for pattern in PAGES:
+        for page in sorted(ROOT.glob(pattern)):
+            for found in _BLOCK.finditer(page.read_text(encoding="utf-8")):
+                yield page, found[2], found[3]
+
+
+def stamp(picture: Path) -> str:
+    """Returns the digest in a picture; empty where it has none."""
+    found = re.search(rb"tEXt" + KEY + rb"\0([0-9a-f]{16})", picture.read_bytes())
+    return found[1].decode() if found else ""
+
+
+def main() -> int:
+    """Makes the pictures; returns the exit status."""
+    names = sys.argv[1:] or list(RUNS)
+    if unknown := set(names) - set(RUNS):
+        sys.exit(f"no pictures of {', '.join(sorted(unknown))}: expected {', '.join(RUNS)}")
+    executable = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    for name in names:
+        with tempfile.TemporaryDirectory() as directory, sync_playwright() as playwright:
+            command = ["nettrial", "run", name, *RUNS[name], "--seed", SEED]
+            out = Path(directory) / "run"
+            subprocess.run([*command, "--out", str(out)], check=True, stdout=subprocess.DEVNULL)
+            report = gather(Run.open(out))
+            answer = f"`{' '.join(command)}`: {conclusions.answer(report)}\n"
+            browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+            for view in VIEWS:
+                file = IMAGES / f"{name}-{view}.png"
+                if file.exists():
+                    _take(browser, html.write(report.run, report), view, file, digest(answer))
+                    print(file.relative_to(ROOT))
+            browser.close()
+        _quote(name, answer)
+    return 0
+
+
+def _quote(name: str, answer: str) -> None:
+    """Writes an answer between the marks of every page."""
+    text = "\n".join(textwrap.wrap(answer, 118, break_long_words=False, break_on_hyphens=False)) + "\n"
+    for page in {page for page, study, _ in quoted() if study == name}:
+        old = page.read_text(encoding="utf-8")
+        new = _BLOCK.sub(lambda found: found[1] + text + found[4] if found[2] == name else found[0], old)
+        page.write_text(new, encoding="utf-8")
+        print(page.relative_to(ROOT))
+
+
+def _take(browser: Browser, page: Path, view: str, file: Path, stamped: str) -> None:
+    """One picture: the answer and its chart."""
+    width, scheme, dots = VIEWS[view]
+    tab = browser.new_page(
+        viewport={"width": width, "height": TALLEST},
+        color_scheme="dark" if scheme == "dark" else "light",
+        device_scale_factor=dots,
+        reduced_motion="reduce",
+    )
+    tab.goto(page.resolve().as_uri())
+    tab.wait_for_load_state("networkidle")
+    facts = tab.locator("dl.facts").bounding_box()
+    assert facts is not None
+    height = min(TALLEST, facts["y"] + facts["height"] + 16)
+    data = tab.screenshot(clip={"x": 0, "y": 0, "width": width, "height": height})
+    tab.close()
+    text = KEY + b"\0" + stamped.encode()
+    chunk = struct.pack(">I", len(text)) + b"tEXt" + text + struct.pack(">I", zlib.crc32(b"tEXt" + text))
+    after_header = 8 + 25
+    file.write_bytes(data[:after_header] + chunk + data[after_header:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
