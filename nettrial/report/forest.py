@@ -85,7 +85,9 @@ def draw(report: Report) -> Chart | None:
         if left_out
         else ""
     )
-    spec = layered(layers, title, ACROSS, {"step": ROW_HEIGHT}) | beside([row["title"] for row in rows])
+    spec = layered(layers, title, ACROSS, {"step": ROW_HEIGHT}) | beside(
+        [name for row in rows for name in (row["title"], row["subject"])]
+    )
     return Chart(
         "answer", title, said, spec, legend=tuple(kinds), colours=tuple(JUDGED[k] for k in kinds), note=note
     )
