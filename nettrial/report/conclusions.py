@@ -43,7 +43,10 @@ def sentences(report: Report) -> list[str]:
         said = "; ".join(f"{each.subject} against {each.against}{_change(each)}" for each in known)
         found = [f"{said} (95% intervals)."]
     else:
-        found = [_level(report, known, subject) for subject in _subjects(known)]
+        told = _subjects(known)
+        found = [_level(report, known, subject) for subject in told]
+        others = len({each.subject for each in known}) - len(told)
+        found += [f"The chart has the other {numbers.counted(others, 'level')}."] if others else []
     harm = response_warnings.summary(report.warnings)
     if report.warned_trials:
         trials = f"{report.warned_trials} of {numbers.counted(len(report.trials), 'trial')}"
@@ -88,7 +91,7 @@ def _change(contrast: Contrast) -> str:
     middle, bounds = change.percent, change.simultaneous
     if middle is None or (bounds is not None and numbers.unclear(bounds)):
         middle, bounds = change.difference, change.simultaneous_difference
-        unit = f" {contrast.response.unit}"
+        unit = numbers.unit_of_difference(contrast.response.unit)
     assert middle is not None
     if bounds is None:
         return f" {numbers.signed(middle, 1)}{unit} (one block: no interval)"

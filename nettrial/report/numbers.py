@@ -86,6 +86,11 @@ def _bound(value: float, decimals: int) -> str:
     return signed(value, decimals) if abs(value) < _LARGE_PERCENT else f"{value:+.0e}"
 
 
+def unit_of_difference(unit: str) -> str:
+    """The unit of a difference of values, as it follows a number: of percentages it is no percentage."""
+    return " percentage points" if unit == "%" else f" {unit}"
+
+
 def counted(number: int, noun: str) -> str:
     """A number of things: "1 trial", "2 trials"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -77,7 +77,8 @@ def _row(report: Report, found: Finding, effect: LevelEffect) -> list[Text]:
     judged = {"": "no change shown", "green": "better", "red": "worse"}[style]
     bounds, middle, unit = change.simultaneous, change.percent, "%"
     if bounds is None or numbers.unclear(bounds):
-        bounds, middle, unit = change.simultaneous_difference, change.difference, f" {found.response.unit}"
+        bounds, middle = change.simultaneous_difference, change.difference
+        unit = " points" if found.response.unit == "%" else f" {found.response.unit}"
     if middle is None or bounds is None:
         return [*what, Text(""), Text("absent"), Text(""), Text(change.absent or "", style="dim")]
     decimals = numbers.decimals_of(bounds)

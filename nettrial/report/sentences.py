@@ -92,7 +92,7 @@ def _bounds(change: Change, unit: str) -> tuple[Interval, str]:
     if change.simultaneous is not None and not numbers.unclear(change.simultaneous):
         return change.simultaneous, "%"
     assert change.simultaneous_difference is not None
-    return change.simultaneous_difference, " percentage points" if unit == "%" else f" {unit}"
+    return change.simultaneous_difference, numbers.unit_of_difference(unit)
 
 
 def _digits(bounds: Interval) -> int:
