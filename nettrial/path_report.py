@@ -193,7 +193,7 @@ class Limit(Generated):
     """
     announced_by: str | None = None
     """
-    Who said in an ICMP message that it is the limit, if anybody did.
+    The address that said in an ICMP message that it is the limit, if any did.
     """
     at_fault: str
     """
@@ -387,7 +387,7 @@ class Verdict(Generated):
     )
     at_fault: str | None = None
     """
-    Who is at fault, in words; absent where nobody is, or where that is not known.
+    The node or host at fault, in words; absent where none is, or where that is not known.
     """
     black_hole: bool | None = None
     """
@@ -399,7 +399,7 @@ class Verdict(Generated):
     """
     reasons: list[str]
     """
-    Why, and what else to know, a sentence each.
+    The reasons, and what else to know, a sentence each.
     """
 
 
@@ -644,7 +644,7 @@ class PathReport(Generated):
     """
     started_unix_ns: Annotated[int, Field(ge=0)]
     """
-    When the examination began, nanoseconds since 1970-01-01 UTC.
+    The beginning of the examination, nanoseconds since 1970-01-01 UTC.
     """
 
 

@@ -205,7 +205,7 @@ class DelaySample(Generated):
     )
     at_ns: Annotated[int, Field(ge=0)]
     """
-    When these 100 ms began, after the trial's beginning.
+    The beginning of these 100 ms, after the trial's beginning.
     """
     contention_delay_ns: Annotated[int | None, Field(ge=0)] = None
     """
@@ -710,7 +710,7 @@ class InterfaceSample(Generated):
     )
     at_ns: Annotated[int, Field(ge=0)]
     """
-    When, after the trial's beginning.
+    The time after the trial's beginning.
     """
     queue_bytes: Annotated[int, Field(ge=0)]
     """
@@ -748,7 +748,7 @@ class Interval(Generated):
     )
     at_ns: Annotated[int, Field(ge=0)]
     """
-    When, after the instant at which all flows were ready.
+    The time after the instant at which all flows were ready.
     """
     bytes: Annotated[int, Field(ge=0)]
     """
@@ -1122,7 +1122,7 @@ class RateSample(Generated):
     )
     at_ns: Annotated[int, Field(ge=0)]
     """
-    When these 100 ms began, after the trial's beginning.
+    The beginning of these 100 ms, after the trial's beginning.
     """
     rate_bps: Annotated[int, Field(ge=0)]
     """
@@ -2484,7 +2484,7 @@ class Flow(Generated):
     """
     start: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """
-    When the flow starts, after the instant at which all are ready.
+    The start of the flow, after the instant at which all are ready.
     """
     to: str
     """
@@ -2936,7 +2936,7 @@ class Record(Generated):
     """
     started_unix_ns: Annotated[int, Field(ge=0)]
     """
-    When the trial began, nanoseconds since 1970-01-01 UTC; 0 on the simulator, whose records depend on
+    The beginning of the trial, nanoseconds since 1970-01-01 UTC; 0 on the simulator, whose records depend on
     nothing but the scenario.
     """
     warnings: list[Warning]

@@ -14,7 +14,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-OPENINGS = ("What", "That", "Whether", "How", "Of", "Where", "Which", "Those", "By", "As")
+OPENINGS = (
+    *("What", "That", "Whether", "How", "Of", "Where", "Which", "Those", "By", "As"),
+    *("Who", "When", "Whose"),
+)
 """The words with which no documentation comment begins."""
 SUBJECT = "begin with a subject or a verb, such as 'Returns the path MTU in bytes.'"
 PHRASES = {
@@ -36,6 +39,9 @@ PHRASES = {
     "; legal": "; expected",
     "legal:": "expected:",
     "legal value": "expected value",
+    "who has no token": "clients without the token",
+    "what the order of trials follows from": "seed for the trial order",
+    "as the study's source made it": "the original publication's scale",
 }
 """Beginnings of phrases, in lower case, and what to write instead."""
 READ = {

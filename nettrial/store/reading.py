@@ -60,7 +60,7 @@ def planned(
 
 
 def moment(text: Any, unreadable: Unreadable) -> datetime:
-    """When a session began or ended; raises BadInput where that is no time."""
+    """Returns the time at which a session began or ended; raises BadInput where that is no time."""
     try:
         found = datetime.fromisoformat(text)
     except (TypeError, ValueError):

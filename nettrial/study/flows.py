@@ -34,7 +34,7 @@ class Member:
     from_: str
     to: str
     start: str
-    """When it starts, after all are ready."""
+    """The time of its start, after all are ready."""
 
 
 def members(flow: FlowSettings, hosts: Sequence[str], block: Block = FIRST) -> list[Member]:

@@ -154,7 +154,7 @@ class Published(Strict):
 
 
 class Until(Strict):
-    """When a run has blocks enough, if that is not decided beforehand: as soon as every interval is
+    """The end of a run whose number of blocks is not decided beforehand: as soon as every interval is
     narrow."""
 
     percent: Annotated[dict[str, Annotated[float, Field(gt=0)]], Field(min_length=1)]

@@ -65,7 +65,7 @@ class FlowSettings(Strict):
     transport: Transport
     """The protocol; only the tool `ping` speaks `icmp`."""
     start: Duration = "0 ns"
-    """When the flow starts, after all are ready."""
+    """The time of the flow's start, after all are ready."""
     count: Annotated[int, Field(ge=0, le=MOST_FLOWS)] = 1
     """The number of such flows from each host; with 0 there is none."""
     stagger: Duration = "0 ns"

@@ -43,7 +43,7 @@ VICTIMS = {
     "guard": "machine guard",
     "agent": "/proc/self/exe agent",
 }
-"""Who is killed: the words that its command line has."""
+"""The processes that are killed: the words that its command line has."""
 KILLS = 50
 
 

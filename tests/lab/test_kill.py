@@ -40,7 +40,7 @@ VICTIMS = [
     ("engine", "root", "2 ms"),
     ("engine", "user", "2 ms"),
 ]
-"""Who is killed, started by whom, and the links' delay."""
+"""The process that is killed, the user who started it, and the links' delay."""
 
 
 def start(directory: Path, sandbox: Sandbox, prefix: list[str], delay: str) -> subprocess.Popen[bytes]:

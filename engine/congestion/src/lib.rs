@@ -88,7 +88,7 @@ pub enum Phase {
 /// An acknowledgment, after the sender's own bookkeeping. Times are nanoseconds of the sender's clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ack {
-    /// When it arrived.
+    /// The time of its arrival.
     pub now_ns: u64,
     /// Segments newly acknowledged, cumulatively or selectively.
     pub acked_pkts: u32,

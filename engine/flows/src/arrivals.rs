@@ -23,7 +23,7 @@ pub struct Arrivals {
 pub struct Packet {
     /// Its number in the flow, from 0.
     pub number: u64,
-    /// When it departed, by the sender's monotonic clock.
+    /// The time of departure, by the sender's monotonic clock.
     pub departure_ns: u64,
     /// Bytes of its payload.
     pub length: u32,

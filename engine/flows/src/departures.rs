@@ -1,4 +1,4 @@
-//! When packets are due to depart, and how large they are.
+//! The times at which packets are due to depart, and their sizes.
 
 use crate::variate::{Draws, Sequence};
 use anyhow::Result;
@@ -15,7 +15,7 @@ pub struct Departures {
     windows: Option<Windows>,
     duration_ns: u64,
     left: u64,
-    /// When the next packet is due; and the same without the times of silence before it.
+    /// The time at which the next packet is due; and the same without the times of silence before it.
     due_ns: u64,
     sending_ns: u64,
     bytes: u64,
@@ -56,7 +56,7 @@ impl Departures {
         !matches!(self.pace, Pace::AtOnce)
     }
 
-    /// When the next packet is due, now that it is `now_ns`; `None` when the flow is over.
+    /// Returns the time at which the next packet is due, now that it is `now_ns`; `None` when the flow is over.
     pub fn due(&mut self, now_ns: u64) -> Option<u64> {
         let give_up_ns = self.duration_ns.saturating_add(self.duration_ns / GRACE);
         let (due_ns, last_ns) = match (&self.pace, &mut self.windows) {

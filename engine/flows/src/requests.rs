@@ -1,4 +1,4 @@
-//! When the requests of a request/response flow are due.
+//! The times at which the requests of a request/response flow are due.
 
 use nettrial_scenario::RequestResponse;
 

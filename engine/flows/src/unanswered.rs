@@ -9,7 +9,7 @@ pub const LOST_AFTER_NS: u64 = 1_000_000_000;
 /// The requests that were sent, and what became of them.
 #[derive(Default)]
 pub struct Unanswered {
-    /// When each was sent, and whether it was answered; the first is the oldest that has neither been
+    /// The time at which each was sent, and whether it was answered; the first is the oldest that has neither been
     /// answered nor been lost.
     requests: VecDeque<(u64, bool)>,
     /// The number of the first.
@@ -34,7 +34,7 @@ impl Unanswered {
         self.open
     }
 
-    /// When the oldest of them is lost, unless it is answered before.
+    /// Returns the time at which the oldest of them is lost, unless it is answered before.
     pub fn next_loss_ns(&self) -> Option<u64> {
         self.requests.front().map(|&(sent_ns, _)| sent_ns.saturating_add(LOST_AFTER_NS))
     }

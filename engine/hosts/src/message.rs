@@ -79,9 +79,9 @@ pub enum FromMachine {
     AgentEnded(String),
     /// The time by the monotonic clock.
     Time {
-        /// When the question came, nanoseconds.
+        /// The time at which the question came, nanoseconds.
         heard_ns: i64,
-        /// When this was sent.
+        /// The time at which this was sent.
         answered_ns: i64,
         /// The wall clock less the monotonic clock, nanoseconds.
         wall_ns: i64,

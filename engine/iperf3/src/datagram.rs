@@ -25,7 +25,7 @@ pub fn answers(datagram: &[u8]) -> bool {
 /// The header with which a datagram begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// When it was sent, by the sender's monotonic clock.
+    /// The time at which it was sent, by the sender's monotonic clock.
     pub sent: Duration,
     /// Its number, from 1.
     pub number: u64,

@@ -19,7 +19,7 @@ const OPENING_PATIENCE: Duration = Duration::from_secs(120);
 /// The interval at which a waiting or running test is looked at.
 const GLANCE: Duration = Duration::from_millis(200);
 
-/// Who asks for a test.
+/// The side that asks for a test.
 pub struct Guest<'a> {
     /// The control connection.
     pub control: &'a TcpStream,

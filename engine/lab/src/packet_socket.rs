@@ -59,7 +59,7 @@ pub struct Slot<'a> {
     pub length: u32,
     /// True if all of it was kept.
     pub whole: bool,
-    /// When the kernel took it, nanoseconds since 1970-01-01 UTC.
+    /// The time at which the kernel took it, nanoseconds since 1970-01-01 UTC.
     pub arrived_unix_ns: u64,
 }
 

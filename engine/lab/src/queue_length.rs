@@ -40,9 +40,9 @@ pub struct Sampled {
 /// The samples from the first to the last of them that saw packets wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
-    /// When that time began, and how many bytes had been sent then, as they occupy the wire.
+    /// The beginning of that time, and the bytes that had been sent then, as they occupy the wire.
     pub begin: (Instant, u64),
-    /// When it ended, and how many bytes had been sent then.
+    /// Its end, and the bytes that had been sent then.
     pub end: (Instant, u64),
     /// Samples in it, the first and the last included.
     pub samples: u32,

@@ -12,7 +12,7 @@ use netlink_packet_route::{AddressFamily, IpProtocol, RouteNetlinkMessage};
 
 /// The interface that what a node originates counts as coming from.
 const ORIGINATED: &str = "lo";
-/// Whose rules these are (FRA_PROTOCOL): a number that nobody else has in /etc/iproute2/rt_protos.
+/// The origin of these rules (FRA_PROTOCOL): a number that nobody else has in /etc/iproute2/rt_protos.
 const OWN: RouteProtocol = RouteProtocol::Other(227);
 /// Not in the library: IPPROTO_ICMPV6.
 const ICMPV6: IpProtocol = IpProtocol::Other(58);

@@ -13,7 +13,7 @@ pub struct PathReport {
     pub format: u32,
     /// The engine's version.
     pub engine_version: String,
-    /// When the examination began, nanoseconds since 1970-01-01 UTC.
+    /// The beginning of the examination, nanoseconds since 1970-01-01 UTC.
     pub started_unix_ns: u64,
     /// The host as it was given.
     pub host: String,
@@ -189,7 +189,7 @@ pub struct Limit {
     pub after_hop: u8,
     /// The first hop that answers and that they did not come to. Hops between the two are silent.
     pub before_hop: u8,
-    /// Who said in an ICMP message that it is the limit, if anybody did.
+    /// The address that said in an ICMP message that it is the limit, if any did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub announced_by: Option<String>,
     /// The hop at fault in words.
@@ -283,13 +283,13 @@ pub struct Goodput {
 pub struct Verdict {
     /// The answer.
     pub jumbo: Jumbo,
-    /// Who is at fault, in words; absent where nobody is, or where that is not known.
+    /// The node or host at fault, in words; absent where none is, or where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_fault: Option<String>,
     /// True if a sender that relies on ICMP stalls on this path; absent where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub black_hole: Option<bool>,
-    /// Why, and what else to know, a sentence each.
+    /// The reasons, and what else to know, a sentence each.
     pub reasons: Vec<String>,
 }
 

@@ -36,9 +36,9 @@ pub enum ToClient {
     AgentEnded,
     /// The time by the monotonic clock, which the agents read.
     Time {
-        /// When the question came, nanoseconds.
+        /// The time at which the question came, nanoseconds.
         heard_ns: i64,
-        /// When this was sent.
+        /// The time at which this was sent.
         answered_ns: i64,
     },
     /// The CPUs' times; none where the system does not tell them.

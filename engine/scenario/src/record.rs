@@ -14,7 +14,7 @@ pub struct Record {
     pub backend: String,
     /// The engine's version.
     pub engine_version: String,
-    /// When the trial began, nanoseconds since 1970-01-01 UTC; 0 on the simulator, whose records depend on
+    /// The beginning of the trial, nanoseconds since 1970-01-01 UTC; 0 on the simulator, whose records depend on
     /// nothing but the scenario.
     pub started_unix_ns: u64,
     /// The time that each phase of the trial took.
@@ -336,7 +336,7 @@ pub struct Distribution {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Interval {
-    /// When, after the instant at which all flows were ready.
+    /// The time after the instant at which all flows were ready.
     pub at_ns: u64,
     /// Application bytes since the interval before: acknowledged (TCP_INFO tcpi_bytes_acked), or over
     /// UDP sent.
@@ -437,7 +437,7 @@ pub struct InterfaceRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InterfaceSample {
-    /// When, after the trial's beginning.
+    /// The time after the trial's beginning.
     pub at_ns: u64,
     /// Packets in its queue.
     pub queue_pkts: u32,
@@ -540,7 +540,7 @@ pub struct StationRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DelaySample {
-    /// When these 100 ms began, after the trial's beginning.
+    /// The beginning of these 100 ms, after the trial's beginning.
     pub at_ns: u64,
     /// From the arrival of the IP packets that were sent for the first time until then, the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -566,7 +566,7 @@ pub struct RateUse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateSample {
-    /// When these 100 ms began, after the trial's beginning.
+    /// The beginning of these 100 ms, after the trial's beginning.
     pub at_ns: u64,
     /// The mean of the PPDUs' rates.
     pub rate_bps: u64,

@@ -65,7 +65,7 @@ pub struct Flow {
     /// last; further subflows take those that follow.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pair: u32,
-    /// When the flow starts, after the instant at which all are ready.
+    /// The start of the flow, after the instant at which all are ready.
     #[serde(default)]
     pub start: Duration,
     /// The options of the flow's sockets.

@@ -1,4 +1,4 @@
-//! When packets arrive, and which ones links drop.
+//! The times at which packets arrive, and those that links drop.
 
 mod common;
 

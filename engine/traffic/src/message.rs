@@ -10,7 +10,7 @@ pub const HEADER_BYTES: usize = MESSAGE_HEADER_BYTES as usize;
 pub struct Header {
     /// The request's number; a response repeats it.
     pub number: u64,
-    /// When the request was sent, nanoseconds by the requester's clock; a response repeats it.
+    /// The time at which the request was sent, nanoseconds by the requester's clock; a response repeats it.
     pub sent_ns: u64,
     /// In a response: when the request was read, nanoseconds by the responder's clock. In a request of a
     /// sweep: its size, bytes.

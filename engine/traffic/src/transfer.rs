@@ -52,7 +52,7 @@ pub fn send(side: &Side, transfer: &Transfer, destination: SocketAddr, sampler: 
 pub struct Sender {
     /// The connection.
     pub stream: Arc<TcpStream>,
-    /// When the first byte was handed to the kernel, or is about to be.
+    /// The time at which the first byte was handed to the kernel, or is about to be.
     pub first_write: Instant,
 }
 

@@ -392,7 +392,7 @@ impl Medium {
     }
 }
 
-/// Who has the medium: one exchange, by its place.
+/// The holder of the medium: one exchange, by its place.
 enum User {
     Nobody,
     One(usize),

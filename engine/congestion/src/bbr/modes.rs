@@ -43,7 +43,7 @@ pub struct Probing {
     is_full: bool,
     min_rtt_ns: u64,
     min_rtt_at_ns: u64,
-    /// When PROBE_RTT may end; `None` until the path is as good as empty.
+    /// The time at which PROBE_RTT may end; `None` until the path is as good as empty.
     probe_rtt_end_ns: Option<u64>,
     has_probed_a_round: bool,
     /// Samples of what was sent before so much was delivered say nothing of the bandwidth.

@@ -152,7 +152,7 @@ fn wvegas_weighs_subflows_by_their_rates() {
     }
 }
 
-/// When the queueing delay doubles, the window becomes w base / (2 rtt), and may return in slow start to
+/// The window, as soon as the queueing delay doubles, becomes w base / (2 rtt), and may return in slow start to
 /// three quarters.
 #[test]
 fn wvegas_drains_a_queue_that_doubles() {

@@ -51,7 +51,7 @@ fn new_medium(wlan: &Wlan, stations: &[WlanStation], random: Random, keeps_delay
 /// A frame that the medium has delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery {
-    /// When it was due, by the monotonic clock.
+    /// The time at which it was due, by the monotonic clock.
     pub due_ns: u64,
     tag: u32,
 }

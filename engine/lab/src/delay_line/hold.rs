@@ -37,7 +37,7 @@ impl Hold {
         buffer
     }
 
-    /// When the next frame leaves, if there is one.
+    /// Returns the time at which the next frame leaves, if there is one.
     pub fn next_due_ns(&self) -> Option<u64> {
         let held_back = self.held_back.peek().map(|Reverse((due, ..))| *due);
         self.in_order.front().map(|(due, _)| *due).into_iter().chain(held_back).min()

@@ -77,9 +77,9 @@ pub fn datagram(path: PathId, number: u64, ip_bytes: u32) -> Packet {
 /// Sends packets at given times, and notes what arrives.
 #[derive(Debug, Default)]
 pub struct Schedule {
-    /// When each is sent.
+    /// The time at which each is sent.
     pub departures: Vec<(Time, Packet)>,
-    /// When each left the host, in the order they were sent.
+    /// The time at which each left the host, in the order they were sent.
     pub left: Vec<Option<Time>>,
     /// Sequence numbers and times of arrivals, and whether they bore a mark.
     pub arrivals: Vec<(u64, Time, bool)>,

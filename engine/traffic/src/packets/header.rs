@@ -23,7 +23,7 @@ pub fn tag(cookie: &Cookie) -> Tag {
 pub struct Header {
     /// The packet's number in the flow, from 0.
     pub number: u64,
-    /// When it was handed to the kernel, by the sender's monotonic clock.
+    /// The time at which it was handed to the kernel, by the sender's monotonic clock.
     pub departure_ns: u64,
     /// Bytes of the packet, header included.
     pub length: u32,

@@ -48,7 +48,7 @@ pub struct Sent {
     pub packets: u64,
     /// Packets that the kernel refused.
     pub refused: u64,
-    /// When the first packet departed, by the monotonic clock.
+    /// The time at which the first packet departed, by the monotonic clock.
     pub first_departure_ns: u64,
     /// The bytes of the packets as datagrams, by layer, where the path MTU is known.
     pub weight: Option<Weight>,

@@ -1,4 +1,4 @@
-//! When acknowledgments leave.
+//! The times at which acknowledgments leave.
 
 use super::*;
 

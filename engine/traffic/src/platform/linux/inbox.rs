@@ -35,7 +35,7 @@ pub struct Inbox {
     controls: Vec<[u64; CONTROL_WORDS]>,
     busy_poll: Duration,
     arrived: usize,
-    /// When the latest call returned, by the monotonic clock.
+    /// The time at which the latest call returned, by the monotonic clock.
     now_ns: u64,
     /// The monotonic clock less the wall clock.
     offset_ns: i64,

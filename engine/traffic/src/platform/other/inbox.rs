@@ -22,7 +22,7 @@ pub struct Inbox {
     busy_poll: Duration,
     /// The message of the latest call, if one came.
     message: Option<Message>,
-    /// When the latest call returned, by the monotonic clock.
+    /// The time at which the latest call returned, by the monotonic clock.
     now_ns: u64,
 }
 
