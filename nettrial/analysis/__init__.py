@@ -23,16 +23,19 @@ from nettrial.analysis.steps import Step, Steps, boundaries, steps
 from nettrial.analysis.stopping import Stopping, Width, stopping
 from nettrial.analysis.summary import Cell, ResponseSummary, Summary, baseline, cell_of, summarise
 from nettrial.analysis.variation import Interaction, Point, Term, Variation, variation
+from nettrial.analysis.verdicts import VERDICTS, Compared, Verdict, verdicts
 from nettrial.analysis.warning_effects import Effect
 from nettrial.analysis.warning_groups import FailureGroup, WarningGroup, failures, warnings
 from nettrial.study.published import PublishedRow
 
 __all__ = [
     "CONFIDENCE",
+    "VERDICTS",
     "Agreement",
     "Answers",
     "Cell",
     "Change",
+    "Compared",
     "Contrast",
     "Curve",
     "Effect",
@@ -60,6 +63,7 @@ __all__ = [
     "Summary",
     "Term",
     "Variation",
+    "Verdict",
     "WarningGroup",
     "Width",
     "absences",
@@ -96,5 +100,6 @@ __all__ = [
     "summarise",
     "unpaired_change",
     "variation",
+    "verdicts",
     "warnings",
 ]

@@ -12,6 +12,7 @@ from nettrial.analysis.published import Agreement, agreement
 from nettrial.analysis.run_order import Order, orders
 from nettrial.analysis.summary import Summary
 from nettrial.analysis.variation import Variation, variation
+from nettrial.analysis.verdicts import Verdict, verdicts
 from nettrial.analysis.warning_groups import WarningGroup
 from nettrial.store import Run
 
@@ -32,6 +33,8 @@ class Answers:
     """Warnings that follow from order and values, as `warnings` gives those of records."""
     agreement: tuple[Agreement, ...]
     """Every published figure beside its own; none where the study has none."""
+    verdicts: tuple[Verdict, ...]
+    """The source's conclusions, judged; none where the study names none."""
     precisions: tuple[Precision, ...]
     """The precision of each response that declares one."""
 
@@ -47,5 +50,6 @@ def answers(run: Run, summary: Summary) -> Answers:
         orders={each.response.name: each for each in found},
         noise=tuple(noise(summary, found, run.study.capabilities.deterministic)),
         agreement=tuple(agreement(run, summary)),
+        verdicts=verdicts(run.study, summary),
         precisions=precisions(summary),
     )

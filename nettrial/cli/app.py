@@ -265,13 +265,21 @@ def _report(
         ),
     ] = None,
     tables: Annotated[bool, typer.Option("--tables", help="Print every table and sentence.")] = False,
+    also: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--show",
+            metavar="sd",
+            help="Print every table, each mean with its standard deviation and its number of trials.",
+        ),
+    ] = None,
     show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
     verbose: Verbose = 0,
 ) -> None:
     """Report a stored run again: the answer, the effects, the warnings."""
     from nettrial.cli import run
 
-    run.report_again(directory, figures, tables, show)
+    run.report_again(directory, figures, tables, show, also)
 
 
 @app.command("watch", epilog=examples("watch"))

@@ -34,6 +34,7 @@ EXAMPLES = {
     "report": (
         "nettrial report runs/mine --open",
         "nettrial report runs/mine --tables",
+        "nettrial report runs/mine --show sd",
         "nettrial report runs/mine --figures figures",
     ),
     "watch": ("nettrial watch runs/mine",),

@@ -26,6 +26,8 @@ from nettrial.study.published import read as read_published
 
 LONG_SECONDS = 1200.0
 """A plan that is expected to take more says so before it begins."""
+SPREAD = "sd"
+"""The value of `report --show`: standard deviations and numbers of trials."""
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 and SIGINT's number, as shells have it."""
 
@@ -121,10 +123,16 @@ def resume(
 
 
 def report_again(
-    directory: Path, figures: Path | None, tables: bool = False, in_browser: bool = False
+    directory: Path,
+    figures: Path | None,
+    tables: bool = False,
+    in_browser: bool = False,
+    also: str | None = None,
 ) -> None:
     """Reports a run from what it stored, with all `tables` or on one screen, and with figures for papers in a
-    new directory; raises BadInput."""
+    new directory; `also`: with all tables, and this in them. Raises BadInput."""
+    if also not in (None, SPREAD):
+        raise BadInput("reporting a run", "--show", repr(also), SPREAD, "standard deviation and trials")
     run = Run.open(directory)
     if figures is not None:
         from nettrial.report import figure_files  # when it is needed: slow to load
@@ -132,7 +140,7 @@ def report_again(
         refuse_existing(figures, figure_files.WRITING, "--figures", figure_files.ANOTHER)
         count = figure_files.write(run, figures)
         say(f"figures: {count} files in {figures}")
-    page = _report(run, tables)
+    page = _report(run, tables or also is not None, spread=also == SPREAD)
     if in_browser:
         import webbrowser  # when it is needed
 
@@ -194,7 +202,7 @@ def _close(run: Run, stopped: bool, strict: bool, machines: Path | None) -> int:
     return 0
 
 
-def _report(run: Run, tables: bool = False) -> Path:
+def _report(run: Run, tables: bool = False, spread: bool = False) -> Path:
     """Writes the page, which it returns, and prints the report."""
     # Loaded when it is needed: drawing charts takes libraries that are slow to load.
     from nettrial.report import html, screen, terminal
@@ -205,7 +213,7 @@ def _report(run: Run, tables: bool = False) -> Path:
     report = gather(run)
     page = html.write(run, report)  # first: whoever reads the output may stop reading
     if tables:
-        terminal.render(run, output(), report)
+        terminal.render(run, output(), report, spread)
     else:
         screen.render(report, output())
     say(f"report: {page}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from nettrial.analysis import Cell, Change, ResponseSummary, baseline, estimate
 from nettrial.analysis.summary import Levels
 from nettrial.metrics.base_units import BaseUnit, base_unit, factor_columns
-from nettrial.report import numbers, pages, sentences, sweeps, tables
+from nettrial.report import numbers, pages, sentences, sweeps, tables, verdicts
 from nettrial.report.content import Report, Section
 from nettrial.report.formats import DataTable, Raw, as_csv, as_latex, as_markdown, plain
 from nettrial.report.tables import Entry
@@ -44,7 +44,13 @@ def data_tables(report: Report) -> list[DataTable]:
         found += _of_section(report, section)
     if report.sweeps:
         found += [_sweep(report, report.sweeps), *_steps(report, report.sweeps)]
-    found += [*_agreement(report), *_packet_sizes(report), *_warnings(report), *_processors(report)]
+    found += [
+        *_agreement(report),
+        *_verdicts(report),
+        *_packet_sizes(report),
+        *_warnings(report),
+        *_processors(report),
+    ]
     return [table for table in found if table.lines]
 
 
@@ -303,6 +309,12 @@ def _agreement(report: Report) -> list[DataTable]:
     )
     beside = f"Published standard deviations beside measured ones. {sentences.F_TEST}"
     return [plain("agreement", caption, headings, lines), plain("spreads", beside, titles, spreads)]
+
+
+def _verdicts(report: Report) -> list[DataTable]:
+    """Every conclusion of the source with its verdict."""
+    lines = verdicts.lines(report.run.study, report.answers.verdicts)
+    return [plain("verdicts", verdicts.CAPTION, verdicts.COLUMNS, lines)]
 
 
 def _packet_sizes(report: Report) -> list[DataTable]:

@@ -26,6 +26,7 @@ from nettrial.report import (
     tables,
     topology,
     vega,
+    verdicts,
     views,
 )
 from nettrial.report.content import Report, Section, gather
@@ -150,6 +151,7 @@ def page(report: Report, live: str = "") -> str:
         spreads=sentences.spreads(report.answers.agreement),
         spreads_table=tables.spreads(study, report.answers.agreement),
         SPREADS=tables.SPREADS,
+        verdicts=verdicts,
         counterparts=tables.counterparts(study, report.published),
         glance=_glance(report),
         legend=[tables.label(study, group) for group in tables.combinations(study)],

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from nettrial.analysis import Effect, Finding, LevelEffect
 from nettrial.metrics import METRICS
-from nettrial.report import conclusions, numbers, response_warnings
+from nettrial.report import conclusions, numbers, response_warnings, verdicts
 from nettrial.report.content import Report
 
 EFFECTS_SHOWN = 14
@@ -31,6 +31,8 @@ def render(report: Report, console: Console) -> None:
     console.print()
     console.print(Text(conclusions.answer(report)))
     _effects(report, console)
+    if report.answers.verdicts:
+        console.print(Text(verdicts.counted(report.answers.verdicts)))
     for sentence in report.stopping:
         console.print(Text(sentence))
     _warnings(report, console)

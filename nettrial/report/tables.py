@@ -32,6 +32,8 @@ class Entry:
     note: str = ""
     """Why something is absent."""
     n: int = 0
+    deviation: str = ""
+    """The sample standard deviation over trials."""
     marks: tuple[int, ...] = ()
     """Numbers, from 1, of the warnings that some trial of this treatment carries, but for those that
     every treatment has."""
@@ -130,6 +132,7 @@ def measured(
             half_interval=half,
             note="" if cell.interval else "one trial gives no interval" if cell.n < 2 else NO_INTERVAL,
             n=cell.n,
+            deviation="" if cell.deviation is None else numbers.fixed(cell.deviation, decimals + 1),
             marks=_marks(treatment, warnings, response),
         )
         change = cell.change

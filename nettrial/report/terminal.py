@@ -9,7 +9,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from nettrial.analysis import baseline
-from nettrial.report import conclusions, numbers, sentences, sweeps, tables
+from nettrial.report import conclusions, numbers, sentences, sweeps, tables, verdicts
 from nettrial.report.content import Report, Section, gather
 from nettrial.report.tables import Comparison, Entry, Table
 from nettrial.store import Run
@@ -17,21 +17,24 @@ from nettrial.store import Run
 STEPS_SHOWN = 12
 """The number of steps shown of a curve; the page has all."""
 _GAP = 2
+_SPREAD = " (standard deviation over trials, number of trials)"
 
 
-def render(run: Run, console: Console, report: Report | None = None) -> None:
-    """Print a run's report on `console`. `report` is what was gathered of it, if anything was.
+def render(run: Run, console: Console, report: Report | None = None, spread: bool = False) -> None:
+    """Print a run's report on `console`. `report` is what was gathered of it, if anything was; `spread`: each
+    mean with its standard deviation and its number of trials.
 
     Tables have rows as the study's layout says and a group of columns for each combination of the
     other levels; groups that do not fit in the width go below.
     """
     report = report or gather(run)
-    _heading(report, console)
+    _heading(report, console, spread)
     for section in report.sections:
-        _section(report, section, console)
+        _section(report, section, console, spread)
     if report.sweeps:
         _sweeps(report, report.sweeps, console)
     _agreement(report, console)
+    _verdicts(report, console)
     failures = [f"{group.message} ({numbers.numbered(group.trials, 'trial')})" for group in report.failures]
     absent = [f"{a.title}: {a.reason} ({numbers.counted(a.trials, 'trial')})" for a in report.absent]
     _list(console, "Pacing", report.pacing)
@@ -43,7 +46,7 @@ def render(run: Run, console: Console, report: Report | None = None) -> None:
     console.print(Text(run.command), soft_wrap=True)
 
 
-def _heading(report: Report, console: Console) -> None:
+def _heading(report: Report, console: Console, spread: bool) -> None:
     study = report.run.study
     factor = study.factors[study.layout.rows].title
     _title(console, f"{study.study}: {study.title}")
@@ -56,8 +59,8 @@ def _heading(report: Report, console: Console) -> None:
     columns = f"{tables.column_title(study)} across. " if study.layout.columns else ""
     _say(
         console,
-        f"Tables: {columns}Mean ± half of its 95% interval; change from {factor} {baseline(study)} in % "
-        "[its 95% interval], paired by block.",
+        f"Tables: {columns}Mean ± half of its 95% interval{_SPREAD if spread else ''}; change from {factor} "
+        f"{baseline(study)} in % [its 95% interval], paired by block.",
     )
     if report.machines:
         _say(console, f"Machines: {'; '.join(report.machines)}.")
@@ -74,7 +77,7 @@ def _heading(report: Report, console: Console) -> None:
         _say(console, f"Published without a counterpart here: {'; '.join(alone)}.")
 
 
-def _section(report: Report, section: Section, console: Console) -> None:
+def _section(report: Report, section: Section, console: Console, spread: bool) -> None:
     groups = tables.column_title(report.run.study)
     _title(console, f"{section.title}, {section.unit}")
     unit = f"{section.unit}; change in %"
@@ -83,7 +86,7 @@ def _section(report: Report, section: Section, console: Console) -> None:
         section.measured,
         groups,
         unit,
-        [[_parts(e) for e in row] for row in section.measured.entries],
+        [[_parts(e, spread) for e in row] for row in section.measured.entries],
     )
     if section.published:
         console.print()
@@ -119,13 +122,14 @@ def _sweeps(report: Report, found: sweeps.Sweeps, console: Console) -> None:
                 _say(console, f"and {len(lines) - STEPS_SHOWN} more on the page")
 
 
-def _parts(entry: Entry) -> list[str]:
-    """A measured cell: value, half-interval, marks, change, its interval."""
+def _parts(entry: Entry, spread: bool = False) -> list[str]:
+    """A measured cell: value, half-interval, deviation and trials, marks, change, its interval."""
+    told = f" (SD {entry.deviation or '–'}, n {entry.n})" if spread and entry.value else ""
     half = f" ± {entry.half_interval}" if entry.half_interval else ""
     marks = ",".join(map(str, entry.marks))
     interval = f" {entry.change_interval}" if entry.change_interval else ""
     change = f"  {entry.change}" if entry.change else ""
-    return [entry.value or "absent", half, f" *{marks}" if marks else "", change, interval]
+    return [entry.value or "absent", half, told, f" *{marks}" if marks else "", change, interval]
 
 
 def _grids(
@@ -200,6 +204,21 @@ def _agreement(report: Report, console: Console) -> None:
         for row in spreads:
             grid.add_row(*map(Text, row))
         console.print(grid)
+
+
+def _verdicts(report: Report, console: Console) -> None:
+    """The source's conclusions, each with its verdict and the comparison that gives it."""
+    found = report.answers.verdicts
+    if not found:
+        return
+    _title(console, "The source's conclusions")
+    _say(console, verdicts.counted(found))
+    for each in found:
+        _say(
+            console,
+            f"{each.conclusion.name}: {each.judged}. {verdicts.told(report.run.study, each)}",
+            bullet="- ",
+        )
 
 
 def _grid(titles: Sequence[str]) -> Grid:

@@ -4,6 +4,7 @@ from nettrial.fields import Wrong
 from nettrial.study.base import HostCost, LossBursts
 from nettrial.study.block import Block
 from nettrial.study.catalogue import load, shipped
+from nettrial.study.conclusions import Conclusion
 from nettrial.study.document import Document
 from nettrial.study.flows import EVERY
 from nettrial.study.model import Factor, Layout, Published, Response, Source, Study, Until
@@ -23,6 +24,7 @@ __all__ = [
     "DROP_TAIL",
     "EVERY",
     "Block",
+    "Conclusion",
     "DisciplineSettings",
     "Document",
     "Factor",

@@ -31,6 +31,7 @@ from nettrial.files import Unreadable, beside, read_text
 from nettrial.metrics import METRICS
 from nettrial.registry import near
 from nettrial.scenario import Capabilities
+from nettrial.study.conclusions import Conclusion
 from nettrial.study.document import READING as READING_STUDY
 from nettrial.study.document import Document
 from nettrial.study.overrides import READING, apply
@@ -211,6 +212,8 @@ class Study(Settings):
     layout: Layout
     headline: Headline | None = None
     published: Published | None = None
+    conclusions: list[Conclusion] = []
+    """The source's conclusions, each of which reports judge."""
 
     _document: Document | None = PrivateAttr(default=None)
 
@@ -445,3 +448,47 @@ class Study(Settings):
             for theirs, ours in levels.items():
                 levels[theirs] = self._level(factor, ours, (*at, theirs))
         return self
+
+    @model_validator(mode="after")
+    def _conclusions_fit(self) -> Study:
+        names = [response.name for response in self.responses]
+        for number, each in enumerate(self.conclusions):
+            at = ("conclusions", number)
+            if each.name in [other.name for other in self.conclusions[:number]]:
+                raise wrong((*at, "name"), each.name, "a name no other conclusion has")
+            compared = {"response": each.response, "expect": each.expect}
+            if each.not_testable is not None:
+                if any(compared.values()) or each.factor or each.than_response:
+                    raise wrong((*at, "not_testable"), "beside a comparison", "one of the two")
+                continue
+            for field, value in compared.items():
+                if value is None:
+                    hint = "or not_testable, which says why there is no comparison"
+                    raise wrong(at, f"no {field}", "response, expect, and factor or than_response", hint)
+            for field in ("response", "than_response"):
+                name = getattr(each, field)
+                if name is not None and name not in names:
+                    raise wrong((*at, field), name, ", ".join(names), near(name, names))
+            if (each.factor is None) == (each.than_response is None):
+                raise wrong(at, "factor and than_response" if each.factor else "neither", "one of the two")
+            if each.expect == "same" and not each.by:
+                raise wrong((*at, "by"), "0", 'a percentage above 0, such as "5%"', "no two means are equal")
+            self.conclusions[number] = self._with_levels(each, at)
+        return self
+
+    def _with_levels(self, conclusion: Conclusion, at: tuple[str | int, ...]) -> Conclusion:
+        """The conclusion with its levels in their one form. A run may lack them: its `--set` chose others."""
+        for name in [*filter(None, [conclusion.factor]), *conclusion.where]:
+            if name not in self.factors:
+                raise wrong((*at, "where"), name, ", ".join(self.factors), near(name, self.factors))
+        where = {
+            name: self._level(name, level, (*at, "where", name)) for name, level in conclusion.where.items()
+        }
+        factor, level = conclusion.factor, conclusion.level
+        if factor is None:
+            return conclusion.model_copy(update={"where": where})
+        if level is None:
+            raise wrong((*at, "level"), "none", f"a level of {factor}")
+        level = self._level(factor, level, (*at, "level"))
+        than = [self._level(factor, other, (*at, "than", i)) for i, other in enumerate(conclusion.than)]
+        return conclusion.model_copy(update={"where": where, "level": level, "than": than})

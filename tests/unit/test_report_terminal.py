@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from nettrial.analysis import summarise
 from nettrial.design import PlannedTrial
 from nettrial.report import terminal
 from nettrial.scenario import Absence, Record
@@ -15,10 +16,10 @@ from nettrial.study import load
 from tests.unit.synthetic import BUSY, altered_study, make_run, record
 
 
-def text(run: Run, width: int = 80) -> str:
+def text(run: Run, width: int = 80, spread: bool = False) -> str:
     """The report as a pipe would get it."""
     file = io.StringIO()
-    terminal.render(run, Console(file=file, width=width))
+    terminal.render(run, Console(file=file, width=width), spread=spread)
     return file.getvalue()
 
 
@@ -41,6 +42,14 @@ def test_wide_terminals_get_the_papers_shape(run: Run) -> None:
     assert len(rows) == 7
     header = lines[lines.index(rows[0]) - 5]
     assert "classic –" in header
+
+
+def test_standard_deviations_and_numbers_of_trials_are_shown_where_asked_for(run: Run) -> None:
+    shown = text(run, 170, spread=True)
+    cell = next(each for each in summarise(run).responses if each.response.name == "throughput").cells[0]
+    told = [f" (SD {cell.deviation:.{digits}f}, n {cell.n})" for digits in (2, 3)]
+    assert any(text in shown for text in told)
+    assert "(SD" not in text(run, 170)
 
 
 def test_every_published_figure_is_there(run: Run) -> None:

@@ -1,0 +1,83 @@
+"""The source's conclusions beside what the run says of them, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nettrial.analysis import VERDICTS, Compared, Verdict
+from nettrial.report import numbers
+from nettrial.study import Study
+
+COLUMNS = ("conclusion", "the source says", "verdict", "comparison", "expected")
+"""The columns of the table of verdicts."""
+CAPTION = (
+    "Each conclusion of the source with the comparison that judges it: confirmed where its whole 95% "
+    "interval lies where the conclusion has it, contradicted where the whole interval of one lies elsewhere."
+)
+
+
+def counted(found: Sequence[Verdict]) -> str:
+    """Returns how many conclusions have which verdict, in a sentence."""
+    judged = [each.judged for each in found]
+    counts = [f"{judged.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in judged]
+    return f"Of {numbers.counted(len(found), 'conclusion')} of the source: {numbers.listed(counts)}."
+
+
+def lines(study: Study, found: Sequence[Verdict]) -> list[tuple[str, ...]]:
+    """A line for each conclusion, in the columns of COLUMNS."""
+    return [
+        (each.conclusion.name, _source(each), each.judged, comparison(study, each), expected(each))
+        for each in found
+    ]
+
+
+def told(study: Study, found: Verdict) -> str:
+    """A conclusion with its comparison, in sentences."""
+    wanted = expected(found)
+    said = comparison(study, found)
+    return f"{_source(found)} {said[:1].upper()}{said[1:]}{f' (expected: {wanted})' if wanted else ''}."
+
+
+def _source(found: Verdict) -> str:
+    """The conclusion with its place in the source."""
+    place = found.conclusion.place
+    text = found.conclusion.says.rstrip(".")
+    return f"{text} ({place})." if place else f"{text}."
+
+
+def expected(found: Verdict) -> str:
+    """The difference that the conclusion expects: "higher by 10% or more"; empty where it is not testable."""
+    conclusion = found.conclusion
+    if conclusion.expect is None:
+        return ""
+    if conclusion.expect == "same":
+        return f"the same within {conclusion.by:g}%"
+    return f"{conclusion.expect} by {conclusion.by:g}% or more" if conclusion.by else conclusion.expect
+
+
+def comparison(study: Study, found: Verdict) -> str:
+    """The comparisons that judge a conclusion, with their intervals; or why there is none."""
+    if not found.compared:
+        return found.absent or ""
+    conclusion = found.conclusion
+    title = next(each.title for each in study.responses if each.name == conclusion.response)
+    where = ", ".join(f"{study.factors[name].title} {level}" for name, level in conclusion.where.items())
+    subject = found.compared[0].subject
+    of = title if conclusion.factor is None else f"{title}, {subject}"
+    said = "; ".join(f"against {each.against} {_change(each, found.unit)}" for each in found.compared)
+    reason = f" ({found.absent})" if found.absent else ""
+    return f"{of}{f' at {where}' if where else ''} {said}{reason}"
+
+
+def _change(compared: Compared, unit: str) -> str:
+    """A change with its simultaneous interval: in percent, or as a difference where there is no ratio."""
+    change = compared.change
+    middle, bounds, mark = change.percent, change.simultaneous, "%"
+    if middle is None:
+        middle, bounds, mark = change.difference, change.simultaneous_difference, f" {unit}"
+    if middle is None:
+        return "absent"
+    if bounds is None:
+        return f"{numbers.signed(middle, 1)}{mark}"
+    decimals = numbers.decimals_of(bounds)
+    return f"{numbers.signed(middle, decimals)}{mark} {numbers.bounds(bounds, decimals)}"
