@@ -37,7 +37,7 @@ class Conclusion(Strict):
     """Unique in the study: letters, digits, - and _."""
     says: str
     """The conclusion, in the source's words or in a sentence of one's own."""
-    place: str = ""
+    place: str | None = None
     """The place in the source, such as "section 6"."""
     response: str | None = None
     """The response that judges it."""

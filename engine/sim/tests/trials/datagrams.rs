@@ -155,6 +155,51 @@ fn a_sweep_measures_every_size() {
     assert_eq!(record.bytes, 2 * 3 * 6000);
 }
 
+/// The bytes on the wire of each fragment of a message over UDP and IPv4 (RFC 791, section 3.2).
+fn frames(message: u32, mtu: u32) -> Vec<u32> {
+    let mut left = message + 8;
+    let mut found = Vec::new();
+    while left > 0 {
+        let taken = if left <= mtu - 20 { left } else { (mtu - 20) / 8 * 8 };
+        found.push((20 + taken + 38).max(84));
+        left -= taken;
+    }
+    found
+}
+
+/// The closed form of studies/mtu-packet-size-gigabit: fragments follow each other through the switches, so each
+/// counts once, and the largest once more for each further link.
+#[test]
+fn a_message_takes_its_frames_and_the_largest_once_more_for_each_further_link() {
+    let traffic = json!({"kind": "sweep", "first": "1000 B", "last": "65500 B", "step": "500 B", "repeats": 1,
+        "bytes": "66 kB", "answer": "acknowledgment", "seed": 3});
+    let link = json!({"rate": "1 Gbit/s", "queue": "1000 packets"});
+    let mut slower = 0;
+    let mut before: Vec<f64> = Vec::new();
+    for mtu in [1500, 9000] {
+        let mut scenario = with(dumbbell(1, &link, &link), [flow("a0", "b0", "udp", traffic.clone())]);
+        let interfaces = scenario.links.iter_mut().flat_map(|link| &mut link.interfaces);
+        interfaces.for_each(|interface| interface.mtu = nettrial_scenario::Size(mtu.into()));
+        let record = run_flow(&scenario);
+        let rtts: Vec<f64> = record.sizes.iter().map(|size| size.rtt_us[0]).collect();
+        for (size, rtt) in record.sizes.iter().zip(&rtts) {
+            let frames = frames(size.size_bytes.try_into().unwrap(), mtu);
+            let wire = frames.iter().sum::<u32>() + 2 * frames.iter().max().unwrap() + 3 * 90;
+            let expected = f64::from(wire) * 0.008;
+            assert!(
+                (rtt - expected).abs() < 1e-9,
+                "{} bytes, MTU {mtu}: {rtt}, expected {expected}",
+                size.size_bytes
+            );
+        }
+        slower += rtts.iter().zip(&before).filter(|(later, earlier)| later > earlier).count();
+        before = rtts;
+    }
+    // With the larger MTU all but the two smallest are slower: one is a frame of its own either way, and one only
+    // a little more than a small frame.
+    assert_eq!(slower, before.len() - 2);
+}
+
 #[test]
 fn a_seed_gives_one_record_to_the_byte_and_another_seed_another() {
     let traffic = |seed: u64| {
