@@ -164,6 +164,10 @@ def in_words(facts: Facts) -> list[tuple[str, str]]:
             rows.append((f"path between {what}, mean", f"{paths.mean:.2f} links"))
             rows.append((f"path between {what}, longest (diameter)", _links(paths.diameter)))
             rows.append((f"path between {what}, pairs by links", _shares(paths)))
+    if facts.equal_paths:
+        equal = facts.equal_paths
+        several = f"{100 * equal.several:.3g}% of pairs have several, {equal.most} at most"
+        rows.append(("shortest paths between two switches, mean", f"{equal.mean:.2f} ({several})"))
     if facts.bisection:
         rows.append(("bisection", _bisection(facts.bisection)))
     if facts.spectrum:

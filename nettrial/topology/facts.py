@@ -35,6 +35,18 @@ class Paths:
 
 
 @dataclass(frozen=True)
+class EqualPaths:
+    """The number of shortest paths between two switches, over each two that a path joins: what routing by
+    equal cost (ECMP) can choose from. Parallel links are paths of their own."""
+
+    mean: float
+    several: float
+    """The share of pairs with more than one, from 0 to 1."""
+    most: int
+    """The most of a pair."""
+
+
+@dataclass(frozen=True)
 class Bisection:
     """The number of links to cut to part the switches into two halves of equal number (one more in one of
     them where the number is odd): an estimate, since the least cut is hard to find."""
@@ -78,6 +90,7 @@ class Facts:
     """The most links of a switch to others."""
     between_hosts: Paths | None
     between_switches: Paths | None
+    equal_paths: EqualPaths | None
     bisection: Bisection | None
     spectrum: Spectrum | None
 
@@ -107,6 +120,7 @@ def facts_of(graph: nx.MultiGraph) -> Facts:
         most_links=max(degrees),
         between_hosts=_between_hosts(graph, hosts, devices, apart),
         between_switches=_paths(apart, np.ones(len(devices))) if linked else None,
+        equal_paths=_equal_paths(links, apart) if linked else None,
         bisection=_bisection(links, len(hosts)) if linked else None,
         spectrum=_spectrum(links, max(degrees)) if linked else None,
     )
@@ -120,6 +134,19 @@ def _paths(apart: Matrix, count: Matrix) -> Paths | None:
     pairs = np.bincount(apart[reached].astype(int), weights=weight[reached])
     found = {length: round(twice / 2) for length, twice in enumerate(pairs) if twice}
     return Paths(found) if found else None
+
+
+def _equal_paths(links: Matrix, apart: Matrix) -> EqualPaths | None:
+    """Counts paths by their length: those of a length end with a link behind those of one link less."""
+    count: Matrix = np.eye(len(links))
+    longest = int(apart[np.isfinite(apart)].max())
+    for length in range(1, longest + 1):
+        before = np.where(apart == length - 1, count, 0)
+        count = np.where(apart == length, before @ links, count)
+    found = count[np.isfinite(apart) & (apart > 0)]
+    if not found.size:
+        return None
+    return EqualPaths(float(found.mean()), float((found > 1).mean()), int(found.max()))
 
 
 def _between_hosts(graph: nx.MultiGraph, hosts: list[str], devices: list[str], apart: Matrix) -> Paths | None:

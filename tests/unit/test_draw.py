@@ -34,6 +34,8 @@ def with_hosts(links):
 def test_facts_of_a_fat_tree_are_the_known_ones():
     facts = facts_of(made("fat-tree", k=4))
     assert (facts.switches, facts.hosts, facts.host_links, facts.fabric_links) == (20, 16, 16, 32)
+    # Two core switches of different groups: over each of four pods, and there each of two edge switches.
+    assert facts.equal_paths.most == 8
     # 8 pairs share an edge switch, 24 a pod, the other 96 of 120 meet in the core.
     assert facts.between_hosts.pairs == {2: 8, 4: 16, 6: 96}
     assert facts.between_hosts.diameter == 6
@@ -44,11 +46,14 @@ def test_facts_of_a_fat_tree_are_the_known_ones():
 def test_facts_of_a_complete_graph_and_a_ring():
     facts = facts_of(with_hosts(nx.complete_graph(6).edges))
     assert facts.between_switches.pairs == {1: 15}
+    assert (facts.equal_paths.mean, facts.equal_paths.several, facts.equal_paths.most) == (1, 0, 1)
     assert (facts.bisection.at_least, facts.bisection.at_most) == (9, 9)
     assert facts.spectrum.second == pytest.approx(-1)
     assert facts.spectrum.gap == pytest.approx(6)
     facts = facts_of(with_hosts(nx.cycle_graph(12).edges))
     assert facts.between_switches.diameter == 6
+    # Only the 6 pairs across from each other have a path either way.
+    assert (facts.equal_paths.mean, facts.equal_paths.several) == pytest.approx((72 / 66, 6 / 66))
     assert facts.bisection.at_most == 2
     assert facts.spectrum.second == pytest.approx(2 * math.cos(math.pi / 6))
 
@@ -56,6 +61,7 @@ def test_facts_of_a_complete_graph_and_a_ring():
 def test_parallel_links_count_in_a_cut():
     facts = facts_of(with_hosts([(0, 1), (0, 1), (0, 1)]))
     assert facts.fabric_links == 3
+    assert facts.equal_paths.mean == 3
     assert (facts.bisection.at_least, facts.bisection.at_most) == (3, 3)
 
 
