@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -67,6 +68,28 @@ def become(program: Path, *arguments: str) -> NoReturn:
     if sys.platform == "win32":
         raise SystemExit(subprocess.run([program, *arguments], check=False).returncode)
     os.execv(program, [str(program), *arguments])
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
+"""The browsers that print a page without a window."""
+
+
+def print_page(page: Path, target: Path) -> str | None:
+    """Prints a page as PDF by a browser of this machine. Returns why it could not be printed; None where it
+    was."""
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        return f"no {', '.join(BROWSERS[:-1])} or {BROWSERS[-1]} on PATH to print it"
+    with tempfile.TemporaryDirectory() as profile:
+        options = ["--headless", "--disable-gpu", "--no-pdf-header-footer", f"--user-data-dir={profile}"]
+        # As root Chromium refuses to start with its sandbox; the page is nettrial's own and has no script.
+        options += ["--no-sandbox"] if getattr(os, "geteuid", lambda: 1)() == 0 else []
+        command = [browser, *options, f"--print-to-pdf={target.resolve()}", page.resolve().as_uri()]
+        try:
+            done = subprocess.run(command, capture_output=True, check=False, timeout=120)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return f"{browser}: {error}"
+    return None if target.exists() else f"{browser} ended with status {done.returncode}"
 
 
 def executable(name: str) -> str:

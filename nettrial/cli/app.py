@@ -282,6 +282,21 @@ def _report(
     run.report_again(directory, figures, tables, show, also)
 
 
+@app.command("book", epilog=examples("book"))
+def _book(
+    directories: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Directories of runs.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The book's directory, which must not exist.")],
+    verbose: Verbose = 0,
+) -> None:
+    """Put published and measured figures of several runs into a book.
+
+    Writes book.html, book.md and, by a browser of this machine (chromium, google-chrome), book.pdf.
+    """
+    from nettrial.cli import book
+
+    book.show(directories, out)
+
+
 @app.command("watch", epilog=examples("watch"))
 def _watch(
     directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],

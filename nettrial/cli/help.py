@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 GROUPS = {
     "Run a study": ("init", "show", "run", "resume", "runs"),
-    "Read results": ("report", "watch", "compare", "export"),
+    "Read results": ("report", "watch", "compare", "export", "book"),
     "Predict": ("predict", "calibrate"),
     "Measure without a study": ("measure", "serve", "path"),
     "Look around": ("doctor", "list", "draw", "machines"),
@@ -38,6 +38,7 @@ EXAMPLES = {
         "nettrial report runs/mine --figures figures",
     ),
     "watch": ("nettrial watch runs/mine",),
+    "book": ("nettrial book runs/ipv6 runs/path --out book",),
     "export": ("nettrial export runs/mine --to csv --out tables",),
     "compare": ('nettrial compare runs/before runs/after --fail-if "throughput < -3%"',),
     "predict": ("nettrial predict runs/mine --mtu 3000,6000",),

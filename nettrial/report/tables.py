@@ -203,17 +203,24 @@ def counterparts(study: Study, rows: Sequence[PublishedRow]) -> dict[str, str | 
     return found
 
 
+def printed(row: PublishedRow) -> str:
+    """A published value with its unit and its SD, and how it came from its source where it is not printed
+    there."""
+    parts = [f"{row.value} {row.unit}", f"SD {row.sd}" if row.sd else ""]
+    return marked(", ".join(filter(None, parts)), row)
+
+
 def _published_value(row: PublishedRow) -> str:
     """A published value with its SD, and how it came from its source where it is not printed there."""
     parts = [row.value, f"SD {row.sd}" if row.sd else ""]
-    return _marked(", ".join(filter(None, parts)), row)
+    return marked(", ".join(filter(None, parts)), row)
 
 
 def _published_change(row: PublishedRow) -> str:
-    return _marked(_as_printed(row.change_percent), row)
+    return marked(_as_printed(row.change_percent), row)
 
 
-def _marked(text: str, row: PublishedRow) -> str:
+def marked(text: str, row: PublishedRow) -> str:
     """A figure's text with its row's mark; as it is where the source prints it."""
     if not text or row.mark == PRINTED:
         return text
@@ -290,7 +297,7 @@ def agreement(study: Study, found: Sequence[Agreement]) -> list[tuple[str, ...]]
         lines.append(
             (
                 of,
-                _marked(f"{each.row.value} {each.row.unit}", each.row) if each.row.value else "",
+                marked(f"{each.row.value} {each.row.unit}", each.row) if each.row.value else "",
                 f"{measured} {units[each.row.response]}",
                 "" if each.ratio is None else f"{each.ratio:.3g}",
                 _INSIDE[each.inside],
@@ -307,7 +314,7 @@ def _difference(study: Study, each: Agreement) -> tuple[str, ...]:
     row, base = each.row, each.row.other or {}
     apart = [name for name, level in base.items() if level != row.levels[name]]
     other = ", ".join(f"{study.factors[name].title} {base[name]}" for name in apart)
-    said = _marked(f"{_as_printed(row.difference)} {row.unit} from {other}", row)
+    said = marked(f"{_as_printed(row.difference)} {row.unit} from {other}", row)
     if each.difference is None:
         return (said, "", "", "", "", "", "")
     interval = each.difference_interval

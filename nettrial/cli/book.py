@@ -1,0 +1,37 @@
+"""`nettrial book`: the published and measured figures of several runs in one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nettrial.cli.console import say
+from nettrial.errors import BadInput
+from nettrial.store import Run
+from nettrial.store.directory import refuse_existing
+from nettrial.systems import print_page
+
+MAKING = "making the book"
+ANOTHER = "a directory that does not exist"
+
+
+def show(directories: list[Path], out: Path) -> None:
+    """Writes a book of these runs as book.html, book.md and, where there is a browser, book.pdf into a new
+    directory; raises BadInput."""
+    refuse_existing(out, MAKING, "--out", ANOTHER)
+    from nettrial.report import book, pages  # when it is needed: slow to load
+
+    chapters = []
+    for directory in directories:
+        run = Run.open(directory)
+        if not run.trials():
+            raise BadInput(MAKING, "RUN", str(directory), "a run with a finished trial")
+        chapters.append(book.chapter(run))
+        run.close()
+    out.mkdir(parents=True)
+    page = out / "book.html"
+    pages.write(page, book.page(chapters).encode(), MAKING)
+    pages.write(out / "book.md", book.markdown(chapters).encode(), MAKING)
+    say(f"book: {page}")
+    say(f"figures and verdicts as Markdown: {out / 'book.md'}")
+    missing = print_page(page, out / "book.pdf")
+    say(f"no book.pdf: {missing}" if missing else f"for printing: {out / 'book.pdf'}")

@@ -1,0 +1,174 @@
+"""A book of results: the published figures of several runs beside the measured ones, verdicts and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nettrial.analysis import Agreement
+from nettrial.report import conclusions, numbers, pages, sentences, tables, verdicts
+from nettrial.report.content import Report, gather
+from nettrial.report.formats import DataTable, as_markdown, plain
+from nettrial.store import Run
+
+FIGURES = ("place", "figure", "published", "measured", "verdict")
+"""The columns of the table of published figures."""
+_DECIMALS = 3
+_PLACED = {True: "inside the interval", False: "outside the interval", None: "no interval"}
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """The part of a book that tells of one run."""
+
+    name: str
+    """The study's name."""
+    title: str
+    question: str
+    source: str
+    """The publication that the study repeats; empty where there is none."""
+    facts: str
+    """The run: trials, backend, seed, version, machine, warnings."""
+    command: str
+    """The command that runs it again."""
+    answer: str
+    counted: str
+    """The number of published figures with a counterpart, and of each verdict, in sentences."""
+    tables: tuple[DataTable, ...]
+    """The published figures beside the measured ones, and the conclusions; those that have lines."""
+    limits: tuple[str, ...]
+
+
+def chapter(run: Run) -> Chapter:
+    """Gathers the chapter of a run. Raises BadInput for published figures that can't be read."""
+    report = gather(run)
+    study, answers = run.study, report.answers
+    figures = plain(
+        f"{study.study}-figures",
+        "Every published figure with what was measured: mean ± half of its 95% interval over the trials, or "
+        "the change with its interval, paired by block.",
+        FIGURES,
+        [line for each in answers.agreement for line in _lines(report, each)],
+    )
+    judged = plain(
+        f"{study.study}-conclusions",
+        verdicts.CAPTION,
+        verdicts.COLUMNS,
+        verdicts.lines(study, answers.verdicts),
+    )
+    counted = [sentences.agreement(answers.agreement)]
+    counted += [verdicts.counted(answers.verdicts)] if answers.verdicts else []
+    source = study.source
+    return Chapter(
+        name=study.study,
+        title=study.title,
+        question=study.question,
+        source=f"{source.authors.rstrip('.')}. {source.title}. {source.venue}." if source else "",
+        facts=_facts(report),
+        command=run.command,
+        answer=conclusions.answer(report),
+        counted=" ".join(filter(None, counted)),
+        tables=tuple(table for table in (figures, judged) if table.lines),
+        limits=tuple(conclusions.limits(report)),
+    )
+
+
+def _facts(report: Report) -> str:
+    run = report.run
+    environment = run.sessions[-1].environment
+    warned = f"warnings in {numbers.counted(report.warned_trials, 'trial')}" if report.warned_trials else ""
+    machine = ""
+    if not run.study.capabilities.modelled_hosts:
+        cpus = numbers.counted(environment.processors, "CPU")
+        machine = f"{environment.processor}, {cpus}, {environment.kernel.split(' #')[0]}"
+    parts = [
+        report.progress,
+        f"backend {run.study.backend}",
+        f"seed {run.seed}",
+        f"nettrial {environment.engine_version}",
+        *filter(None, [machine, *report.machines, warned or "no warning"]),
+    ]
+    return f"{'; '.join(parts)}."
+
+
+def _lines(report: Report, found: Agreement) -> list[tuple[str, ...]]:
+    """A line for the value, the change and the difference of a published figure, as far as there are any."""
+    row = found.row
+    titles = {response.name: response.title for response in report.run.study.responses}
+    place = f"Table {row.table}" if row.table.isdigit() else row.table
+    of = ", ".join([titles.get(row.response, row.response), *row.levels.values()])
+    lines: list[tuple[str, ...]] = []
+    if row.value:
+        lines.append((place, of, tables.printed(row), *_value(found)))
+    if row.change_percent:
+        change = tables.marked(f"{numbers.signed(float(row.change_percent), 2)}%", row)
+        lines.append((place, f"change of {of}", change, *_change(found)))
+    if row.difference:
+        lines.append((place, f"difference of {of}", f"{row.difference} {row.unit}", *_difference(found)))
+    return lines
+
+
+def _value(found: Agreement) -> tuple[str, str]:
+    cell = found.cell
+    if cell is None or cell.mean is None or found.ratio is None:
+        return "", found.absent or "nothing to compare it with"
+    decimals = numbers.value_decimals([cell])
+    half = f" ± {numbers.fixed(cell.interval.half_width, decimals)}" if cell.interval else ""
+    shown = f"{numbers.fixed(cell.mean, decimals)}{half} {found.row.unit} (n {cell.n})"
+    return shown, f"{_PLACED[found.inside]}; measured over published {found.ratio:.3g}"
+
+
+def _change(found: Agreement) -> tuple[str, str]:
+    change = found.cell.change if found.cell else None
+    if found.cell is not None and change is None:
+        return "0", "the baseline of both"
+    if change is None or change.percent is None:
+        return "", found.absent or (change.absent if change else None) or "nothing to compare it with"
+    decimals = numbers.percent_decimals([change])
+    shown = f"{numbers.signed(change.percent, decimals)}%"
+    if change.interval is None:
+        return shown, "no interval"
+    direction = {"same": "the same direction", "opposite": "the opposite direction"}.get(
+        found.direction or "", "no direction shown"
+    )
+    return (
+        f"{shown} {numbers.bounds(change.interval, decimals)}",
+        f"{direction}; {_PLACED[found.change_inside]}",
+    )
+
+
+def _difference(found: Agreement) -> tuple[str, str]:
+    if found.difference is None:
+        return "", found.absent or "nothing to compare it with"
+    decimals = 3
+    bounds = found.difference_interval
+    span = f" {numbers.bounds(bounds, decimals)}" if bounds else ""
+    return f"{numbers.signed(found.difference, decimals)}{span} {found.row.unit}", _PLACED[
+        found.difference_inside
+    ]
+
+
+def page(chapters: Sequence[Chapter]) -> str:
+    """The book as a page that needs nothing but itself."""
+    template = pages.environment().get_template("book.html.j2")
+    return template.render(chapters=chapters, policy=pages.policy(script=False))
+
+
+def markdown(chapters: Sequence[Chapter]) -> str:
+    """The book's figures and verdicts as Markdown, for a repository to keep and for texts to quote."""
+    parts = ["# Published and measured", PREFACE]
+    for each in chapters:
+        parts += [f"## {each.name}: {each.title}", f"{each.question} {each.source}".strip()]
+        parts += [f"{each.facts} To run it again:", f"```\n{each.command}\n```"]
+        parts += [each.answer, each.counted, *(as_markdown(table).strip() for table in each.tables)]
+        if each.limits:
+            parts.append("Limits:\n\n" + "\n".join(f"- {limit}" for limit in each.limits))
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+PREFACE = (
+    "Made by `nettrial book` from the files of these runs: what the publications print, what was measured "
+    "under the counterpart of each figure, and what follows. Where there is no counterpart, the reason "
+    "stands instead."
+)
+"""The beginning of the book."""

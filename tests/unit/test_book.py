@@ -1,0 +1,70 @@
+"""The book of results: published and measured figures of several runs, verdicts and limits."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from nettrial import systems
+from nettrial.cli import book as command
+from nettrial.errors import BadInput
+from nettrial.report import book
+from nettrial.report.book import Chapter
+from nettrial.study import load
+from tests.unit.synthetic import make_run
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Chapter:
+    return book.chapter(make_run(tmp_path_factory.mktemp("book") / "run", 2))
+
+
+def test_every_published_figure_has_a_line_with_a_measured_one_or_the_reason(made: Chapter) -> None:
+    study = load("jumbo-ipv6")
+    rows = list(csv.DictReader((study.published_text() or "").splitlines()))
+    figures = made.tables[0]
+    expected = sum(bool(row["value"]) + bool(row["change_percent"]) for row in rows)
+    assert len(figures.lines) == expected
+    assert all(measured or verdict for *_, measured, verdict in figures.lines)
+    assert ("Table 4", "Throughput, 1500 B, ubuntu-14.04, ubuntu-14.04", "750.94 Mbit/s") in [
+        line[:3] for line in figures.lines
+    ]
+    reasons = {line[-1] for line in figures.lines if "windows" in line[1]}
+    assert reasons == {"no treatment here corresponds to it"}
+
+
+def test_a_chapter_tells_what_its_figures_rest_on(made: Chapter) -> None:
+    for part in ("seed ", "nettrial 0.1.0", "A CPU, 2 CPUs, Linux 6.12.0", "24 of 24 trials"):
+        assert part in made.facts
+    assert "#1" not in made.facts
+    assert "Of 8 conclusions of the source:" in made.counted
+    assert [table.name for table in made.tables] == ["jumbo-ipv6-figures", "jumbo-ipv6-conclusions"]
+
+
+def test_page_and_markdown_have_the_same_lines(made: Chapter) -> None:
+    text, page = book.markdown([made]), book.page([made])
+    for *_, published, measured, verdict in made.tables[0].lines:
+        for said in (published, measured, verdict):
+            assert said.replace("-", "−") in page.replace("-", "−").replace("&#43;", "+")
+            assert said.replace("[", "").replace("]", "") in text.replace("[", "").replace("]", "")
+    assert "## jumbo-ipv6: Jumbo frames over IPv6" in text
+    assert "<script" not in page
+
+
+def test_the_command_writes_a_book_and_says_why_there_is_no_pdf(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(tmp_path / "run", 1)
+    monkeypatch.setattr(systems.shutil, "which", lambda name: None)
+    command.show([run.directory], tmp_path / "book")
+    assert sorted(file.name for file in (tmp_path / "book").iterdir()) == ["book.html", "book.md"]
+    assert "no book.pdf: no chromium" in capsys.readouterr().err
+    with pytest.raises(BadInput):
+        command.show([run.directory], tmp_path / "book")
+
+
+def test_a_run_without_a_finished_trial_has_no_chapter(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", 1, maker=lambda trial: "it failed")
+    with pytest.raises(BadInput, match="a finished trial"):
+        command.show([run.directory], tmp_path / "book")
+    assert not (tmp_path / "book").exists()
