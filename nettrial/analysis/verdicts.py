@@ -47,7 +47,9 @@ class Verdict:
 
 
 def verdicts(study: Study, summary: Summary) -> tuple[Verdict, ...]:
-    """Judges every conclusion of a run's study, in the study's order."""
+    """Judges every conclusion of a run's study, in the study's order; none before a trial has finished."""
+    if not any(cell.n for response in summary.responses for cell in response.cells):
+        return ()
     return tuple(_verdict(study, summary, each) for each in study.conclusions)
 
 
