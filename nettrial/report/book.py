@@ -100,9 +100,10 @@ def _lines(report: Report, found: Agreement) -> list[tuple[str, ...]]:
     lines: list[tuple[str, ...]] = []
     if row.value:
         lines.append((place, of, tables.printed(row), *_value(found)))
-    if row.change_percent:
-        change = tables.marked(f"{numbers.signed(float(row.change_percent), 2)}%", row)
-        lines.append((place, f"change of {of}", change, *_change(found)))
+    if found.published_change is not None:
+        change = f"{numbers.signed(found.published_change, 2)}%"
+        told = f"{change} (computed)" if found.computed else change
+        lines.append((place, f"change of {of}", told, *_change(found)))
     if row.difference:
         lines.append((place, f"difference of {of}", f"{row.difference} {row.unit}", *_difference(found)))
     return lines
