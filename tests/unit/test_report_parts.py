@@ -52,7 +52,12 @@ def test_ends_that_would_read_the_same_are_told_apart_or_said_to_be_alike() -> N
 def test_a_conclusion_has_no_interval_whose_ends_read_the_same(interval: Interval, said: str) -> None:
     middle = (interval.low + interval.high) / 2
     (response, *_) = load("jumbo-ipv6").responses
-    assert conclusions._change(Contrast(response, "", "", Change(middle, interval, 5, None))) == said
+    assert (
+        conclusions._change(
+            Contrast(response, "", "", Change(middle, interval, 5, None, simultaneous=interval))
+        )
+        == said
+    )
 
 
 def test_words_in_a_row() -> None:
