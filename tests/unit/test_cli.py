@@ -10,7 +10,8 @@ import pytest
 import typer
 
 from nettrial.backends import BACKENDS
-from nettrial.cli import app, listing, measure
+from nettrial.cli import listing, measure, options
+from nettrial.cli.app import app
 from nettrial.cli.design import as_time
 from nettrial.cli.help import EXAMPLES, GROUPS
 from nettrial.metrics import METRICS
@@ -103,7 +104,7 @@ def test_show_says_what_full_changes(nettrial, golden):
 
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_every_command_has_a_group_and_examples_in_its_help(nettrial, option):
-    commands = typer.main.get_command(app.app).commands
+    commands = typer.main.get_command(app).commands
     assert {name for names in GROUPS.values() for name in names} == set(commands)
     assert set(EXAMPLES) == {"", *commands} - {"machines"}
     shown = nettrial("report", option).stdout
@@ -449,4 +450,4 @@ def test_a_place_that_cannot_be_written_is_told(nettrial_process):
 
 
 def test_help_names_every_list():
-    assert tuple(listing.LISTS) == app.LISTS
+    assert tuple(listing.LISTS) == options.LISTS

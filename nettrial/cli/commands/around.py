@@ -1,0 +1,75 @@
+"""The commands that show what there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from nettrial.cli.help import examples
+from nettrial.cli.options import LISTS, Verbose
+
+commands = typer.Typer()
+
+
+@commands.command("list", epilog=examples("list"))
+def _list(
+    what: Annotated[str, typer.Argument(metavar="WHAT", help=f"{', '.join(LISTS)}.")],
+    verbose: Verbose = 0,
+) -> None:
+    """List studies, topologies, metrics, stacks and more."""
+    from nettrial.cli import listing
+
+    listing.show(what)
+
+
+@commands.command("draw", epilog=examples("draw"))
+def _draw(
+    topology: Annotated[
+        str,
+        typer.Argument(
+            metavar="TOPOLOGY", help="A name in `nettrial list topologies`, or a study's name or file."
+        ),
+    ],
+    set: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A parameter of the topology. May be given more than once."
+        ),
+    ] = None,
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="FILE", help="A picture (.svg, .png), or a page with picture and facts (.html)."
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the facts as one JSON document.")] = False,
+    verbose: Verbose = 0,
+) -> None:
+    """Draw a topology and print its properties.
+
+    Path lengths, diameter, bisection, spectral gap. A topology that joins a study's hosts is drawn with
+    four, or as many as it takes. Of a study it is the network of the first treatment: stations of a radio
+    channel that have positions are drawn there, with their carrier sense ranges.
+    """
+    from nettrial.cli import draw
+
+    draw.draw(topology, set or (), out, json)
+
+
+@commands.command("doctor", epilog=examples("doctor"))
+def _doctor(
+    backend: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(metavar="[BACKEND]", help="The one backend to look at, such as sim."),
+    ] = None,
+    verbose: Verbose = 0,
+) -> None:
+    """Check what this machine supports, and what is missing.
+
+    Exit status: 0 the backend can run trials (without BACKEND: every one can), 2 bad input, 3 it can't.
+    """
+    from nettrial.cli import doctor
+
+    raise typer.Exit(doctor.doctor(backend))

@@ -1,0 +1,108 @@
+"""The commands of `nettrial machines`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from nettrial.cli.options import Verbose
+
+commands = typer.Typer(no_args_is_help=True, help="Manage your own machines, for --backend hosts.")
+
+
+InventoryFile = Annotated[Path, typer.Option("--machines", metavar="FILE", help="The inventory.")]
+MACHINES_FILE = Path("machines.yaml")
+MachineNames = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Argument(metavar="[MACHINE]...", help="Machines by name; all where none is given."),
+]
+
+
+@commands.command("check")
+def _machines_check(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) -> None:
+    """Reach every machine and print what it is, how large packets pass, and what is missing.
+
+    The MTU of interfaces that may be changed is raised for it, and restored. Exit status: 0 nothing is
+    missing, 2 bad input, 3 something is.
+    """
+    from nettrial.cli import machines
+
+    raise typer.Exit(machines.check(file))
+
+
+@commands.command("list")
+def _machines_list(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) -> None:
+    """List the machines of the inventory. None is reached."""
+    from nettrial.cli import machines
+
+    machines.show(file)
+
+
+@commands.command("add")
+def _machines_add(
+    name: Annotated[str, typer.Argument(metavar="MACHINE", help="Its name in studies and reports.")],
+    interface: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=ADDRESS,...",
+            help="An interface and the addresses there that traffic may use. May be given more than once.",
+        ),
+    ],
+    ssh: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="DESTINATION", help="Reach it by `ssh DESTINATION`."),
+    ] = None,
+    command: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="COMMAND", help='Reach it by a command, such as "docker exec -i web".'),
+    ] = None,
+    may_change: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            metavar="WHAT",
+            help="Settings that may be changed there: mtu, offloads, icmp, congestion_control, sysctls. May "
+            "be given more than once.",
+        ),
+    ] = None,
+    node: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            metavar="NODE", help="A node of studies that it stands for. May be given more than once."
+        ),
+    ] = None,
+    file: InventoryFile = MACHINES_FILE,
+    verbose: Verbose = 0,
+) -> None:
+    """Add a machine to the inventory, which is made where there is none. Nothing is reached."""
+    from nettrial.cli import machines
+
+    machines.add(file, name, ssh, command, interface, may_change or (), node or ())
+
+
+@commands.command("install")
+def _machines_install(
+    names: MachineNames = None, file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0
+) -> None:
+    """Copy the engine to machines, into the user's home directory there, checked by its hash.
+
+    Exit status: 0 done, 2 bad input, 3 a machine has it not.
+    """
+    from nettrial.cli import machines
+
+    raise typer.Exit(machines.copy_engine(file, names or ()))
+
+
+@commands.command("restore")
+def _machines_restore(
+    names: MachineNames = None, file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0
+) -> None:
+    """Restore what a session left changed on machines, such as after a power cut.
+
+    Sessions restore what they change themselves, however they end; so does the next one on a machine, before
+    it begins. Exit status: 0 done, 2 bad input, 3 something could not be restored.
+    """
+    from nettrial.cli import machines
+
+    raise typer.Exit(machines.undo(file, names or ()))

@@ -1,0 +1,149 @@
+"""The commands that measure without a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from nettrial.cli.help import examples
+from nettrial.cli.options import Verbose
+
+commands = typer.Typer()
+
+
+@commands.command("path", epilog=examples("path"))
+def _path(
+    host: Annotated[str, typer.Argument(metavar="HOST", help="The far host's name or address.")],
+    ip: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="4|6", help="The IP version.", show_default="each that the host has"),
+    ] = None,
+    max_mtu: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="SIZE", help="The largest IP packet to try.", show_default="the interface's MTU"
+        ),
+    ] = None,
+    rate: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="RATE",
+            help='The path\'s rate, such as "10 Gbit/s".',
+            show_default="the interface's speed",
+        ),
+    ] = None,
+    port: Annotated[
+        Optional[list[int]],  # noqa: UP045
+        typer.Option(
+            metavar="PORT",
+            help="A TCP port to look at the segment size with; nothing is sent to it. May be given more than "
+            "once: the first open one is used.",
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON document.")] = False,
+    verbose: Verbose = 0,
+) -> None:
+    """Examine the path to a host, and whether jumbo frames pass.
+
+    Finds the MTU in each direction and by hop. Runs unprivileged; with the privilege to send ICMP echo
+    it measures the reverse path, too. Exit status: 0 examined, whatever the verdict, 2 bad input, 3
+    this machine can't probe.
+    """
+    from nettrial.cli import path
+
+    path.examine(host, ip, max_mtu, rate, port or (), json)
+
+
+TokenFile = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(metavar="FILE", help="The file with the token.", show_default="NETTRIAL_TOKEN"),
+]
+
+
+@commands.command("serve", epilog=examples("serve"))
+def _serve(
+    iperf3: Annotated[bool, typer.Option("--iperf3", help="Serve iperf3's clients instead.")] = False,
+    port: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            min=0, max=65535, metavar="PORT", help="The port; 0: any.", show_default="5210, iperf3: 5201"
+        ),
+    ] = None,
+    bind: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="ADDRESS", help="Address to serve at.", show_default="every address"),
+    ] = None,
+    token_file: TokenFile = None,
+    verbose: Verbose = 0,
+) -> None:
+    """Let other machines measure against this one, until Ctrl-C.
+
+    Clients show the token of --token-file or of the environment variable NETTRIAL_TOKEN; without
+    either, one is made and printed. With --iperf3 there is no token: anyone who reaches the port is
+    served. Exit status: 2 bad input, 3 the port can't be opened.
+    """
+    from nettrial.cli import serve
+
+    serve.serve(iperf3, port, bind, token_file)
+
+
+@commands.command("measure", epilog=examples("measure"))
+def _measure(
+    host: Annotated[str, typer.Argument(metavar="HOST", help="The machine that serves.")],
+    kind: Annotated[
+        str, typer.Argument(metavar="[KIND]", help="tcp, udp, or rr: requests and responses over TCP.")
+    ] = "tcp",
+    iperf3: Annotated[bool, typer.Option("--iperf3", help="Measure with an iperf3 server.")] = False,
+    port: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=1, max=65535, metavar="PORT", help="Its port.", show_default="5210, iperf3: 5201"),
+    ] = None,
+    ip: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(metavar="4|6", help="The IP version.", show_default="what the name gives"),
+    ] = None,
+    replicates: Annotated[
+        int, typer.Option(min=1, max=1000, metavar="N", help="Number of repeats, after a warm-up.")
+    ] = 10,
+    time: Annotated[str, typer.Option(metavar="TIME", help="Duration of each repeat: 5, 500 ms.")] = "5 s",
+    reverse: Annotated[bool, typer.Option("--reverse", "-R", help="The other machine sends.")] = False,
+    rate: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="RATE",
+            help="Rate to send at: 100M, 10 Mbit/s.",
+            show_default="udp: 10 Mbit/s, tcp: unlimited",
+        ),
+    ] = None,
+    size: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="SIZE",
+            help="Size of a packet, message or write: 1400, 16 KiB.",
+            show_default="udp: 1400 B, rr: 64 B",
+        ),
+    ] = None,
+    seed: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            min=0, max=2**63 - 1, metavar="N", help="Seed of the random numbers.", show_default="random"
+        ),
+    ] = None,
+    token_file: TokenFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print figures and records as JSON.")] = False,
+    verbose: Verbose = 0,
+) -> None:
+    """Measure between this machine and one that serves.
+
+    That one runs `nettrial serve`, or an iperf3 server.
+
+    Exit status: 0 done, 2 bad input, 3 no session with that machine, 4 repeats failed, 130 interrupted.
+    """
+    from nettrial.cli import measure
+
+    options = measure.MeasureOptions(
+        host, kind, iperf3, port, ip, replicates, time, reverse, rate, size, seed, token_file, as_json
+    )
+    raise typer.Exit(measure.measure(options))

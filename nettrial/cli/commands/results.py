@@ -1,0 +1,172 @@
+"""The commands that read the results of runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from nettrial.cli.help import examples
+from nettrial.cli.options import Verbose
+
+commands = typer.Typer()
+
+
+@commands.command("report", epilog=examples("report"))
+def _report(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    figures: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="DIR",
+            help="Also write every chart as SVG, PDF and PNG and every table as CSV, Markdown and LaTeX into "
+            "this directory, which must not exist.",
+        ),
+    ] = None,
+    tables: Annotated[bool, typer.Option("--tables", help="Print every table and sentence.")] = False,
+    also: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            "--show",
+            metavar="sd",
+            help="Print every table, each mean with its standard deviation and its number of trials.",
+        ),
+    ] = None,
+    show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
+    verbose: Verbose = 0,
+) -> None:
+    """Report a stored run again: the answer, the effects, the warnings."""
+    from nettrial.cli import run
+
+    run.report_again(directory, figures, tables, show, also)
+
+
+@commands.command("book", epilog=examples("book"))
+def _book(
+    directories: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Directories of runs.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The book's directory, which must not exist.")],
+    verbose: Verbose = 0,
+) -> None:
+    """Put published and measured figures of several runs into a book.
+
+    Writes book.html, book.md and, by a browser of this machine (chromium, google-chrome), book.pdf.
+    """
+    from nettrial.cli import book
+
+    book.show(directories, out)
+
+
+@commands.command("watch", epilog=examples("watch"))
+def _watch(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    port: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=0, max=65535, metavar="PORT", help="The port.", show_default="any that is free"),
+    ] = None,
+    verbose: Verbose = 0,
+) -> None:
+    """Follow a run live in your browser, until Ctrl-C.
+
+    The page follows the run: it is drawn again when trials were added, as long as a browser shows it.
+    Drawing takes CPU time, and trials that run meanwhile may say so. Exit status: 2 bad input, 3 the
+    port can't be opened.
+    """
+    from nettrial.cli import watch
+
+    watch.watch(directory, port)
+
+
+@commands.command("export", epilog=examples("export"))
+def _export(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    to: Annotated[str, typer.Option("--to", metavar="FORM", help="parquet or csv.")] = "parquet",
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="DIR",
+            help="The directory of the files, which must not exist.",
+            show_default="RUN/export-FORM",
+        ),
+    ] = None,
+    verbose: Verbose = 0,
+) -> None:
+    """Write a run's data as Parquet or CSV files.
+
+    Tables of trials, flows, hosts, interfaces, time series and warnings. Columns have their units in
+    their names; a row of each table says which trial, block and levels it is of.
+    """
+    from nettrial.cli import export
+
+    export.export_run(directory, to, out)
+
+
+@commands.command("compare", epilog=examples("compare"))
+def _compare(
+    first: Annotated[Path, typer.Argument(metavar="RUN_A", help="The directory of the run before.")],
+    second: Annotated[Path, typer.Argument(metavar="RUN_B", help="The directory of the run after.")],
+    fail_if: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--fail-if",
+            metavar="CONDITION",
+            help='RESPONSE < PERCENT or RESPONSE > PERCENT, such as "throughput < -3%": exit status 1 where '
+            "a change is beyond it and its interval excludes no change. May be given more than once.",
+        ),
+    ] = None,
+    response: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            metavar="NAME",
+            help="Compare by this response alone: fewer comparisons have narrower intervals. May be given "
+            "more than once.",
+            show_default="all",
+        ),
+    ] = None,
+    verbose: Verbose = 0,
+) -> None:
+    """Compare two runs: what changed, by how much, how sure.
+
+    Runs of other machines, kernels or versions, of the same study.
+
+    Exit status: 0 compared, 1 a condition of --fail-if holds, 2 bad input, 4 a condition can't be judged.
+    """
+    from nettrial.cli import compare
+
+    raise typer.Exit(compare.show(first, second, fail_if or (), response or ()))
+
+
+@commands.command("predict", epilog=examples("predict"))
+def _predict(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    mtu: Annotated[str, typer.Option(metavar="SIZE,...", help="The MTUs, such as 3000,6000.")],
+    verbose: Verbose = 0,
+) -> None:
+    """Predict results at MTUs that a run did not have.
+
+    Goodput and CPU time, by a model fitted on the MTUs it had. Shows the error on each level when the
+    others predict it. Needs three MTUs.
+
+    Exit status: 0 predicted, 2 bad input, or a run that allows no model.
+    """
+    from nettrial.cli import predict
+
+    predict.show(directory, mtu)
+
+
+@commands.command("calibrate", epilog=examples("calibrate"))
+def _calibrate(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    json: Annotated[bool, typer.Option("--json", help="Print costs and fits as one JSON document.")] = False,
+    verbose: Verbose = 0,
+) -> None:
+    """Fit the cost of packets to hosts, for the simulator.
+
+    Fits what a packet and a kilobyte cost each host of a run. Shows the error on each level when the
+    others tell it. Needs several packet sizes, such as MTUs.
+
+    Exit status: 0 fitted, 2 bad input, or a run that counted no CPU time or no packets.
+    """
+    from nettrial.cli import calibrate
+
+    calibrate.show(directory, json)

@@ -1,0 +1,159 @@
+"""The commands that run a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from nettrial.cli.help import examples
+from nettrial.cli.options import (
+    BackendName,
+    Full,
+    MachinesFile,
+    MaxBlocks,
+    MinBlocks,
+    Replicates,
+    Seed,
+    Set,
+    StudyName,
+    Until,
+    Verbose,
+)
+
+commands = typer.Typer()
+
+
+@commands.command("run", epilog=examples("run"))
+def _run(
+    study: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(metavar="[STUDY]", help="A shipped study's name, or a study file."),
+    ] = None,
+    full: Full = False,
+    set: Set = None,
+    replicates: Replicates = None,
+    seed: Seed = None,
+    until: Until = None,
+    min_blocks: MinBlocks = None,
+    max_blocks: MaxBlocks = None,
+    backend: BackendName = None,
+    machines_file: MachinesFile = None,
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="DIR", help="The run's directory, which must not exist.", show_default="runs/STUDY-TIME"
+        ),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the run in --out.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A trial with a warning counts as failed.")
+    ] = False,
+    capture: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="TRIALS",
+            help="Capture packets as pcapng files: of the `first` block's trials, or of `all`.",
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check that everything could run, and write nothing.")
+    ] = False,
+    verbose: Verbose = 0,
+) -> None:
+    """Run a study and report it.
+
+    Ctrl-C ends it after the trials that are running.
+
+    Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
+    """
+    from nettrial.cli import run
+    from nettrial.cli.design import DesignOptions
+
+    sets = (*(set or ()), *([f"measurement.capture.trials={capture}"] if capture else []))
+    options = DesignOptions(full, sets, replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend)
+    if resume:
+        raise typer.Exit(run.resume(study, options, out, strict, machines_file))
+    raise typer.Exit(run.start(study, options, out, strict, machines_file, dry_run))
+
+
+@commands.command("resume", epilog=examples("resume"))
+def _resume(
+    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    machines_file: MachinesFile = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A trial with a warning counts as failed.")
+    ] = False,
+    verbose: Verbose = 0,
+) -> None:
+    """Go on with a run that was stopped, or whose trials failed.
+
+    Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
+    """
+    from nettrial.cli import run
+    from nettrial.cli.design import DesignOptions
+
+    raise typer.Exit(run.resume(None, DesignOptions(), directory, strict, machines_file))
+
+
+@commands.command("runs", epilog=examples("runs"))
+def _runs(
+    directory: Annotated[Path, typer.Argument(metavar="[DIR]", help="The directory with runs in it.")] = Path(
+        "runs"
+    ),
+    json: Annotated[bool, typer.Option("--json", help="Print the list as one JSON document.")] = False,
+    verbose: Verbose = 0,
+) -> None:
+    """List stored runs: study, state, size."""
+    from nettrial.cli import runs
+
+    runs.show(directory, json)
+
+
+@commands.command("init", epilog=examples("init"))
+def _init(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The study's directory, which must not exist.")
+    ],
+    verbose: Verbose = 0,
+) -> None:
+    """Begin a study of your own from a commented template."""
+    from nettrial.cli import init
+
+    init.write(directory)
+
+
+@commands.command("show", epilog=examples("show"))
+def _show(
+    study: StudyName,
+    full: Full = False,
+    set: Set = None,
+    replicates: Replicates = None,
+    seed: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=0, max=2**63 - 1, metavar="N", help="Show the trial order of this seed."),
+    ] = None,
+    until: Until = None,
+    min_blocks: MinBlocks = None,
+    max_blocks: MaxBlocks = None,
+    backend: BackendName = None,
+    earlier: Annotated[
+        Optional[list[Path]],  # noqa: UP045
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            help="With --until: show how many trials that takes and how long, by this earlier run. May be "
+            "given more than once.",
+        ),
+    ] = None,
+    verbose: Verbose = 0,
+) -> None:
+    """Show what a study would run, and for how long. Nothing is run."""
+    from nettrial.cli import show
+    from nettrial.cli.design import DesignOptions
+
+    options = DesignOptions(
+        full, tuple(set or ()), replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend
+    )
+    show.show(study, options, earlier or ())

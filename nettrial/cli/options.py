@@ -1,0 +1,97 @@
+"""Options and arguments that several commands have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from nettrial.cli import log
+
+StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="A shipped study's name, or a study file.")]
+Full = Annotated[
+    bool,
+    typer.Option("--full", help="Use the original publication's scale."),
+]
+Set = Annotated[
+    Optional[list[str]],  # noqa: UP045 - typer reads the annotation
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE,...",
+        help="The levels of a factor, or the value of a setting by its dotted path "
+        "(several values make it a factor). May be given more than once.",
+    ),
+]
+Replicates = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(min=1, metavar="N", help="Replicates of each treatment.", show_default="the study's"),
+]
+Seed = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(min=0, max=2**63 - 1, metavar="N", help="Seed for the trial order.", show_default="random"),
+]
+
+Until = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(
+        "--until",
+        metavar="PERCENT",
+        help="Add blocks until half of the interval of every response's mean is this much of it or less, "
+        'such as "2%"; of one response alone: "rtt=5%"; "declared": as the study\'s responses say by their '
+        "`precision`. May be given more than once.",
+    ),
+]
+MinBlocks = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(
+        min=4, metavar="N", help="With --until: the fewest blocks.", show_default="the replicates, at least 5"
+    ),
+]
+MaxBlocks = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(min=4, metavar="N", help="With --until: the most blocks.", show_default="50"),
+]
+BackendName = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--backend",
+        metavar="NAME",
+        help="Backend that runs the trials: a name in `nettrial list backends`.",
+        show_default="the study's",
+    ),
+]
+
+
+LISTS = ("studies", "topologies", "metrics", "stacks", "congestion", "backends")
+"""The lists that `nettrial list` shows."""
+
+MachinesFile = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(
+        "--machines", metavar="FILE", help="With --backend hosts: your machines (see `nettrial machines`)."
+    ),
+]
+
+
+Verbose = Annotated[
+    int,
+    typer.Option(
+        "--verbose",
+        "-v",
+        count=True,
+        callback=log.begin,
+        show_default=False,
+        metavar="",
+        help="Log to standard error; -vv: in detail.",
+    ),
+]
+
+
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document, described in the reference of documents.")
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print no progress, only results, warnings and errors.")
+]
+RunDirectory = Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")]
