@@ -25,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unit networks measurements generated generate test-all: export NETTRIAL_ENGINE := $(CURDIR)/target/debug/nettrial-engine
 
 .PHONY: demo test test-all setup build engine test-build generate lint lint-engine lint-python words generated types \
-  unit networks measurements engine-test engine-checks windows pictures docs bench clean
+  unit networks measurements engine-test engine-checks windows wheel pictures docs bench clean
 
 demo: build ## run the first study and leave report.html
 	@run=runs/demo-$$(date -u +%Y%m%d-%H%M%S); \
@@ -38,7 +38,7 @@ test: ## everything but the tests marked slow; those that measure run last, alon
 	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target lint-python engine-checks unit networks
 	@$(MAKE) --no-print-directory measurements
 
-test-all: test windows build ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
+test-all: test windows wheel build ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
 	@$(stage) "debug and release" $(cargo_test) --package nettrial-engine -- --ignored
 	@$(as_root) $(python) -m pytest -q -m slow tests
 
@@ -79,6 +79,9 @@ $(stamp)package: $(stamp)packages pyproject.toml
 
 windows: ## the engine for Windows, and Wine, with which a test runs it
 	@$(stage) "engine for Windows" tools/build-windows.sh --wine
+
+wheel: $(stamp)system ## a wheel for Linux on this machine's CPU, in dist/; CPU=aarch64 or x86_64 for that one
+	@$(stage) wheel tools/build-wheel.sh $(CPU)
 
 generate: test-build ## what is made from the code: nettrial/scenario.py, nettrial/study/base.py, docs/reference
 	tools/generate-scenario.sh
@@ -145,4 +148,4 @@ bench: build ## timings, as ratios or shares
 	$(as_root) $(python) benches/simulator_against_lab.py 5 radio
 
 clean: ## everything that was made here
-	rm -rf target .venv runs report.html
+	rm -rf target .venv runs dist report.html

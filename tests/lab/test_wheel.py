@@ -1,0 +1,126 @@
+"""The wheel of `make wheel`, installed where neither compilers nor headers are to be seen."""
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.lab.lacking import lacking
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
+HIDDEN_FOLDERS = ("/usr/include", "/usr/lib/gcc", "/usr/lib/llvm-*", "~/.cargo", "~/.rustup", str(ROOT))
+HIDDEN_PROGRAMS = (
+    "cc",
+    "c++",
+    "gcc",
+    "clang",
+    "ld",
+    "as",
+    "ar",
+    "make",
+    "cargo",
+    "rustc",
+    "nettrial",
+    "nettrial-engine",
+)
+HIDE = f"""
+set -eu
+mount -t tmpfs none /mnt
+for folder in {" ".join(HIDDEN_FOLDERS)}; do
+  eval "folder=$folder"
+  [ ! -d "$folder" ] || mount --bind /mnt "$folder"
+done
+for program in {" ".join(HIDDEN_PROGRAMS)}; do
+  for folder in /usr/bin /usr/local/bin /bin; do
+    [ ! -e "$folder/$program" ] || mount --bind /dev/null "$folder/$program"
+  done
+done
+exec "$@"
+"""
+"""Runs a command in a mount namespace of its own, whose compilers, headers and checkout are empty."""
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """Runs a command with a virtual environment that has the wheel, and nothing of this checkout."""
+    wheels = list(ROOT.glob(f"dist/nettrial-*_{platform.machine()}.whl"))
+    if not wheels:
+        lacking("there is no wheel: make wheel")
+    if os.geteuid() != 0:
+        lacking("only root can hide the machine's compilers")
+    directory = tmp_path_factory.mktemp("wheel")
+    [wheel] = wheels
+    copy = directory / wheel.name
+    copy.write_bytes(wheel.read_bytes())
+
+    def call(*command: str) -> str:
+        done = subprocess.run(
+            ["unshare", "--mount", "sh", "-c", HIDE, "sh", *command],
+            cwd=directory,
+            env={"PATH": f"{directory}/venv/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": os.environ["HOME"]},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    call(os.path.realpath(sys.executable), "-m", "venv", "venv")
+    call("pip", "install", "--quiet", copy.name)
+    return call
+
+
+def test_no_compiler_is_to_be_seen(alone: Callable[..., str]) -> None:
+    seen = alone(
+        "sh", "-c", "for p in gcc cc clang cargo rustc make; do command -v $p || true; done; ls /usr/include"
+    )
+    assert seen == ""
+
+
+def test_it_needs_the_c_library_alone_and_brings_the_licences_of_what_it_holds(
+    alone: Callable[..., str],
+) -> None:
+    needed = alone("sh", "-c", "ldd venv/bin/nettrial-engine")
+    libraries = set(re.findall(r"^\s*(?:/\S*/)?([a-z0-9_-]+)\.so", needed, re.MULTILINE))
+    assert libraries <= {
+        "linux-vdso",
+        "libc",
+        "libm",
+        "libpthread",
+        "libdl",
+        "librt",
+        "libgcc_s",
+        "ld-linux-x86-64",
+        "ld-linux-aarch64",
+    }
+    licences = alone("sh", "-c", "ls venv/lib/python*/site-packages/nettrial-*.dist-info/licenses/*")
+    assert "LGPL-3.0.txt" in licences
+    assert "NOTICE.md" in licences
+
+
+def test_a_study_is_simulated(alone: Callable[..., str]) -> None:
+    printed = alone("nettrial", "run", "jumbo-ipv6", "--backend", "sim", "--replicates", "2", "--out", "sim")
+    assert "MTU 9000 B instead of MTU 1500 B" in printed
+
+
+def test_a_study_runs_in_the_lab_with_a_congestion_control_that_it_brings(alone: Callable[..., str]) -> None:
+    options = [
+        "--set",
+        "mtu=1500",
+        "--set",
+        "sender=linux-balia,linux-cubic",
+        "--set",
+        "receiver=linux-cubic",
+    ]
+    options += ["--set", "workload.transfer.traffic.duration=300 ms", "--replicates", "1", "--seed", "1"]
+    alone("nettrial", "run", "jumbo-ipv6", *options, "--out", "lab")
+    alone("nettrial", "export", "lab", "--to", "csv")
+    called = alone("cat", "lab/export-csv/congestion.csv").splitlines()[1:]
+    assert len(called) == 1
+    assert "balia" in called[0]

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# build-wheel.sh [x86_64|aarch64]: builds a wheel for Linux into dist/ that needs Python and glibc 2.28 or later, and
+# nothing else: BPF programs are compiled, and libelf and zlib are linked statically. Without an argument it is for this
+# machine's CPU. Needs what tools/setup.sh installs.
+#
+# Zig's compiler links for the older glibc and for the other CPU. The static libraries are Debian 12's: later releases
+# compile theirs for a later glibc, and linking fails there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source tools/rust-for-other-systems.sh
+
+cpu=${1:-$(uname -m)}
+glibc=2_28
+case $cpu in
+  x86_64) debian=amd64 ;;
+  aarch64) debian=arm64 ;;
+  *) say "$cpu: expected x86_64 or aarch64"; exit 2 ;;
+esac
+target=$cpu-unknown-linux-gnu
+work=$PWD/target/wheel
+libraries=$work/$cpu
+
+# The packages of the other CPU are fetched with lists of their own: the machine's apt is left as it is.
+fetch_for_other_cpu() {
+  local apt=$work/apt-$cpu
+  mkdir -p "$apt"/{lists,cache/archives}/partial "$apt/packages"
+  local options=(-qq -o "APT::Architecture=$debian" -o "APT::Architectures::=$debian" -o "Dir::State::Lists=$apt/lists"
+    -o Dir::State::status=/dev/null -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=root)
+  apt-get "${options[@]}" update >&2
+  (cd "$apt/packages" && apt-get "${options[@]}" download "libelf-dev:$debian" "zlib1g-dev:$debian") >&2
+  local package
+  for package in "$apt"/packages/*.deb; do dpkg-deb -x "$package" "$1"; done
+}
+
+# The compiler for the older glibc looks into no folder of the system's: it is shown these files alone. It looks for
+# shared libraries by their names, and links what it finds: static ones.
+rm -rf "$libraries"
+mkdir -p "$libraries/lib" "$libraries/include"
+root=
+if [ "$cpu" != "$(uname -m)" ]; then
+  root=$libraries/root
+  fetch_for_other_cpu "$root"
+fi
+for library in libelf libz; do
+  found=$root/usr/lib/$cpu-linux-gnu/$library.a
+  [ -e "$found" ] || { say "no $found: install libelf-dev and zlib1g-dev"; exit 3; }
+  ln -s "$found" "$libraries/lib/$library.a"
+  ln -s "$library.a" "$libraries/lib/$library.so"
+done
+for header in libelf.h gelf.h zlib.h zconf.h; do
+  found=$root/usr/include/$header
+  [ -e "$found" ] || found=$root/usr/include/$cpu-linux-gnu/$header
+  ln -s "$found" "$libraries/include/$header"
+done
+export LIBBPF_SYS_LIBRARY_PATH=$libraries/lib LIBBPF_SYS_EXTRA_CFLAGS=-I$libraries/include
+
+find_rust "$target"
+python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet --require-hashes --requirement requirements-wheel.lock
+
+export CARGO_TARGET_DIR=$work/cargo CARGO_PROFILE_RELEASE_DEBUG=false PATH=$work/venv/bin:$PATH
+mkdir -p dist
+rm -f dist/*_"$cpu".whl
+maturin build --quiet --release --locked --strip --zig --target "$target" --compatibility "manylinux_$glibc" --out dist \
+  "${build_std[@]}"
+auditwheel show dist/*_"$cpu".whl
+say "built $(ls dist/*_"$cpu".whl)"
