@@ -30,6 +30,7 @@ def main() -> int:
         **registries.pages(),
         **documents.pages(schema),
         **documents.path_pages(path_schema),
+        **documents.json_pages(),
         **tables.pages(),
     }
     there = {file.name: file.read_text() for file in REFERENCE.glob("*.md")}

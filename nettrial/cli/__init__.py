@@ -7,11 +7,13 @@ import sys
 from collections.abc import Callable
 
 from nettrial.cli import log, streams
-from nettrial.errors import NettrialError
+from nettrial.errors import BadInput, NettrialError
 from nettrial.systems import write_unicode
 
-FAILED = 1
-"""Exit status where neither the input nor the machine is at fault, or the system refused something."""
+READING = "reading the options"
+FAILED = 5
+"""Exit status where nettrial itself failed, or the system refused something. It is
+not 1, which `nettrial compare` has for a change that is too large."""
 
 
 def main() -> None:
@@ -33,7 +35,8 @@ def main() -> None:
 def _run(app: Callable[..., object]) -> int:
     """Runs a command; gives its exit status."""
     try:
-        app(prog_name="nettrial")
+        status = app(prog_name="nettrial", standalone_mode=False)
+        return status if isinstance(status, int) else 0
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
     except NettrialError as error:
@@ -41,12 +44,36 @@ def _run(app: Callable[..., object]) -> int:
         return error.exit_code
     except (OSError, sqlite3.Error) as error:  # a full disk, a directory that is not the user's
         print(f"error: {_in_words(error)}", file=sys.stderr)
-    except Exception as error:  # a fault of nettrial's own
+    except Exception as error:
+        if _show_usage(error):
+            return BadInput.exit_code
+        # a fault of nettrial's own
         file = log.failure()
         print(f"error: nettrial itself failed: {type(error).__name__}: {error}", file=sys.stderr)
         where = f"; {file} has the traceback" if file else ""
         print(f"  please report it{where}", file=sys.stderr)
     return FAILED
+
+
+def _show_usage(error: Exception) -> bool:
+    """Prints the fault in the words of the command line; gives False where the error is another. Such errors
+    are known by their methods: their classes are typer's or click's, by typer's version."""
+    say = getattr(error, "format_message", None)
+    if say is None:
+        return False
+    context, parameter = getattr(error, "ctx", None), getattr(error, "param", None)
+    command = getattr(context, "command_path", "nettrial")
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(say())
+        return True
+    first, _, expected = say().partition(": Input should be ")
+    if expected and parameter is not None:
+        first = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar
+    hint = f"`{command} -h` has the arguments and options"
+    first = first[0].lower() + first[1:].rstrip(".")
+    refused = BadInput(READING, first, "", expected.partition(", unable")[0], hint)
+    print(refused, file=sys.stderr)
+    return True
 
 
 def _in_words(error: Exception) -> str:

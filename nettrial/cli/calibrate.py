@@ -10,6 +10,7 @@ from typing import Any
 
 from nettrial.analysis import CONFIDENCE, warnings
 from nettrial.analysis.costs import Cost, Costs, HostFit, costs
+from nettrial.cli import documents
 from nettrial.cli.console import print_table
 from nettrial.report import numbers
 from nettrial.store import Run
@@ -115,6 +116,7 @@ def _options(fits: Sequence[HostFit]) -> list[str]:
 def _document(run: Run, found: Costs) -> dict[str, Any]:
     """All of it; `hosts` as a study file has them are the settings."""
     return {
+        **documents.header("calibrate"),
         "run": str(run.directory),
         "trials_left_out": list(found.left_out),
         "fits": [_fit(fit) for fit in found.hosts],

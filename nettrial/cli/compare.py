@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nettrial.analysis.changes import BANERJEE
@@ -17,6 +17,7 @@ from nettrial.analysis.compare import (
     condition,
 )
 from nettrial.analysis.intervals import CONFIDENCE, quantile
+from nettrial.cli import documents
 from nettrial.cli.console import print_table, say
 from nettrial.cli.design import READING
 from nettrial.design.plan import in_words
@@ -34,7 +35,9 @@ DIGITS = 5
 """The digits of the largest mean of a response."""
 
 
-def show(first: Path, second: Path, fail_if: Sequence[str], only: Sequence[str]) -> int:
+def show(
+    first: Path, second: Path, fail_if: Sequence[str], only: Sequence[str], as_json: bool = False
+) -> int:
     """Compares two runs, prints what changed and gives the exit status; raises BadInput, and TrialsFailed
     where a condition can't be judged."""
     runs = Run.open(first), Run.open(second)
@@ -47,8 +50,12 @@ def show(first: Path, second: Path, fail_if: Sequence[str], only: Sequence[str])
     conditions = [_condition(text, only or names) for text in fail_if]
     if only:
         found = compare(*runs, only)
-    _print(found, first, second)
-    return _judge(found, conditions)
+    judgements = _judgements(found, conditions)
+    if as_json:
+        documents.show(_document(found, first, second, judgements))
+    else:
+        _print(found, first, second)
+    return _judge(judgements)
 
 
 def _nothing_common(first: Run, second: Run) -> BadInput:
@@ -162,25 +169,81 @@ def _print_alone(found: RunComparison) -> None:
             print(f"\nResponses of {run} alone: {', '.join(responses)}")
 
 
-def _judge(found: RunComparison, conditions: Sequence[Condition]) -> int:
+@dataclass(frozen=True)
+class Judgement:
+    """A condition under one treatment."""
+
+    condition: Condition
+    difference: Difference
+    holds: bool | None
+    """None where it can't be judged."""
+
+
+def _judgements(found: RunComparison, conditions: Sequence[Condition]) -> list[Judgement]:
+    return [
+        Judgement(each, difference, each.holds(difference))
+        for each in conditions
+        for difference in found.differences
+        if difference.response.name == each.response
+    ]
+
+
+def _document(
+    found: RunComparison, first: Path, second: Path, judgements: Sequence[Judgement]
+) -> documents.CompareDocument:
+    return documents.CompareDocument(
+        a=str(first),
+        b=str(second),
+        circumstances=[documents.Circumstance(name=name, a=a, b=b) for name, a, b in found.circumstances],
+        intervals=found.intervals,
+        differences=[_as_document(each) for each in found.differences],
+        treatments_of_a=list(found.treatments_of_one[0]),
+        treatments_of_b=list(found.treatments_of_one[1]),
+        responses_of_a=list(found.responses_of_one[0]),
+        responses_of_b=list(found.responses_of_one[1]),
+        conditions=[
+            documents.Judgement(
+                condition=str(each.condition), treatment=each.difference.treatment, holds=each.holds
+            )
+            for each in judgements
+        ],
+    )
+
+
+def _as_document(each: Difference) -> documents.Difference:
+    shown, verdict = documents.judged(each.change.shown, METRICS[each.response.metric].better)
+    return documents.Difference(
+        response=each.response.name,
+        unit=each.response.unit,
+        treatment=each.treatment,
+        n_a=each.counts[0],
+        n_b=each.counts[1],
+        mean_a=each.means[0],
+        mean_b=each.means[1],
+        percent=each.percent,
+        interval=documents.bounds(each.interval),
+        shown=shown,
+        verdict=verdict,
+        absent=each.absent,
+    )
+
+
+def _judge(judgements: Sequence[Judgement]) -> int:
     """Says which conditions hold; gives the exit status. Raises TrialsFailed where none holds and one can't
     be judged: what was not measured is no success."""
     held = False
     unjudged: list[str] = []
-    for each in conditions:
-        for difference in found.differences:
-            if difference.response.name != each.response:
-                continue
-            where = f"{each} ({in_words(difference.treatment)})"
-            holds = each.holds(difference)
-            if holds is None:
-                unjudged.append(f"{where}: {difference.absent}")
-            elif holds:
-                assert difference.interval is not None
-                assert difference.percent is not None
-                held = True
-                change = numbers.signed(difference.percent, 1)
-                say(f"fails: {where}: {change}% {numbers.bounds(difference.interval, 1)}")
+    for each in judgements:
+        difference = each.difference
+        where = f"{each.condition} ({in_words(difference.treatment)})"
+        if each.holds is None:
+            unjudged.append(f"{where}: {difference.absent}")
+        elif each.holds:
+            assert difference.interval is not None
+            assert difference.percent is not None
+            held = True
+            change = numbers.signed(difference.percent, 1)
+            say(f"fails: {where}: {change}% {numbers.bounds(difference.interval, 1)}")
     for text in unjudged:
         say(f"can't be judged: {text}")
     if held:

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 from nettrial.backends import BACKENDS, Configuration
 from nettrial.capabilities import CAPABILITIES
+from nettrial.cli import documents
 from nettrial.cli.console import print_table
 from nettrial.cli.design import READING
 from nettrial.errors import BadInput, CannotRun
 from nettrial.registry import UnknownName
-from nettrial.scenario import Environment
+from nettrial.scenario import Environment, Preflight
 
 
-def doctor(only: str | None = None) -> int:
+def doctor(only: str | None = None, as_json: bool = False) -> int:
     """Prints what the preflight of every backend found, or of `only` one, and of the machine what bears on
     measurements; gives the exit status. Raises BadInput."""
-    status = 0
-    for name in _asked(only):
-        if BACKENDS[name].configuration is not Configuration:
-            continue  # what it can do is its machines' to say: `nettrial machines check`
-        with BACKENDS[name].start(Configuration()) as backend:
-            preflight = backend.preflight(thorough=True)
+    found = _preflights(only)
+    status = CannotRun.exit_code if any(preflight.missing for preflight in found.values()) else 0
+    if as_json:
+        documents.show(documents.DoctorDocument(backends=[_state(*each) for each in found.items()]))
+        return status
+    for name, preflight in found.items():
         can = "can't run trials" if preflight.missing else "can run trials"
         print(f"{name}: {can}")
         for title, shortfalls in (("missing", preflight.missing), ("does without", preflight.limits)):
             for shortfall in shortfalls:
                 print(f"  {title}: {shortfall.what}: {shortfall.why}")
                 print(f"    remedy: {shortfall.remedy}")
-        if preflight.missing:
-            status = CannotRun.exit_code
         if CAPABILITIES[name].modelled_hosts:
             print("  runs unprivileged, and needs nothing of the kernel")
             continue
@@ -47,6 +46,27 @@ def doctor(only: str | None = None) -> int:
         )
         print()
     return status
+
+
+def _preflights(only: str | None) -> dict[str, Preflight]:
+    """The thorough preflight of each backend that was asked for."""
+    found = {}
+    for name in _asked(only):
+        if BACKENDS[name].configuration is not Configuration:
+            continue  # what it can do is its machines' to say: `nettrial machines check`
+        with BACKENDS[name].start(Configuration()) as backend:
+            found[name] = backend.preflight(thorough=True)
+    return found
+
+
+def _state(name: str, preflight: Preflight) -> documents.BackendState:
+    return documents.BackendState(
+        backend=name,
+        can_run=not preflight.missing,
+        missing=preflight.missing,
+        limits=preflight.limits,
+        environment=preflight.environment,
+    )
 
 
 def _asked(only: str | None) -> list[str]:

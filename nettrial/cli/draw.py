@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from nettrial.cli import documents
 from nettrial.cli.console import print_table, say
 from nettrial.errors import BadInput, Fault
 from nettrial.fields import Wrong, as_value
@@ -91,7 +92,7 @@ def _show(
         pages.write(out, data, "writing the picture")
         say(f"picture: {out}")
     if document is not None:
-        print(json.dumps({**document, **_plain(facts)}, indent=2))
+        print(json.dumps({**documents.header("draw"), **document, **_plain(facts)}, indent=2))
     else:
         print_table(["fact", "value"], rows)
 

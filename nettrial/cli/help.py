@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from typer.core import TyperGroup
+from typer import Typer
+from typer.core import TyperCommand, TyperGroup
 
 GROUPS = {
     "Run a study": ("init", "show", "run", "resume", "runs"),
@@ -59,6 +61,39 @@ EXAMPLES = {
 def examples(command: str) -> str:
     """Returns the end of a command's help."""
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in EXAMPLES[command])])
+
+
+class Command(TyperCommand):
+    """A command whose help calls its arguments by their names alone."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Returns the words after the command's name: "[OPTIONS] RUN"."""
+        return ["[OPTIONS]", *(str(each.metavar) for each in self._arguments())]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Writes the arguments and the options."""
+        arguments = [(str(each.metavar), str(each.help)) for each in self._arguments()]
+        options = [each.get_help_record(ctx) for each in self.get_params(ctx) if not _is_argument(each)]
+        for title, rows in (("Arguments", arguments), ("Options", [row for row in options if row])):
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+    def _arguments(self) -> list[Any]:
+        return [each for each in self.params if _is_argument(each)]
+
+
+def _is_argument(parameter: Any) -> bool:
+    return bool(parameter.param_type_name == "argument")
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def command(app: Typer, name: str) -> Callable[[Function], Function]:
+    """Returns a decorator that makes a function a command of that name, with its examples."""
+    epilog = examples(name) if name in EXAMPLES else None
+    return app.command(name, cls=Command, epilog=epilog)
 
 
 class Grouped(TyperGroup):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from nettrial import study
 from nettrial.backends import BACKENDS, Configuration
 from nettrial.capabilities import CAPABILITIES
+from nettrial.cli import documents
 from nettrial.cli.console import print_table
 from nettrial.congestion import CONTROLS, Control, backends_of
 from nettrial.errors import BadInput
@@ -93,10 +94,14 @@ LISTS.add("congestion", _congestion)
 LISTS.add("backends", _backends)
 
 
-def show(what: str) -> None:
+def show(what: str, as_json: bool = False) -> None:
     """Prints the list of that name; raises BadInput, and CannotRun where no engine can be asked."""
     try:
         columns, rows = LISTS[what]()
     except UnknownName as unknown:
         raise BadInput("reading the options", "WHAT", str(unknown), unknown.expected, unknown.hint) from None
+    if as_json:
+        entries = [dict(zip(columns, row, strict=True)) for row in rows]
+        documents.show(documents.ListDocument(list=what, entries=entries))
+        return
     print_table(columns, rows)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 import os
 import re
 import shlex
@@ -15,6 +14,7 @@ from typing import Any
 
 from nettrial.analysis import absences, repeated, seen
 from nettrial.backends import Measurer, TrialFailed
+from nettrial.cli import documents
 from nettrial.cli.console import print_table, say
 from nettrial.cli.design import READING
 from nettrial.cli.progress import Display
@@ -61,6 +61,7 @@ class MeasureOptions:
     seed: int | None
     token_file: Path | None
     as_json: bool
+    quiet: bool = False
 
 
 def measure(options: MeasureOptions) -> int:
@@ -73,12 +74,14 @@ def measure(options: MeasureOptions) -> int:
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
     warm_up = _flow(options, version, seed)
     repeats = numbers.counted(options.replicates, "repeat")
-    say(f"{_in_words(options)}: {repeats} of {options.time} after a warm-up, IPv{version}, seed {seed}")
+    if not options.quiet:
+        say(f"{_in_words(options)}: {repeats} of {options.time} after a warm-up, IPv{version}, seed {seed}")
     records: list[Record] = []
     failures: list[str] = []
     with Measurer(server, options.iperf3, options.token_file) as measurer, Stop(measurer.kill) as stop:
         measurer.warm_up(warm_up, seconds)
-        with Display(0, options.replicates, options.replicates * (seconds + SET_UP_SECONDS)) as display:
+        length = options.replicates * (seconds + SET_UP_SECONDS)
+        with Display(0, options.replicates, length, quiet=options.quiet) as display:
             display.begin()
             for number in range(1, options.replicates + 1):
                 if stop.wanted:
@@ -125,8 +128,6 @@ def _check(options: MeasureOptions) -> None:
     """Refuses options that can't be together; raises BadInput."""
     if options.kind not in KINDS:
         raise BadInput(READING, "KIND", options.kind, ", ".join(KINDS))
-    if options.ip not in (None, 4, 6):
-        raise BadInput(READING, "--ip", str(options.ip), "4, 6")
     if options.iperf3 and options.kind == "rr":
         raise BadInput(READING, "KIND", "rr", "tcp, udp", "iperf3 has no requests and responses")
     if options.iperf3 and options.token_file:
@@ -219,21 +220,22 @@ def _print(options: MeasureOptions, records: list[Record]) -> None:
 def _print_json(seed: int, records: list[Record]) -> None:
     """The records and the metrics over them, as one document."""
     metrics = [
-        {
-            "metric": found.metric.name,
-            "unit": found.metric.unit,
-            "repeats": found.cell.n,
-            "mean": found.cell.mean,
-            "median": found.cell.median,
-            "deviation": found.cell.deviation,
-            "interval": [found.cell.interval.low, found.cell.interval.high] if found.cell.interval else None,
-        }
+        documents.Measured(
+            metric=found.metric.name,
+            unit=found.metric.unit,
+            repeats=found.cell.n,
+            mean=found.cell.mean,
+            median=found.cell.median,
+            deviation=found.cell.deviation,
+            interval=documents.bounds(found.cell.interval),
+        )
         for found in repeated(records, FLOW)
     ]
-    document = {
-        "command": shlex.join(["nettrial", *sys.argv[1:]]),
-        "seed": seed,
-        "metrics": metrics,
-        "records": [r.model_dump(mode="json", by_alias=True, exclude_none=True) for r in records],
-    }
-    print(json.dumps(document, indent=1))
+    documents.show(
+        documents.MeasureDocument(
+            command=shlex.join(["nettrial", *sys.argv[1:]]),
+            seed=seed,
+            metrics=metrics,
+            records=[r.model_dump(mode="json", by_alias=True, exclude_none=True) for r in records],
+        )
+    )

@@ -2,14 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Optional
 
 import typer
 
 from nettrial.cli import log
+from nettrial.errors import BadInput
 
-StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="A shipped study's name, or a study file.")]
+READING = "reading the options"
+LARGEST_SEED = 2**63 - 1
+
+
+def between(low: int, high: int | None = None) -> Callable[[typer.CallbackParam, int | None], int | None]:
+    """Returns a check of an option's number, which raises BadInput."""
+    expected = f"{low} or more" if high is None else f"{low} to {high}"
+
+    def check(parameter: typer.CallbackParam, value: int | None) -> int | None:
+        if value is not None and not (low <= value <= (value if high is None else high)):
+            raise BadInput(READING, parameter.opts[0], str(value), expected)
+        return value
+
+    return check
+
+
+def _ip(parameter: typer.CallbackParam, value: int | None) -> int | None:
+    if value not in (None, 4, 6):
+        raise BadInput(READING, parameter.opts[0], str(value), "4, 6")
+    return value
+
+
+Ip = Annotated[
+    Optional[int],  # noqa: UP045 - typer reads the annotation
+    typer.Option(
+        "--ip", callback=_ip, metavar="4|6", help="The IP version.", show_default="what the host has"
+    ),
+]
+
+
+def studies() -> list[str]:
+    """Returns what a shell completes a study to: the shipped studies, and files."""
+    from nettrial.study import shipped  # when it is needed: slow to load
+
+    return [
+        *shipped(),
+        *(str(path) for path in Path().glob("*.yaml")),
+        *map(str, Path().glob("*/study.yaml")),
+    ]
+
+
+def _backends() -> list[str]:
+    from nettrial.backends import BACKENDS  # when it is needed: slow to load
+
+    return list(BACKENDS)
+
+
+StudyName = Annotated[
+    str,
+    typer.Argument(metavar="STUDY", help="A shipped study's name, or a study file.", autocompletion=studies),
+]
 Full = Annotated[
     bool,
     typer.Option("--full", help="Use the original publication's scale."),
@@ -25,11 +77,18 @@ Set = Annotated[
 ]
 Replicates = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option(min=1, metavar="N", help="Replicates of each treatment.", show_default="the study's"),
+    typer.Option(
+        callback=between(1), metavar="N", help="Replicates of each treatment.", show_default="the study's"
+    ),
 ]
 Seed = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option(min=0, max=2**63 - 1, metavar="N", help="Seed for the trial order.", show_default="random"),
+    typer.Option(
+        callback=between(0, LARGEST_SEED),
+        metavar="N",
+        help="Seed for the trial order.",
+        show_default="random",
+    ),
 ]
 
 Until = Annotated[
@@ -45,18 +104,22 @@ Until = Annotated[
 MinBlocks = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option(
-        min=4, metavar="N", help="With --until: the fewest blocks.", show_default="the replicates, at least 5"
+        callback=between(4),
+        metavar="N",
+        help="With --until: the fewest blocks.",
+        show_default="the replicates, at least 5",
     ),
 ]
 MaxBlocks = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option(min=4, metavar="N", help="With --until: the most blocks.", show_default="50"),
+    typer.Option(callback=between(4), metavar="N", help="With --until: the most blocks.", show_default="50"),
 ]
 BackendName = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
         "--backend",
         metavar="NAME",
+        autocompletion=_backends,
         help="Backend that runs the trials: a name in `nettrial list backends`.",
         show_default="the study's",
     ),

@@ -16,12 +16,12 @@ LARGEST_PORT = 65535
 
 
 def examine(
-    host: str, ip: str | None, max_mtu: str | None, rate: str | None, ports: Sequence[int], as_json: bool
+    host: str, ip: int | None, max_mtu: str | None, rate: str | None, ports: Sequence[int], as_json: bool
 ) -> None:
     """Prints the report of an examination; raises BadInput and CannotRun."""
     request = PathRequest(
         host=host,
-        ip=_ip(ip),
+        ip=None if ip is None else IpVersion(ip),
         max_mtu=Size(_quantity("--max-mtu", _with_unit(max_mtu), SIZE.parse, SIZE.print))
         if max_mtu
         else None,
@@ -35,14 +35,6 @@ def examine(
         print(report.model_dump_json(indent=2, exclude_none=True))
     else:
         path_page.show(report)
-
-
-def _ip(text: str | None) -> IpVersion | None:
-    if text is None:
-        return None
-    if text not in ("4", "6"):
-        raise BadInput("reading the options", "--ip", text, "4, 6")
-    return IpVersion(4 if text == "4" else 6)
 
 
 def _port(port: int) -> Port:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 from nettrial.analysis.model import Model, models
 from nettrial.analysis.mtu_fits import ETHERNET_BYTES, Fit
 from nettrial.analysis.predictions import Prediction, predict
+from nettrial.cli import documents
 from nettrial.cli.console import print_table
 from nettrial.cli.design import READING
 from nettrial.design.plan import in_words
@@ -22,11 +24,14 @@ DIGITS = 4
 """The digits of what is printed."""
 
 
-def show(directory: Path, mtus: str) -> None:
+def show(directory: Path, mtus: str, as_json: bool = False) -> None:
     """Prints the model of a run and what it says of these MTUs; raises BadInput."""
     sizes = [_size(text.strip()) for text in mtus.split(",")]
     run = Run.open(directory)
     found = models(run)
+    if as_json:
+        documents.show(_document(run, found, sizes))
+        return
     print(f"Model of the MTU, by {len(run.trials())} trials of {directory}")
     for model in found:
         if model.others:
@@ -50,6 +55,44 @@ def show(directory: Path, mtus: str) -> None:
     )
 
 
+def _document(run: Run, found: Sequence[Model], sizes: Sequence[int]) -> documents.PredictDocument:
+    return documents.PredictDocument(
+        run=str(run.directory),
+        models=[
+            documents.MtuModel(
+                others=model.others,
+                header_bytes=model.header_bytes,
+                rate_mbps=model.rate_mbps,
+                fits=[
+                    documents.ModelFit(
+                        response=name,
+                        bound_by=bound,
+                        fitted=fit.words(),
+                        errors_held_out_percent={f"{mtu:.0f}": error for mtu, error in fit.errors.items()},
+                    )
+                    for name, bound, fit in _fits(model)
+                ],
+                absent=model.absent,
+            )
+            for model in found
+        ],
+        predictions=[
+            documents.Predicted(
+                others=each.others,
+                mtu_bytes=each.mtu_bytes,
+                response=each.response,
+                unit=each.unit,
+                value=each.value,
+                interval=documents.bounds(each.interval),
+                notes=list(each.notes),
+            )
+            for model in found
+            for size in sizes
+            for each in predict(run, model, size)
+        ],
+    )
+
+
 def _size(text: str) -> int:
     expected = f"{SMALLEST} to {LARGEST} bytes, with commas between, such as 3000,6000"
     try:
@@ -61,15 +104,17 @@ def _size(text: str) -> int:
     return size
 
 
-def _fits(model: Model) -> list[tuple[str, str, Fit]]:
-    fits: list[tuple[str, str, Fit]] = [(name, "link", fit) for name, fit in model.wires.items()]
+def _fits(model: Model) -> list[tuple[str, documents.BoundBy, Fit]]:
+    fits: list[tuple[str, documents.BoundBy, Fit]] = [
+        (name, "link", fit) for name, fit in model.wires.items()
+    ]
     fits += [(name, "host", fit) for name, fit in model.transfers.items()]
-    return fits + [(name, "", fit) for name, fit in model.hosts.items()]
+    return fits + [(name, "none", fit) for name, fit in model.hosts.items()]
 
 
 def _fit(name: str, what: str, fit: Fit) -> list[str]:
     errors = ", ".join(f"{mtu:.0f} B {numbers.signed(error, 1)}%" for mtu, error in fit.errors.items())
-    return [name, what, fit.words(), errors]
+    return [name, "" if what == "none" else what, fit.words(), errors]
 
 
 def _row(each: Prediction) -> list[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn
+from rich.text import Text
 
 from nettrial.cli.console import errors, say
 from nettrial.cli.design import as_time
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 
 TERMINAL_SECONDS = 1.0
 LINE_SECONDS = 10.0
-OTHER_LINES = 6
-"""The other lines of a terminal: headings, bar, what is above them, and what is typed."""
+OTHER_LINES = 7
+"""The other lines of a terminal: headings, treatment, bar, what is above them, and what is typed."""
+BAR_WIDTH = 16
 
 
 def on_terminal() -> bool:
@@ -34,16 +36,23 @@ def on_terminal() -> bool:
 class Display:
     """Counts what a session has done, and shows it."""
 
-    def __init__(self, done: int, total: int, seconds: float, estimates: Estimates | None = None) -> None:
+    def __init__(
+        self, done: int, total: int, seconds: float, estimates: Estimates | None = None, quiet: bool = False
+    ) -> None:
         """`done` of `total` trials are finished before the session; the others are expected to take
-        `seconds`. A terminal shows the `estimates`, if there are any."""
+        `seconds`. A terminal shows the `estimates`, if there are any. Where it is `quiet`, nothing but
+        notes is shown."""
+        self.current = ""
+        """The treatment of the trial that runs, in words; empty where several run at once."""
         self._done, self._total = done, total
         self._left = seconds
         self._warnings = self._failed = self._tried = 0
         self._began = self._shown = time.monotonic()
         console = errors()
         self._interval = TERMINAL_SECONDS if console.is_terminal else LINE_SECONDS
-        self._view = View(console, total, estimates) if console.is_terminal else None
+        self._quiet = quiet
+        self._view = View(console, total, estimates) if console.is_terminal and not quiet else None
+        self._started = self._began
 
     def __enter__(self) -> Display:
         if self._view:
@@ -54,6 +63,7 @@ class Display:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self.current = ""
         self._show()
         if self._view:
             self._view.stop()
@@ -61,6 +71,8 @@ class Display:
     def begin(self) -> None:
         """The warm-up is over: time is counted from here."""
         self._began = time.monotonic()
+        if self._view and self.current:
+            self._show()
 
     def finished(self, warnings: int) -> None:
         """A trial gave a record with so many warnings."""
@@ -96,14 +108,17 @@ class Display:
 
     def _show(self) -> None:
         self._shown = time.monotonic()
+        if self._quiet:
+            return
+        elapsed = f"{as_time(self._shown - self._started)} elapsed, "
         left = f"{as_time(self._left)} left, " if self._left else ""
-        text = f"{self._done}/{self._total} trials, {left}warnings: {self._warnings}"
+        text = f"{self._done}/{self._total} trials, {elapsed}{left}warnings: {self._warnings}"
         if self._failed:
             text += f", failed: {self._failed}"
         if self._view:
-            self._view.show(self._done, self._total, text)
+            self._view.show(self._done, self._total, text, self.current)
         else:
-            say(text)
+            say(f"{text}; now {self.current}" if self.current else text)
 
 
 class View:
@@ -112,7 +127,7 @@ class View:
     def __init__(self, console: Console, total: int, estimates: Estimates | None) -> None:
         """Nothing is drawn before `start`."""
         self._console, self._estimates = console, estimates
-        self._bar = Progress(BarColumn(), TextColumn("{task.description}"), console=console)
+        self._bar = Progress(BarColumn(BAR_WIDTH), TextColumn("{task.description}"), console=console)
         self._task = self._bar.add_task("", total=total)
         self._live = Live(console=console, auto_refresh=False, transient=True)
 
@@ -125,14 +140,16 @@ class View:
         self._live.stop()
         self._console.print(self._bar.get_renderable())
 
-    def show(self, done: int, total: int, text: str) -> None:
-        """Draws how many trials are done, and what is said of them."""
+    def show(self, done: int, total: int, text: str, current: str = "") -> None:
+        """Draws how many trials are done, what is said of them, and the treatment that runs."""
         self._bar.update(self._task, completed=done, total=total, description=text)
-        bar: RenderableType = self._bar.get_renderable()
+        parts: list[RenderableType] = [self._bar.get_renderable()]
+        if current:
+            parts.insert(0, Text(f"now {current}", style="dim", no_wrap=True, overflow="ellipsis"))
         if self._estimates:
             table = self._estimates.table(self._console.width, max(self._console.height - OTHER_LINES, 1))
-            bar = Group(table, "", bar)
-        self._live.update(bar, refresh=True)
+            parts[:0] = [table, ""]
+        self._live.update(Group(*parts), refresh=True)
 
     def note(self, text: str) -> None:
         """A line above."""

@@ -6,8 +6,10 @@ import gc
 import os
 import shlex
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nettrial.backends import BACKENDS, Backend, Configuration, Machines
 from nettrial.cli import log
@@ -24,12 +26,36 @@ from nettrial.store.directory import refuse_existing
 from nettrial.study import Study
 from nettrial.study.published import read as read_published
 
+if TYPE_CHECKING:
+    from nettrial.report.content import Report
+
 LONG_SECONDS = 1200.0
 """A plan that is expected to take more says so before it begins."""
 SPREAD = "sd"
 """The value of `report --show`: standard deviations and numbers of trials."""
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 and SIGINT's number, as shells have it."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """The form of what is printed: one screen, or with `tables` all of it, or a document. `also` names what
+    else stands in the tables."""
+
+    tables: bool = False
+    as_json: bool = False
+    also: str | None = None
+
+
+@dataclass(frozen=True)
+class Manner:
+    """The manner of running trials: a warning is a failure where it is `strict`, and `quiet` shows no
+    progress. `machines` is the inventory's file."""
+
+    strict: bool = False
+    machines: Path | None = None
+    form: Form = Form()
+    quiet: bool = False
 
 
 def configuration(study: Study, machines: Path | None, scenarios: Iterable[Scenario]) -> Configuration:
@@ -48,12 +74,7 @@ def configuration(study: Study, machines: Path | None, scenarios: Iterable[Scena
 
 
 def start(
-    name: str | None,
-    options: DesignOptions,
-    out: Path | None,
-    strict: bool,
-    machines: Path | None = None,
-    dry: bool = False,
+    name: str | None, options: DesignOptions, out: Path | None, manner: Manner, dry: bool = False
 ) -> int:
     """A new run; gives the exit status. Nothing is written before all was checked; `dry` ends there."""
     if name is None:
@@ -66,27 +87,34 @@ def start(
     if published_text:
         read_published(published_text, study)
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
-    settings = configuration(study, machines, [scenario for _, scenario in design.scenarios])
+    settings = configuration(study, manner.machines, [scenario for _, scenario in design.scenarios])
     with BACKENDS[study.backend].start(settings) as backend:
         environment = _preflight(backend)
         work = check(backend, study, design.scenarios)
         trials = plan(study, design.replicates, seed)
-        command = options.command(name, seed) + _with(machines)
+        command = options.command(name, seed) + _with(manner.machines)
         length = design.length(design.replicates) + _at_once(study, environment)
         if dry:
             say(f"{study.title}: {len(trials)} trials, {length}; all can run, and nothing was")
             return 0
         run = Run.create(directory, study.document.text, published_text, study, trials, seed, command)
-        say(f"{study.title}: {len(trials)} trials, {length}, seed {seed}")
-        if study.until is not None:
-            most = design.length(study.until.maximum)
-            from nettrial.report import stopping  # when it is needed: its statistics are slow to load
+        if not manner.quiet:
+            say(f"{study.title}: {len(trials)} trials, {length}, seed {seed}")
+            _say_until(design)
+            _say_work(study, work, trials, environment)
+            say(f"results: {directory}")
+        return _go_on(run, backend, environment, manner)
 
-            more = f"{study.until.maximum} blocks at most, {most} in all"
-            say(f"then more blocks ({more}) until {stopping.rule(study.until)}")
-        _say_work(study, work, trials, environment)
-        say(f"results: {directory}")
-        return _go_on(run, backend, environment, strict, machines)
+
+def _say_until(design: Design) -> None:
+    """Says how many blocks the stopping rule may add, if there is one."""
+    until = design.study.until
+    if until is None:
+        return
+    from nettrial.report import stopping  # when it is needed: its statistics are slow to load
+
+    more = f"{until.maximum} blocks at most, {design.length(until.maximum)} in all"
+    say(f"then more blocks ({more}) until {stopping.rule(until)}")
 
 
 def _with(machines: Path | None) -> str:
@@ -94,9 +122,7 @@ def _with(machines: Path | None) -> str:
     return "" if machines is None else " " + shlex.join(["--machines", str(machines)])
 
 
-def resume(
-    name: str | None, options: DesignOptions, out: Path | None, strict: bool, machines: Path | None = None
-) -> int:
+def resume(name: str | None, options: DesignOptions, out: Path | None, manner: Manner) -> int:
     """Goes on with a run; gives the exit status."""
     if out is None:
         raise BadInput(READING, "--resume", "no --out", "--resume --out DIR", "DIR is the run's directory")
@@ -106,33 +132,35 @@ def resume(
     if name is not None and name not in (study.study, started_as):
         raise BadInput(READING, "STUDY", name, study.study, f"the run in {out} is of this study")
     given, seed = options.given(), run.seed if options.seed is None else options.seed
-    if given and options.command(started_as, seed) + _with(machines) != run.command:
+    if given and options.command(started_as, seed) + _with(manner.machines) != run.command:
         expected = f"none, or those the run was started with: {run.command}"
         hint = "a run goes on as it was planned; start a new one for another plan"
         raise BadInput(READING, "--resume", " ".join(given), expected, hint)
     if not unfinished(run):
         say(f"the run in {out} is finished")
-        return _close(run, False, strict, machines)
+        return _close(run, False, manner)
     scenarios = [(treatment, scenario_of(study, treatment.levels)) for treatment in treatments(study)]
-    settings = configuration(study, machines, [scenario for _, scenario in scenarios])
+    settings = configuration(study, manner.machines, [scenario for _, scenario in scenarios])
     with BACKENDS[study.backend].start(settings) as backend:
         environment = _preflight(backend)
         work = check(backend, study, scenarios)
-        _say_work(study, work, run.pending(), environment)
-        return _go_on(run, backend, environment, strict, machines)
+        if not manner.quiet:
+            _say_work(study, work, run.pending(), environment)
+        return _go_on(run, backend, environment, manner)
 
 
 def report_again(
     directory: Path,
-    figures: Path | None,
-    tables: bool = False,
+    form: Form,
+    figures: Path | None = None,
     in_browser: bool = False,
-    also: str | None = None,
+    junit: Path | None = None,
+    markdown: Path | None = None,
 ) -> None:
-    """Reports a run from what it stored, with all `tables` or on one screen, and with figures for papers in a
-    new directory; `also`: with all tables, and this in them. Raises BadInput."""
-    if also not in (None, SPREAD):
-        raise BadInput("reporting a run", "--show", repr(also), SPREAD, "standard deviation and trials")
+    """Reports a run from what it stored, and with figures for papers in a new directory; `junit` and
+    `markdown` are files for continuous integration. Raises BadInput."""
+    if form.also not in (None, SPREAD):
+        raise BadInput("reporting a run", "--show", repr(form.also), SPREAD, "standard deviation and trials")
     run = Run.open(directory)
     if figures is not None:
         from nettrial.report import figure_files  # when it is needed: slow to load
@@ -140,7 +168,11 @@ def report_again(
         refuse_existing(figures, figure_files.WRITING, "--figures", figure_files.ANOTHER)
         count = figure_files.write(run, figures)
         say(f"figures: {count} files in {figures}")
-    page = _report(run, tables or also is not None, spread=also == SPREAD)
+    page, report = _report(run, form)
+    if junit is not None or markdown is not None:
+        from nettrial.cli import ci  # when it is needed
+
+        ci.write(report, junit, markdown)
     if in_browser:
         import webbrowser  # when it is needed
 
@@ -174,18 +206,18 @@ def _say_work(study: Study, work: Work, trials: Sequence[PlannedTrial], environm
     )
 
 
-def _go_on(run: Run, backend: Backend, environment: Environment, strict: bool, machines: Path | None) -> int:
+def _go_on(run: Run, backend: Backend, environment: Environment, manner: Manner) -> int:
     log.keep(run.directory)
-    stopped = run_trials(run, backend, environment)
-    return _close(run, stopped, strict, machines)
+    stopped = run_trials(run, backend, environment, manner.quiet)
+    return _close(run, stopped, manner)
 
 
-def _close(run: Run, stopped: bool, strict: bool, machines: Path | None) -> int:
+def _close(run: Run, stopped: bool, manner: Manner) -> int:
     """Reports a run and says how it ended; gives the exit status."""
-    _report(run)
+    _report(run, manner.form, manner.quiet)
     again = shlex.join(["nettrial", "resume", str(run.directory)])
-    again += _with(machines) + (" --strict" if strict else "")
-    if run.study.until is not None:
+    again += _with(manner.machines) + (" --strict" if manner.strict else "")
+    if run.study.until is not None and not manner.quiet:
         from nettrial.report import stopping  # when it is needed, as the report is
 
         say(stopping.end(run))
@@ -195,15 +227,15 @@ def _close(run: Run, stopped: bool, strict: bool, machines: Path | None) -> int:
     failures = run.failures()
     if failures:
         raise TrialsFailed(f"{len(failures)} of {len(run.plan)} trials failed; to try them again: {again}")
-    warned = [trial for trial in run.trials() if trial.record.warnings] if strict else []
+    warned = [trial for trial in run.trials() if trial.record.warnings] if manner.strict else []
     if warned:
         numbers = ", ".join(str(trial.planned.number) for trial in warned)
         raise TrialsFailed(f"{len(warned)} of {len(run.plan)} trials have warnings (--strict): {numbers}")
     return 0
 
 
-def _report(run: Run, tables: bool = False, spread: bool = False) -> Path:
-    """Writes the page, which it returns, and prints the report."""
+def _report(run: Run, form: Form, quiet: bool = False) -> tuple[Path, Report]:
+    """Writes the page and prints the report; returns both."""
     # Loaded when it is needed: drawing charts takes libraries that are slow to load.
     from nettrial.report import html, screen, terminal
     from nettrial.report.content import gather
@@ -212,9 +244,14 @@ def _report(run: Run, tables: bool = False, spread: bool = False) -> Path:
     gc.freeze()  # what was read stays to the end: the collector of cycles need not look through it again
     report = gather(run)
     page = html.write(run, report)  # first: whoever reads the output may stop reading
-    if tables:
-        terminal.render(run, output(), report, spread)
+    if form.as_json:
+        from nettrial.cli import documents, run_document
+
+        documents.show(run_document.report_document(report, page))
+    elif form.tables or form.also is not None:
+        terminal.render(run, output(), report, form.also == SPREAD)
     else:
         screen.render(report, output())
-    say(f"report: {page}")
-    return page
+    if not quiet:
+        say(f"report: {page}")
+    return page, report

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
+from nettrial.cli import documents
 from nettrial.cli.console import print_table
 from nettrial.cli.design import READING
 from nettrial.errors import BadInput, NettrialError
@@ -23,15 +22,15 @@ def show(directory: Path, as_json: bool) -> None:
         raise BadInput(READING, "DIR", str(directory), "a directory with runs in it", hint)
     found = [_described(each.parent) for each in sorted(directory.glob(f"*/{RUN_FILE}"))]
     if as_json:
-        print(json.dumps(found, indent=2))
+        documents.show(documents.RunsDocument(runs=found))
         return
     print_table(
         ["run", "study", "state", "size"],
-        [[each["run"], each["study"], each["state"], _size(each["bytes"])] for each in found],
+        [[each.run, each.study, each.state, _size(each.bytes)] for each in found],
     )
 
 
-def _described(directory: Path) -> dict[str, Any]:
+def _described(directory: Path) -> documents.RunState:
     """The name, study, state and size of a run; a run that can't be read says why."""
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     try:
@@ -40,7 +39,7 @@ def _described(directory: Path) -> dict[str, Any]:
         run.close()
     except NettrialError as error:
         study, state = "", f"unreadable: {str(error).splitlines()[0]}"
-    return {"run": str(directory), "study": study, "state": state, "bytes": size}
+    return documents.RunState(run=str(directory), study=study, state=state, bytes=size)
 
 
 def _state(run: Run) -> str:

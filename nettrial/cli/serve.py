@@ -9,7 +9,9 @@ from nettrial.cli.design import READING
 from nettrial.errors import BadInput
 
 
-def serve(iperf3: bool, port: int | None, bind: str | None, token_file: Path | None) -> None:
+def serve(
+    iperf3: bool, port: int | None, bind: str | None, token_file: Path | None, as_json: bool = False
+) -> None:
     """Serves until the process is ended; raises BadInput and CannotRun."""
     if iperf3 and token_file is not None:
         hint = "iperf3's clients are served without; leave out one of the two"
@@ -18,4 +20,5 @@ def serve(iperf3: bool, port: int | None, bind: str | None, token_file: Path | N
     arguments += ["--port", str(port)] if port is not None else []
     arguments += ["--bind", bind] if bind is not None else []
     arguments += ["--token-file", str(token_file)] if token_file is not None else []
+    arguments += ["--json"] if as_json else []
     backends.serve(arguments)

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import FrameType, TracebackType
@@ -130,9 +131,9 @@ def at_once(study: Study, environment: Environment) -> int:
     return environment.processors if study.capabilities.parallel else 1
 
 
-def run_trials(run: Run, backend: Backend, environment: Environment) -> bool:
+def run_trials(run: Run, backend: Backend, environment: Environment, quiet: bool = False) -> bool:
     """Runs the trials of `run` that have no record, and those that its stopping rule adds; gives whether the
-    user stopped it."""
+    user stopped it. No progress is shown where it is `quiet`."""
     study, seed = run.study, run.seed  # read here: the run file is this thread's alone
     simulated = study.capabilities.simulated_time
     lengths: dict[tuple[str, ...], float] = {}
@@ -172,9 +173,9 @@ def run_trials(run: Run, backend: Backend, environment: Environment) -> bool:
     ):
         remove_partial(run.directory)
         pending = run.pending() or _next_block(run, session, say)
-        estimates = _estimates(run)
+        estimates = None if quiet else _estimates(run)
         done = len(run.plan) - len(pending)
-        with Display(done, len(run.plan), seconds(pending), estimates) as display:
+        with Display(done, len(run.plan), seconds(pending), estimates, quiet) as display:
             for trial in pending[: study.warm_up_trials]:
                 if stop.wanted:
                     break
@@ -183,9 +184,13 @@ def run_trials(run: Run, backend: Backend, environment: Environment) -> bool:
                 except TrialFailed as failed:
                     if not stop.at_once:
                         display.note(f"warm-up failed: {failed}")
+            display.current = in_words(pending[0].treatment) if pending and size == 1 else ""
             display.begin()
             while pending and not stop.wanted:
+                following = deque(pending)
                 for trial, outcome in crew.run(pending, attempt, lambda: stop.wanted):
+                    following.popleft()
+                    display.current = in_words(following[0].treatment) if following and size == 1 else ""
                     try:
                         scenario, record = outcome.result()
                     except TrialFailed as failed:

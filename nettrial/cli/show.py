@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from nettrial.cli import documents
 from nettrial.cli.checking import check_plan
 from nettrial.cli.console import print_table
-from nettrial.cli.design import Design, DesignOptions
+from nettrial.cli.design import READING, Design, DesignOptions
 from nettrial.design import plan
 from nettrial.design.plan import in_words
+from nettrial.errors import BadInput
 from nettrial.metrics import METRICS
 from nettrial.study import Study
 
@@ -17,16 +19,21 @@ TREATMENTS_SHOWN = 24
 """More are counted, not listed."""
 
 
-def show(name: str, options: DesignOptions, earlier: Sequence[Path] = ()) -> None:
+def show(name: str, options: DesignOptions, earlier: Sequence[Path] = (), as_json: bool = False) -> None:
     """Prints a study's design, and what its stopping rule takes by earlier runs; raises BadInput,
     also for a design that its backend refuses."""
     design = Design.of(name, options)
+    if earlier and as_json:
+        raise BadInput(READING, "--from", str(earlier[0]), "none with --json")
     if earlier:
         from nettrial.cli import trials_needed  # when it is needed: its statistics are slow to load
 
         trials_needed.show(design, earlier)
         return
     check_plan(design)
+    if as_json:
+        documents.show(_document(design, options.seed))
+        return
     study = design.study
     print(f"{study.title} ({study.study})")
     print(study.question)
@@ -79,6 +86,49 @@ def show(name: str, options: DesignOptions, earlier: Sequence[Path] = ()) -> Non
                 for trial in plan(study, design.replicates, options.seed)
             ],
         )
+
+
+def _document(design: Design, seed: int | None) -> documents.ShowDocument:
+    study, source, until = design.study, design.study.source, design.study.until
+    return documents.ShowDocument(
+        study=study.study,
+        title=study.title,
+        question=study.question,
+        source=source
+        and documents.Source(
+            authors=source.authors, title=source.title, venue=source.venue, year=source.year
+        ),
+        backend=study.backend,
+        changed=design.changed,
+        factors=[
+            documents.Factor(
+                name=name, sets=list(factor.paths), levels=list(factor.levels), baseline=factor.baseline
+            )
+            for name, factor in study.factors.items()
+        ],
+        treatments=[treatment.levels for treatment, _ in design.scenarios],
+        responses=[
+            documents.Response(
+                name=response.name,
+                metric=response.metric,
+                of=response.of,
+                unit=response.unit,
+                better=METRICS[response.metric].better,
+            )
+            for response in study.responses
+        ],
+        replicates=design.replicates,
+        most_replicates=None if until is None else until.maximum,
+        trials=design.trials,
+        warm_up_trials=study.warm_up_trials,
+        seconds=design.seconds,
+        order=None
+        if seed is None
+        else [
+            documents.OrderedTrial(trial=trial.number, block=trial.block, treatment=trial.treatment)
+            for trial in plan(study, design.replicates, seed)
+        ],
+    )
 
 
 def _trials(design: Design) -> str:

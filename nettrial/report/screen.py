@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
 from rich import box
 from rich.console import Console
 from rich.table import Table as Grid
@@ -19,6 +22,9 @@ WARNINGS_SHOWN = 4
 _SHORT = {Effect.BIAS: "bias", Effect.WIDER: "wider", Effect.NOTHING: "harmless"}
 ARROWS = {1: "▲", -1: "▼", 0: "·"}
 """The direction of an effect by its sign; 0: none is shown."""
+STYLES = {"better": "green", "worse": "red"}
+WIDE = 1000
+"""A width in which no table is folded."""
 
 
 def render(report: Report, console: Console) -> None:
@@ -44,15 +50,47 @@ def render(report: Report, console: Console) -> None:
     console.print(Text(f"All tables: nettrial report --tables {report.run.directory}", style="dim"))
 
 
-def _effects(report: Report, console: Console) -> None:
-    """The table of what each factor does to each response."""
-    rows = [
+def effects(report: Report) -> list[tuple[Finding, LevelEffect]]:
+    """Returns the effects that are shown: each factor's on each response that has values."""
+    return [
         (found, effect)
         for section in report.sections
         for found in report.answers.findings[section.name]
         for effect in found.effects
         if effect.overall.percent is not None or section.title not in {item.title for item in report.absent}
     ]
+
+
+@dataclass(frozen=True)
+class Told:
+    """An effect in words."""
+
+    shown: int
+    """1 or -1 where a rise or a fall is shown, else 0."""
+    change: str
+    interval: str
+    verdict: str
+
+
+def told(found: Finding, effect: LevelEffect) -> Told:
+    """Returns an effect in words: in percent, or where that is unclear as a difference."""
+    change = effect.overall
+    better = 1 if METRICS[found.response.metric].better == "higher" else -1
+    verdict = "no change shown" if change.shown == 0 else "better" if change.shown == better else "worse"
+    bounds, middle, unit = change.simultaneous, change.percent, "%"
+    if bounds is None or numbers.unclear(bounds):
+        bounds, middle = change.simultaneous_difference, change.difference
+        unit = " points" if found.response.unit == "%" else f" {found.response.unit}"
+    if middle is None or bounds is None:
+        return Told(0, "absent", "", change.absent or "")
+    decimals = numbers.decimals_of(bounds)
+    text = f"{numbers.signed(middle, decimals)}{unit}"
+    return Told(change.shown, text, numbers.bounds(bounds, decimals), verdict)
+
+
+def _effects(report: Report, console: Console) -> None:
+    """The table of what each factor does to each response."""
+    rows = effects(report)
     if not rows:
         return
     console.print()
@@ -60,36 +98,46 @@ def _effects(report: Report, console: Console) -> None:
         f"{report.run.study.factors[found.factor].title} {found.baseline}" for found, _ in rows
     )
     console.print(Text(f"Changes from {', '.join(baselines)}, over all else that varies:"))
-    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="")
-    for title in ("response", "level", "", "change", "95% interval", ""):
-        grid.add_column(Text(title), justify="right" if title in ("change", "95% interval") else "left")
-    for found, effect in rows[:EFFECTS_SHOWN]:
-        grid.add_row(*_row(report, found, effect))
+    cells = [_row(report, found, effect) for found, effect in rows[:EFFECTS_SHOWN]]
+    grid = _grid(("response", "level", "", "change", "95% interval", ""), cells, 2)
+    if grid.__rich_measure__(console, console.options.update(width=WIDE)).maximum > console.width:
+        grid = _grid(("response", "", "change", "95% interval", ""), list(_folded(cells)), 1)
     console.print(grid)
     if len(rows) > EFFECTS_SHOWN:
         console.print(Text(f"and {numbers.counted(len(rows) - EFFECTS_SHOWN, 'more effect')}", style="dim"))
 
 
+def _grid(titles: Sequence[str], rows: Sequence[Sequence[Text]], gap: int) -> Grid:
+    """A table with that many spaces between columns."""
+    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, gap, 0, 0), header_style="")
+    for title in titles:
+        grid.add_column(Text(title), justify="right" if title in ("change", "95% interval") else "left")
+    for row in rows:
+        grid.add_row(*row)
+    return grid
+
+
+def _folded(rows: Sequence[Sequence[Text]]) -> Iterator[list[Text]]:
+    """Yields the rows of a narrow table: the levels stand below their response."""
+    last = None
+    for response, level, *rest in rows:
+        if response != last:
+            yield [response]
+        last = response
+        yield [Text("  ") + level, *rest]
+
+
 def _row(report: Report, found: Finding, effect: LevelEffect) -> list[Text]:
     factor = report.run.study.factors[found.factor].title
-    change = effect.overall
-    what = [Text(found.response.title), Text(f"{factor} {effect.level}")]
-    better = 1 if METRICS[found.response.metric].better == "higher" else -1
-    style = "" if change.shown == 0 else "green" if change.shown == better else "red"
-    judged = {"": "no change shown", "green": "better", "red": "worse"}[style]
-    bounds, middle, unit = change.simultaneous, change.percent, "%"
-    if bounds is None or numbers.unclear(bounds):
-        bounds, middle = change.simultaneous_difference, change.difference
-        unit = " points" if found.response.unit == "%" else f" {found.response.unit}"
-    if middle is None or bounds is None:
-        return [*what, Text(""), Text("absent"), Text(""), Text(change.absent or "", style="dim")]
-    decimals = numbers.decimals_of(bounds)
+    said = told(found, effect)
+    style = STYLES.get(said.verdict, "")
     return [
-        *what,
-        Text(ARROWS[change.shown], style=style),
-        Text(f"{numbers.signed(middle, decimals)}{unit}", style=style),
-        Text(numbers.bounds(bounds, decimals)),
-        Text(judged, style=style or "dim"),
+        Text(found.response.title),
+        Text(f"{factor} {effect.level}"),
+        Text(ARROWS[said.shown] if said.interval else "", style=style),
+        Text(said.change, style=style),
+        Text(said.interval),
+        Text(said.verdict, style=style or "dim"),
     ]
 
 

@@ -1,6 +1,7 @@
 """Fixtures for tests of the package: golden files, and a command line whose engine is a fake."""
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,8 @@ from nettrial import cli
 ROOT = Path(__file__).parents[2]
 FAKE_ENGINE = ROOT / "tests" / "fake_engine.py"
 GOLDEN = ROOT / "tests" / "golden"
+ELAPSED = re.compile(r"(\d+ min )?\d+ s elapsed, ")
+"""The part of a run's progress that depends on the machine."""
 
 
 @pytest.fixture
@@ -21,6 +24,7 @@ def golden() -> Callable[[str, str], None]:
 
     def compare(name: str, text: str) -> None:
         file = GOLDEN / f"{name}.txt"
+        text = ELAPSED.sub("", text)
         if os.environ.get("NETTRIAL_UPDATE_GOLDEN"):
             file.write_text(text)
         assert text == file.read_text(), "if this is meant: NETTRIAL_UPDATE_GOLDEN=1 pytest"

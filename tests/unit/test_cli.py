@@ -132,7 +132,7 @@ def test_runs_are_listed_with_their_state(nettrial):
     assert [row.split("  ")[0] for row in rows] == ["runs/part", "runs/whole"]
     assert "5 of 24 trials" in rows[0]
     assert "finished: 24 trials" in rows[1]
-    (part, _) = json.loads(nettrial("runs", "--json").stdout)
+    (part, _) = json.loads(nettrial("runs", "--json").stdout)["runs"]
     assert (part["study"], part["state"]) == ("jumbo-ipv6", "5 of 24 trials")
 
 
@@ -445,7 +445,7 @@ def test_a_place_that_cannot_be_written_is_told(nettrial_process):
     (nettrial_process.directory / "mine" / "report.html").unlink()
     (nettrial_process.directory / "mine" / "report.html").mkdir()
     done = nettrial_process("report", "mine")
-    assert done.returncode == 1
+    assert done.returncode == 5
     assert done.stderr == "error: mine/report.html: Is a directory\n"
 
 

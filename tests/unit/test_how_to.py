@@ -1,7 +1,11 @@
 """Commands and files that the documentation shows work."""
 
 import re
+import shlex
+import shutil
 from pathlib import Path
+
+from ruamel.yaml import YAML
 
 from nettrial.design import scenario_of
 from nettrial.study import load
@@ -38,6 +42,49 @@ def test_the_fabric_of_the_page_on_topologies_is_a_study(tmp_path):
     assert [len(scenario_of(study, {"switches": level}).nodes) for level in ("25", "45")] == [50, 90]
     (several,) = parameters
     assert "jellyfish: {" in several
+
+
+def test_the_workflow_of_the_page_on_ci_works_from_its_first_run_on(nettrial):
+    """Follows the steps on the main branch and then on a pull request, with the fake engine."""
+    (text,) = re.findall(r"```yaml\n(.*?)```", (PAGES / "use-it-in-ci.md").read_text(), re.S)
+    steps = YAML(typ="safe").load(text)["jobs"]["network"]["steps"]
+    cache = {}
+    for number, branch in enumerate(("main", "topic")):
+        nettrial.directory = Path(nettrial.directory.parent, f"checkout-{number}")
+        nettrial.directory.mkdir()
+        told = _follow(steps, nettrial, cache, branch == "main")
+        assert (nettrial.directory / "junit.xml").exists()
+        assert (nettrial.directory / "summary.md").exists()
+        assert ("Change from A to B" in told) == (number > 0)
+    assert list(cache) == ["before"]
+
+
+def _follow(steps, nettrial, cache, on_main):
+    """Does what GitHub would; gives what the commands printed. `cache` has directories by name."""
+    told, restored = "", bool(cache)
+    holds = {
+        None: True,
+        "steps.before.outputs.cache-matched-key": restored,
+        "github.ref == 'refs/heads/main'": on_main,
+    }
+    for step in steps:
+        if not holds[step.get("if")]:
+            continue
+        path = step.get("with", {}).get("path", "")
+        action = step.get("uses", "").partition("@")[0]
+        if action == "actions/cache/restore" and restored:
+            shutil.copytree(cache[path], nettrial.directory / path)
+        elif action == "actions/cache/save":
+            cache[path] = nettrial.directory / path
+        command = step.get("run", "").removeprefix("sudo ").replace("$GITHUB_STEP_SUMMARY", "summary.md")
+        if command.startswith(".venv/bin/nettrial"):
+            done = nettrial(*shlex.split(command.replace("--replicates 10", "--replicates 3"))[1:])
+            assert done.returncode == 0, done.stderr
+            told += done.stdout
+        elif command.startswith("rm"):
+            shutil.rmtree(nettrial.directory / "before", ignore_errors=True)
+            (nettrial.directory / "after").rename(nettrial.directory / "before")
+    return told
 
 
 def test_the_graph_of_the_page_on_graphs_is_a_network(tmp_path):

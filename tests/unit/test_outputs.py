@@ -102,7 +102,7 @@ def test_a_full_disk_is_no_fault_of_nettrial(tmp_path):
     with Path("/dev/full").open("w") as full:
         process = start(tmp_path, "list", "metrics", stdout=full, stderr=subprocess.PIPE, text=True)
         _, said = process.communicate()
-    assert process.returncode == 1
+    assert process.returncode == 5
     assert said == "error: No space left on device\n"
 
 
@@ -113,7 +113,7 @@ def test_a_fault_of_nettrial_names_the_log_with_its_traceback(nettrial, monkeypa
 
     monkeypatch.setattr(listing, "show", fail)
     done = nettrial("list", "metrics")
-    assert done.returncode == 1
+    assert done.returncode == 5
     assert "Traceback" not in done.stderr
     assert ("please report it" in done.stderr) == isinstance(kind, RuntimeError)
     if isinstance(kind, RuntimeError):
@@ -127,7 +127,7 @@ def test_a_fault_of_nettrial_names_the_log_with_its_traceback(nettrial, monkeypa
 def test_a_fault_in_a_run_is_in_the_runs_log(nettrial, monkeypatch):
     monkeypatch.setattr("nettrial.cli.session.traffic_seconds", None)
     done = nettrial(*SHORT)
-    assert done.returncode == 1
+    assert done.returncode == 5
     log = nettrial.directory / "mine" / "nettrial.log"
     assert f"please report it; {log} has the traceback" in done.stderr
     assert "Traceback" in log.read_text()

@@ -37,6 +37,7 @@ def run_trials(display, clock, trials, seconds):
     display.begin()
     for number in range(trials):
         clock.now += seconds
+        display.current = "mtu 9000 B" if number == trials - 1 else ""
         if number == 3:
             display.failed("trial 4: no such device")
         else:
@@ -49,14 +50,14 @@ def test_without_a_terminal_a_line_every_ten_seconds(clock, capsys):
     output, errors = capsys.readouterr()
     assert output == ""
     assert errors.splitlines() == [
-        "2/22 trials, 1 min 0 s left, warnings: 0",
+        "2/22 trials, 0 s elapsed, 1 min 0 s left, warnings: 0",
         "failed: trial 4: no such device",
-        "5/22 trials, 48 s left, warnings: 2, failed: 1",
-        "9/22 trials, 36 s left, warnings: 2, failed: 1",
-        "13/22 trials, 24 s left, warnings: 2, failed: 1",
-        "17/22 trials, 12 s left, warnings: 2, failed: 1",
-        "21/22 trials, warnings: 2, failed: 1",
-        "21/22 trials, warnings: 2, failed: 1",
+        "5/22 trials, 12 s elapsed, 48 s left, warnings: 2, failed: 1",
+        "9/22 trials, 24 s elapsed, 36 s left, warnings: 2, failed: 1",
+        "13/22 trials, 36 s elapsed, 24 s left, warnings: 2, failed: 1",
+        "17/22 trials, 48 s elapsed, 12 s left, warnings: 2, failed: 1",
+        "21/22 trials, 1 min 0 s elapsed, warnings: 2, failed: 1; now mtu 9000 B",
+        "21/22 trials, 1 min 0 s elapsed, warnings: 2, failed: 1",
     ]
 
 
@@ -96,16 +97,18 @@ def test_a_terminal_shows_responses_and_leaves_the_bar(clock, monkeypatch, tmp_p
     monkeypatch.setattr(progress, "errors", lambda: terminal)
     run = make_run(tmp_path / "run", replicates=3)
     with Display(done=20, total=36, seconds=10, estimates=Estimates(run)) as display:
+        display.current = "mtu 9000 B"
         display.begin()
         display.note("failed: [a] device")
         display.extend(4, 3.0)
         shown = terminal.shown
         assert "1500 B / linux-cubic / classic" in shown
-        assert "20/36 trials, 10 s left, warnings: 0" in shown
+        assert "now mtu 9000 B" in shown
+        assert "20/36 trials, 0 s elapsed, 10 s left, warnings: 0" in shown
         assert "failed: [a] device" in shown
         assert re.search(r"\d+\.\d+ ± \d+\.\d+", shown)
     last = terminal.shown.splitlines()[-1]
-    assert last.endswith("20/40 trials, 13 s left, warnings: 0")
+    assert last.endswith("20/40 trials, 0 s elapsed, 13 s left, warnings: 0")
 
 
 def test_running_means_and_intervals_are_those_of_the_report(tmp_path):

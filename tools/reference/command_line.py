@@ -7,6 +7,7 @@ from typing import Any
 import typer
 from typer.testing import CliRunner
 
+from nettrial.cli import FAILED
 from nettrial.cli.app import app
 from nettrial.cli.run import INTERRUPTED
 from nettrial.errors import NettrialError
@@ -50,8 +51,9 @@ def _names() -> list[str]:
 def _exit_status() -> str:
     meanings = {
         0: "Done.",
-        1: "`nettrial compare`: a condition of `--fail-if` holds. Any command: the system refused something, "
-        "such as room on a disk; or nettrial itself failed, and names the file that has the traceback.",
+        1: "`nettrial compare`: a condition of `--fail-if` holds. No other command ends with it.",
+        FAILED: "The system refused something, such as room on a disk; or nettrial itself failed, and names "
+        "the file that has the traceback.",
         INTERRUPTED: "Stopped by Ctrl-C or SIGTERM. `nettrial resume RUN` goes on.",
         **{kind.exit_code: one_line(kind.__doc__) for kind in NettrialError.__subclasses__()},
     }

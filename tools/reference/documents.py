@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from pydantic.json_schema import models_json_schema
+
+from nettrial.cli.documents import DOCUMENTS
 from reference.markdown import one_line, page, table
 
 Schema = dict[str, Any]
@@ -32,6 +35,20 @@ def path_pages(schema: Schema) -> dict[str, str]:
         "gives an answer, one JSON document a line; `nettrial-engine schema --path` prints their JSON Schema."
     )
     return {"path-report.md": page("Path report", intro, *_sections(schema, PATH_SECTIONS))}
+
+
+def json_pages() -> dict[str, str]:
+    """The same for what commands print with `--json`."""
+    intro = (
+        "The output of commands with `--json`: one document on standard output. `document` says which "
+        "it is, `format` is the version of its form: a field that is added leaves it as it is, and one "
+        "that is taken away or means something else raises it. `run` and `resume` print the "
+        "ReportDocument that `report` does, however the run ended. `path` prints a [path "
+        "report](path-report.md). `draw` and `calibrate` print their facts by name."
+    )
+    _, schema = models_json_schema([(kind, "serialization") for kind in DOCUMENTS], by_alias=True)
+    sections = {kind.__name__: [kind.__name__] for kind in DOCUMENTS}
+    return {"json.md": page("JSON output", intro, *_sections(schema, sections))}
 
 
 def _sections(schema: Schema, sections: dict[str, list[str]]) -> Iterator[str]:
@@ -100,10 +117,13 @@ def _field_type(field: Schema) -> str:
         return " or ".join(_field_type(part) for part in field["anyOf"] if part.get("type") != "null")
     if "const" in field:
         return f"`{field['const']}`"
+    if "enum" in field:
+        return " or ".join(f"`{value}`" for value in field["enum"])
     kinds = field["type"] if isinstance(field["type"], list) else [field["type"]]
     kind = next(part for part in kinds if part != "null")
     if kind == "array":
         return f"{'2' if field.get('maxItems') == 2 else 'list'} of {_field_type(field['items'])}"
     if kind == "object":
-        return f"by name: {_field_type(field['additionalProperties'])}"
+        values = field["additionalProperties"]
+        return "object" if values is True else f"by name: {_field_type(values)}"
     return {"string": "text", "boolean": "true or false", "integer": "whole number"}.get(kind, kind)

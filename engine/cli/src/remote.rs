@@ -6,6 +6,7 @@ use anyhow::{Result, anyhow};
 use clap::Args;
 use nettrial_scenario::{Event, Problem, Record};
 use nettrial_session::{Findings, Reading, Token, VARIABLE};
+use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
@@ -28,6 +29,9 @@ pub struct Serve {
     /// The file that holds the token; else the environment variable NETTRIAL_TOKEN
     #[arg(long)]
     token_file: Option<PathBuf>,
+    /// Print address, port and a token that was made as one line of JSON
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
@@ -46,7 +50,10 @@ pub struct Measure {
 pub fn serve(options: Serve) -> Result<()> {
     let port = options.port.unwrap_or(if options.iperf3 { iperf3::PORT } else { nettrial_remote::PORT });
     let served = if options.iperf3 {
-        let ready = |at| eprintln!("serving iperf3 clients at {at}; anyone who reaches it can use it");
+        let ready = |at| {
+            eprintln!("serving iperf3 clients at {at}; anyone who reaches it can use it");
+            announce(options.json, at, None);
+        };
         iperf3::serve(options.bind, port, ready)
     } else {
         let found = Token::find(options.token_file.as_deref()).unwrap_or_else(|error| end(BAD_INPUT, &error));
@@ -55,7 +62,8 @@ pub fn serve(options: Serve) -> Result<()> {
         let text = token.reveal().to_owned();
         nettrial_remote::serve(token, options.bind, port, |at| {
             eprintln!("serving nettrial at {at}");
-            if made {
+            announce(options.json, at, made.then_some(text.as_str()));
+            if made && !options.json {
                 eprintln!(
                     "token: {text}\nIt holds as long as this runs. Give it to the other machine in a file, or in {}.",
                     VARIABLE
@@ -66,6 +74,21 @@ pub fn serve(options: Serve) -> Result<()> {
     let at = options.bind.map_or("every address".to_owned(), |address| address.to_string());
     served.unwrap_or_else(|error| end(CANNOT, &anyhow!("opening port {port} at {at}: {error}")));
     Ok(())
+}
+
+/// Prints where it serves as the document `serve` of nettrial's commands. It serves on where nobody reads that.
+fn announce(wanted: bool, at: SocketAddr, token: Option<&str>) {
+    if wanted {
+        let document = serde_json::json!({
+            "format": 1,
+            "nettrial": env!("CARGO_PKG_VERSION"),
+            "document": "serve",
+            "address": at.to_string(),
+            "port": at.port(),
+            "token": token,
+        });
+        let _ = writeln!(std::io::stdout(), "{document}");
+    }
 }
 
 /// The party that makes measurements.

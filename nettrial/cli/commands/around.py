@@ -7,24 +7,27 @@ from typing import Annotated, Optional
 
 import typer
 
-from nettrial.cli.help import examples
-from nettrial.cli.options import LISTS, Verbose
+from nettrial.cli.help import command
+from nettrial.cli.options import LISTS, Json, Verbose
 
 commands = typer.Typer()
 
 
-@commands.command("list", epilog=examples("list"))
+@command(commands, "list")
 def _list(
-    what: Annotated[str, typer.Argument(metavar="WHAT", help=f"{', '.join(LISTS)}.")],
+    what: Annotated[
+        str, typer.Argument(metavar="WHAT", help=f"{', '.join(LISTS)}.", autocompletion=lambda: [*LISTS])
+    ],
+    as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
     """List studies, topologies, metrics, stacks and more."""
     from nettrial.cli import listing
 
-    listing.show(what)
+    listing.show(what, as_json)
 
 
-@commands.command("draw", epilog=examples("draw"))
+@command(commands, "draw")
 def _draw(
     topology: Annotated[
         str,
@@ -58,12 +61,13 @@ def _draw(
     draw.draw(topology, set or (), out, json)
 
 
-@commands.command("doctor", epilog=examples("doctor"))
+@command(commands, "doctor")
 def _doctor(
     backend: Annotated[
         Optional[str],  # noqa: UP045
         typer.Argument(metavar="[BACKEND]", help="The one backend to look at, such as sim."),
     ] = None,
+    as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
     """Check what this machine supports, and what is missing.
@@ -72,4 +76,4 @@ def _doctor(
     """
     from nettrial.cli import doctor
 
-    raise typer.Exit(doctor.doctor(backend))
+    raise typer.Exit(doctor.doctor(backend, as_json))

@@ -7,6 +7,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from nettrial.cli.help import command
 from nettrial.cli.options import Verbose
 
 commands = typer.Typer(no_args_is_help=True, help="Manage your own machines, for --backend hosts.")
@@ -20,7 +21,7 @@ MachineNames = Annotated[
 ]
 
 
-@commands.command("check")
+@command(commands, "check")
 def _machines_check(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) -> None:
     """Reach every machine and print what it is, how large packets pass, and what is missing.
 
@@ -32,7 +33,7 @@ def _machines_check(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) -
     raise typer.Exit(machines.check(file))
 
 
-@commands.command("list")
+@command(commands, "list")
 def _machines_list(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) -> None:
     """List the machines of the inventory. None is reached."""
     from nettrial.cli import machines
@@ -40,7 +41,7 @@ def _machines_list(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) ->
     machines.show(file)
 
 
-@commands.command("add")
+@command(commands, "add")
 def _machines_add(
     name: Annotated[str, typer.Argument(metavar="MACHINE", help="Its name in studies and reports.")],
     interface: Annotated[
@@ -81,7 +82,7 @@ def _machines_add(
     machines.add(file, name, ssh, command, interface, may_change or (), node or ())
 
 
-@commands.command("install")
+@command(commands, "install")
 def _machines_install(
     names: MachineNames = None, file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0
 ) -> None:
@@ -94,7 +95,7 @@ def _machines_install(
     raise typer.Exit(machines.copy_engine(file, names or ()))
 
 
-@commands.command("restore")
+@command(commands, "restore")
 def _machines_restore(
     names: MachineNames = None, file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0
 ) -> None:

@@ -7,19 +7,16 @@ from typing import Annotated, Optional
 
 import typer
 
-from nettrial.cli.help import examples
-from nettrial.cli.options import Verbose
+from nettrial.cli.help import command
+from nettrial.cli.options import LARGEST_SEED, Ip, Json, Quiet, Verbose, between
 
 commands = typer.Typer()
 
 
-@commands.command("path", epilog=examples("path"))
+@command(commands, "path")
 def _path(
     host: Annotated[str, typer.Argument(metavar="HOST", help="The far host's name or address.")],
-    ip: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(metavar="4|6", help="The IP version.", show_default="each that the host has"),
-    ] = None,
+    ip: Ip = None,
     max_mtu: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
@@ -62,13 +59,16 @@ TokenFile = Annotated[
 ]
 
 
-@commands.command("serve", epilog=examples("serve"))
+@command(commands, "serve")
 def _serve(
     iperf3: Annotated[bool, typer.Option("--iperf3", help="Serve iperf3's clients instead.")] = False,
     port: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
-            min=0, max=65535, metavar="PORT", help="The port; 0: any.", show_default="5210, iperf3: 5201"
+            callback=between(0, 65535),
+            metavar="PORT",
+            help="The port; 0: any.",
+            show_default="5210, iperf3: 5201",
         ),
     ] = None,
     bind: Annotated[
@@ -76,6 +76,7 @@ def _serve(
         typer.Option(metavar="ADDRESS", help="Address to serve at.", show_default="every address"),
     ] = None,
     token_file: TokenFile = None,
+    as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
     """Let other machines measure against this one, until Ctrl-C.
@@ -86,10 +87,10 @@ def _serve(
     """
     from nettrial.cli import serve
 
-    serve.serve(iperf3, port, bind, token_file)
+    serve.serve(iperf3, port, bind, token_file, as_json)
 
 
-@commands.command("measure", epilog=examples("measure"))
+@command(commands, "measure")
 def _measure(
     host: Annotated[str, typer.Argument(metavar="HOST", help="The machine that serves.")],
     kind: Annotated[
@@ -98,14 +99,13 @@ def _measure(
     iperf3: Annotated[bool, typer.Option("--iperf3", help="Measure with an iperf3 server.")] = False,
     port: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=1, max=65535, metavar="PORT", help="Its port.", show_default="5210, iperf3: 5201"),
+        typer.Option(
+            callback=between(1, 65535), metavar="PORT", help="Its port.", show_default="5210, iperf3: 5201"
+        ),
     ] = None,
-    ip: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(metavar="4|6", help="The IP version.", show_default="what the name gives"),
-    ] = None,
+    ip: Ip = None,
     replicates: Annotated[
-        int, typer.Option(min=1, max=1000, metavar="N", help="Number of repeats, after a warm-up.")
+        int, typer.Option(callback=between(1, 1000), metavar="N", help="Number of repeats, after a warm-up.")
     ] = 10,
     time: Annotated[str, typer.Option(metavar="TIME", help="Duration of each repeat: 5, 500 ms.")] = "5 s",
     reverse: Annotated[bool, typer.Option("--reverse", "-R", help="The other machine sends.")] = False,
@@ -128,11 +128,15 @@ def _measure(
     seed: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
-            min=0, max=2**63 - 1, metavar="N", help="Seed of the random numbers.", show_default="random"
+            callback=between(0, LARGEST_SEED),
+            metavar="N",
+            help="Seed of the random numbers.",
+            show_default="random",
         ),
     ] = None,
     token_file: TokenFile = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print figures and records as JSON.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
     verbose: Verbose = 0,
 ) -> None:
     """Measure between this machine and one that serves.
@@ -144,6 +148,6 @@ def _measure(
     from nettrial.cli import measure
 
     options = measure.MeasureOptions(
-        host, kind, iperf3, port, ip, replicates, time, reverse, rate, size, seed, token_file, as_json
+        host, kind, iperf3, port, ip, replicates, time, reverse, rate, size, seed, token_file, as_json, quiet
     )
     raise typer.Exit(measure.measure(options))

@@ -7,15 +7,15 @@ from typing import Annotated, Optional
 
 import typer
 
-from nettrial.cli.help import examples
-from nettrial.cli.options import Verbose
+from nettrial.cli.help import command
+from nettrial.cli.options import Json, RunDirectory, Verbose, between
 
 commands = typer.Typer()
 
 
-@commands.command("report", epilog=examples("report"))
+@command(commands, "report")
 def _report(
-    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    directory: RunDirectory,
     figures: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
@@ -34,15 +34,29 @@ def _report(
         ),
     ] = None,
     show: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
+    junit: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="Also write a JUnit XML file: a test case for each trial."),
+    ] = None,
+    markdown: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="FILE",
+            help="Also write the answer, the effects and the warnings as Markdown, such as to "
+            "$GITHUB_STEP_SUMMARY.",
+        ),
+    ] = None,
+    as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Report a stored run again: the answer, the effects, the warnings."""
+    """Report a stored run again: the answer, effects, warnings."""
     from nettrial.cli import run
 
-    run.report_again(directory, figures, tables, show, also)
+    form = run.Form(tables, as_json, also)
+    run.report_again(directory, form, figures, show, junit, markdown)
 
 
-@commands.command("book", epilog=examples("book"))
+@command(commands, "book")
 def _book(
     directories: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Directories of runs.")],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The book's directory, which must not exist.")],
@@ -57,12 +71,14 @@ def _book(
     book.show(directories, out)
 
 
-@commands.command("watch", epilog=examples("watch"))
+@command(commands, "watch")
 def _watch(
-    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    directory: RunDirectory,
     port: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=0, max=65535, metavar="PORT", help="The port.", show_default="any that is free"),
+        typer.Option(
+            callback=between(0, 65535), metavar="PORT", help="The port.", show_default="any that is free"
+        ),
     ] = None,
     verbose: Verbose = 0,
 ) -> None:
@@ -77,9 +93,9 @@ def _watch(
     watch.watch(directory, port)
 
 
-@commands.command("export", epilog=examples("export"))
+@command(commands, "export")
 def _export(
-    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    directory: RunDirectory,
     to: Annotated[str, typer.Option("--to", metavar="FORM", help="parquet or csv.")] = "parquet",
     out: Annotated[
         Optional[Path],  # noqa: UP045
@@ -101,7 +117,7 @@ def _export(
     export.export_run(directory, to, out)
 
 
-@commands.command("compare", epilog=examples("compare"))
+@command(commands, "compare")
 def _compare(
     first: Annotated[Path, typer.Argument(metavar="RUN_A", help="The directory of the run before.")],
     second: Annotated[Path, typer.Argument(metavar="RUN_B", help="The directory of the run after.")],
@@ -123,6 +139,7 @@ def _compare(
             show_default="all",
         ),
     ] = None,
+    as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
     """Compare two runs: what changed, by how much, how sure.
@@ -133,13 +150,14 @@ def _compare(
     """
     from nettrial.cli import compare
 
-    raise typer.Exit(compare.show(first, second, fail_if or (), response or ()))
+    raise typer.Exit(compare.show(first, second, fail_if or (), response or (), as_json))
 
 
-@commands.command("predict", epilog=examples("predict"))
+@command(commands, "predict")
 def _predict(
-    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    directory: RunDirectory,
     mtu: Annotated[str, typer.Option(metavar="SIZE,...", help="The MTUs, such as 3000,6000.")],
+    as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
     """Predict results at MTUs that a run did not have.
@@ -151,12 +169,12 @@ def _predict(
     """
     from nettrial.cli import predict
 
-    predict.show(directory, mtu)
+    predict.show(directory, mtu, as_json)
 
 
-@commands.command("calibrate", epilog=examples("calibrate"))
+@command(commands, "calibrate")
 def _calibrate(
-    directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
+    directory: RunDirectory,
     json: Annotated[bool, typer.Option("--json", help="Print costs and fits as one JSON document.")] = False,
     verbose: Verbose = 0,
 ) -> None:

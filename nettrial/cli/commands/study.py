@@ -7,29 +7,36 @@ from typing import Annotated, Optional
 
 import typer
 
-from nettrial.cli.help import examples
+from nettrial.cli.help import command
 from nettrial.cli.options import (
+    LARGEST_SEED,
     BackendName,
     Full,
+    Json,
     MachinesFile,
     MaxBlocks,
     MinBlocks,
+    Quiet,
     Replicates,
     Seed,
     Set,
     StudyName,
     Until,
     Verbose,
+    between,
+    studies,
 )
 
 commands = typer.Typer()
 
 
-@commands.command("run", epilog=examples("run"))
+@command(commands, "run")
 def _run(
     study: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(metavar="[STUDY]", help="A shipped study's name, or a study file."),
+        typer.Argument(
+            metavar="[STUDY]", help="A shipped study's name, or a study file.", autocompletion=studies
+        ),
     ] = None,
     full: Full = False,
     set: Set = None,
@@ -60,6 +67,8 @@ def _run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check that everything could run, and write nothing.")
     ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
     verbose: Verbose = 0,
 ) -> None:
     """Run a study and report it.
@@ -73,18 +82,21 @@ def _run(
 
     sets = (*(set or ()), *([f"measurement.capture.trials={capture}"] if capture else []))
     options = DesignOptions(full, sets, replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend)
+    manner = run.Manner(strict, machines_file, run.Form(as_json=as_json), quiet)
     if resume:
-        raise typer.Exit(run.resume(study, options, out, strict, machines_file))
-    raise typer.Exit(run.start(study, options, out, strict, machines_file, dry_run))
+        raise typer.Exit(run.resume(study, options, out, manner))
+    raise typer.Exit(run.start(study, options, out, manner, dry_run))
 
 
-@commands.command("resume", epilog=examples("resume"))
+@command(commands, "resume")
 def _resume(
     directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
     machines_file: MachinesFile = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="A trial with a warning counts as failed.")
     ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
     verbose: Verbose = 0,
 ) -> None:
     """Go on with a run that was stopped, or whose trials failed.
@@ -94,24 +106,25 @@ def _resume(
     from nettrial.cli import run
     from nettrial.cli.design import DesignOptions
 
-    raise typer.Exit(run.resume(None, DesignOptions(), directory, strict, machines_file))
+    manner = run.Manner(strict, machines_file, run.Form(as_json=as_json), quiet)
+    raise typer.Exit(run.resume(None, DesignOptions(), directory, manner))
 
 
-@commands.command("runs", epilog=examples("runs"))
+@command(commands, "runs")
 def _runs(
     directory: Annotated[Path, typer.Argument(metavar="[DIR]", help="The directory with runs in it.")] = Path(
         "runs"
     ),
-    json: Annotated[bool, typer.Option("--json", help="Print the list as one JSON document.")] = False,
+    as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
     """List stored runs: study, state, size."""
     from nettrial.cli import runs
 
-    runs.show(directory, json)
+    runs.show(directory, as_json)
 
 
-@commands.command("init", epilog=examples("init"))
+@command(commands, "init")
 def _init(
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", help="The study's directory, which must not exist.")
@@ -124,7 +137,7 @@ def _init(
     init.write(directory)
 
 
-@commands.command("show", epilog=examples("show"))
+@command(commands, "show")
 def _show(
     study: StudyName,
     full: Full = False,
@@ -132,7 +145,9 @@ def _show(
     replicates: Replicates = None,
     seed: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=0, max=2**63 - 1, metavar="N", help="Show the trial order of this seed."),
+        typer.Option(
+            callback=between(0, LARGEST_SEED), metavar="N", help="Show the trial order of this seed."
+        ),
     ] = None,
     until: Until = None,
     min_blocks: MinBlocks = None,
@@ -147,6 +162,7 @@ def _show(
             "given more than once.",
         ),
     ] = None,
+    as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
     """Show what a study would run, and for how long. Nothing is run."""
@@ -156,4 +172,4 @@ def _show(
     options = DesignOptions(
         full, tuple(set or ()), replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend
     )
-    show.show(study, options, earlier or ())
+    show.show(study, options, earlier or (), as_json)

@@ -1,0 +1,98 @@
+"""Files of a run for continuous integration: JUnit XML, and Markdown for a page of results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+from nettrial.design.plan import in_words
+from nettrial.report import conclusions, numbers, pages, screen
+from nettrial.report.content import Report
+from nettrial.texts import visible
+
+
+def write(report: Report, junit: Path | None, markdown: Path | None) -> None:
+    """Writes the files that are asked for, whole or not at all; raises BadInput where that is impossible."""
+    if junit is not None:
+        pages.write(junit, as_junit(report), "writing the JUnit file")
+    if markdown is not None:
+        pages.write(markdown, as_markdown(report).encode(), "writing the Markdown file")
+
+
+def as_junit(report: Report) -> bytes:
+    """Returns a test suite with a case for each trial of the plan: one that failed is an error, one that was
+    not made is skipped, and warnings are in a case's output."""
+    run = report.run
+    failures = {failure.planned.number: failure.message for failure in run.failures()}
+    records = {trial.planned.number: trial.record for trial in report.trials}
+    skipped = len(run.plan) - len(records) - len(failures)
+    counts = {"tests": len(run.plan), "failures": 0, "errors": len(failures), "skipped": skipped}
+    root = ElementTree.Element("testsuites")
+    attributes = {"name": run.study.study, **{name: str(count) for name, count in counts.items()}}
+    suite = ElementTree.SubElement(root, "testsuite", attributes)
+    for planned in run.plan:
+        case = ElementTree.SubElement(
+            suite,
+            "testcase",
+            classname=f"{run.study.study}.{in_words(planned.treatment)}",
+            name=f"trial {planned.number}, block {planned.block}",
+        )
+        record = records.get(planned.number)
+        if record is not None:
+            phases = record.phases
+            spent = phases.network_ns + phases.checks_ns + phases.traffic_ns + phases.tear_down_ns
+            case.set("time", f"{spent / 1e9:.3f}")
+            lines = [f"{each.object}: {each.message}; {each.consequence}" for each in record.warnings]
+            if lines:
+                ElementTree.SubElement(case, "system-out").text = visible("\n".join(lines))
+        elif planned.number in failures:
+            ElementTree.SubElement(case, "error", message=visible(failures[planned.number]))
+        else:
+            ElementTree.SubElement(case, "skipped", message="not made yet")
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
+
+
+def as_markdown(report: Report) -> str:
+    """Returns the answer, a table of the effects, the warnings and the failures."""
+    run, study = report.run, report.run.study
+    lines = [
+        f"## {_text(study.study)}: {_text(study.title)}",
+        "",
+        _text(study.question),
+        "",
+        _text(conclusions.answer(report)),
+        "",
+        _text(f"{report.progress}, seed {run.seed}, backend {study.backend}."),
+    ]
+    effects = screen.effects(report)
+    if effects:
+        lines += [
+            "",
+            "| response | level | | change | 95% interval | |",
+            "| --- | --- | --- | ---: | ---: | --- |",
+        ]
+    for finding, effect in effects:
+        level = f"{study.factors[finding.factor].title} {effect.level} instead of {finding.baseline}"
+        said = screen.told(finding, effect)
+        arrow = screen.ARROWS[said.shown] if said.interval else ""
+        cells = (finding.response.title, level, arrow, said.change, said.interval, said.verdict)
+        lines.append(f"| {' | '.join(map(_text, cells))} |")
+    warnings = [
+        (f"{each.object}: {each.message}; {each.consequence}", each.trials) for each in report.warnings
+    ]
+    failures = [(each.message, len(each.trials)) for each in report.failures]
+    for title, found in (("Warnings", warnings), ("Failures", failures)):
+        if found:
+            lines += ["", f"### {title}", ""]
+            lines += [f"- {_text(text)} ({numbers.counted(count, 'trial')})" for text, count in found]
+    return "\n".join(lines) + "\n"
+
+
+def _text(text: str) -> str:
+    """Returns a text on one line, of which no character is Markdown's or HTML's."""
+    plain = " ".join(visible(text).split())
+    for character in "\\`*_{}[]<>#|~":
+        plain = plain.replace(character, f"\\{character}")
+    return plain

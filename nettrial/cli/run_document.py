@@ -1,0 +1,93 @@
+"""The results of a run as a document, and as files for continuous integration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nettrial.analysis import Finding, LevelEffect, ResponseSummary
+from nettrial.cli import documents
+from nettrial.cli.documents import ReportDocument
+from nettrial.metrics import METRICS
+from nettrial.report import conclusions
+from nettrial.report.content import Report
+
+
+def report_document(report: Report, page: Path) -> ReportDocument:
+    """Returns the results of a run whose page is that file."""
+    run, study = report.run, report.run.study
+    return ReportDocument(
+        run=str(run.directory),
+        study=study.study,
+        title=study.title,
+        question=study.question,
+        command=run.command,
+        backend=study.backend,
+        seed=run.seed,
+        trials=documents.Trials(
+            planned=len(run.plan),
+            finished=len(report.trials),
+            failed=sum(len(group.trials) for group in report.failures),
+            warned=report.warned_trials,
+        ),
+        answer=conclusions.answer(report),
+        effects=[
+            _effect(found, effect)
+            for section in report.sections
+            for found in report.answers.findings[section.name]
+            for effect in found.effects
+        ],
+        values=[value for response in report.summary.responses for value in _values(response)],
+        warnings=[
+            documents.WarningGroup(
+                code=group.code,
+                object=group.object,
+                message=group.message,
+                consequence=group.consequence,
+                trials=group.trials,
+            )
+            for group in report.warnings
+        ],
+        failures=[
+            documents.FailureGroup(message=group.message, trials=list(group.trials))
+            for group in report.failures
+        ],
+        stopping=report.stopping,
+        page=str(page),
+    )
+
+
+def _effect(found: Finding, effect: LevelEffect) -> documents.Effect:
+    change = effect.overall
+    shown, verdict = documents.judged(change.shown, METRICS[found.response.metric].better)
+    return documents.Effect(
+        response=found.response.name,
+        factor=found.factor,
+        baseline=found.baseline,
+        level=effect.level,
+        percent=change.percent,
+        interval=documents.bounds(change.simultaneous),
+        difference=change.difference,
+        difference_interval=documents.bounds(change.simultaneous_difference),
+        unit=found.response.unit,
+        p_value=change.p_corrected,
+        blocks=change.pairs,
+        shown=shown,
+        verdict=verdict,
+        absent=change.absent,
+    )
+
+
+def _values(summary: ResponseSummary) -> list[documents.Value]:
+    return [
+        documents.Value(
+            response=summary.response.name,
+            unit=summary.response.unit,
+            treatment=cell.treatment,
+            n=cell.n,
+            mean=cell.mean,
+            median=cell.median,
+            interval=documents.bounds(cell.interval),
+            absent=cell.absent,
+        )
+        for cell in summary.cells
+    ]
