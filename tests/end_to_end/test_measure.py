@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from nettrial.cli.documents import ServeDocument
 from tests.end_to_end.serving import TOKEN, Server, environment, nettrial, serving, until
 
 pytestmark = pytest.mark.end_to_end
@@ -32,6 +33,26 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def measure(server: Server, *arguments: str, token: str | None = TOKEN) -> subprocess.CompletedProcess[str]:
     host, *rest = arguments if arguments and not arguments[0].startswith("-") else ("127.0.0.1", *arguments)
     return nettrial("measure", host, *rest, "--port", str(server.port), token=token)
+
+
+def test_it_says_where_it_serves_as_a_document() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nettrial.cli", "serve", "--port", "0", "--bind", "127.0.0.1", "--json"],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        served = ServeDocument.model_validate_json(process.stdout.readline())
+        assert served.address == f"127.0.0.1:{served.port}"
+        assert served.token is not None
+        done = nettrial("measure", "127.0.0.1", *SHORT, "--port", str(served.port), token=served.token)
+        assert done.returncode == 0, done.stderr
+    finally:
+        process.kill()
+        process.communicate()
 
 
 # Half of the eight combinations, in which each pair of values meets.

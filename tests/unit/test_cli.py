@@ -202,6 +202,16 @@ def test_the_commands_start_without_what_only_some_of_them_need():
     assert done.stdout == "[]\n"
 
 
+def test_a_shell_completes_the_names_of_studies_lists_and_backends(nettrial):
+    def completed(words):
+        given = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+        return nettrial(_NETTRIAL_COMPLETE="complete_bash", **given).stdout.split()
+
+    assert completed("nettrial run jumbo") == ["jumbo-ipv6", "jumbo-path"]
+    assert completed("nettrial list sta") == ["stacks"]
+    assert completed("nettrial run jumbo-ipv6 --backend s") == ["sim"]
+
+
 def test_version(nettrial):
     assert nettrial("--version").stdout == "nettrial 0.1.0\n"
 

@@ -32,6 +32,19 @@ def test_a_run_fits_a_screen_and_says_the_answer_the_effects_and_their_direction
     assert "All tables: nettrial report --tables" in shown
 
 
+def test_on_a_narrow_terminal_levels_stand_below_their_response_and_no_title_is_broken(
+    tmp_path: Path,
+) -> None:
+    run = make_run(tmp_path / "run")
+    lines = text(run, 72).splitlines()
+    assert max(map(len, lines)) <= 72
+    titles = {response.title for response in run.study.responses}
+    assert titles & {line.strip() for line in lines}
+    assert sum(line.startswith("  MTU 9000 B ") for line in lines) == sum(
+        line.strip() in titles for line in lines
+    )
+
+
 def test_warnings_have_a_line_each_and_are_counted_beyond_a_few(tmp_path: Path) -> None:
     def warned(number: int) -> object:
         return BUSY.model_copy(update={"code": f"code-{number}", "message": f"message {'abcdefgh'[number]}"})
