@@ -1,5 +1,6 @@
 """The wheel of `make wheel`, installed where neither compilers nor headers are to be seen."""
 
+import json
 import os
 import platform
 import re
@@ -105,8 +106,10 @@ def test_it_needs_the_c_library_alone_and_brings_the_licences_of_what_it_holds(
 
 
 def test_a_study_is_simulated(alone: Callable[..., str]) -> None:
-    printed = alone("nettrial", "run", "jumbo-ipv6", "--backend", "sim", "--replicates", "2", "--out", "sim")
-    assert "MTU 9000 B instead of MTU 1500 B" in printed
+    options = ("--backend", "sim", "--replicates", "2", "--json")
+    document = json.loads(alone("nettrial", "run", "jumbo-ipv6", *options, "--out", "sim"))
+    assert document["trials"]["finished"] == document["trials"]["planned"] > 0
+    assert "9000 B" in document["answer"]
 
 
 def test_a_study_runs_in_the_lab_with_a_congestion_control_that_it_brings(alone: Callable[..., str]) -> None:
