@@ -21,7 +21,10 @@ def pages() -> dict[str, str]:
 
 OUTPUTS = (
     "Data goes to standard output, everything else to standard error. What a terminal would obey, such as an "
-    "escape sequence in a run file that someone else made, is shown as its escape: `\\u001b`.\n\n"
+    "escape sequence in a run file that someone else made, is shown as its escape: `\\u001b`. With `--json` "
+    "the data is one document, described under [JSON output](json.md); `--quiet` leaves out the progress.\n\n"
+    "`nettrial --install-completion` has the shell complete commands, options, and the names of studies, "
+    "lists and backends.\n\n"
     "A run keeps a log, `nettrial.log` in its directory: when trials began and how long they took, and what "
     "the engine and its programs wrote to standard error. `-v` shows it on standard error as well, `-vv` in "
     "detail. The environment variable `NETTRIAL_LOG` (`error`, `warn`, `info`, `debug` or `trace`) does the "
