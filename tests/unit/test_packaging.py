@@ -2,6 +2,8 @@ import re
 import tomllib
 from pathlib import Path
 
+from ruamel.yaml import YAML
+
 import nettrial
 from nettrial.study.catalogue import FOLDER
 
@@ -20,8 +22,24 @@ def test_the_lock_has_every_dependency_and_says_nothing_of_the_machine_it_was_ma
     wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]]
     names = {re.match(r"[a-z0-9._-]+", requirement)[0].replace(".", "-") for requirement in wanted}
     assert names <= locked
-    assert not re.search(r"https?:|file:|--find-links [^-]|--index-url [^-]", text)
-    assert not re.search(r"(^|\s)/\w", text)
+    for lock in ROOT.glob("requirements*.lock"):
+        text = lock.read_text()
+        assert not re.search(r"https?:|file:|--find-links [^-]|--index-url [^-]", text)
+        assert not re.search(r"(^|\s)/\w", text)
+
+
+def test_the_workflows_call_what_there_is():
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    called = []
+    for file in (ROOT / ".github" / "workflows").glob("*.yml"):
+        for job in YAML(typ="safe").load(file.read_text())["jobs"].values():
+            called += [step["run"] for step in job["steps"] if "run" in step]
+    made = [target for command in called for target in re.findall(r"^make ([a-z-]+)", command)]
+    assert "wheel" in made
+    assert set(made) <= set(targets)
+    files = [name for command in called for name in re.findall(r"\S*requirements\S*|^\.ci/\S+", command)]
+    assert files
+    assert all((ROOT / name).exists() for name in files)
 
 
 def test_the_shipped_studies_are_in_the_package():
