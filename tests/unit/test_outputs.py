@@ -108,7 +108,7 @@ def test_a_full_disk_is_no_fault_of_nettrial(tmp_path):
 
 @pytest.mark.parametrize("kind", [OSError(errno.ENOSPC, "No space left on device"), RuntimeError("a fault")])
 def test_a_fault_of_nettrial_names_the_log_with_its_traceback(nettrial, monkeypatch, kind):
-    def fail(what):
+    def fail(*given):
         raise kind
 
     monkeypatch.setattr(listing, "show", fail)
