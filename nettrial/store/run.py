@@ -121,7 +121,7 @@ class Run:
             (application,) = connection.execute("PRAGMA application_id").fetchone()
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             tables = reading.tables(connection)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the module sqlite3 decodes names by itself
             raise BadInput(OPENING, str(file), str(error), "a run file of nettrial") from None
         if application != APPLICATION_ID:
             connection.close()

@@ -415,3 +415,10 @@ def test_records_as_texts_are_those_that_were_kept(tmp_path):
     assert {number: Record.model_validate_json(text) for number, text in texts.items()} == {
         trial.planned.number: trial.record for trial in run.trials()
     }
+
+
+def test_a_run_file_whose_tables_have_names_that_are_no_text_is_refused(tmp_path):
+    file = make_run(tmp_path / "run").directory / RUN_FILE
+    file.write_bytes(file.read_bytes().replace(b"planned", b"pl\x80nned"))
+    with pytest.raises(BadInput, match=r"run\.sqlite"):
+        Run.open(file.parent)
