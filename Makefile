@@ -24,8 +24,14 @@ unexport PYTHONDONTWRITEBYTECODE
 # Tests run an engine that is compiled as its own tests are: one compilation, with debug assertions.
 unit networks measurements generated generate test-all: export NETTRIAL_ENGINE := $(CURDIR)/target/debug/nettrial-engine
 
+# Clippy is what compiles here, as `cargo clippy` calls it: its lints then need no pass of their own over each crate and
+# its tests, which would take a minute and a half of CPU. What nobody compiles again needs no incremental compilation.
+test-build lint-engine engine-test engine-test-all: export RUSTC_WORKSPACE_WRAPPER := clippy-driver
+test-build lint-engine engine-test engine-test-all: export CLIPPY_ARGS := --deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+test-build lint-engine engine-test engine-test-all: export CARGO_INCREMENTAL := 0
+
 .PHONY: demo test test-all setup build engine test-build generate lint lint-engine lint-python words generated types \
-  unit networks measurements engine-test engine-checks windows wheel pictures docs bench clean
+  unit networks measurements engine-test engine-test-all engine-checks windows wheel pictures docs bench clean
 
 demo: build ## run the first study and leave report.html
 	@run=runs/demo-$$(date -u +%Y%m%d-%H%M%S); \
@@ -38,8 +44,7 @@ test: ## everything but the tests marked slow; those that measure run last, alon
 	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target lint-python engine-checks unit networks
 	@$(MAKE) --no-print-directory measurements
 
-test-all: test windows wheel build ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
-	@$(stage) "debug and release" $(cargo_test) --package nettrial-engine -- --ignored
+test-all: test windows wheel build engine-test-all ## the long sweeps, too: kills by the hundred, agreement with intervals, Monte Carlo of the statistics
 	@$(as_root) $(python) -m pytest -q -m slow tests
 
 setup: $(stamp)packages ## what the system and the virtual environment need
@@ -89,11 +94,11 @@ generate: test-build ## what is made from the code: nettrial/scenario.py, nettri
 
 lint: lint-engine lint-python ## formatting, lints, types, generated files
 
-# After the build, which would wait for clippy: both use the same directory of cargo's.
+# After the build, which would wait for it: both use the same directory of cargo's.
 lint-engine: test-build
 	cargo fmt --check
-	@$(stage) clippy cargo clippy --locked --quiet --all-targets -- --deny warnings
-	@$(stage) "other systems" tools/check-other-systems.sh
+	@$(stage) "clippy, and cargo build of the engine's tests" $(cargo_test) --no-run
+	@$(stage) "other systems" env --unset=RUSTC_WORKSPACE_WRAPPER tools/check-other-systems.sh
 
 lint-python: words types generated
 
@@ -113,6 +118,9 @@ generated: test-build
 
 engine-test: test-build ## the engine's own tests
 	@$(stage) "cargo test" $(cargo_test)
+
+engine-test-all: engine-test ## the portable agent too, and whether debug and release give the same
+	@$(stage) "debug and release" $(cargo_test) --package nettrial-engine -- --ignored
 	@$(stage) "portable agent" $(cargo_test) --package nettrial-traffic --features portable
 
 # One after the other: they use the same directory of cargo's.
