@@ -216,6 +216,8 @@ class Study(Settings):
     """The source's conclusions, each of which reports judge."""
 
     _document: Document | None = PrivateAttr(default=None)
+    _settings: dict[tuple[tuple[str, str], ...], Settings] = PrivateAttr(default_factory=dict)
+    """The settings of treatments whose flows were asked for: every response asks for all of them."""
 
     @model_validator(mode="before")
     @classmethod
@@ -311,11 +313,18 @@ class Study(Settings):
         """The names of the flows that a response `of` that name combines under a treatment; `of` itself
         where it is no group."""
         entry, dot, size = of.partition(".")
-        return [f"{member.name}{dot}{size}" for member in self.settings(treatment).members(entry)] or [of]
+        members = self._kept_settings(treatment).members(entry)
+        return [f"{member.name}{dot}{size}" for member in members] or [of]
 
     def senders(self, treatment: Mapping[str, str], of: str) -> list[str]:
         """The host that sends each flow of that `group`; none where `of` is no group."""
-        return [member.from_ for member in self.settings(treatment).members(of.partition(".")[0])]
+        return [member.from_ for member in self._kept_settings(treatment).members(of.partition(".")[0])]
+
+    def _kept_settings(self, treatment: Mapping[str, str]) -> Settings:
+        key = tuple(treatment.items())
+        if key not in self._settings:
+            self._settings[key] = self.settings(treatment)
+        return self._settings[key]
 
     def canonical(self, factor: str, level: str) -> str:
         """A level in its setting's one printed form, or as it is if it is not a level of the factor."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from nettrial import scenario
 from nettrial.design import PlannedTrial, plan, scenario_of
-from nettrial.scenario import Distribution, Environment, FlowRecord, HostRecord, Record
+from nettrial.scenario import Distribution, Environment, FlowRecord, HostRecord, Record, Scenario
 from nettrial.store import Run
 from nettrial.study import Study, load
 
@@ -168,11 +168,15 @@ def make_run(
     text = study.document.text
     command = f"nettrial run jumbo-ipv6 --replicates {replicates} --seed 7"
     run = Run.create(directory, text, study.published_text(), study, planned, 7, command)
+    scenarios: dict[str, Scenario] = {}
     with run.session(environment) as session:
         for trial in planned[:trials]:
             made = maker(trial)
             if isinstance(made, str):
                 session.failed(trial, made)
             else:
-                session.finished(trial, scenario_of(study, trial.treatment), made)
+                treatment = str(trial.treatment)
+                if treatment not in scenarios:
+                    scenarios[treatment] = scenario_of(study, trial.treatment)
+                session.finished(trial, scenarios[treatment], made)
     return run
