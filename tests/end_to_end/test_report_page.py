@@ -255,14 +255,16 @@ def test_marks_say_their_values_to_the_pointer(browser: Browser, run: Run) -> No
     page = opened(browser, run)
     chart = page.locator("#chart-throughput-values")
     chart.scroll_into_view_if_needed()
-    mark = chart.locator('[data-said^="9000 B, linux-cubic – linux-cubic"]')
+    mark = chart.locator('[data-said^="9000 B, Sender linux-cubic – Receiver linux-cubic"]')
     box = mark.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2 + 4, box["y"] + box["height"] / 2 - 3)
     tip = page.locator("#tip")
     cell = summarise(run).responses[2].cells[8]
     assert tip.is_visible()
-    assert tip.inner_text().startswith(f"9000 B, linux-cubic – linux-cubic: {cell.mean:.1f} Mbit/s [")
+    assert tip.inner_text().startswith(
+        f"9000 B, Sender linux-cubic – Receiver linux-cubic: {cell.mean:.1f} Mbit/s ["
+    )
     page.mouse.move(1, 1)
     assert not tip.is_visible()
 
@@ -291,7 +293,8 @@ def test_all_is_reached_and_read_by_keyboard(browser: Browser, run: Run) -> None
     page.keyboard.press("ArrowRight")
     first = page.locator("#spoken").inner_text()
     assert re.fullmatch(
-        r"4000 B, linux-cubic – linux-cubic: \+[\d.]+% \[.*\], 5 pairs, effect size [\d.]+", first
+        r"4000 B, Sender linux-cubic – Receiver linux-cubic: \+[\d.]+% \[.*\], 5 pairs, effect size [\d.]+",
+        first,
     )
     assert page.locator("#tip").inner_text() == first
     page.keyboard.press("ArrowRight")
