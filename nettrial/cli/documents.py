@@ -117,7 +117,9 @@ class WarningGroup(Part):
     message: str
     """The observation."""
     consequence: str
-    """The effect on the results."""
+    """The consequence for the results, in words."""
+    effect: Literal["bias", "wider", "nothing"]
+    """The harm to the answer: possible bias, wider intervals, or nothing."""
     trials: int
     """The number of trials that carry it."""
 

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
+from nettrial.analysis import Effect as WarningEffect
 from nettrial.analysis import Finding, LevelEffect, ResponseSummary
 from nettrial.cli import documents
 from nettrial.cli.documents import ReportDocument
 from nettrial.metrics import METRICS
 from nettrial.report import conclusions
 from nettrial.report.content import Report
+
+EFFECTS: dict[WarningEffect, Literal["bias", "wider", "nothing"]] = {
+    WarningEffect.BIAS: "bias",
+    WarningEffect.WIDER: "wider",
+    WarningEffect.NOTHING: "nothing",
+}
 
 
 def report_document(report: Report, page: Path) -> ReportDocument:
@@ -43,6 +51,7 @@ def report_document(report: Report, page: Path) -> ReportDocument:
                 object=group.object,
                 message=group.message,
                 consequence=group.consequence,
+                effect=EFFECTS[group.effect],
                 trials=group.trials,
             )
             for group in report.warnings

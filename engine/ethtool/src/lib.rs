@@ -191,7 +191,7 @@ impl Ethtool {
         // SAFETY: an all-zero `ifreq` is a valid value of that plain structure.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
         for (slot, byte) in request.ifr_name.iter_mut().zip(interface.bytes().take(libc::IFNAMSIZ - 1)) {
-            *slot = byte.cast_signed();
+            *slot = byte as libc::c_char;
         }
         request.ifr_ifru.ifru_data = (&raw mut *data).cast();
         // SAFETY: the descriptor is open, and `request` and the `data` it points to outlive the call;

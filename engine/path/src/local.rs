@@ -58,7 +58,7 @@ fn describe(name: &str, descriptor: i32) -> Result<Interface> {
     // SAFETY: an all-zero `ifreq` is a valid value of that plain structure.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (slot, byte) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
-        *slot = byte.cast_signed();
+        *slot = byte as libc::c_char;
     }
     // SAFETY: the descriptor is open, and `request` is a writable `ifreq` that outlives the call.
     let status = unsafe { libc::ioctl(descriptor, SIOCGIFMTU as _, &raw mut request) };
