@@ -73,14 +73,14 @@ def test_a_sweep_gives_curves_and_their_steps(tmp_path: Path) -> None:
     for text in (
         "Published, section 5.1.3",
         "Round-trip time by packet size, us",
-        "Steps, MTU 1500 B – udp",
+        "Steps, MTU 1500 B – Transport udp",
         "1472 B",  # IPv4 and UDP headers take 28 bytes
         "1448 B",  # IPv4 and TCP headers with timestamps take 52
         "8972 B",
     ):
         assert text in tables, text
     page = (tmp_path / "run" / "report.html").read_text()
-    assert page.count("against packet size, udp") == 4
+    assert page.count("against packet size, Transport udp") == 4
 
 
 @pytest.mark.end_to_end
