@@ -41,7 +41,7 @@ test-build lint-engine engine-test engine-test-all: export CARGO_INCREMENTAL := 
 
 demo: build ## run the first study and leave report.html
 	@run=runs/demo-$$(date -u +%Y%m%d-%H%M%S); \
-	$(as_root) .venv/bin/nettrial run jumbo-ipv6 --out "$$run"; \
+	$(as_root) .venv/bin/nettrial run jumbo-ipv6 --replicates 3 --out "$$run"; \
 	cp "$$run/report.html" report.html; \
 	echo "report: $$PWD/report.html" >&2
 
