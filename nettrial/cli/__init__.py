@@ -11,6 +11,7 @@ from nettrial.errors import BadInput, NettrialError
 from nettrial.systems import write_unicode
 
 READING = "reading the options"
+"""The purpose of what refuses an option, in the words of errors."""
 FAILED = 5
 """Exit status where nettrial itself failed, or the system refused something. It is
 not 1, which `nettrial compare` has for a change that is too large."""

@@ -17,9 +17,8 @@ from nettrial.analysis.compare import (
     condition,
 )
 from nettrial.analysis.intervals import CONFIDENCE, quantile
-from nettrial.cli import documents
+from nettrial.cli import READING, documents
 from nettrial.cli.console import print_table, say
-from nettrial.cli.design import READING
 from nettrial.design.plan import in_words
 from nettrial.errors import BadInput, TrialsFailed
 from nettrial.metrics import METRICS

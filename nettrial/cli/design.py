@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from nettrial.backends import BACKENDS
 from nettrial.bounds import MOST_TRIALS
+from nettrial.cli import READING
 from nettrial.design import Treatment, refuse_unknown_interfaces, resolve, traffic_seconds, treatments
 from nettrial.errors import BadInput
 from nettrial.metrics import METRICS
@@ -18,7 +19,6 @@ from nettrial.scenario import Scenario
 from nettrial.study import Study, Until, load
 from nettrial.study.document import READING as READING_STUDY
 
-READING = "reading the options"
 PRECISION = re.compile(r"(?:(\S+?)\s*=\s*)?(\d+(?:\.\d+)?)\s*%")
 DECLARED = "declared"
 PRECISION_EXPECTED = f'PERCENT or RESPONSE=PERCENT, such as "2%" or "rtt=5%"; or {DECLARED}'

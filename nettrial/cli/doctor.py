@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from nettrial.backends import BACKENDS, Configuration
 from nettrial.capabilities import CAPABILITIES
-from nettrial.cli import documents
+from nettrial.cli import READING, documents
 from nettrial.cli.console import print_table
-from nettrial.cli.design import READING
 from nettrial.errors import BadInput, CannotRun
 from nettrial.registry import UnknownName
 from nettrial.scenario import Environment, Preflight

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from nettrial.cli import documents
+from nettrial.cli import READING, documents
 from nettrial.cli.console import print_table, say
 from nettrial.errors import BadInput, Fault
 from nettrial.fields import Wrong, as_value
@@ -24,7 +24,6 @@ if TYPE_CHECKING:  # slow to load
     from nettrial.report.picture import Drawing
     from nettrial.topology.facts import Bisection, Facts, Paths
 
-READING = "reading the options"
 SUFFIXES = (".svg", ".png", ".html")
 HOSTS_DRAWN = 4
 """The number of hosts drawn by a topology that joins any number of hosts that a study names."""

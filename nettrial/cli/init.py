@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from nettrial.cli import READING
 from nettrial.cli.console import say
-from nettrial.cli.design import READING
 from nettrial.errors import BadInput
 
 TEMPLATE = Path(__file__).with_name("template.yaml")

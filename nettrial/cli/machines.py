@@ -14,8 +14,8 @@ from ruamel.yaml import YAML
 
 from nettrial.backends import BACKENDS, Machines, install, restore
 from nettrial.bounds import MOST_STUDY_BYTES
+from nettrial.cli import READING
 from nettrial.cli.console import print_table, say
-from nettrial.cli.design import READING
 from nettrial.errors import BadInput, CannotRun, Fault, Lack
 from nettrial.fields import Wrong
 from nettrial.files import Unreadable, read_text

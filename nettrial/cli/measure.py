@@ -14,9 +14,8 @@ from typing import Any
 
 from nettrial.analysis import absences, repeated, seen
 from nettrial.backends import Measurer, TrialFailed
-from nettrial.cli import documents
+from nettrial.cli import READING, documents
 from nettrial.cli.console import print_table, say
-from nettrial.cli.design import READING
 from nettrial.cli.progress import Display
 from nettrial.cli.run import INTERRUPTED
 from nettrial.cli.session import Stop

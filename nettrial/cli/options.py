@@ -8,10 +8,9 @@ from typing import Annotated, Optional
 
 import typer
 
-from nettrial.cli import log
+from nettrial.cli import READING, log
 from nettrial.errors import BadInput
 
-READING = "reading the options"
 LARGEST_SEED = 2**63 - 1
 
 

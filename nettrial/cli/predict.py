@@ -9,9 +9,8 @@ from pathlib import Path
 from nettrial.analysis.model import Model, models
 from nettrial.analysis.mtu_fits import ETHERNET_BYTES, Fit
 from nettrial.analysis.predictions import Prediction, predict
-from nettrial.cli import documents
+from nettrial.cli import READING, documents
 from nettrial.cli.console import print_table
-from nettrial.cli.design import READING
 from nettrial.design.plan import in_words
 from nettrial.errors import BadInput
 from nettrial.report import numbers

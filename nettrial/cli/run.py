@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nettrial.backends import BACKENDS, Backend, Configuration, Machines
-from nettrial.cli import log
+from nettrial.cli import READING, log
 from nettrial.cli.checking import Work, check
 from nettrial.cli.console import output, say
-from nettrial.cli.design import READING, Design, DesignOptions, as_time
+from nettrial.cli.design import Design, DesignOptions, as_time
 from nettrial.cli.session import at_once, run_trials, unfinished
 from nettrial.design import PlannedTrial, plan, scenario_of, treatments
 from nettrial.errors import BadInput, CannotRun, TrialsFailed

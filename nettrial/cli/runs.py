@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nettrial.cli import documents
+from nettrial.cli import READING, documents
 from nettrial.cli.console import print_table
-from nettrial.cli.design import READING
 from nettrial.errors import BadInput, NettrialError
 from nettrial.store import Run
 from nettrial.store.run import RUN_FILE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nettrial import backends
-from nettrial.cli.design import READING
+from nettrial.cli import READING
 from nettrial.errors import BadInput
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from nettrial.cli import documents
+from nettrial.cli import READING, documents
 from nettrial.cli.checking import check_plan
 from nettrial.cli.console import print_table
-from nettrial.cli.design import READING, Design, DesignOptions
+from nettrial.cli.design import Design, DesignOptions
 from nettrial.design import plan
 from nettrial.design.plan import in_words
 from nettrial.errors import BadInput

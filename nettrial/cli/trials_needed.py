@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from nettrial.analysis.planning import ASSURANCE, Blocks, Need, needs, seconds
+from nettrial.cli import READING
 from nettrial.cli.console import print_table
-from nettrial.cli.design import READING, Design, as_time, trial_seconds
+from nettrial.cli.design import Design, as_time, trial_seconds
 from nettrial.design.plan import in_words
 from nettrial.errors import BadInput
 from nettrial.report.stopping import rule
