@@ -70,6 +70,28 @@ def become(program: Path, *arguments: str) -> NoReturn:
     os.execv(program, [str(program), *arguments])
 
 
+def run_program(command: list[str], directory: Path, seconds: float) -> str | None:
+    """Runs a program in a directory, for so many seconds at most. Returns why it failed; None where it did
+    not."""
+    try:
+        done = subprocess.run(
+            command,
+            cwd=directory,
+            capture_output=True,
+            check=False,
+            timeout=seconds,
+            stdin=subprocess.DEVNULL,
+        )
+    except FileNotFoundError:
+        return f"there is no {command[0]} here"
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{command[0]}: {error}"
+    if done.returncode == 0:
+        return None
+    said = done.stderr.decode(errors="replace").strip().splitlines()
+    return said[-1] if said else f"{command[0]} ended with status {done.returncode}"
+
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome", "msedge")
 """The browsers that print a page without a window."""
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import nettrial
-from nettrial.cli.commands import around, machines, network, results, study
+from nettrial.cli.commands import around, machines, network, results, study, systems
 from nettrial.cli.help import Grouped, examples
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app = typer.Typer(
 for each in (study, results, around, network):
     app.add_typer(each.commands)
 app.add_typer(machines.commands, name="machines")
+app.add_typer(systems.commands, name="systems")
 
 
 def _version(wanted: bool) -> None:

@@ -13,7 +13,7 @@ GROUPS = {
     "Read results": ("report", "watch", "compare", "export", "book"),
     "Predict": ("predict", "calibrate"),
     "Measure without a study": ("measure", "serve", "path"),
-    "Look around": ("doctor", "list", "draw", "machines"),
+    "Look around": ("doctor", "list", "draw", "machines", "systems"),
 }
 """The commands by what they are for, in the order of `nettrial --help`."""
 

@@ -26,6 +26,7 @@ ALLOWED = {
     "study": BASE | {"congestion", "stacks", "metrics", "topology"},
     "design": BASE | {"stacks", "topology", "study"},
     "machines": BASE | {"study"},
+    "guests": BASE,
     "backends": BASE,
     "store": BASE | {"study", "design"},
     "analysis": BASE | {"metrics", "study", "design", "store"},

@@ -51,6 +51,9 @@ SHIPPED = Path(__file__).parents[2] / "studies" / "jumbo-ipv6"
         "machines add",
         "machines install",
         "machines restore",
+        "systems",
+        "systems add",
+        "systems check",
     ],
 )
 def test_help(nettrial, golden, command):
@@ -106,7 +109,7 @@ def test_show_says_what_full_changes(nettrial, golden):
 def test_every_command_has_a_group_and_examples_in_its_help(nettrial, option):
     commands = typer.main.get_command(app).commands
     assert {name for names in GROUPS.values() for name in names} == set(commands)
-    assert set(EXAMPLES) == {"", *commands} - {"machines"}
+    assert set(EXAMPLES) == {"", *commands} - {"machines", "systems"}
     shown = nettrial("report", option).stdout
     assert all(f"\n    {line}\n" in f"{shown}\n" for line in EXAMPLES["report"])
 

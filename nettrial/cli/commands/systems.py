@@ -1,0 +1,80 @@
+"""The commands of `nettrial systems`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from nettrial.cli.help import command
+from nettrial.cli.options import Verbose
+
+commands = typer.Typer(
+    no_args_is_help=True, help="Manage the operating systems that hosts of the lab can run as guests."
+)
+
+
+@command(commands, "add")
+def _systems_add(
+    kind: Annotated[str, typer.Argument(metavar="SYSTEM", help="The kind of system: linux.")],
+    package: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="NAME",
+            help="Take kernel and modules from this Debian package, a file or one that apt-get can download. "
+            "Nothing is installed.",
+        ),
+    ] = None,
+    kernel: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="Take this kernel (bzImage)."),
+    ] = None,
+    modules: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="DIR", help="Take its modules from here, such as /lib/modules/6.12.0."),
+    ] = None,
+    name: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="NAME", help="Its name in studies. [default: linux- and its version, as linux-6.12]"
+        ),
+    ] = None,
+    verbose: Verbose = 0,
+) -> None:
+    """Add a system to the cache, under a name that studies use: `hosts.NAME.system`.
+
+    Exit status: 0 done, 2 bad input, 3 the package can't be had.
+    """
+    from nettrial.cli import guests
+
+    guests.add(kind, package, kernel, modules, name)
+
+
+@command(commands, "list")
+def _systems_list(verbose: Verbose = 0) -> None:
+    """List the systems in the cache."""
+    from nettrial.cli import guests
+
+    guests.show()
+
+
+@command(commands, "check")
+def _systems_check(verbose: Verbose = 0) -> None:
+    """Verify that the files of every system are those that were added.
+
+    Exit status: 0 they are, 2 bad input, 3 something is missing or changed.
+    """
+    from nettrial.cli import guests
+
+    raise typer.Exit(guests.check())
+
+
+@command(commands, "remove")
+def _systems_remove(
+    name: Annotated[str, typer.Argument(metavar="SYSTEM", help="Its name in studies.")], verbose: Verbose = 0
+) -> None:
+    """Remove a system from the cache."""
+    from nettrial.cli import guests
+
+    guests.remove(name)

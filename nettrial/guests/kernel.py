@@ -1,0 +1,108 @@
+"""Linux kernels: the release of an image, and the modules that a guest needs, in an order in which they
+can be loaded."""
+
+from __future__ import annotations
+
+import lzma
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from nettrial.files import Unreadable, read_bytes, read_text
+
+MOST_KERNEL_BYTES = 128 << 20
+MOST_MODULE_BYTES = 64 << 20
+MOST_LIST_BYTES = 4 << 20
+
+NEEDED = ("virtio_pci", "virtio_net", "virtio_console")
+"""The drivers without which a guest can't be reached: part of the kernel, or modules."""
+_CONGESTION = "kernel/net/ipv4/tcp_*.ko*"
+"""The congestion controls, all of which a guest has."""
+_ENDINGS = (".ko", ".ko.xz")
+
+
+class Unfit(Exception):
+    """A kernel that no guest can run; the text says why."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel and the modules that a guest loads."""
+
+    release: str
+    """Its release, such as `6.12.117+deb12-amd64`."""
+    image: bytes
+    """The compressed image that a boot loader takes (bzImage)."""
+    modules: list[tuple[str, bytes]]
+    """Names and contents of the modules, each after those that it depends on."""
+
+    @classmethod
+    def read(cls, image: Path, modules: Path) -> Kernel:
+        """The kernel in these places; `modules` is a directory such as /lib/modules/6.12.0. Raises
+        Unreadable, and Unfit where a driver is missing."""
+        data = read_bytes(image, MOST_KERNEL_BYTES)
+        return cls(_release(image, data), data, _modules(modules))
+
+    @property
+    def version(self) -> str:
+        """The first two numbers of its release, such as `6.12`."""
+        return ".".join(self.release.split(".")[:2])
+
+
+def _release(path: Path, image: bytes) -> str:
+    """The release that an image for x86 tells (Documentation/arch/x86/boot.rst of the kernel)."""
+    if image[0x202:0x206] != b"HdrS":
+        raise Unfit(f"{path} is no kernel image for x86 (bzImage)")
+    start = int.from_bytes(image[0x20E:0x210], "little") + 0x200
+    words = image[start : start + 256].partition(b"\0")[0].decode("ascii", "replace").split()
+    if not words or not re.fullmatch(r"\d+\.\d+[\w.+~-]*", words[0]):
+        raise Unfit(f"{path} tells no release")
+    return words[0]
+
+
+def _modules(directory: Path) -> list[tuple[str, bytes]]:
+    files = {_name(file): file for file in sorted(directory.glob("kernel/**/*.ko*"))}
+    try:
+        listed = read_text(directory / "modules.builtin", MOST_LIST_BYTES).split()
+    except Unreadable as error:
+        raise Unfit(f"{directory / 'modules.builtin'}: {error}") from None
+    builtin = {_name(Path(line)) for line in listed}
+    missing = [name for name in NEEDED if name not in files and name not in builtin]
+    if missing:
+        raise Unfit(f"the kernel lacks {', '.join(missing)}, of which {directory} has no module either")
+    order: dict[str, bytes] = {}
+
+    def load(name: str) -> None:
+        file = files.get(name)
+        if file is None or name in order:  # part of the kernel, or there already
+            return
+        contents = _contents(file)
+        for other in depends(contents):
+            load(other)
+        order[name] = contents
+
+    congestion = sorted(_name(file) for file in directory.glob(_CONGESTION))
+    for name in [*NEEDED, *congestion]:
+        load(name)
+    return list(order.items())
+
+
+def _name(file: Path) -> str:
+    """The name of a module, in which the kernel takes - and _ for the same."""
+    return file.name.partition(".ko")[0].replace("-", "_")
+
+
+def _contents(file: Path) -> bytes:
+    data = read_bytes(file, MOST_MODULE_BYTES)
+    if not file.name.endswith(_ENDINGS):
+        raise Unfit(f"{file} is compressed in a way other than xz")
+    try:
+        return lzma.decompress(data) if file.suffix == ".xz" else data
+    except lzma.LZMAError as error:
+        raise Unfit(f"{file}: {error}") from None
+
+
+def depends(module: bytes) -> list[str]:
+    """The modules that a module depends on, as its section .modinfo says."""
+    found = re.search(rb"\0depends=([^\0]*)\0", module)
+    return [name.replace("-", "_") for name in found[1].decode().split(",") if name] if found else []

@@ -1,0 +1,157 @@
+"""The cache of systems that guests run."""
+
+import io
+import json
+import lzma
+import tarfile
+
+import pytest
+
+from nettrial.cli import guests as commands
+from nettrial.errors import BadInput, CannotRun
+from nettrial.guests import VARIABLE, Catalogue, Kernel, unpack
+from nettrial.guests.kernel import Unfit
+
+
+def module(depends):
+    return b"\x7fELF..\0license=GPL\0depends=" + ",".join(depends).encode() + b"\0name=x\0"
+
+
+MODULES = {
+    "drivers/net/virtio_net.ko": module(["net_failover"]),
+    "drivers/net/net-failover.ko.xz": lzma.compress(module(["failover"])),
+    "net/core/failover.ko": module([]),
+    "drivers/char/virtio_console.ko": module([]),
+    "net/ipv4/tcp_bbr.ko": module([]),
+    "net/ipv4/tcp_odd.ko": module(["virtio_net"]),
+    "fs/ext4/ext4.ko": module(["mbcache"]),
+}
+
+
+@pytest.fixture
+def made(tmp_path):
+    """The image and the modules of a kernel."""
+    image = bytearray(0x400)
+    image[0x202:0x206] = b"HdrS"
+    image[0x20E:0x210] = (0x100).to_bytes(2, "little")
+    text = b"6.12.9+deb-amd64 (who@where) #1 SMP\0"
+    image[0x300 : 0x300 + len(text)] = text
+    (tmp_path / "boot").mkdir()
+    kernel = tmp_path / "boot" / "vmlinuz-6.12.9"
+    kernel.write_bytes(bytes(image))
+    directory = tmp_path / "lib" / "modules" / "6.12.9"
+    for name, data in MODULES.items():
+        file = directory / "kernel" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+    (directory / "modules.builtin").write_text("kernel/drivers/virtio/virtio_pci.ko\n")
+    return kernel, directory
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_modules_come_after_what_they_depend_on_and_others_stay_out(made):
+    kernel = Kernel.read(*made)
+    names = [name for name, _ in kernel.modules]
+    assert (kernel.release, kernel.version) == ("6.12.9+deb-amd64", "6.12")
+    assert sorted(names) == sorted(
+        ["failover", "net_failover", "virtio_net", "virtio_console", "tcp_bbr", "tcp_odd"]
+    )
+    place = names.index
+    assert place("failover") < place("net_failover") < place("virtio_net") < place("tcp_odd")
+    assert dict(kernel.modules)["net_failover"] == module(["failover"]), "it is not compressed any more"
+
+
+def test_a_kernel_that_no_guest_can_run_is_refused_with_the_reason(made):
+    image, modules = made
+    (modules / "kernel/drivers/char/virtio_console.ko").unlink()
+    with pytest.raises(Unfit, match="lacks virtio_console"):
+        Kernel.read(image, modules)
+    image.write_bytes(b"no kernel" * 100)
+    with pytest.raises(Unfit, match="no kernel image"):
+        Kernel.read(image, modules)
+
+
+def test_a_system_is_kept_checked_and_removed(made, cache, capsys):
+    image, modules = made
+    commands.add("linux", None, image, modules, None)
+    commands.add("linux", None, image, modules, "again")
+    commands.add("linux", None, image, modules, None)  # nothing changes
+    assert "linux-6.12: Linux 6.12.9+deb-amd64 with 6 modules" in capsys.readouterr().err
+    commands.show()
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [
+        "system",
+        "again",
+        "linux-6.12",
+    ]
+    assert len(list(cache.iterdir())) == 4, "equal files are kept once"
+    catalogue = Catalogue()
+    entry = catalogue.entries()[1]
+    # Read back as Linux reads its initial RAM disk: names in the order of loading, and the end.
+    archive = (cache / entry.modules).read_bytes()
+    assert archive.startswith(b"070701")
+    assert b"TRAILER!!!" in archive
+    assert archive.index(b"modules/000-") < archive.index(b"modules/005-")
+    assert commands.check() == 0
+    commands.remove("again")
+    assert commands.check() == 0, "the other one keeps its files"
+    (cache / entry.kernel).write_bytes(b"changed")
+    (cache / entry.modules).unlink()
+    capsys.readouterr()
+    assert commands.check() == 3
+    out = capsys.readouterr().out
+    assert "kernel has changed" in out
+    assert "modules can't be read" in out
+    commands.remove("linux-6.12")
+    assert list(cache.iterdir()) == []
+
+
+def test_what_can_not_be_added_is_said(made, cache, tmp_path):
+    image, modules = made
+    commands.add("linux", None, image, modules, "mine")
+    image.write_bytes(image.read_bytes() + b"another")
+    with pytest.raises(BadInput, match="there is one of that name"):
+        commands.add("linux", None, image, modules, "mine")
+    with pytest.raises(BadInput, match="up to 63 letters"):
+        commands.add("linux", None, image, modules, "../mine")
+    for options in ((None, None, None), ("a", image, modules), (None, image, None)):
+        with pytest.raises(BadInput, match="either --package, or both"):
+            commands.add("linux", *options, None)
+    with pytest.raises(BadInput, match="can't be run yet"):
+        commands.add("windows", "x", None, None, None)
+    with pytest.raises(BadInput, match="one of the systems there are: mine"):
+        commands.remove("other")
+    (cache / "bad.json").write_text(json.dumps({"name": "bad"}))
+    with pytest.raises(BadInput, match="no document of a system"):
+        commands.show()
+
+
+def test_a_package_is_unpacked_and_one_without_a_kernel_refused(made, tmp_path):
+    def package(name, folders):
+        data = io.BytesIO()
+        with tarfile.open(fileobj=data, mode="w:xz") as tar:
+            for folder in folders:
+                tar.add(tmp_path / folder, arcname=f"./{folder}")
+        file = tmp_path / name
+        members = [
+            ("debian-binary", b"2.0\n"),
+            ("control.tar.xz", data.getvalue()),
+            ("data.tar.xz", data.getvalue()),
+        ]
+        with file.open("wb") as target:
+            target.write(b"!<arch>\n")
+            for member, contents in members:
+                target.write(f"{member:<16}{0:<12}{0:<6}{0:<6}{'100644':<8}{len(contents):<10}`\n".encode())
+                target.write(contents + b"\n" * (len(contents) % 2))
+        return file
+
+    (tmp_path / "one").mkdir()
+    image, modules = unpack(str(package("a.deb", ["boot", "lib"])), tmp_path / "one")
+    assert Kernel.read(image, modules).version == "6.12"
+    (tmp_path / "two").mkdir()
+    with pytest.raises(CannotRun, match="0 kernel images"):
+        unpack(str(package("b.deb", ["lib"])), tmp_path / "two")
