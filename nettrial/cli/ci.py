@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 from nettrial.design.plan import in_words
 from nettrial.report import conclusions, numbers, pages, screen
 from nettrial.report.content import Report
+from nettrial.report.formats import in_markdown
 from nettrial.texts import visible
 
 
@@ -91,8 +92,5 @@ def as_markdown(report: Report) -> str:
 
 
 def _text(text: str) -> str:
-    """Returns a text on one line, of which no character is Markdown's or HTML's."""
-    plain = " ".join(visible(text).split())
-    for character in "\\`*_{}[]<>#|~":
-        plain = plain.replace(character, f"\\{character}")
-    return plain
+    """Returns a text on one line that shows what others wrote, and has no mark-up."""
+    return in_markdown(visible(text))

@@ -66,12 +66,12 @@ def _value(value: Raw) -> str | int | float:
 
 def as_markdown(table: DataTable) -> str:
     """A table of GitHub Flavored Markdown, its caption above and its notes below."""
-    headings = [_markdown(text) for text in _full_headings(table)]
+    headings = [in_markdown(text) for text in _full_headings(table)]
     rule = [("--:" if right else "---") for right in _right(table)]
-    lines = [headings, rule, *([_markdown(text) for text in line] for line in table.lines)]
+    lines = [headings, rule, *([in_markdown(text) for text in line] for line in table.lines)]
     drawn = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    notes = "".join(f"\n{_markdown(note)}\n" for note in table.notes)
-    return f"{_markdown(table.caption)}\n\n{drawn}\n{notes}"
+    notes = "".join(f"\n{in_markdown(note)}\n" for note in table.notes)
+    return f"{in_markdown(table.caption)}\n\n{drawn}\n{notes}"
 
 
 def _full_headings(table: DataTable) -> list[str]:
@@ -83,8 +83,8 @@ def _full_headings(table: DataTable) -> list[str]:
     return [first, *rest]
 
 
-def _markdown(text: str) -> str:
-    """A text on one line, with no character that Markdown reads as mark-up."""
+def in_markdown(text: str) -> str:
+    """Returns a text on one line in which Markdown reads no character as mark-up."""
     text = re.sub(r"([\\`*_<>|~$&])", r"\\\1", _line(text))
     text = re.sub(r"\](?=[(\[:])", r"\\]", text)  # a link; brackets alone are none
     return re.sub(r"^([#+-]|\d+[.)])(?=\s|$)", _escaped_start, text)
