@@ -68,13 +68,21 @@ def _show_usage(error: Exception) -> bool:
         print(say())
         return True
     first, _, expected = say().partition(": Input should be ")
+    value = ""
     if expected and parameter is not None:
         first = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar
+        value = _given(error)
     hint = f"`{command} -h` has the arguments and options"
     first = first[0].lower() + first[1:].rstrip(".")
-    refused = BadInput(READING, first, "", expected.partition(", unable")[0], hint)
+    refused = BadInput(READING, first, value, expected.partition(", unable")[0], hint)
     print(refused, file=sys.stderr)
     return True
+
+
+def _given(error: Exception) -> str:
+    """Returns the value that was refused; typer has it from pydantic's error alone."""
+    faults: list[dict[str, object]] = getattr(error.__cause__, "errors", list)()
+    return str(faults[0]["input"]) if faults else ""
 
 
 def _in_words(error: Exception) -> str:

@@ -280,6 +280,7 @@ BAD_INPUT = {
     "watch-newer": "watch newer",
     "watch-port": "watch exists --port 70000",
     "compare-missing": "compare missing missing",
+    "seed": "run jumbo-ipv6 --seed x",
     "measure-kind": "measure 127.0.0.1 tpc",
     "measure-host": "measure no-such-host.invalid",
     "measure-ip": "measure 127.0.0.1 --ip 5",
