@@ -2835,6 +2835,11 @@ class Measure(Generated):
     """
     The interval at which the flow's transport state is read.
     """
+    streams: Annotated[int | None, Field(ge=0)] = 1
+    """
+    The number of streams that carry this traffic at the same time, 1 to 128. Each is a flow of its own; of more
+    than one, each name ends with the stream's number: `NAME-1`, `NAME-2`, and so on.
+    """
     trial: str
     """
     Repeated in the answer.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from nettrial.analysis.summary import Cell, cell_of
 from nettrial.analysis.warning_groups import merge, pattern
 from nettrial.metrics import METRICS, Metric
-from nettrial.scenario import Record
+from nettrial.scenario import Record, Warning
 
 
 @dataclass(frozen=True)
@@ -33,36 +33,50 @@ class Seen:
     repeats: int
 
 
-def repeated(records: Sequence[Record], flow: str) -> list[Repeated]:
-    """Every metric of `flow` that a record has, in the registry's order."""
+def repeated(records: Sequence[Record], flows: Sequence[str]) -> list[Repeated]:
+    """Returns every metric that the records have of `flows` together, in the registry's order.
+
+    The figures of several flows are combined as each metric says: goodputs, for example, are added. Metrics
+    that can't be combined, such as percentiles, are left out, and metrics of a group, such as fairness, are
+    included."""
+    kinds = ("flow",) if len(flows) == 1 else ("flow", "group")
     found = []
     for metric in METRICS.values():
-        if metric.of != "flow":
+        # The streams have one sender: figures per sending host would repeat those of the flows.
+        if metric.of not in kinds or metric.of_senders:
             continue
         values = {
             number: value
             for number, record in enumerate(records, start=1)
-            if metric.name not in absences([record], flow)
-            and not isinstance(value := metric.read(record, flow), str)
+            if metric.name not in absences([record], flows)
+            and not isinstance(value := metric.combined(record, flows), str)
         }
         if values:
             found.append(Repeated(metric, cell_of({}, values, {number: number for number in values}, {})))
     return found
 
 
-def absences(records: Sequence[Record], flow: str) -> dict[str, str]:
-    """The metrics of `flow` that the engine could not measure, and why."""
-    return {absence.metric: absence.reason for r in records for absence in r.absent if absence.object == flow}
+def absences(records: Sequence[Record], flows: Sequence[str]) -> dict[str, str]:
+    """Returns the reason for each metric that the engine could not measure of one of `flows`."""
+    return {
+        absence.metric: absence.reason for r in records for absence in r.absent if absence.object in flows
+    }
 
 
 def seen(records: Sequence[Record]) -> list[Seen]:
-    """The warnings of all records, those that differ in numbers only together."""
-    groups: dict[tuple[str, str, str, str], list[str]] = {}
-    for record in records:
+    """Returns the warnings of all records. Warnings whose objects and messages differ only in numbers are
+    merged."""
+    groups: dict[tuple[str, str, str, str], list[tuple[int, Warning]]] = {}
+    for number, record in enumerate(records):
         for warning in record.warnings:
-            key = (warning.code, warning.object, pattern(warning.message), warning.consequence)
-            groups.setdefault(key, []).append(warning.message)
+            alike = (warning.code, pattern(warning.object), pattern(warning.message), warning.consequence)
+            groups.setdefault(alike, []).append((number, warning))
     return [
-        Seen(about, merge(messages), consequence, len(messages))
-        for (_, about, _, consequence), messages in groups.items()
+        Seen(
+            merge([warning.object for _, warning in found]),
+            merge([warning.message for _, warning in found]),
+            consequence,
+            len({number for number, _ in found}),
+        )
+        for (_, _, _, consequence), found in groups.items()
     ]

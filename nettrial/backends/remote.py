@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -13,11 +14,15 @@ from nettrial.backends.keeper import Keeper
 from nettrial.errors import BadInput, CannotRun, Fault, Lack
 from nettrial.scenario import CheckedEvent, FailedEvent, Flow, Measure, Record, RecordEvent
 from nettrial.systems import become
+from nettrial.units import DURATION
 
 GRACE_SECONDS = 150.0
 """The time that a measurement may take beyond its traffic: the engine's own limits are shorter."""
-INTERVAL = "100 ms"
-"""The interval at which a flow's transport state is read."""
+INTERVAL_SECONDS = 0.1
+"""The interval at which a flow's transport state is read, if that does not make too many samples."""
+MOST_SAMPLES = 100_000
+"""The most samples of all streams of a measurement together. A server refuses more (`MOST_SAMPLES` of
+engine/remote/src/rules.rs)."""
 
 
 def serve(arguments: Sequence[str]) -> NoReturn:
@@ -43,22 +48,25 @@ class Measurer(Keeper):
             else "start `nettrial serve` there, with the same token and version, and let the port through"
         )
 
-    def warm_up(self, flow: Flow, seconds: float) -> None:
+    def warm_up(self, flow: Flow, streams: int, seconds: float) -> None:
         """Measures once, and forgets the result; raises BadInput and CannotRun."""
         try:
-            self.run("warm-up", flow, seconds)
+            self.run("warm-up", flow, streams, seconds)
         except TrialFailed as failed:
             raise self._cannot("a warm-up", str(failed)) from None
 
     def _cannot(self, what: str, why: str) -> CannotRun:
         return CannotRun(f"measuring against {self._server}", [Lack(what, why, self._remedy)])
 
-    def run(self, trial: str, flow: Flow, seconds: float) -> Record:
-        """Measures once, with traffic of so many seconds.
+    def run(self, trial: str, flow: Flow, streams: int, seconds: float) -> Record:
+        """Measures once, with traffic of so many seconds in so many streams at the same time.
 
         Raises BadInput for a flow or token that can't be, CannotRun if there is no session to be had, and
         TrialFailed."""
-        measure = Measure(trial=trial, flow=flow, interval=INTERVAL)
+        interval = max(INTERVAL_SECONDS, streams * seconds / MOST_SAMPLES)
+        measure = Measure(
+            trial=trial, flow=flow, streams=streams, interval=DURATION.print(math.ceil(interval * 1e9))
+        )
         try:
             event = self.event(measure, seconds + GRACE_SECONDS).root
         except EngineLost as lost:

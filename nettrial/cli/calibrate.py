@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from nettrial.analysis import CONFIDENCE, warnings
 from nettrial.analysis.costs import Cost, Costs, HostFit, costs
@@ -25,7 +23,7 @@ def show(directory: Path, as_json: bool) -> None:
     run = Run.open(directory)
     found = costs(run)
     if as_json:
-        print(json.dumps(_document(run, found), indent=2))
+        documents.show(_document(run, found))
         return
     done = len(run.trials())
     kept = f"{done - len(found.left_out)} of {done} trials" if found.left_out else f"{done} trials"
@@ -113,46 +111,42 @@ def _options(fits: Sequence[HostFit]) -> list[str]:
     ]
 
 
-def _document(run: Run, found: Costs) -> dict[str, Any]:
-    """All of it; `hosts` as a study file has them are the settings."""
-    return {
-        **documents.header("calibrate"),
-        "run": str(run.directory),
-        "trials_left_out": list(found.left_out),
-        "fits": [_fit(fit) for fit in found.hosts],
-        "absent": found.absent,
-        "warnings": _warned(run),
-        "hosts": {
+def _document(run: Run, found: Costs) -> documents.CalibrateDocument:
+    return documents.CalibrateDocument(
+        run=str(run.directory),
+        trials_left_out=list(found.left_out),
+        fits=[_fit(fit) for fit in found.hosts],
+        absent=found.absent,
+        warnings=_warned(run),
+        hosts={
             fit.host: {"cost": {name: _setting(cost) for name, cost in fit.costs().items()}}
             for fit in found.hosts
         },
-    }
+    )
 
 
-def _fit(fit: HostFit) -> dict[str, Any]:
-    bounds = {
-        name: None if cost.interval is None else [cost.interval.low, cost.interval.high]
-        for name, cost in fit.costs().items()
-    }
-    return {
-        "host": fit.host,
-        **{f"{name}_us": cost.value for name, cost in fit.costs().items()},
-        **{f"{name}_interval_us": interval for name, interval in bounds.items()},
-        "r_squared": fit.r_squared,
-        "errors_held_out_percent": [
-            {"factor": factor, "level": level, "error": error}
+def _fit(fit: HostFit) -> documents.CostFit:
+    return documents.CostFit(
+        host=fit.host,
+        per_packet_us=fit.per_packet.value,
+        per_kilobyte_us=fit.per_kilobyte.value,
+        per_packet_interval_us=documents.bounds(fit.per_packet.interval),
+        per_kilobyte_interval_us=documents.bounds(fit.per_kilobyte.interval),
+        r_squared=fit.r_squared,
+        errors_held_out_percent=[
+            documents.HeldOut(factor=factor, level=level, error=error)
             for (factor, level), error in fit.errors.items()
         ],
-        "treatments": [
-            {
-                "treatment": work.treatment,
-                "trials": work.trials,
-                "busy_us": work.busy_us,
-                "busy_percent": work.busy_percent,
-                "packets": work.packets,
-                "kilobytes": work.kilobytes,
-            }
+        treatments=[
+            documents.WorkOfTreatment(
+                treatment=work.treatment,
+                trials=work.trials,
+                busy_us=work.busy_us,
+                busy_percent=work.busy_percent,
+                packets=work.packets,
+                kilobytes=work.kilobytes,
+            )
             for work in fit.work
         ],
-        "cautions": list(fit.cautions),
-    }
+        cautions=list(fit.cautions),
+    )

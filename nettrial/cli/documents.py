@@ -473,6 +473,15 @@ class Measured(Part):
     """The 95% confidence interval of the mean; null where there is one repeat."""
 
 
+class Stream(Part):
+    """One of the streams of a measurement."""
+
+    flow: str
+    """The name of its flow in the records."""
+    metrics: list[Measured]
+    """The metrics of this stream over all repeats."""
+
+
 class MeasureDocument(Document):
     """A measurement between this machine and another."""
 
@@ -483,9 +492,161 @@ class MeasureDocument(Document):
     seed: int
     """Seed of the random numbers."""
     metrics: list[Measured]
-    """The metrics over all repeats."""
+    """The metrics of all streams together, over all repeats: goodputs, for example, are added."""
+    streams: list[Stream]
+    """Each stream; one without `--parallel`."""
     records: list[dict[str, Any]]
     """The record of each repeat, as the [reference of records](documents.md#record) has it."""
+
+
+class PairsOfNodes(Part):
+    """The shortest paths between each two nodes of a kind, in links."""
+
+    pairs: dict[int, int]
+    """The number of pairs, by the length of their path."""
+    mean: float
+    """The mean length."""
+    diameter: int
+    """The longest of the lengths."""
+
+
+class EqualPaths(Part):
+    """The shortest paths between two switches, over each two that a path joins: those that routing by equal
+    cost (ECMP) can choose from."""
+
+    mean: float
+    """The mean number of paths."""
+    several: float
+    """The share of pairs with more than one path, from 0 to 1."""
+    most: int
+    """The most paths of a pair."""
+
+
+class Bisection(Part):
+    """The number of links to cut to part the switches into two halves."""
+
+    at_least: int
+    """The lower bound, by the spectrum."""
+    at_most: int
+    """The best cut that was found."""
+    per_host: float
+    """`at_most` for each host of a half: 1 or more is full bisection, where all links have the same rate."""
+
+
+class Spectrum(Part):
+    """Eigenvalues of the adjacency matrix of the switches."""
+
+    second: float
+    """The second largest eigenvalue."""
+    gap: float
+    """The largest eigenvalue less the second largest."""
+    bound: float
+    """The bound below which the second largest can't stay in large regular graphs."""
+
+
+class DrawDocument(Document):
+    """The facts of a topology, or of the network of a study's first treatment."""
+
+    document: Literal["draw"] = "draw"
+    """The kind of document."""
+    topology: str | None
+    """The topology's name; null for a study."""
+    parameters: dict[str, Any] | None
+    """The topology's parameters; null for a study."""
+    study: str | None
+    """The study's name; null for a topology."""
+    switches: int
+    """Routers and switches."""
+    hosts: int
+    """Hosts."""
+    host_links: int
+    """Links with a host at one end."""
+    fabric_links: int
+    """Links between switches."""
+    fewest_links: int
+    """The fewest links of a switch to others."""
+    most_links: int
+    """The most links of a switch to others."""
+    between_hosts: PairsOfNodes | None
+    """Paths between hosts; null where no two are joined."""
+    between_switches: PairsOfNodes | None
+    """Paths between switches; null where no two are joined."""
+    equal_paths: EqualPaths | None
+    """Equal shortest paths; null where no two switches are joined."""
+    bisection: Bisection | None
+    """The bisection; null where no two switches are joined."""
+    spectrum: Spectrum | None
+    """The spectrum; null where no two switches are joined."""
+
+
+class HeldOut(Part):
+    """The error in the CPU time at a level that the fit did not see."""
+
+    factor: str
+    """The factor's name."""
+    level: str
+    """The level."""
+    error: float
+    """The error in percent."""
+
+
+class WorkOfTreatment(Part):
+    """The work of a host under one treatment, as means over its trials."""
+
+    treatment: Levels
+    """The level of each factor."""
+    trials: int
+    """Trials that count."""
+    busy_us: float
+    """CPU time in use, microseconds."""
+    busy_percent: float
+    """The same in percent of the trial."""
+    packets: float
+    """Packets sent and received."""
+    kilobytes: float
+    """Kilobytes sent and received."""
+
+
+class CostFit(Part):
+    """The costs of packets on one host."""
+
+    host: str
+    """The host's name."""
+    per_packet_us: float
+    """CPU time for each packet, microseconds."""
+    per_kilobyte_us: float
+    """CPU time for each 1000 bytes, microseconds."""
+    per_packet_interval_us: Bounds | None
+    """The 95% confidence interval of `per_packet_us`; null where too few treatments allow none."""
+    per_kilobyte_interval_us: Bounds | None
+    """The 95% confidence interval of `per_kilobyte_us`; null where too few treatments allow none."""
+    r_squared: float | None
+    """The coefficient of determination; null where it is not defined."""
+    errors_held_out_percent: list[HeldOut]
+    """The error at each level that can be left out of the fit."""
+    treatments: list[WorkOfTreatment]
+    """The treatments that the fit rests on."""
+    cautions: list[str]
+    """Reasons to doubt the fit, in words."""
+
+
+class CalibrateDocument(Document):
+    """What packets cost the hosts of a run, for the simulator."""
+
+    document: Literal["calibrate"] = "calibrate"
+    """The kind of document."""
+    run: str
+    """The run's directory."""
+    trials_left_out: list[int]
+    """The numbers of the trials beside which other processes worked."""
+    fits: list[CostFit]
+    """The costs of each host."""
+    absent: dict[str, str]
+    """The reason for which a host has no costs, by the host's name."""
+    warnings: list[str]
+    """The warnings of the run, in words."""
+    hosts: dict[str, dict[str, dict[str, str]]]
+    """The costs as the `hosts` of a study file have them."""
 
 
 class ServeDocument(Document):
@@ -511,13 +672,10 @@ DOCUMENTS: tuple[type[Document], ...] = (
     PredictDocument,
     MeasureDocument,
     ServeDocument,
+    DrawDocument,
+    CalibrateDocument,
 )
 """Every document, in the order of the reference."""
-
-
-def header(document: str) -> dict[str, Any]:
-    """Returns the first fields of a document whose others are named by what there is."""
-    return {"document": document, "format": 1, "nettrial": nettrial.__version__}
 
 
 def show(document: Document) -> None:

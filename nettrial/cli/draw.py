@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -44,7 +43,13 @@ def draw(name: str, sets: Sequence[str], out: Path | None, as_json: bool) -> Non
     asked = ", ".join(sets)
     title = f"{topology.title}: {asked}" if asked else topology.title
     given = parameters.model_dump(include=set(topology.settable()), exclude_none=True)
-    _show(graph, None, out, (name, title), {"topology": name, "parameters": given} if as_json else None)
+    _show(
+        graph,
+        None,
+        out,
+        (name, title),
+        {"topology": name, "parameters": given, "study": None} if as_json else None,
+    )
 
 
 def _draw_study(name: str, sets: Sequence[str], out: Path | None, as_json: bool) -> None:
@@ -59,7 +64,13 @@ def _draw_study(name: str, sets: Sequence[str], out: Path | None, as_json: bool)
     scenario = scenario_of(study, treatments(study)[0].levels)
     drawing = network.draw(study, scenario)
     graph = network.graph_of(scenario)
-    _show(graph, drawing, out, (name, study.title), {"study": study.study} if as_json else None)
+    _show(
+        graph,
+        drawing,
+        out,
+        (name, study.title),
+        {"topology": None, "parameters": None, "study": study.study} if as_json else None,
+    )
     for caption in drawing.captions:
         say(caption)
 
@@ -91,7 +102,7 @@ def _show(
         pages.write(out, data, "writing the picture")
         say(f"picture: {out}")
     if document is not None:
-        print(json.dumps({**documents.header("draw"), **document, **_plain(facts)}, indent=2))
+        documents.show(documents.DrawDocument.model_validate({**document, **_plain(facts)}))
     else:
         print_table(["fact", "value"], rows)
 
@@ -139,7 +150,7 @@ def _fault(name: str, topology: Topology, given: dict[str, Any], wrong: Wrong) -
 
 
 def _plain(facts: Facts) -> dict[str, Any]:
-    """The facts as a JSON document has them."""
+    """Returns the facts as the document has them."""
     made = asdict(facts)
     for between in ("between_hosts", "between_switches"):
         paths: Paths | None = getattr(facts, between)

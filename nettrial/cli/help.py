@@ -52,6 +52,7 @@ EXAMPLES = {
     "serve": ("nettrial serve --token-file token", "nettrial serve --iperf3"),
     "measure": (
         "nettrial measure host.example --token-file token",
+        "nettrial measure host.example -P 4 --token-file token",
         "nettrial measure host.example udp --iperf3 --time 5 --rate 100M --size 1400 -R",
     ),
 }

@@ -8,11 +8,12 @@ import re
 import shlex
 import socket
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from nettrial.analysis import absences, repeated, seen
+from nettrial.analysis import Cell, absences, repeated, seen
 from nettrial.backends import Measurer, TrialFailed
 from nettrial.cli import READING, documents
 from nettrial.cli.console import print_table, say
@@ -27,7 +28,9 @@ from nettrial.units import DURATION, RATE, SIZE, Quantity, UnitError
 
 PORT, IPERF3_PORT = 5210, 5201
 FLOW = "measured"
-"""The flow's name in the records."""
+"""The flow's name in the records; those of several streams have a number behind it."""
+STREAM_METRICS = ("goodput", "transaction_rate", "rtt", "retransmissions", "loss", "jitter_rfc3550", "owd")
+"""The metrics that the table of streams shows, of those that the streams have."""
 KINDS = ("tcp", "udp", "rr")
 SET_UP_SECONDS = 0.2
 """The time that a repeat takes beside its traffic."""
@@ -53,6 +56,7 @@ class MeasureOptions:
     port: int | None
     ip: int | None
     replicates: int
+    parallel: int
     time: str
     reverse: bool
     rate: str | None
@@ -61,6 +65,10 @@ class MeasureOptions:
     token_file: Path | None
     as_json: bool
     quiet: bool = False
+
+    def streams(self) -> list[str]:
+        """Returns the names of the streams in the records."""
+        return [FLOW] if self.parallel == 1 else [f"{FLOW}-{n}" for n in range(1, self.parallel + 1)]
 
 
 def measure(options: MeasureOptions) -> int:
@@ -78,7 +86,7 @@ def measure(options: MeasureOptions) -> int:
     records: list[Record] = []
     failures: list[str] = []
     with Measurer(server, options.iperf3, options.token_file) as measurer, Stop(measurer.kill) as stop:
-        measurer.warm_up(warm_up, seconds)
+        measurer.warm_up(warm_up, options.parallel, seconds)
         length = options.replicates * (seconds + SET_UP_SECONDS)
         with Display(0, options.replicates, length, quiet=options.quiet) as display:
             display.begin()
@@ -86,7 +94,8 @@ def measure(options: MeasureOptions) -> int:
                 if stop.wanted:
                     break
                 try:
-                    record = measurer.run(str(number), _flow(options, version, seed + number), seconds)
+                    flow = _flow(options, version, seed + number)
+                    record = measurer.run(str(number), flow, options.parallel, seconds)
                 except (TrialFailed, CannotRun) as failed:
                     if stop.at_once:
                         break
@@ -98,7 +107,7 @@ def measure(options: MeasureOptions) -> int:
         stopped = stop.wanted
     if records:
         if options.as_json:
-            _print_json(seed, records)
+            _print_json(options, seed, records)
         else:
             _print(options, records)
     if failures:
@@ -186,29 +195,33 @@ def _flow(options: MeasureOptions, version: int, seed: int) -> Flow:
 def _in_words(options: MeasureOptions) -> str:
     kind = {"tcp": "TCP", "udp": "UDP", "rr": "requests and responses over TCP"}[options.kind]
     way = f"from {options.host}" if options.reverse else f"to {options.host}"
-    return f"{kind} {way}" + (" (iperf3)" if options.iperf3 else "")
+    streams = f", {numbers.counted(options.parallel, 'stream')}" if options.parallel > 1 else ""
+    return f"{kind} {way}{streams}" + (" (iperf3)" if options.iperf3 else "")
 
 
 def _print(options: MeasureOptions, records: list[Record]) -> None:
-    """The table of metrics, and what is to be known about them."""
+    """Prints the table of metrics, that of the streams if there are several, and warnings."""
     rows = []
-    for found in repeated(records, FLOW):
+    for found in repeated(records, options.streams()):
         cell, metric = found.cell, found.metric
-        assert cell.mean is not None
         assert cell.median is not None
         decimals = numbers.value_decimals([cell])
-        half = f" ± {numbers.fixed(cell.interval.half_width, decimals)}" if cell.interval else ""
-        mean = numbers.fixed(cell.mean, decimals) + half
-        rows.append([metric.title, mean, numbers.fixed(cell.median, decimals), metric.unit, str(cell.n)])
+        rows.append(
+            [metric.title, _mean(cell), numbers.fixed(cell.median, decimals), metric.unit, str(cell.n)]
+        )
     print(f"{_in_words(options)}, {numbers.counted(len(records), 'repeat')} of {options.time}")
     print()
     print_table(["metric", "mean ± half of its 95% interval", "median", "unit", "repeats"], rows)
+    if options.parallel > 1:
+        _print_streams(options, records)
     warned = [
         f"{one.object}: {one.message} ({numbers.counted(one.repeats, 'repeat')}); {one.consequence}"
         for one in seen(records)
     ]
     titles = {metric.name: metric.title for metric in METRICS.values()}
-    absent = [f"{titles.get(name, name)}: {why}" for name, why in absences(records, FLOW).items()]
+    absent = [
+        f"{titles.get(name, name)}: {why}" for name, why in absences(records, options.streams()).items()
+    ]
     for title, lines in (("Warnings", warned), ("Not measured", absent)):
         if lines:
             print(f"\n{title}")
@@ -216,9 +229,34 @@ def _print(options: MeasureOptions, records: list[Record]) -> None:
                 print(f"- {line}")
 
 
-def _print_json(seed: int, records: list[Record]) -> None:
-    """The records and the metrics over them, as one document."""
-    metrics = [
+def _mean(cell: Cell) -> str:
+    """Returns the mean of a cell with half of its interval."""
+    assert cell.mean is not None
+    decimals = numbers.value_decimals([cell])
+    half = f" ± {numbers.fixed(cell.interval.half_width, decimals)}" if cell.interval else ""
+    return numbers.fixed(cell.mean, decimals) + half
+
+
+def _print_streams(options: MeasureOptions, records: list[Record]) -> None:
+    """Prints a table with a row for each stream."""
+    streams = {
+        name: {found.metric.name: found for found in repeated(records, [name])} for name in options.streams()
+    }
+    shown = [name for name in STREAM_METRICS if any(name in stream for stream in streams.values())]
+    titles = [f"{METRICS[name].title.lower()}, {METRICS[name].unit}" for name in shown]
+    print()
+    print_table(
+        ["stream", *titles],
+        [
+            [name, *(_mean(stream[metric].cell) if metric in stream else "-" for metric in shown)]
+            for name, stream in streams.items()
+        ],
+    )
+
+
+def _measured(records: list[Record], flows: Sequence[str]) -> list[documents.Measured]:
+    """Returns every metric of the flows together, over the repeats."""
+    return [
         documents.Measured(
             metric=found.metric.name,
             unit=found.metric.unit,
@@ -228,13 +266,19 @@ def _print_json(seed: int, records: list[Record]) -> None:
             deviation=found.cell.deviation,
             interval=documents.bounds(found.cell.interval),
         )
-        for found in repeated(records, FLOW)
+        for found in repeated(records, flows)
     ]
+
+
+def _print_json(options: MeasureOptions, seed: int, records: list[Record]) -> None:
+    """Prints the records and the metrics over them as one document."""
+    streams = options.streams()
     documents.show(
         documents.MeasureDocument(
             command=shlex.join(["nettrial", *sys.argv[1:]]),
             seed=seed,
-            metrics=metrics,
+            metrics=_measured(records, streams),
+            streams=[documents.Stream(flow=name, metrics=_measured(records, [name])) for name in streams],
             records=[r.model_dump(mode="json", by_alias=True, exclude_none=True) for r in records],
         )
     )

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nettrial.analysis import mean_interval
+from nettrial.cli.documents import MeasureDocument
 from tests.end_to_end.serving import (
     PATIENCE,
     Server,
@@ -312,6 +313,25 @@ def test_measure_against_the_real_server(kind: str, reverse: tuple[str, ...]) ->
     if kind == "udp":
         assert flow["packets"]["lost_pkts"] == 0
         assert flow["packets"]["received_pkts"] > 100
+
+
+@pytest.mark.settles
+@pytest.mark.parametrize(("kind", "reverse"), [("tcp", ()), ("udp", ("--reverse",))])
+def test_parallel_streams_against_the_real_server(kind: str, reverse: tuple[str, ...]) -> None:
+    with iperf3_server() as port:
+        done = nettrial(
+            *["measure", "127.0.0.1", kind, "--iperf3", "--port", str(port), "-P", "3", *reverse],
+            *["--rate", "4M", "--size", "1000", "--replicates", "2", "--time", "500 ms", "--json"],
+        )
+    assert done.returncode == 0, done.stderr
+    found = MeasureDocument.model_validate_json(done.stdout)
+    for record in found.records:
+        assert [flow["name"] for flow in record["flows"]] == ["measured-1", "measured-2", "measured-3"]
+        assert record["warnings"] == [] or record["warnings"][0]["code"] != "no_server_results"
+        assert all(flow["bytes"] > 0 for flow in record["flows"])
+    together = next(each.mean for each in found.metrics if each.metric == "goodput")
+    assert together is not None
+    assert math.isclose(together, 12, rel_tol=0.2)
 
 
 @pytest.mark.measures

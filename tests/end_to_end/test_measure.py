@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nettrial.cli.documents import ServeDocument
+from nettrial.cli.documents import MeasureDocument, ServeDocument
 from tests.end_to_end.serving import TOKEN, Server, environment, nettrial, serving, until
 
 pytestmark = pytest.mark.end_to_end
@@ -93,6 +93,32 @@ def test_json_has_the_records(server: Server) -> None:
     assert goodput["repeats"] == 3
     assert goodput["mean"] == pytest.approx(sum(values) / 3)
     assert goodput["interval"][0] <= goodput["mean"] <= goodput["interval"][1]
+
+
+@pytest.mark.parametrize("reverse", [(), ("--reverse",)], ids=["to", "from"])
+def test_streams_are_reported_together_and_each(server: Server, reverse: tuple[str, ...]) -> None:
+    wanted = ("udp", "-P", "3", "--rate", "2M", "--size", "500", "--replicates", "2", "--time", "200 ms")
+    done = measure(server, "127.0.0.1", *wanted, *reverse, "--json")
+    assert done.returncode == 0, done.stderr
+    found = MeasureDocument.model_validate_json(done.stdout)
+    names = ["measured-1", "measured-2", "measured-3"]
+    assert [stream.flow for stream in found.streams] == names
+    for record in found.records:
+        assert [flow["name"] for flow in record["flows"]] == names
+        assert all(flow["packets"]["received_pkts"] > 0 for flow in record["flows"])
+    means = {
+        stream.flow: next(each.mean for each in stream.metrics if each.metric == "goodput")
+        for stream in found.streams
+    }
+    together = next(each.mean for each in found.metrics if each.metric == "goodput")
+    assert together == pytest.approx(sum(mean or 0 for mean in means.values()))
+    assert "fairness" in [each.metric for each in found.metrics]
+
+    told = measure(server, "127.0.0.1", *wanted, *reverse)
+    assert told.returncode == 0, told.stderr
+    assert "3 streams, 2 repeats" in told.stdout
+    assert re.search(r"^stream +goodput, Mbit/s", told.stdout, re.MULTILINE)
+    assert re.search(r"^measured-3 +[\d.]+", told.stdout, re.MULTILINE)
 
 
 def test_a_token_is_made_and_printed_once(tmp_path: Path) -> None:

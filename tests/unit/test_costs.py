@@ -1,6 +1,5 @@
 """The costs of packets to hosts, fitted on trials: known costs come out, intervals hold, doubts are said."""
 
-import json
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +13,7 @@ from nettrial import scenario
 from nettrial.analysis.costs import Costs, HostFit, costs
 from nettrial.analysis.costs import fit as fit_host
 from nettrial.analysis.mtu_fits import ETHERNET_BYTES
+from nettrial.cli.documents import CalibrateDocument
 from nettrial.design import PlannedTrial, scenario_of
 from nettrial.errors import BadInput
 from nettrial.scenario import InterfaceRecord, Record
@@ -238,17 +238,15 @@ def test_the_command_and_the_settings_it_prints(nettrial, golden) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     golden("calibrate", done.stdout)
     told = nettrial("calibrate", "mine", "--json")
-    document = json.loads(told.stdout)
-    assert (document["trials_left_out"], [fit["host"] for fit in document["fits"]]) == (
-        [5],
-        ["sender", "receiver"],
-    )
+    document = CalibrateDocument.model_validate_json(told.stdout)
+    assert document.trials_left_out == [5]
+    assert [fit.host for fit in document.fits] == ["sender", "receiver"]
     shown = done.stdout[done.stdout.index("hosts:") : done.stdout.index("\n\nOr as options")]
-    assert yaml.safe_load(shown) == {"hosts": document["hosts"]}
+    assert yaml.safe_load(shown) == {"hosts": document.hosts}
     words = shlex.split(done.stdout.splitlines()[-1])
     given = dict(word.split("=") for word in words if word != "--set")
     study = load("jumbo-ipv6").with_overrides(given)
-    for name, host in document["hosts"].items():
+    for name, host in document.hosts.items():
         cost = study.settings({**MTUS, "mtu": "1500 B"}).host(name).cost
         assert cost.model_dump(include=set(host["cost"])) == host["cost"]
         assert (cost.per_interrupt, cost.coalescing) == ("0 ns", "0 ns")

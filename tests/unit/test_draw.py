@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nettrial.cli.documents import DrawDocument
 from nettrial.report.network_page import as_png, as_svg
 from nettrial.report.picture import picture
 from nettrial.topology import TOPOLOGIES
@@ -174,11 +175,12 @@ def test_draw_prints_facts(nettrial, golden):
 def test_draw_prints_a_document(nettrial):
     done = nettrial("draw", "jellyfish", "--set", "switches=45", "--json")
     assert (done.returncode, done.stderr) == (0, "")
-    document = json.loads(done.stdout)
-    assert document["topology"] == "jellyfish"
-    assert document["parameters"]["switches"] == 45
-    assert document["fabric_links"] == 90
-    assert document["between_switches"]["diameter"] == max(map(int, document["between_switches"]["pairs"]))
+    document = DrawDocument.model_validate_json(done.stdout)
+    assert (document.topology, document.study, document.fabric_links) == ("jellyfish", None, 90)
+    assert document.parameters is not None
+    assert document.parameters["switches"] == 45
+    assert document.between_switches is not None
+    assert document.between_switches.diameter == max(document.between_switches.pairs)
 
 
 @pytest.mark.parametrize(

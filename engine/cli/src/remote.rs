@@ -132,7 +132,7 @@ fn answer(measurer: &mut Measurer, measure: nettrial_scenario::Measure) -> Event
         return Event::Checked { problems: distinct(problems), estimate: None };
     }
     let made = match measurer {
-        Measurer::Iperf3(client) => watched(|| client.run(&measure.flow)),
+        Measurer::Iperf3(client) => watched(|| client.run(&measure)),
         Measurer::Nettrial(client) => client.run(&measure),
     };
     match made {

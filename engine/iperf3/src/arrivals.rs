@@ -3,22 +3,22 @@
 use crate::datagram::Header;
 use std::time::Duration;
 
-/// Numbers below the highest that are remembered one by one.
+/// The count of numbers below the highest that are remembered one by one.
 const REMEMBERED: u64 = 1 << 16;
 
-/// Counts arrivals. A number above all before it shows losses if it skips some; a lower one was only late
-/// and is taken off them; one that came before is a duplicate and changes neither (iperf3's own receiver
-/// takes it off the losses, and so a duplicate hides one).
+/// Counts arrivals. A number above all earlier ones counts the numbers that it skips as lost. A lower number was
+/// only late and is subtracted from the losses. A number that arrived before is a duplicate and changes neither
+/// count (iperf3's own receiver subtracts it from the losses, so that a duplicate hides a loss).
 pub struct Arrivals {
     /// The highest number.
     pub highest: u64,
-    /// Numbers below it that have not come.
+    /// Numbers below the highest that have not arrived.
     pub lost: u64,
-    /// Arrived after a higher number.
+    /// Datagrams that arrived after a higher number.
     pub late: u64,
-    /// Arrived again.
+    /// Datagrams that arrived more than once.
     pub duplicates: u64,
-    /// RFC 1889 section 6.3.1 (RFC 3550 section 6.4.1), seconds.
+    /// The jitter of RFC 1889 section 6.3.1 (RFC 3550 section 6.4.1), seconds.
     pub jitter: f64,
     came: Vec<u64>,
     transit: Option<f64>,
@@ -56,7 +56,7 @@ impl Arrivals {
         }
     }
 
-    /// Begins a measurement of its own: the jitter begins anew.
+    /// Starts a new measurement, whose jitter starts at 0.
     pub fn begin(&mut self) {
         self.jitter = 0.0;
     }

@@ -1,4 +1,4 @@
-//! The client: one test of one stream against an iperf3 server.
+//! The client: one test against an iperf3 server.
 
 mod ask;
 mod record;
@@ -13,19 +13,19 @@ use crate::socket;
 use crate::stream::{self, Carrier, Clock, Direction, Outcome};
 use anyhow::{Context, Result, anyhow, bail};
 use nettrial_admission::read_exact_by;
-use nettrial_scenario::{Flow, Record};
+use nettrial_scenario::{Measure, Record};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The time that the server may take for each step that is no traffic.
+/// The time that the server may take for each step apart from the traffic.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The interval at which a running test is looked at.
+/// The interval at which a running test is checked.
 const GLANCE: Duration = Duration::from_millis(20);
 /// The time that a server may take from the end of a test until it is ready for the next.
 const BETWEEN_TESTS: Duration = Duration::from_secs(2);
-/// The errors of a call that comes while the server opens its port anew.
+/// The errors of a call that arrives while the server reopens its port.
 const CLOSED: [ErrorKind; 4] = [
     ErrorKind::ConnectionRefused,
     ErrorKind::ConnectionReset,
@@ -35,14 +35,15 @@ const CLOSED: [ErrorKind; 4] = [
 /// The time after which an unanswered opening is retransmitted.
 const OPENING_AGAIN: Duration = Duration::from_millis(500);
 
-/// A server to test against.
+/// A client of one server.
 pub struct Client {
     server: SocketAddr,
 }
 
 /// A test that is over.
 struct Tested {
-    ours: Outcome,
+    /// The outcome of each stream.
+    ours: Vec<Outcome>,
     theirs: Results,
     connect: Duration,
     begun: Duration,
@@ -51,21 +52,20 @@ struct Tested {
 }
 
 impl Client {
-    /// Will test against `server`.
+    /// Creates a client of `server`. Nothing is sent yet.
     pub fn new(server: SocketAddr) -> Self {
         Self { server }
     }
 
-    /// Runs `flow`, in which there is no [`problems`], between the two hosts of [`nettrial_scenario::Measure`], and gives its
-    /// record.
+    /// Makes a measurement, in which there are no [`problems`], and returns its record.
     ///
     /// # Errors
     /// Fails if the server cannot be reached, is busy, or ends the test.
-    pub fn run(&self, flow: &Flow) -> Result<Record> {
+    pub fn run(&self, measure: &Measure) -> Result<Record> {
         let started = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is before 1970")?;
-        let asked = ask::Asked::of(flow);
+        let asked = ask::Asked::of(measure);
         let tested = self.test(&asked)?;
-        Ok(record::record(flow, &asked, &tested, started))
+        Ok(record::record(&measure.flows(), &asked, &tested, started))
     }
 
     fn test(&self, asked: &ask::Asked) -> Result<Tested> {
@@ -75,25 +75,35 @@ impl Client {
         send_document(&control, &asked.parameters).context("sending the parameters")?;
         expect(&control, State::CreateStreams).context("sending the parameters")?;
         let begin = Instant::now();
-        let carrier = self.open(&cookie, &asked.parameters)?;
+        let streams = 0..asked.parameters.streams();
+        let open = |_| self.open(&cookie, &asked.parameters);
+        let carriers = streams.map(open).collect::<Result<Vec<Carrier>>>()?;
         let connect = begin.elapsed();
         expect(&control, State::TestStart)?;
         expect(&control, State::TestRunning)?;
         let begun = origin.elapsed();
         let clock = Clock::start(Duration::ZERO);
         let ours = std::thread::scope(|scope| {
-            let run = || stream::run(stream_id(0), &carrier, asked.direction, &asked.parameters, &clock);
-            let thread = scope.spawn(run);
-            let ended = await_end(&control, asked, &clock, &thread);
+            let clock = &clock;
+            let threads = carriers.iter().enumerate().map(|(position, carrier)| {
+                let id = stream_id(position);
+                let run = move || stream::run(id, carrier, asked.direction, &asked.parameters, clock);
+                std::thread::Builder::new().spawn_scoped(scope, run)
+            });
+            // If a thread can't be started, the clock ends those that were.
+            let started = threads.collect::<std::io::Result<Vec<_>>>().inspect_err(|_| clock.stop())?;
+            let ended = await_end(&control, asked, clock, &started);
             clock.stop();
             let told = State::TestEnd.send(&control);
-            let ours = thread.join().map_err(|_| anyhow!("the stream's thread failed"))?;
+            let joined = started.into_iter().map(|thread| thread.join());
+            let ours =
+                joined.collect::<Result<Vec<_>, _>>().map_err(|_| anyhow!("a stream's thread failed"))?;
             ended?;
             told.context("ending the test")?;
             Ok::<_, anyhow::Error>(ours)
         })?;
         let traffic = origin.elapsed().saturating_sub(begun);
-        await_results(&control, &carrier)?;
+        await_results(&control, &carriers)?;
         send_document(&control, &ours_as_results(&ours, asked.direction)).context("sending the results")?;
         let theirs: Results = read_document(&control, MOST_RESULT_BYTES, Instant::now() + PATIENCE)
             .context("reading the server's results")?;
@@ -102,8 +112,8 @@ impl Client {
         Ok(Tested { ours, theirs, connect, begun, traffic, took: origin.elapsed() })
     }
 
-    /// A control connection whose server is ready for a test. One that is closed or told to be busy is
-    /// tried again for a moment: after a test, iperf3's server opens its port anew.
+    /// Returns a control connection whose server is ready for a test. A call that is refused, or answered with
+    /// "busy", is repeated for a moment, because iperf3's server reopens its port after a test.
     fn call(&self, cookie: &Cookie) -> Result<TcpStream> {
         let deadline = Instant::now() + BETWEEN_TESTS;
         loop {
@@ -129,7 +139,7 @@ impl Client {
         }
     }
 
-    /// Opens the test's stream.
+    /// Opens a stream of the test.
     fn open(&self, cookie: &Cookie, parameters: &Parameters) -> Result<Carrier> {
         let is_ipv4 = self.server.is_ipv4();
         if parameters.tcp {
@@ -159,13 +169,13 @@ impl Client {
     }
 }
 
-/// Waits for a state of the server.
+/// Waits until the server sends the state `wanted`.
 fn expect(control: &TcpStream, wanted: State) -> Result<()> {
     let state = State::read(control, Instant::now() + PATIENCE).context("waiting for the server")?;
     if state == wanted { Ok(()) } else { Err(unexpected(control, state)) }
 }
 
-/// Why the server said `state` and not what it should have.
+/// Returns the error of a server that sent `state` instead of the state expected.
 fn unexpected(control: &TcpStream, state: State) -> anyhow::Error {
     match state {
         State::AccessDenied => anyhow!("the server is busy with another test"),
@@ -185,12 +195,12 @@ fn unexpected(control: &TcpStream, state: State) -> anyhow::Error {
     }
 }
 
-/// Waits until the test has had its time or its bytes.
+/// Waits until the test has lasted its time or moved its bytes.
 fn await_end<T>(
     control: &TcpStream,
     asked: &ask::Asked,
     clock: &Clock,
-    thread: &std::thread::ScopedJoinHandle<T>,
+    threads: &[std::thread::ScopedJoinHandle<T>],
 ) -> Result<()> {
     let begin = Instant::now();
     loop {
@@ -204,15 +214,15 @@ fn await_end<T>(
             Err(error) => return Err(error).context("the server left in the middle of the test"),
             Ok(state) => return Err(unexpected(control, state)),
         }
-        if thread.is_finished() {
-            bail!("the stream ended in the middle of the test");
+        if threads.iter().any(std::thread::ScopedJoinHandle::is_finished) {
+            bail!("a stream ended in the middle of the test");
         }
     }
 }
 
-/// Waits until the server asks for results. It may still be sending: a server that is blocked in that
-/// would not hear that the test is over, so what it sends is read meanwhile.
-fn await_results(control: &TcpStream, carrier: &Carrier) -> Result<()> {
+/// Waits until the server asks for results. Its data is read meanwhile, because a server that is blocked in
+/// sending would not notice the end of the test.
+fn await_results(control: &TcpStream, carriers: &[Carrier]) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     let mut rest = vec![0; 1 << 16];
     loop {
@@ -222,19 +232,21 @@ fn await_results(control: &TcpStream, carrier: &Carrier) -> Result<()> {
             Err(error) if error.kind() == ErrorKind::TimedOut && Instant::now() < deadline => {}
             Err(error) => return Err(error).context("waiting for the server's results"),
         }
-        if let Carrier::Tcp(stream) = carrier {
-            stream.set_nonblocking(true)?;
-            while (&*stream).read(&mut rest).is_ok_and(|count| count > 0) {}
+        for carrier in carriers {
+            if let Carrier::Tcp(stream) = carrier {
+                stream.set_nonblocking(true)?;
+                while (&*stream).read(&mut rest).is_ok_and(|count| count > 0) {}
+            }
         }
     }
 }
 
-fn ours_as_results(ours: &Outcome, direction: Direction) -> Results {
-    let sender = if ours.results.retransmits >= 0 { 1 } else { 0 };
+fn ours_as_results(ours: &[Outcome], direction: Direction) -> Results {
+    let sender = i64::from(ours.iter().any(|stream| stream.results.retransmits >= 0));
     Results {
         sender_has_retransmits: if direction == Direction::Send { sender } else { -1 },
-        congestion_used: ours.congestion.clone(),
-        streams: vec![ours.results.clone()],
+        congestion_used: ours.iter().find_map(|stream| stream.congestion.clone()),
+        streams: ours.iter().map(|stream| stream.results.clone()).collect(),
         ..Results::default()
     }
 }

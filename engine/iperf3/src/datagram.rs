@@ -1,22 +1,22 @@
-//! A test's datagrams: the word that opens a stream, its answer, and the header of each that follows.
+//! A test's datagrams: the word that opens a stream, its answer, and the header of each datagram that follows.
 
 use std::time::Duration;
 
-/// Bytes of the longer header.
+/// The bytes of the longer form of the header.
 pub const HEADER_BYTES: usize = 16;
-/// The datagram that a client sends to open a stream, as it lies on the wire.
+/// The datagram that a client sends to open a stream, as on the wire.
 pub const OPENING: [u8; 4] = *b"9876";
 /// The server's answer.
 pub const ANSWER: [u8; 4] = *b"6789";
 
-/// Returns true if `datagram` opens a stream: the word of today in either byte order (it is a number of the
-/// client's own), or that of before 3.8, 123456789.
+/// Returns true if `datagram` opens a stream: the current word in either byte order (clients send it in their
+/// own), or the word before 3.8, 123456789.
 pub fn opens(datagram: &[u8]) -> bool {
     const OLD: u32 = 123_456_789;
     [OPENING, ANSWER, OLD.to_le_bytes(), OLD.to_be_bytes()].iter().any(|word| word == datagram)
 }
 
-/// Returns true if `datagram` answers an opening: today's word, or that of before 3.8, 987654321.
+/// Returns true if `datagram` answers an opening: the current word, or the word before 3.8, 987654321.
 pub fn answers(datagram: &[u8]) -> bool {
     const OLD: u32 = 987_654_321;
     [ANSWER, OPENING, OLD.to_le_bytes(), OLD.to_be_bytes()].iter().any(|word| word == datagram)
@@ -25,14 +25,15 @@ pub fn answers(datagram: &[u8]) -> bool {
 /// The header with which a datagram begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// The time at which it was sent, by the sender's monotonic clock.
+    /// The time at which the datagram was sent, by the sender's monotonic clock.
     pub sent: Duration,
-    /// Its number, from 1.
+    /// The datagram's number, from 1.
     pub number: u64,
 }
 
 impl Header {
-    /// The header of `datagram`; none if that is too short. `wide`: numbers of 64 bits.
+    /// Reads the header of `datagram`; none if the datagram is too short. Numbers have 64 bits if `wide` is set,
+    /// else 32.
     pub fn read(datagram: &[u8], wide: bool) -> Option<Self> {
         let word = |at: usize| Some(u32::from_be_bytes(datagram.get(at..at + 4)?.try_into().ok()?));
         let number = if wide {

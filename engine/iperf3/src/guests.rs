@@ -1,4 +1,4 @@
-//! The tests that run, and what strangers can take of the server with them.
+//! The running tests, and the bounds of what strangers can take of the server.
 
 use crate::message::Cookie;
 use nettrial_admission::{Seat, Seats};
@@ -9,30 +9,30 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The interval at which it is looked whether a test that is to make room has done so.
+/// The interval of checking whether a test that has to make room has done so.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// The bounds of what strangers can take.
+/// The bounds of what strangers can take of the server.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Tests at a time, in all and of one address; more are told that the server is busy.
+    /// The most tests at a time, in all and of one address. Further clients are told that the server is busy.
     pub tests: (usize, usize),
-    /// Streams at a time, in all and of one address.
+    /// The most streams at a time, in all and of one address.
     pub streams: (usize, usize),
     /// The time for which a test may move less than [`Bounds::progress`], or go on after its time.
     pub silence: Duration,
-    /// The least that a test moves in [`Bounds::silence`], bytes.
+    /// The least number of bytes that a test has to move in [`Bounds::silence`].
     pub progress: u64,
-    /// The longest test that names no time.
+    /// The longest time of a test that names none.
     pub untimed: Duration,
-    /// A test that has run for so long makes room when all places are taken and another client waits.
+    /// The time after which a test makes room if all places are taken and another client waits.
     pub owed: Duration,
-    /// The time for which a client waits for such a place.
+    /// The time for which a client waits for a test to make room.
     pub waiting: Duration,
 }
 
 impl Bounds {
-    /// The bounds of a server that may have so many descriptors: half of them are for streams.
+    /// Returns the bounds of a server that may open `descriptors`, of which half are for streams.
     pub fn with_descriptors(descriptors: usize) -> Self {
         let streams = (descriptors / 2).min(4096);
         Self {
@@ -47,7 +47,7 @@ impl Bounds {
     }
 }
 
-/// No place is free.
+/// The error that no place is free.
 #[derive(Debug)]
 pub struct Refused;
 
@@ -59,19 +59,19 @@ pub struct Guests {
     running: Arc<Mutex<HashMap<Cookie, Arc<Test>>>>,
 }
 
-/// A test, as others see it.
+/// A running test, as other threads see it.
 pub struct Test {
     peer: IpAddr,
     since: Instant,
-    /// Connections that it still waits for.
+    /// The number of connections that the test still waits for.
     awaited: AtomicUsize,
     streams: Mutex<Sender<(u64, TcpStream)>>,
-    /// Another client waits for its place.
+    /// Set if another client waits for the test's place.
     must_end: AtomicBool,
 }
 
 impl Test {
-    /// Gives the test the connection numbered `number`; gives it back if the test waits for none.
+    /// Gives the test the connection numbered `number`, or returns the connection if the test waits for none.
     pub fn give(&self, number: u64, stream: TcpStream) -> Result<(), TcpStream> {
         let one_less = |awaited: usize| awaited.checked_sub(1);
         if self.awaited.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less).is_err() {
@@ -82,7 +82,7 @@ impl Test {
     }
 }
 
-/// A test's place; it is free when this is dropped.
+/// A test's place. Dropping it frees the place.
 pub struct Place {
     running: Arc<Mutex<HashMap<Cookie, Arc<Test>>>>,
     cookie: Cookie,
@@ -92,7 +92,7 @@ pub struct Place {
 }
 
 impl Guests {
-    /// Nobody is there yet.
+    /// Creates the state of a server without tests.
     pub fn new(bounds: Bounds) -> Self {
         Self {
             bounds,
@@ -102,12 +102,13 @@ impl Guests {
         }
     }
 
-    /// The test that has this cookie.
+    /// Returns the test that has this cookie.
     pub fn test_of(&self, cookie: &Cookie) -> Option<Arc<Test>> {
         lock(&self.running).get(cookie).cloned()
     }
 
-    /// Gives a new test of `peer` a place, if need be that of a test that has run for longer than it is owed.
+    /// Gives a new test of `peer` a place, if necessary that of a test that has run for longer than
+    /// [`Bounds::owed`].
     ///
     /// # Errors
     /// Fails if there is no place, or another test has the same cookie.
@@ -137,13 +138,13 @@ impl Guests {
         Ok(Place { running: Arc::clone(&self.running), cookie, test, streams, _seat: seat })
     }
 
-    /// Places for the streams of a test, if so many are free.
+    /// Takes places for the streams of a test, if so many are free.
     pub fn streams(&self, peer: IpAddr, count: usize) -> Option<Seat> {
         self.streams.take_several(peer, count)
     }
 
-    /// Has one test end that has run for longer than it is owed: the oldest of the address with the most
-    /// tests. False if there is none.
+    /// Ends one test that has run for longer than [`Bounds::owed`]: the oldest of the address with the most tests.
+    /// Returns false if there is none.
     fn ask_for_room(&self) -> bool {
         let running = lock(&self.running);
         let mut tests_of: HashMap<IpAddr, usize> = HashMap::new();
@@ -157,12 +158,12 @@ impl Guests {
 }
 
 impl Place {
-    /// From now on the test takes so many connections, and no more.
+    /// Makes the test take `count` connections from now on, and no more.
     pub fn await_streams(&self, count: usize) {
         self.test.awaited.store(count, Ordering::Release);
     }
 
-    /// The next connection, if one comes before `deadline`, and its number.
+    /// Returns the number of the next connection and the connection, if one comes before `deadline`.
     pub fn stream(&self, deadline: Instant) -> Option<(u64, TcpStream)> {
         self.streams.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
     }

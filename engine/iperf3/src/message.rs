@@ -15,12 +15,12 @@ pub const MOST_PARAMETER_BYTES: u32 = 8 << 10;
 /// The most bytes that results may have: 256 streams, and the server's output.
 pub const MOST_RESULT_BYTES: u32 = 1 << 20;
 
-/// A test's secret, by which its streams are told from those of others.
+/// A test's secret, which identifies its streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Cookie(pub [u8; COOKIE_BYTES]);
 
 impl Cookie {
-    /// A new one, of the letters that iperf3 takes.
+    /// Creates a random cookie, of the letters that iperf3 uses.
     pub fn random() -> Self {
         const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
         let mut cookie = [0; COOKIE_BYTES];
@@ -30,7 +30,7 @@ impl Cookie {
         Self(cookie)
     }
 
-    /// The cookie that a connection begins with.
+    /// Reads the cookie with which a connection begins.
     pub fn read(stream: &TcpStream, deadline: Instant) -> io::Result<Self> {
         let mut cookie = [0; COOKIE_BYTES];
         read_exact_by(stream, &mut cookie, deadline)?;
@@ -48,27 +48,27 @@ impl Cookie {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i8)]
 pub enum State {
-    /// Get ready to send and receive.
+    /// Both sides get ready to send and receive.
     TestStart = 1,
     /// Data may flow.
     TestRunning = 2,
-    /// The client has had enough.
+    /// The client ends the test.
     TestEnd = 4,
     /// The server waits for the parameters.
     ParameterExchange = 9,
     /// The client is to open the streams.
     CreateStreams = 10,
-    /// The server stops.
+    /// The server stops the test.
     ServerTerminate = 11,
-    /// The client stops.
+    /// The client stops the test.
     ClientTerminate = 12,
-    /// Results are sent, the client's first.
+    /// Both sides send their results, the client first.
     ExchangeResults = 13,
-    /// Nothing more will come.
+    /// The server has sent everything.
     DisplayResults = 14,
-    /// The client is content.
+    /// The client has received everything.
     Done = 16,
-    /// The server has no room.
+    /// The server has no place for the test.
     AccessDenied = -1,
     /// The server failed; two numbers follow.
     ServerError = -2,
@@ -95,7 +95,7 @@ impl State {
         stream.write_all(&(self as i8).to_be_bytes())
     }
 
-    /// The next state that the other side sends.
+    /// Reads the next state that the other side sends.
     pub fn read(stream: &TcpStream, deadline: Instant) -> io::Result<Self> {
         let mut byte = [0];
         read_exact_by(stream, &mut byte, deadline)?;
@@ -116,7 +116,7 @@ pub fn send_document(mut stream: &TcpStream, document: &impl Serialize) -> io::R
     stream.write_all(&[&length.to_be_bytes(), &text[..]].concat())
 }
 
-/// Reads a document of at most `most` bytes, whose strings are then fit for a log and a record.
+/// Reads a document of at most `most` bytes. Its strings are made safe for a log and a record.
 pub fn read_document<T: DeserializeOwned>(stream: &TcpStream, most: u32, deadline: Instant) -> io::Result<T> {
     let mut length = [0; 4];
     read_exact_by(stream, &mut length, deadline)?;

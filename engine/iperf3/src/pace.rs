@@ -2,23 +2,23 @@
 
 use std::time::{Duration, Instant};
 
-/// The time by which a sender that was held up may fall behind and still catch up.
+/// The longest delay of a sender that it may still catch up on.
 const DEBT: Duration = Duration::from_millis(100);
 
-/// Departures of blocks at a rate.
+/// The departure times of blocks at a rate.
 pub struct Pace {
     interval: Duration,
     due: Instant,
 }
 
 impl Pace {
-    /// `bits_per_second` of blocks of `bytes`; none for a rate of 0, which is no limit.
+    /// Creates the pace of blocks of `bytes` at `bits_per_second`; none for a rate of 0, which means no limit.
     pub fn new(bits_per_second: u64, bytes: usize) -> Option<Self> {
         let interval = Duration::try_from_secs_f64(bytes as f64 * 8.0 / bits_per_second as f64).ok()?;
         Some(Self { interval, due: Instant::now() })
     }
 
-    /// Until when the next block has to wait; it then counts as sent.
+    /// Returns the time until which the next block has to wait. The block counts as sent.
     pub fn next(&mut self, now: Instant) -> Instant {
         let due = now.checked_sub(DEBT).map_or(self.due, |earliest| self.due.max(earliest));
         self.due = due + self.interval;

@@ -17,8 +17,8 @@ const MOST_SECONDS: u32 = 86_400;
 /// The longest time at a test's beginning that is left out, seconds (iperf3's MAX_OMIT_TIME).
 const MOST_OMIT_SECONDS: u32 = 600;
 
-/// A test's parameters. Those that concern only how the client prints or measures are read over; what
-/// would change what this side sends is here.
+/// A test's parameters. Parameters that concern only how the client prints or measures are ignored; all that
+/// change what this side sends are here.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Parameters {
@@ -31,33 +31,33 @@ pub struct Parameters {
     /// The streams are SCTP associations.
     #[serde(deserialize_with = "truth", skip_serializing_if = "std::ops::Not::not")]
     pub sctp: bool,
-    /// Seconds at the beginning that do not count.
+    /// The seconds at the beginning that do not count.
     pub omit: u32,
-    /// Seconds after those; 0 where something else ends the test.
+    /// The seconds after the omitted ones; 0 if something else ends the test.
     pub time: u32,
-    /// Bytes to send, or 0.
+    /// The bytes to send, or 0.
     pub num: u64,
-    /// Writes to make, or 0.
+    /// The writes to make, or 0.
     pub blockcount: u64,
     /// Streams in each direction.
     pub parallel: u32,
     /// Bytes of a write, or 0 for the default.
     pub len: u32,
-    /// Bits a second of each stream, or 0 for as many as go.
+    /// The bit rate of each stream, or 0 for no limit.
     #[serde(skip_serializing_if = "is_zero")]
     pub bandwidth: u64,
-    /// The same, for the kernel's pacing (SO_MAX_PACING_RATE).
+    /// The bit rate for the kernel's pacing (SO_MAX_PACING_RATE).
     #[serde(skip_serializing_if = "is_zero")]
     pub fqrate: u64,
-    /// Microseconds between looks at the rate; iperf3's own business, but it always sends it.
+    /// The interval of iperf3's own pacing in microseconds, which iperf3 always sends.
     pub pacing_timer: u64,
-    /// Small segments leave at once.
+    /// Set if small segments are sent at once (TCP_NODELAY).
     #[serde(deserialize_with = "truth", skip_serializing_if = "std::ops::Not::not")]
     pub nodelay: bool,
-    /// The server sends.
+    /// Set if the server sends.
     #[serde(deserialize_with = "truth", skip_serializing_if = "std::ops::Not::not")]
     pub reverse: bool,
-    /// Both send.
+    /// Set if both sides send.
     #[serde(deserialize_with = "truth", skip_serializing_if = "std::ops::Not::not")]
     pub bidirectional: bool,
     /// Bytes of the sockets' buffers, or 0.
@@ -80,7 +80,8 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Why a test cannot be made with these, with iperf3's number for it (iperf_api.h).
+    /// Returns iperf3's number of the error (iperf_api.h) and the reason if no test can be made with these
+    /// parameters.
     pub fn refusal(&self) -> Option<(i32, String)> {
         let too_large = |name: &str, value: u32, most: u32| format!("{name} is {value}, and at most {most}");
         if self.sctp || self.tcp == self.udp {
@@ -113,13 +114,13 @@ impl Parameters {
         (if self.len == 0 { default } else { self.len }) as usize
     }
 
-    /// Streams in all.
+    /// Returns the number of streams in both directions together.
     pub fn streams(&self) -> usize {
         self.parallel as usize * if self.bidirectional { 2 } else { 1 }
     }
 }
 
-/// iperf3 writes a flag as `true` or as a number, and leaves it out where it is not set.
+/// Reads a flag, which iperf3 writes as `true` or as a number, and leaves out if it is not set.
 fn truth<'de, D: Deserializer<'de>>(source: D) -> Result<bool, D::Error> {
     Ok(match serde_json::Value::deserialize(source)? {
         serde_json::Value::Bool(flag) => flag,

@@ -7,9 +7,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct Results {
     /// CPU time in percent of the test's.
     pub cpu_util_total: f64,
-    /// The part of it in the program.
+    /// The part of `cpu_util_total` in the program.
     pub cpu_util_user: f64,
-    /// The part of it in the kernel.
+    /// The part of `cpu_util_total` in the kernel.
     pub cpu_util_system: f64,
     /// 1 if the sender counts its retransmissions, 0 if not, −1 from a receiver.
     #[serde(deserialize_with = "signed")]
@@ -17,18 +17,18 @@ pub struct Results {
     /// The congestion control in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub congestion_used: Option<String>,
-    /// One per stream.
+    /// The results of each stream.
     pub streams: Vec<StreamResults>,
 }
 
 /// One side's results of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StreamResults {
-    /// See [`stream_id`].
+    /// The stream's number, as [`stream_id`] gives it.
     pub id: u32,
-    /// Sent or received, after what was omitted.
+    /// The bytes sent or received, without the omitted ones.
     pub bytes: u64,
-    /// Segments retransmitted; −1 if that is not known.
+    /// The segments retransmitted; −1 if the number is not known.
     #[serde(deserialize_with = "signed")]
     pub retransmits: i64,
     /// RFC 1889's jitter, seconds.
@@ -39,13 +39,13 @@ pub struct StreamResults {
     /// The highest number of a datagram, the omitted ones included.
     #[serde(deserialize_with = "signed")]
     pub packets: i64,
-    /// Errors among `errors` that were omitted. This and the next together, or neither.
+    /// The omitted part of `errors`. Either both this and `omitted_packets` are there, or neither is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub omitted_errors: Option<i64>,
-    /// Packets among `packets` that were omitted.
+    /// The omitted part of `packets`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub omitted_packets: Option<i64>,
-    /// Seconds; the time that the bytes took is the difference.
+    /// The start in seconds; the bytes took the time from `start_time` to `end_time`.
     #[serde(default)]
     pub start_time: f64,
     /// Seconds.
@@ -59,7 +59,7 @@ pub fn stream_id(position: usize) -> u32 {
     if position == 0 { 1 } else { position + 2 }
 }
 
-/// A number; iperf3 3.12 writes −1 as 18446744073709551615.
+/// Reads a number. iperf3 3.12 writes −1 as 18446744073709551615.
 fn signed<'de, D: Deserializer<'de>>(source: D) -> Result<i64, D::Error> {
     let value = f64::deserialize(source)?;
     Ok(if value > i64::MAX as f64 { -1 } else { value as i64 })

@@ -1,4 +1,5 @@
-//! The server: callers with a new cookie begin a test, callers with a known one are its streams.
+//! The server. A connection with a new cookie begins a test; connections with a known cookie are streams of its
+//! test.
 
 use crate::guests::{Bounds, Guests, Refused};
 use crate::message::{Cookie, State};
@@ -15,11 +16,12 @@ use std::time::{Duration, Instant};
 pub const PORT: u16 = 5201;
 /// The time that a caller may take to show a cookie.
 const COOKIE_PATIENCE: Duration = Duration::from_secs(5);
-/// Callers that may be silent at a time. One test of 128 streams in both directions opens 256 quickly.
+/// The most connections at a time that have not sent a cookie yet. One test of 128 streams in both directions
+/// quickly opens 256.
 const LIMITS: Limits = Limits { pending: 1024, pending_each: 320 };
 
-/// Serves iperf3 clients at `address` (every one, where none is given) for ever, after `ready` was told
-/// where.
+/// Serves iperf3 clients for ever at `address`, or at every address if none is given. `ready` is called with the
+/// address once the ports are open.
 ///
 /// # Errors
 /// Fails if the ports cannot be opened.
@@ -27,7 +29,8 @@ pub fn serve(address: Option<IpAddr>, port: u16, ready: impl FnOnce(SocketAddr))
     let descriptors = raise_descriptor_limit();
     let listener = bind(address, port)?;
     let server = Arc::new(Shared::open(&listener, Bounds::with_descriptors(descriptors))?);
-    // A quarter of the descriptors at most: the other three are for tests and their streams.
+    // Connections without a cookie take at most a quarter of the descriptors; the rest is for tests and their
+    // streams.
     let limits = Limits {
         pending: LIMITS.pending.min(descriptors / 4),
         pending_each: LIMITS.pending_each.min(descriptors / 8),
@@ -37,7 +40,7 @@ pub fn serve(address: Option<IpAddr>, port: u16, ready: impl FnOnce(SocketAddr))
 }
 
 impl Shared {
-    /// A server of the tests that come to `listener`, with the UDP port of the same number.
+    /// Opens the UDP port with the number of `listener`'s port, and creates the server of both.
     fn open(listener: &TcpListener, bounds: Bounds) -> io::Result<Self> {
         let log = Arc::new(Log::default());
         let udp = UdpPort::open(listener.local_addr()?, Arc::clone(&log))?;

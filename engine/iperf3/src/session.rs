@@ -1,4 +1,4 @@
-//! One test, from the server's side.
+//! One test, on the server's side.
 
 use crate::guests::{Bounds, Place};
 use crate::message::{MOST_PARAMETER_BYTES, MOST_RESULT_BYTES, State, read_document, send_document};
@@ -12,20 +12,20 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// The time that a client may take for each step that is no traffic.
+/// The time that a client may take for each step apart from the traffic.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The time that a client may take to open all its streams.
 const OPENING_PATIENCE: Duration = Duration::from_secs(120);
-/// The interval at which a waiting or running test is looked at.
+/// The interval at which a waiting or running test is checked.
 const GLANCE: Duration = Duration::from_millis(200);
 
 /// The side that asks for a test.
 pub struct Guest<'a> {
     /// The control connection.
     pub control: &'a TcpStream,
-    /// The address it comes from.
+    /// The client's address.
     pub peer: SocketAddr,
-    /// The test's place, to which connections come that showed its cookie.
+    /// The test's place, which receives the connections that showed its cookie.
     pub place: Place,
 }
 
@@ -51,13 +51,14 @@ pub fn run(shared: &Shared, guest: &Guest) -> io::Result<()> {
     let carriers = open_streams(shared, guest, &parameters)?;
     let begin = Instant::now();
     let outcomes = traffic(guest, &parameters, &carriers, shared)?;
-    // A client that receives reads whole blocks, and waits for the rest of the last one or its end.
+    // A receiving client reads whole blocks, and waits for the rest of the last block or the end of the
+    // connection.
     drop(carriers);
     State::ExchangeResults.send(control)?;
     let _theirs: Results = read_document(control, MOST_RESULT_BYTES, soon())?;
     send_document(control, &results(outcomes, begin.elapsed()))?;
     State::DisplayResults.send(control)?;
-    // The client says that it is content, or just leaves: either is an end.
+    // The client confirms the results, or just closes the connection. Either ends the test.
     let _ = State::read(control, soon());
     Ok(())
 }
@@ -77,8 +78,8 @@ fn in_words(parameters: &Parameters) -> String {
     format!("{} streams over {transport}, {direction}, iperf3 {version}", parameters.parallel)
 }
 
-/// The test's streams in the order in which the client opened them: with both directions, those that it
-/// sends on come first.
+/// Opens the test's streams, and returns them in the order in which the client opened them. With both directions,
+/// the streams on which the client sends come first.
 fn open_streams(
     shared: &Shared,
     guest: &Guest,
@@ -117,8 +118,8 @@ fn open_streams(
     Ok(carriers.into_iter().enumerate().map(|(at, carrier)| (carrier, direction(at))).collect())
 }
 
-/// Waits for what `next` gives before a moment, again and again, as long as the client is there and is
-/// patient, at most until `end`; it has nothing to say meanwhile.
+/// Calls `next` repeatedly until it returns something, and returns that. Fails at `end`, after [`PATIENCE`], or if
+/// the client closes the connection or sends anything.
 fn await_client<T>(guest: &Guest, end: Instant, mut next: impl FnMut(Instant) -> Option<T>) -> io::Result<T> {
     let control = guest.control;
     let deadline = soon().min(end);
@@ -141,7 +142,7 @@ fn await_client<T>(guest: &Guest, end: Instant, mut next: impl FnMut(Instant) ->
     Err(io::Error::new(ErrorKind::TimedOut, "the client did not open its streams"))
 }
 
-/// Lets the data flow until the client has had enough.
+/// Runs the streams until the client ends the test.
 fn traffic(
     guest: &Guest,
     parameters: &Parameters,
@@ -175,7 +176,7 @@ fn traffic(
     })
 }
 
-/// Waits for the client's word that the test is over, or until it has had what it may have.
+/// Waits until the client ends the test, or the test reaches its bounds.
 fn await_end(guest: &Guest, parameters: &Parameters, clock: &Clock, bounds: &Bounds) -> io::Result<()> {
     let control = guest.control;
     let longest = match parameters.time {

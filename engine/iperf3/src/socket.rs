@@ -1,4 +1,4 @@
-//! The kernel's edge: options and figures of a test's sockets.
+//! Reads and sets the options of a test's sockets in the kernel.
 
 use crate::parameters::Parameters;
 use nettrial_admission::loaded_congestion_controls;
@@ -8,9 +8,9 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
-/// Sets what a test's parameters ask of a data socket. What the kernel refuses is left as it is, and so is a
-/// congestion control that it has not loaded: the results say which one is in force, and the client reads its
-/// own buffers.
+/// Sets the options of a data socket that a test's parameters ask for. Options that the kernel refuses keep their
+/// values, and so does the congestion control if the kernel has not loaded the requested one. The results tell the
+/// client which congestion control is in force, and it reads the sizes of its own buffers.
 pub fn prepare(socket: &impl AsFd, parameters: &Parameters, is_ipv4: bool) {
     let socket = SockRef::from(socket);
     if parameters.window > 0 {
@@ -36,14 +36,14 @@ pub fn prepare(socket: &impl AsFd, parameters: &Parameters, is_ipv4: bool) {
     }
 }
 
-/// The congestion control in force.
+/// Returns the congestion control in force.
 pub fn congestion_control(stream: &TcpStream) -> Option<String> {
     let name = SockRef::from(stream).tcp_congestion().ok()?;
     let text: Vec<u8> = name.into_iter().take_while(|&byte| byte != 0).collect();
     String::from_utf8(text).ok()
 }
 
-/// Has the kernel send at most so many bytes a second (SO_MAX_PACING_RATE, socket(7)).
+/// Makes the kernel send at most so many bytes a second (SO_MAX_PACING_RATE, socket(7)).
 fn limit_rate(socket: &SockRef, bytes_per_second: u64) -> io::Result<()> {
     let length = libc::socklen_t::try_from(size_of_val(&bytes_per_second)).expect("the size of an integer");
     // SAFETY: the value is a readable integer of `length` bytes, and the descriptor is open.
@@ -59,7 +59,7 @@ fn limit_rate(socket: &SockRef, bytes_per_second: u64) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The kernel's view of a connection (getsockopt TCP_INFO, tcp(7)).
+/// Returns the kernel's view of a connection (getsockopt TCP_INFO, tcp(7)).
 pub fn tcp_info(stream: &TcpStream) -> io::Result<libc::tcp_info> {
     // SAFETY: the structure is plain integers, for which zero is a value.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
@@ -77,7 +77,7 @@ pub fn tcp_info(stream: &TcpStream) -> io::Result<libc::tcp_info> {
     if status == 0 { Ok(info) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The monotonic clock, which iperf3 stamps its datagrams with (CLOCK_MONOTONIC).
+/// Returns the time of the monotonic clock (CLOCK_MONOTONIC), with which iperf3 stamps its datagrams.
 pub fn monotonic() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a writable timespec. The call cannot fail: every Linux has this clock.
@@ -85,7 +85,7 @@ pub fn monotonic() -> Duration {
     Duration::new(time.tv_sec.cast_unsigned(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// CPU time of the calling thread: in the program, and in the kernel.
+/// Returns the CPU time of the calling thread in the program, and in the kernel.
 pub fn thread_time() -> (Duration, Duration) {
     // SAFETY: the structure is plain integers, for which zero is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };

@@ -1,4 +1,4 @@
-//! One data stream: sends or receives until the test is over, and counts.
+//! One data stream, which sends or receives until the test is over, and counts its data.
 
 use crate::arrivals::Arrivals;
 use crate::datagram::{HEADER_BYTES, Header};
@@ -12,14 +12,14 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The time that a call may block before it is seen whether the test is over.
+/// The time that a call may block before the end of the test is noticed.
 const GLANCE: Duration = Duration::from_millis(50);
-/// The time that it may take after the test to read what has already arrived.
+/// The time after the test for reading data that has already arrived.
 const DRAIN: Duration = Duration::from_secs(1);
 /// The time that a sender waits after the kernel refused a datagram.
 const REFUSED: Duration = Duration::from_millis(1);
 
-/// The carrier of a stream.
+/// The socket of a stream.
 pub enum Carrier {
     /// A connection.
     Tcp(TcpStream),
@@ -30,28 +30,28 @@ pub enum Carrier {
 /// The direction of a stream's data, seen from here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// From here.
+    /// This side sends.
     Send,
-    /// To here.
+    /// This side receives.
     Receive,
 }
 
 /// The test's clock, which all its streams watch.
 pub struct Clock {
     begin: Instant,
-    /// Bytes moved by all streams, for whoever wants to know whether they still move.
+    /// The bytes moved by all streams, which show whether the test still makes progress.
     pub moved: AtomicU64,
     omit: Duration,
     over: OnceLock<Instant>,
 }
 
 impl Clock {
-    /// The test begins now; its first `omit` does not count.
+    /// Starts the test now. Its first `omit` does not count.
     pub fn start(omit: Duration) -> Self {
         Self { begin: Instant::now(), moved: AtomicU64::new(0), omit, over: OnceLock::new() }
     }
 
-    /// The test is over.
+    /// Ends the test.
     pub fn stop(&self) {
         self.over.get_or_init(Instant::now);
     }
@@ -64,15 +64,15 @@ impl Clock {
 /// The outcome of a stream.
 #[derive(Default)]
 pub struct Outcome {
-    /// The results as they are told to the other side.
+    /// The results as they are sent to the other side.
     pub results: StreamResults,
-    /// Datagrams that came after later ones.
+    /// The datagrams that arrived after later ones.
     pub late: u64,
-    /// Datagrams that came again.
+    /// The datagrams that arrived more than once.
     pub duplicates: u64,
     /// The congestion control in force.
     pub congestion: Option<String>,
-    /// The connection at its end, as the kernel saw it.
+    /// The kernel's view of the connection at its end.
     pub info: Option<libc::tcp_info>,
     /// CPU time in the program and in the kernel.
     pub processor: (Duration, Duration),
@@ -190,7 +190,7 @@ impl<'a> Count<'a> {
     }
 }
 
-/// Waits until `pace` lets a block leave; false if the test is over.
+/// Waits until `pace` allows the next block to be sent; returns false if the test is over.
 fn may_send(pace: &mut Option<Pace>, clock: &Clock) -> bool {
     let due = pace.as_mut().map(|pace| pace.next(Instant::now()));
     while clock.over().is_none() {
@@ -233,7 +233,7 @@ fn send_datagrams(socket: &UdpSocket, block: &mut [u8], parameters: &Parameters,
                 count.moved(sent);
             }
             Err(error) if is_pause(&error) => {}
-            // A full queue, or an ICMP error to an earlier datagram: the test's end is the client's to say.
+            // The queue is full, or an earlier datagram caused an ICMP error. Only the client ends the test.
             Err(_) => std::thread::sleep(REFUSED),
         }
     }
@@ -247,7 +247,7 @@ fn receive_bytes(stream: &TcpStream, block: &mut [u8], count: &mut Count) {
 fn receive_datagrams(socket: &UdpSocket, block: &mut [u8], wide: bool, count: &mut Count) {
     let _ = socket.set_read_timeout(Some(GLANCE));
     let datagram = |count: &mut Count| match socket.recv(block) {
-        // Not the peer's end: an empty datagram, or an ICMP error.
+        // An empty datagram or an ICMP error does not mean that the peer has ended.
         Ok(0) => Err(ErrorKind::Interrupted.into()),
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => Err(ErrorKind::Interrupted.into()),
         Ok(length) => {
@@ -262,7 +262,8 @@ fn receive_datagrams(socket: &UdpSocket, block: &mut [u8], wide: bool, count: &m
     receive(count, datagram, || socket.set_nonblocking(true));
 }
 
-/// Receives until the test is over and what had arrived by then is read; `hurry` makes reads wait no more.
+/// Receives until the test is over and all data that had arrived by then is read. `hurry` makes reads return
+/// without waiting.
 fn receive(
     count: &mut Count,
     mut read: impl FnMut(&mut Count) -> io::Result<usize>,

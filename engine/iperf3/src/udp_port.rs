@@ -1,8 +1,8 @@
 //! One UDP port for the streams of several tests.
 //!
-//! A stream's opening word names no test, so it is told by where it comes from: of one address, one test
-//! at a time may be opening streams; another one waits its turn. Once open, a stream has a socket of its
-//! own, connected to its peer: the kernel prefers it to the port's socket for what that peer sends.
+//! The word that opens a stream names no test, so the sender's address identifies the test: one test of each
+//! address at a time may open streams, and others wait for their turn. An open stream has a socket of its own that
+//! is connected to its peer, and the kernel prefers this socket to the port's for the peer's datagrams.
 
 use crate::datagram;
 use nettrial_admission::Log;
@@ -14,10 +14,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Waits after the port could not be read.
+/// The wait after an error of reading the port.
 const RECOVERY: Duration = Duration::from_millis(10);
 
-/// The port, and who waits for streams on it.
+/// The port, and the tests that wait for streams on it.
 pub struct UdpPort {
     opening: Mutex<HashMap<IpAddr, Opening>>,
     freed: Condvar,
@@ -26,7 +26,7 @@ pub struct UdpPort {
 /// A test that waits for its streams.
 struct Opening {
     streams: Sender<UdpSocket>,
-    /// Streams that it still waits for; it gets no more.
+    /// The number of streams that the test still waits for, and the most that it gets.
     awaited: usize,
 }
 
@@ -38,7 +38,7 @@ pub struct Turn {
 }
 
 impl UdpPort {
-    /// Opens the port at `address`, the one that the TCP port has, and answers on it from a thread.
+    /// Opens the port at `address`, which is that of the TCP port, and answers on it in a thread.
     pub fn open(address: SocketAddr, log: Arc<Log>) -> io::Result<Arc<Self>> {
         let socket = bind(address)?;
         let port = Arc::new(Self { opening: Mutex::default(), freed: Condvar::new() });
@@ -47,7 +47,7 @@ impl UdpPort {
         Ok(port)
     }
 
-    /// Waits for the turn of `peer` to open so many streams; none before `deadline`.
+    /// Waits for the turn of `peer` to open `awaited` streams; none if the turn does not come before `deadline`.
     pub fn turn(self: &Arc<Self>, peer: IpAddr, awaited: usize, deadline: Instant) -> Option<Turn> {
         let mut opening = self.lock();
         while opening.contains_key(&peer) {
@@ -63,7 +63,7 @@ impl UdpPort {
         self.opening.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if a test waits for a stream that comes `from` there.
+    /// Returns true if a test waits for a stream that comes `from` this address.
     fn awaits(&self, from: SocketAddr) -> bool {
         self.lock().get(&from.ip().to_canonical()).is_some_and(|opening| opening.awaited > 0)
     }
@@ -79,7 +79,7 @@ impl UdpPort {
     }
 
     fn hear(&self, datagram: &[u8], from: SocketAddr, address: SocketAddr, log: &Log) {
-        // What is no opening is the rest of a stream that is over, or a stranger's: neither is answered.
+        // Other datagrams are left over from a stream that has ended, or a stranger's. Neither is answered.
         if !datagram::opens(datagram) || !self.awaits(from) {
             return;
         }
@@ -92,7 +92,7 @@ impl UdpPort {
             Ok(stream) => {
                 if let Some(opening) = self.lock().get_mut(&from.ip().to_canonical()) {
                     opening.awaited = opening.awaited.saturating_sub(1);
-                    // The test that waited may just have given up.
+                    // The waiting test may just have given up.
                     let _ = opening.streams.send(stream);
                 }
             }
@@ -108,7 +108,7 @@ impl UdpPort {
 }
 
 impl Turn {
-    /// The next stream, if one is opened before `deadline`.
+    /// Returns the next stream, if one is opened before `deadline`.
     pub fn stream(&self, deadline: Instant) -> Option<UdpSocket> {
         self.streams.recv_timeout(deadline.checked_duration_since(Instant::now())?).ok()
     }
@@ -131,8 +131,8 @@ fn bind(address: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket.into())
 }
 
-/// A socket on the port that hears `peer` alone. What others sent to it before it was connected goes into
-/// `strays`: until then the kernel may choose it for anyone.
+/// Opens a socket on the port that receives from `peer` alone. Until the socket is connected, the kernel may
+/// choose it for datagrams of others; these are added to `strays`.
 fn open_stream(
     address: SocketAddr,
     peer: SocketAddr,

@@ -15,9 +15,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The time that the server may take for what is no flow.
+/// The time that the server may take for an answer, apart from flows.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Rounds of questions that a clock's offset is estimated from.
+/// The number of rounds from which a clock's offset is estimated.
 const ROUNDS: usize = 16;
 
 /// One of the two hosts of a measurement.
@@ -25,12 +25,12 @@ const ROUNDS: usize = 16;
 pub enum Host {
     /// This machine.
     Client,
-    /// The other one.
+    /// The machine that serves.
     Server,
 }
 
 impl Host {
-    /// Its name in a flow.
+    /// Returns the host's name in a flow.
     pub fn name(self) -> &'static str {
         match self {
             Self::Client => Measure::CLIENT,
@@ -38,7 +38,7 @@ impl Host {
         }
     }
 
-    /// The host called `name` in a flow that was checked.
+    /// Returns the host called `name` in a flow that has been checked.
     pub fn of(name: &str) -> Self {
         if name == Measure::CLIENT { Self::Client } else { Self::Server }
     }
@@ -55,13 +55,14 @@ pub struct Client {
     connection: Connection,
 }
 
-/// The connection to the server. Orders to its agent and questions to itself go one way; the reports of the agent
-/// and the server's answers come back, and are told apart by a thread.
+/// The connection to the server. It carries orders to the server's agent and questions to the server itself. A
+/// thread separates the reports of the agent from the answers of the server.
 struct Connection {
     output: Output,
-    /// The server's messages beside reports, and when they came; at the end of the session, the reason.
+    /// The server's messages apart from reports, each with the time of its arrival, and finally the reason for the
+    /// end of the session.
     answers: Receiver<Result<(ToClient, i64), String>>,
-    /// Takes the news of the server's agent.
+    /// The sink for events of the server's agent.
     agent: Arc<Mutex<Option<Sink>>>,
 }
 
@@ -72,7 +73,7 @@ fn lock<T>(guarded: &Mutex<T>) -> MutexGuard<'_, T> {
     guarded.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The server's agent, by way of the session.
+/// The server's agent, which the session reaches.
 struct Served(Output);
 
 impl Transport for Served {
@@ -82,8 +83,8 @@ impl Transport for Served {
     }
 }
 
-/// Returns true if the other end is gone: a reset that comes after its end of data is a broken pipe to whoever
-/// reads, too (net/ipv4/tcp_input.c, tcp_reset).
+/// Returns true if the other end is gone. A reset that arrives after the end of data is a broken pipe for a
+/// reader, too (net/ipv4/tcp_input.c, tcp_reset).
 fn is_closed(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
 }
@@ -103,10 +104,10 @@ impl Connection {
         Ok(Self { output, answers, agent })
     }
 
-    /// Asks the server something, and gives its answer and when that came.
+    /// Sends `question` to the server, and returns its answer and the time at which that arrived.
     fn ask(&self, question: &ToServer) -> Result<(ToClient, i64)> {
         let said = lock(&self.output).send(question);
-        // Where the server is gone, its reason is better told than that it could not be written to.
+        // If the server is gone, its reason says more than the failed write.
         match (self.answer(), said) {
             (Ok(_), Err(error)) => Err(error).context("writing to the server"),
             (answer, _) => answer,
@@ -122,7 +123,7 @@ impl Connection {
     }
 }
 
-/// Reads what the server says until the session is over.
+/// Reads the server's messages until the session is over.
 fn listen(
     mut lines: Reader<TcpStream>,
     agent: &Mutex<Option<Sink>>,
@@ -154,7 +155,7 @@ impl Client {
     /// Opens a session with the `nettrial serve` at `server`.
     ///
     /// # Errors
-    /// Fails if it cannot be reached, has another token or version, or has no place.
+    /// Fails if the server cannot be reached, has another token or version, or has no place for a session.
     pub fn connect(server: SocketAddr, token: &Token) -> Result<Self> {
         let stream = TcpStream::connect_timeout(&server, PATIENCE)
             .with_context(|| format!("connecting to {server}"))?;
@@ -187,7 +188,7 @@ impl Client {
         })
     }
 
-    /// The other machine's CPUs; none where it does not tell them.
+    /// Reads the clocks of the other machine's CPUs; none if its system does not report them.
     pub(crate) fn reading(&self) -> Result<Option<Reading>> {
         match self.connection.ask(&ToServer::Processors)? {
             (ToClient::Processors(reading), _) => Ok(reading),

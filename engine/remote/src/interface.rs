@@ -1,4 +1,4 @@
-//! Finds what this machine says of itself.
+//! Finds the facts about this machine that a measurement needs.
 
 use std::net::IpAddr;
 
@@ -16,8 +16,8 @@ pub fn mtu(address: IpAddr) -> Option<u64> {
     Some(all.find(|interface| interface.addresses.contains(&address))?.mtu_bytes)
 }
 
-/// The congestion control that connections have unless they ask for another; without a name where the system does not
-/// have it chosen by one.
+/// Returns the congestion control of connections that do not choose one; empty if the system has no names for
+/// them.
 pub fn congestion_control() -> String {
     if !cfg!(target_os = "linux") {
         return String::new();
@@ -26,7 +26,8 @@ pub fn congestion_control() -> String {
     read.map_or_else(|_| "cubic".into(), |name| name.trim().to_owned())
 }
 
-/// The congestion controls that a client may ask for: those that are loaded, or the system's own.
+/// Returns the congestion controls that a client may choose: those that the kernel has loaded, or the system's
+/// own.
 pub fn congestion_controls() -> Vec<String> {
     if cfg!(target_os = "linux") {
         nettrial_admission::loaded_congestion_controls()

@@ -1,11 +1,12 @@
-//! Two nettrials on two machines: [`serve`] lets who has the token drive an agent on this machine, and a
-//! [`Client`] drives it, and one of its own, through a measurement.
+//! Measurements between two machines that both run nettrial. [`serve`] lets clients that have the token use an
+//! agent on this machine, and a [`Client`] makes measurements with it and with an agent of its own.
 //!
-//! One TCP connection controls; both sides prove that they have the token, and what they say is encrypted
-//! ([`nettrial_session`]). Data goes over ports of its own, which open for a trial and serve only its cookie, as
-//! in the lab.
+//! One TCP connection controls a session. Both sides prove that they have the token, and the connection is
+//! encrypted ([`nettrial_session`]). Data uses separate ports, which open for a trial and serve only connections
+//! that show its cookie, as in the lab.
 //!
-//! A session's agent is a process: whatever it had opened is gone with the session, however that ends.
+//! A session's agent is a process, so that everything it has opened is closed at the end of the session, however
+//! the session ends.
 
 mod client;
 mod interface;

@@ -1,4 +1,4 @@
-//! .
+//! The documents that a client and a server exchange in a session.
 
 use nettrial_session::Reading;
 use nettrial_traffic::{Order, Report};
@@ -10,53 +10,53 @@ pub const MOST_ORDER_BYTES: usize = 64 << 10;
 /// The longest document that a server may send, bytes: a record with its intervals and histograms.
 pub const MOST_REPORT_BYTES: usize = 64 << 20;
 
-/// A document of the client's.
+/// A document that a client sends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ToServer {
-    /// Begin with a new agent; the one before, and all it has opened, is gone.
+    /// Replaces the agent by a new one, and closes all that the old one had opened.
     NewAgent,
-    /// For the agent. Answered by [`ToClient::Report`] with its number.
+    /// An order for the agent, which answers it by a [`ToClient::Report`] with the order's number.
     Order(Box<Order>),
-    /// Ask for the time. Answered by [`ToClient::Time`].
+    /// A question for the time, answered by [`ToClient::Time`].
     Time,
-    /// Ask how busy the CPUs are. Answered by [`ToClient::Processors`].
+    /// A question for the use of the CPUs, answered by [`ToClient::Processors`].
     Processors,
 }
 
-/// A document of the server's.
+/// A document that a server sends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ToClient {
-    /// The first.
+    /// The first document of a session.
     Welcome(Welcome),
     /// A report of the agent.
     Report(Box<Report>),
-    /// The agent ended without being told to.
+    /// The agent ended, although it was not told to.
     AgentEnded,
     /// The time by the monotonic clock, which the agents read.
     Time {
-        /// The time at which the question came, nanoseconds.
+        /// The time at which the question arrived, nanoseconds.
         heard_ns: i64,
-        /// The time at which this was sent.
+        /// The time at which this answer was sent, nanoseconds.
         answered_ns: i64,
     },
-    /// The CPUs' times; none where the system does not tell them.
+    /// The clocks of the CPUs; none if the system does not report them.
     Processors(Option<Reading>),
 }
 
-/// The facts that a client has to know of the machine that serves it.
+/// The facts about the serving machine that a client needs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Welcome {
-    /// The engine's version there: orders and reports are those of one version.
+    /// The engine's version, which must be the client's.
     pub engine_version: String,
-    /// The machine's own address of the control connection, to which the data ports are bound.
+    /// The machine's address of the control connection, to which data ports are bound.
     pub address: IpAddr,
-    /// The MTU of the interface that has it, bytes.
+    /// The MTU of the interface that has this address, bytes.
     pub interface_mtu: Option<u64>,
-    /// The congestion control that its connections have.
+    /// The congestion control of the machine's connections.
     pub congestion_control: String,
-    /// Other sessions at this moment.
+    /// The number of other sessions at the start of this one.
     pub others: usize,
 }

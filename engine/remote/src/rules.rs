@@ -1,7 +1,8 @@
-//! The rules of a served agent, which works for who has the token: traffic between the two machines, and nothing
-//! else.
+//! The rules of a served agent, which any client with the token can use: it carries traffic between the two
+//! machines, and does nothing else.
 
-use nettrial_scenario::{Duration, Flow, Measure, Traffic, Transport};
+use nettrial_admission::{Seat, Seats};
+use nettrial_scenario::{Duration, Measure, Traffic, Transport};
 use nettrial_traffic::{Command, Side};
 use std::net::{IpAddr, SocketAddr};
 
@@ -10,50 +11,72 @@ const LONGEST: Duration = Duration(3_600_000_000_000);
 /// The most bytes of one transfer.
 const MOST_BYTES: u64 = 1 << 40;
 
-/// The most samples of a flow: as many as a report holds.
+/// The most samples of all flows of an agent together.
 const MOST_SAMPLES: u64 = 100_000;
-/// The most orders that one agent takes, and of them the flows that it starts. A measurement has an agent of
-/// its own, which takes at most five orders.
+/// The most flows of one agent: the streams of a measurement, which has an agent of its own.
+const MOST_FLOWS: usize = Measure::MOST_STREAMS as usize;
+/// The most orders that one agent takes beside those that open or start flows. A measurement gives at most four.
 const MOST_ORDERS: u32 = 16;
-const MOST_STARTS: u32 = 1;
 
-/// The orders that an agent was given.
-#[derive(Debug, Default)]
+/// Returns the places for the flows of all sessions: 256, of which one address may have 128.
+pub fn flow_seats() -> Seats {
+    Seats::new(2 * MOST_FLOWS, MOST_FLOWS)
+}
+
+/// The orders that an agent was given, and the places that its flows take until it ends.
 pub struct Ration {
+    seats: Seats,
+    peer: IpAddr,
+    flows: Vec<Seat>,
+    samples: u64,
     orders: u32,
-    starts: u32,
 }
 
 impl Ration {
-    /// Why the agent does not take `command` beside those it was given; none if it does, and `command` is
-    /// counted.
+    /// Creates the ration of a new agent for the client at `peer`, whose flows take their places from `seats`.
+    pub fn new(seats: &Seats, peer: IpAddr) -> Self {
+        Self { seats: seats.clone(), peer, flows: Vec::new(), samples: 0, orders: 0 }
+    }
+
+    /// Counts `command`, or returns the reason for which the agent does not take it after those it was given.
     pub fn refusal(&mut self, command: &Command) -> Option<String> {
-        if self.orders >= MOST_ORDERS {
-            return Some(format!("an agent takes {MOST_ORDERS} orders"));
+        if !matches!(command, Command::Listen(_) | Command::Start { .. }) {
+            self.orders += 1;
+            return (self.orders > MOST_ORDERS).then(|| format!("an agent takes {MOST_ORDERS} such orders"));
         }
-        if matches!(command, Command::Start { .. }) {
-            if self.starts >= MOST_STARTS {
-                return Some(format!("an agent starts {MOST_STARTS} flow"));
-            }
-            self.starts += 1;
+        let samples = self.samples.saturating_add(samples(command));
+        if samples > MOST_SAMPLES {
+            return Some(format!("the flows of a session may have {MOST_SAMPLES} samples together"));
         }
-        self.orders += 1;
+        let Some(seat) = self.seats.take(self.peer) else {
+            let all = 2 * MOST_FLOWS;
+            return Some(format!("{MOST_FLOWS} flows of one address, and {all} in all, go on at a time"));
+        };
+        self.samples = samples;
+        self.flows.push(seat);
         None
     }
 }
 
-/// Between whom a session's traffic goes, seen from here.
+/// Returns the most samples that the record of the flow that `command` starts can have.
+fn samples(command: &Command) -> u64 {
+    let Command::Start { side, sample_ns, .. } = command else { return 0 };
+    let longest = side.flow.traffic.duration().unwrap_or(LONGEST).0.saturating_add(side.flow.start.0);
+    longest / (*sample_ns).max(1)
+}
+
+/// The two ends of a session's traffic.
 #[derive(Debug, Clone, Copy)]
 pub struct Between {
     /// This machine's address.
     pub here: IpAddr,
-    /// The client's.
+    /// The client's address.
     pub there: IpAddr,
 }
 
 impl Between {
-    /// Why `command` is not carried out; none if it is. `congestion_controls` are the kernel's: asking
-    /// for another one makes it look for a module.
+    /// Returns the reason for refusing `command`; none if it is carried out. `congestion_controls` are those that
+    /// the kernel has loaded, because setting another name would make it look for a module.
     pub fn refusal(&self, command: &Command, congestion_controls: &[String]) -> Option<String> {
         match command {
             Command::Listen(side) => self.refuse_side(side, congestion_controls),
@@ -68,7 +91,9 @@ impl Between {
             Command::Start { side, destination, sample_ns } => self
                 .refuse_side(side, congestion_controls)
                 .or_else(|| self.refuse_destination(*destination))
-                .or_else(|| refuse_samples(&side.flow, *sample_ns)),
+                .or_else(|| {
+                    (*sample_ns < 1_000_000).then(|| "samples more often than each millisecond".into())
+                }),
         }
     }
 
@@ -92,7 +117,7 @@ impl Between {
         let bytes = match &flow.traffic {
             Traffic::Transfer(transfer) => transfer.size.map_or(0, |size| size.0),
             Traffic::RequestResponse(_) | Traffic::Packets(_) | Traffic::Sweep(_) => 0,
-            // Everything else reads files or starts programs of this machine.
+            // All other kinds read files or start programs of this machine.
             Traffic::FileTransfer(_) | Traffic::Tool(_) => {
                 return Some(format!("traffic of the kind {} is not served", flow.traffic.kind()));
             }
@@ -103,27 +128,17 @@ impl Between {
         if bytes > MOST_BYTES || flow.traffic.duration() > Some(LONGEST) || flow.start > LONGEST {
             return Some(format!("a flow may take {LONGEST} and one transfer {MOST_BYTES} bytes"));
         }
-        let measure = Measure { trial: String::new(), flow: flow.clone(), interval: LONGEST };
+        let measure = Measure { trial: String::new(), flow: flow.clone(), streams: 1, interval: LONGEST };
         let problems =
             measure.problems().into_iter().chain(nettrial_traffic::problems(flow, &measure.flow_place()));
         problems.map(|problem| format!("{} {}: {}", problem.setting, problem.value, problem.hint)).next()
     }
 }
 
-fn refuse_samples(flow: &Flow, sample_ns: u64) -> Option<String> {
-    let longest = flow.traffic.duration().unwrap_or(LONGEST).0.saturating_add(flow.start.0);
-    if sample_ns < 1_000_000 {
-        Some("samples more often than each millisecond".into())
-    } else if longest / sample_ns > MOST_SAMPLES {
-        Some(format!("a flow may have {MOST_SAMPLES} samples"))
-    } else {
-        None
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nettrial_scenario::Flow;
     use nettrial_traffic::Cookie;
 
     const HERE: &str = "192.0.2.1";
@@ -196,21 +211,53 @@ mod tests {
         assert!(refusal(&Command::Respond { cookie, address }).is_some());
     }
 
+    fn respond() -> Command {
+        Command::Respond { cookie: Cookie([0; 16]), address: HERE.parse().unwrap() }
+    }
+
     #[test]
-    fn an_agents_orders_and_samples_are_bounded() {
-        let mut ration = Ration::default();
-        assert_eq!(ration.refusal(&start(transfer(), "192.0.2.2:4000")), None);
-        assert!(ration.refusal(&start(transfer(), "192.0.2.2:4000")).unwrap().contains("starts 1 flow"));
-        let refused = (0..2000).filter(|_| ration.refusal(&Command::Listen(transfer())).is_some()).count();
-        assert_eq!(refused, 2000 - 15);
-        let often = |flow: Flow, sample_ns| {
-            let destination = "192.0.2.2:4000".parse().unwrap();
-            refusal(&Command::Start { side: side(flow), destination, sample_ns })
+    fn the_flows_of_an_address_and_of_all_are_bounded_over_sessions() {
+        let seats = flow_seats();
+        let session = |peer: &str| Ration::new(&seats, peer.parse().unwrap());
+        let taken = |ration: &mut Ration| {
+            let orders = [start(transfer(), "192.0.2.2:4000"), Command::Listen(transfer())];
+            orders.iter().cycle().take(2000).filter(|order| ration.refusal(order).is_none()).count()
         };
+        let [mut first, mut second] = [session(THERE), session(THERE)];
+        assert_eq!(taken(&mut first), 128);
+        assert_eq!(taken(&mut second), 0);
+        let [mut other, mut third] = [session("192.0.2.3"), session("192.0.2.4")];
+        assert_eq!((taken(&mut other), taken(&mut third)), (128, 0));
+        assert!(third.refusal(&Command::Listen(transfer())).unwrap().contains("128 flows of one address"));
+        drop(first);
+        assert_eq!(taken(&mut second), 128);
+    }
+
+    #[test]
+    fn an_agents_other_orders_are_bounded() {
+        let mut ration = Ration::new(&flow_seats(), THERE.parse().unwrap());
+        let inspect = Command::Inspect { side: transfer(), destination: "192.0.2.2:4000".parse().unwrap() };
+        let orders = [respond(), inspect];
+        let refused = orders.iter().cycle().take(2000).filter(|order| ration.refusal(order).is_some());
+        assert_eq!(refused.count(), 2000 - 16);
+    }
+
+    #[test]
+    fn the_samples_of_all_flows_of_an_agent_are_bounded() {
+        let start = |flow: &Flow, sample_ns| {
+            let destination = "192.0.2.2:4000".parse().unwrap();
+            Command::Start { side: side(flow.clone()), destination, sample_ns }
+        };
+        let fresh = || Ration::new(&flow_seats(), THERE.parse().unwrap());
         let untimed = flow("tcp", r#"{"kind": "transfer", "size": "1 GB"}"#);
-        assert!(often(untimed.clone(), 1_000_000).unwrap().contains("100000 samples"));
-        assert_eq!(often(untimed, 100_000_000), None);
-        assert_eq!(often(transfer().flow, 1_000_000), None);
+        let mut ration = fresh();
+        assert!(ration.refusal(&start(&untimed, 1_000_000)).unwrap().contains("100000 samples"));
+        // An hour of them each tenth of a second are 36,000.
+        let taken = (0..4).map(|_| ration.refusal(&start(&untimed, 100_000_000)).is_none());
+        assert_eq!(taken.collect::<Vec<_>>(), [true, true, false, false]);
+        assert_eq!(fresh().refusal(&start(&transfer().flow, 1_000_000)), None);
+        assert!(refusal(&start(&untimed, 999_999)).unwrap().contains("each millisecond"));
+        assert!(fresh().refusal(&start(&untimed, 0)).is_some());
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! The server: callers who have the token get a session with an agent.
+//! The server, which gives each caller with the token a session with an agent.
 
 use crate::interface;
 use crate::message::{MOST_ORDER_BYTES, ToClient, ToServer, Welcome};
-use crate::rules::{Between, Ration};
+use crate::rules::{Between, Ration, flow_seats};
 use anyhow::{Context, Result, anyhow};
 use nettrial_admission::{Kind, Limits, Log, Seats, Visitor, bind, raise_descriptor_limit, receive};
 use nettrial_session::{
@@ -16,24 +16,24 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The control connection's port where no other is named.
+/// The default port of the control connection.
 pub const PORT: u16 = 5210;
-/// Callers that may be in their handshake at a time.
+/// The most callers at a time that are in their handshake.
 const LIMITS: Limits = Limits { pending: 64, pending_each: 8 };
-/// Sessions at a time, in all and of one address.
+/// The most sessions at a time, in all and of one address.
 const SESSIONS: (usize, usize) = (16, 8);
-/// A client that is silent for longer has forgotten its session: no flow lasts that long.
+/// The time after which the session of a silent client ends. No flow lasts that long.
 const SILENCE: Duration = Duration::from_secs(2 * 3600);
-/// A machine that vanished is noticed after about so long.
+/// The approximate time after which it is noticed that a client's machine is gone.
 const VANISHED: Duration = Duration::from_secs(60);
-/// Probes of a silent connection.
+/// The number of probes of a silent connection.
 const PROBES: u32 = 4;
 
-/// The writer to the client, from whichever thread.
+/// The writer to the client, which several threads share.
 type Output = Arc<Mutex<Writer<TcpStream>>>;
 
-/// Serves who has `token` at `address` (every one, where none is given) for ever, after `ready` was told
-/// where.
+/// Serves clients that have `token` for ever, at `address` or, if none is given, at every address. `ready` is
+/// called with the address once the port is open.
 ///
 /// # Errors
 /// Fails if the port cannot be opened.
@@ -47,18 +47,25 @@ pub fn serve(
     let listener = bind(address, port)?;
     let log = Arc::new(Log::default());
     let seats = Seats::new(SESSIONS.0, SESSIONS.1);
+    let flows = flow_seats();
     ready(listener.local_addr()?);
     let shared = Arc::clone(&log);
     receive(&listener, LIMITS, &shared, move |visitor| {
         let peer = visitor.peer;
-        if let Err((kind, error)) = hear(visitor, &token, &seats, &log) {
+        if let Err((kind, error)) = hear(visitor, &token, (&seats, &flows), &log) {
             log.line(peer.ip(), kind, &format!("{peer}: {error:#}"));
         }
     })
 }
 
-/// Serves a caller to the end of its session; an error has its kind for the log.
-fn hear(visitor: Visitor, token: &Token, seats: &Seats, log: &Arc<Log>) -> Result<(), (Kind, anyhow::Error)> {
+/// Serves a caller to the end of its session. The session takes its place from `seats`, and its flows take theirs
+/// from `flows`. An error has its kind for the log.
+fn hear(
+    visitor: Visitor,
+    token: &Token,
+    (seats, flows): (&Seats, &Seats),
+    log: &Arc<Log>,
+) -> Result<(), (Kind, anyhow::Error)> {
     let sealed = admit(&visitor.stream, token).map_err(|error| {
         let kind = if error.is::<WrongToken>() { "wrong token" } else { "no handshake" };
         (kind, error.context("refused"))
@@ -69,7 +76,7 @@ fn hear(visitor: Visitor, token: &Token, seats: &Seats, log: &Arc<Log>) -> Resul
     let others = seats.taken() - 1;
     let (stream, peer, _) = visitor.admit();
     log.line(peer.ip(), "a session began", &format!("a session of {peer} began"));
-    session(&stream, peer, others, &sealed, log).map_err(|error| ("a session failed", error))?;
+    session(&stream, peer, others, &sealed, flows, log).map_err(|error| ("a session failed", error))?;
     log.line(peer.ip(), "a session ended", &format!("the session of {peer} ended"));
     Ok(())
 }
@@ -80,6 +87,7 @@ fn session(
     peer: SocketAddr,
     others: usize,
     sealed: &Sealed,
+    flows: &Seats,
     log: &Arc<Log>,
 ) -> Result<()> {
     keep_alive(stream)?;
@@ -96,8 +104,8 @@ fn session(
             others,
         }),
     )?;
-    let result = obey(sealed.reader(stream, MOST_ORDER_BYTES), &output, between, log);
-    // The threads of an agent that still write do so no more.
+    let result = obey(sealed.reader(stream, MOST_ORDER_BYTES), &output, between, flows, log);
+    // Threads of an agent that are still writing end with an error.
     let _ = stream.shutdown(std::net::Shutdown::Both);
     result
 }
@@ -106,10 +114,10 @@ fn keep_alive(stream: &TcpStream) -> io::Result<()> {
     let socket = SockRef::from(stream);
     let interval = VANISHED / (PROBES + 1);
     let probes = TcpKeepalive::new().with_time(interval).with_interval(interval);
-    // Windows before 10, version 1703, and Wine have a number of probes of their own.
+    // Windows before version 1703 of Windows 10 and Wine have a fixed number of probes.
     let counted = probes.clone().with_retries(PROBES);
     socket.set_tcp_keepalive(&counted).or_else(|_| socket.set_tcp_keepalive(&probes))?;
-    // Elsewhere a machine that vanished is noticed by the probes alone, or by a write that waits for so long.
+    // On other systems only the probes, or a write that waits that long, show that the machine is gone.
     #[cfg(target_os = "linux")]
     socket.set_tcp_user_timeout(Some(VANISHED))?;
     stream.set_nodelay(true)?;
@@ -121,10 +129,16 @@ fn say(output: &Output, message: &ToClient) -> io::Result<()> {
     output.lock().unwrap_or_else(PoisonError::into_inner).send(message)
 }
 
-/// Does what the client says until it leaves.
-fn obey(mut lines: Reader<&TcpStream>, output: &Output, between: Between, log: &Arc<Log>) -> Result<()> {
+/// Carries out the client's messages until the client leaves.
+fn obey(
+    mut lines: Reader<&TcpStream>,
+    output: &Output,
+    between: Between,
+    flows: &Seats,
+    log: &Arc<Log>,
+) -> Result<()> {
     let congestion_controls = interface::congestion_controls();
-    let (mut agent, mut ration) = (None, Ration::default());
+    let (mut agent, mut ration) = (None, Ration::new(flows, between.there));
     while let Some(line) = lines.receive::<ToServer>().context("the session was ended")? {
         let heard_ns = monotonic_ns();
         match line {
@@ -133,7 +147,7 @@ fn obey(mut lines: Reader<&TcpStream>, output: &Output, between: Between, log: &
             ToServer::NewAgent => {
                 drop(agent.take());
                 agent = Some(new_agent(output, between, log)?);
-                ration = Ration::default();
+                ration = Ration::new(flows, between.there);
             }
             ToServer::Order(order) => {
                 let Order { number, command } = *order;
@@ -166,7 +180,7 @@ fn new_agent(output: &Output, between: Between, log: &Arc<Log>) -> Result<Proces
             Event::Report(report) => ToClient::Report(Box::new(report)),
             Event::Ended(_) => ToClient::AgentEnded,
         };
-        // A client that is gone is noticed where its lines are read.
+        // The thread that reads the client's messages notices if the client is gone.
         let _ = say(&output, &line);
     };
     let mut command = Process::own();

@@ -1,4 +1,4 @@
-//! One measurement between the two machines, from fresh agents to its record.
+//! One measurement between the two machines, from new agents to its record.
 
 use crate::client::{Client, Host};
 use crate::interface;
@@ -6,22 +6,20 @@ use anyhow::{Context, Result, bail};
 use nettrial_scenario::{
     Absence, Check, FORMAT, Flow, FlowRecord, HostRecord, Measure, Phases, Record, Warning,
 };
-use nettrial_session::{Direction, Findings, Offset, Reading, path_mtus};
+use nettrial_session::{Direction, Findings, Offset, Pending, Planned, Reading, Ready, open, path_mtus};
 use nettrial_traffic::{ClockOffset, Command, Cookie, Reply, Side};
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The time that an agent may take for what is no flow.
-const QUICK: Duration = Duration::from_secs(60);
-/// The time for which a flow may go on beyond its own time.
+/// The time that a flow may take beyond its own duration.
 const GRACE: Duration = Duration::from_secs(60);
-/// The time that a flow may take that says only how many bytes it has.
+/// The time that a flow without a duration may take.
 const UNTIMED: Duration = Duration::from_secs(3600);
 /// The largest IP packet.
 const LARGEST_PACKET: u64 = 65_535;
 
 impl Client {
-    /// Makes one measurement, in which there is no problem, and returns its record.
+    /// Makes one measurement, which must have no problems, and returns its record.
     ///
     /// # Errors
     /// Fails if the session ends, or one of the two agents fails.
@@ -42,41 +40,37 @@ fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
     let clock = client.clock_offset()?;
     let flow = &measure.flow;
     let (from, to) = (Host::of(&flow.from), Host::of(&flow.to));
-    let Reply::Listening { port } =
-        client.agents.ask(to.name(), Command::Listen(side(client, to, flow, cookie, clock)), QUICK)?
-    else {
-        bail!("the agent of {} opened no port", to.name());
+    let plan = |flow: &Flow| Planned {
+        from: side(client, from, flow, cookie, clock),
+        to: side(client, to, flow, cookie, clock),
+        reached: reached(client, to),
     };
-    let destination = SocketAddr::new(reached(client, to), port);
-    let sender = side(client, from, flow, cookie, clock);
+    let planned = measure.flows().iter().map(plan).collect();
+    let ready = open(&mut client.agents, planned)?;
     let before = (Reading::now().ok(), client.reading()?);
     phases.checks_ns = lap();
 
-    let start = Command::Start { side: sender, destination, sample_ns: measure.interval.0 };
-    let time = flow.traffic.duration().map_or(UNTIMED, nettrial_scenario::Duration::as_std);
-    let Reply::Finished(mut record, cautions) =
-        client.agents.ask(from.name(), start, flow.start.as_std() + time + GRACE)?
-    else {
-        bail!("the flow ended without a record");
-    };
+    let mut flows = carry(client, measure, ready, &mut findings)?;
     phases.traffic_ns = lap();
 
     let after = (Reading::now().ok(), client.reading()?);
     let readings = [(Host::Client, before.0, after.0), (Host::Server, before.1, after.1)];
-    // Where both are one machine, its CPUs are told of once.
+    // If both hosts are one machine, its CPUs are reported once.
     for (host, before, after) in readings.into_iter().take(if one_machine(client) { 1 } else { 2 }) {
         if let (Some(before), Some(after)) = (before, after) {
             findings.machine(host.name(), &before, &after);
         }
     }
     if let Some((before, after)) = clock.zip(client.clock_offset()?) {
-        // One-way delays are by the offset before the flow: what the clocks drifted apart since is error.
+        // One-way delays are computed with the offset before the flow, so the drift of the clocks since then is an
+        // error.
         let drifted_ns = Offset::drift_error_ns(before, after);
-        record.owd_error_us = record.owd_error_us.map(|error| error + drifted_ns as f64 / 1e3);
+        for record in &mut flows {
+            record.owd_error_us = record.owd_error_us.map(|error| error + drifted_ns as f64 / 1e3);
+        }
         findings.checks.push(clock_check(Offset::between(before, after)));
     }
-    findings.warnings.extend(cautions);
-    findings.warnings.extend(losses(&record));
+    findings.warnings.extend(losses(&flow.name, &flows));
     findings.warnings.extend(surroundings(client));
     phases.tear_down_ns = lap();
     Ok(Record {
@@ -85,7 +79,7 @@ fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
         engine_version: env!("CARGO_PKG_VERSION").into(),
         started_unix_ns: nanoseconds(started),
         phases,
-        flows: vec![*record],
+        flows,
         hosts: [Host::Client, Host::Server].map(host_record).into(),
         processors: Vec::new(),
         interfaces: Vec::new(),
@@ -97,7 +91,33 @@ fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
     })
 }
 
-/// The address under which `host` is reached from the other one.
+/// Starts all streams at once and waits for the last to end. Warnings of their agents are added to `findings`.
+fn carry(
+    client: &mut Client,
+    measure: &Measure,
+    ready: Vec<Ready>,
+    findings: &mut Findings,
+) -> Result<Vec<FlowRecord>> {
+    let time = measure.flow.traffic.duration().map_or(UNTIMED, nettrial_scenario::Duration::as_std);
+    let deadline = Instant::now() + measure.flow.start.as_std() + time + GRACE;
+    let start = |Ready { side, destination }| {
+        let from = side.flow.from.clone();
+        client.agents.order(&from, Command::Start { side, destination, sample_ns: measure.interval.0 })
+    };
+    let pending = ready.into_iter().map(start).collect::<Result<Vec<Pending>>>()?;
+    let mut flows = Vec::with_capacity(pending.len());
+    for pending in &pending {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let Reply::Finished(record, cautions) = client.agents.collect(pending, Some(left))? else {
+            bail!("a flow ended without a record");
+        };
+        flows.push(*record);
+        findings.warnings.extend(cautions);
+    }
+    Ok(flows)
+}
+
+/// Returns the address at which the other host reaches `host`.
 fn reached(client: &Client, host: Host) -> IpAddr {
     match host {
         Host::Client => client.here.ip(),
@@ -105,7 +125,7 @@ fn reached(client: &Client, host: Host) -> IpAddr {
     }
 }
 
-/// The flow as `host` sees it. The server's clock is ahead of the client's by `clock`.
+/// Returns the flow as `host` sees it. The server's clock is ahead of the client's by `clock`.
 fn side(client: &Client, host: Host, flow: &Flow, cookie: Cookie, clock: Option<Offset>) -> Side {
     let clock_offset = clock.map(|clock| ClockOffset {
         ahead_ns: if Host::of(&flow.to) == Host::Server { clock.offset_ns } else { -clock.offset_ns },
@@ -118,7 +138,7 @@ fn side(client: &Client, host: Host, flow: &Flow, cookie: Cookie, clock: Option<
     Side { flow: flow.clone(), cookie, address, congestion_control, clock_offset }
 }
 
-/// Verifies the path MTU of each direction, which should be what the sender's interface lets out.
+/// Verifies the path MTU of each direction, which should be the MTU of the sender's interface.
 fn path(client: &mut Client, cookie: Cookie) -> Result<Findings> {
     if let Some(found) = &client.path {
         return Ok(found.clone());
@@ -171,12 +191,15 @@ fn clock_check(offset: Offset) -> Check {
     }
 }
 
-fn losses(flow: &FlowRecord) -> Option<Warning> {
-    let packets = flow.packets.filter(|packets| packets.lost_pkts > 0)?;
-    Some(Warning {
+/// Warns of packets that the streams of the measurement called `name` lost.
+fn losses(name: &str, streams: &[FlowRecord]) -> Option<Warning> {
+    let packets = || streams.iter().filter_map(|stream| stream.packets);
+    let lost: u64 = packets().map(|packets| packets.lost_pkts).sum();
+    let sent: u64 = packets().map(|packets| packets.sent_pkts).sum();
+    (lost > 0).then(|| Warning {
         code: "packets_lost".into(),
-        object: format!("flow {:?}", flow.name),
-        message: format!("{} of {} packets were lost", packets.lost_pkts, packets.sent_pkts),
+        object: format!("flow {name:?}"),
+        message: format!("{lost} of {sent} packets were lost"),
         consequence:
             "the rate that arrived is not the one that was offered; delays are of those that arrived".into(),
     })
@@ -186,7 +209,7 @@ fn one_machine(client: &Client) -> bool {
     client.here.ip() == client.server.ip()
 }
 
-/// Returns warnings of what makes this more, or less, than the two machines' network.
+/// Returns warnings of circumstances under which the measurement is not of the network between two machines alone.
 fn surroundings(client: &Client) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if one_machine(client) {

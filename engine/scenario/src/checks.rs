@@ -122,6 +122,14 @@ pub fn check_measure(measure: &Measure) -> Vec<Problem> {
             "a measurement has these two hosts",
         ));
     }
+    if !(1..=Measure::MOST_STREAMS).contains(&measure.streams) {
+        problems.push(Place::new("", MEASUREMENT).problem(
+            "streams",
+            measure.streams,
+            format!("1 to {}", Measure::MOST_STREAMS),
+            "each stream has a connection and threads of its own",
+        ));
+    }
     workload::check_alone(flow, &place, &mut problems);
     check_interval(measure.interval, &Place::new("", MEASUREMENT), &mut problems);
     problems

@@ -86,6 +86,10 @@ pub struct Measure {
     pub trial: String,
     /// The traffic, from `client` (this machine) to `server` (the other one) or back.
     pub flow: Flow,
+    /// The number of streams that carry this traffic at the same time, 1 to 128. Each is a flow of its own; of more
+    /// than one, each name ends with the stream's number: `NAME-1`, `NAME-2`, and so on.
+    #[serde(default = "one_stream")]
+    pub streams: u32,
     /// The interval at which the flow's transport state is read.
     pub interval: Duration,
 }
@@ -95,6 +99,17 @@ impl Measure {
     pub const CLIENT: &str = "client";
     /// The name of the other machine in the flow.
     pub const SERVER: &str = "server";
+    /// The most streams of a measurement: as many as iperf3 allows (MAX_STREAMS of iperf.h).
+    pub const MOST_STREAMS: u32 = 128;
+
+    /// Returns the flow of each stream.
+    pub fn flows(&self) -> Vec<Flow> {
+        if self.streams == 1 {
+            return vec![self.flow.clone()];
+        }
+        let stream = |number| Flow { name: format!("{}-{number}", self.flow.name), ..self.flow.clone() };
+        (1..=self.streams).map(stream).collect()
+    }
 
     /// The place of the flow in this document.
     pub fn flow_place(&self) -> Place {
@@ -105,6 +120,10 @@ impl Measure {
     pub fn problems(&self) -> Vec<Problem> {
         crate::checks::check_measure(self)
     }
+}
+
+fn one_stream() -> u32 {
+    1
 }
 
 /// A line from the engine.

@@ -107,13 +107,23 @@ def _measure(
     replicates: Annotated[
         int, typer.Option(callback=between(1, 1000), metavar="N", help="Number of repeats, after a warm-up.")
     ] = 10,
+    parallel: Annotated[
+        int,
+        typer.Option(
+            "--parallel",
+            "-P",
+            callback=between(1, 128),
+            metavar="N",
+            help="Number of streams at the same time.",
+        ),
+    ] = 1,
     time: Annotated[str, typer.Option(metavar="TIME", help="Duration of each repeat: 5, 500 ms.")] = "5 s",
     reverse: Annotated[bool, typer.Option("--reverse", "-R", help="The other machine sends.")] = False,
     rate: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="RATE",
-            help="Rate to send at: 100M, 10 Mbit/s.",
+            help="Rate of each stream: 100M, 10 Mbit/s.",
             show_default="udp: 10 Mbit/s, tcp: unlimited",
         ),
     ] = None,
@@ -148,6 +158,20 @@ def _measure(
     from nettrial.cli import measure
 
     options = measure.MeasureOptions(
-        host, kind, iperf3, port, ip, replicates, time, reverse, rate, size, seed, token_file, as_json, quiet
+        host,
+        kind,
+        iperf3,
+        port,
+        ip,
+        replicates,
+        parallel,
+        time,
+        reverse,
+        rate,
+        size,
+        seed,
+        token_file,
+        as_json,
+        quiet,
     )
     raise typer.Exit(measure.measure(options))

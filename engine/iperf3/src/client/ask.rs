@@ -3,7 +3,7 @@
 use crate::datagram::HEADER_BYTES;
 use crate::parameters::{MOST_BLOCK_BYTES, MOST_DATAGRAM_BYTES, Parameters};
 use crate::stream::Direction;
-use nettrial_scenario::{Flow, Measure, Place, Problem, Size, SocketOptions, Traffic, Transport, Variate};
+use nettrial_scenario::{Measure, Place, Problem, Size, SocketOptions, Traffic, Transport, Variate};
 use std::time::Duration;
 
 /// The version of iperf3 whose protocol the client speaks.
@@ -19,7 +19,7 @@ pub struct Asked {
     pub bytes: Option<u64>,
 }
 
-/// Returns what of the flow of `measure` iperf3 can't do; empty if it can be asked for.
+/// Returns the settings of the flow of `measure` that iperf3 does not have; empty if it has all of them.
 pub fn problems(measure: &Measure) -> Vec<Problem> {
     let (flow, place) = (&measure.flow, measure.flow_place());
     let of_traffic = place.within("traffic");
@@ -60,12 +60,13 @@ pub fn problems(measure: &Measure) -> Vec<Problem> {
 }
 
 impl Asked {
-    /// Returns the request for `flow`.
-    pub fn of(flow: &Flow) -> Self {
+    /// Returns the request for `measure`.
+    pub fn of(measure: &Measure) -> Self {
+        let flow = &measure.flow;
         let mut parameters = Parameters {
             tcp: flow.transport != Transport::Udp,
             udp: flow.transport == Transport::Udp,
-            parallel: 1,
+            parallel: measure.streams,
             reverse: flow.from == Measure::SERVER,
             pacing_timer: PACING_TIMER_US,
             udp_counters_64bit: flow.transport == Transport::Udp,
@@ -88,11 +89,11 @@ impl Asked {
             }
             _ => {}
         }
-        // iperf3's server takes what it is told, and not its own default for 0.
+        // iperf3's server takes 0 literally, and does not replace it by its default.
         parameters.len = small(Size(parameters.block_bytes() as u64));
         let duration = flow.traffic.duration().map(nettrial_scenario::Duration::as_std);
         if bytes.is_none() {
-            // The server's own timer is a spare: this side ends the test.
+            // This side ends the test; the server's own timer is a fallback.
             let seconds = duration.unwrap_or_default().as_secs_f64().ceil();
             parameters.time = seconds as u32;
         }

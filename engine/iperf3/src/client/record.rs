@@ -1,24 +1,27 @@
-//! A test as a record.
+//! Makes the record of a test.
 
 use super::Tested;
 use super::ask::Asked;
 use crate::results::StreamResults;
-use crate::stream::Direction;
+use crate::stream::{Direction, Outcome};
 use nettrial_scenario::{
     Absence, Distribution, FORMAT, Flow, FlowRecord, PacketCounts, Phases, Record, Transport, Warning,
 };
 use std::time::Duration;
 
-/// Why figures of a test are absent whose server told nothing of its streams.
-const UNTOLD: &str = "the iperf3 server's results have no streams";
+/// The reason for the absence of figures that only the server knows, if its results lack a stream.
+const UNTOLD: &str = "the iperf3 server's results lack the stream";
 
-/// The record of `flow`, which went as `tested` says.
-pub fn record(flow: &Flow, asked: &Asked, tested: &Tested, started: Duration) -> Record {
+/// Returns the record of `flows`, one for each stream of the test.
+pub fn record(flows: &[Flow], asked: &Asked, tested: &Tested, started: Duration) -> Record {
     let mut absent = Vec::new();
-    let flow_record = flow_record(flow, asked, tested, &mut |metric, reason: &str| {
-        let (metric, object) = (String::from(metric), flow.name.clone());
-        absent.push(Absence { metric, object, reason: reason.to_owned() });
-    });
+    let mut records = Vec::with_capacity(flows.len());
+    for (flow, ours) in flows.iter().zip(&tested.ours) {
+        records.push(flow_record(flow, asked, ours, tested, &mut |metric, reason: &str| {
+            let (metric, object) = (String::from(metric), flow.name.clone());
+            absent.push(Absence { metric, object, reason: reason.to_owned() });
+        }));
+    }
     Record {
         format: FORMAT,
         backend: "iperf3".into(),
@@ -30,7 +33,7 @@ pub fn record(flow: &Flow, asked: &Asked, tested: &Tested, started: Duration) ->
             traffic_ns: nanoseconds(tested.traffic),
             tear_down_ns: nanoseconds(tested.took.saturating_sub(tested.begun + tested.traffic)),
         },
-        flows: vec![flow_record],
+        flows: records,
         hosts: Vec::new(),
         processors: Vec::new(),
         interfaces: Vec::new(),
@@ -42,7 +45,7 @@ pub fn record(flow: &Flow, asked: &Asked, tested: &Tested, started: Duration) ->
     }
 }
 
-/// Warns of a server that told nothing of its streams.
+/// Returns a warning if the server's results lack one of the streams.
 fn silence(tested: &Tested) -> Vec<Warning> {
     let warning = Warning::new(
         "no_server_results",
@@ -50,26 +53,29 @@ fn silence(tested: &Tested) -> Vec<Warning> {
         UNTOLD.into(),
         "what arrived there, or was sent from there, is not known",
     );
-    if tested.theirs.streams.is_empty() { vec![warning] } else { Vec::new() }
+    let told = |ours: &Outcome| tested.theirs.streams.iter().any(|theirs| theirs.id == ours.results.id);
+    if tested.ours.iter().all(told) { Vec::new() } else { vec![warning] }
 }
 
 fn flow_record(
     flow: &Flow,
     asked: &Asked,
+    outcome: &Outcome,
     tested: &Tested,
     absent: &mut impl FnMut(&str, &str),
 ) -> FlowRecord {
     let nothing = StreamResults { retransmits: -1, ..StreamResults::default() };
-    let ours = &tested.ours.results;
-    let theirs = tested.theirs.streams.first().unwrap_or(&nothing);
-    // Of a direction that the server receives, only the server knows what arrived.
-    let arrived_known = asked.direction == Direction::Receive || !tested.theirs.streams.is_empty();
+    let ours = &outcome.results;
+    let told = tested.theirs.streams.iter().find(|theirs| theirs.id == ours.id);
+    let theirs = told.unwrap_or(&nothing);
+    // If the server receives, only the server knows what arrived.
+    let arrived_known = asked.direction == Direction::Receive || told.is_some();
     let is_udp = flow.transport == Transport::Udp;
     let (sender, receiver) = if asked.direction == Direction::Send { (ours, theirs) } else { (theirs, ours) };
-    // Servers before 3.2 give no times; the test then took as long as it did here.
+    // Servers before 3.2 report no times; the time measured here is used instead.
     let their_seconds = receiver.end_time - receiver.start_time;
     let seconds = if their_seconds > 0.0 { their_seconds } else { ours.end_time };
-    let info = tested.ours.info.filter(|_| asked.direction == Direction::Send);
+    let info = outcome.info.filter(|_| asked.direction == Direction::Send);
 
     if !arrived_known {
         absent("goodput", UNTOLD);
@@ -99,7 +105,7 @@ fn flow_record(
     }
     FlowRecord {
         congestion_control: match asked.direction {
-            Direction::Send => tested.ours.congestion.clone(),
+            Direction::Send => outcome.congestion.clone(),
             Direction::Receive => tested.theirs.congestion_used.clone(),
         }
         .unwrap_or_default(),
@@ -113,22 +119,27 @@ fn flow_record(
         connect_us: if is_udp { Distribution::default() } else { once(tested.connect) },
         retransmissions_pkts: u64::try_from(sender.retransmits).unwrap_or(0),
         jitter_rfc3550_us: Some(receiver.jitter * 1e6).filter(|us| is_udp && arrived_known && us.is_finite()),
-        packets: (is_udp && arrived_known).then(|| packets(sender, receiver, tested, asked)),
+        packets: (is_udp && arrived_known).then(|| packets(sender, receiver, outcome, asked)),
         ..FlowRecord::blank(flow)
     }
 }
 
-/// Returns the datagrams received and lost, by the receiver's count: what was in flight at the end is neither
-/// received nor lost.
-fn packets(sender: &StreamResults, receiver: &StreamResults, tested: &Tested, asked: &Asked) -> PacketCounts {
+/// Returns the datagrams received and lost, as the receiver counted them. Datagrams in flight at the end are
+/// neither received nor lost.
+fn packets(
+    sender: &StreamResults,
+    receiver: &StreamResults,
+    outcome: &Outcome,
+    asked: &Asked,
+) -> PacketCounts {
     let count = |number: i64| u64::try_from(number).unwrap_or(0);
     let here = asked.direction == Direction::Receive;
     PacketCounts {
         sent_pkts: count(sender.packets).max(count(receiver.packets)),
         received_pkts: count(receiver.packets.saturating_sub(receiver.errors)),
         lost_pkts: count(receiver.errors),
-        reordered_pkts: here.then_some(tested.ours.late),
-        duplicated_pkts: here.then_some(tested.ours.duplicates),
+        reordered_pkts: here.then_some(outcome.late),
+        duplicated_pkts: here.then_some(outcome.duplicates),
         ..PacketCounts::default()
     }
 }
@@ -155,18 +166,30 @@ fn nanoseconds(span: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::Results;
-    use crate::stream::Outcome;
+    use crate::results::{Results, stream_id};
+    use nettrial_scenario::Measure;
 
-    fn recorded(flow: &Flow, streams: Vec<StreamResults>) -> Record {
-        let ours = Outcome {
-            results: StreamResults { bytes: 1000, end_time: 1.0, ..StreamResults::default() },
+    fn recorded(flow: &Flow, count: u32, streams: Vec<StreamResults>) -> Record {
+        let measure = Measure {
+            trial: "1".into(),
+            flow: flow.clone(),
+            streams: count,
+            interval: nettrial_scenario::Duration(100_000_000),
+        };
+        let ours = |position| Outcome {
+            results: StreamResults {
+                id: stream_id(position),
+                bytes: 1000,
+                end_time: 1.0,
+                ..StreamResults::default()
+            },
             ..Outcome::default()
         };
+        let ours = (0..count as usize).map(ours).collect();
         let theirs = Results { streams, ..Results::default() };
         let [connect, begun, traffic, took] = [Duration::from_millis(1); 4];
         let tested = Tested { ours, theirs, connect, begun, traffic, took };
-        record(flow, &Asked::of(flow), &tested, Duration::ZERO)
+        record(&measure.flows(), &Asked::of(&measure), &tested, Duration::ZERO)
     }
 
     fn flow(transport: &str) -> Flow {
@@ -184,7 +207,7 @@ mod tests {
         for (transport, metrics) in
             [("tcp", &["goodput"][..]), ("udp", &["goodput", "jitter_rfc3550", "loss"])]
         {
-            let found = recorded(&flow(transport), Vec::new());
+            let found = recorded(&flow(transport), 1, Vec::new());
             assert_eq!(found.flows[0].goodput_bps, None);
             assert_eq!((found.flows[0].packets, found.flows[0].jitter_rfc3550_us), (None, None));
             assert_eq!(found.warnings[0].code, "no_server_results");
@@ -195,8 +218,27 @@ mod tests {
     }
 
     #[test]
+    fn each_stream_has_its_own_results_in_whatever_order_the_server_tells_them() {
+        let told = |position, bytes| StreamResults {
+            id: stream_id(position),
+            bytes,
+            end_time: 1.0,
+            ..StreamResults::default()
+        };
+        let found = recorded(&flow("tcp"), 3, vec![told(2, 300), told(0, 100), told(7, 900)]);
+        let names: Vec<&str> = found.flows.iter().map(|flow| flow.name.as_str()).collect();
+        assert_eq!(names, ["measured-1", "measured-2", "measured-3"]);
+        let goodputs: Vec<Option<f64>> = found.flows.iter().map(|flow| flow.goodput_bps).collect();
+        assert_eq!(goodputs, [Some(800.0), None, Some(2400.0)]);
+        assert_eq!(found.warnings[0].code, "no_server_results");
+        let lacking = found.absent.iter().find(|absence| absence.metric == "goodput").unwrap();
+        assert_eq!(lacking.object, "measured-2");
+    }
+
+    #[test]
     fn impossible_figures_are_not_repeated() {
         let told = StreamResults {
+            id: 1,
             bytes: u64::MAX,
             end_time: f64::MIN_POSITIVE,
             jitter: f64::MAX,
@@ -204,7 +246,7 @@ mod tests {
             errors: i64::MAX,
             ..StreamResults::default()
         };
-        let found = recorded(&flow("udp"), vec![told]);
+        let found = recorded(&flow("udp"), 1, vec![told]);
         assert_eq!((found.flows[0].goodput_bps, found.flows[0].jitter_rfc3550_us), (None, None));
         assert_eq!(found.flows[0].packets.unwrap().received_pkts, 0);
     }
