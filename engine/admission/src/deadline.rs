@@ -1,4 +1,4 @@
-//! Reads with an end: a caller who sends a byte now and then cannot hold a thread.
+//! Reads with a deadline, so that a caller who sends a byte now and then cannot keep a thread busy.
 
 use std::io::{self, ErrorKind, Read};
 use std::net::TcpStream;
@@ -7,7 +7,8 @@ use std::time::Instant;
 /// Fills `bytes` before `deadline`.
 ///
 /// # Errors
-/// `TimedOut` after the deadline, `UnexpectedEof` if the caller closed, and whatever reading fails with.
+/// Fails with `TimedOut` after the deadline, with `UnexpectedEof` if the caller closed the connection, and with
+/// any other error of reading.
 pub fn read_exact_by(stream: &TcpStream, bytes: &mut [u8], deadline: Instant) -> io::Result<()> {
     let mut filled = 0;
     while filled < bytes.len() {
@@ -16,8 +17,8 @@ pub fn read_exact_by(stream: &TcpStream, bytes: &mut [u8], deadline: Instant) ->
     Ok(())
 }
 
-/// A line of at most `most` bytes, read before `deadline`, without its newline. What follows the line must
-/// not be there yet: callers wait for an answer to each line.
+/// Reads a line of at most `most` bytes before `deadline`, and returns it without its newline. Nothing may follow
+/// the line yet, because callers wait for an answer to each line.
 ///
 /// # Errors
 /// Fails as [`read_exact_by`] does, and with `InvalidData` for a longer line or one that is not UTF-8.

@@ -3,11 +3,11 @@
 #[cfg(unix)]
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// The soft limit where the kernel does not tell it (include/uapi/linux/fs.h, INR_OPEN_CUR).
+/// The soft limit where the kernel does not report it (include/uapi/linux/fs.h, INR_OPEN_CUR).
 #[cfg(unix)]
 const USUAL_DESCRIPTORS: usize = 1024;
 
-/// Raises this process's limit of open descriptors (RLIMIT_NOFILE, getrlimit(2)) to what it may be without
+/// Raises this process's limit of open descriptors (RLIMIT_NOFILE, getrlimit(2)) to its hard limit, which needs no
 /// privileges, and returns it.
 #[cfg(unix)]
 pub fn raise_descriptor_limit() -> usize {
@@ -16,7 +16,7 @@ pub fn raise_descriptor_limit() -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
 }
 
-/// Returns the limit of open descriptors: Windows has none for sockets.
+/// Returns the limit of open descriptors. Windows has no such limit for sockets.
 #[cfg(not(unix))]
 pub fn raise_descriptor_limit() -> usize {
     usize::MAX

@@ -1,5 +1,5 @@
-//! Lines on standard error about callers: bounded for each kind and caller, so that a flood of one kind hides
-//! neither the others nor what succeeds.
+//! A log of callers on standard error. Its lines are bounded for each kind and caller, so that a flood of one kind
+//! hides neither other kinds nor successful calls.
 
 use crate::seats::network;
 use crate::text::one_line;
@@ -8,19 +8,21 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Lines of one kind about one caller in each [`PERIOD`].
+/// The most lines of one kind about one caller in each [`PERIOD`].
 const MOST_EACH: u32 = 5;
-/// Lines of one kind in each [`PERIOD`].
+/// The most lines of one kind in each [`PERIOD`].
 const MOST_OF_KIND: u32 = 20;
-/// After it, lines are counted anew.
+/// The period after which lines are counted anew.
 const PERIOD: Duration = Duration::from_secs(10);
-/// Callers that are told apart in a period, of all kinds together; those beyond share [`MOST_OF_KIND`].
+/// The most callers that are counted separately in a period, over all kinds; further callers share
+/// [`MOST_OF_KIND`].
 const MOST_CALLERS: usize = 4096;
 
-/// The kind of a line, which says what lines are counted together: a few constants, never a caller's text.
+/// The kind of a line. Lines of one kind are counted together. Kinds are a few constants, and never a caller's
+/// text.
 pub type Kind = &'static str;
 
-/// Writes lines on standard error; of a flood it tells how many lines there were.
+/// Writes lines to standard error, and reports how many lines of a flood it suppressed.
 pub struct Log {
     state: Mutex<State>,
 }
@@ -46,13 +48,13 @@ impl Default for Log {
 }
 
 impl Log {
-    /// Says that `peer` was refused for the reason `kind`, and `detail` of it, if there is any.
+    /// Logs that `peer` was refused for the reason `kind`, with `detail` if it is not empty.
     pub fn refused(&self, peer: IpAddr, kind: Kind, detail: &str) {
         let colon = if detail.is_empty() { "" } else { ": " };
         self.line(peer, kind, &format!("refused {peer}: {kind}{colon}{detail}"));
     }
 
-    /// Writes `text`, a line of this `kind` about `peer`, if there is room for it.
+    /// Writes `text`, a line of this `kind` about `peer`, if the bounds allow it.
     pub fn line(&self, peer: IpAddr, kind: Kind, text: &str) {
         let lines = self.state.lock().unwrap_or_else(PoisonError::into_inner).lines(peer, kind, text);
         for line in lines {
@@ -62,7 +64,7 @@ impl Log {
 }
 
 impl State {
-    /// The lines to be written now: the counts of a period that is over, and the line itself.
+    /// Returns the lines to write now: the counts of a period that is over, and the line itself.
     fn lines(&mut self, peer: IpAddr, kind: Kind, text: &str) -> Vec<String> {
         let mut lines = if self.since.elapsed() >= PERIOD { self.begin_period() } else { Vec::new() };
         let count = self.kinds.entry(kind).or_default();
@@ -79,7 +81,7 @@ impl State {
         lines
     }
 
-    /// Forgets the counts of the period before; gives a line for each kind that had suppressed lines.
+    /// Forgets the counts of the previous period, and returns a line for each kind that had suppressed lines.
     fn begin_period(&mut self) -> Vec<String> {
         self.since = Instant::now();
         self.callers.clear();

@@ -1,4 +1,4 @@
-//! The port itself: who calls gets a thread, as long as there is a seat.
+//! The port itself: each caller gets a thread, as long as there is a place.
 
 use crate::{Kind, Log, Seat, Seats};
 use socket2::{Domain, Socket, Type};
@@ -7,17 +7,17 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Connections that may wait to be accepted.
+/// The most connections that may wait to be accepted.
 const BACKLOG: i32 = 128;
 /// Time to wait after a connection could not be accepted, for want of descriptors or memory.
 const RECOVERY: Duration = Duration::from_millis(100);
-/// The kind of line about that.
+/// The kind of log line about a connection that could not be accepted.
 const NOT_ACCEPTED: Kind = "a connection could not be accepted";
 
-/// Number of callers that may be heard at a time before they have shown what they want.
+/// The most callers at a time that have not yet shown what they want.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// In all.
+    /// Callers of all addresses.
     pub pending: usize,
     /// Callers of one address.
     pub pending_each: usize,
@@ -27,22 +27,24 @@ pub struct Limits {
 pub struct Visitor {
     /// The connection.
     pub stream: TcpStream,
-    /// The address it comes from; an IPv4 address is one, also on a port that serves both versions.
+    /// The address of the caller. An IPv4 address is represented as such, also on a port that serves both
+    /// versions.
     pub peer: SocketAddr,
-    /// Callers are numbered in the order in which the kernel gave them.
+    /// The caller's number, in the order in which the kernel accepted callers.
     pub number: u64,
     pending: Seat,
 }
 
 impl Visitor {
-    /// The caller has shown what it wants: it is no longer counted by [`Limits`].
+    /// Marks that the caller has shown what it wants, so that it no longer counts towards [`Limits`], and returns
+    /// its connection, address and number.
     pub fn admit(self) -> (TcpStream, SocketAddr, u64) {
         drop(self.pending);
         (self.stream, self.peer, self.number)
     }
 }
 
-/// Opens a TCP port at `address`; at every address of both versions, where none is given.
+/// Opens a TCP port at `address`, or at every address of both IP versions if none is given.
 ///
 /// # Errors
 /// Fails if the kernel refuses the address or the port.
@@ -66,8 +68,8 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-/// Gives every caller of `listener` to `hear` on a thread of its own, for ever. Callers beyond `limits`
-/// are closed unheard.
+/// Calls `hear` for every caller of `listener` on a thread of its own, for ever. Connections beyond `limits` are
+/// closed at once.
 pub fn receive(
     listener: &TcpListener,
     limits: Limits,

@@ -1,10 +1,10 @@
-//! So many callers at a time, and so many of one address.
+//! Bounds the number of callers at a time, in all and from one address.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A number of places.
+/// A bounded number of places.
 #[derive(Clone)]
 pub struct Seats {
     taken: Arc<Mutex<HashMap<IpAddr, usize>>>,
@@ -20,18 +20,18 @@ pub struct Seat {
 }
 
 impl Seats {
-    /// `all` places, of which one address may have `each`.
+    /// Creates `all` places, of which one address may take `each`.
     pub fn new(all: usize, each: usize) -> Self {
         Self { taken: Arc::default(), all, each }
     }
 
-    /// A place for `peer`, if one is free. The addresses of one IPv6 network (/64) count as one: a host
-    /// has all of them.
+    /// Takes a place for `peer`, if one is free. The addresses of one IPv6 network (/64) count as one, because a
+    /// host can use all of them.
     pub fn take(&self, peer: IpAddr) -> Option<Seat> {
         self.take_several(peer, 1)
     }
 
-    /// `count` places for `peer` at once, if so many are free.
+    /// Takes `count` places for `peer` at once, if so many are free.
     pub fn take_several(&self, peer: IpAddr, count: usize) -> Option<Seat> {
         let holder = network(peer);
         let mut taken = lock(&self.taken);
@@ -43,7 +43,7 @@ impl Seats {
         Some(Seat { taken: Arc::clone(&self.taken), holder, count })
     }
 
-    /// Returns whether `peer` has as many places as one address may have.
+    /// Returns true if `peer` has as many places as one address may have.
     pub fn has_its_share(&self, peer: IpAddr) -> bool {
         lock(&self.taken).get(&network(peer)).copied().unwrap_or(0) >= self.each
     }

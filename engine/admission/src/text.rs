@@ -1,24 +1,23 @@
-//! Texts that a stranger wrote, made fit for a terminal, a log and a record.
+//! Makes texts of strangers safe for a terminal, a log and a record.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// The most of a stranger's text that a line repeats, characters.
+/// The most characters of a stranger's text that a line repeats.
 const SHOWN: usize = 300;
-/// Stands for a character that was taken out.
+/// The replacement for a character that was removed.
 const REPLACEMENT: char = '\u{fffd}';
 
-/// Returns `text` without characters that move a terminal's cursor or reorder what is shown, and not too
-/// long for a line.
+/// Returns `text` without characters that move a terminal's cursor or reorder text, cut to the length of a line.
 pub fn one_line(text: &str) -> String {
     text.chars().take(SHOWN).map(plain).collect()
 }
 
-/// Reads a stranger's JSON document. Characters that [`one_line`] takes out are taken out of all its strings,
-/// which may come to be shown or stored.
+/// Reads a stranger's JSON document. All its strings, which may later be shown or stored, lose the characters that
+/// [`one_line`] removes.
 ///
 /// # Errors
-/// Fails as serde_json does: the text is no JSON, or no such document.
+/// Fails if the text is not JSON, or not such a document.
 pub fn document<T: DeserializeOwned>(text: &[u8]) -> serde_json::Result<T> {
     let mut value = serde_json::from_slice(text)?;
     clean(&mut value);
@@ -31,13 +30,13 @@ fn clean(value: &mut Value) {
             *text = text.chars().map(plain).collect();
         }
         Value::Array(values) => values.iter_mut().for_each(clean),
-        // Names are those that the document's type knows: any other is an error, or ignored.
+        // Names need no cleaning: those that the document's type does not know are errors, or ignored.
         Value::Object(fields) => fields.values_mut().for_each(clean),
         _ => {}
     }
 }
 
-/// `letter`, or what stands for it: control characters (Unicode's Cc), line separators, and the marks that
+/// Returns `letter`, or the replacement for control characters (Unicode's Cc), line separators, and the marks that
 /// change a text's direction (Unicode Standard Annex 9, section 2).
 fn plain(letter: char) -> char {
     let directs = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

@@ -1,13 +1,13 @@
-//! Congestion controls that this kernel does not have: BPF programs which its TCP calls (`struct_ops` of
-//! `tcp_congestion_ops`), and what loads them.
+//! Congestion controls that this kernel does not have, as BPF programs that its TCP calls (`struct_ops` of
+//! `tcp_congestion_ops`), and the code that loads them.
 //!
 //! ```text
 //! missing ── nothing ──> Registered::new ── its name ──> connections that ask for it
 //!                            └─ dropped, or its process gone in any way: nothing stays registered
 //! ```
 //!
-//! Each program is a folder of `programs`, compiled by the build script and part of this crate. CO-RE: libbpf
-//! fits it to the running kernel by the kernel's own description of its types (BTF).
+//! Each program is a folder of `programs`, compiled by the build script and built into this crate. libbpf adapts
+//! it to the running kernel by the kernel's description of its types (CO-RE, BTF).
 
 mod name;
 mod program;

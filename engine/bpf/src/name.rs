@@ -1,24 +1,24 @@
-//! Names in the kernel. It keeps one list of congestion controls for the whole machine, so each process
-//! registers its own under a name that no other process has.
+//! Names of congestion controls in the kernel. The kernel keeps one list for the whole machine, so each process
+//! registers its own under names that no other process uses.
 
 use crate::program::algorithms;
 
-/// The bytes of a name at most, its final zero included (TCP_CA_NAME_MAX, the kernel's include/net/tcp.h).
+/// The most bytes of a name, its final zero included (TCP_CA_NAME_MAX, the kernel's include/net/tcp.h).
 pub const TAKES_BYTES: usize = 16;
 /// The number of names that a process may try.
 pub const ATTEMPTS: u32 = 14;
 
 const PREFIX: &str = "nt_";
-/// Numbers of processes are below (PID_MAX_LIMIT, the kernel's include/linux/threads.h).
+/// The bound of process numbers (PID_MAX_LIMIT, the kernel's include/linux/threads.h).
 const PROCESSES: u32 = 4 << 20;
 
-/// The name for `algorithm` of the process with this number: no other process of its PID namespace has it.
-/// Processes of others (containers) may have it: hence further attempts, from 0.
+/// Returns the name for `algorithm` of the process with this number. No other process of its PID namespace uses
+/// the name, but one of another namespace (a container) may, so there are further attempts, numbered from 0.
 pub fn of(algorithm: &str, process: u32, attempt: u32) -> String {
     format!("{PREFIX}{algorithm}_{}", base36(process + attempt * PROCESSES))
 }
 
-/// Returns true if a congestion control of this name in the kernel is the one of an engine, this or another.
+/// Returns true if a congestion control of this name in the kernel belongs to an engine, this one or another.
 pub fn is_of_an_engine(name: &str) -> bool {
     let Some((algorithm, process)) = name.strip_prefix(PREFIX).and_then(|rest| rest.rsplit_once('_')) else {
         return false;

@@ -1,8 +1,8 @@
 //! The compiled programs.
 
-/// A congestion control as clang made it.
+/// A congestion control that clang compiled.
 pub struct Program {
-    /// The algorithm's name; also that of its folder and of its map of `struct_ops`.
+    /// The algorithm's name, which is also that of its folder and of its map of `struct_ops`.
     pub name: &'static str,
     /// The object file.
     pub object: &'static [u8],
@@ -14,10 +14,10 @@ macro_rules! program {
     };
 }
 
-/// Every congestion control there is.
+/// All congestion controls.
 pub static PROGRAMS: &[Program] = &[program!("lia"), program!("olia"), program!("balia"), program!("wvegas")];
 
-/// The names of all, as scenarios have them.
+/// Returns the names of all congestion controls, as in scenarios.
 pub fn algorithms() -> impl Iterator<Item = &'static str> {
     PROGRAMS.iter().map(|program| program.name)
 }

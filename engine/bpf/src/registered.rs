@@ -1,4 +1,4 @@
-//! Loading a program, and the kernel's list of congestion controls.
+//! Loads programs and registers them in the kernel's list of congestion controls.
 
 use crate::name;
 use crate::program::{PROGRAMS, Program};
@@ -9,29 +9,28 @@ use libbpf_rs::{
 use nettrial_scenario::Callbacks;
 use std::sync::Mutex;
 
-/// The output of libbpf since it was last asked for.
+/// The output of libbpf since it was last taken.
 static SAID: Mutex<String> = Mutex::new(String::new());
-/// The number of its last lines that are told.
+/// The number of its last lines that an error repeats.
 const LINES_TOLD: usize = 6;
 
-/// A congestion control in the kernel's list: connections can have it for as long as this value, and as its
-/// process.
+/// A congestion control in the kernel's list. Connections can use it as long as this value and its process exist.
 #[derive(Debug)]
 pub struct Registered {
     /// The algorithm.
     pub algorithm: &'static str,
     /// Its name in the kernel.
     pub kernel_name: String,
-    // Taken off the kernel's list by the end of its descriptor, whatever ends this process.
+    // The end of its descriptor removes it from the kernel's list, however this process ends.
     _link: Link,
     object: Object,
 }
 
 impl Registered {
-    /// Loads the program of `algorithm` and registers it, under a name that no other process has.
+    /// Loads the program of `algorithm` and registers it under a name that no other process uses.
     ///
     /// # Errors
-    /// Fails if there is no such algorithm, and with what the kernel and libbpf say.
+    /// Fails if there is no such algorithm, and with the errors of the kernel and libbpf.
     pub fn new(algorithm: &str) -> Result<Self> {
         let program = find(algorithm)?;
         for attempt in 0..name::ATTEMPTS {
@@ -43,7 +42,7 @@ impl Registered {
                 .with_context(|| format!("the program of {algorithm} has no map of that name"))?;
             match map.attach_struct_ops() {
                 Ok(link) => return Ok(Self { algorithm: program.name, kernel_name, _link: link, object }),
-                // A process with this one's number in another PID namespace.
+                // A process of another PID namespace that has this process's number uses the name.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(told(error)).with_context(|| format!("registering {kernel_name}")),
             }
@@ -51,7 +50,7 @@ impl Registered {
         bail!("registering {algorithm}: every name that this process may give it is taken")
     }
 
-    /// Returns the number of calls by the kernel since it was registered, over all connections of the machine.
+    /// Returns the numbers of calls by the kernel since the registration, over all connections of the machine.
     ///
     /// # Errors
     /// Fails if the counters can't be read.
@@ -68,10 +67,10 @@ impl Registered {
     }
 }
 
-/// Verifies that the kernel takes the program of `algorithm`: loads it, and lets go of it unregistered.
+/// Verifies that the kernel accepts the program of `algorithm`, by loading it without registering it.
 ///
 /// # Errors
-/// Fails if there is no such algorithm, and with what the kernel and libbpf say.
+/// Fails if there is no such algorithm, and with the errors of the kernel and libbpf.
 pub fn verify(algorithm: &str) -> Result<()> {
     load(find(algorithm)?, algorithm).map(|_| ())
 }
@@ -97,7 +96,7 @@ fn load(program: &Program, kernel_name: &str) -> Result<Object> {
     open.load().map_err(told).with_context(|| format!("loading the program of {}", program.name))
 }
 
-/// Gives the program's `tcp_congestion_ops` another name.
+/// Renames the program's `tcp_congestion_ops`.
 fn rename(object: &mut OpenObject, name: &str, kernel_name: &str) -> Result<()> {
     let padded = |name: &str| -> Result<[u8; name::TAKES_BYTES]> {
         let mut bytes = [0; name::TAKES_BYTES];
@@ -118,7 +117,7 @@ fn rename(object: &mut OpenObject, name: &str, kernel_name: &str) -> Result<()> 
     Ok(())
 }
 
-/// The counters in the order of `struct callbacks` of programs/common.bpf.h, which are all of a program's
+/// Reads the counters, in the order of `struct callbacks` of programs/common.bpf.h. They are all of a program's
 /// global variables.
 fn counters(bytes: &[u8]) -> Option<Callbacks> {
     let (words, rest) = bytes.as_chunks::<8>();
@@ -132,7 +131,7 @@ fn counters(bytes: &[u8]) -> Option<Callbacks> {
     rest.is_empty().then_some(callbacks)
 }
 
-/// The error, with the last lines of what libbpf said of it.
+/// Returns the error with the last lines that libbpf printed about it.
 fn told(error: libbpf_rs::Error) -> anyhow::Error {
     let said = take_said();
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

@@ -5,19 +5,19 @@ use std::fs;
 
 /// The kernel's description of its types (CONFIG_DEBUG_INFO_BTF).
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
-/// The kernel's compiler of BPF programs; 0: off (Documentation/admin-guide/sysctl/net.rst).
+/// The setting of the kernel's compiler of BPF programs; 0 means off (Documentation/admin-guide/sysctl/net.rst).
 const COMPILER: &str = "/proc/sys/net/core/bpf_jit_enable";
-/// There where the kernel has MPTCP.
+/// The setting that exists if the kernel has MPTCP.
 const MPTCP: &str = "/proc/sys/net/mptcp/enabled";
 
-/// Returns true if the kernel's compiler of BPF programs is switched off. The machine's first network namespace
-/// alone shows it: ask before leaving that.
+/// Returns true if the kernel's compiler of BPF programs is switched off. Only the machine's initial network
+/// namespace shows this setting, so this must be called before leaving it.
 pub fn jit_is_off() -> bool {
     fs::read_to_string(COMPILER).is_ok_and(|text| text.trim() == "0")
 }
 
-/// Everything that keeps the programs from being loaded here, each found out whatever became of the others.
-/// `is_root`: this process has root's privileges on the machine, not only in a user namespace.
+/// Returns all reasons for which the programs can't be loaded here; each is checked whether or not the others
+/// hold. `is_root` means that this process has root's privileges on the machine, and not only in a user namespace.
 pub fn missing(is_root: bool, jit_is_off: bool) -> Vec<Shortfall> {
     let lacks = |what: &str, why: &str, remedy: &str| Shortfall {
         what: what.into(),

@@ -1,8 +1,8 @@
 //! Writes the packets of one interface, or of a radio channel, as a pcapng file (draft-ietf-opsawg-pcapng), with nanosecond timestamps.
 //!
-//! A file has another name while it grows, `NAME.pcapng.partial`, so that a file under its own name is always whole.
-//! Packets may be given out of order as long as none is older than what was already released: a simulator knows of
-//! departures before their time, and the file is to be in order of time.
+//! A growing file is called `NAME.pcapng.partial`, so that a file called `NAME.pcapng` is always whole. Packets
+//! may be added out of order as long as none is older than the packets already released, because a simulator knows
+//! of departures before their time. The file is in order of time.
 
 #![forbid(unsafe_code)]
 
@@ -18,12 +18,12 @@ pub const EXTENSION: &str = "pcapng";
 /// The end of a file's name while it grows.
 pub const PARTIAL: &str = ".partial";
 
-/// The header that the frames of a file begin with (<https://www.tcpdump.org/linktypes.html>).
+/// The header with which the frames of a file begin (<https://www.tcpdump.org/linktypes.html>).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkType {
     /// An Ethernet header.
     Ethernet = 1,
-    /// A radiotap header and one of 802.11.
+    /// A radiotap header and an 802.11 header.
     Radiotap = 127,
 }
 
@@ -58,8 +58,8 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Creates `DIRECTORY/NAME.pcapng.partial` for the interface `interface`, whose frames begin with what `link_type` says;
-    /// of each the first `snap_bytes` bytes are kept, that header counted.
+    /// Creates `DIRECTORY/NAME.pcapng.partial` for the interface `interface`, whose frames begin with the header
+    /// `link_type`. The first `snap_bytes` bytes of each frame are kept, this header included.
     ///
     /// # Errors
     /// Fails if the file can't be created or written.
@@ -79,18 +79,18 @@ impl Capture {
         Ok(new)
     }
 
-    /// Bytes that are kept of each packet.
+    /// Returns the number of bytes that are kept of each packet.
     pub fn snap_bytes(&self) -> usize {
         self.snap_bytes
     }
 
-    /// Packets given so far.
+    /// Returns the number of packets added.
     pub fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// Adds a packet of `length` bytes on the interface, of which `bytes` are at hand (the first of them, as many as
-    /// [`Capture::snap_bytes`] or fewer count), at `time_ns` nanoseconds since 1970 or since the trial's start.
+    /// Adds a packet of `length` bytes at `time_ns`, nanoseconds since 1970 or since the trial's start. `bytes`
+    /// are its first bytes, of which at most [`Capture::snap_bytes`] are kept.
     pub fn add(&mut self, time_ns: u64, length: usize, bytes: &[u8]) {
         let kept = bytes[..bytes.len().min(self.snap_bytes)].to_vec();
         let length = u32::try_from(length).unwrap_or(u32::MAX);
@@ -98,7 +98,8 @@ impl Capture {
         self.packets += 1;
     }
 
-    /// Writes every packet whose time is at most `time_ns`; later calls of [`Capture::add`] give no older one.
+    /// Writes every packet whose time is at most `time_ns`. Later calls of [`Capture::add`] must not add older
+    /// packets.
     ///
     /// # Errors
     /// Fails if the file can't be written.
@@ -111,7 +112,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Writes what waits, and gives the file its own name. Returns that name.
+    /// Writes all waiting packets, renames the file to its final name, and returns that name.
     ///
     /// # Errors
     /// Fails if the file can't be written or renamed.
@@ -155,7 +156,7 @@ impl Capture {
     }
 }
 
-/// The name of `path` while it grows.
+/// Returns the name of `path` while the file grows.
 fn partial(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(PARTIAL);

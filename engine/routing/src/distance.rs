@@ -2,14 +2,15 @@
 
 use crate::graph::{Graph, Hop};
 
-/// The distance of a node from which there is no path.
+/// The distance of a node without a path to the targets.
 pub const UNREACHABLE: u32 = u32::MAX;
 
-/// Links left from each router to the nearest of the routers `targets`, over routers that are not `barred`
-/// and next hops that pass `usable`; [`UNREACHABLE`] for hosts, switches and where there is no path.
+/// Returns the number of links from each router to the nearest of the routers `targets`, over routers that are not
+/// `barred` and next hops for which `usable` is true. It is [`UNREACHABLE`] for hosts, for switches, and for
+/// routers without a path.
 ///
-/// A breadth-first search in whole links (Dial 1969, Algorithm 360): time and memory are linear in the next
-/// hops and the longest distance. A next hop is usable in both directions or not at all.
+/// This is a breadth-first search in whole links (Dial 1969, Algorithm 360), whose time and memory are linear in
+/// the next hops and the longest distance. A next hop must be usable in both directions or in none.
 pub fn distances(
     graph: &Graph,
     targets: &[usize],
@@ -21,7 +22,7 @@ pub fn distances(
     for &target in &open {
         distance[target] = 0;
     }
-    // The routers at each distance, once for every shorter path that was found.
+    // The routers at each distance. A router is listed once for every shorter path that was found.
     let mut levels = vec![open];
     let mut links = 0;
     while links < levels.len() {

@@ -1,18 +1,19 @@
-//! Chooses which of several equal paths a flow takes: by a hash of what names the flow, which no two nodes share.
+//! Chooses which of several equal paths a flow takes, by a hash of the flow's five-tuple that differs from node to
+//! node.
 //!
-//! The lab's kernels have a hash of their own; this is the simulator's. Both are seeded by [`node_seed`]: were
-//! the hash the same on each node, flows that one node sent over the same link would all be sent over the same link
-//! by the next, and part of the paths would stay empty.
+//! The lab uses the kernel's hash, and the simulator uses this one. Both are seeded by [`node_seed`]. With the
+//! same hash on every node, all flows that one node sends over a link would also share a link at the next node,
+//! and some paths would stay unused.
 
 use nettrial_scenario::random::spread;
 use std::net::IpAddr;
 
-/// The fields that name a flow to a router (`fib_multipath_hash_policy` 1 of Linux).
+/// The fields that identify a flow to a router (Linux's `fib_multipath_hash_policy` 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FiveTuple {
-    /// The source of its packets.
+    /// The source address of the flow's packets.
     pub source: IpAddr,
-    /// The destination of its packets.
+    /// The destination address of the flow's packets.
     pub destination: IpAddr,
     /// The transport protocol's number (RFC 5237).
     pub protocol: u8,
@@ -22,8 +23,8 @@ pub struct FiveTuple {
     pub destination_port: u16,
 }
 
-/// Returns which of `paths` equal next hops the packets of `flow` take at the node with this seed: a number below
-/// `paths`, each as likely as another.
+/// Returns the number of the next hop, of `paths` equal ones, that the packets of `flow` take at the node with
+/// this seed. All next hops are equally likely.
 pub fn choose(flow: &FiveTuple, seed: u32, paths: usize) -> usize {
     let words = |address: IpAddr| {
         let bits = match address {
@@ -37,11 +38,11 @@ pub fn choose(flow: &FiveTuple, seed: u32, paths: usize) -> usize {
     let ports = u64::from(flow.source_port) << 16 | u64::from(flow.destination_port);
     let rest = u64::from(flow.protocol) << 32 | ports;
     let hash = [a, b, c, d, rest].into_iter().fold(spread(u64::from(seed)), |hash, word| spread(hash ^ word));
-    // The high half of a product is even over 0..paths (Lemire 2019).
+    // The high half of the product is uniform over 0..paths (Lemire 2019).
     ((u128::from(hash) * paths as u128) >> 64) as usize
 }
 
-/// The seed of the hash of node number `node`, never 0: to Linux that means a random one.
+/// Returns the seed of the hash of node number `node`. It is never 0, which means a random seed to Linux.
 pub fn node_seed(seed: u64, node: usize) -> u32 {
     let mixed = spread(spread(seed) ^ node as u64);
     ((mixed >> 32) as u32).max(1)

@@ -1,4 +1,4 @@
-//! The one path that a flow's packets take.
+//! Finds the path of a flow's packets.
 
 use crate::step::Step;
 use crate::{FiveTuple, Paths, choose, layer2, node_seed};
@@ -14,8 +14,8 @@ pub struct Crossing {
 }
 
 impl Paths<'_> {
-    /// The links that a packet of `flow` crosses; `None` if no path leads to its destination. Where a node has several
-    /// equal next hops, [`choose`] takes one by the node's own hash ([`node_seed`]).
+    /// Returns the links that a packet of `flow` crosses; `None` if no path leads to its destination. If a node
+    /// has several equal next hops, [`choose`] takes one by the node's own hash ([`node_seed`]).
     pub fn flow_path(&self, flow: &FiveTuple) -> Option<Vec<Crossing>> {
         let graph = &self.graph;
         let (near, far) = (*graph.places.get(&flow.source)?, *graph.places.get(&flow.destination)?);

@@ -6,23 +6,23 @@ use nettrial_scenario::{IpVersion, NodeKind, Scenario};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// From an interface of a host or router to that of a router in the same segment, switches between them
-/// included.
+/// A step from an interface of a host or router to that of a router in the same segment, across any switches
+/// between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hop {
-    /// The interface it leaves by.
+    /// The interface by which the packet leaves.
     pub out: usize,
     /// The router's interface.
     pub into: usize,
     /// The router.
     pub to: usize,
-    /// Links on the path: one, and one for each switch.
+    /// The links on the step: one, and one more for each switch.
     pub links: u32,
     gateways: [Option<IpAddr>; 2],
 }
 
 impl Hop {
-    /// The router's address on the path, if the two interfaces share a network of that version.
+    /// Returns the router's address, if the two interfaces share a network of that IP version.
     pub fn gateway(&self, version: IpVersion) -> Option<IpAddr> {
         match version {
             IpVersion::V4 => self.gateways[0],
@@ -34,23 +34,23 @@ impl Hop {
 /// The interface and network of an address.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
-    /// The interface that has it.
+    /// The interface that has the address.
     pub interface: usize,
-    /// Its place among its node's addresses of its version, in the order of the links.
+    /// The position of the address among its node's addresses of the same IP version, in the order of the links.
     pub position: usize,
-    /// The network it is in.
+    /// The network of the address.
     pub network: IpNet,
 }
 
-/// The graph. Nodes and links have the scenario's numbers.
+/// The graph of a scenario. Nodes and links have the scenario's numbers.
 pub struct Graph<'a> {
-    /// The scenario that the graph shows.
+    /// The scenario.
     pub scenario: &'a Scenario,
     /// Each node's number by its name.
     pub index: HashMap<&'a str, usize>,
     /// The numbers of the interfaces.
     pub interfaces: Interfaces<'a>,
-    /// The node of each.
+    /// The node of each interface.
     pub owner: Vec<usize>,
     /// The interfaces of each node, in the order of the links.
     pub of_node: Vec<Vec<usize>>,
@@ -60,12 +60,12 @@ pub struct Graph<'a> {
     pub places: HashMap<IpAddr, Place>,
     /// True for each interface by which its switch neither sends nor receives, because that would close a loop.
     pub blocked: Vec<bool>,
-    /// From each host and router, in the order of the links.
+    /// The steps from each host and router, in the order of the links.
     pub hops: Vec<Vec<Hop>>,
 }
 
 impl<'a> Graph<'a> {
-    /// The graph of `scenario`, which has passed [`nettrial_scenario::check`].
+    /// Creates the graph of `scenario`, which has passed [`nettrial_scenario::check`].
     pub fn new(scenario: &'a Scenario) -> Self {
         let index: HashMap<&str, usize> =
             scenario.nodes.iter().enumerate().map(|(number, node)| (node.name.as_str(), number)).collect();
@@ -98,17 +98,17 @@ impl<'a> Graph<'a> {
         self.scenario.nodes[node].kind
     }
 
-    /// Returns whether `interface` has an address in `network`.
+    /// Returns true if `interface` has an address in `network`.
     pub fn is_in(&self, interface: usize, network: IpNet) -> bool {
         self.interfaces.get(interface).addresses.iter().any(|address| address.network() == network)
     }
 
-    /// The first interface of `node` in `network`.
+    /// Returns the first interface of `node` in `network`.
     pub fn attached(&self, node: usize, network: IpNet) -> Option<usize> {
         self.of_node[node].iter().copied().find(|&interface| self.is_in(interface, network))
     }
 
-    /// The addresses of `node` of IP version `version`, in the order of the links.
+    /// Returns the addresses of `node` of IP version `version`, in the order of the links.
     pub fn addresses(&self, node: usize, version: IpVersion) -> impl Iterator<Item = IpAddr> {
         let all = self.of_node[node].iter().flat_map(|&interface| &self.interfaces.get(interface).addresses);
         all.map(|address| address.address()).filter(move |&address| IpVersion::of(address) == version)
@@ -161,7 +161,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The first address of `into` of that version whose network `out` is in.
+    /// Returns the first address of `into` of that IP version whose network contains an address of `out`.
     fn shared(&self, out: usize, into: usize, version: IpVersion) -> Option<IpAddr> {
         let mut addresses = self.interfaces.get(into).addresses.iter();
         let found = addresses.find(|address| {

@@ -1,10 +1,10 @@
-//! The numbers of a scenario's interfaces, the same in every backend.
+//! Numbers a scenario's interfaces in the same way for every backend.
 
 use nettrial_scenario::{Interface, Scenario};
 use std::ops::Range;
 
-/// The interfaces of a scenario by number: those of the first link in their order, then those of the second, and so on.
-/// A link may have any number of them.
+/// The interfaces of a scenario by number: those of the first link in their order, then those of the second, and
+/// so on. A link may have any number of interfaces.
 #[derive(Debug, Clone)]
 pub struct Interfaces<'a> {
     interfaces: Vec<&'a Interface>,
@@ -26,27 +26,27 @@ impl<'a> Interfaces<'a> {
         all
     }
 
-    /// Every interface, in the order of the numbers.
+    /// Returns all interfaces in the order of their numbers.
     pub fn all(&self) -> &[&'a Interface] {
         &self.interfaces
     }
 
-    /// The interface of this number.
+    /// Returns the interface with this number.
     pub fn get(&self, interface: usize) -> &'a Interface {
         self.interfaces[interface]
     }
 
-    /// The number of the link that `interface` is at.
+    /// Returns the number of the link of `interface`.
     pub fn link(&self, interface: usize) -> usize {
         self.links[interface]
     }
 
-    /// The interfaces of the link of this number.
+    /// Returns the interfaces of the link with this number.
     pub fn of_link(&self, link: usize) -> Range<usize> {
         self.first[link]..self.first[link + 1]
     }
 
-    /// The other interfaces of the link that `interface` is at: on a cable one.
+    /// Returns the other interfaces of the link of `interface`; a cable has one other.
     pub fn others(&self, interface: usize) -> impl Iterator<Item = usize> + Clone {
         self.of_link(self.link(interface)).filter(move |&other| other != interface)
     }

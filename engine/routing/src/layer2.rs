@@ -1,5 +1,5 @@
-//! The work of switches: they flood along one spanning tree, the one that IEEE 802.1D-2004 clause 17 leads to
-//! where every link costs the same and the switch named first has the best priority.
+//! Forwarding by switches. Switches forward along one spanning tree: that of IEEE 802.1D-2004 clause 17 if every
+//! link costs the same and the switch named first has the best priority.
 
 use crate::Crossing;
 use crate::graph::Graph;
@@ -11,13 +11,13 @@ use std::collections::VecDeque;
 pub struct Arrival {
     /// The link crossed last.
     pub crossing: Crossing,
-    /// Links that the frame has crossed since it was sent.
+    /// The number of links that the frame has crossed since it was sent.
     pub links: u32,
-    /// The arrival before, by its number.
+    /// The number of the previous arrival.
     previous: Option<usize>,
 }
 
-/// Everywhere that a frame to all arrives when the host or router with interface `out` sends it.
+/// Returns all arrivals of a broadcast frame that the host or router with interface `out` sends.
 pub fn across(graph: &Graph, out: usize) -> Vec<Arrival> {
     let onto = |out: usize, links: u32, previous: Option<usize>| {
         let others = graph.interfaces.others(out);
@@ -37,7 +37,8 @@ pub fn across(graph: &Graph, out: usize) -> Vec<Arrival> {
     arrivals
 }
 
-/// The links that a frame crosses from interface `out` to interface `into`; `None` if the two are not in one segment.
+/// Returns the links that a frame crosses from interface `out` to interface `into`; `None` if they are in
+/// different segments.
 pub fn between(graph: &Graph, out: usize, into: usize) -> Option<Vec<Crossing>> {
     if into != out && graph.interfaces.link(into) == graph.interfaces.link(out) {
         return Some(vec![Crossing { out, into }]);
@@ -54,13 +55,13 @@ pub fn between(graph: &Graph, out: usize, into: usize) -> Option<Vec<Crossing>> 
     Some(crossings)
 }
 
-/// The interfaces that are blocked, by number. A switch keeps the port with the fewest links to the root, then that to
-/// the switch named first, then that over the link named first; and that switch keeps its port of the same link. Where
-/// a link joins switches with others, one switch serves these: the one with the fewest links to the root, then the one
-/// named first.
+/// Returns true for the number of each blocked interface. A switch keeps the port with the fewest links to the
+/// root; of equal ports it keeps the one to the switch named first, and then the one of the link named first. The
+/// switch at the other end keeps its port of the same link. If a link joins switches with other nodes, one switch
+/// serves these nodes: the one with the fewest links to the root, and of equals the one named first.
 pub fn blocked(graph: &Graph) -> Vec<bool> {
     let is_switch = |node: usize| graph.kind(node) == NodeKind::Switch;
-    // The other switches that a port leads to, each with its port.
+    // The other switches to which a port leads, each with its own port.
     let neighbours = |port: usize| {
         let others = graph.interfaces.others(port).map(|other| (graph.owner[other], other));
         others.filter(|&(node, _)| is_switch(node))

@@ -1,13 +1,13 @@
-//! Paths over a scenario's graph, for every backend alike.
+//! Computes paths over a scenario's graph, for all backends.
 //!
-//! A network is the set of interfaces that share a prefix. A host or router reaches a network it is not
-//! attached to through a router next to it, the one the scenario's policy names: by default the one from
-//! which the fewest links remain, among equals over the link named first. Hosts do not forward. Switches
-//! forward frames along a spanning tree, so a next hop is a router behind them.
+//! A network is the set of interfaces that share a prefix. A host or router reaches a network to which it is not
+//! attached through a neighbouring router that the scenario's policy chooses. By default this is the router from
+//! which the fewest links remain, and of equals the one over the link named first. Hosts do not forward. Switches
+//! forward frames along a spanning tree, so a next hop is always a router, possibly behind switches.
 //!
-//! A host with addresses on several interfaces sends by the interface that has the packet's source address,
-//! if a router there knows a path. Two such hosts use their addresses in pairs: the first with the first, the
-//! second with the second ([`Paths::pairs`]).
+//! A host with addresses on several interfaces sends a packet by the interface that has its source address, if a
+//! router there knows a path. Two such hosts use their addresses in pairs: the first with the first, the second
+//! with the second ([`Paths::pairs`]).
 
 #![forbid(unsafe_code)]
 
@@ -38,22 +38,22 @@ use std::rc::Rc;
 use step::Step;
 use yen::{RouterPath, Search};
 
-/// Answers by what they are to.
+/// Answers that have been computed, by their question.
 type Known<K, V> = RefCell<HashMap<K, Rc<[V]>>>;
 
-/// The scenario's graph, ready to answer. What it has computed it keeps.
+/// Answers questions about paths over a scenario's graph, and keeps the answers.
 pub struct Paths<'a> {
     graph: Graph<'a>,
-    /// See [`exchanging`].
+    /// The pairs of hosts that [`exchanging`] returns.
     exchanging: HashSet<(usize, usize, IpVersion)>,
-    /// The distance of each router from the nearest of these.
+    /// The distance of each router from the nearest of the targets.
     distances: Known<(IpVersion, Vec<usize>), u32>,
-    /// The shortest paths found, as many as were asked for.
+    /// The shortest paths that were found for a search and a number of paths.
     shortest: Known<(Search, usize), RouterPath>,
 }
 
 impl<'a> Paths<'a> {
-    /// The graph of `scenario`, which has passed [`nettrial_scenario::check`].
+    /// Creates the graph of `scenario`, which has passed [`nettrial_scenario::check`].
     pub fn new(scenario: &'a Scenario) -> Self {
         let mut graph = Graph::new(scenario);
         if scenario.routing == (RoutingPolicy::SpanningTree {}) {
@@ -63,19 +63,20 @@ impl<'a> Paths<'a> {
         Self { graph, exchanging, distances: RefCell::default(), shortest: RefCell::default() }
     }
 
-    /// The numbers of the scenario's interfaces.
+    /// Returns the numbers of the scenario's interfaces.
     pub fn interfaces(&self) -> &Interfaces<'a> {
         &self.graph.interfaces
     }
 
-    /// Returns true if the interface of this number is one by which its switch neither sends nor receives, because
-    /// that would close a loop.
+    /// Returns true if the switch of the interface with this number neither sends nor receives by it, because that
+    /// would close a loop.
     pub fn is_blocked(&self, interface: usize) -> bool {
         self.graph.blocked[interface]
     }
 
-    /// The pairs of addresses that `from` and `to` use with each other over IP version `version`, those of
-    /// `from` first. Each address of `to` is in one; where `from` has fewer, its addresses start over.
+    /// Returns the pairs of addresses that `from` and `to` use with each other over IP version `version`, the
+    /// address of `from` first. Each address of `to` is in one pair. If `from` has fewer addresses, they are used
+    /// again from the first on.
     pub fn pairs(&self, from: &str, to: &str, version: IpVersion) -> Vec<(IpAddr, IpAddr)> {
         let addresses = |name: &str| -> Vec<IpAddr> {
             let node = self.graph.index.get(name);
@@ -85,16 +86,15 @@ impl<'a> Paths<'a> {
         near.iter().cycle().copied().zip(addresses(to)).collect()
     }
 
-    /// The interfaces by which a packet from node `from` to `address` leaves each node on its path, or `None`
-    /// if there is no path. Where there are several equal paths, the one over the links named first. Its source
-    /// is the address that `from` pairs with `address`.
+    /// Returns the interfaces by which a packet from node `from` to `address` leaves each node on its path, or
+    /// `None` if there is no path. Of several equal paths, it is the one over the links named first. The packet's
+    /// source is the address that `from` pairs with `address`.
     pub fn path(&self, from: &str, address: IpAddr) -> Option<Vec<&'a Interface>> {
         self.walk(from, address, 1)
     }
 
-    /// The packet size, in bytes, that `from` holds for the path MTU to `address` if it learns of it by ICMP
-    /// alone (RFC 1191): above [`Paths::path_mtu`] where a router drops larger packets and keeps it to
-    /// itself, so that they vanish.
+    /// Returns the path MTU to `address`, in bytes, that `from` finds by ICMP alone (RFC 1191). It is above
+    /// [`Paths::path_mtu`] if a router drops larger packets without an ICMP error.
     pub fn known_mtu(&self, from: &str, address: IpAddr) -> Option<u64> {
         let nodes = &self.graph.scenario.nodes;
         let is_told = |interface: &&&Interface| {
@@ -103,13 +103,14 @@ impl<'a> Paths<'a> {
         self.walk(from, address, usize::MAX)?.iter().filter(is_told).map(|interface| interface.mtu.0).min()
     }
 
-    /// The smallest MTU, in bytes, of the interfaces a packet from `from` to `address` passes, whichever of
-    /// several equal paths it takes.
+    /// Returns the smallest MTU, in bytes, of the interfaces that a packet from `from` to `address` passes on any
+    /// of several equal paths.
     pub fn path_mtu(&self, from: &str, address: IpAddr) -> Option<u64> {
         self.walk(from, address, usize::MAX)?.iter().map(|interface| interface.mtu.0).min()
     }
 
-    /// [`Paths::path`], along as many of the equal next hops of each node as `branches` says.
+    /// Returns the interfaces as [`Paths::path`] does, along at most `branches` of the equal next hops of each
+    /// node.
     fn walk(&self, from: &str, address: IpAddr, branches: usize) -> Option<Vec<&'a Interface>> {
         let graph = &self.graph;
         let (start, place) = (*graph.index.get(from)?, *graph.places.get(&address)?);
@@ -145,7 +146,7 @@ impl<'a> Paths<'a> {
     }
 }
 
-/// The first address of IP version `version` that `node` has, in the order of the links.
+/// Returns the first address of IP version `version` of `node`, in the order of the links.
 pub fn address_of(scenario: &Scenario, node: &str, version: IpVersion) -> Option<IpAddr> {
     let interfaces =
         scenario.links.iter().flat_map(|link| &link.interfaces).filter(|interface| interface.node == node);
@@ -155,7 +156,8 @@ pub fn address_of(scenario: &Scenario, node: &str, version: IpVersion) -> Option
         .find(|&address| IpVersion::of(address) == version)
 }
 
-/// The pairs of hosts with a flow of each IP version between them, by number, the smaller first.
+/// Returns the pairs of hosts with a flow between them, and its IP version. Hosts are given by number, the smaller
+/// first.
 fn exchanging(graph: &Graph) -> HashSet<(usize, usize, IpVersion)> {
     let numbers = |flow: &Flow| {
         let (from, to) = (*graph.index.get(flow.from.as_str())?, *graph.index.get(flow.to.as_str())?);

@@ -1,4 +1,4 @@
-//! Pairs of addresses that keep to a path of their own, there and back.
+//! Pairs of addresses that have a path of their own in both directions.
 
 use crate::Paths;
 use crate::graph::{Hop, Place};
@@ -8,15 +8,15 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 impl Paths<'_> {
-    /// The next hops that packets from `source` to `destination` are to take: from the host, and from every
-    /// router but the last. `None` where nothing is pinned.
+    /// Returns the next hops of packets from `source` to `destination`: that of the host, and that of every router
+    /// but the last. `None` if the pair has no path of its own.
     pub(crate) fn pinned(&self, source: IpAddr, destination: IpAddr) -> Option<Vec<Hop>> {
         let RoutingPolicy::KShortestPaths { paths } = self.graph.scenario.routing else { return None };
         let place = |address| self.graph.places.get(&address).copied();
         let (near, far) = (place(source)?, place(destination)?);
         let owners = [near, far].map(|place| self.graph.owner[place.interface]);
         let paths = usize::try_from(paths).unwrap_or(usize::MAX);
-        // Always searched from the host named first, so that the two directions agree.
+        // The search always starts at the host named first, so that the two directions agree.
         if owners[0] < owners[1] {
             self.pair_path(near, far, paths).map(|(there, _)| there)
         } else {
@@ -24,7 +24,7 @@ impl Paths<'_> {
         }
     }
 
-    /// The next hops from `near` to `far`, and from there back.
+    /// Returns the next hops from `near` to `far`, and those of the reverse path.
     fn pair_path(&self, near: Place, far: Place, paths: usize) -> Option<(Vec<Hop>, Vec<Hop>)> {
         let graph = &self.graph;
         let version = IpVersion::of(near.network.addr());
@@ -65,7 +65,7 @@ impl Paths<'_> {
         Rc::clone(found)
     }
 
-    /// Returns true if the two nodes are hosts with a flow of that IP version between them.
+    /// Returns true if the two nodes are hosts with a flow of this IP version between them.
     fn exchanges(&self, one: usize, other: usize, version: IpVersion) -> bool {
         let [one, other] = [one.min(other), one.max(other)];
         self.graph.kind(one) == NodeKind::Host && self.exchanging.contains(&(one, other, version))

@@ -13,26 +13,27 @@ use std::net::IpAddr;
 pub struct Route<'a> {
     /// The node that has the entry.
     pub node: &'a str,
-    /// If given, the entry is for packets from this address alone, and goes before those for all.
+    /// The source address of the packets that the entry is for; `None` if it is for all packets. Entries with a
+    /// source come first.
     pub source: Option<IpAddr>,
-    /// The network it is for.
+    /// The destination network.
     pub destination: IpNet,
-    /// The address that the node gives a packet without one.
+    /// The source address that the node gives to packets without one.
     pub preferred_source: Option<IpAddr>,
-    /// The next hops of the packets: one, or several of which each flow takes one.
+    /// The next hops. If there are several, each flow takes one of them.
     pub next_hops: Vec<NextHop<'a>>,
 }
 
 /// The gateway or interface to which an entry sends packets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextHop<'a> {
-    /// The next router's address; `None` where the destination itself is there.
+    /// The address of the next router; `None` if the next node is the destination.
     pub gateway: Option<IpAddr>,
-    /// The node's interface towards it.
+    /// The node's interface towards the next node.
     pub interface: &'a str,
 }
 
-/// The entries so far.
+/// The entries that have been added.
 struct Tables<'p, 'a> {
     paths: &'p Paths<'a>,
     known: HashSet<(usize, Option<IpAddr>, IpNet)>,
@@ -40,9 +41,9 @@ struct Tables<'p, 'a> {
 }
 
 impl<'a> Paths<'a> {
-    /// Every entry beyond a node's own networks that the packets of the workload need, and the ICMP errors
-    /// that routers on their path may send back. There are none for other packets: so a large network needs
-    /// as many as its flows have hops, not one for every router and host.
+    /// Returns all entries that the packets of the workload need beyond a node's own networks, and those of the
+    /// ICMP errors that routers on their paths may send back. Other packets have no entries, so the size of the
+    /// tables of a large network follows from the hops of its flows and not from its routers and hosts.
     pub fn routes(&self) -> Vec<Route<'a>> {
         let mut tables = Tables { paths: self, known: HashSet::new(), routes: Vec::new() };
         let mut seen = HashSet::new();
@@ -61,7 +62,7 @@ impl<'a> Paths<'a> {
 }
 
 impl<'a> Tables<'_, 'a> {
-    /// Adds what packets from `source` to `destination`, both hosts' addresses, need.
+    /// Adds the entries that packets from `source` to `destination` need. Both are addresses of hosts.
     fn add_pair(&mut self, source: IpAddr, destination: IpAddr) {
         let graph = &self.paths.graph;
         let (near, far) = (graph.places[&source], graph.places[&destination]);
@@ -88,7 +89,7 @@ impl<'a> Tables<'_, 'a> {
         self.add_routers(passed, &self.paths.towards(near.network));
     }
 
-    /// The entries of a host for packets from `source`, an address of `interface`, and for packets
+    /// Adds the entries of a host for packets from `source`, which is an address of `interface`, and for packets
     /// that have no source yet.
     fn add_host(&mut self, host: usize, interface: usize, source: IpAddr, target: &Target) {
         let graph = &self.paths.graph;
@@ -113,8 +114,8 @@ impl<'a> Tables<'_, 'a> {
         }
     }
 
-    /// The destination of a host's entry for `target`, by interface `out` alone if one is given: everything,
-    /// where all its next hops are interfaces of one router.
+    /// Returns the destination of a host's entry for `target`, by interface `out` alone if one is given. It is the
+    /// default route if all next hops of the host are interfaces of one router.
     fn covering(&self, host: usize, out: Option<usize>, target: &Target) -> IpNet {
         let usable =
             |hop: &&Hop| hop.gateway(target.version).is_some() && out.is_none_or(|out| hop.out == out);
@@ -129,7 +130,7 @@ impl<'a> Tables<'_, 'a> {
         }
     }
 
-    /// The entries of `routers`, and of those behind them, for `target`; gives all of them.
+    /// Adds the entries for `target` of `routers` and of all routers behind them, and returns all these routers.
     fn add_routers(&mut self, mut routers: Vec<usize>, target: &Target) -> Vec<usize> {
         let (mut passed, mut seen) = (Vec::new(), HashSet::new());
         while let Some(router) = routers.pop() {
@@ -145,7 +146,8 @@ impl<'a> Tables<'_, 'a> {
         passed
     }
 
-    /// Lets a host with several interfaces give a packet to `far` that has no source yet the source `near`.
+    /// Adds the entry by which a host with several interfaces gives the source `near` to packets to `far` that
+    /// have no source yet.
     fn prefer(&mut self, near: IpAddr, far: IpAddr) {
         let graph = &self.paths.graph;
         let version = IpVersion::of(near);

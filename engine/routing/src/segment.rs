@@ -1,22 +1,22 @@
-//! The share of payload in a flow's full segments.
+//! Computes the size of the payload and of the headers of a flow's full segments.
 
 use crate::Paths;
 use nettrial_scenario::{Directory, Flow, Transport};
 use std::net::IpAddr;
 
-/// Bytes of a TCP header without options (RFC 9293 section 3.1).
+/// The bytes of a TCP header without options (RFC 9293 section 3.1).
 const TCP_HEADER_BYTES: u64 = 20;
-/// Bytes the timestamps option takes, padding included (RFC 7323 appendix A).
+/// The bytes of the timestamps option, padding included (RFC 7323 appendix A).
 const TIMESTAMPS_BYTES: u64 = 12;
 
-/// Bytes of the IP and TCP headers of a full segment of `flow`, options included; `None` where they are
-/// not always as many: with MPTCP, whose options differ from segment to segment (RFC 8684 section 3.3).
+/// Returns the bytes of the IP and TCP headers of a full segment of `flow`, options included. `None` for MPTCP,
+/// whose options differ from segment to segment (RFC 8684 section 3.3).
 pub fn segment_headers(directory: &Directory<'_>, flow: &Flow) -> Option<u64> {
     (flow.transport == Transport::Tcp)
         .then(|| flow.ip.header_bytes() + TCP_HEADER_BYTES + options(directory, flow))
 }
 
-/// Bytes of the options that every segment of `flow` has.
+/// Returns the bytes of the options that every segment of `flow` has.
 fn options(directory: &Directory<'_>, flow: &Flow) -> u64 {
     let timestamps =
         [&flow.from, &flow.to].iter().all(|host| directory.stack(host).is_some_and(|stack| stack.timestamps));
@@ -24,9 +24,10 @@ fn options(directory: &Directory<'_>, flow: &Flow) -> u64 {
 }
 
 impl Paths<'_> {
-    /// The payload of a full segment of `flow` between the addresses `near` and `far` that the MTU the sender knows
-    /// of, the one the receiver announces, the two stacks (RFC 9293 section 3.7.1) and the flow's own limit imply, the
-    /// options taken off either (RFC 6691); `None` for MPTCP, whose options take up more or less of it.
+    /// Returns the payload of a full segment of `flow` between the addresses `near` and `far`. It follows from the
+    /// path MTU that the sender knows, the MSS that the receiver announces, the two stacks (RFC 9293 section
+    /// 3.7.1) and the flow's own limit, less the options (RFC 6691). `None` for MPTCP, whose options differ in
+    /// size.
     pub fn expected_mss(
         &self,
         directory: &Directory<'_>,

@@ -1,4 +1,4 @@
-//! The step that a node takes with a packet.
+//! Decides where a node sends a packet.
 
 use crate::Paths;
 use crate::distance::{UNREACHABLE, distances};
@@ -7,27 +7,27 @@ use ipnet::IpNet;
 use nettrial_scenario::{IpVersion, NodeKind, RoutingPolicy};
 use std::rc::Rc;
 
-/// A network that packets go to.
+/// A network to which packets are sent.
 pub struct Target {
     /// The network.
     pub network: IpNet,
     /// Its IP version.
     pub version: IpVersion,
-    /// Links left from each router to one that is attached to it.
+    /// The number of links from each router to a router that is attached to the network.
     pub distance: Rc<[u32]>,
 }
 
 /// The next step of a packet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// To its destination, by this interface.
+    /// The node sends the packet to its destination by this interface.
     Deliver(usize),
-    /// Over one of these equal hops.
+    /// The node sends the packet to one of these equal next hops.
     Forward(Vec<Hop>),
 }
 
 impl Paths<'_> {
-    /// `network` as a target.
+    /// Returns `network` as a target.
     pub(crate) fn towards(&self, network: IpNet) -> Target {
         let version = IpVersion::of(network.addr());
         let attached = self.graph.routers.get(&network).cloned().unwrap_or_default();
@@ -39,8 +39,8 @@ impl Paths<'_> {
         Target { network, version, distance: Rc::clone(distance) }
     }
 
-    /// Returns the step that `node` takes with a packet to `target`, whose source is an address of interface
-    /// `source` if the node is a host with several; `None` if it knows no path.
+    /// Returns the step of a packet to `target` at `node`; `None` if the node knows no path. If the node is a host
+    /// with several interfaces, `source` is the interface that has the packet's source address.
     pub(crate) fn step(&self, node: usize, source: Option<usize>, target: &Target) -> Option<Step> {
         let graph = &self.graph;
         let forward = |hops: Vec<Hop>| (!hops.is_empty()).then_some(Step::Forward(hops));
@@ -62,8 +62,8 @@ impl Paths<'_> {
         }
     }
 
-    /// The next hops of `node` from which the fewest links remain to `target`, by interface `out` alone if
-    /// one is given: all of them with ECMP, else the one over the link named first.
+    /// Returns the next hops of `node` from which the fewest links remain to `target`, by interface `out` alone if
+    /// one is given. With ECMP these are all such next hops, and otherwise the one over the link named first.
     pub(crate) fn best(&self, node: usize, out: Option<usize>, target: &Target) -> Vec<Hop> {
         let usable = |hop: &&Hop| {
             out.is_none_or(|out| hop.out == out)

@@ -1,13 +1,14 @@
-//! The spanning tree of routers: what is left where every router blocks what would close a loop.
+//! The spanning tree of routers, which remains if every router blocks the links that would close a loop.
 
 use crate::distance::{UNREACHABLE, distances};
 use crate::graph::{Graph, Hop};
 use nettrial_scenario::NodeKind;
 use std::collections::HashSet;
 
-/// Removes every next hop between routers that is not in the tree. As [`crate::layer2::blocked`] does for
-/// switches: the root is the router named first; a router keeps its shortest path there, among equals over
-/// the router named first, then over the link named first.
+/// Removes every next hop between routers that is not in the tree. The rules are those of
+/// [`crate::layer2::blocked`] for switches: the root is the router named first, and each router keeps its shortest
+/// path to the root. Of equal paths it keeps the one over the router named first, and then the one over the link
+/// named first.
 pub fn prune(graph: &mut Graph) {
     let routers: Vec<usize> =
         (0..graph.hops.len()).filter(|&node| graph.kind(node) == NodeKind::Router).collect();

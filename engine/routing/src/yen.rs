@@ -1,25 +1,25 @@
 //! The k shortest paths without a loop (Yen 1971, "Finding the K Shortest Loopless Paths in a Network", with
-//! the rule of Lawler 1972 that a path is left no sooner than it left the one it was made from: so none is
-//! found twice).
+//! the rule of Lawler 1972 that a path may deviate no earlier than it deviated from the path that it was made
+//! from, so that no path is found twice).
 
 use crate::distance::{UNREACHABLE, distances};
 use crate::graph::{Graph, Hop};
 use nettrial_scenario::IpVersion;
 use std::collections::BTreeMap;
 
-/// A path from a router to the first that is attached to the destination.
+/// A path from a router to the first router that is attached to the destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RouterPath {
     /// The first router.
     pub start: usize,
-    /// From each router to the next.
+    /// The step from each router to the next.
     pub hops: Vec<Hop>,
-    /// Links to the first router and from each to the next.
+    /// The number of links to the first router, and from each router to the next.
     pub links: u32,
 }
 
 impl RouterPath {
-    /// The routers on it.
+    /// Returns the routers on the path.
     fn routers(&self) -> impl Iterator<Item = usize> {
         std::iter::once(self.start).chain(self.hops.iter().map(|hop| hop.to))
     }
@@ -33,19 +33,20 @@ impl RouterPath {
 /// The bounds of a search for paths.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Search {
-    /// The routers that a path may begin with, each with the links that lead to it.
+    /// The routers with which a path may begin, each with the number of links that lead to it.
     pub starts: Vec<(usize, u32)>,
-    /// The routers that a path ends with, as soon as it is at one.
+    /// The routers at which a path ends.
     pub targets: Vec<usize>,
     /// The IP version that every next hop must have.
     pub version: IpVersion,
 }
 
-/// The `count` shortest paths, or as many as there are, the shortest first; among equals those found first,
-/// which take the links named first.
+/// Returns the `count` shortest paths, or all paths if there are fewer, the shortest first. Of equal paths, those
+/// over the links named first come first.
 pub fn shortest_paths(graph: &Graph, search: &Search, count: usize) -> Vec<RouterPath> {
     let mut found: Vec<RouterPath> = Vec::new();
-    // By length and the order in which they were found; with how many routers of another each was begun.
+    // The candidates by length and the order in which they were found, each with the number of routers that it
+    // shares with the path it was made from.
     let mut candidates: BTreeMap<(u32, usize), (RouterPath, usize)> = BTreeMap::new();
     let mut number = 0;
     let mut offer = |candidates: &mut BTreeMap<_, _>, kept: usize, path: Option<RouterPath>| {
@@ -69,7 +70,7 @@ pub fn shortest_paths(graph: &Graph, search: &Search, count: usize) -> Vec<Route
     found
 }
 
-/// The shortest path that begins with another router than those `found`.
+/// Returns the shortest path that begins with another router than the paths in `found`.
 fn begin(graph: &Graph, search: &Search, found: &[RouterPath]) -> Option<RouterPath> {
     let distance = distances_of(graph, search, &vec![false; graph.hops.len()]);
     let fresh = |start: &&(usize, u32)| {
@@ -80,7 +81,8 @@ fn begin(graph: &Graph, search: &Search, found: &[RouterPath]) -> Option<RouterP
     Some(descend(graph, search, &distance, RouterPath { start, hops: Vec::new(), links }))
 }
 
-/// The shortest path with the first `kept` routers of `path` that goes on otherwise than those `found`.
+/// Returns the shortest path that begins with the first `kept` routers of `path` and then deviates from the paths
+/// in `found`.
 fn leave(
     graph: &Graph,
     search: &Search,
@@ -114,7 +116,7 @@ fn distances_of(graph: &Graph, search: &Search, barred: &[bool]) -> Vec<u32> {
     distances(graph, &search.targets, barred, |hop| hop.gateway(search.version).is_some())
 }
 
-/// `path` and the shortest path from its last router.
+/// Returns `path` continued by the shortest path from its last router.
 fn descend(graph: &Graph, search: &Search, distance: &[u32], mut path: RouterPath) -> RouterPath {
     let mut at = path.hops.last().map_or(path.start, |hop| hop.to);
     let closer = |at: usize, hop: &&Hop| {

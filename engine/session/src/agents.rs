@@ -1,4 +1,4 @@
-//! The agents of a trial: orders to hosts by name, and the answers to them.
+//! The agents of a trial, which get orders by the name of their host, and their answers.
 
 use crate::transport::{Event, Sink, Transport};
 use anyhow::{Context, Result, bail};
@@ -7,18 +7,18 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// Orders that are under way at once before the traffic. More would hardly be done sooner, and what they send
-/// must fit the queues of the network, all into one interface too.
+/// The most orders that are carried out at once before the traffic. More would hardly finish sooner, and the
+/// packets that they send must fit the network's queues, even if all pass one interface.
 const AT_ONCE: usize = 8;
-/// Time in which an order other than a flow must be answered.
+/// The time within which an order that is not a flow must be answered.
 pub const QUICK: Duration = Duration::from_secs(60);
 
-/// All agents of a trial. Dropping it ends them.
+/// All agents of a trial. Dropping this ends them.
 pub struct Agents {
     by_host: HashMap<String, Box<dyn Transport>>,
     sender: Sender<(String, Event)>,
     events: Receiver<(String, Event)>,
-    /// Answers that came before they were asked for, by the order's number.
+    /// Answers that came before they were collected, by the order's number.
     early: HashMap<u64, Reply>,
     number: u64,
 }
@@ -37,7 +37,7 @@ impl Default for Agents {
 }
 
 impl Agents {
-    /// Starts the agent of `host` by `start`; one that the host had is ended before.
+    /// Starts the agent of `host` by calling `start`, after ending the agent that the host had.
     ///
     /// # Errors
     /// Fails as `start` does.
@@ -59,17 +59,17 @@ impl Agents {
         self.by_host.values().filter_map(|agent| agent.process())
     }
 
-    /// Gives an order; its answer is collected with [`Agents::collect`].
+    /// Gives an order, whose answer [`Agents::collect`] collects.
     ///
     /// # Errors
-    /// Fails if the host has no agent, or the agent takes no order.
+    /// Fails if the host has no agent, or the agent can't be reached.
     pub fn order(&mut self, host: &str, command: Command) -> Result<Pending> {
         self.number += 1;
         let agent = self.by_host.get_mut(host).with_context(|| format!("no agent on {host}"))?;
         let number = self.number;
         tracing::debug!(host, number, command = command.name(), "order");
         if let Err(error) = agent.order(&Order { number, command }) {
-            // The reason for which the agent is gone tells more; it may still be on its way.
+            // The reason for the agent's end says more, and may still be on its way.
             return Err(self
                 .reason(host)
                 .unwrap_or(error)
@@ -78,7 +78,7 @@ impl Agents {
         Ok(Pending { host: host.to_owned(), number })
     }
 
-    /// Waits for an order's answer, for `patience` if it is given.
+    /// Waits for an order's answer, at most for `patience` if that is given.
     ///
     /// # Errors
     /// Fails if the order failed, no answer came in time, or any agent ended.
@@ -102,7 +102,7 @@ impl Agents {
         }
     }
 
-    /// Gives an order and waits for its answer for `patience`.
+    /// Gives an order and waits at most `patience` for its answer.
     ///
     /// # Errors
     /// Fails as [`Agents::order`] and [`Agents::collect`] do.
@@ -111,8 +111,7 @@ impl Agents {
         self.collect(&pending, Some(patience))
     }
 
-    /// Gives many orders other than flows, a host and a command each, and waits for the answers, in the same
-    /// order.
+    /// Gives many orders that are not flows, each a host and a command, and returns the answers in the same order.
     ///
     /// # Errors
     /// Fails as [`Agents::order`] and [`Agents::collect`] do.
@@ -139,7 +138,7 @@ impl Agents {
         }
     }
 
-    /// The reason for which the agent of `host` ended, if it says so soon.
+    /// Returns the reason for the end of the agent of `host`, if it arrives soon.
     fn reason(&self, host: &str) -> Option<anyhow::Error> {
         const LAST_WORDS: Duration = Duration::from_secs(1);
         let deadline = Some(Instant::now() + LAST_WORDS);

@@ -1,35 +1,35 @@
 //! The offset between two machines' clocks.
 //!
-//! The offset is estimated as by NTP (RFC 5905 section 8): this side notes when it asks (t1) and when the answer comes (t4), the
-//! other side when it hears (t2) and when it answers (t3). The round trip is (t4 − t1) − (t3 − t2), and
-//! the offset ((t2 − t1) + (t3 − t4)) / 2, which is wrong by at most half the round trip. Of several
-//! rounds the one with the shortest round trip counts: it waited least.
+//! The offset is estimated as in NTP (RFC 5905 section 8). This side notes when it asks (t1) and when the answer
+//! arrives (t4); the other side notes when the question arrives (t2) and when it answers (t3). The round trip is
+//! (t4 − t1) − (t3 − t2), and the offset ((t2 − t1) + (t3 − t4)) / 2, which is wrong by at most half the round
+//! trip. Of several rounds, the one with the shortest round trip counts, because it waited least in queues.
 
-/// The four times of a round, nanoseconds: the first and the last by this side's clock, the others by the
+/// The four times of a round in nanoseconds. The first and the last are by this side's clock, the others by the
 /// other side's.
 #[derive(Debug, Clone, Copy)]
 pub struct Round {
-    /// This side asked.
+    /// The time at which this side asked.
     pub asked_ns: i64,
-    /// The other side heard it.
+    /// The time at which the question arrived at the other side.
     pub heard_ns: i64,
-    /// The other side answered.
+    /// The time at which the other side answered.
     pub answered_ns: i64,
-    /// The answer came to this side.
+    /// The time at which the answer arrived at this side.
     pub came_ns: i64,
 }
 
-/// The lead of the other side's clock.
+/// The lead of the other side's clock over this side's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offset {
-    /// Nanoseconds to take off the other side's times.
+    /// The nanoseconds to subtract from the other side's times.
     pub offset_ns: i64,
-    /// The largest possible error of that lead, nanoseconds.
+    /// The largest possible error of the lead, nanoseconds.
     pub error_ns: i64,
 }
 
 impl Offset {
-    /// The offset that `rounds` show; none without a round that is possible.
+    /// Returns the offset that `rounds` show; none if no round has possible times.
     pub fn of(rounds: &[Round]) -> Option<Self> {
         let trip = |round: &Round| (round.came_ns - round.asked_ns) - (round.answered_ns - round.heard_ns);
         let shortest = rounds.iter().filter(|round| trip(round) >= 0).min_by_key(|round| trip(round))?;
@@ -37,8 +37,8 @@ impl Offset {
         Some(Self { offset_ns: ahead / 2, error_ns: (trip(shortest) + 1) / 2 })
     }
 
-    /// The offset in the middle of the time between two estimates. The clocks may have drifted apart:
-    /// half of what they did is added to the error.
+    /// Returns the offset halfway between two estimates. Half of the drift between the estimates is added to the
+    /// error.
     pub fn between(before: Self, after: Self) -> Self {
         Self {
             offset_ns: before.offset_ns.midpoint(after.offset_ns),
@@ -46,8 +46,9 @@ impl Offset {
         }
     }
 
-    /// Returns by how much `before` may be wrong beyond its own error until `after` was estimated, nanoseconds: what the
-    /// clocks drifted apart, and what the later estimate is less certain by. Clocks drift evenly meanwhile.
+    /// Returns the additional error of `before`, in nanoseconds, up to the time of `after`: the drift of the
+    /// clocks, and the amount by which the later estimate is less certain. Clocks are taken to drift evenly
+    /// meanwhile.
     pub fn drift_error_ns(before: Self, after: Self) -> u64 {
         let drifted = after.offset_ns.abs_diff(before.offset_ns);
         drifted.saturating_add((after.error_ns - before.error_ns).max(0).unsigned_abs())

@@ -1,30 +1,31 @@
-//! Checks and warnings, and those that every session makes.
+//! Checks and warnings of a trial, and those that every session makes.
 
 use crate::{Reading, Use};
 use nettrial_scenario::{Check, Directory, Flow, FlowRecord, Warning};
 use nettrial_traffic::{Connection, PathMtu, Room, Side};
 
-/// Above this share of its time in use a CPU, not the network, may set the pace.
+/// The share of its time in use above which a CPU, and not the network, may limit the traffic.
 const SATURATED_PERCENT: f64 = 95.0;
-/// Above this share taken by the hypervisor, figures depend on the neighbours.
+/// The share of time taken by the hypervisor above which results depend on other virtual machines.
 const STEAL_PERCENT: f64 = 2.0;
 
-/// The wall clock may drift this far from the monotonic clock over a trial.
+/// The drift of the wall clock against the monotonic clock that is allowed over a trial.
 const CLOCK_STEP_NS: i64 = 1_000_000;
-/// Time too short to say how busy a CPU was, by clocks that tick every 10 ms on Linux and every 15.6 ms on Windows.
+/// The shortest time for which a CPU's use is computed, because its clocks tick every 10 ms on Linux and every
+/// 15.6 ms on Windows.
 const SHORTEST_NS: u64 = 200_000_000;
 
-/// Checks made, and warnings that follow.
+/// The checks of a trial and the warnings that follow from them.
 #[derive(Debug, Clone, Default)]
 pub struct Findings {
-    /// Each thing verified.
+    /// All checks.
     pub checks: Vec<Check>,
-    /// The checks that failed, with their consequence.
+    /// The warnings, each with its consequence.
     pub warnings: Vec<Warning>,
 }
 
 impl Findings {
-    /// Notes that `name` of `object` should be `expected` and is `found`; if not, warns with the
+    /// Notes that `name` of `object` is `found` and should be `expected`. If the two differ, warns with the
     /// `consequence`.
     pub fn compare(&mut self, name: &str, object: &str, expected: String, found: String, consequence: &str) {
         let check = Check::of(name, object, expected, found);
@@ -48,8 +49,8 @@ impl Findings {
         self.compare("path_mtu", object, format!("{expected} B"), found, consequence);
     }
 
-    /// Verifies a connection as its kernel set it up, as far as that tells: congestion control, options, and the segment
-    /// size where it is known which one is to be expected.
+    /// Verifies a connection as the kernel reports it: congestion control, options, and the segment size where the
+    /// expected one is known.
     pub fn connection(
         &mut self,
         directory: &Directory,
@@ -59,7 +60,7 @@ impl Findings {
     ) {
         let flow = &side.flow;
         let object = format!("flow {}", flow.name);
-        // What a system does not tell can't be verified.
+        // Settings that a system does not report can't be verified.
         if !found.congestion_control.is_empty() {
             self.compare(
                 "congestion_control",
@@ -98,8 +99,8 @@ impl Findings {
         }
     }
 
-    /// Verifies the buffers and the window of a host's socket, which are to be of `window` bytes; notes them where they are
-    /// the system's to size.
+    /// Verifies that the buffers and the window of a host's socket have `window` bytes, or notes their sizes where
+    /// the system chooses them.
     fn room(&mut self, object: &str, window: Option<u64>, found: Room) {
         let Some(window) = window else {
             self.checks.push(Check {
@@ -127,8 +128,8 @@ impl Findings {
         );
     }
 
-    /// Verifies that no larger window than that of the socket was announced to the sender of `flow`, as far as its system
-    /// tells: a kernel may forget a bound that was in force as the connection opened.
+    /// Verifies, as far as the sender's system reports it, that the sender of `flow` was announced no larger
+    /// window than that of the socket. A kernel may lift a bound that was in force when the connection opened.
     pub fn window_seen(&mut self, flow: &Flow, record: &FlowRecord) {
         let (Some(window), Some(seen)) = (flow.socket.window, record.peer_window_bytes) else { return };
         let check = Check {
@@ -143,7 +144,7 @@ impl Findings {
         self.checks.push(check);
     }
 
-    /// Verifies the congestion control of the flows that other programs made, as far as it is known.
+    /// Verifies the congestion control of flows that other programs made, as far as it is known.
     pub fn tools(&mut self, directory: &Directory, flows: &[FlowRecord]) {
         for (flow, record) in directory.scenario.workload.iter().zip(flows) {
             let Some(stack) = directory.stack(&flow.from) else { continue };
@@ -160,8 +161,8 @@ impl Findings {
         }
     }
 
-    /// Verifies that the wall clock of `machine` was not set while the traffic went: `drift_ns` is how far it moved
-    /// against the monotonic clock.
+    /// Verifies that the wall clock of `machine` was not set during the traffic. `drift_ns` is its drift against
+    /// the monotonic clock.
     pub fn clock(&mut self, machine: &str, drift_ns: i64) {
         let passed = drift_ns.abs() <= CLOCK_STEP_NS;
         self.checks.push(Check {
@@ -181,8 +182,8 @@ impl Findings {
         }
     }
 
-    /// Warns of each CPU of `host`, whose work is not only the traffic's, that was in use all the time between two
-    /// readings, or taken by the hypervisor.
+    /// Warns of each CPU of `host` that was in use all the time between two readings, or taken by the hypervisor.
+    /// The host's CPUs may also do other work than the traffic's.
     pub fn machine(&mut self, host: &str, before: &Reading, after: &Reading) {
         if before.span_ns(after) < SHORTEST_NS {
             return;
@@ -194,8 +195,8 @@ impl Findings {
         }
     }
 
-    /// Warns of a CPU that was in use all the time, or taken by the hypervisor. One on which a flow `polls` is
-    /// in use whether or not it has work, so its use tells nothing.
+    /// Warns of a CPU that was in use all the time, or taken by the hypervisor. A CPU on which a flow `polls` is
+    /// always in use, so its use says nothing.
     pub fn processor(&mut self, object: &str, spent: Use, polls: bool) {
         if spent.busy_percent > SATURATED_PERCENT && !polls {
             self.warn(

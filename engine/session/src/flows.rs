@@ -1,4 +1,4 @@
-//! The flows of a trial: opened at their receivers, looked at, and started together.
+//! Opens the flows of a trial at their receivers, inspects them, and starts them together.
 
 use crate::{Agents, Findings, Pending};
 use anyhow::{Context, Result, bail};
@@ -25,7 +25,7 @@ pub struct Ready {
     pub destination: SocketAddr,
 }
 
-/// Opens the receiver of each flow; what is ready is in the same order.
+/// Opens the receiver of each flow, and returns the ready flows in the same order.
 ///
 /// # Errors
 /// Fails if an agent does, or does not answer.
@@ -43,7 +43,7 @@ pub fn open(agents: &mut Agents, planned: Vec<Planned>) -> Result<Vec<Ready>> {
     planned.into_iter().zip(ports).map(ready).collect()
 }
 
-/// Opens a connection of each flow that has one the agents can look at, and gives how it was set up, with the
+/// Opens a connection of each flow whose connections the agents can inspect, and returns its settings with the
 /// flow's number.
 ///
 /// # Errors
@@ -65,13 +65,13 @@ pub fn inspect(agents: &mut Agents, ready: &[Ready]) -> Result<Vec<(usize, Conne
     looked_at.into_iter().zip(replies).map(found).collect()
 }
 
-/// Returns true if the agents open TCP connections of `flow` that can be looked at before the traffic.
+/// Returns true if the agents open TCP connections of `flow` that can be inspected before the traffic.
 fn has_connection(flow: &Flow) -> bool {
     matches!(flow.transport, Transport::Tcp | Transport::Mptcp) && !matches!(flow.traffic, Traffic::Tool(_))
 }
 
-/// Starts all flows at once, whose transport state is read every `sample_ns`, and waits for the last to end. What
-/// their agents warn of goes into `findings`.
+/// Starts all flows at once and waits for the last to end. Their transport state is read every `sample_ns`.
+/// Warnings of the agents are added to `findings`.
 ///
 /// # Errors
 /// Fails if a flow does, or an agent ends.
@@ -101,7 +101,8 @@ pub fn drive(
     Ok(flows)
 }
 
-/// Both directions between the hosts of every flow, each once: from, to, and which of their addresses.
+/// Returns both directions between the hosts of every flow, each direction once: the two hosts, and the IP version
+/// of the addresses.
 pub fn directions(scenario: &Scenario) -> Vec<(&str, &str, IpVersion)> {
     let mut seen = HashSet::new();
     let mut directions = Vec::new();
@@ -116,7 +117,7 @@ pub fn directions(scenario: &Scenario) -> Vec<(&str, &str, IpVersion)> {
     directions
 }
 
-/// Payload bytes of the transfers and packets that `host` sent or received.
+/// Returns the payload bytes of the transfers and packets that `host` sent or received.
 pub fn payload_bytes(scenario: &Scenario, host: &str, flows: &[FlowRecord]) -> u64 {
     let of_host = |(flow, record): (&Flow, &FlowRecord)| {
         let counts =

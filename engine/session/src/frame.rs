@@ -1,5 +1,5 @@
-//! Documents over a connection that is sealed: encrypted, and refused if anyone changed, repeated, reordered or
-//! left out a part of it.
+//! Sends documents over a sealed connection. The connection is encrypted, and is refused if anyone changed,
+//! repeated, reordered or left out a part of it.
 //!
 //! A frame is the length of a Noise message, two bytes, and that message (The Noise Protocol Framework,
 //! section 3: at most 65,535 bytes). A document is its length, four bytes, and its JSON, in as many frames as it
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// The most bytes of a Noise message.
 const MOST_FRAME_BYTES: usize = 65_535;
-/// Bytes by which a Noise message is longer than what it holds.
+/// The bytes by which a Noise message is longer than its content.
 const TAG_BYTES: usize = 16;
 /// Bytes of a document's length.
 const LENGTH_BYTES: usize = 4;
@@ -67,12 +67,12 @@ impl<R: Read> Reader<R> {
         Self { input: BufReader::new(input), keys, number, most }
     }
 
-    /// The next document, with strings fit for a log and a record; none at the end of the input.
+    /// Returns the next document, whose strings are safe for a log and a record; none at the end of the input.
     ///
     /// # Errors
-    /// `InvalidData` for a frame that was not sealed with the other side's key at this place, or a document
-    /// that is too long or holds something else, after which nothing that follows means anything; and whatever
-    /// reading fails with.
+    /// Fails with `InvalidData` if a frame was not sealed with the other side's key at this place, or if a
+    /// document is too long or of another type; and with any error of reading. The connection can't be used any
+    /// further then.
     pub fn receive<T: DeserializeOwned>(&mut self) -> io::Result<Option<T>> {
         let Some(mut text) = self.part()? else { return Ok(None) };
         let announced =

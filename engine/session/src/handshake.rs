@@ -1,5 +1,5 @@
-//! Both sides prove that they have the token, and agree on keys that nobody else has: the Noise protocol, pattern
-//! NNpsk0 (The Noise Protocol Framework, revision 34, sections 7.4 and 9).
+//! The handshake, in which both sides prove that they have the token and agree on keys that nobody else has. It is
+//! the Noise protocol with the pattern NNpsk0 (The Noise Protocol Framework, revision 34, sections 7.4 and 9).
 //!
 //! ```text
 //! client: e, sealed with the token     (48 bytes)
@@ -7,11 +7,11 @@
 //! client: nothing, sealed with the session's key
 //! ```
 //!
-//! The keys are fresh for each session, so that who learns the token later cannot read a session that was
-//! recorded. The server says nothing to who does not have the token, and the client's last message shows that
-//! its first one was not a recorded one.
+//! The keys are new for each session, so that someone who learns the token later cannot read a recorded session.
+//! The server sends nothing to a client without the token, and the client's last message shows that its first one
+//! was not a recording.
 //!
-//! The primitives are those of `snow`'s default resolver, all of them in Rust.
+//! The cryptographic primitives are those of `snow`'s default resolver, which are all written in Rust.
 
 use crate::Token;
 use crate::frame::{Reader, Writer, open};
@@ -25,25 +25,26 @@ use std::time::{Duration, Instant};
 
 /// The protocol's name, which both sides hash.
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_BLAKE2s";
-/// Hashed by both sides, too: who speaks another version of what follows has other keys.
+/// The prologue, which both sides hash as well, so that a side with another version of the protocol has other
+/// keys.
 const PROLOGUE: &[u8] = b"nettrial 2";
 /// The token's place in the pattern's first message.
 const PSK_PLACE: u8 = 0;
 /// Bytes of either handshake message: a public key and a tag.
 const MESSAGE_BYTES: usize = 32 + 16;
-/// Bytes of the client's last one: a tag.
+/// The bytes of the client's last message, a tag.
 const PROOF_BYTES: usize = 16;
-/// Time that the handshake may take.
+/// The time that the handshake may take.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Time that a client with a wrong token is made to wait, so that guessing is slow.
+/// The time for which a client with a wrong token has to wait, so that guessing is slow.
 const PENALTY: Duration = Duration::from_secs(1);
 
-/// A caller has another token, or none.
+/// The error of a caller that has another token, or none.
 #[derive(Debug, thiserror::Error)]
 #[error("wrong token")]
 pub struct WrongToken;
 
-/// The keys of a session, and what has been sealed with them.
+/// The keys of a session, and the numbers of the frames sealed with them.
 pub struct Sealed {
     keys: Arc<StatelessTransportState>,
     sent: u64,
@@ -51,21 +52,22 @@ pub struct Sealed {
 }
 
 impl Sealed {
-    /// Writes this side's documents to `output`.
+    /// Returns a writer of this side's documents to `output`.
     pub fn writer<W: Write>(&self, output: W) -> Writer<W> {
         Writer::new(output, Arc::clone(&self.keys), self.sent)
     }
 
-    /// Reads the other side's documents of at most `most` bytes from `input`.
+    /// Returns a reader of the other side's documents of at most `most` bytes from `input`.
     pub fn reader<R: Read>(&self, input: R, most: usize) -> Reader<R> {
         Reader::new(input, Arc::clone(&self.keys), self.received, most)
     }
 }
 
-/// Has a caller prove that it has the token.
+/// Makes a caller prove that it has the token.
 ///
 /// # Errors
-/// [`WrongToken`], after a while, if it has another one; other errors if it does not speak this protocol.
+/// Fails with [`WrongToken`], after a second, if the caller has another token, and with other errors if it does
+/// not speak this protocol.
 pub fn admit(stream: &TcpStream, token: &Token) -> Result<Sealed> {
     let deadline = Instant::now() + PATIENCE;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -83,10 +85,10 @@ pub fn admit(stream: &TcpStream, token: &Token) -> Result<Sealed> {
     Ok(Sealed { keys: Arc::new(keys), sent: 0, received })
 }
 
-/// Proves to a server that this side has the token, and has it prove the same.
+/// Proves to a server that this side has the token, and makes the server prove the same.
 ///
 /// # Errors
-/// Fails if it is no nettrial, or has another token.
+/// Fails if the server is not nettrial, or has another token.
 pub fn enter(mut stream: &TcpStream, token: &Token) -> Result<Sealed> {
     let deadline = Instant::now() + PATIENCE + PENALTY;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -120,7 +122,7 @@ fn say(mut stream: &TcpStream, noise: &mut HandshakeState) -> Result<()> {
     Ok(stream.write_all(&announced(&message[..length]))?)
 }
 
-/// `message` after its length.
+/// Returns `message` with its length before it.
 fn announced(message: &[u8]) -> Vec<u8> {
     let length = u16::try_from(message.len()).expect("messages of the handshake are short");
     [&length.to_be_bytes(), message].concat()
@@ -210,7 +212,8 @@ pub mod tests {
     fn a_recorded_handshake_is_refused() {
         let token = Token::random();
         let (caller, here) = pair();
-        // What a client said once; whoever repeats it cannot know what it made of the answer.
+        // A recording of a client's message. Someone who repeats it does not know the keys that the client derived
+        // from the answer.
         let mut noise = builder(&token.key()).unwrap().build_initiator().unwrap();
         say(&caller, &mut noise).unwrap();
         (&caller).write_all(&announced(&[7; PROOF_BYTES])).unwrap();

@@ -1,8 +1,8 @@
-//! A session: agents on the hosts of a trial, each behind a [`Transport`], and what is checked around the
-//! traffic that they make.
+//! A session: the agents on the hosts of a trial, each behind a [`Transport`], and the checks around their
+//! traffic.
 //!
-//! An agent takes orders and answers each with a report, in the lines of `nettrial_traffic`. [`Agents`] gives
-//! the orders and awaits the reports, whatever carries them:
+//! An agent takes orders and answers each with a report, as lines that `nettrial_traffic` defines. [`Agents`]
+//! gives the orders and waits for the reports over one of these transports:
 //!
 //! - a process on this machine, in a network namespace or not ([`Process::local`]),
 //! - the standard input and output of any command, such as one that reaches another machine
@@ -10,9 +10,9 @@
 //! - a TCP connection that the Noise protocol protects with a key that both sides have ([`enter`], [`admit`],
 //!   [`Reader`], [`Writer`]), over which the crate `nettrial-remote` carries orders and more.
 //!
-//! [`Findings`] are the checks and warnings of a trial, [`path_mtus`] probes paths, [`open`], [`inspect`] and
-//! [`drive`] have agents carry flows, a [`Reading`] says how busy a machine's CPUs are, and an [`Offset`] by how much
-//! its clock is ahead.
+//! [`Findings`] holds the checks and warnings of a trial, [`path_mtus`] probes paths, [`open`], [`inspect`] and
+//! [`drive`] make agents carry flows, a [`Reading`] holds the use of a machine's CPUs, and an [`Offset`] the lead
+//! of its clock.
 
 #![forbid(unsafe_code)]
 

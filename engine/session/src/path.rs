@@ -1,4 +1,4 @@
-//! The path MTU between hosts, by their agents.
+//! Measures the path MTU between hosts by their agents.
 
 use crate::Agents;
 use anyhow::{Result, bail};
@@ -9,19 +9,19 @@ use std::net::{IpAddr, SocketAddr};
 /// A direction between two hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Direction<'a> {
-    /// The host that sends probes, and its own address.
+    /// The name and the address of the host that sends probes.
     pub from: (&'a str, IpAddr),
-    /// The host that answers them, and its own address.
+    /// The name and the address of the host that answers them.
     pub to: (&'a str, IpAddr),
-    /// The address under which `to` is reached from `from`: its own, unless something on the path translates
-    /// addresses.
+    /// The address at which `from` reaches `to`. It is the address of `to` itself, unless a device on the path
+    /// translates addresses.
     pub reached: IpAddr,
     /// The path MTU that the direction should have, bytes.
     pub expected: u64,
 }
 
-/// Probes each direction with packets that may not be fragmented; the findings are in the same order. Probes show
-/// `cookie`.
+/// Probes each direction with packets that may not be fragmented, and returns the results in the same order.
+/// Probes carry `cookie`.
 ///
 /// # Errors
 /// Fails if an agent does, or does not answer.
@@ -40,7 +40,7 @@ pub fn path_mtus(agents: &mut Agents, directions: &[Direction], cookie: Cookie) 
     directions.iter().zip(agents.ask_all(orders)?).map(found).collect()
 }
 
-/// Has every host that a direction leads to answer probes; the ports where they do.
+/// Makes the receiving host of every direction answer probes, and returns the ports at which they do.
 fn respond<'a>(
     agents: &mut Agents,
     directions: &[Direction<'a>],

@@ -1,4 +1,4 @@
-//! An agent behind the standard input and output of a command.
+//! Reaches an agent by the standard input and output of a command.
 
 use crate::transport::{Event, Transport};
 use anyhow::{Context, Result};
@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The longest line that an agent may write, bytes: a record with its intervals and histograms.
 pub const MOST_REPORT_BYTES: u64 = 64 << 20;
 
-/// A command that runs an agent. Dropping it ends the command; the end of its input ends the agent, too, where
-/// the command only reaches it.
+/// A command that runs an agent, or reaches one elsewhere. Dropping this ends the command, and the end of the
+/// agent's input ends the agent.
 pub struct Process {
     child: Child,
     input: ChildStdin,
@@ -21,8 +21,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// The command for an agent of this program itself. On Linux it is this very program, even if another has been put
-    /// in its place since it was started.
+    /// Returns the command that runs this program as an agent. On Linux it runs the very file that this process
+    /// was started from, even if another one has replaced it since.
     pub fn own() -> Command {
         let program = match cfg!(target_os = "linux") {
             true => PathBuf::from("/proc/self/exe"),
@@ -43,8 +43,7 @@ impl Process {
         spawned.with_context(|| format!("starting {}", command.get_program().display()))
     }
 
-    /// Takes `child`, which runs an agent of this program on this machine. `tell` is called with what comes of
-    /// it.
+    /// Takes `child`, which runs an agent of this program on this machine. `tell` is called with each event.
     ///
     /// # Errors
     /// Fails if the child has no pipes.
@@ -52,8 +51,8 @@ impl Process {
         Self::take(child, |line| serde_json::from_slice(line), tell)
     }
 
-    /// Takes `child`, which runs an agent anywhere: what it writes is a stranger's, whose strings are made fit for
-    /// a log and a record.
+    /// Takes `child`, which runs an agent anywhere. Its output is not trusted: all strings are made safe for a log
+    /// and a record.
     ///
     /// # Errors
     /// Fails if the child has no pipes.
@@ -79,13 +78,13 @@ impl Process {
         Ok(Self { child, input, dismissed })
     }
 
-    /// Returns its standard error, if the command was given a pipe for it; the first time.
+    /// Returns the command's standard error on the first call, if the command was given a pipe for it.
     pub fn errors(&mut self) -> Option<ChildStderr> {
         self.child.stderr.take()
     }
 }
 
-/// Reads reports until there are no more; the reason for the end.
+/// Reads reports until there are no more, and returns the reason for the end.
 fn read(
     output: impl Read,
     decode: fn(&[u8]) -> serde_json::Result<Report>,
@@ -120,7 +119,7 @@ impl Transport for Process {
 
     fn dismiss(&mut self) {
         self.dismissed.store(true, Ordering::Release);
-        // Its results are collected, or not wanted any more. An error means that it is gone.
+        // The agent's results are collected, or not wanted any more. An error means that the agent is gone.
         let _ = self.child.kill();
     }
 

@@ -17,11 +17,11 @@ pub struct Reading {
 /// The use of a CPU between two readings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Use {
-    /// Neither idle nor taken by the hypervisor, nanoseconds.
+    /// The time in which the CPU was neither idle nor taken by the hypervisor, nanoseconds.
     pub busy_ns: u64,
-    /// Busy, in percent of the time.
+    /// The share of the time in which the CPU was busy, percent.
     pub busy_percent: f64,
-    /// Taken by the hypervisor, in percent of the time.
+    /// The share of the time that the hypervisor took, percent.
     pub steal_percent: f64,
 }
 
@@ -29,14 +29,14 @@ impl Reading {
     /// Reads every CPU's clocks.
     ///
     /// # Errors
-    /// Fails where the system does not tell them.
+    /// Fails if the system does not report them.
     pub fn now() -> Result<Self> {
         let at_ns = monotonic_ns();
         let processors = nettrial_traffic::processors().context("reading how busy the CPUs are")?;
         Ok(Self { at_ns, processors })
     }
 
-    /// The time until `later`, nanoseconds.
+    /// Returns the time until `later`, nanoseconds.
     pub fn span_ns(&self, later: &Self) -> u64 {
         u64::try_from(later.at_ns.saturating_sub(self.at_ns)).unwrap_or(0)
     }
@@ -58,8 +58,8 @@ impl Reading {
         later.processors.iter().filter_map(spent).collect()
     }
 
-    /// Returns the share of all CPUs' time that interrupts took until `later`, in percent; `None` where the system does
-    /// not tell it of each.
+    /// Returns the share of all CPUs' time that interrupts took until `later`, in percent; `None` if the system
+    /// does not report it for each CPU.
     pub fn interrupt_percent(&self, later: &Self) -> Option<f64> {
         let mut spent_ns = 0;
         for (before, after) in self.processors.iter().zip(&later.processors) {
@@ -70,7 +70,7 @@ impl Reading {
     }
 }
 
-/// The monotonic clock, nanoseconds.
+/// Returns the time of the monotonic clock, nanoseconds.
 pub fn monotonic_ns() -> i64 {
     i64::try_from(nettrial_traffic::now_ns()).unwrap_or(i64::MAX)
 }

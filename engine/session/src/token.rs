@@ -6,21 +6,21 @@ use std::path::Path;
 
 /// The environment variable that may hold the token.
 pub const VARIABLE: &str = "NETTRIAL_TOKEN";
-/// The shortest token, characters. Who listens to a handshake can try tokens at home.
+/// The shortest token, characters. Someone who records a handshake can try tokens offline.
 const SHORTEST: usize = 20;
-/// The longest.
+/// The longest token, characters.
 const LONGEST: usize = 1000;
-/// Characters of a token made here: 160 bits.
+/// The characters of a token that is made here; they hold 160 bits.
 const MADE: usize = 32;
 
-/// The secret that two nettrials share. It is never printed but by who made it.
+/// The secret that two nettrials share. Only the side that made it prints it.
 pub struct Token(String);
 
 impl Token {
-    /// The token in `file`, else that in [`VARIABLE`], if there is one.
+    /// Finds the token in `file`, or else in [`VARIABLE`], if there is one.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, or what is found is no token.
+    /// Fails if the file cannot be read, or its content is not a token.
     pub fn find(file: Option<&Path>) -> Result<Option<Self>> {
         if let Some(file) = file {
             let text = std::fs::read_to_string(file)
@@ -34,7 +34,7 @@ impl Token {
         }
     }
 
-    /// A new one.
+    /// Creates a random token.
     pub fn random() -> Self {
         const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
         let letter = |byte: u8| char::from(LETTERS[usize::from(byte) % LETTERS.len()]);
@@ -52,14 +52,14 @@ impl Token {
         Ok(Self(token.to_owned()))
     }
 
-    /// The key that a handshake is sealed with.
+    /// Returns the key with which a handshake is sealed.
     pub(crate) fn key(&self) -> [u8; 32] {
         let mut hash = Sha256::new_with_prefix(b"nettrial 2 token\0");
         hash.update(self.0.as_bytes());
         hash.finalize().into()
     }
 
-    /// The token as text, for the one who is to copy it.
+    /// Returns the token as text, for a person to copy.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -1,37 +1,37 @@
-//! The way to an agent.
+//! The connection to an agent, whatever it is made of.
 
 use anyhow::Result;
 use nettrial_traffic::{Order, Report};
 use std::sync::mpsc::Sender;
 
-/// A way to one agent: orders go in, and what comes of them goes into the [`Sink`] that the transport was
-/// started with. Dropping it ends the agent, with all that it had opened.
+/// A connection to one agent. It takes orders, and passes their reports to the [`Sink`] that it was started with.
+/// Dropping it ends the agent and closes all that the agent had opened.
 pub trait Transport: Send {
-    /// Gives an order; what comes of it is reported.
+    /// Gives an order, whose outcome is reported to the sink.
     ///
     /// # Errors
-    /// Fails if the agent, or the way to it, is gone.
+    /// Fails if the agent, or the connection to it, is gone.
     fn order(&mut self, order: &Order) -> Result<()>;
 
-    /// Begins to end the agent, without waiting for its end.
+    /// Starts to end the agent, without waiting for its end.
     fn dismiss(&mut self) {}
 
-    /// The number of the agent's process, if that is on this machine.
+    /// Returns the number of the agent's process, if that is on this machine.
     fn process(&self) -> Option<u32> {
         None
     }
 }
 
-/// News of an agent.
+/// An event of an agent.
 #[derive(Debug)]
 pub enum Event {
     /// The outcome of an order.
     Report(Report),
-    /// Nothing more will come, though the agent was not dismissed; the reason, as a sentence.
+    /// The agent ended without having been dismissed. The text gives the reason as a sentence.
     Ended(String),
 }
 
-/// Takes the news of one host's agent, from whichever thread.
+/// Takes the events of one host's agent, from any thread.
 #[derive(Clone)]
 pub struct Sink {
     host: String,
@@ -43,12 +43,12 @@ impl Sink {
         Self { host: host.to_owned(), events }
     }
 
-    /// The host whose agent it is.
+    /// Returns the host of the agent.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Takes an event. Where nobody listens any more, the trial is over and the event means nothing.
+    /// Takes an event. The event is ignored if the trial is over and nobody listens any more.
     pub fn tell(&self, event: Event) {
         let _ = self.events.send((self.host.clone(), event));
     }
