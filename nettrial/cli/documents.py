@@ -631,7 +631,7 @@ class CostFit(Part):
 
 
 class CalibrateDocument(Document):
-    """What packets cost the hosts of a run, for the simulator."""
+    """The costs of packets on the hosts of a run, for the simulator."""
 
     document: Literal["calibrate"] = "calibrate"
     """The kind of document."""
