@@ -24,9 +24,11 @@ from nettrial.errors import BadInput, CannotRun, TrialsFailed
 from nettrial.metrics import METRICS
 from nettrial.report import numbers
 from nettrial.scenario import Flow, Record
+from nettrial.store.directory import refuse_existing
 from nettrial.units import DURATION, RATE, SIZE, Quantity, UnitError
 
 PORT, IPERF3_PORT = 5210, 5201
+KEEPING = "keeping the measurement"
 FLOW = "measured"
 """The flow's name in the records; those of several streams have a number behind it."""
 STREAM_METRICS = ("goodput", "transaction_rate", "rtt", "retransmissions", "loss", "jitter_rfc3550", "owd")
@@ -65,6 +67,8 @@ class MeasureOptions:
     token_file: Path | None
     as_json: bool
     quiet: bool = False
+    out: Path | None = None
+    """The directory of the run that the measurement is kept as."""
 
     def streams(self) -> list[str]:
         """Returns the names of the streams in the records."""
@@ -76,6 +80,8 @@ def measure(options: MeasureOptions) -> int:
     TrialsFailed."""
     options = _with_units(options)
     _check(options)
+    if options.out:
+        refuse_existing(options.out, KEEPING, hint="choose another directory for each measurement")
     seconds = _quantity("--time", DURATION, options.time) / 1e9
     server, version = _server(options)
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
@@ -106,6 +112,10 @@ def measure(options: MeasureOptions) -> int:
                     display.finished(len(record.warnings))
         stopped = stop.wanted
     if records:
+        if options.out:
+            from nettrial.cli.measured_run import keep  # it needs studies, which take long to load
+
+            keep(options.out, _in_words(options), warm_up, options.streams(), seed, records)
         if options.as_json:
             _print_json(options, seed, records)
         else:

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from nettrial.backends import path as backend
 from nettrial.cli import path_page
 from nettrial.cli.console import say
 from nettrial.errors import BadInput
 from nettrial.path_report import IpVersion, PathRequest, Port, Rate, Size
+from nettrial.report import pages
 from nettrial.units import RATE, SIZE, UnitError
 
 LARGEST_PORT = 65535
+KEEPING = "keeping the report"
 
 
 def examine(
-    host: str, ip: int | None, max_mtu: str | None, rate: str | None, ports: Sequence[int], as_json: bool
+    host: str,
+    ip: int | None,
+    max_mtu: str | None,
+    rate: str | None,
+    ports: Sequence[int],
+    as_json: bool,
+    out: Path | None = None,
 ) -> None:
-    """Prints the report of an examination; raises BadInput and CannotRun."""
+    """Prints the report of an examination, and keeps it in the file `out`; raises BadInput and CannotRun."""
+    if out and out.exists():
+        hint = "choose another file for each examination"
+        raise BadInput(KEEPING, "--out", f"{out} exists", "a file that does not exist", hint)
     request = PathRequest(
         host=host,
         ip=None if ip is None else IpVersion(ip),
@@ -31,8 +43,11 @@ def examine(
     if sys.stderr.isatty():
         say(f"examining the path to {host}; routers answer slowly, so this may take a minute")
     report = backend.examine(request)
+    document = report.model_dump_json(indent=2, exclude_none=True)
+    if out:
+        pages.write(out, f"{document}\n".encode(), KEEPING)
     if as_json:
-        print(report.model_dump_json(indent=2, exclude_none=True))
+        print(document)
     else:
         path_page.show(report)
 

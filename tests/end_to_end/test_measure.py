@@ -121,6 +121,21 @@ def test_streams_are_reported_together_and_each(server: Server, reverse: tuple[s
     assert re.search(r"^measured-3 +[\d.]+", told.stdout, re.MULTILINE)
 
 
+def test_measurements_are_kept_as_runs_that_compare(server: Server, tmp_path: Path) -> None:
+    runs = [str(tmp_path / name) for name in ("monday", "tuesday")]
+    for run in runs:
+        done = measure(server, "127.0.0.1", "rr", *SHORT, "--reverse", "--out", run)
+        assert done.returncode == 0, done.stderr
+    found = nettrial("compare", *runs, "--json", token=None)
+    assert found.returncode == 0, found.stderr
+    differences = {one["response"]: one for one in json.loads(found.stdout)["differences"]}
+    assert differences["rtt"]["treatment"] == {"ip": "4"}
+    assert "3 of 3 trials" in nettrial("report", runs[0], token=None).stdout
+    again = measure(server, "127.0.0.1", "rr", *SHORT, "--out", runs[0])
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "exists" in again.stderr
+
+
 def test_a_token_is_made_and_printed_once(tmp_path: Path) -> None:
     with serving(tmp_path, token=None) as server:
         token = server.await_line(r"token: (\S{32})\n")[1]

@@ -189,6 +189,17 @@ def test_a_path_is_a_page_or_a_document(nettrial, golden):
     assert json.loads(done.stdout) == json.loads(VECTOR.read_text())
 
 
+def test_a_path_report_is_kept_in_a_file_that_was_not_there(nettrial):
+    done = nettrial("path", "far.example", "--out", "monday.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    kept = nettrial.directory / "monday.json"
+    assert json.loads(kept.read_text()) == json.loads(VECTOR.read_text())
+    kept.write_text("mine")
+    done = nettrial("path", "far.example", "--out", "monday.json")
+    assert (done.returncode, done.stdout, kept.read_text()) == (2, "", "mine")
+    assert "--out: monday.json exists" in done.stderr
+
+
 def test_a_path_that_cannot_be_examined_is_told(nettrial, golden):
     done = nettrial("path", "far.example", FAKE_PATH="refused")
     assert (done.returncode, done.stdout) == (2, "")

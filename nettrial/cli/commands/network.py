@@ -39,6 +39,14 @@ def _path(
             "once: the first open one is used.",
         ),
     ] = None,
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="FILE",
+            help="Keep the report in this file, which must not exist, as a JSON document: two of one path "
+            "differ where the path does.",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON document.")] = False,
     verbose: Verbose = 0,
 ) -> None:
@@ -50,7 +58,7 @@ def _path(
     """
     from nettrial.cli import path
 
-    path.examine(host, ip, max_mtu, rate, port or (), json)
+    path.examine(host, ip, max_mtu, rate, port or (), json, out)
 
 
 TokenFile = Annotated[
@@ -145,6 +153,14 @@ def _measure(
         ),
     ] = None,
     token_file: TokenFile = None,
+    out: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="DIR",
+            help="Keep the repeats as a run in this directory, which must not exist, for `nettrial compare` "
+            "and `nettrial report`.",
+        ),
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = 0,
@@ -173,5 +189,6 @@ def _measure(
         token_file,
         as_json,
         quiet,
+        out,
     )
     raise typer.Exit(measure.measure(options))

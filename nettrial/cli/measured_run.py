@@ -1,0 +1,83 @@
+"""A measurement between two machines, kept as a run, which `nettrial report` and `compare` read."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from nettrial.analysis import repeated
+from nettrial.backends import Backend
+from nettrial.design import plan, scenario_of
+from nettrial.scenario import Flow, Record
+from nettrial.store import Run
+from nettrial.study import Study
+
+FACTOR = "ip"
+"""The study's only factor, with the measurement's IP version for its only level."""
+PLACES = {"client": "sender", "server": "receiver"}
+"""The hosts of a pair, by the names that records of measurements have."""
+
+
+def keep(
+    directory: Path, words: str, flow: Flow, streams: Sequence[str], seed: int, records: Sequence[Record]
+) -> None:
+    """Stores records of `flow` in these streams, one record at least, as a run in `directory`.
+
+    It must not exist; `words` says what was measured. Raises BadInput where the directory can't be made, and
+    CannotRun without an engine."""
+    document = _document(words, flow, streams, records)
+    study = Study.model_validate(document)
+    trials = plan(study, len(records), seed)
+    with Backend("sim") as backend:  # it asks for no privileges to say what this machine is
+        environment = backend.preflight().environment
+    command = shlex.join(["nettrial", *sys.argv[1:]])
+    run = Run.create(directory, json.dumps(document, indent=2), None, study, trials, seed, command)
+    with run.session(environment) as recorder:
+        for trial, record in zip(trials, records, strict=True):
+            recorder.finished(trial, scenario_of(study, trial.treatment, trial.block), record)
+    run.close()
+
+
+def _document(words: str, flow: Flow, streams: Sequence[str], records: Sequence[Record]) -> dict[str, Any]:
+    """The study that such a measurement is: one treatment, between two hosts of unknown settings."""
+    version = str(flow.ip.root)
+    kept = flow.model_dump(mode="json", by_alias=True, exclude_none=True)
+    traffic = {name: kept[name] for name in ("transport", "traffic", "socket") if name in kept}
+    metrics = [found.metric for found in repeated(records, streams)]
+    return {
+        "study": "measure",
+        "title": words,
+        "question": "What does the network between two machines carry, and how fast does it answer?",
+        "backend": "hosts",
+        "replicates": len(records),
+        "full_replicates": len(records),
+        "warmup": 0,
+        "network": {
+            "topology": "pair",
+            "ip": int(version),
+            "delay": "0 ms",
+            "mtu": "1500 B",
+            "offloads": {"tso": True, "gso": True, "gro": True},
+        },
+        "hosts": {host: {"stack": "linux-cubic"} for host in PLACES.values()},
+        "workload": [
+            {
+                "flow": flow.name,
+                "from": PLACES[flow.from_],
+                "to": PLACES[flow.to],
+                "count": len(streams),
+                **traffic,
+            },
+        ],
+        "measurement": {"interval": "1 s", "queue_drops": "allowed"},
+        "factors": {FACTOR: {"title": "IP", "sets": "network.ip", "levels": [version]}},
+        "responses": [
+            {"name": one.name, "title": one.title, "metric": one.name, "of": flow.name, "unit": one.unit}
+            for one in metrics
+        ],
+        "layout": {"rows": FACTOR, "columns": []},
+    }
