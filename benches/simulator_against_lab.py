@@ -26,7 +26,7 @@ from nettrial.design import scenario_of, traffic_seconds, treatments
 from nettrial.metrics import METRICS
 from nettrial.scenario import Record, Scenario
 from nettrial.study import load
-from nettrial.units import RATE
+from nettrial.units import DURATION, RATE
 
 GRACE_SECONDS = 60.0
 """Seconds that a trial may take beyond its traffic."""
@@ -54,17 +54,19 @@ class Comparison:
         self.within = within
 
     def frames_ms(self, case: str) -> float:
-        """Returns the transmission time of the probe's two frames on all links of the path, in milliseconds.
+        """Returns the milliseconds of the probe's two frames on those links of the path without a delay.
 
         The lab's shaper hands a frame over when its transmission may begin, a wire when its last bit has
         come. So a round-trip time of the lab's lacks this much: the frame's bits over the rate, for each link
-        with one. A radio channel hands it over when its last bit has come, on both backends."""
+        with one. A link with a delay hands it over when its last bit has come, and so does a radio channel,
+        on both backends."""
         scenario = scenario_of(self.study, self.cases[case])
         probe = next(flow for flow in scenario.workload if flow.name == "probe")
         graph = nx.Graph()
         for link in scenario.links:
             first, *others = (end.node for end in link.ends)
-            rate = link.rate and RATE.parse(link.rate.root)
+            has_line = DURATION.parse(link.delay.root) > 0
+            rate = RATE.parse(link.rate.root) if link.rate and not has_line else None
             graph.add_edges_from(((first, other) for other in others), rate=rate)
         path = nx.shortest_path(graph, probe.from_, probe.to)
         rates = [graph.edges[step]["rate"] for step in nx.utils.pairwise(path)]

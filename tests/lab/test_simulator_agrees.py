@@ -45,6 +45,8 @@ def test_a_frames_own_time_is_its_bits_over_the_rate_of_each_link() -> None:
     assert WIRES.frames_ms("plain") == pytest.approx(2 * 130 * 8 * (2 / 200e6 + 2 / 50e6) * 1e3)
     assert WIRES.frames_ms("IPv6") == pytest.approx(WIRES.frames_ms("plain") * 150 / 130)
     assert WIRES.frames_ms("MPTCP LIA") == pytest.approx(WIRES.frames_ms("plain"))  # one of its two paths
+    # Links with a delay have it in the lab, too.
+    assert WIRES.frames_ms("delay 1 ms") == 0
     # The cable alone, behind the access point.
     assert RADIO.frames_ms("TCP up 65") == pytest.approx(2 * 130 * 8 / 1e9 * 1e3)
 

@@ -49,7 +49,7 @@ impl Bucket {
             let bytes = u128::from(bytes_per_second) * u128::from(ns) / 1_000_000_000;
             u64::try_from(bytes).unwrap_or(u64::MAX)
         };
-        let burst_ns = if forwards { FORWARDER_BURST_NS } else { BURST_NS };
+        let burst_ns = burst_ns(forwards);
         let at_once_bytes = in_time(burst_ns).max(BURST_FRAMES * frame);
         let none = Self { bytes: at_once_bytes, ceiling_bytes_per_second: bytes_per_second, at_once_bytes };
         if lateness.p99_9_ns <= burst_ns {
@@ -64,6 +64,16 @@ impl Bucket {
         let ceiling_bytes_per_second = bytes_per_second + bytes_per_second * CATCH_UP_PERCENT / 100;
         Self { bytes, ceiling_bytes_per_second, at_once_bytes }
     }
+}
+
+/// Returns the time at `rate` that passes at once at a host, or at a router or switch, after the link was idle.
+pub fn at_once_ns(rate: Rate, frame: u64, forwards: bool) -> u64 {
+    let frames_ns = u128::from(BURST_FRAMES * frame) * 8_000_000_000 / u128::from(rate.0.max(1));
+    burst_ns(forwards).max(u64::try_from(frames_ns).unwrap_or(u64::MAX))
+}
+
+fn burst_ns(forwards: bool) -> u64 {
+    if forwards { FORWARDER_BURST_NS } else { BURST_NS }
 }
 
 #[cfg(test)]
@@ -141,6 +151,8 @@ mod tests {
     fn a_slow_link_holds_four_frames_whatever_the_timers() {
         let bucket = Bucket::new(Rate(1_000_000), FRAME, false, &LATE);
         assert_eq!((bucket.bytes, bucket.at_once_bytes), (4 * FRAME, 4 * FRAME));
+        assert_eq!(at_once_ns(Rate(1_000_000), FRAME, false), 4 * FRAME * 8000);
+        assert_eq!([false, true].map(|forwards| at_once_ns(GIGABIT, FRAME, forwards)), [200_000, 600_000]);
         assert_eq!(bucket.ceiling_bytes_per_second, 125_000);
     }
 }

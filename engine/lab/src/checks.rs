@@ -2,6 +2,7 @@
 
 mod congestion;
 mod counters;
+mod frame_time;
 mod links;
 mod machine;
 mod path;

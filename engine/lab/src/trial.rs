@@ -95,6 +95,7 @@ pub fn run(
     for (link, carried) in network.carried()? {
         findings.delay_line(link, carried);
     }
+    findings.frame_time(&layout, &flows);
     for (link, _, driven) in &driven {
         findings.radio_channel(link, *driven);
     }

@@ -69,7 +69,7 @@ impl Bench {
         };
         // Room for all that a test sends: what is missing was lost by the line.
         let ring = Ring::open(ENDS[3], Intake::Arriving, 1514, 60_000).unwrap();
-        let line = DelayLine::start(&link, 0, [ENDS[1], ENDS[2]], 1514, 0).unwrap();
+        let line = DelayLine::start(&link, 0, [ENDS[1], ENDS[2]], 1514, [0; 2], 0).unwrap();
         Self { link, line, outlet: Outlet::open(ENDS[0]).unwrap(), ring }
     }
 

@@ -1,13 +1,14 @@
 //! The delay lines of a network, in a namespace of their own.
 
 use super::inside::{Inside, processor_of};
+use crate::bucket;
 use crate::delay_line::{self, Carried, DelayLine};
 use crate::layout::Layout;
 use crate::namespace::Home;
 use crate::processors::Placement;
 use anyhow::Result;
 use netlink_packet_route::link::LinkMessage;
-use nettrial_scenario::{Link, Scenario, ethernet};
+use nettrial_scenario::{Interface, Link, NodeKind, Scenario, ethernet};
 
 /// More than a GSO packet has (GSO_LEGACY_MAX_SIZE, with headers).
 const LARGEST_GSO_BYTES: u64 = 65_536 + 256;
@@ -58,7 +59,8 @@ impl Lines {
                 let link = &layout.scenario.links[*number];
                 let largest = largest_frame(layout, link);
                 let first = layout.paths.interfaces().of_link(*number).start;
-                DelayLine::start(link, first, *indexes, largest, processor_of(*number, placement))
+                let waits = longest_waits_ns(layout, link);
+                DelayLine::start(link, first, *indexes, largest, waits, processor_of(*number, placement))
             };
             self.links.iter().map(start).collect()
         })?;
@@ -74,6 +76,19 @@ impl Lines {
     pub fn carried(&self) -> Result<Vec<(&str, Carried)>> {
         self.lines.iter().map(|line| Ok((line.link.as_str(), line.carried()?))).collect()
     }
+}
+
+/// Returns how long a frame from each end of `link` waits for those before it at the most: the time that its shaper lets pass
+/// at once.
+fn longest_waits_ns(layout: &Layout, link: &Link) -> [u64; 2] {
+    let wait_ns = |interface: &Interface| {
+        let node = layout.directory.node(&interface.node);
+        let forwards = node.is_some_and(|node| node.kind != NodeKind::Host);
+        let frame = interface.mtu.0 + ethernet::FRAMING_BYTES;
+        link.rate.map_or(0, |rate| bucket::at_once_ns(rate, frame, forwards))
+    };
+    let mut waits = link.interfaces.iter().map(wait_ns);
+    [waits.next().unwrap_or(0), waits.next().unwrap_or(0)]
 }
 
 /// Bytes of the largest frame that either end of `link` may hand over: a GSO packet where

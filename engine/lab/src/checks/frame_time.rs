@@ -1,0 +1,142 @@
+//! Warns of round trips that lack the time of their own frames.
+//!
+//! A shaper hands a frame over when its transmission may begin, a wire when its last bit has come. A delay line adds that
+//! time; a link with a rate alone has none, since a line for each costs more of a CPU than a fabric of fast links leaves
+//! (`delay_line` says how much a frame costs).
+
+use super::Findings;
+use crate::delay_line;
+use crate::layout::Layout;
+use nettrial_scenario::{Flow, FlowRecord, Traffic, Transport, ethernet};
+
+/// A round trip may lack this share of itself.
+const SMALL_SHARE: f64 = 0.05;
+const TCP_HEADER_BYTES: u64 = 20;
+const TIMESTAMPS_BYTES: u64 = 12;
+/// Bytes of a UDP or an ICMP echo header.
+const DATAGRAM_HEADER_BYTES: u64 = 8;
+
+impl Findings {
+    /// Warns of flows whose round-trip times lack a noticeable time of their own frames.
+    pub fn frame_time(&mut self, layout: &Layout, flows: &[FlowRecord]) {
+        for (flow, record) in layout.scenario.workload.iter().zip(flows) {
+            let (there, back) = (Wires::of(layout, flow, true), Wires::of(layout, flow, false));
+            let lacks = |request, response| there.us(request) + back.us(response);
+            let round_trips: Vec<(f64, f64)> = match &flow.traffic {
+                Traffic::RequestResponse(exchange) => {
+                    let lacking = lacks(exchange.request.0, exchange.response.0);
+                    record.rtt_us.as_ref().map(|rtt| (lacking, rtt.p50)).into_iter().collect()
+                }
+                Traffic::Sweep(_) => {
+                    let least =
+                        record.sizes.iter().filter_map(|size| Some((size, size.rtt_minimum_us.first()?)));
+                    least.map(|(size, rtt)| (lacks(size.size_bytes, 0), *rtt)).collect()
+                }
+                _ => continue,
+            };
+            let share = |(lacking, rtt): &(f64, f64)| lacking / rtt;
+            let worst = round_trips.into_iter().max_by(|one, other| share(one).total_cmp(&share(other)));
+            if let Some((lacking, rtt)) = worst.filter(|found| share(found) > SMALL_SHARE) {
+                self.warn(
+                    "frame_time",
+                    &flow.name,
+                    format!("a round trip of {rtt:.1} us lacks {lacking:.1} us: the time of its own frames on links with a rate"),
+                    "round-trip times are shorter than over wires: give these links a delay, of which 1 us is enough",
+                );
+            }
+        }
+    }
+}
+
+/// The links on a flow's way that hand frames over when their transmission begins: bits per second and MTU of each.
+struct Wires {
+    links: Vec<(u64, u64)>,
+    header_bytes: u64,
+}
+
+impl Wires {
+    /// Those on the way from a flow's first host to its second, or back.
+    fn of(layout: &Layout, flow: &Flow, is_forward: bool) -> Self {
+        let (near, far) = if is_forward { (&flow.from, &flow.to) } else { (&flow.to, &flow.from) };
+        let address = layout.address(far, flow.ip).ok();
+        let path = address.and_then(|address| layout.paths.path(near, address)).unwrap_or_default();
+        let interfaces = layout.paths.interfaces();
+        let rate_and_mtu = |leaving: &&nettrial_scenario::Interface| {
+            let place = interfaces.all().iter().position(|one| std::ptr::eq(*one, *leaving))?;
+            let link = &layout.scenario.links[interfaces.link(place)];
+            let rate = link.rate.filter(|_| !delay_line::is_needed(link))?;
+            Some((rate.0, leaving.mtu.0))
+        };
+        let transport_bytes = match flow.transport {
+            Transport::Tcp | Transport::Mptcp => TCP_HEADER_BYTES + TIMESTAMPS_BYTES,
+            Transport::Udp | Transport::Icmp => DATAGRAM_HEADER_BYTES,
+        };
+        Self {
+            links: path.iter().filter_map(rate_and_mtu).collect(),
+            header_bytes: flow.ip.header_bytes() + transport_bytes,
+        }
+    }
+
+    /// The time that the last frame of a message of `payload` bytes takes on them together, microseconds. A message of several
+    /// frames has a full one for it: those before it are on their way meanwhile.
+    fn us(&self, payload: u64) -> f64 {
+        let bits = |mtu: u64| ethernet::wire_bytes((payload + self.header_bytes).min(mtu)) * 8;
+        self.links.iter().map(|&(rate, mtu)| bits(mtu) as f64 * 1e6 / rate as f64).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nettrial_scenario::{Distribution, Scenario};
+    use serde_json::{Value, json};
+
+    /// The warnings of requests and responses of 1400 bytes over two links, with such a round trip.
+    fn warned(second: &Value, rtt_us: f64) -> Vec<String> {
+        let interface = |node: &str, name: &str, address: &str| json!({"node": node, "interface": name, "mtu": "1500 B", "addresses": [address]});
+        let mut links = json!([
+            {"ends": [interface("x", "eth0", "10.0.0.1/24"), interface("r", "eth0", "10.0.0.2/24")],
+             "rate": "10 Mbit/s", "queue": "100 packets"},
+            {"ends": [interface("r", "eth1", "10.0.1.2/24"), interface("y", "eth0", "10.0.1.1/24")]},
+        ]);
+        links[1].as_object_mut().unwrap().extend(second.as_object().unwrap().clone());
+        let scenario = Scenario::try_from(json!({
+            "format": 1,
+            "nodes": [{"name": "x", "kind": "host"}, {"name": "r", "kind": "router"}, {"name": "y", "kind": "host"}],
+            "links": links,
+            "routing": nettrial_scenario::RoutingPolicy::ShortestPath {},
+            "workload": [{"name": "probe", "from": "x", "to": "y", "transport": "udp", "ip": 4, "traffic":
+                {"kind": "request_response", "request": "1400 B", "response": "1400 B", "count": 1}}],
+            "measurement": {"interval": "10 ms", "queue_drops": "allowed"},
+        }))
+        .unwrap();
+        let record = FlowRecord {
+            rtt_us: Some(Distribution { p50: rtt_us, ..Default::default() }),
+            ..FlowRecord::blank(&scenario.workload[0])
+        };
+        let mut findings = Findings::default();
+        findings.frame_time(&Layout::new(&scenario), &[record]);
+        findings.warnings.iter().map(|warning| format!("{}: {}", warning.code, warning.message)).collect()
+    }
+
+    #[test]
+    fn a_round_trip_that_lacks_its_frames_is_warned_of() {
+        // 1400 + 8 + 20 + 38 bytes at 10 Mbit/s, there and back, on each link.
+        let text = |rtt: f64, us: f64| {
+            [format!(
+                "frame_time: a round trip of {rtt:.1} us lacks {us:.1} us: the time of its own frames on links with a rate"
+            )]
+        };
+        let as_fast = json!({"rate": "10 Mbit/s", "queue": "100 packets"});
+        assert_eq!(warned(&as_fast, 220.0), text(220.0, 4.0 * 1172.8));
+        assert_eq!(warned(&json!({}), 220.0), text(220.0, 2.0 * 1172.8));
+        assert_eq!(warned(&as_fast, 100_000.0), [""; 0]);
+    }
+
+    #[test]
+    fn a_delay_line_gives_a_link_its_frames_time() {
+        let with_delay = json!({"rate": "10 Mbit/s", "queue": "100 packets", "delay": "1 us"});
+        assert_eq!(warned(&with_delay, 47_000.0), [""; 0]);
+        assert_eq!(warned(&with_delay, 46_000.0).len(), 1);
+    }
+}
