@@ -55,7 +55,7 @@ struct Wires {
 }
 
 impl Wires {
-    /// Those on the way from a flow's first host to its second, or back.
+    /// Finds those on the way from a flow's first host to its second, or back.
     fn of(layout: &Layout, flow: &Flow, is_forward: bool) -> Self {
         let (near, far) = if is_forward { (&flow.from, &flow.to) } else { (&flow.to, &flow.from) };
         let address = layout.address(far, flow.ip).ok();
