@@ -65,7 +65,7 @@ class Comparison:
         graph = nx.Graph()
         for link in scenario.links:
             first, *others = (end.node for end in link.ends)
-            has_line = DURATION.parse(link.delay.root) > 0
+            has_line = link.delay is not None and DURATION.parse(link.delay.root) > 0
             rate = RATE.parse(link.rate.root) if link.rate and not has_line else None
             graph.add_edges_from(((first, other) for other in others), rate=rate)
         path = nx.shortest_path(graph, probe.from_, probe.to)
