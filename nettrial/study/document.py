@@ -12,6 +12,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent, ScalarEvent
+from ruamel.yaml.parser import RoundTripParser
 
 from nettrial.bounds import MOST_DEPTH, MOST_STUDY_BYTES, MOST_VALUES
 from nettrial.errors import BadInput, Fault
@@ -63,9 +64,13 @@ class Document:
         """Reads a file; raises BadInput where it can't be read or is not YAML."""
         text = _read(path, doing)
         try:
-            _refuse_too_much(path, text, doing)
-            tree = YAML(typ="rt").load(text)
+            reader = YAML(typ="rt")
+            reader.Parser = _BoundedParser
+            tree = reader.load(text)
             data = _plain(tree)
+        except _TooMuch as found:
+            line, what, expected = found.args
+            raise BadInput(doing, f"{shown(path)}:{line}", what, expected) from None
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = f":{mark.line + 1}" if mark else ""
@@ -73,11 +78,8 @@ class Document:
             raise BadInput(doing, shown(path) + line, problem, "YAML 1.2") from None
         except YAMLError as error:
             raise BadInput(doing, shown(path), str(error).splitlines()[0], "YAML 1.2") from None
-        except BadInput:
-            raise
-        except (
-            Exception
-        ) as error:  # a reader of others, of any input: dates and numbers that are none, for one
+        # A reader of others, of any input: dates and numbers that are none, for one.
+        except Exception as error:
             what = " ".join(str(error).split())[:LONGEST_REASON] or type(error).__name__
             raise BadInput(doing, shown(path), what, "YAML 1.2") from None
         return cls(path, text, data, {}, tree, doing)
@@ -128,35 +130,47 @@ class Document:
         return BadInput.listing(self.doing, faults)
 
 
-def _refuse_too_much(path: Path, text: str, doing: str) -> None:
-    """Raises BadInput where a document has too many values, aliases followed, or has them too deep."""
-    open_at: list[tuple[str | None, int]] = []  # anchor and count at the start of each collection
-    sizes: dict[str, int] = {}  # by anchor: the values of what it names
-    count = 0
-    for event in YAML(typ="rt").parse(text):
+class _TooMuch(Exception):
+    """A document has more than is read: the line, what is there, and what is expected."""
+
+
+class _BoundedParser(RoundTripParser):
+    """Raises `_TooMuch` where a document has too many values, aliases followed, or has them too deep.
+
+    It counts while the document is put together: parsing takes most of the time of reading a study."""
+
+    def __init__(self, loader: Any) -> None:
+        super().__init__(loader)
+        self._open_at: list[tuple[str | None, int]] = []  # anchor and count at the start of each collection
+        self._sizes: dict[str, int] = {}  # by anchor: the values of what it names
+        self._count = 0
+
+    def get_event(self) -> Any:
+        event = super().get_event()
         expected = f"up to {MOST_VALUES} values, aliases followed"
         if isinstance(event, AliasEvent):
-            if event.anchor in [anchor for anchor, _ in open_at]:
-                count = MOST_VALUES + 1
+            if event.anchor in [anchor for anchor, _ in self._open_at]:
+                self._count = MOST_VALUES + 1
                 expected = "an alias of what ends before it"
-            count += sizes.get(event.anchor, 1)
+            self._count += self._sizes.get(event.anchor, 1)
         elif isinstance(event, CollectionStartEvent):
-            open_at.append((event.anchor, count))
-            count += 1
+            self._open_at.append((event.anchor, self._count))
+            self._count += 1
         elif isinstance(event, CollectionEndEvent):
-            anchor, before = open_at.pop()
+            anchor, before = self._open_at.pop()
             if anchor is not None:
-                sizes[anchor] = count - before
+                self._sizes[anchor] = self._count - before
         elif isinstance(event, ScalarEvent):
-            count += 1
+            self._count += 1
             if event.anchor is not None:
-                sizes[event.anchor] = 1
-        line = f"{shown(path)}:{event.start_mark.line + 1}"
-        if len(open_at) > MOST_DEPTH:
-            raise BadInput(doing, line, "values nested too deeply", f"up to {MOST_DEPTH} levels")
-        if count > MOST_VALUES:
+                self._sizes[event.anchor] = 1
+        line = event.start_mark.line + 1
+        if len(self._open_at) > MOST_DEPTH:
+            raise _TooMuch(line, "values nested too deeply", f"up to {MOST_DEPTH} levels")
+        if self._count > MOST_VALUES:
             what = f"the alias *{event.anchor}" if isinstance(event, AliasEvent) else "too many values"
-            raise BadInput(doing, line, what, expected)
+            raise _TooMuch(line, what, expected)
+        return event
 
 
 def _plain(node: Any) -> Any:
