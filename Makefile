@@ -125,9 +125,10 @@ generated: test-build
 engine-test: test-build ## the engine's own tests
 	@$(stage) "cargo test" $(cargo_test)
 
-engine-test-all: engine-test ## the portable agent too, and whether debug and release give the same
+engine-test-all: engine-test ## the portable agent and FreeBSD too, and whether debug and release give the same
 	@$(stage) "debug and release" $(cargo_test) --package nettrial-engine -- --ignored
 	@$(stage) "portable agent" $(cargo_test) --package nettrial-traffic --features portable
+	@$(stage) FreeBSD env --unset=RUSTC_WORKSPACE_WRAPPER tools/check-other-systems.sh x86_64-unknown-freebsd
 
 # One after the other: they use the same directory of cargo's.
 engine-checks: lint-engine

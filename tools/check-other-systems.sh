@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Checks that the engine compiles for Windows, macOS and FreeBSD. Nothing is linked, so no compiler of theirs is needed,
-# but Rust's standard library is: see tools/rust-for-other-systems.sh. `make windows` builds the engine for Windows.
+# Checks that the engine compiles for Windows and macOS, or for the targets that are given. Nothing is linked, so no
+# compiler of theirs is needed, but Rust's standard library is: see tools/rust-for-other-systems.sh. `make windows`
+# builds the engine for Windows.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source tools/rust-for-other-systems.sh
 
-targets=(x86_64-pc-windows-gnu aarch64-apple-darwin x86_64-unknown-freebsd)
+targets=("$@")
+[ $# -gt 0 ] || targets=(x86_64-pc-windows-gnu aarch64-apple-darwin)
 find_rust "${targets[@]}"
 
 # What was compiled is kept beside the packages: only the workspace is checked anew in a fresh clone.
