@@ -1,5 +1,6 @@
 """The words of pytest about a test that could not tell (see tests/measuring.py)."""
 
+import gc
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,6 +8,9 @@ import pytest
 from hypothesis import settings
 
 from tests.measuring import Inconclusive, Run, in_one_attempt
+
+# As in `nettrial.cli.main`: a tenth of the unit tests' time.
+gc.set_threshold(100_000, 20)
 
 # How long an example takes depends on who else uses the machine.
 settings.register_profile("no deadline", deadline=None)
