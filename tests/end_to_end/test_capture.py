@@ -32,7 +32,7 @@ def frames(capture: Path, display: str = "", fields: tuple[str, ...] = FIELDS) -
 
 def captured(directory: Path, *arguments: str) -> dict[str, Path]:
     """Runs a study; gives its captures by name."""
-    done = nettrial(directory, "run", *arguments, "--out", "run")
+    done = nettrial(directory, "run", *arguments, "--out", "run", report=False)
     assert done.returncode == 0, done.stderr
     files = {path.name: path for path in (directory / "run" / "captures").iterdir()}
     assert all(name.endswith(".pcapng") for name in files), files

@@ -45,6 +45,7 @@ VICTIMS = {
 }
 """The processes that are killed: the words that its command line has."""
 KILLS = 50
+pytestmark = pytest.mark.xdist_group("machines")  # making them takes longer than most of these tests
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +68,6 @@ def machines(shared: Machines) -> Iterator[Machines]:
     yield shared
     for path, text in kept.items():
         path.write_text(text)
-    shared.install()
 
 
 def _made(folder: Path, names: tuple[str, ...] = MACHINES) -> Iterator[Machines]:
@@ -235,11 +235,13 @@ def test_other_traffic_and_a_starved_agent_are_warned_of(row: Machines) -> None:
     assert ("agent_starved", "machine sender") in warned, trial.record.warnings
 
 
-def killed(machines: Machines, sandbox: Sandbox, out: str, victim: str, chance: random.Random) -> None:
+def killed(
+    machines: Machines, sandbox: Sandbox, out: str, victim: str, chance: random.Random, *more: str
+) -> None:
     """Starts or resumes a run, and kills somebody at a random moment."""
     before = machines.state()
     resumes = (machines.folder / out).exists()
-    arguments = ["--resume", "--machines=machines.yaml"] if resumes else STUDY
+    arguments = ["--resume", "--machines=machines.yaml"] if resumes else [*STUDY, *more]
     command = machines.command("run", *arguments, f"--out={out}")
     runner = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment())
     # Before that nothing is changed anywhere.
@@ -253,25 +255,20 @@ def killed(machines: Machines, sandbox: Sandbox, out: str, victim: str, chance: 
     settled(machines, before)
 
 
-def completes(machines: Machines, out: str) -> None:
+def completes(machines: Machines, out: str, trials: int = TRIALS) -> None:
     """The run goes on where it stopped, and has each trial once."""
     done = machines.nettrial("run", "--resume", "--machines=machines.yaml", f"--out={out}")
     assert done.returncode == 0, done.stderr
     numbers = Counter(trial.planned.number for trial in Run.open(machines.folder / out).trials())
-    assert numbers == Counter(range(1, TRIALS + 1))
+    assert numbers == Counter(range(1, trials + 1))
 
 
-@pytest.mark.parametrize("victim", VICTIMS)
-def test_whoever_is_killed_every_setting_is_as_before_and_the_run_resumes(
-    victim: str, shared: Machines
-) -> None:
-    out = f"killed-{victim.replace(' ', '-')}"
-    killed(shared, shared.sandbox, out, victim, random.Random(victim))
-    if not (shared.folder / out).exists():
-        out += "-anew"
-        done = shared.nettrial("run", *STUDY, f"--out={out}")
-        assert done.returncode == 0, done.stderr
-    completes(shared, out)
+def test_whoever_is_killed_every_setting_is_as_before_and_the_run_resumes(shared: Machines) -> None:
+    # One run survives them all: it has more trials than there are victims.
+    replicates = 2
+    for victim in VICTIMS:
+        killed(shared, shared.sandbox, "killed", victim, random.Random(victim), f"--replicates={replicates}")
+    completes(shared, "killed", TRIALS * replicates)
 
 
 @pytest.mark.slow
