@@ -144,14 +144,16 @@ fn orders_and_samples_of_a_session_are_bounded() {
     let server = Server::start("orders");
     let mut visitor = Visitor::of(&server);
     visitor.say(&json!("new_agent"));
-    // Flows to a port where nobody listens, sampled each millisecond.
-    let start = json!({"start": {"side": side(&transfer(), "127.0.0.1"), "destination": "127.0.0.1:1", "sample_ns": 1_000_000}});
-    let refused =
-        |reply: &Value| reply["failed"]["message"].as_str().is_some_and(|m| m.contains("starts 1 flow"));
-    assert_eq!((0..40).filter(|_| refused(&visitor.order(&start))).count(), 39);
+    // Flows of 30,000 samples each, to a port where nobody listens.
+    let long = json!({"kind": "transfer", "duration": "30 s"});
+    let start = json!({"start": {"side": side(&long, "127.0.0.1"), "destination": "127.0.0.1:1", "sample_ns": 1_000_000}});
+    let refused = |reply: &Value| {
+        reply["failed"]["message"].as_str().is_some_and(|m| m.contains("100000 samples together"))
+    };
+    assert_eq!((0..10).filter(|_| refused(&visitor.order(&start))).count(), 7);
     visitor.say(&json!("new_agent"));
     let listen = json!({"listen": side(&transfer(), "127.0.0.1")});
-    assert_eq!((0..40).filter(|_| visitor.order(&listen)["listening"].is_object()).count(), 16);
+    assert_eq!((0..140).filter(|_| visitor.order(&listen)["listening"].is_object()).count(), 128);
 }
 
 #[test]
