@@ -43,6 +43,10 @@ class TrialFailed(Exception):
     """A trial gave no record; the text says why."""
 
 
+class TrialLost(TrialFailed):
+    """A trial gave no record, for its engine was lost: another attempt may give one."""
+
+
 class Configuration(Strict):
     """The settings that a backend is started with: none. A kind that needs some, such as an inventory of
     hosts, has a model of its own that extends this one."""
@@ -105,7 +109,7 @@ class Backend(Keeper):
                 Request(RunRequest(trial=trial, scenario=scenario, capture=capture)), timeout
             ).root
         except EngineLost as lost:
-            raise TrialFailed(str(lost)) from None
+            raise TrialLost(str(lost)) from None
         if isinstance(event, RecordEvent) and event.trial == trial:
             return event.record
         if isinstance(event, FailedEvent) and event.trial == trial:

@@ -5,23 +5,72 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 from nettrial.backends import Backend
 from nettrial.design import PlannedTrial
 from nettrial.scenario import Record, Scenario
+from nettrial.store.recorder import as_json
 from nettrial.systems import WAKE_SECONDS
 
-Outcome: TypeAlias = Future[tuple[Scenario, Record]]
+
+@dataclass(frozen=True)
+class Made:
+    """What a trial gave, as the run file keeps it: large documents are not read again to be kept."""
+
+    scenario: str
+    """The scenario as JSON."""
+    record: str
+    """The record as JSON."""
+    warnings: int
+    """The number of the record's warnings."""
+
+    @classmethod
+    def of(cls, scenario: Scenario, record: Record) -> Made:
+        """Writes both down."""
+        return cls(as_json(scenario), as_json(record), len(record.warnings))
+
+    def read_record(self) -> Record:
+        """Reads the record."""
+        return Record.model_validate_json(self.record)
+
+
+Outcome: TypeAlias = Future[Made]
 """The outcome of a trial: its `result` raises what running it raised."""
 
 
-class Crew:
-    """Engines of one backend, as many as trials may run at once."""
+class Hands(Protocol):
+    """Those who run trials: engines of this machine, or workers elsewhere."""
 
-    def __init__(self, backend: Backend, size: int) -> None:
-        """`backend` is one of `size`, and stays its owner's to close."""
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+    def kill(self) -> None:
+        """Ends every trial that runs, at once. May be called in a signal handler."""
+
+    def run(
+        self, trials: Iterable[PlannedTrial], stopped: Callable[[], bool]
+    ) -> Iterator[tuple[PlannedTrial, Outcome]]:
+        """Attempts trials, begun in their order, and gives each as it is finished. None is begun once
+        `stopped`; those that run then are still waited for."""
+
+    def standing(self) -> str:
+        """Returns who they are, in words for the progress; empty where there is nothing to tell."""
+
+
+class Crew:
+    """Engines of one backend on this machine, as many as trials may run at once."""
+
+    def __init__(
+        self, backend: Backend, size: int, attempt: Callable[[Backend, PlannedTrial], Made]
+    ) -> None:
+        """`backend` is one of `size`, and stays its owner's to close; `attempt` runs a trial."""
+        self._attempt = attempt
         self._others = [backend.another() for _ in range(size - 1)]
         self._idle = [backend, *self._others]
         self._all = list(self._idle)
@@ -44,11 +93,12 @@ class Crew:
         for backend in self._all:
             backend.kill()
 
+    def standing(self) -> str:
+        """Returns nothing: the user knows this machine."""
+        return ""
+
     def run(
-        self,
-        trials: Iterable[PlannedTrial],
-        attempt: Callable[[Backend, PlannedTrial], tuple[Scenario, Record]],
-        stopped: Callable[[], bool],
+        self, trials: Iterable[PlannedTrial], stopped: Callable[[], bool]
     ) -> Iterator[tuple[PlannedTrial, Outcome]]:
         """Attempts trials, begun in their order, and gives each as it is finished. None is begun once
         `stopped`; those that run then are still waited for. With one engine, none is begun before whoever
@@ -61,7 +111,7 @@ class Crew:
                 if trial is None:
                     break
                 backend = self._idle.pop()
-                running[self._pool.submit(attempt, backend, trial)] = trial, backend
+                running[self._pool.submit(self._attempt, backend, trial)] = trial, backend
             if not running:
                 return
             finished, _ = wait(running, WAKE_SECONDS, FIRST_COMPLETED)

@@ -135,6 +135,16 @@ MachinesFile = Annotated[
     ),
 ]
 
+On = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--on",
+        metavar="SCHEDULER",
+        help="Run simulated trials on a Dask cluster: its scheduler's address (tcp://HOST:PORT), a scheduler "
+        "file, or local[N] for N workers of this machine.",
+    ),
+]
+
 
 Verbose = Annotated[
     int,

@@ -7,6 +7,7 @@ terminal at most once a second."""
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -37,11 +38,19 @@ class Display:
     """Counts what a session has done, and shows it."""
 
     def __init__(
-        self, done: int, total: int, seconds: float, estimates: Estimates | None = None, quiet: bool = False
+        self,
+        done: int,
+        total: int,
+        seconds: float,
+        estimates: Estimates | None = None,
+        quiet: bool = False,
+        standing: Callable[[], str] = lambda: "",
     ) -> None:
         """`done` of `total` trials are finished before the session; the others are expected to take
         `seconds`. A terminal shows the `estimates`, if there are any. Where it is `quiet`, nothing but
-        notes is shown."""
+        notes is shown. `standing` gives words on who runs the trials, beside which stands how many a
+        second."""
+        self._standing = standing
         self.current = ""
         """The treatment of the trial that runs, in words; empty where several run at once."""
         self._done, self._total = done, total
@@ -113,6 +122,9 @@ class Display:
         elapsed = f"{as_time(self._shown - self._started)} elapsed, "
         left = f"{as_time(self._left)} left, " if self._left else ""
         text = f"{self._done}/{self._total} trials, {elapsed}{left}warnings: {self._warnings}"
+        standing = self._standing()
+        if standing:
+            text += f", {standing}, {self._tried / max(self._shown - self._began, 1e-3):.3g} trials/s"
         if self._failed:
             text += f", failed: {self._failed}"
         if self._view:

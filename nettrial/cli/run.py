@@ -6,6 +6,7 @@ import gc
 import os
 import shlex
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from nettrial.backends import BACKENDS, Backend, Configuration, Machines
 from nettrial.cli import READING, log
 from nettrial.cli.checking import Work, check
+from nettrial.cli.cluster import Cluster
 from nettrial.cli.console import output, say
 from nettrial.cli.design import Design, DesignOptions, as_time
 from nettrial.cli.session import at_once, run_trials, unfinished
@@ -50,12 +52,13 @@ class Form:
 @dataclass(frozen=True)
 class Manner:
     """The manner of running trials: a warning is a failure where it is `strict`, and `quiet` shows no
-    progress. `machines` is the inventory's file."""
+    progress. `machines` is the inventory's file, and `on` names a Dask cluster, if trials run on one."""
 
     strict: bool = False
     machines: Path | None = None
     form: Form = Form()
     quiet: bool = False
+    on: str | None = None
 
 
 def configuration(study: Study, machines: Path | None, scenarios: Iterable[Scenario]) -> Configuration:
@@ -88,12 +91,13 @@ def start(
         read_published(published_text, study)
     seed = int.from_bytes(os.urandom(4)) if options.seed is None else options.seed
     settings = configuration(study, manner.machines, [scenario for _, scenario in design.scenarios])
-    with BACKENDS[study.backend].start(settings) as backend:
+    with BACKENDS[study.backend].start(settings) as backend, _reached(study, manner.on) as cluster:
         environment = _preflight(backend)
         work = check(backend, study, design.scenarios)
         trials = plan(study, design.replicates, seed)
         command = options.command(name, seed) + _with(manner.machines)
-        length = design.length(design.replicates) + _at_once(study, environment)
+        size = _size(study, environment, cluster)
+        length = design.length(design.replicates) + (f", {size} trials at once" if size > 1 else "")
         if dry:
             say(f"{study.title}: {len(trials)} trials, {length}; all can run, and nothing was")
             return 0
@@ -101,9 +105,9 @@ def start(
         if not manner.quiet:
             say(f"{study.title}: {len(trials)} trials, {length}, seed {seed}")
             _say_until(design)
-            _say_work(study, work, trials, environment)
+            _say_work(work, trials, size, cluster)
             say(f"results: {directory}")
-        return _go_on(run, backend, environment, manner)
+        return _go_on(run, backend, environment, manner, cluster)
 
 
 def _say_until(design: Design) -> None:
@@ -117,9 +121,11 @@ def _say_until(design: Design) -> None:
     say(f"then more blocks ({more}) until {stopping.rule(until)}")
 
 
-def _with(machines: Path | None) -> str:
-    """The option that names the inventory, for a command line."""
-    return "" if machines is None else " " + shlex.join(["--machines", str(machines)])
+def _with(machines: Path | None, on: str | None = None) -> str:
+    """The options that name the inventory and the cluster, for a command line. Which cluster a run was made
+    on is no part of it."""
+    named = [("--machines", machines), ("--on", on)]
+    return "".join(f" {shlex.join([option, str(value)])}" for option, value in named if value is not None)
 
 
 def resume(name: str | None, options: DesignOptions, out: Path | None, manner: Manner) -> int:
@@ -141,12 +147,12 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, manner: M
         return _close(run, False, manner)
     scenarios = [(treatment, scenario_of(study, treatment.levels)) for treatment in treatments(study)]
     settings = configuration(study, manner.machines, [scenario for _, scenario in scenarios])
-    with BACKENDS[study.backend].start(settings) as backend:
+    with BACKENDS[study.backend].start(settings) as backend, _reached(study, manner.on) as cluster:
         environment = _preflight(backend)
         work = check(backend, study, scenarios)
         if not manner.quiet:
-            _say_work(study, work, run.pending(), environment)
-        return _go_on(run, backend, environment, manner)
+            _say_work(work, run.pending(), _size(study, environment, cluster), cluster)
+        return _go_on(run, backend, environment, manner, cluster)
 
 
 def report_again(
@@ -187,28 +193,48 @@ def _preflight(backend: Backend) -> Environment:
     return preflight.environment
 
 
-def _at_once(study: Study, environment: Environment) -> str:
-    size = at_once(study, environment)
-    return f", {size} trials at once" if size > 1 else ""
+def _reached(study: Study, where: str | None) -> AbstractContextManager[Cluster | None]:
+    """Reaches the Dask cluster, if trials are to run on one; raises BadInput where they can't, and
+    CannotRun."""
+    if where is None:
+        return nullcontext()
+    if not study.capabilities.parallel:
+        hint = f"trials of the backend {study.backend} need this machine, or those of an inventory, to themselves"
+        raise BadInput(READING, "--on", where, "none with this backend", hint)
+    if study.measurement.capture.trials != "none":
+        hint = "captures are files, and the workers' files are not here"
+        raise BadInput(READING, "--on", where, "no capture of packets", hint)
+    cluster = Cluster(where)
+    count, dashboard = len(cluster.threads), cluster.dashboard
+    say(f"{count} workers on {where}" + (f", dashboard: {dashboard}" if dashboard else ""))
+    return cluster
 
 
-def _say_work(study: Study, work: Work, trials: Sequence[PlannedTrial], environment: Environment) -> None:
-    """Says what trials will take, where that is known and long."""
+def _size(study: Study, environment: Environment, cluster: Cluster | None) -> int:
+    """Returns the number of trials that run at once."""
+    return sum(cluster.threads.values()) if cluster else at_once(study, environment)
+
+
+def _say_work(work: Work, trials: Sequence[PlannedTrial], size: int, cluster: Cluster | None) -> None:
+    """Says what trials will take, `size` of them at once, where that is known and long."""
     each = [work[tuple(trial.treatment.values())] for trial in trials]
     known = [estimate for estimate in each if estimate]
-    seconds = sum(estimate.seconds for estimate in known) / at_once(study, environment)
+    seconds = sum(estimate.seconds for estimate in known) / max(size, 1)
     if seconds < LONG_SECONDS:
         return
+    where = "these workers" if cluster else "this machine"
     hops = sum(estimate.packet_hops for estimate in known)
     say(
-        f"that takes long: about {as_time(seconds)} on this machine, for {hops:.2g} packets over a link; "
+        f"that takes long: about {as_time(seconds)} on {where}, for {hops:.2g} packets over a link; "
         "lower rates, shorter traffic or fewer replicates take less"
     )
 
 
-def _go_on(run: Run, backend: Backend, environment: Environment, manner: Manner) -> int:
+def _go_on(
+    run: Run, backend: Backend, environment: Environment, manner: Manner, cluster: Cluster | None
+) -> int:
     log.keep(run.directory)
-    stopped = run_trials(run, backend, environment, manner.quiet)
+    stopped = run_trials(run, backend, environment, manner.quiet, cluster)
     return _close(run, stopped, manner)
 
 
@@ -216,7 +242,7 @@ def _close(run: Run, stopped: bool, manner: Manner) -> int:
     """Reports a run and says how it ended; gives the exit status."""
     _report(run, manner.form, manner.quiet)
     again = shlex.join(["nettrial", "resume", str(run.directory)])
-    again += _with(manner.machines) + (" --strict" if manner.strict else "")
+    again += _with(manner.machines, manner.on) + (" --strict" if manner.strict else "")
     if run.study.until is not None and not manner.quiet:
         from nettrial.report import stopping  # when it is needed, as the report is
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from nettrial.backends import Backend, TrialFailed
 from nettrial.cli.console import say
-from nettrial.cli.crew import Crew
+from nettrial.cli.cluster import Cluster
+from nettrial.cli.crew import Crew, Hands, Made
 from nettrial.cli.design import trial_seconds
 from nettrial.cli.progress import Display, on_terminal
 from nettrial.design import (
@@ -27,7 +28,7 @@ from nettrial.design import (
     traffic_seconds,
 )
 from nettrial.design.plan import in_words
-from nettrial.scenario import Environment, Record, Scenario
+from nettrial.scenario import Environment
 from nettrial.store import Run
 from nettrial.store.recorder import Recorder, TooLarge
 from nettrial.study import Study
@@ -131,9 +132,15 @@ def at_once(study: Study, environment: Environment) -> int:
     return environment.processors if study.capabilities.parallel else 1
 
 
-def run_trials(run: Run, backend: Backend, environment: Environment, quiet: bool = False) -> bool:
-    """Runs the trials of `run` that have no record, and those that its stopping rule adds; gives whether the
-    user stopped it. No progress is shown where it is `quiet`."""
+def run_trials(
+    run: Run,
+    backend: Backend,
+    environment: Environment,
+    quiet: bool = False,
+    cluster: Cluster | None = None,
+) -> bool:
+    """Runs the trials of `run` that have no record, and those that its stopping rule adds, here or on the
+    workers of a cluster; gives whether the user stopped it. No progress is shown where it is `quiet`."""
     study, seed = run.study, run.seed  # read here: the run file is this thread's alone
     simulated = study.capabilities.simulated_time
     lengths: dict[tuple[str, ...], float] = {}
@@ -149,7 +156,7 @@ def run_trials(run: Run, backend: Backend, environment: Environment, quiet: bool
                 lengths[key] = trial_seconds(scenario_of(study, trial.treatment, trial.block))
         return sum(lengths[tuple(trial.treatment.values())] for trial in trials)
 
-    def attempt(engine: Backend, trial: PlannedTrial, name: str = "") -> tuple[Scenario, Record]:
+    def attempt(engine: Backend, trial: PlannedTrial, name: str = "") -> Made:
         made = resolve(study, trial.treatment, trial.block, seed)
         resolved = made.scenario
         grace = None if simulated else GRACE_TIMES * traffic_seconds(resolved) + GRACE_SECONDS
@@ -163,19 +170,22 @@ def run_trials(run: Run, backend: Backend, environment: Environment, quiet: bool
             _LOG.error("trial %s failed: %s", name, failed)
             raise
         _LOG.info("trial %s took %.3f s, %d warnings", name, time.monotonic() - began, len(record.warnings))
-        return resolved, record
+        return Made.of(resolved, record)
 
-    size = at_once(study, environment)
-    with (
-        run.session(environment) as session,
-        Crew(backend, size) as crew,
-        Stop(crew.kill, several=size > 1) as stop,
-    ):
+    hands: Hands
+    if cluster:
+        from nettrial.cli.workers import Workers  # when it is needed
+
+        hands, several = Workers(cluster, study, seed), True
+    else:
+        size = at_once(study, environment)
+        hands, several = Crew(backend, size, attempt), size > 1
+    with run.session(environment) as session, hands as crew, Stop(crew.kill, several) as stop:
         remove_partial(run.directory)
         pending = run.pending() or _next_block(run, session, say)
         estimates = None if quiet else _estimates(run)
         done = len(run.plan) - len(pending)
-        with Display(done, len(run.plan), seconds(pending), estimates, quiet) as display:
+        with Display(done, len(run.plan), seconds(pending), estimates, quiet, crew.standing) as display:
             for trial in pending[: study.warm_up_trials]:
                 if stop.wanted:
                     break
@@ -184,15 +194,15 @@ def run_trials(run: Run, backend: Backend, environment: Environment, quiet: bool
                 except TrialFailed as failed:
                     if not stop.at_once:
                         display.note(f"warm-up failed: {failed}")
-            display.current = in_words(pending[0].treatment) if pending and size == 1 else ""
+            display.current = in_words(pending[0].treatment) if pending and not several else ""
             display.begin()
             while pending and not stop.wanted:
                 following = deque(pending)
-                for trial, outcome in crew.run(pending, attempt, lambda: stop.wanted):
+                for trial, outcome in crew.run(pending, lambda: stop.wanted):
                     following.popleft()
-                    display.current = in_words(following[0].treatment) if following and size == 1 else ""
+                    display.current = in_words(following[0].treatment) if following and not several else ""
                     try:
-                        scenario, record = outcome.result()
+                        made = outcome.result()
                     except TrialFailed as failed:
                         if stop.at_once:
                             continue
@@ -200,14 +210,14 @@ def run_trials(run: Run, backend: Backend, environment: Environment, quiet: bool
                         display.failed(f"trial {trial.number} ({in_words(trial.treatment)}): {failed}")
                         continue
                     try:
-                        session.finished(trial, scenario, record)
+                        session.finished(trial, made.scenario, made.record)
                     except TooLarge as why:
                         session.failed(trial, f"its record can't be kept: {why}")
                         display.failed(f"trial {trial.number}: its record can't be kept: {why}")
                     else:
                         if estimates:
-                            estimates.add(trial, record)
-                        display.finished(len(record.warnings))
+                            estimates.add(trial, made.read_record())
+                        display.finished(made.warnings)
                 # A trial that failed is not tried again in this session, and no block comes after it.
                 pending = [] if stop.wanted or run.pending() else _next_block(run, session, display.note)
                 display.extend(len(pending), seconds(pending))

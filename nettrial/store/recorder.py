@@ -31,8 +31,8 @@ class Recorder:
         self.note = "finished"
         """The end of the session, for the run file."""
 
-    def finished(self, trial: PlannedTrial, scenario: Scenario, record: Record) -> None:
-        """Keeps a trial's record; raises sqlite3.IntegrityError if it has one, TooLarge."""
+    def finished(self, trial: PlannedTrial, scenario: Scenario | str, record: Record | str) -> None:
+        """Keeps a trial's record, and the scenario that gave it, both as documents or as JSON; raises sqlite3.IntegrityError if it has one, TooLarge."""
         self._insert("trial", trial.number, self.number, self._keep(scenario), self._keep(record))
 
     def planned(self, trials: Sequence[PlannedTrial]) -> None:
@@ -54,12 +54,12 @@ class Recorder:
         self._connection.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", values)
 
 
-def as_json(document: BaseModel) -> str:
-    """A document as the run file keeps it."""
-    return document.model_dump_json(by_alias=True, exclude_none=True)
+def as_json(document: BaseModel | str) -> str:
+    """A document as the run file keeps it: JSON, which it may be already."""
+    return document if isinstance(document, str) else document.model_dump_json(by_alias=True, exclude_none=True)
 
 
-def pack(document: BaseModel) -> bytes:
+def pack(document: BaseModel | str) -> bytes:
     """A document as the run file keeps large ones: compressed. Raises TooLarge."""
     text = as_json(document).encode()
     if len(text) > MOST_DOCUMENT_BYTES:

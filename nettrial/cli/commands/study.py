@@ -16,6 +16,7 @@ from nettrial.cli.options import (
     MachinesFile,
     MaxBlocks,
     MinBlocks,
+    On,
     Quiet,
     Replicates,
     Seed,
@@ -47,6 +48,7 @@ def _run(
     max_blocks: MaxBlocks = None,
     backend: BackendName = None,
     machines_file: MachinesFile = None,
+    on: On = None,
     out: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
@@ -82,7 +84,7 @@ def _run(
 
     sets = (*(set or ()), *([f"measurement.capture.trials={capture}"] if capture else []))
     options = DesignOptions(full, sets, replicates, seed, tuple(until or ()), min_blocks, max_blocks, backend)
-    manner = run.Manner(strict, machines_file, run.Form(as_json=as_json), quiet)
+    manner = run.Manner(strict, machines_file, run.Form(as_json=as_json), quiet, on)
     if resume:
         raise typer.Exit(run.resume(study, options, out, manner))
     raise typer.Exit(run.start(study, options, out, manner, dry_run))
@@ -92,6 +94,7 @@ def _run(
 def _resume(
     directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
     machines_file: MachinesFile = None,
+    on: On = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="A trial with a warning counts as failed.")
     ] = False,
@@ -106,7 +109,7 @@ def _resume(
     from nettrial.cli import run
     from nettrial.cli.design import DesignOptions
 
-    manner = run.Manner(strict, machines_file, run.Form(as_json=as_json), quiet)
+    manner = run.Manner(strict, machines_file, run.Form(as_json=as_json), quiet, on)
     raise typer.Exit(run.resume(None, DesignOptions(), directory, manner))
 
 

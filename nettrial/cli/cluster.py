@@ -1,0 +1,196 @@
+"""A Dask cluster: reaching its scheduler, and who its workers are."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+import uuid
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from nettrial.backends import station
+from nettrial.cli import READING, task
+from nettrial.errors import BadInput, CannotRun, Lack
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+LOCAL = re.compile(r"local\[(\d{1,3})\]")
+"""The form of a cluster of this machine's own processes."""
+FORMS = "tcp://HOST:PORT (or another address of a Dask scheduler), a scheduler file, or local[N]"
+CONNECT_SECONDS = 20.0
+"""The time that reaching a scheduler may take."""
+ASIDE_SECONDS = 10.0
+"""The time that is waited for what need not be heard of: the other end may be gone."""
+LOOK_SECONDS = 2.0
+"""The interval at which the scheduler is asked who its workers are."""
+SILENT_LOOKS = 15
+"""A worker that was not heard of for so many looks is taken for hung. Its heartbeats are 0.5 s apart, and in
+clusters of more than 200 workers a hundredth of a second for each (distributed, `heartbeat_interval`)."""
+QUIET = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+"""The first words of a local worker: the terminal's Ctrl-C is for the runner, not for it."""
+
+
+class Cluster:
+    """A connection to a Dask scheduler, and a look at its workers every few seconds."""
+
+    def __init__(self, where: str) -> None:
+        """`where` is a scheduler's address, its file, or `local[N]`. Raises BadInput for what is none of
+        these, CannotRun where there is no such scheduler, or a worker or the scheduler has another build of
+        nettrial."""
+        self.session = uuid.uuid4().hex
+        """The name of this session, which no other has."""
+        self.build = station.build()
+        """The runner's build, which workers must have."""
+        self.threads: dict[str, int] = {}
+        """The threads of each worker by its address; those that are hung are left out."""
+        self.hung: set[str] = set()
+        """The keys of the tasks that hung workers have."""
+        self._local: Any = None
+        self._looks: dict[str, tuple[float, int]] = {}
+        self._closed = threading.Event()
+        self.client = self._reach(where)
+        """The client."""
+        try:
+            self._check(where)
+            self._look()
+        except BaseException:
+            self.close()
+            raise
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the session: engines of workers that wait for a trial leave, and so do local workers."""
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        self.tell(station.abandon)
+        self.aside(lambda: self.client.close(ASIDE_SECONDS))
+        if self._local is not None:
+            self._local.close(ASIDE_SECONDS)
+
+    @property
+    def dashboard(self) -> str:
+        """The address of the scheduler's dashboard; empty where it has none."""
+        try:
+            return str(self.client.dashboard_link or "")
+        except (KeyError, OSError):
+            return ""
+
+    @property
+    def lost(self) -> bool:
+        """Whether the scheduler was given up: it did not come back."""
+        return bool(self.client.status in ("closing", "closed"))
+
+    def tell(self, function: Callable[[str], None]) -> None:
+        """Calls a function of `station` with the session in every worker that can be heard of."""
+        workers = list(self.threads)
+        if workers:
+            self.aside(lambda: self.client.run(function, self.session, workers=workers, on_error="ignore"))
+
+    def aside(self, work: Callable[[], object]) -> None:
+        """Does something that may take for ever, and waits for it a while."""
+
+        def carefully() -> None:
+            try:
+                work()
+            except Exception as error:
+                logging.getLogger(__name__).info("the cluster: %s", error)
+
+        thread = threading.Thread(target=carefully, daemon=True)
+        thread.start()
+        thread.join(ASIDE_SECONDS)
+
+    def refused(self) -> list[Lack]:
+        """Returns the workers whose build is another than the runner's, and why."""
+        answers = self.client.run(station.build, on_error="return")
+        return [lack for worker in sorted(answers) if (lack := self._differs(worker, answers[worker]))]
+
+    def _differs(self, worker: str, answer: station.Build | Exception) -> Lack | None:
+        unlike = isinstance(answer, Exception)
+        why = f"it can't run nettrial: {answer}" if unlike else self.build.differs(answer)
+        return Lack(f"worker {worker}", why, f"install {self._wheel} there") if why else None
+
+    @property
+    def _wheel(self) -> str:
+        return f"the wheel of nettrial {self.build.version} that is here"
+
+    def _reach(self, where: str) -> Client:
+        """Connects to the scheduler, or makes one."""
+        local = LOCAL.fullmatch(where)
+        if not local and "://" not in where and not Path(where).is_file():
+            raise BadInput(READING, "--on", where, FORMS)
+        doing = f"reaching the Dask cluster {where}"
+        try:
+            import distributed
+        except ImportError as error:
+            remedy = "pip install 'nettrial[dask]'"
+            raise CannotRun(doing, [Lack("Dask", f"it is not installed here: {error}", remedy)]) from None
+        for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters the progress tells
+        warnings.filterwarnings("ignore", module="distributed")
+        try:
+            if not local:
+                given = {"address": where} if "://" in where else {"scheduler_file": where}
+                return distributed.Client(**given, timeout=CONNECT_SECONDS, set_as_default=False)
+            self._local = distributed.LocalCluster(
+                n_workers=int(local[1]) or 1,
+                threads_per_worker=1,
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
+                silence_logs=logging.CRITICAL,
+                preload=[QUIET],
+            )
+            return distributed.Client(self._local, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            remedy = "start it (`dask scheduler`), and see that this machine reaches it"
+            raise CannotRun(doing, [Lack("the scheduler", str(error) or "no answer", remedy)]) from None
+
+    def _check(self, where: str) -> None:
+        """Raises CannotRun with everything whose build is another."""
+        lacks = []
+        try:
+            found = self.client.run_on_scheduler(task.version)
+            if found != self.build.version:
+                raise ImportError(f"it has nettrial {found}, and the runner {self.build.version}")
+        except Exception as error:
+            lacks.append(Lack("the scheduler", str(error), f"install {self._wheel} there, too"))
+        lacks += self.refused()
+        if lacks:
+            raise CannotRun(f"reaching the Dask cluster {where}", lacks)
+
+    def _watch(self) -> None:
+        while not self._closed.wait(LOOK_SECONDS):
+            try:
+                self._look()
+            except Exception as error:  # it is asked again
+                logging.getLogger(__name__).info("asking the scheduler: %s", error)
+
+    def _look(self) -> None:
+        """Asks the scheduler who its workers are, and when it last heard of each."""
+        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        looks = {}
+        for address, worker in workers.items():
+            seen = float(worker["last_seen"])
+            before, count = self._looks.get(address, (seen, 0))
+            looks[address] = (seen, count + 1 if seen == before else 0)
+        self._looks = looks
+        patience = SILENT_LOOKS + len(workers) // 50
+        silent = [address for address, (_, count) in looks.items() if count >= patience]
+        held = self.client.processing(silent) if silent else {}
+        self.hung = {str(key) for keys in held.values() for key in keys}
+        self.threads = {
+            address: int(worker["nthreads"]) for address, worker in workers.items() if address not in silent
+        }

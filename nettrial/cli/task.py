@@ -1,0 +1,91 @@
+"""A trial as a task: what a runner sends to a worker, and what comes back. Both are plain data, so that nothing
+but this module has to be the same at both ends before the two have compared their versions."""
+
+from __future__ import annotations
+
+import zlib
+from functools import cache, lru_cache
+from typing import Literal, NamedTuple, TypeAlias
+
+import nettrial
+from nettrial.backends import TrialFailed, station
+from nettrial.backends.backend import TrialLost
+from nettrial.cli.crew import Made
+from nettrial.design import resolve
+from nettrial.errors import NettrialError
+from nettrial.study import Study
+
+Kind: TypeAlias = Literal["made", "failed", "lost", "ended", "refused"]
+"""The end of a task: a record; none, and there is none to be had; none this time; not begun, for the session
+has ended; not begun, for the worker is of another build."""
+
+
+class Asked(NamedTuple):
+    """A trial to run."""
+
+    session: str
+    build: station.Build
+    """The runner's build."""
+    study: bytes
+    """The study as JSON, compressed."""
+    seed: int
+    """The run's seed."""
+    number: int
+    block: int
+    treatment: dict[str, str]
+
+
+class Answer(NamedTuple):
+    """The end of a trial."""
+
+    kind: Kind
+    text: str = ""
+    """The reason, where there is no record."""
+    worker: str = ""
+    """The worker's address."""
+    made: Made | None = None
+
+
+def packed(study: Study) -> bytes:
+    """A study as tasks have it."""
+    return zlib.compress(study.model_dump_json(by_alias=True, exclude_none=True).encode())
+
+
+@lru_cache(maxsize=4)
+def _study(text: bytes) -> Study:
+    return Study.model_validate_json(zlib.decompress(text))
+
+
+@cache
+def _build() -> station.Build:
+    return station.build()
+
+
+def version() -> str:
+    """Returns the version of nettrial that this process has."""
+    return nettrial.__version__
+
+
+def attempt(asked: Asked) -> Answer:
+    """Runs a trial in this process, a worker."""
+    answer = _attempt(asked)
+    from distributed import get_worker  # here: a runner without Dask reads this module, too
+
+    return answer._replace(worker=get_worker().address)
+
+
+def _attempt(asked: Asked) -> Answer:
+    try:
+        differs = asked.build.differs(_build())
+        if differs:
+            return Answer("refused", differs)
+        study = _study(asked.study)
+        scenario = resolve(study, asked.treatment, asked.block, asked.seed).scenario
+        record = station.run(asked.session, study.backend, str(asked.number), scenario)
+    except station.SessionEnded:
+        return Answer("ended")
+    except TrialLost as lost:
+        return Answer("lost", str(lost))
+    except (TrialFailed, NettrialError) as failed:
+        return Answer("failed", str(failed))
+    return Answer("made", made=Made.of(scenario, record))
