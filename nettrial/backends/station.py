@@ -41,8 +41,8 @@ class Build:
     """The SHA-256 of its engine."""
 
     def differs(self, other: Build) -> str:
-        """Returns why the two do not go together, in words; empty where they do. Engines for different systems or
-        CPUs are different files: there the version alone counts."""
+        """Returns why the two do not go together, in words; empty where they do. Engines for different
+        systems or CPUs are different files: there the version alone counts."""
         if self.version != other.version:
             return f"it has nettrial {other.version}, and the runner {self.version}"
         if self.platform == other.platform and self.engine != other.engine:
@@ -58,8 +58,8 @@ def build() -> Build:
 
 
 def run(session: str, backend: str, trial: str, scenario: Scenario) -> Record:
-    """Runs a trial by an engine of this process, without a bound on its time; raises TrialFailed, CannotRun, and
-    SessionEnded where none may begin."""
+    """Runs a trial by an engine of this process, without a bound on its time; raises TrialFailed, CannotRun,
+    and SessionEnded where none may begin."""
     with _LOCK:
         if session in _ENDED:
             raise SessionEnded

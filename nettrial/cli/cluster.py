@@ -114,13 +114,17 @@ class Cluster:
         thread.join(ASIDE_SECONDS)
 
     def refused(self) -> list[Lack]:
-        """Returns the workers whose build is another than the runner's, and why."""
-        answers = self.client.run(station.build, on_error="return")
+        """Returns the workers whose build is another than the runner's, and why. Where one does not answer,
+        none: each looks at its own build, too, before it begins a trial."""
+        answers: dict[str, Any] = {}
+        self.aside(lambda: answers.update(self.client.run(station.build, on_error="return")))
         return [lack for worker in sorted(answers) if (lack := self._differs(worker, answers[worker]))]
 
     def _differs(self, worker: str, answer: station.Build | Exception) -> Lack | None:
-        unlike = isinstance(answer, Exception)
-        why = f"it can't run nettrial: {answer}" if unlike else self.build.differs(answer)
+        if isinstance(answer, Exception):
+            why = f"it can't run nettrial: {answer}"
+        else:
+            why = self.build.differs(answer)
         return Lack(f"worker {worker}", why, f"install {self._wheel} there") if why else None
 
     @property

@@ -66,9 +66,7 @@ class Hands(Protocol):
 class Crew:
     """Engines of one backend on this machine, as many as trials may run at once."""
 
-    def __init__(
-        self, backend: Backend, size: int, attempt: Callable[[Backend, PlannedTrial], Made]
-    ) -> None:
+    def __init__(self, backend: Backend, size: int, attempt: Callable[[Backend, PlannedTrial], Made]) -> None:
         """`backend` is one of `size`, and stays its owner's to close; `attempt` runs a trial."""
         self._attempt = attempt
         self._others = [backend.another() for _ in range(size - 1)]

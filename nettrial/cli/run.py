@@ -199,7 +199,7 @@ def _reached(study: Study, where: str | None) -> AbstractContextManager[Cluster 
     if where is None:
         return nullcontext()
     if not study.capabilities.parallel:
-        hint = f"trials of the backend {study.backend} need this machine, or those of an inventory, to themselves"
+        hint = f"trials of the backend {study.backend} have their machines to themselves"
         raise BadInput(READING, "--on", where, "none with this backend", hint)
     if study.measurement.capture.trials != "none":
         hint = "captures are files, and the workers' files are not here"

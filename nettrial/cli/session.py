@@ -13,8 +13,8 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from nettrial.backends import Backend, TrialFailed
-from nettrial.cli.console import say
 from nettrial.cli.cluster import Cluster
+from nettrial.cli.console import say
 from nettrial.cli.crew import Crew, Hands, Made
 from nettrial.cli.design import trial_seconds
 from nettrial.cli.progress import Display, on_terminal

@@ -1,5 +1,5 @@
-"""A trial as a task: what a runner sends to a worker, and what comes back. Both are plain data, so that nothing
-but this module has to be the same at both ends before the two have compared their versions."""
+"""A trial as a task: what a runner sends to a worker, and what comes back. Both are plain data, so that
+nothing but this module has to be the same at both ends before the two have compared their versions."""
 
 from __future__ import annotations
 

@@ -181,9 +181,7 @@ class Workers:
 
     def _refuse_others(self) -> None:
         """Looks for workers that joined late and have another build, or none."""
-        found: list[Lack] = []
-        self._cluster.aside(lambda: found.extend(self._cluster.refused()))
-        for lack in found:
+        for lack in self._cluster.refused():
             self._refuse(lack.what.removeprefix("worker "), lack.why)
 
     def _look(self) -> None:

@@ -32,7 +32,8 @@ class Recorder:
         """The end of the session, for the run file."""
 
     def finished(self, trial: PlannedTrial, scenario: Scenario | str, record: Record | str) -> None:
-        """Keeps a trial's record, and the scenario that gave it, both as documents or as JSON; raises sqlite3.IntegrityError if it has one, TooLarge."""
+        """Keeps a trial's record, and the scenario that gave it, as documents or as JSON; raises
+        sqlite3.IntegrityError if it has one, TooLarge."""
         self._insert("trial", trial.number, self.number, self._keep(scenario), self._keep(record))
 
     def planned(self, trials: Sequence[PlannedTrial]) -> None:
@@ -56,7 +57,9 @@ class Recorder:
 
 def as_json(document: BaseModel | str) -> str:
     """A document as the run file keeps it: JSON, which it may be already."""
-    return document if isinstance(document, str) else document.model_dump_json(by_alias=True, exclude_none=True)
+    return (
+        document if isinstance(document, str) else document.model_dump_json(by_alias=True, exclude_none=True)
+    )
 
 
 def pack(document: BaseModel | str) -> bytes:

@@ -1,0 +1,59 @@
+"""A Dask cluster: what share of its workers' time goes to trials, and the runner's memory.
+
+    python benches/cluster.py [WORKERS [TRIALS [SECONDS]]]
+
+Trials (160 without a word) that take SECONDS (1) each and no CPU time, by the engine of the unit tests, on so
+many (4) local workers of one thread, through the same code as `nettrial run --on`. Prints trials a second, the
+efficiency (the time that trials take in all, by the workers' time from the first to the last), and the runner's
+resident memory after each tenth of the trials."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from nettrial.cli.cluster import Cluster  # noqa: E402
+from nettrial.cli.workers import Workers  # noqa: E402
+from nettrial.design import plan  # noqa: E402
+from nettrial.study import load  # noqa: E402
+
+
+def resident() -> int:
+    """Returns this process's resident memory in MiB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") // 2**20
+
+
+def main() -> None:
+    """Runs the trials, and measures."""
+    given = sys.argv[1:]
+    workers, trials = (int(given[at]) if len(given) > at else default for at, default in enumerate((4, 160)))
+    seconds = float(given[2]) if len(given) > 2 else 1.0
+    os.environ["NETTRIAL_ENGINE"] = str(ROOT / "tests" / "fake_engine.py")
+    os.environ["FAKE_SECONDS"] = str(seconds)
+    os.environ["PYTHONPATH"] = str(ROOT)
+    study = load("jumbo-ipv6").on("sim")
+    planned = plan(study, trials // 12 + 1, 1)[:trials]
+    memory = []
+    with Cluster(f"local[{workers}]") as cluster, Workers(cluster, study, 1) as hands:
+        while len(cluster.threads) < workers:
+            time.sleep(0.1)
+        warm = plan(study, workers, 2)[: 2 * workers]
+        assert all(outcome.result() for _, outcome in hands.run(warm, lambda: False))  # engines are started
+        began = time.monotonic()
+        for done, (_, outcome) in enumerate(hands.run(planned, lambda: False), start=1):
+            outcome.result()
+            if done % max(trials // 10, 1) == 0:
+                memory.append(resident())
+        took = time.monotonic() - began
+    print(f"{trials} trials of {seconds} s on {workers} workers: {took:.1f} s, {trials / took:.1f} trials/s")
+    print(f"efficiency {trials * seconds / workers / took:.1%}; the runner has {memory} MiB")
+
+
+if __name__ == "__main__":
+    main()

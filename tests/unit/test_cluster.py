@@ -1,0 +1,340 @@
+"""Runs on a Dask cluster: a scheduler and workers as processes of this machine, which die, hang and are of
+another build."""
+
+import contextlib
+import json
+import os
+import queue
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import CancelledError
+from types import SimpleNamespace
+
+import pytest
+
+from nettrial.backends import TrialFailed, station
+from nettrial.cli import cluster as clusters
+from nettrial.cli import workers as hands
+from nettrial.cli.task import Answer
+from nettrial.design import PlannedTrial
+from nettrial.errors import CannotRun
+from nettrial.store import Run
+from nettrial.study import load
+from tests.unit.conftest import FAKE_ENGINE, environment
+from tests.unit.test_runner import PATIENCE, heard, wait_until
+
+if not os.environ.get("CI"):
+    pytest.importorskip("distributed")
+psutil = pytest.importorskip("psutil")
+
+STUDY = ("run", "jumbo-ipv6", "--backend", "sim", "--seed", "1")
+DIES, HANGS = 39, 40
+"""Trials that end their engine, and that never end: runs of up to 38 have none."""
+
+
+class Dask:
+    """A scheduler and its workers."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.workers = []
+        self.file = directory / "scheduler.json"
+        options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(self.file)]
+        self.scheduler = self._start("dask_scheduler", *options)
+        wait_until(self.file.exists, "the scheduler")
+        self.address = json.loads(self.file.read_text())["address"]
+
+    def _start(self, module, *options, **variables):
+        fake = {"FAKE_SECONDS": "0.05", "FAKE_DIE": str(DIES), "FAKE_HANG": str(HANGS)}
+        return subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.{module}", *options],
+            cwd=self.directory,
+            env={**environment(self.directory), **fake, **variables},
+            stderr=(self.directory / "log").open("ab"),
+        )
+
+    def work(self, **variables):
+        """Starts a worker of one thread."""
+        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1"]
+        worker = self._start("dask_worker", str(self.address), *options, **variables)
+        self.workers.append(worker)
+        return worker
+
+    def engines(self):
+        """The processes that workers started."""
+        found = []
+        for worker in self.workers:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                found += psutil.Process(worker.pid).children(recursive=True)
+        return found
+
+    def close(self):
+        for process in [*self.workers, self.scheduler]:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def dask(tmp_path_factory):
+    """A cluster with two workers."""
+    made = Dask(tmp_path_factory.mktemp("dask"))
+    made.work()
+    made.work()
+    yield made
+    engines = made.engines()
+    made.close()
+    wait_until(lambda: not any(engine.is_running() for engine in engines), "the end of the engines")
+
+
+def kept(directory):
+    """What a run file keeps of trials, as it keeps it."""
+    file = sqlite3.connect(directory / "run.sqlite")
+    return file.execute("SELECT number, scenario, record FROM trial ORDER BY number").fetchall()
+
+
+def finished(directory):
+    return len(kept(directory)) if (directory / "run.sqlite").exists() else 0
+
+
+def test_workers_and_the_runner_may_be_killed_and_the_run_is_the_same_to_the_byte(dask, nettrial_process):
+    command, directory = nettrial_process, nettrial_process.directory
+    assert command(*STUDY, "--replicates", "3", "--out", "here").returncode == 0
+    mine = directory / "mine"
+    with command.start(*STUDY, "--replicates", "3", "--out", "mine", "--on", dask.address) as runner:
+        said = heard(runner, "results: mine")
+        wait_until(lambda: finished(mine) >= 4, "four trials")
+        dask.workers[0].kill()
+        dask.work()
+        wait_until(lambda: finished(mine) >= 8, "eight trials")
+        runner.kill()
+    assert f"workers on {dask.address}" in said
+    assert finished(mine) < 36
+    before = kept(mine)
+    done = command("resume", "mine", "--on", str(dask.file))
+    assert done.returncode == 0
+    assert kept(mine)[: len(before)] != []
+    assert kept(mine) == kept(directory / "here")
+    assert "trials/s" in done.stderr
+    sessions = [row[0] for row in sqlite3.connect(mine / "run.sqlite").execute("SELECT session FROM trial")]
+    assert sessions.count(1) == len(before)
+
+
+def test_a_trial_that_ends_engines_is_a_failure_and_one_that_hangs_is_abandoned(dask, nettrial_process):
+    mine = nettrial_process.directory / "mine"
+    with nettrial_process.start(*STUDY, "--replicates", "4", "--out", "mine", "--on", dask.address) as runner:
+        wait_until(lambda: len(Run.open(mine).failures()) == 1 and finished(mine) == 46, "all but two")
+        assert dask.engines()
+        runner.send_signal(signal.SIGINT)
+        heard(runner, "finishing the trials that are running")
+        runner.send_signal(signal.SIGINT)
+        _, errors = runner.communicate(timeout=PATIENCE)
+    assert runner.returncode == 130
+    assert f"to go on: nettrial resume mine --on {dask.address}" in errors
+    (failure,) = Run.open(mine).failures()
+    assert failure.planned.number == DIES
+    assert failure.message.startswith(
+        "it was lost 5 times, last because the engine ended with exit status 101"
+    )
+    wait_until(lambda: not dask.engines(), "the end of the engines")
+    assert nettrial_process("resume", "mine").returncode == 0
+    assert finished(mine) == 48
+
+
+@pytest.mark.slow
+def test_a_hung_worker_costs_no_trial(dask, nettrial, monkeypatch):
+    monkeypatch.setattr(clusters, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(clusters, "SILENT_LOOKS", 15)
+    monkeypatch.setattr(clusters, "ASIDE_SECONDS", 1.0)
+    hung = dask.work()
+    _wait_for_workers(dask, 3)
+    hung.send_signal(signal.SIGSTOP)
+    try:
+        done = nettrial(*STUDY, "--replicates", "1", "--out", "mine", "--on", dask.address)
+    finally:
+        hung.kill()
+    assert done.returncode == 0
+    assert finished(nettrial.directory / "mine") == 12
+
+
+def _wait_for_workers(dask, count):
+    import distributed
+
+    with distributed.Client(dask.address, set_as_default=False) as client:
+        client.wait_for_workers(count, timeout=PATIENCE)
+
+
+def test_a_worker_of_another_build_is_refused_by_name(dask, nettrial):
+    other = nettrial.directory / "other-engine"
+    shutil.copy(FAKE_ENGINE, other)
+    with other.open("a") as file:
+        file.write("\n")
+    worker = dask.work(NETTRIAL_ENGINE=str(other))
+    try:
+        wait_until(lambda: _refusals(dask), "the worker")
+        done = nettrial(*STUDY, "--replicates", "1", "--out", "mine", "--on", dask.address)
+    finally:
+        worker.kill()
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "error: reaching the Dask cluster tcp://" in done.stderr
+    assert "worker tcp://127.0.0.1:" in done.stderr
+    assert "its engine is another build of 0.1.0 than the runner's" in done.stderr
+    assert not (nettrial.directory / "mine").exists()
+
+
+def _refusals(dask):
+    import distributed
+
+    with distributed.Client(dask.address, set_as_default=False) as client:
+        return len({build.engine for build in client.run(station.build).values()}) == 2
+
+
+# --- Without a cluster
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--backend", "sim", "--on", "somewhere"], "expected: tcp://HOST:PORT"),
+        (["--on", "local[2]"], "expected: none with this backend"),
+        (["--backend", "sim", "--on", "local[2]", "--capture", "all"], "expected: no capture of packets"),
+    ],
+)
+def test_what_can_not_run_on_a_cluster_is_refused(nettrial, options, expected):
+    done = nettrial("run", "jumbo-ipv6", *options)
+    assert done.returncode == 2
+    assert "--on: " in done.stderr
+    assert expected in done.stderr
+
+
+def test_who_has_no_dask_is_told_what_to_install(nettrial, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    done = nettrial(*STUDY, "--on", "local[2]")
+    assert done.returncode == 3
+    assert "remedy: pip install 'nettrial[dask]'" in done.stderr
+
+
+class Future:
+    """A future of the scheduler's that has ended."""
+
+    def __init__(self, key, ending):
+        self.key, self.ending = key, ending
+
+    def result(self, timeout):
+        if isinstance(self.ending, BaseException):
+            raise self.ending
+        return self.ending
+
+    def add_done_callback(self, call):
+        call(self)
+
+    def release(self):
+        pass
+
+
+class Endings:
+    """A cluster whose tasks end as they are told to, one after the other."""
+
+    def __init__(self, *endings):
+        self.endings, self.submitted, self.client = list(endings), [], self
+        self.session, self.build = "s", station.Build("0.1.0", "Linux", "x")
+        self.threads, self.hung, self.lost = {"a": 1, "b": 1}, set(), False
+        self.told, self.most, self.out = [], 0, 0
+
+    def submit(self, function, asked, key, pure, workers=None):
+        self.submitted.append((asked.number, workers))
+        return Future(key, self.endings.pop(0))
+
+    def tell(self, function):
+        self.told.append(function)
+
+    def aside(self, work):
+        work()
+
+    def refused(self):
+        return []
+
+    def close(self):
+        pass
+
+
+def run_of(cluster, count=1, stopped=lambda: False):
+    trials = [PlannedTrial(number, 1, {}) for number in range(1, count + 1)]
+    with hands.Workers(cluster, load("jumbo-ipv6"), 1) as workers:
+        return [(trial.number, outcome.exception()) for trial, outcome in workers.run(trials, stopped)]
+
+
+MADE = Answer("made", made=SimpleNamespace())
+
+
+def test_what_is_lost_is_handed_out_again_five_times_at_most():
+    lost = Answer("lost", "the engine was ended by signal 9")
+    for endings in ([lost, MADE], [RuntimeError("KilledWorker"), MADE], [lost] * 4 + [MADE]):
+        assert run_of(Endings(*endings)) == [(1, None)]
+    ((_, failure),) = run_of(Endings(*[lost] * 5))
+    assert isinstance(failure, TrialFailed)
+    assert str(failure) == "it was lost 5 times, last because the engine was ended by signal 9"
+
+
+def test_a_failure_is_not_tried_again():
+    ((_, failure),) = run_of(Endings(Answer("failed", "no such device")))
+    assert str(failure) == "no such device"
+
+
+def test_a_scheduler_that_forgets_costs_no_attempt_and_one_that_is_gone_ends_the_run():
+    assert run_of(Endings(*[CancelledError()] * 9, MADE)) == [(1, None)]
+    cluster = Endings(CancelledError())
+    cluster.lost = True
+    with pytest.raises(CannotRun, match="running trials on a Dask cluster"):
+        run_of(cluster)
+
+
+def test_a_late_worker_of_another_build_gets_no_more_trials(capsys):
+    cluster = Endings(Answer("refused", "it has nettrial 0.0.9", "b"), MADE, MADE)
+    assert run_of(cluster, 2) == [(2, None), (1, None)]
+    assert cluster.submitted == [(1, None), (2, None), (1, ["a"])]
+    assert "worker b is refused: it has nettrial 0.0.9" in capsys.readouterr().err
+
+
+def test_few_more_trials_are_handed_out_than_there_are_threads():
+    cluster = Endings(*[MADE] * 1000)
+    trials = (PlannedTrial(number, 1, {}) for number in range(1, 1001))
+    cluster.threads = {str(number): 4 for number in range(10)}
+    with hands.Workers(cluster, load("jumbo-ipv6"), 1) as workers:
+        for done, _ in enumerate(workers.run(trials, lambda: False), start=1):
+            assert len(cluster.submitted) - done <= 80
+    assert done == 1000
+
+
+def test_builds_differ_by_version_and_on_one_platform_by_engine():
+    mine = station.Build("0.1.0", "Linux x86_64", "a")
+    assert mine.differs(mine) == ""
+    assert mine.differs(station.Build("0.1.0", "Linux aarch64", "b")) == ""
+    assert "nettrial 0.0.9" in mine.differs(station.Build("0.0.9", "Linux x86_64", "a"))
+    assert "another build" in mine.differs(station.Build("0.1.0", "Linux x86_64", "b"))
+
+
+def test_the_engines_of_a_worker_stay_until_its_session_is_abandoned(monkeypatch, tmp_path):
+    for name, value in environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    from nettrial.design import scenario_of, treatments
+
+    study = load("jumbo-ipv6").on("sim")
+    scenario = scenario_of(study, next(iter(treatments(study))).levels)
+    started = queue.SimpleQueue()
+    kind = station.Backend
+    monkeypatch.setattr(station, "Backend", lambda name: started.put(name) or kind(name))
+    try:
+        for trial in ("1", "2"):
+            assert station.run("s", "sim", trial, scenario).backend == "sim"
+        assert started.qsize() == 1
+        station.end("other")
+        with pytest.raises(station.SessionEnded):
+            station.run("other", "sim", "3", scenario)
+        (engine,) = station._IDLE["sim"]
+    finally:
+        station.abandon("s")
+    assert engine._engine is None
+    assert not station._IDLE["sim"]
