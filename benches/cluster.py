@@ -2,10 +2,10 @@
 
     python benches/cluster.py [WORKERS [TRIALS [SECONDS]]]
 
-Trials (160 without a word) that take SECONDS (1) each and no CPU time, by the engine of the unit tests, on so
-many (4) local workers of one thread, through the same code as `nettrial run --on`. Prints trials a second, the
-efficiency (the time that trials take in all, by the workers' time from the first to the last), and the runner's
-resident memory after each tenth of the trials."""
+Trials (160 without a word) that take SECONDS (1) each and no CPU time, by the engine of the unit tests, on
+so many (4) local workers of one thread, through the same code as `nettrial run --on`. Prints trials a second,
+the efficiency (the time that trials take in all, by the workers' time from the first to the last), and the
+runner's resident memory after each tenth of the trials."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Cluster:
 
     @property
     def lost(self) -> bool:
-        """Whether the scheduler was given up: it did not come back."""
+        """Returns whether the scheduler was given up: it did not come back."""
         return bool(self.client.status in ("closing", "closed"))
 
     def tell(self, function: Callable[[str], None]) -> None:

@@ -18,7 +18,7 @@ from nettrial.systems import WAKE_SECONDS
 
 @dataclass(frozen=True)
 class Made:
-    """What a trial gave, as the run file keeps it: large documents are not read again to be kept."""
+    """The documents of a finished trial, as the run file keeps it: large documents are not read again to be kept."""
 
     scenario: str
     """The scenario as JSON."""
@@ -42,7 +42,7 @@ Outcome: TypeAlias = Future[Made]
 
 
 class Hands(Protocol):
-    """Those who run trials: engines of this machine, or workers elsewhere."""
+    """The hands that run trials: engines of this machine, or workers elsewhere."""
 
     def __enter__(self) -> Self: ...
 

@@ -44,7 +44,7 @@ class _Flight:
 
     trial: PlannedTrial
     attempts: int = 0
-    """How often it was lost."""
+    """The times that it was lost."""
     future: Future[Answer] | None = None
     workers: set[str] = field(default_factory=set)
     """The workers that alone may have it; empty: all."""

@@ -90,7 +90,7 @@ def dask(tmp_path_factory):
 
 
 def kept(directory):
-    """What a run file keeps of trials, as it keeps it."""
+    """The trials of a run file, as it keeps them."""
     file = sqlite3.connect(directory / "run.sqlite")
     return file.execute("SELECT number, scenario, record FROM trial ORDER BY number").fetchall()
 
