@@ -18,7 +18,8 @@ from nettrial.systems import WAKE_SECONDS
 
 @dataclass(frozen=True)
 class Made:
-    """The documents of a finished trial, as the run file keeps it: large documents are not read again to be kept."""
+    """The documents of a finished trial, as the run file keeps them: large ones are not read again to be
+    kept."""
 
     scenario: str
     """The scenario as JSON."""
