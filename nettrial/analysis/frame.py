@@ -8,6 +8,9 @@ import polars as pl
 from nettrial import metrics
 from nettrial.store import Run
 
+AT_ONCE = 10_000
+"""Rows that are in memory as Python's objects at one time."""
+
 
 def frame(run: Run) -> pl.DataFrame:
     """One row for each finished trial and response, in run order.
@@ -25,9 +28,10 @@ def frame(run: Run) -> pl.DataFrame:
         "value": pl.Float64,
         "absent": pl.String,
     }
-    rows = []
+    parts = [pl.DataFrame(schema=schema)]
+    rows: list[tuple[Any, ...]] = []
     groups: dict[tuple[str, ...], dict[str, tuple[list[str], list[str]]]] = {}
-    for trial in run.trials():
+    for trial in run.each_trial():
         treatment = trial.planned.treatment
         names = groups.setdefault(tuple(treatment.values()), {})
         for response in run.study.responses:
@@ -42,14 +46,17 @@ def frame(run: Run) -> pl.DataFrame:
                 found = f"the record's value is {found}"
             measured = not isinstance(found, str)
             rows.append(
-                {
-                    "number": trial.planned.number,
-                    "block": trial.planned.block,
-                    **treatment,
-                    "response": response.name,
-                    "unit": response.unit,
-                    "value": found if measured else None,
-                    "absent": None if measured else found,
-                }
+                (
+                    trial.planned.number,
+                    trial.planned.block,
+                    *(treatment[name] for name in factors),
+                    response.name,
+                    response.unit,
+                    *((found, None) if measured else (None, found)),
+                )
             )
-    return pl.DataFrame(rows, schema=schema)
+        if len(rows) >= AT_ONCE:
+            parts.append(pl.DataFrame(rows, schema=schema, orient="row"))
+            rows = []
+    parts.append(pl.DataFrame(rows, schema=schema, orient="row"))
+    return pl.concat(parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 
 import polars as pl
@@ -22,7 +22,13 @@ KEYS: dict[str, Type] = {"number": pl.Int64, "block": pl.Int64}
 
 def frames(run: Run) -> dict[str, Callable[[], pl.DataFrame]]:
     """Every table of a run by name; each is read when it is called for."""
-    of_plan = {read.__name__: partial(read, run) for read in (trials, responses, failures, sessions)}
+    measured = cache(partial(frame, run))
+    of_plan: dict[str, Callable[[], pl.DataFrame]] = {
+        "trials": lambda: trials(run, measured()),
+        "responses": lambda: responses(run, measured()),
+        "failures": partial(failures, run),
+        "sessions": partial(sessions, run),
+    }
     return {**of_plan, **{name: partial(records, run, table) for name, table in TABLES.items()}}
 
 
@@ -32,11 +38,11 @@ def records(run: Run, table: RecordTable) -> pl.DataFrame:
     return _with_trials(run, found, list(table.schema()))
 
 
-def trials(run: Run) -> pl.DataFrame:
+def trials(run: Run, measured: pl.DataFrame) -> pl.DataFrame:
     """A row for each trial of the plan: its `state` (`finished`, `failed` or `pending`), what its record says
-    of it as a whole, how many `warnings` it has, and each response in base units, called after the study."""
+    of it as a whole, how many `warnings` it has, and each response in base units, called after the study.
+    `measured` is the frame of responses."""
     found = _read(run, TRIAL)
-    measured = frame(run)
     names: dict[str, str] = {}
     for response in run.study.responses:
         base = base_unit(response.unit)
@@ -67,10 +73,11 @@ def _states(run: Run, finished: set[int]) -> pl.DataFrame:
     return pl.DataFrame({"number": numbers, "state": pl.Series("state", states, pl.String)})
 
 
-def responses(run: Run) -> pl.DataFrame:
-    """A row for each finished trial and response: its value in the response's unit, or why it is absent."""
-    measured = frame(run).drop("block", *run.study.factors)
-    return _with_trials(run, measured, ["response", "unit", "value", "absent"])
+def responses(run: Run, measured: pl.DataFrame) -> pl.DataFrame:
+    """A row for each finished trial and response: its value in the response's unit, or why it is absent.
+    `measured` is the frame of responses."""
+    found = measured.drop("block", *run.study.factors)
+    return _with_trials(run, found, ["response", "unit", "value", "absent"])
 
 
 def failures(run: Run) -> pl.DataFrame:

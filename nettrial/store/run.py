@@ -220,16 +220,23 @@ class Run:
         ]
 
     def trials(self) -> list[Trial]:
-        """The finished trials, in the run's order."""
-        planned = self._planned()
+        """The finished trials, in the run's order. They stay in memory: of many trials, `each_trial` is for
+        those who look at one after the other."""
         with _without_collector():
-            for number, record in self._rows(_RECORDS):
-                if number not in planned:
-                    raise self.unreadable("record", f"trial {number} is not in the plan")
-                if number not in self._trials:
-                    read = partial(self._scenario, number)
-                    self._trials[number] = Trial(planned[number], lean(self._read(Record, record)), read)
+            self._trials.update({trial.planned.number: trial for trial in self.each_trial()})
         return [self._trials[number] for number in sorted(self._trials)]
+
+    def each_trial(self) -> Iterator[Trial]:
+        """Yields the finished trials in the run's order, and keeps none."""
+        planned = self._planned()
+        for number, record in self._rows(_RECORDS):
+            if number not in planned:
+                raise self.unreadable("record", f"trial {number} is not in the plan")
+            if number in self._trials:
+                yield self._trials[number]
+            else:
+                read = partial(self._scenario, number)
+                yield Trial(planned[number], lean(self._read(Record, record)), read)
 
     def record_texts(self) -> Iterator[tuple[int, str]]:
         """The number and the record of each finished trial, in the run's order, as JSON: for readers that
