@@ -47,8 +47,8 @@ def sweep(**settings: Any) -> dict[str, Any]:
 
 
 def one(record: Record) -> FlowRecord:
-    """The record of the only flow of a trial that needed no warning but of the machine's load, and of round trips
-    over links without a delay."""
+    """The record of the only flow of a trial that needed no warning but of the machine's load, and of round
+    trips over links without a delay."""
     noise = {"processor_saturated", "wire_short", "frame_time", *DISTURBANCES}
     assert {warning.code for warning in record.warnings} <= noise, record.warnings
     assert all(check.passed for check in record.checks), record.checks
