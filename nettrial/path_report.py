@@ -24,11 +24,11 @@ class Absence(Generated):
     """
     object: str
     """
-    The host or flow it would be of.
+    The host or flow that lacks the metric.
     """
     reason: str
     """
-    Why it is absent.
+    The reason for the absence.
     """
 
 
@@ -229,8 +229,8 @@ class MssFinding(RootModel[Literal["fits", "clamped", "too_large", "unknown"]]):
 
 class Offloads(Generated):
     """
-    The work that interfaces do in larger pieces than a packet. All are off unless asked for, so
-    that an MTU means what it says (a virtual link passes 64 KiB "packets" otherwise).
+    The offloads of interfaces, which handle larger units than a packet. All are off by default, so that the MTU is
+    in force (with them, a virtual link passes "packets" of 64 KiB).
     """
 
     model_config = ConfigDict(
@@ -242,11 +242,11 @@ class Offloads(Generated):
     """
     gso: bool | None = False
     """
-    Generic segmentation offload: the kernel cuts them just before the interface.
+    Generic segmentation offload: the kernel segments GSO packets just before the interface.
     """
     tso: bool | None = False
     """
-    TCP segmentation offload: the interface cuts segments.
+    TCP segmentation offload: the interface segments GSO packets.
     """
 
 
@@ -268,7 +268,7 @@ class Problem(Generated):
     """
     hint: str
     """
-    Why, and what to do.
+    The reason, and the remedy.
     """
     object: str
     """
@@ -276,12 +276,12 @@ class Problem(Generated):
     """
     of_machine: bool | None = None
     """
-    True where nothing is wrong with the document, and a machine lacks what it needs.
+    True if nothing is wrong with the document, but a machine lacks what it needs.
     """
     pointer: str
     """
-    The bad value's place in the document: a JSON pointer (RFC 6901). Of a setting that is absent, the place
-    where it would be.
+    The place of the bad value in the document, as a JSON pointer (RFC 6901). For an absent setting, this is
+    the place where it would be.
     """
     setting: str
     """
@@ -304,7 +304,7 @@ class Rate(RootModel[str]):
 
 class Shortfall(Generated):
     """
-    Something the machine lacks.
+    A feature that the machine lacks.
     """
 
     model_config = ConfigDict(

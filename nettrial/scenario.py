@@ -24,11 +24,11 @@ class Absence(Generated):
     """
     object: str
     """
-    The host or flow it would be of.
+    The host or flow that lacks the metric.
     """
     reason: str
     """
-    Why it is absent.
+    The reason for the absence.
     """
 
 
@@ -42,16 +42,16 @@ class Airtime(Generated):
     )
     data_ps: Annotated[int, Field(ge=0)]
     """
-    MPDUs that arrived: the part of the PPDUs that their bytes take.
+    The time of the bytes of MPDUs that arrived.
     """
     errors_ps: Annotated[int, Field(ge=0)]
     """
-    MPDUs that were lost to noise or interference.
+    The time of the bytes of MPDUs that were lost to noise or interference.
     """
     overhead_ps: Annotated[int, Field(ge=0)]
     """
-    Preambles, padding, inter-frame spaces within an exchange, acknowledgments, RTS, CTS and beacons. An exchange
-    that is not over counts as overhead.
+    The time of preambles, padding, inter-frame spaces within an exchange, acknowledgments, RTS, CTS and
+    beacons. An unfinished exchange counts as overhead.
     """
 
 
@@ -80,42 +80,43 @@ class Callbacks(Generated):
     )
     cong_avoid: Annotated[int, Field(ge=0)]
     """
-    For the window's growth by what was acknowledged.
+    Calls for the growth of the window after an acknowledgment.
     """
     coupled: Annotated[int, Field(ge=0)]
     """
-    Calls, of those above, that saw two or more subflows of their connection.
+    The calls of those above that saw two or more subflows of their connection.
     """
     init: Annotated[int, Field(ge=0)]
     """
-    For a new connection or subflow.
+    Calls for a new connection or subflow.
     """
     pkts_acked: Annotated[int, Field(ge=0)]
     """
-    With the round-trip time of an acknowledgment.
+    Calls with the round-trip time of an acknowledgment.
     """
     release: Annotated[int, Field(ge=0)]
     """
-    For one that ends; most end after the traffic, and are not counted.
+    Calls for a connection or subflow that ends. Most end after the traffic and are not counted.
     """
     repaired: Annotated[int, Field(ge=0)]
     """
-    Calls that the kernel left out, taking for the answer what was none, and whose windows were put right.
+    The calls that the kernel skipped, using an undefined value instead of an answer, and after which the
+    program repaired the windows.
     """
     ssthresh: Annotated[int, Field(ge=0)]
     """
-    For the window after a loss.
+    Calls for the window after a loss.
     """
     undo_cwnd: Annotated[int, Field(ge=0)]
     """
-    To take back a reduction that was for no loss.
+    Calls to undo a reduction after a loss that was none.
     """
 
 
 class Capture(Generated):
     """
-    The packets of a trial that are captured, and their directory. Capturing is no part of the scenario: what is
-    measured means the same with it and without it, but for what it costs.
+    The packets of a trial to capture, and their directory. Capturing is not part of the scenario, because the
+    measurements mean the same with and without it, apart from its cost.
     """
 
     model_config = ConfigDict(
@@ -127,22 +128,22 @@ class Capture(Generated):
     """
     interfaces: list[str] | None = None
     """
-    The interfaces, each a node's name (all its interfaces) or `NODE:INTERFACE`; every interface where it is empty. A radio
-    channel is an interface of its access point, `INTERFACE-air`.
+    The interfaces, each a node's name (all its interfaces) or `NODE:INTERFACE`; empty for all interfaces. A
+    radio channel is an interface of its access point, `INTERFACE-air`.
     """
     name: str
     """
-    The trial as it stands in the files' names, one an interface: `NAME-NODE-INTERFACE.pcapng`.
+    The trial's name in the names of the files. Each interface has one file: `NAME-NODE-INTERFACE.pcapng`.
     """
     snap_bytes: Annotated[int, Field(ge=0)]
     """
-    Bytes kept of each frame, Ethernet's header counted.
+    The bytes kept of each frame, Ethernet's header included.
     """
 
 
 class Check(Generated):
     """
-    Something verified around the traffic.
+    A check made before or after the traffic.
     """
 
     model_config = ConfigDict(
@@ -162,17 +163,17 @@ class Check(Generated):
     """
     object: str
     """
-    On what: a flow, a host, a direction.
+    The object of the check: a flow, a host, a direction.
     """
     passed: bool
     """
-    True if they agree.
+    True if the two agree.
     """
 
 
 class CongestionRecord(Generated):
     """
-    A congestion control of nettrial's own in the kernel, over the traffic's time.
+    The use of one of nettrial's own congestion controls in the kernel during the traffic.
     """
 
     model_config = ConfigDict(
@@ -184,7 +185,7 @@ class CongestionRecord(Generated):
     """
     name: str
     """
-    Its name in the scenario.
+    The congestion control's name in the scenario.
     """
 
 
@@ -197,7 +198,7 @@ class Connecting(RootModel[Literal["once", "each_request"]]):
 
 class DelaySample(Generated):
     """
-    The delays at a station of a radio channel in 100 ms. One is absent where nothing was sent.
+    The delays at a station of a radio channel in 100 ms. A delay is absent if nothing was sent.
     """
 
     model_config = ConfigDict(
@@ -209,17 +210,17 @@ class DelaySample(Generated):
     """
     contention_delay_ns: Annotated[int | None, Field(ge=0)] = None
     """
-    From the moment at which the station might contend until it sent, the mean over its attempts.
+    The mean time from the moment at which the station might contend until it sent, over its attempts.
     """
     queue_delay_ns: Annotated[int | None, Field(ge=0)] = None
     """
-    From the arrival of the IP packets that were sent for the first time until then, the mean.
+    The mean time from the arrival of IP packets until they were sent for the first time.
     """
 
 
 class DropTail(Generated):
     """
-    The limit alone drops.
+    Packets are dropped only at the limit.
     """
 
     model_config = ConfigDict(
@@ -230,7 +231,7 @@ class DropTail(Generated):
 
 class Distribution(Generated):
     """
-    A set of values by its summary.
+    The summary of a set of values.
     """
 
     model_config = ConfigDict(
@@ -238,31 +239,31 @@ class Distribution(Generated):
     )
     count: Annotated[int, Field(ge=0)]
     """
-    The number of values; with none, all other fields are 0.
+    The number of values; if it is 0, all other fields are 0.
     """
     deviation: float
     """
-    Standard deviation of the values.
+    The standard deviation of the values.
     """
     maximum: float
     """
-    Largest.
+    The largest value.
     """
     mean: float
     """
-    Arithmetic mean.
+    The arithmetic mean.
     """
     minimum: float
     """
-    Smallest.
+    The smallest value.
     """
     p50: float
     """
-    Median.
+    The median.
     """
     p90: float
     """
-    90th percentile.
+    The 90th percentile.
     """
     p99: float
     """
@@ -270,15 +271,15 @@ class Distribution(Generated):
     """
     p99_9: float | None = None
     """
-    Percentile 99.9; absent with fewer than 1000 values, for it would be the largest.
+    The percentile 99.9; absent with fewer than 1000 values, because it would be the largest.
     """
     p99_99: float | None = None
     """
-    Percentile 99.99; absent with fewer than 10 000 values.
+    The percentile 99.99; absent with fewer than 10 000 values.
     """
     p99_999: float | None = None
     """
-    Percentile 99.999; absent with fewer than 100 000 values.
+    The percentile 99.999; absent with fewer than 100 000 values.
     """
 
 
@@ -309,7 +310,7 @@ class DurationShare(Generated):
 
 class DurationTruncation(Generated):
     """
-    The bounds at which a distribution is cut off, bounds included; what is cut off is drawn again.
+    The bounds of a truncated distribution, which are part of it. Values outside are drawn again.
     """
 
     model_config = ConfigDict(
@@ -317,17 +318,17 @@ class DurationTruncation(Generated):
     )
     maximum: Duration | None = None
     """
-    The largest value kept.
+    The largest value that is kept.
     """
     minimum: Duration | None = None
     """
-    The smallest value kept.
+    The smallest value that is kept.
     """
 
 
 class Constant(Generated):
     """
-    Always the same.
+    A constant value.
     """
 
     model_config = ConfigDict(
@@ -342,7 +343,7 @@ class Constant(Generated):
 
 class Uniform(Generated):
     """
-    Each value between two bounds as likely as another.
+    The uniform distribution between two bounds.
     """
 
     model_config = ConfigDict(
@@ -361,7 +362,7 @@ class Uniform(Generated):
 
 class Exponential(Generated):
     """
-    Gaps of a Poisson process: density exp(−x/mean)/mean.
+    The exponential distribution, such as the gaps of a Poisson process: density exp(−x/mean)/mean.
     """
 
     model_config = ConfigDict(
@@ -380,7 +381,7 @@ class Exponential(Generated):
 
 class Normal(Generated):
     """
-    The bell curve. It needs a minimum of zero or more.
+    The normal distribution. It needs a minimum of zero or more.
     """
 
     model_config = ConfigDict(
@@ -403,7 +404,7 @@ class Normal(Generated):
 
 class Pareto(Generated):
     """
-    P(X > x) = (scale/x)^shape for x ≥ scale. Its mean exists for a shape above 1.
+    The Pareto distribution: P(X > x) = (scale/x)^shape for x ≥ scale. Its mean exists for a shape above 1.
     """
 
     model_config = ConfigDict(
@@ -426,7 +427,8 @@ class Pareto(Generated):
 
 class Cauchy(Generated):
     """
-    Density ∝ 1/(1 + ((x − location)/scale)²). It has no mean unless cut off on both sides.
+    The Cauchy distribution: density ∝ 1/(1 + ((x − location)/scale)²). It has no mean unless it is truncated
+    on both sides.
     """
 
     model_config = ConfigDict(
@@ -449,7 +451,7 @@ class Cauchy(Generated):
 
 class Gamma(Generated):
     """
-    Density ∝ x^(shape − 1) exp(−x/scale).
+    The gamma distribution: density ∝ x^(shape − 1) exp(−x/scale).
     """
 
     model_config = ConfigDict(
@@ -472,7 +474,7 @@ class Gamma(Generated):
 
 class Weibull(Generated):
     """
-    P(X > x) = exp(−(x/scale)^shape).
+    The Weibull distribution: P(X > x) = exp(−(x/scale)^shape).
     """
 
     model_config = ConfigDict(
@@ -495,7 +497,7 @@ class Weibull(Generated):
 
 class Mix(Generated):
     """
-    A few values, each with its share, such as an Internet mix (IMIX, RFC 6985).
+    A mix of a few values, each with its share, such as an Internet mix (IMIX, RFC 6985).
     """
 
     model_config = ConfigDict(
@@ -510,7 +512,7 @@ class Mix(Generated):
 
 class Listed(Generated):
     """
-    These values in this order, again from the first after the last.
+    A list of values in this order, which starts again after the last.
     """
 
     model_config = ConfigDict(
@@ -550,9 +552,9 @@ class DurationVariate(
         | Listed
     )
     """
-    A constant or random quantity: a distribution, its parameters, and where it is cut off. What is cut
-    off is drawn again, so the rest keeps its shape (a truncated distribution). Without a truncation,
-    draws below zero and means that do not exist are errors, not surprises.
+    A constant or random quantity: a distribution, its parameters, and its truncation. Values outside the
+    truncation are drawn again, so that the rest of the distribution keeps its shape. Without a truncation,
+    distributions with values below zero or without a mean are errors.
     """
 
 
@@ -566,17 +568,17 @@ class Estimate(Generated):
     )
     packet_hops: Annotated[int, Field(ge=0)]
     """
-    The number of times that packets would pass a link, were there no losses.
+    The number of times that packets would cross a link without losses.
     """
     seconds: float
     """
-    The time that this takes one CPU, seconds.
+    The CPU time that this takes, seconds.
     """
 
 
 class FailedEvent(Generated):
     """
-    A trial that gave no record.
+    A trial that failed.
     """
 
     model_config = ConfigDict(
@@ -618,21 +620,21 @@ class Figure(RootModel[Literal["channels", "cpu", "interfaces", "owd_error"]]):
 class FrameErrors(RootModel[Literal["none", "awgn"]]):
     root: Literal["none", "awgn"]
     """
-    The frames that noise takes.
+    The frames that are lost to noise.
     """
 
 
 class Histogram(RootModel[str]):
     root: str
     """
-    All values of a figure: an HDR histogram with three significant digits, in nanoseconds, in the
-    library's V2 encoding, deflated, in base 64 (RFC 4648), as every HdrHistogram implementation reads it.
+    All values of a figure: an HDR histogram with three significant digits, in nanoseconds, in the library's V2
+    encoding, deflated, in base 64 (RFC 4648), which every HdrHistogram implementation reads.
     """
 
 
 class HostCost(Generated):
     """
-    The cost of packets to a simulated host, which has one CPU: work that finds it busy waits.
+    The cost of packets to a simulated host. The host has one CPU, and work waits while the CPU is busy.
     """
 
     model_config = ConfigDict(
@@ -640,20 +642,20 @@ class HostCost(Generated):
     )
     coalescing: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """
-    The time from the first packet until the interface interrupts, so that more packets share the interrupt.
+    The time from the first packet until the interface interrupts, so that several packets share an interrupt.
     """
     per_interrupt: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """
-    CPU time of an interrupt, which begins the work of all packets that have arrived since the one
-    before.
+    The CPU time of an interrupt, which starts the work on all packets that have arrived since the previous
+    interrupt.
     """
     per_kilobyte: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """
-    CPU time of 1000 bytes sent or received, IP headers included.
+    The CPU time of 1000 bytes sent or received, IP headers included.
     """
     per_packet: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """
-    CPU time of a packet sent or received.
+    The CPU time of a packet sent or received.
     """
 
 
@@ -667,11 +669,11 @@ class HostRecord(Generated):
     )
     cpu_busy_ns: Annotated[int | None, Field(ge=0)] = None
     """
-    The same, in nanoseconds.
+    The time in which the CPU was not idle, nanoseconds.
     """
     cpu_percent: float | None = None
     """
-    Time that CPU was not idle while traffic went, interrupts included, in percent.
+    The share of the traffic's time in which the CPU was not idle, interrupts included, in percent.
     """
     name: str
     """
@@ -679,17 +681,17 @@ class HostRecord(Generated):
     """
     processor: Annotated[int | None, Field(ge=0)] = None
     """
-    The CPU its work was kept on, if it was.
+    The CPU to which the host's work was bound; absent if it was not.
     """
     processor_shared_with: list[str]
     """
-    Other nodes whose forwarding fell on the same CPU, and the engine's own work there (`delay
-    line`, `packet counter`, `queue sampler`).
+    The other nodes whose forwarding used the same CPU, and the engine's own work on it (`delay line`, `packet
+    counter`, `queue sampler`).
     """
     service_demand_us_per_kb: float | None = None
     """
-    CPU time per kilobyte (1000 bytes) of the payload that the host's transfers moved,
-    microseconds (netperf's service demand).
+    The CPU time per kilobyte (1000 bytes) of payload that the host's transfers moved, microseconds (netperf's
+    service demand).
     """
 
 
@@ -702,7 +704,7 @@ class InterfaceAddress(RootModel[str]):
 
 class InterfaceSample(Generated):
     """
-    An interface at one moment.
+    An interface's state at one moment.
     """
 
     model_config = ConfigDict(
@@ -710,23 +712,23 @@ class InterfaceSample(Generated):
     )
     at_ns: Annotated[int, Field(ge=0)]
     """
-    The time after the trial's beginning.
+    The time since the start of the trial.
     """
     queue_bytes: Annotated[int, Field(ge=0)]
     """
-    Bytes in its queue as they will occupy the wire.
+    The bytes in the interface's queue as they will occupy the wire.
     """
     queue_pkts: Annotated[int, Field(ge=0)]
     """
-    Packets in its queue.
+    The packets in the interface's queue.
     """
     utilisation_percent: float
     """
-    The same as a share of what the link's rate allows, in percent.
+    The bytes sent as a share of what the link's rate allows, in percent.
     """
     wire_bytes: Annotated[int, Field(ge=0)]
     """
-    Bytes sent since the sample before, as they occupy the wire.
+    The bytes sent since the previous sample, as they occupy the wire.
     """
 
 
@@ -752,12 +754,12 @@ class Interval(Generated):
     """
     bytes: Annotated[int, Field(ge=0)]
     """
-    Application bytes since the interval before: acknowledged (TCP_INFO tcpi_bytes_acked), or over
-    UDP sent.
+    The application bytes since the previous interval: those acknowledged (TCP_INFO tcpi_bytes_acked), or over
+    UDP those sent.
     """
     cwnd_pkts: Annotated[int, Field(ge=0)]
     """
-    Congestion window in segments, of MPTCP the sum of the subflows'; 0 while no connection is open.
+    The congestion window in segments, for MPTCP the sum over the subflows; 0 while no connection is open.
     """
     delivery_rate_bps: Annotated[int | None, Field(ge=0)] = None
     """
@@ -765,23 +767,24 @@ class Interval(Generated):
     """
     min_rtt_us: Annotated[int, Field(ge=0)]
     """
-    Smallest round-trip time of this connection; 0 while no connection is open.
+    The smallest round-trip time of this connection; 0 while no connection is open.
     """
     retransmissions_pkts: Annotated[int, Field(ge=0)]
     """
-    Segments retransmitted since the interval before.
+    The segments retransmitted since the previous interval.
     """
     srtt_us: Annotated[int, Field(ge=0)]
     """
-    Smoothed round-trip time, of MPTCP the mean of the subflows'; 0 while no connection is open.
+    The smoothed round-trip time, for MPTCP the mean over the subflows; 0 while no connection is open.
     """
     subflow_bytes: list[SubflowByte] | None = None
     """
-    Application bytes of each subflow since the interval before, in the record's order. MPTCP only.
+    The application bytes of each subflow since the previous interval, in the record's order. MPTCP only.
     """
     subflow_cwnd_pkts: list[SubflowCwndPkt] | None = None
     """
-    Congestion window in segments of each subflow, in the same order; 0 while it is not open. MPTCP only.
+    The congestion window in segments of each subflow, in the same order; 0 while the subflow is not open.
+    MPTCP only.
     """
 
 
@@ -794,8 +797,8 @@ class IpVersion(RootModel[Literal[4, 6]]):
 
 class LossBursts(Generated):
     """
-    Losses in bursts: a good state, in which `loss` of the impairment holds, and a bad one (Gilbert 1960, Elliott
-    1963). The state may change before each frame; the first is good.
+    Losses in bursts, by a good state, in which the impairment's `loss` applies, and a bad state (Gilbert 1960,
+    Elliott 1963). The state may change before each frame, and the first state is good.
     """
 
     model_config = ConfigDict(
@@ -803,21 +806,21 @@ class LossBursts(Generated):
     )
     enter: Annotated[float | None, Field(ge=0.0, le=1.0)] = 0.0
     """
-    The probability that the bad state begins; with 0 there are no bursts.
+    The probability that the bad state begins; 0 means no bursts.
     """
     leave: Annotated[float | None, Field(ge=0.0, le=1.0)] = 1.0
     """
-    The probability that it ends.
+    The probability that the bad state ends.
     """
     loss: Annotated[float | None, Field(ge=0.0, le=1.0)] = 1.0
     """
-    The probability that a frame is lost in it.
+    The probability that a frame is lost in the bad state.
     """
 
 
 class MachineReach(Generated):
     """
-    The size in which packets reach another machine.
+    The largest packets that reach another machine.
     """
 
     model_config = ConfigDict(
@@ -825,11 +828,11 @@ class MachineReach(Generated):
     )
     ip: IpVersion
     """
-    The IP version of the machines' addresses that were used.
+    The IP version of the addresses that were used.
     """
     passed_bytes: Annotated[int, Field(ge=0)]
     """
-    The largest that passed without being fragmented, bytes; 0 where none did.
+    The largest IP packet that passed without being fragmented, bytes; 0 if none did.
     """
     to: str
     """
@@ -837,7 +840,7 @@ class MachineReach(Generated):
     """
     tried_bytes: Annotated[int, Field(ge=0)]
     """
-    The largest IP packet that was tried: what both interfaces admit, bytes.
+    The largest IP packet that was tried, bytes: the largest that both interfaces can send.
     """
 
 
@@ -851,14 +854,14 @@ class Medium(RootModel[Literal["cable", "wlan"]]):
 class NodeKind(RootModel[Literal["host", "router", "switch"]]):
     root: Literal["host", "router", "switch"]
     """
-    The kind of a node, which decides what it does with packets.
+    The kind of a node.
     """
 
 
 class Offloads(Generated):
     """
-    The work that interfaces do in larger pieces than a packet. All are off unless asked for, so
-    that an MTU means what it says (a virtual link passes 64 KiB "packets" otherwise).
+    The offloads of interfaces, which handle larger units than a packet. All are off by default, so that the MTU is
+    in force (with them, a virtual link passes "packets" of 64 KiB).
     """
 
     model_config = ConfigDict(
@@ -870,17 +873,17 @@ class Offloads(Generated):
     """
     gso: bool | None = False
     """
-    Generic segmentation offload: the kernel cuts them just before the interface.
+    Generic segmentation offload: the kernel segments GSO packets just before the interface.
     """
     tso: bool | None = False
     """
-    TCP segmentation offload: the interface cuts segments.
+    TCP segmentation offload: the interface segments GSO packets.
     """
 
 
 class OnOff(Generated):
     """
-    Times of sending and of silence in turn, the first one of sending.
+    Alternating times of sending and of silence, starting with sending.
     """
 
     model_config = ConfigDict(
@@ -888,7 +891,7 @@ class OnOff(Generated):
     )
     off: DurationVariate
     """
-    The time for which none are sent.
+    The time for which no packets are sent.
     """
     on: DurationVariate
     """
@@ -898,7 +901,7 @@ class OnOff(Generated):
 
 class Pacing(Generated):
     """
-    A sender's accuracy in keeping to its departures.
+    The accuracy with which a sender kept to its departures.
     """
 
     model_config = ConfigDict(
@@ -906,11 +909,11 @@ class Pacing(Generated):
     )
     asked_bps: float
     """
-    The payload rate that the departures asked for imply, bits per second.
+    The payload rate that follows from the departures requested, bits per second.
     """
     cpu_percent: float | None = None
     """
-    CPU time of the sending thread in percent of the flow's time, where the system tells it.
+    The CPU time of the sending thread in percent of the flow's time; absent if the system does not report it.
     """
     lateness_us: Distribution
     """
@@ -924,8 +927,8 @@ class Pacing(Generated):
 
 class PacketCounts(Generated):
     """
-    The packets of a flow received, lost, reordered and duplicated, from their sequence numbers: loss, reordering
-    and duplication are three figures, and none hides another.
+    The packets of a flow that were received, lost, reordered and duplicated, by their sequence numbers. Loss,
+    reordering and duplication are counted separately, so that none hides another.
     """
 
     model_config = ConfigDict(
@@ -933,35 +936,36 @@ class PacketCounts(Generated):
     )
     duplicated_pkts: Annotated[int | None, Field(ge=0)] = None
     """
-    Arrived again (RFC 5560); absent where a tool does not say.
+    The arrivals beyond the first of a packet (RFC 5560); absent if a tool does not report them.
     """
     longest_loss_burst_pkts: Annotated[int | None, Field(ge=0)] = None
     """
-    The longest run; absent where a tool does not say.
+    The longest run of losses; absent if a tool does not report it.
     """
     loss_bursts: Annotated[int | None, Field(ge=0)] = None
     """
-    Runs of losses without an arrival between them (RFC 3357); absent where a tool does not say.
+    The runs of losses without an arrival between them (RFC 3357); absent if a tool does not report them.
     """
     lost_pkts: Annotated[int, Field(ge=0)]
     """
-    Sent and never arrived (RFC 7680).
+    The packets that were sent and never arrived (RFC 7680).
     """
     received_pkts: Annotated[int, Field(ge=0)]
     """
-    Different packets that arrived.
+    The different packets that arrived.
     """
     reordered_pkts: Annotated[int | None, Field(ge=0)] = None
     """
-    Arrived after one that was sent later (RFC 4737 section 3.3); absent where a tool does not say.
+    The packets that arrived after one that was sent later (RFC 4737 section 3.3); absent if a tool does not
+    report them.
     """
     send_errors_pkts: Annotated[int, Field(ge=0)]
     """
-    Refused by the sender's kernel, and not counted as sent.
+    The packets that the sender's kernel refused, which do not count as sent.
     """
     sent_pkts: Annotated[int, Field(ge=0)]
     """
-    Handed to the kernel by the sender.
+    The packets that the sender handed to the kernel.
     """
 
 
@@ -979,14 +983,14 @@ class PacketSize(Generated):
     """
     size_bytes: Annotated[int, Field(ge=0)]
     """
-    Bytes of the IP packet; a GSO packet that the link's far end will not see cut (TSO, GSO)
-    counts as what it is.
+    The bytes of the IP packet. A GSO packet that crosses the link unsegmented (TSO, GSO) counts with its own
+    size.
     """
 
 
 class Phases(Generated):
     """
-    The time that each phase of a trial took, by the monotonic clock; of the simulator `traffic_ns` alone, in
+    The time that each phase of a trial took, by the monotonic clock. The simulator has `traffic_ns` alone, in
     simulated time.
     """
 
@@ -999,7 +1003,7 @@ class Phases(Generated):
     """
     network_ns: Annotated[int, Field(ge=0)]
     """
-    Namespaces, links, addresses, routes, queues.
+    Building namespaces, links, addresses, routes and queues.
     """
     tear_down_ns: Annotated[int, Field(ge=0)]
     """
@@ -1007,7 +1011,7 @@ class Phases(Generated):
     """
     traffic_ns: Annotated[int, Field(ge=0)]
     """
-    From the start of the first flow to the end of the last.
+    The traffic, from the start of the first flow to the end of the last.
     """
 
 
@@ -1025,7 +1029,7 @@ class Problem(Generated):
     """
     hint: str
     """
-    Why, and what to do.
+    The reason, and the remedy.
     """
     object: str
     """
@@ -1033,12 +1037,12 @@ class Problem(Generated):
     """
     of_machine: bool | None = None
     """
-    True where nothing is wrong with the document, and a machine lacks what it needs.
+    True if nothing is wrong with the document, but a machine lacks what it needs.
     """
     pointer: str
     """
-    The bad value's place in the document: a JSON pointer (RFC 6901). Of a setting that is absent, the place
-    where it would be.
+    The place of the bad value in the document, as a JSON pointer (RFC 6901). For an absent setting, this is
+    the place where it would be.
     """
     setting: str
     """
@@ -1052,7 +1056,7 @@ class Problem(Generated):
 
 class ProcessorRecord(Generated):
     """
-    A CPU while traffic went.
+    A CPU during the traffic.
     """
 
     model_config = ConfigDict(
@@ -1060,27 +1064,27 @@ class ProcessorRecord(Generated):
     )
     busy_percent: float
     """
-    Time it was neither idle nor taken by the hypervisor, in percent.
+    The share of time in which the CPU was neither idle nor taken by the hypervisor, in percent.
     """
     frequency_mhz: float | None = None
     """
-    Its clock as the traffic ended; absent where the kernel does not say (cpufreq; virtual machines seldom
-    have it).
+    The CPU's clock rate at the end of the traffic; absent if the kernel does not report it (cpufreq; virtual
+    machines seldom have it).
     """
     number: Annotated[int, Field(ge=0)]
     """
-    Its number.
+    The CPU's number.
     """
     stolen_percent: float
     """
-    Time the hypervisor took, in percent.
+    The share of time that the hypervisor took, in percent.
     """
 
 
 class QueueDrops(RootModel[Literal["allowed", "unexpected"]]):
     root: Literal["allowed", "unexpected"]
     """
-    The role of a full queue in the trial: expected, or a disturbance.
+    The meaning of a full queue in the trial: expected, or a disturbance.
     """
 
 
@@ -1108,7 +1112,7 @@ class Rate(RootModel[str]):
 class RateControl(RootModel[Literal["fixed", "minstrel_ht"]]):
     root: Literal["fixed", "minstrel_ht"]
     """
-    The way in which stations choose the MCS and the streams by which they send.
+    The way in which stations choose the MCS and the streams of their frames.
     """
 
 
@@ -1132,7 +1136,7 @@ class RateSample(Generated):
 
 class RateUse(Generated):
     """
-    The use of a rate by a station of a radio channel.
+    The number of times that a station of a radio channel used a rate.
     """
 
     model_config = ConfigDict(
@@ -1140,11 +1144,11 @@ class RateUse(Generated):
     )
     mcs: Annotated[int, Field(ge=0)]
     """
-    The MCS of each.
+    The MCS of each stream.
     """
     ppdus: Annotated[int, Field(ge=0)]
     """
-    PPDUs sent by it, those that collided counted.
+    The PPDUs sent at this rate, including those that collided.
     """
     streams: Annotated[int, Field(ge=0)]
     """
@@ -1154,7 +1158,7 @@ class RateUse(Generated):
 
 class PreflightRequest(Generated):
     """
-    Can this machine run trials at all? Answered by [`Event::Preflight`].
+    Asks whether this machine can run trials at all. Answered by [`Event::Preflight`].
     """
 
     model_config = ConfigDict(
@@ -1163,14 +1167,14 @@ class PreflightRequest(Generated):
     request: Literal["preflight"] = "preflight"
     thorough: bool | None = False
     """
-    Try each congestion control that the engine brings, too: the kernel takes a second for them.
-    Without it they are tried when a scenario names them.
+    Also try each congestion control that the engine brings, which takes the kernel a second. Otherwise
+    each is tried when a scenario names it.
     """
 
 
 class ShortestPath(Generated):
     """
-    The path of the fewest links; among equals, the one over the links named first.
+    Packets take the path with the fewest links; of equal paths, the one over the links named first.
     """
 
     model_config = ConfigDict(
@@ -1181,8 +1185,8 @@ class ShortestPath(Generated):
 
 class Ecmp(Generated):
     """
-    Each flow takes one of the paths with the fewest links (RFC 2992): every node chooses the next hop by
-    a hash of addresses, protocol and ports.
+    Each flow takes one of the paths with the fewest links (RFC 2992). Every node chooses the next hop by a
+    hash of addresses, protocol and ports.
     """
 
     model_config = ConfigDict(
@@ -1191,14 +1195,14 @@ class Ecmp(Generated):
     policy: Literal["ecmp"] = "ecmp"
     seed: Annotated[int | None, Field(ge=0)] = 0
     """
-    Seed that makes the hash of each node another.
+    The seed from which each node's hash follows.
     """
 
 
 class KShortestPaths(Generated):
     """
-    The i-th pair of addresses of two hosts that exchange a flow takes the i-th shortest path without a
-    loop (Yen 1971), there and back; where there are fewer paths, it starts over.
+    The i-th pair of addresses of two hosts that exchange a flow takes the i-th shortest path without a loop
+    (Yen 1971) in both directions. If there are fewer paths, they are used again from the first on.
     """
 
     model_config = ConfigDict(
@@ -1213,8 +1217,9 @@ class KShortestPaths(Generated):
 
 class SpanningTree(Generated):
     """
-    The one path that is left where every router blocks what would close a loop, as switches do (IEEE
-    802.1D): a tree of the shortest paths from the router named first, each link at the same cost.
+    Packets follow a spanning tree of routers, which block the links that would close a loop as switches do
+    (IEEE 802.1D). The tree consists of the shortest paths from the router named first; all links have the same
+    cost.
     """
 
     model_config = ConfigDict(
@@ -1226,7 +1231,7 @@ class SpanningTree(Generated):
 class RoutingPolicy(RootModel[ShortestPath | Ecmp | KShortestPaths | SpanningTree]):
     root: ShortestPath | Ecmp | KShortestPaths | SpanningTree
     """
-    The policy by which a path is chosen. Switches forward frames along one spanning tree whatever the policy (IEEE
+    The policy by which a path is chosen. With every policy, switches forward frames along one spanning tree (IEEE
     802.1D).
     """
 
@@ -1234,8 +1239,8 @@ class RoutingPolicy(RootModel[ShortestPath | Ecmp | KShortestPaths | SpanningTre
 class Scheduler(RootModel[Literal["lowest_rtt", "round_robin"]]):
     root: Literal["lowest_rtt", "round_robin"]
     """
-    The rule by which a subflow of an MPTCP connection takes the next data, of those whose congestion window has
-    room.
+    The scheduler of an MPTCP connection, which chooses the subflow for the next data among those whose congestion
+    window has room.
     """
 
 
@@ -1292,7 +1297,7 @@ class Setting(
 
 class Shortfall(Generated):
     """
-    Something the machine lacks.
+    A feature that the machine lacks.
     """
 
     model_config = ConfigDict(
@@ -1323,7 +1328,7 @@ class Size(RootModel[str]):
 
 class SizeRecord(Generated):
     """
-    The results of one size of a sweep; each list has one entry a repeat, in the order they were measured.
+    The results of one size of a sweep. Each list has one entry for each repeat, in the order of measurement.
     """
 
     model_config = ConfigDict(
@@ -1331,16 +1336,16 @@ class SizeRecord(Generated):
     )
     resent_pkts: Annotated[int, Field(ge=0)]
     """
-    Requests that had to be retransmitted (UDP), all repeats.
+    The requests that had to be retransmitted (UDP) in all repeats.
     """
     rtt_minimum_us: list[float]
     """
-    The smallest time of the same requests, microseconds.
+    The smallest of these times, microseconds.
     """
     rtt_us: list[float]
     """
-    The mean time from sending a request to reading its answer, microseconds: of requests of the full
-    size that were sent once, or, where there is none, of all.
+    The mean time from sending a request to reading its answer, microseconds, of the requests of the full size
+    that were sent once, or of all requests if there are none of these.
     """
     size_bytes: Annotated[int, Field(ge=0)]
     """
@@ -1372,7 +1377,7 @@ class SizeShare(Generated):
 
 class SizeTruncation(Generated):
     """
-    The bounds at which a distribution is cut off, bounds included; what is cut off is drawn again.
+    The bounds of a truncated distribution, which are part of it. Values outside are drawn again.
     """
 
     model_config = ConfigDict(
@@ -1380,17 +1385,17 @@ class SizeTruncation(Generated):
     )
     maximum: Size | None = None
     """
-    The largest value kept.
+    The largest value that is kept.
     """
     minimum: Size | None = None
     """
-    The smallest value kept.
+    The smallest value that is kept.
     """
 
 
 class Constant1(Generated):
     """
-    Always the same.
+    A constant value.
     """
 
     model_config = ConfigDict(
@@ -1405,7 +1410,7 @@ class Constant1(Generated):
 
 class Uniform1(Generated):
     """
-    Each value between two bounds as likely as another.
+    The uniform distribution between two bounds.
     """
 
     model_config = ConfigDict(
@@ -1424,7 +1429,7 @@ class Uniform1(Generated):
 
 class Exponential1(Generated):
     """
-    Gaps of a Poisson process: density exp(−x/mean)/mean.
+    The exponential distribution, such as the gaps of a Poisson process: density exp(−x/mean)/mean.
     """
 
     model_config = ConfigDict(
@@ -1443,7 +1448,7 @@ class Exponential1(Generated):
 
 class Normal1(Generated):
     """
-    The bell curve. It needs a minimum of zero or more.
+    The normal distribution. It needs a minimum of zero or more.
     """
 
     model_config = ConfigDict(
@@ -1466,7 +1471,7 @@ class Normal1(Generated):
 
 class Pareto1(Generated):
     """
-    P(X > x) = (scale/x)^shape for x ≥ scale. Its mean exists for a shape above 1.
+    The Pareto distribution: P(X > x) = (scale/x)^shape for x ≥ scale. Its mean exists for a shape above 1.
     """
 
     model_config = ConfigDict(
@@ -1489,7 +1494,8 @@ class Pareto1(Generated):
 
 class Cauchy1(Generated):
     """
-    Density ∝ 1/(1 + ((x − location)/scale)²). It has no mean unless cut off on both sides.
+    The Cauchy distribution: density ∝ 1/(1 + ((x − location)/scale)²). It has no mean unless it is truncated
+    on both sides.
     """
 
     model_config = ConfigDict(
@@ -1512,7 +1518,7 @@ class Cauchy1(Generated):
 
 class Gamma1(Generated):
     """
-    Density ∝ x^(shape − 1) exp(−x/scale).
+    The gamma distribution: density ∝ x^(shape − 1) exp(−x/scale).
     """
 
     model_config = ConfigDict(
@@ -1535,7 +1541,7 @@ class Gamma1(Generated):
 
 class Weibull1(Generated):
     """
-    P(X > x) = exp(−(x/scale)^shape).
+    The Weibull distribution: P(X > x) = exp(−(x/scale)^shape).
     """
 
     model_config = ConfigDict(
@@ -1558,7 +1564,7 @@ class Weibull1(Generated):
 
 class Mix1(Generated):
     """
-    A few values, each with its share, such as an Internet mix (IMIX, RFC 6985).
+    A mix of a few values, each with its share, such as an Internet mix (IMIX, RFC 6985).
     """
 
     model_config = ConfigDict(
@@ -1573,7 +1579,7 @@ class Mix1(Generated):
 
 class Listed1(Generated):
     """
-    These values in this order, again from the first after the last.
+    A list of values in this order, which starts again after the last.
     """
 
     model_config = ConfigDict(
@@ -1613,16 +1619,16 @@ class SizeVariate(
         | Listed1
     )
     """
-    A constant or random quantity: a distribution, its parameters, and where it is cut off. What is cut
-    off is drawn again, so the rest keeps its shape (a truncated distribution). Without a truncation,
-    draws below zero and means that do not exist are errors, not surprises.
+    A constant or random quantity: a distribution, its parameters, and its truncation. Values outside the
+    truncation are drawn again, so that the rest of the distribution keeps its shape. Without a truncation,
+    distributions with values below zero or without a mean are errors.
     """
 
 
 class SocketOptions(Generated):
     """
-    Options of a flow's sockets, at both hosts; what is left out is as the kernel has it. Each option changes what
-    the flow costs or what is on the wire, and so can be a factor.
+    Options of a flow's sockets at both hosts. Options that are left out keep the kernel's values. Each option
+    affects the cost of the flow or its packets on the wire, and so can be a factor.
     """
 
     model_config = ConfigDict(
@@ -1630,42 +1636,43 @@ class SocketOptions(Generated):
     )
     block: Size | None = None
     """
-    Bytes handed to the kernel at a time by a transfer; 128 KiB where absent.
+    The bytes that a transfer hands to the kernel at a time; 128 KiB if absent.
     """
     busy_poll: Duration | None = None
     """
     The time for which a read polls the interface before it sleeps (SO_BUSY_POLL, socket(7)). A virtual link
-    has nothing to poll, so in the lab the reader itself tries again for that long.
+    has nothing to poll, so in the lab the reader itself retries for that long.
     """
     dscp: Annotated[int | None, Field(ge=0, le=63)] = None
     """
-    The differentiated services codepoint of what is sent, 0 to 63 (RFC 2474; IP_TOS, ip(7), and IPV6_TCLASS,
-    ipv6(7)): a radio channel has an access category for each.
+    The differentiated services codepoint of the flow's packets, 0 to 63 (RFC 2474; IP_TOS, ip(7), and
+    IPV6_TCLASS, ipv6(7)). A radio channel maps each to an access category.
     """
     mss: Size | None = None
     """
-    The largest TCP segment to announce and to send, bytes of payload and options (TCP_MAXSEG, tcp(7);
-    RFC 6691): with timestamps 12 bytes less of payload.
+    The largest TCP segment to announce and to send, bytes of payload and options (TCP_MAXSEG, tcp(7); RFC
+    6691). With timestamps, the payload is 12 bytes smaller.
     """
     udp_buffer: Size | None = None
     """
-    The send and the receive buffer of each UDP socket (SO_SNDBUF and SO_RCVBUF, socket(7)). Linux doubles it for
-    its own bookkeeping of packets. The simulator has the send buffer alone, for its readers take no time. Where
-    absent, packets are sent from the kernel's default of 104 KiB, and all else has room enough not to matter.
+    The size of the send and the receive buffer of each UDP socket (SO_SNDBUF and SO_RCVBUF, socket(7)), which
+    Linux doubles for its own bookkeeping. The simulator has only the send buffer, because its readers take no
+    time. If absent, packets are sent from the kernel's default buffer of 104 KiB, and all other buffers are
+    large enough not to matter.
     """
     udp_gro: bool | None = None
     """
-    UDP packets arrive in packets that the kernel coalesced (UDP_GRO, udp(7)).
+    UDP packets are received coalesced by the kernel (UDP_GRO, udp(7)).
     """
     udp_gso: bool | None = None
     """
-    UDP packets of one size leave in GSO packets that the kernel segments (UDP_SEGMENT, udp(7)).
+    UDP packets of one size are sent in GSO packets that the kernel segments (UDP_SEGMENT, udp(7)).
     """
     window: Size | None = None
     """
-    The TCP window, bytes: the most that either host announces as its receive window (TCP_WINDOW_CLAMP, tcp(7), where the
-    system has it), and the size that both its socket buffers keep (SO_RCVBUF and SO_SNDBUF, socket(7)). Without it the
-    system sizes both as the connection goes.
+    The TCP window, bytes: the largest receive window that either host announces (TCP_WINDOW_CLAMP, tcp(7), if
+    the system has it), and the fixed size of both its socket buffers (SO_RCVBUF and SO_SNDBUF, socket(7)). If
+    absent, the system sizes the buffers automatically.
     """
     zerocopy: bool | None = None
     """
@@ -1687,27 +1694,27 @@ class StationRecord(Generated):
     )
     aggregates: list[Aggregate]
     """
-    PPDUs that did not collide, by their MPDUs: how many had one, how many had two, and so on.
+    The number of PPDUs without a collision that had one MPDU, two MPDUs, and so on.
     """
     airtime: Airtime
     """
-    The time for which it used the channel, by purpose.
+    The time for which the station used the channel, by purpose.
     """
     beacons: Annotated[int, Field(ge=0)]
     """
-    Beacons it sent.
+    The beacons that the station sent.
     """
     codel_drops_pkts: Annotated[int | None, Field(ge=0)] = None
     """
-    IP packets dropped because CoDel found that they had waited for too long.
+    The IP packets that CoDel dropped because they had waited for too long.
     """
     collided_ps: Annotated[int, Field(ge=0)]
     """
-    The time of its own frames that collided, those of others not counted, picoseconds.
+    The time of the station's own frames that collided, picoseconds.
     """
     collisions: Annotated[int, Field(ge=0)]
     """
-    Its attempts that collided with another station's.
+    The station's attempts that collided with another station's.
     """
     contention_delay_max_ns: Annotated[int, Field(ge=0)]
     """
@@ -1715,8 +1722,8 @@ class StationRecord(Generated):
     """
     contention_delay_mean_ns: Annotated[int, Field(ge=0)]
     """
-    From the moment at which the station has something to send and may contend for it until it sends, the mean over
-    its attempts, nanoseconds.
+    The mean time from the moment at which the station has something to send and may contend until it sends,
+    over its attempts, nanoseconds.
     """
     delay_series: list[DelaySample] | None = None
     """
@@ -1724,11 +1731,11 @@ class StationRecord(Generated):
     """
     delivered_pkts: Annotated[int, Field(ge=0)]
     """
-    IP packets that the receiver of the air has, those counted that an access point passes on.
+    The IP packets that the receiving station has received, including those that an access point forwards.
     """
     exchanges: Annotated[int, Field(ge=0)]
     """
-    Exchanges it began, collided ones and beacons not counted, each one of a TXOP.
+    The exchanges that the station began, without collided ones and beacons. Each exchange of a TXOP counts.
     """
     interface: str
     """
@@ -1736,11 +1743,11 @@ class StationRecord(Generated):
     """
     lost_mpdus_pkts: Annotated[int, Field(ge=0)]
     """
-    MPDUs, of those, that were lost to noise, or to interference after the beginning of their PPDU.
+    The MPDUs of these that were lost to noise, or to interference after the start of their PPDU.
     """
     mpdus_pkts: Annotated[int, Field(ge=0)]
     """
-    MPDUs sent, each as often as it was.
+    The MPDUs sent, retransmissions included.
     """
     node: str
     """
@@ -1752,38 +1759,39 @@ class StationRecord(Generated):
     """
     queue_delay_mean_ns: Annotated[int, Field(ge=0)]
     """
-    From the arrival of each IP packet at the interface until it is sent for the first time, the mean, nanoseconds.
+    The mean time from the arrival of an IP packet at the interface until it is sent for the first time,
+    nanoseconds.
     """
     queue_drops_pkts: Annotated[int, Field(ge=0)]
     """
-    IP packets dropped because the queue was full.
+    The IP packets dropped because the queue was full.
     """
     queued_pkts: Annotated[int, Field(ge=0)]
     """
-    IP packets still there when the trial ended.
+    The IP packets still queued at the end of the trial.
     """
     rate_series: list[RateSample] | None = None
     """
-    The mean rate of its PPDUs over time, where rate control chose it.
+    The mean rate of the station's PPDUs over time, if rate control chose it.
     """
     rates: list[RateUse] | None = None
     """
-    PPDUs by their rate, where rate control chose it.
+    The PPDUs by their rate, if rate control chose it.
     """
     retries_pkts: Annotated[int, Field(ge=0)]
     """
-    MPDUs, of those, that had been sent before.
+    The MPDUs of these that had been sent before.
     """
     retry_drops_pkts: Annotated[int, Field(ge=0)]
     """
-    IP packets dropped because they were sent as often as the settings let.
+    The IP packets dropped because they had been sent as often as the settings allow.
     """
 
 
 class SubflowRecord(Generated):
     """
-    A subflow's state at its connection's end. Of several connections: those between the same addresses
-    as one, their bytes and retransmissions added up, and the state of the last.
+    A subflow's state at the end of its connection. Subflows of several connections between the same addresses are
+    one entry, with the sum of their bytes and retransmissions, and the state of the last.
     """
 
     model_config = ConfigDict(
@@ -1795,7 +1803,7 @@ class SubflowRecord(Generated):
     """
     congestion_control: str
     """
-    Its congestion control in force.
+    The subflow's congestion control in force.
     """
     cwnd_pkts: Annotated[int, Field(ge=0)]
     """
@@ -1811,7 +1819,7 @@ class SubflowRecord(Generated):
     """
     remote: str
     """
-    Address and port of its second.
+    Address and port of the flow's second host.
     """
     retransmissions_pkts: Annotated[int, Field(ge=0)]
     """
@@ -1878,7 +1886,7 @@ class ToolRecord(Generated):
 
 class TransferTraffic(Generated):
     """
-    A bulk transfer: so many bytes, for so long, or with both one such transfer after the other.
+    A bulk transfer of a number of bytes, for a duration, or with both one such transfer after the other.
     """
 
     model_config = ConfigDict(
@@ -1891,13 +1899,14 @@ class TransferTraffic(Generated):
     kind: Literal["transfer"] = "transfer"
     size: Size | None = None
     """
-    Bytes of one transfer.
+    The bytes of one transfer.
     """
 
 
 class FileTransferTraffic(Generated):
     """
-    A file, once, from the sender's disk to the receiver's, where it has no name and is gone with the trial.
+    One transfer of a file from the sender's disk to the receiver's. There the file has no name, and is removed
+    at the end of the trial.
     """
 
     model_config = ConfigDict(
@@ -1912,8 +1921,8 @@ class FileTransferTraffic(Generated):
 
 class RequestResponseTraffic(Generated):
     """
-    A message and its answer, one or several in flight, for so long, so many times, or whichever of both comes
-    first.
+    Messages and their answers, one or several in flight, until a duration or a number of messages is reached,
+    whichever comes first.
     """
 
     model_config = ConfigDict(
@@ -1934,29 +1943,29 @@ class RequestResponseTraffic(Generated):
     """
     in_flight: Annotated[int | None, Field(ge=1, le=10000)] = 1
     """
-    Requests that may wait for their responses at a time.
+    The number of requests that may wait for their responses at a time.
     """
     interval: Duration | None = None
     """
-    From one request to the next. Absent: the next follows a response at once. A response that
-    comes later than the interval delays the next request; none are sent in a burst after.
+    The time from one request to the next. If absent, the next request follows the response at once. A response
+    that takes longer than the interval delays the next request, and delayed requests are not sent in a burst.
     """
     kind: Literal["request_response"] = "request_response"
     request: Size
     """
-    Bytes of a request, at least 24 (it carries a number and two times).
+    The bytes of a request, at least 24 (for a number and two times).
     """
     response: Size
     """
-    Bytes of a response, at least 24.
+    The bytes of a response, at least 24.
     """
 
 
 class PacketsTraffic(Generated):
     """
-    Packets in one direction, for so long, so many of them, or whichever of both comes first. With a gap: one
-    packet, then the gap. With a rate: as much payload a second, evenly. With neither: as fast as the transport
-    takes them.
+    Packets in one direction, until a duration or a number of packets is reached, whichever comes first. With a
+    gap, the gap follows each packet. With a rate, payload is sent evenly at this rate. With neither, packets
+    are sent as fast as the transport accepts them.
     """
 
     model_config = ConfigDict(
@@ -1972,32 +1981,31 @@ class PacketsTraffic(Generated):
     """
     gap: DurationVariate | None = None
     """
-    From one departure to the next.
+    The time from one departure to the next.
     """
     kind: Literal["packets"] = "packets"
     on_off: OnOff | None = None
     """
-    Times of sending and of silence in turn.
+    Alternating times of sending and of silence.
     """
     rate: Rate | None = None
     """
-    Payload bits per second.
+    The payload rate, bits per second.
     """
     seed: Annotated[int | None, Field(ge=0)] = 0
     """
-    Seed of the random numbers: sizes, gaps and ON/OFF times are three independent sequences
-    drawn from it.
+    Seed of the random numbers. Sizes, gaps and ON/OFF times are three independent sequences.
     """
     size: SizeVariate
     """
-    Bytes of a packet's payload, at least 24 (it carries a number and two times).
+    The bytes of a packet's payload, at least 24 (for a number and two times).
     """
 
 
 class SweepTraffic(Generated):
     """
-    Requests of many sizes in a random order on one connection: for each size a number of bytes, request by
-    request, each answered before the next.
+    Requests of many sizes in a random order on one connection. For each size a number of bytes is sent in
+    requests of this size, each answered before the next.
     """
 
     model_config = ConfigDict(
@@ -2005,12 +2013,12 @@ class SweepTraffic(Generated):
     )
     answer: Answer
     """
-    The answer that the receiver sends back: 24 bytes, or as many as came.
+    The answer that the receiver sends back: 24 bytes, or as many as the request has.
     """
     bytes: Size
     """
-    Bytes sent for one measurement of a size: one request or more, the last one shorter, but no shorter
-    than 24 B.
+    The bytes sent for one measurement of a size, in one request or more. The last request may be shorter, but
+    has at least 24 B.
     """
     first: Size
     """
@@ -2019,7 +2027,7 @@ class SweepTraffic(Generated):
     kind: Literal["sweep"] = "sweep"
     last: Size
     """
-    The largest; over UDP at most 65507 B (IPv4) or 65527 B (IPv6).
+    The largest request; over UDP at most 65507 B (IPv4) or 65527 B (IPv6).
     """
     repeats: Annotated[int | None, Field(ge=1)] = 1
     """
@@ -2027,11 +2035,11 @@ class SweepTraffic(Generated):
     """
     seed: Annotated[int | None, Field(ge=0)] = 0
     """
-    Seed of the order's random numbers.
+    Seed of the random order.
     """
     step: Size
     """
-    From one size to the next.
+    The step from one size to the next.
     """
 
 
@@ -2045,29 +2053,29 @@ class ToolTraffic(Generated):
     )
     arguments: list[str] | None = None
     """
-    Further options of the sending program, as it takes them. For `exec`: the command and its
-    arguments, in which `{destination}`, `{source}` and `{port}` stand for the flow's.
+    Further options of the sending program. For `exec`, the command and its arguments, in which
+    `{destination}`, `{source}` and `{port}` stand for the flow's.
     """
     duration: Duration | None = None
     """
-    The time for which it sends; only `exec` may leave it out.
+    The time for which the program sends; only `exec` may leave it out.
     """
     kind: Literal["tool"] = "tool"
     rate: Rate | None = None
     """
-    Payload bits per second; as fast as it can where absent.
+    The payload rate, bits per second; if absent, the program sends as fast as it can.
     """
     request_response: bool | None = None
     """
-    Requests and responses instead of a stream; netperf only.
+    Send requests and responses instead of a stream; netperf only.
     """
     server_arguments: list[str] | None = None
     """
-    Further options of the receiving program. For `exec`: a command for the receiving host, or none.
+    Further options of the receiving program. For `exec`, a command for the receiving host, or none.
     """
     size: Size | None = None
     """
-    Payload bytes of a packet, a write or a request.
+    The payload bytes of a packet, a write or a request.
     """
     tool: ToolName
     """
@@ -2107,7 +2115,7 @@ class Transport(RootModel[Literal["tcp", "udp", "mptcp", "icmp"]]):
 
 class Warning(Generated):
     """
-    Why a trial's figures may not be what they seem.
+    A reason for which a trial's figures may be misleading.
     """
 
     model_config = ConfigDict(
@@ -2115,7 +2123,7 @@ class Warning(Generated):
     )
     code: str
     """
-    A stable word for its kind, such as `path_mtu` or `processor_saturated`.
+    A stable word for the kind of warning, such as `path_mtu` or `processor_saturated`.
     """
     consequence: str
     """
@@ -2133,7 +2141,8 @@ class Warning(Generated):
 
 class Wireless(Generated):
     """
-    The radio of a Wi-Fi interface at one moment, as its driver says (nl80211): what it does not say is absent.
+    The radio of a Wi-Fi interface at one moment, as its driver reports it (nl80211). Values that the driver does
+    not report are absent.
     """
 
     model_config = ConfigDict(
@@ -2149,15 +2158,15 @@ class Wireless(Generated):
     """
     received_bps: Annotated[int | None, Field(ge=0)] = None
     """
-    The rate at which packets come from it, bits per second.
+    The bit rate of frames received from the access point, bits per second.
     """
     sent_bps: Annotated[int | None, Field(ge=0)] = None
     """
-    The rate at which packets are sent to it, bits per second.
+    The bit rate of frames sent to the access point, bits per second.
     """
     signal_dbm: Annotated[int | None, Field(ge=-128, le=127)] = None
     """
-    The strength with which that one is heard, dBm.
+    The signal strength of the access point at this interface, dBm.
     """
     width_mhz: Annotated[int | None, Field(ge=0)] = None
     """
@@ -2168,7 +2177,7 @@ class Wireless(Generated):
 class WlanDiscipline(RootModel[Literal["drop_tail", "fq_codel"]]):
     root: Literal["drop_tail", "fq_codel"]
     """
-    The way in which the packets that wait at an interface of a radio channel are served.
+    The discipline that serves the packets queued at an interface of a radio channel.
     """
 
 
@@ -2182,7 +2191,7 @@ class WlanMode(RootModel[Literal["infrastructure", "ad_hoc"]]):
 class WlanStandard(RootModel[Literal["a", "g", "n", "ac", "ax"]]):
     root: Literal["a", "g", "n", "ac", "ax"]
     """
-    An amendment of IEEE 802.11 by whose modulation a channel's stations send.
+    The amendment of IEEE 802.11 whose modulation a channel's stations use.
     """
 
 
@@ -2196,7 +2205,7 @@ class WlanStation(Generated):
     )
     mcs: Annotated[int | None, Field(ge=0, le=11)] = None
     """
-    The MCS by which the station sends and is sent to; the channel's where absent.
+    The MCS of frames from and to the station; the channel's if absent.
     """
     snr_db: Annotated[float | None, Field(ge=-20.0, le=80.0)] = None
     """
@@ -2204,19 +2213,19 @@ class WlanStation(Generated):
     """
     streams: Annotated[int | None, Field(ge=1, le=4)] = None
     """
-    The spatial streams of that MCS; the channel's where absent.
+    The spatial streams of that MCS; the channel's if absent.
     """
     tx_power_dbm: Annotated[float | None, Field(ge=-10.0, le=36.0)] = None
     """
-    The transmit power; the channel's where absent.
+    The transmit power; the channel's if absent.
     """
     x_m: Annotated[float | None, Field(ge=-100000.0, le=100000.0)] = None
     """
-    The position, metres. Either all nodes of the channel have one or none.
+    The position, metres. Either all nodes of the channel have a position or none has.
     """
     y_m: Annotated[float | None, Field(ge=-100000.0, le=100000.0)] = None
     """
-    The position's other coordinate, metres.
+    The second coordinate of the position, metres.
     """
 
 
@@ -2238,14 +2247,14 @@ class Buffer(Generated):
     """
     minimum: Size
     """
-    Kept for each socket even under memory pressure.
+    The size that each socket keeps even under memory pressure.
     """
 
 
 class Capabilities(Generated):
     """
-    A backend's statement of what it can do on a machine that lacks nothing. Each preflight has it, a scenario is
-    held to it, and whoever plans trials asks it instead of the backend's name.
+    A backend's statement of its capabilities on a machine that lacks nothing. Each preflight contains it,
+    scenarios are checked against it, and planners of trials consult it instead of the backend's name.
     """
 
     model_config = ConfigDict(
@@ -2261,7 +2270,7 @@ class Capabilities(Generated):
     """
     deterministic: bool
     """
-    A trial depends on its scenario alone: the same scenario gives the same record.
+    A trial depends only on its scenario: the same scenario gives the same record.
     """
     disciplines: list[str]
     """
@@ -2269,11 +2278,11 @@ class Capabilities(Generated):
     """
     estimates: bool
     """
-    A check gives an estimate of the work.
+    A check returns an estimate of the work.
     """
     figures: list[Figure]
     """
-    The figures that its records can have, of those that not every record has.
+    The figures that this backend's records can have, of those that not every record has.
     """
     kernel_congestion_controls: bool
     """
@@ -2281,7 +2290,7 @@ class Capabilities(Generated):
     """
     makes_links: bool
     """
-    Links are made as the scenario says. Where they are not, their rates and delays are expectations, and a trial
+    Links are made as the scenario says. If this is false, their rates and delays are expectations, and a trial
     that contradicts them carries a warning.
     """
     media: list[Medium]
@@ -2290,15 +2299,15 @@ class Capabilities(Generated):
     """
     modelled_hosts: bool
     """
-    Hosts are models: a packet costs them what the scenario says, and they need nothing of the kernel.
+    Hosts are models: the scenario states the cost of a packet, and hosts need nothing of the kernel.
     """
     parallel: bool
     """
-    Several trials may run at the same time on one machine without touching each other.
+    Several trials may run at the same time on one machine without affecting each other.
     """
     settings: list[Setting]
     """
-    The settings that it follows, of those that some backend does not.
+    The settings that this backend follows, of those that some backend does not follow.
     """
     shared_kernel: bool
     """
@@ -2306,7 +2315,7 @@ class Capabilities(Generated):
     """
     simulated_time: bool
     """
-    Trials run in simulated time, which says nothing of how long they take.
+    Trials run in simulated time, so their duration says nothing about how long they take.
     """
     traffic: list[str]
     """
@@ -2318,14 +2327,14 @@ class Capabilities(Generated):
     """
     warm_up: bool
     """
-    The first trials of a session differ from later ones, so that they are better not counted.
+    The first trials of a session differ from later ones and should not be counted.
     """
 
 
 class ChannelRecord(Generated):
     """
-    A radio channel over the trial. What it was used for adds up to `elapsed_ps` exactly: `idle_ps`, `collisions_ps` and
-    the airtime of all stations.
+    A radio channel's figures over the trial. `idle_ps`, `collisions_ps` and the airtime of all stations add up to
+    exactly `elapsed_ps`.
     """
 
     model_config = ConfigDict(
@@ -2333,19 +2342,20 @@ class ChannelRecord(Generated):
     )
     access_point: str
     """
-    The access point's node, which the channel is named after.
+    The access point's node, after which the channel is named.
     """
     collisions_ps: Annotated[int, Field(ge=0)]
     """
-    The part in which frames of several stations overlapped: they collided, or were out of each other's reach.
+    The time in which frames of several stations overlapped, because they collided or because the stations did
+    not hear each other.
     """
     elapsed_ps: Annotated[int, Field(ge=0)]
     """
-    The time from the trial's beginning to the end of its last flow, picoseconds.
+    The time from the start of the trial to the end of its last flow, picoseconds.
     """
     idle_ps: Annotated[int, Field(ge=0)]
     """
-    The part in which nobody had the channel: inter-frame spaces and backoff count.
+    The time in which no station sent, inter-frame spaces and backoff included.
     """
     stations: list[StationRecord]
     """
@@ -2355,8 +2365,8 @@ class ChannelRecord(Generated):
 
 class Mark(Generated):
     """
-    Packets that arrive at a queue longer than the threshold are marked (RFC 8257 section 3.1); those that
-    can't bear a mark pass.
+    Packets that arrive at a queue longer than the threshold are marked (RFC 8257 section 3.1); packets that
+    can't be marked pass.
     """
 
     model_config = ConfigDict(
@@ -2381,7 +2391,7 @@ class Red(Generated):
     discipline: Literal["red"] = "red"
     ecn: bool | None = False
     """
-    Mark packets that can bear a mark instead of dropping them.
+    Mark packets that can be marked instead of dropping them.
     """
     maximum: Size
     """
@@ -2414,23 +2424,22 @@ class CoDel(Generated):
     discipline: Literal["co_del"] = "co_del"
     ecn: bool | None = False
     """
-    Mark packets that can bear a mark instead of dropping them.
+    Mark packets that can be marked instead of dropping them.
     """
     interval: Annotated[Duration | None, Field(validate_default=True)] = "100 ms"
     """
-    The time for which the delay may stay above the target.
+    The interval: the time for which the delay may stay above the target.
     """
     target: Annotated[Duration | None, Field(validate_default=True)] = "5 ms"
     """
-    The delay that may persist.
+    The target: the delay that may persist.
     """
 
 
 class Discipline(RootModel[DropTail | Mark | Red | CoDel]):
     root: DropTail | Mark | Red | CoDel
     """
-    The packets that a queue drops, or marks where its packets bear marks (ECN, RFC 3168), before its limit drops
-    them.
+    The rule by which a queue drops packets, or marks them (ECN, RFC 3168), before it reaches its limit.
     """
 
 
@@ -2444,7 +2453,7 @@ class CheckedEvent(Generated):
     )
     estimate: Estimate | None = None
     """
-    The work of running it, where the backend knows that before: the simulator.
+    The estimated work of running the scenario; only the simulator can tell it.
     """
     event: Literal["checked"] = "checked"
     problems: list[Problem]
@@ -2463,20 +2472,20 @@ class Flow(Generated):
     )
     from_: Annotated[str, Field(alias="from")]
     """
-    The host that opens the connection: it sends a transfer, the packets, and the requests.
+    The host that opens the connection. It sends the transfer, the packets or the requests.
     """
     ip: IpVersion
     """
-    The IP version of the hosts' addresses that are used.
+    The IP version of the addresses that the flow uses.
     """
     name: str
     """
-    Unique in the scenario.
+    The flow's name, which is unique in the scenario.
     """
     pair: Annotated[int | None, Field(ge=0)] = None
     """
-    The pair of its hosts' addresses that the flow begins with, counted from 0 and starting over after the
-    last; further subflows take those that follow.
+    The pair of the hosts' addresses with which the flow begins, counted from 0 and starting over after the
+    last pair. Further subflows use the following pairs.
     """
     socket: SocketOptions | None = None
     """
@@ -2484,11 +2493,11 @@ class Flow(Generated):
     """
     start: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """
-    The start of the flow, after the instant at which all are ready.
+    The start of the flow, relative to the instant at which all flows are ready.
     """
     to: str
     """
-    The host that accepts it.
+    The host that accepts the connection.
     """
     traffic: Traffic
     """
@@ -2510,30 +2519,30 @@ class FlowRecord(Generated):
     )
     active_ns: Annotated[int, Field(ge=0)]
     """
-    The time those bytes took: for a transfer the sum, over connections, from the first write to
-    the receiver's confirmation that it has read all; for packets from the first departure to the
-    last arrival; for requests from the first of them to the last response.
+    The time that those bytes took. For a transfer, this is the sum over connections of the time from the first
+    write to the receiver's confirmation that it has read all. For packets, it is the time from the first
+    departure to the last arrival, and for requests from the first request to the last response.
     """
     bytes: Annotated[int, Field(ge=0)]
     """
-    Application bytes that the receiver confirmed (transfer, packets), or sent in requests.
+    The application bytes that the receiver confirmed (transfer, packets), or that were sent in requests.
     """
     completion_us: Distribution | None = None
     """
-    From the call to connect until the receiver's confirmation, each sized transfer.
+    The time from the call to connect until the receiver's confirmation, of each sized transfer.
     """
     congestion_control: str
     """
-    The sender's congestion control, as the kernel or simulator names the one in force.
+    The congestion control in force at the sender, as the kernel or simulator names it.
     """
     connect_us: Distribution
     """
-    From the call to connect until it returns, each connection.
+    The time from the call to connect until it returns, of each connection.
     """
     connections: Annotated[int, Field(ge=0)]
     """
-    Connections opened; for sized transfers also the number of transfers. 0 where there are none, or
-    where a tool says nothing of its connections: then it says nothing of retransmissions either.
+    The number of connections opened, which for sized transfers is also the number of transfers. 0 if there are
+    none, or if a tool does not report its connections; such a tool does not report retransmissions either.
     """
     delay_difference_mean_us: float | None = None
     """
@@ -2541,12 +2550,12 @@ class FlowRecord(Generated):
     """
     delay_variation_us: Distribution | None = None
     """
-    One-way delay above the smallest one of the flow (RFC 5481, packet delay variation). The two
-    hosts' clocks need not agree.
+    The one-way delay above the smallest one of the flow (RFC 5481, packet delay variation). The two hosts'
+    clocks need not agree.
     """
     goodput_bps: float | None = None
     """
-    `bytes` over `active_ns`, bits per second. Transfers and packets only.
+    The goodput: `bytes` over `active_ns`, bits per second. Transfers and packets only.
     """
     intervals: list[Interval]
     """
@@ -2554,27 +2563,28 @@ class FlowRecord(Generated):
     """
     ip: IpVersion
     """
-    Its IP version.
+    The flow's IP version.
     """
     ip_bytes: Annotated[int | None, Field(ge=0)] = None
     """
-    Bytes of the IP packets that the flow's first host sent: headers and retransmissions count. Of TCP
-    and MPTCP from the kernel's counts of bytes and segments and the headers that the options in force
-    make (selective acknowledgments aside); absent for MPTCP with a connection for each request.
+    The bytes of the IP packets that the flow's first host sent, headers and retransmissions included. For TCP
+    and MPTCP they are computed from the kernel's counts of bytes and segments and the size of the headers with
+    the options in force (without selective acknowledgments). Absent for MPTCP with a connection for each
+    request.
     """
     jitter_rfc3550_us: float | None = None
     """
-    RFC 3550 section 6.4.1 and appendix A.8 over the transit times of requests or packets:
-    J += (|D| − J)/16 from J = 0, its last value. The two hosts' clocks need not agree, for D is a
+    The jitter of RFC 3550 section 6.4.1 and appendix A.8 over the transit times of requests or packets: the
+    last value of J += (|D| − J)/16 from J = 0. The two hosts' clocks need not agree, because D is a
     difference.
     """
     min_rtt_us: Annotated[int, Field(ge=0)]
     """
-    The smallest round-trip time the kernel saw.
+    The smallest round-trip time that the kernel measured.
     """
     mss_bytes: Annotated[int, Field(ge=0)]
     """
-    The sender's maximum segment size in force at the end, bytes of payload.
+    The sender's maximum segment size at the end, bytes of payload.
     """
     name: str
     """
@@ -2582,41 +2592,41 @@ class FlowRecord(Generated):
     """
     owd_error_us: float | None = None
     """
-    The largest error of `owd_us`, because the offset between the clocks was estimated; absent
-    where they are one clock.
+    The largest error of `owd_us`, which follows from the estimate of the offset between the clocks; absent if
+    both hosts have one clock.
     """
     owd_histogram: Histogram | None = None
     """
-    The same in full, nanoseconds.
+    All values of `owd_us` as a histogram, nanoseconds.
     """
     owd_us: Distribution | None = None
     """
-    From a packet's departure to its arrival. Absent where the hosts' clocks do not agree.
+    The time from a packet's departure to its arrival. Absent if the hosts' clocks do not agree.
     """
     pacing: Pacing | None = None
     """
-    The sender's accuracy in keeping to the departures it was asked for. Packets only.
+    The accuracy with which the sender kept to the departures requested. Packets only.
     """
     packets: PacketCounts | None = None
     """
-    The packets received, lost, reordered and duplicated. Over UDP only: TCP hides it.
+    The packets received, lost, reordered and duplicated. Over UDP only, because TCP hides them.
     """
     peer_window_bytes: Annotated[int | None, Field(ge=0)] = None
     """
-    The largest receive window that the receiver announced, bytes, as the sender's system read it with each sample; absent
-    where that does not tell it.
+    The largest receive window that the receiver announced, bytes, as the sender's system reported it with each
+    sample; absent if the system does not report it.
     """
     retransmissions_pkts: Annotated[int, Field(ge=0)]
     """
-    Segments retransmitted (TCP_INFO tcpi_total_retrans), all connections.
+    The segments retransmitted (TCP_INFO tcpi_total_retrans) on all connections.
     """
     rtt_histogram: Histogram | None = None
     """
-    The same in full, nanoseconds.
+    All values of `rtt_us` as a histogram, nanoseconds.
     """
     rtt_us: Distribution | None = None
     """
-    From sending a request to reading its response. Request/response only.
+    The time from sending a request to reading its response. Request/response only.
     """
     sizes: list[SizeRecord] | None = None
     """
@@ -2636,22 +2646,22 @@ class FlowRecord(Generated):
     """
     transactions_per_second: float | None = None
     """
-    Requests answered per second, from the first request to the last response. Request/response only.
+    The requests answered per second, from the first request to the last response. Request/response only.
     """
     transport: Transport
     """
-    Its transport.
+    The flow's transport.
     """
     wire_bytes: Annotated[int | None, Field(ge=0)] = None
     """
-    The same as frames on Ethernet: header, preamble, frame check sequence and gap count.
+    The bytes of the same packets as Ethernet frames: header, preamble, frame check sequence and gap count.
     """
 
 
 class Impairment(Generated):
     """
-    The changes that a link makes to frames beside carrying them: in each direction, each frame by itself, after the
-    queue.
+    Loss, duplication, reordering and jitter on a link. They apply after the queue, to each frame in each direction
+    independently.
     """
 
     model_config = ConfigDict(
@@ -2659,7 +2669,7 @@ class Impairment(Generated):
     )
     bursts: LossBursts | None = None
     """
-    Losses in bursts beside those of `loss`.
+    Losses in bursts, in addition to those of `loss`.
     """
     duplication: Annotated[float | None, Field(ge=0.0, le=1.0)] = 0.0
     """
@@ -2667,7 +2677,8 @@ class Impairment(Generated):
     """
     jitter: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """
-    Each frame's delay is drawn evenly from the link's delay to this much more; the order is kept.
+    The jitter: each frame's delay is drawn uniformly between the link's delay and this much more. The order of
+    frames is kept.
     """
     loss: Annotated[float | None, Field(ge=0.0, le=1.0)] = 0.0
     """
@@ -2679,7 +2690,7 @@ class Impairment(Generated):
     """
     reordering_delay: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """
-    The time for which such a frame is held back.
+    The time for which a reordered frame is held back.
     """
     seed: Annotated[int | None, Field(ge=0)] = 0
     """
@@ -2689,7 +2700,7 @@ class Impairment(Generated):
 
 class Interface(Generated):
     """
-    An interface of a node, at one end of a link.
+    An interface of a node.
     """
 
     model_config = ConfigDict(
@@ -2699,7 +2710,7 @@ class Interface(Generated):
         list[InterfaceAddress] | None, Field(validate_default=True)
     ] = []
     """
-    Addresses of the interface; none on a switch.
+    The addresses of the interface; a switch has none.
     """
     interface: str
     """
@@ -2707,7 +2718,7 @@ class Interface(Generated):
     """
     mtu: Size
     """
-    The largest IP packet the interface sends, in bytes; Ethernet's header is not in it.
+    The MTU of the interface: the largest IP packet that it sends, in bytes, without Ethernet's header.
     """
     node: str
     """
@@ -2717,7 +2728,7 @@ class Interface(Generated):
 
 class InterfaceRecord(Generated):
     """
-    An interface over the trial.
+    An interface's figures over the trial.
     """
 
     model_config = ConfigDict(
@@ -2725,8 +2736,8 @@ class InterfaceRecord(Generated):
     )
     burst_bytes: Annotated[int | None, Field(ge=0)] = None
     """
-    Bytes that the shaper holds as credit: what the interface may send beyond the link's rate after an idle
-    time, or after a late timer. Absent where nothing is shaped, and on the simulator.
+    The bytes that the shaper holds as credit, which the interface may send beyond the link's rate after an
+    idle time or a late timer. Absent if the link is not shaped, and on the simulator.
     """
     drops_pkts: Annotated[int, Field(ge=0)]
     """
@@ -2746,24 +2757,24 @@ class InterfaceRecord(Generated):
     """
     packet_sizes: list[PacketSize] | None = None
     """
-    IP packets sent, by size. Where the measurement asks for it.
+    The IP packets sent, by size. Present if the measurement asks for it.
     """
     queue_bytes: Distribution | None = None
     """
-    Bytes in the queue as they will occupy the wire, sampled at the same moments.
+    The bytes in the queue as they will occupy the wire, sampled at the same moments.
     """
     queue_pkts: Distribution | None = None
     """
-    Packets in the queue, sampled; a GSO packet that is cut into frames after it is one. Where
+    The packets in the queue, sampled; a GSO packet that is segmented after the queue counts once. Present if
     the measurement asks for it and the link has a rate.
     """
     series: list[InterfaceSample] | None = None
     """
-    The same over time. Where the measurement asks for it.
+    The queue over time. Present if the measurement asks for it.
     """
     wire_bytes: Annotated[int, Field(ge=0)]
     """
-    Bytes sent as they occupy the wire: preamble, frame check sequence and gap counted.
+    The bytes sent as they occupy the wire, with preamble, frame check sequence and gap.
     """
 
 
@@ -2777,51 +2788,51 @@ class MachineInterface(Generated):
     )
     addresses: list[str]
     """
-    Its addresses, also those that the inventory does not give to traffic.
+    The interface's addresses, including those that the inventory does not use for traffic.
     """
     bus: str | None = None
     """
-    Its bus, that one's width and speed, such as "PCI 0000:03:00.0, 4 lanes of 8.0 GT/s PCIe"; absent for an
-    interface without one, such as a virtual one.
+    The interface's bus with its width and speed, such as "PCI 0000:03:00.0, 4 lanes of 8.0 GT/s PCIe"; absent
+    for an interface without a bus, such as a virtual one.
     """
     driver: str | None = None
     """
-    Its driver; absent where the kernel does not say.
+    The interface's driver; absent if the kernel does not report it.
     """
     is_up: bool
     """
-    True where it carries packets.
+    True if the interface is up and carries packets.
     """
     largest_mtu_bytes: Annotated[int | None, Field(ge=0)] = None
     """
-    The largest MTU that it can be given, bytes; absent where the driver does not say.
+    The largest MTU that the interface can be given, bytes; absent if the driver does not report it.
     """
     mtu_bytes: Annotated[int, Field(ge=0)]
     """
-    The largest IP packet that it sends, bytes.
+    The interface's MTU, bytes.
     """
     name: str
     """
-    Its name there.
+    The interface's name on the machine.
     """
     offloads: Offloads | None = None
     """
-    The offloads in force; absent where the system does not say.
+    The offloads in force; absent if the system does not report them.
     """
     speed: Rate | None = None
     """
-    The speed of its link; absent where the driver does not say.
+    The speed of the interface's link; absent if the driver does not report it.
     """
     wireless: Wireless | None = None
     """
-    Its radio; absent for an interface that is not Wi-Fi.
+    The interface's radio; absent for an interface that is not Wi-Fi.
     """
 
 
 class Measure(Generated):
     """
     A line to an engine that measures between this machine and another one. Answered by
-    [`Event::Record`], [`Event::Failed`], or [`Event::Checked`] with what is wrong with the flow.
+    [`Event::Record`], [`Event::Failed`], or [`Event::Checked`] with the problems of the flow.
     """
 
     model_config = ConfigDict(
@@ -2848,7 +2859,7 @@ class Measure(Generated):
 
 class Measurement(Generated):
     """
-    The measurements made beside what every flow gives.
+    The measurements made in addition to those of every flow.
     """
 
     model_config = ConfigDict(
@@ -2864,27 +2875,27 @@ class Measurement(Generated):
     """
     packet_sizes: bool | None = None
     """
-    Count the packets that each interface sends by size.
+    Count the packets that each interface sends, by size.
     """
     queue_drops: QueueDrops
     """
-    The response to drops in a link's queue: `allowed` counts them, `unexpected` warns of them, too.
+    The treatment of drops in a link's queue: `allowed` counts them, and `unexpected` also warns of them.
     """
     queue_interval: Duration | None = None
     """
-    The mean interval at which the length of each shaped queue is read; lengths are not read where absent. Where it is there,
-    records have the delays at the stations of radio channels over time, too, by 100 ms.
+    The mean interval at which the length of each shaped queue is read; if absent, lengths are not read. If it
+    is given, records also have the delays at the stations of radio channels over time, in steps of 100 ms.
     """
     queue_series: bool | None = None
     """
-    Keep each of these readings, with what the interface sent since the one before. Of simulated
-    links only.
+    Keep each reading of a queue's length, with the bytes that the interface sent since the previous one. For
+    simulated links only.
     """
 
 
 class Record(Generated):
     """
-    The record of a trial: what was measured, the checks made around it, and the warnings that follow.
+    The record of a trial: its measurements, the checks made around it, and the warnings that follow.
     """
 
     model_config = ConfigDict(
@@ -2892,7 +2903,7 @@ class Record(Generated):
     )
     absent: list[Absence]
     """
-    Metrics that could not be measured, and why.
+    The metrics that could not be measured, with the reasons.
     """
     backend: str
     """
@@ -2900,7 +2911,7 @@ class Record(Generated):
     """
     channels: list[ChannelRecord] | None = None
     """
-    One per radio channel, in the scenario's order.
+    The radio channels, in the scenario's order.
     """
     checks: list[Check]
     """
@@ -2908,12 +2919,11 @@ class Record(Generated):
     """
     congestion: list[CongestionRecord] | None = None
     """
-    The calls to each congestion control of nettrial's own that the scenario has. Absent where it
-    has none.
+    The calls to each of nettrial's own congestion controls that the scenario uses. Absent if it uses none.
     """
     ends: list[InterfaceRecord]
     """
-    One per interface whose queue or packets were counted.
+    The interfaces whose queue or packets were counted.
     """
     engine_version: str
     """
@@ -2921,7 +2931,7 @@ class Record(Generated):
     """
     flows: list[FlowRecord]
     """
-    One per flow, in the scenario's order.
+    The flows, in the scenario's order.
     """
     format: Annotated[int, Field(ge=0)]
     """
@@ -2929,7 +2939,7 @@ class Record(Generated):
     """
     hosts: list[HostRecord]
     """
-    One per host, in the scenario's order.
+    The hosts, in the scenario's order.
     """
     phases: Phases
     """
@@ -2937,16 +2947,16 @@ class Record(Generated):
     """
     processors: list[ProcessorRecord] | None = None
     """
-    One per CPU that the trial could use. None where hosts are simulated.
+    The CPUs that the trial could use; none if hosts are simulated.
     """
     started_unix_ns: Annotated[int, Field(ge=0)]
     """
-    The beginning of the trial, nanoseconds since 1970-01-01 UTC; 0 on the simulator, whose records depend on
-    nothing but the scenario.
+    The start of the trial, nanoseconds since 1970-01-01 UTC; 0 on the simulator, whose records depend only on
+    the scenario.
     """
     warnings: list[Warning]
     """
-    Why the trial's figures may not be what they seem.
+    The reasons for which the trial's figures may be misleading.
     """
 
 
@@ -2964,11 +2974,11 @@ class Stack(Generated):
     """
     ecn: bool | None = None
     """
-    Ask for marks instead of drops on connections (RFC 3168; net.ipv4.tcp_ecn 1).
+    Request ECN on connections, by which packets are marked instead of dropped (RFC 3168; net.ipv4.tcp_ecn 1).
     """
     minimum_rto: Duration | None = None
     """
-    The smallest retransmission timeout; Linux's 200 ms where absent (net.ipv4.tcp_rto_min_us).
+    The smallest retransmission timeout (net.ipv4.tcp_rto_min_us); Linux's 200 ms if absent.
     """
     mtu_probing: bool | None = None
     """
@@ -2985,11 +2995,11 @@ class Stack(Generated):
     """
     sack: bool
     """
-    RFC 2018.
+    Selective acknowledgments (RFC 2018).
     """
     scheduler: Scheduler | None = None
     """
-    The rule by which a subflow of an MPTCP connection takes the next data.
+    The scheduler of MPTCP connections.
     """
     send_buffer: Buffer
     """
@@ -2997,18 +3007,19 @@ class Stack(Generated):
     """
     timestamps: bool
     """
-    RFC 7323 section 3. They take 12 bytes of every segment.
+    Timestamps (RFC 7323 section 3), which take 12 bytes of every segment.
     """
     window_scaling: bool
     """
-    RFC 7323 section 2.
+    Window scaling (RFC 7323 section 2).
     """
 
 
 class Wlan(Generated):
     """
-    A radio channel after IEEE 802.11: an access point and its stations. Every frame of a station goes to the access point,
-    and what is for another station crosses the air again. All hear each other, unless they have positions.
+    A radio channel after IEEE 802.11: an access point and its stations. Every frame of a station goes to the
+    access point, and packets for another station cross the air again. All stations hear each other, unless they
+    have positions.
     """
 
     model_config = ConfigDict(
@@ -3016,12 +3027,12 @@ class Wlan(Generated):
     )
     ampdu: Annotated[int | None, Field(ge=1, le=256)] = None
     """
-    MPDUs in an A-MPDU at the most; 1 is no aggregation. Where absent, as many as one BlockAck can acknowledge: 64 with
-    n and ac, 256 with ax, 1 with a and g.
+    The most MPDUs in an A-MPDU; 1 means no aggregation. If absent, as many as one BlockAck can acknowledge: 64
+    with n and ac, 256 with ax, 1 with a and g.
     """
     amsdu: Size | None = None
     """
-    The largest A-MSDU; each MPDU has one packet where absent.
+    The largest A-MSDU; if absent, each MPDU has one packet.
     """
     band: Annotated[Band | None, Field(validate_default=True)] = "5 GHz"
     """
@@ -3039,7 +3050,8 @@ class Wlan(Generated):
     """
     capture_db: Annotated[float | None, Field(ge=0.0, le=60.0)] = 10.0
     """
-    The ratio to all else at which a receiver can read a frame whose beginning is not alone in the air.
+    The capture threshold: the ratio to all other signals at which a receiver can read a frame whose start
+    overlaps with other frames.
     """
     carrier_sense_dbm: Annotated[float | None, Field(ge=-110.0, le=-20.0)] = -82.0
     """
@@ -3053,15 +3065,16 @@ class Wlan(Generated):
         "drop_tail"
     )
     """
-    The order in which each interface sends its packets, and those that it drops.
+    The discipline of each interface's queues.
     """
     fragmentation_threshold: Size | None = None
     """
-    An MPDU larger than this is sent in fragments of at most this size, 256 to 2346 B; only without aggregation.
+    The fragmentation threshold, 256 to 2346 B: a larger MPDU is sent in fragments of at most this size. Only
+    without aggregation.
     """
     frame_errors: Annotated[FrameErrors | None, Field(validate_default=True)] = "awgn"
     """
-    The frames that noise takes.
+    The frames that are lost to noise.
     """
     guard_interval: Annotated[Duration | None, Field(validate_default=True)] = "800 ns"
     """
@@ -3086,15 +3099,16 @@ class Wlan(Generated):
     """
     path_loss_at_1_m_db: Annotated[float | None, Field(ge=0.0, le=150.0)] = None
     """
-    The path loss at a distance of 1 m; where absent, that of free space: 46.7 dB at 5 GHz, 40.2 dB at 2.4 GHz.
+    The path loss at a distance of 1 m; if absent, that of free space: 46.7 dB at 5 GHz, 40.2 dB at 2.4 GHz.
     """
     path_loss_exponent: Annotated[float | None, Field(ge=1.0, le=8.0)] = 3.0
     """
-    The exponent of path loss: at ten times the distance it is ten times this more, in dB.
+    The exponent of path loss: at ten times the distance, the path loss is larger by ten times this value, in
+    dB.
     """
     queue: Annotated[QueueLimit | None, Field(validate_default=True)] = "1000 packets"
     """
-    The limit of each interface's queues together, beyond which they drop.
+    The common limit of each interface's queues, beyond which they drop packets.
     """
     rate_control: Annotated[RateControl | None, Field(validate_default=True)] = "fixed"
     """
@@ -3102,11 +3116,11 @@ class Wlan(Generated):
     """
     rts_threshold: Annotated[Size | None, Field(validate_default=True)] = "2347 B"
     """
-    A PPDU with an MPDU larger than this begins with RTS and CTS.
+    The RTS threshold: a PPDU with a larger MPDU begins with RTS and CTS.
     """
     standard: Annotated[WlanStandard | None, Field(validate_default=True)] = "n"
     """
-    The amendment by which all stations send.
+    The amendment that all stations use.
     """
     stations: dict[str, WlanStation] | None = None
     """
@@ -3159,20 +3173,21 @@ class Link(Generated):
     )
     delay: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
     """
-    Propagation delay, one way.
+    The propagation delay in one direction.
     """
     discipline: Discipline | None = None
     """
-    Discipline of each interface's transmit queue: what it does before it is full.
+    The discipline of each interface's transmit queue, which decides on drops and marks before the queue is
+    full.
     """
     ends: list[Interface]
     """
-    The interfaces that the link joins; a cable joins two, a radio channel the access point's, which is the first, and
-    one of each station.
+    The interfaces that the link joins. A cable joins two; a radio channel joins the access point's interface,
+    which comes first, and one interface of each station.
     """
     impairment: Impairment | None = None
     """
-    The changes that the link makes to frames beside carrying them.
+    Loss, duplication, reordering and jitter of the link's frames.
     """
     medium: Medium | None = None
     """
@@ -3180,22 +3195,23 @@ class Link(Generated):
     """
     queue: QueueLimit | None = None
     """
-    Limit of each interface's transmit queue, beyond which it drops. Absent only where the rate is.
+    The limit of each interface's transmit queue, beyond which it drops packets. May be absent only if the rate
+    is.
     """
     rate: Rate | None = None
     """
-    The line rate on the wire: preamble, frame check sequence and inter-frame gap count, as on
-    Ethernet. Not shaped where absent.
+    The line rate, in which preamble, frame check sequence and inter-frame gap count, as on Ethernet. If
+    absent, the link is not shaped.
     """
     wlan: Wlan | None = None
     """
-    The settings of a radio channel, which has neither rate nor delay, queue, discipline and impairment of its own.
+    The settings of a radio channel, which has no rate, delay, queue, discipline or impairment of its own.
     """
 
 
 class Machine(Generated):
     """
-    A machine of the user's, as it was found when the session began.
+    One of the user's machines, as it was found at the start of the session.
     """
 
     model_config = ConfigDict(
@@ -3207,12 +3223,12 @@ class Machine(Generated):
     """
     boot: str
     """
-    The identifier of the running kernel: machines that share it are one machine (random/boot_id, random(4); the host's
-    name where the system has no such thing).
+    The identifier of the running kernel (random/boot_id, random(4); on systems without one, the host's name).
+    Machines with the same identifier are one machine.
     """
     clock_ahead_ns: int
     """
-    The lead of its wall clock over this machine's, nanoseconds.
+    The lead of the machine's wall clock over that of this machine, nanoseconds.
     """
     clock_error_ns: Annotated[int, Field(ge=0)]
     """
@@ -3220,7 +3236,7 @@ class Machine(Generated):
     """
     clock_source: str | None = None
     """
-    The kernel's clock source; absent where the kernel does not say.
+    The kernel's clock source; absent if the kernel does not report it.
     """
     congestion_controls: list[str]
     """
@@ -3228,13 +3244,13 @@ class Machine(Generated):
     """
     free_ports: Annotated[int | None, Field(ge=0)] = None
     """
-    Ports that the kernel can give to a program that asks for any (ip_local_port_range, ip(7)) and that nobody has;
-    absent where the system does not say.
+    The number of free ports that the kernel can give to a program that asks for any port (ip_local_port_range,
+    ip(7)); absent if the system does not report it.
     """
     governor: str | None = None
     """
-    The setting of the pace of its CPUs, such as "performance" (Documentation/admin-guide/pm/cpufreq.rst, scaling
-    governors); absent where the kernel does not.
+    The scaling governor of the CPUs, such as "performance" (Documentation/admin-guide/pm/cpufreq.rst); absent
+    if the kernel does not report one.
     """
     interfaces: list[MachineInterface]
     """
@@ -3242,8 +3258,8 @@ class Machine(Generated):
     """
     is_root: bool
     """
-    True where the user there is root, and so may change settings; false on other systems than Linux, where nettrial
-    changes none.
+    True if the user on the machine is root and so may change settings; false on systems other than Linux,
+    where nettrial changes no settings.
     """
     kernel: str
     """
@@ -3251,7 +3267,7 @@ class Machine(Generated):
     """
     name: str
     """
-    Its name in the inventory.
+    The machine's name in the inventory.
     """
     processor: str
     """
@@ -3259,11 +3275,11 @@ class Machine(Generated):
     """
     processors: Annotated[int, Field(ge=0)]
     """
-    CPUs that a process may use.
+    The number of CPUs that a process may use.
     """
     reaches: list[MachineReach] | None = None
     """
-    The sizes in which packets reach the other machines, where that was examined.
+    The largest packets that reach the other machines, if this was examined.
     """
     sysctls: dict[str, str]
     """
@@ -3285,25 +3301,25 @@ class Node(Generated):
     )
     cost: HostCost | None = None
     """
-    The cost of packets to the host's one CPU; nothing where absent. Of simulated hosts only: real ones
-    cost what they cost.
+    The cost of packets to the host's one CPU; if absent, packets cost nothing. For simulated hosts only.
     """
     filters_icmp: bool | None = None
     """
-    Originate no ICMP, so that nobody learns why the router drops a packet. Only a router may.
+    Originate no ICMP, so that senders do not learn why the router drops a packet. Only a router may have this
+    setting.
     """
     kind: NodeKind
     """
-    Host, router or switch.
+    The kind of the node: host, router or switch.
     """
     machine: str | None = None
     """
-    The machine of the user's that stands for the node, by its name in the inventory; where absent, the one that
-    the inventory gives to a node of this name. On the user's own machines only.
+    The name in the inventory of the user's machine that stands for the node; if absent, the inventory assigns
+    a machine by the node's name. For the user's own machines only.
     """
     name: str
     """
-    Unique in the scenario: letters, digits, `-` and `_`.
+    The node's name, which is unique in the scenario: letters, digits, `-` and `_`.
     """
     offloads: Annotated[Offloads | None, Field(validate_default=True)] = {
         "gro": False,
@@ -3337,20 +3353,20 @@ class Scenario(Generated):
     """
     measurement: Measurement
     """
-    The measurements made beside what every flow gives.
+    The measurements made in addition to those of every flow.
     """
     nodes: list[Node]
     """
-    Hosts, routers and switches, each with a name of its own.
+    Hosts, routers and switches, each with a unique name.
     """
     routing: RoutingPolicy
     """
-    The policy by which paths are chosen where there are several.
+    The policy by which one of several paths is chosen.
     """
     seed: Annotated[int | None, Field(ge=0)] = None
     """
-    Seed of the random numbers of a simulated trial that nothing else seeds: the ports of connections,
-    and when within its first millisecond a flow starts. Real hosts choose both themselves.
+    Seed of the random numbers of a simulated trial that have no seed of their own: the ports of connections,
+    and the start of each flow within its first millisecond. Real hosts choose both themselves.
     """
     workload: list[Flow]
     """
@@ -3360,7 +3376,7 @@ class Scenario(Generated):
 
 class Environment(Generated):
     """
-    The machine a run was made on.
+    The machine on which a run was made.
     """
 
     model_config = ConfigDict(
@@ -3368,7 +3384,7 @@ class Environment(Generated):
     )
     congestion_controls: list[str]
     """
-    Congestion controls the kernel has.
+    The congestion controls that the kernel has.
     """
     engine_version: str
     """
@@ -3380,7 +3396,7 @@ class Environment(Generated):
     """
     machines: list[Machine] | None = None
     """
-    The user's machines that trials ran on, by name. Where they ran on such.
+    The user's machines on which trials ran, by name; absent if trials ran elsewhere.
     """
     privileges: str
     """
@@ -3392,15 +3408,15 @@ class Environment(Generated):
     """
     processors: Annotated[int, Field(ge=0)]
     """
-    CPUs this process may use.
+    The number of CPUs that this process may use.
     """
     sysctls: dict[str, str]
     """
-    Network settings of a fresh namespace that bear on the results, by sysctl name.
+    The network settings of a new namespace that affect the results, by sysctl name.
     """
     timer_lateness: TimerLateness | None = None
     """
-    The lateness of timers, measured as the engine started. Absent on the simulator, which has none.
+    The lateness of timers, measured at the start of the engine. Absent on the simulator, which uses none.
     """
 
 
@@ -3414,8 +3430,8 @@ class Preflight(Generated):
     )
     capabilities: Capabilities | None = None
     """
-    The backend's statement of what it can do where nothing is missing; absent where it does not run on this
-    system at all.
+    The backend's statement of its capabilities if nothing is missing; absent if the backend does not run on
+    this system at all.
     """
     environment: Environment
     """
@@ -3423,7 +3439,7 @@ class Preflight(Generated):
     """
     limits: list[Shortfall]
     """
-    The features that are missing and that trials can do without, each with what is lost.
+    The missing features without which trials can run, each with its consequence.
     """
     missing: list[Shortfall]
     """
@@ -3433,7 +3449,7 @@ class Preflight(Generated):
 
 class CheckRequest(Generated):
     """
-    Could this backend run this scenario? Nothing is built. Answered by [`Event::Checked`].
+    Asks whether this backend could run this scenario. Nothing is built. Answered by [`Event::Checked`].
     """
 
     model_config = ConfigDict(
@@ -3448,7 +3464,7 @@ class CheckRequest(Generated):
 
 class RunRequest(Generated):
     """
-    Run a trial. Answered by [`Event::Record`] or [`Event::Failed`].
+    Runs a trial. Answered by [`Event::Record`] or [`Event::Failed`].
     """
 
     model_config = ConfigDict(
@@ -3456,7 +3472,7 @@ class RunRequest(Generated):
     )
     capture: Capture | None = None
     """
-    The captured packets and their directory; nothing is captured where absent.
+    The packets to capture and their directory; if absent, nothing is captured.
     """
     request: Literal["run"] = "run"
     scenario: Scenario
@@ -3472,7 +3488,7 @@ class RunRequest(Generated):
 class Request(RootModel[PreflightRequest | CheckRequest | RunRequest]):
     root: PreflightRequest | CheckRequest | RunRequest
     """
-    A line to the engine. Each is answered by one event.
+    A line to the engine, which answers each by one event.
     """
 
 

@@ -23,17 +23,17 @@ Connecting = Literal["once", "each_request"]
 """The occasions on which a connection is opened."""
 
 FrameErrors = Literal["none", "awgn"]
-"""The frames that noise takes."""
+"""The frames that are lost to noise."""
 
 QueueDrops = Literal["allowed", "unexpected"]
-"""The role of a full queue in the trial: expected, or a disturbance."""
+"""The meaning of a full queue in the trial: expected, or a disturbance."""
 
 RateControl = Literal["fixed", "minstrel_ht"]
-"""The way in which stations choose the MCS and the streams by which they send."""
+"""The way in which stations choose the MCS and the streams of their frames."""
 
 Scheduler = Literal["lowest_rtt", "round_robin"]
-"""The rule by which a subflow of an MPTCP connection takes the next data, of those whose congestion
-window has room."""
+"""The scheduler of an MPTCP connection, which chooses the subflow for the next data among those whose
+congestion window has room."""
 
 ToolName = Literal["iperf3", "ping", "netperf", "ditg", "sockperf", "exec"]
 """A program that nettrial starts on the scenario's hosts, and whose output it reads."""
@@ -42,22 +42,22 @@ Transport = Literal["tcp", "udp", "mptcp", "icmp"]
 """The transport protocol of a flow."""
 
 WlanDiscipline = Literal["drop_tail", "fq_codel"]
-"""The way in which the packets that wait at an interface of a radio channel are served."""
+"""The discipline that serves the packets queued at an interface of a radio channel."""
 
 WlanMode = Literal["infrastructure", "ad_hoc"]
 """The way in which the stations of a channel reach each other."""
 
 WlanStandard = Literal["a", "g", "n", "ac", "ax"]
-"""An amendment of IEEE 802.11 by whose modulation a channel's stations send."""
+"""The amendment of IEEE 802.11 whose modulation a channel's stations use."""
 
 
 class Truncation(Strict, Generic[Value]):
-    """The bounds at which a distribution is cut off, bounds included; what is cut off is drawn again."""
+    """The bounds of a truncated distribution, which are part of it. Values outside are drawn again."""
 
     minimum: Value | None = None
-    """The smallest value kept."""
+    """The smallest value that is kept."""
     maximum: Value | None = None
-    """The largest value kept."""
+    """The largest value that is kept."""
 
 
 class Share(Strict, Generic[Value]):
@@ -70,7 +70,7 @@ class Share(Strict, Generic[Value]):
 
 
 class Constant(Strict, Generic[Value]):
-    """Always the same."""
+    """A constant value."""
 
     distribution: Literal["constant"]
     """Says which distribution it is."""
@@ -79,7 +79,7 @@ class Constant(Strict, Generic[Value]):
 
 
 class Uniform(Strict, Generic[Value]):
-    """Each value between two bounds as likely as another."""
+    """The uniform distribution between two bounds."""
 
     distribution: Literal["uniform"]
     """Says which distribution it is."""
@@ -90,7 +90,7 @@ class Uniform(Strict, Generic[Value]):
 
 
 class Exponential(Strict, Generic[Value]):
-    """Gaps of a Poisson process: density exp(−x/mean)/mean."""
+    """The exponential distribution, such as the gaps of a Poisson process: density exp(−x/mean)/mean."""
 
     distribution: Literal["exponential"]
     """Says which distribution it is."""
@@ -101,7 +101,7 @@ class Exponential(Strict, Generic[Value]):
 
 
 class Normal(Strict, Generic[Value]):
-    """The bell curve. It needs a minimum of zero or more."""
+    """The normal distribution. It needs a minimum of zero or more."""
 
     distribution: Literal["normal"]
     """Says which distribution it is."""
@@ -114,7 +114,8 @@ class Normal(Strict, Generic[Value]):
 
 
 class Pareto(Strict, Generic[Value]):
-    """P(X > x) = (scale/x)^shape for x ≥ scale. Its mean exists for a shape above 1."""
+    """The Pareto distribution: P(X > x) = (scale/x)^shape for x ≥ scale. Its mean exists for a shape
+    above 1."""
 
     distribution: Literal["pareto"]
     """Says which distribution it is."""
@@ -127,7 +128,8 @@ class Pareto(Strict, Generic[Value]):
 
 
 class Cauchy(Strict, Generic[Value]):
-    """Density ∝ 1/(1 + ((x − location)/scale)²). It has no mean unless cut off on both sides."""
+    """The Cauchy distribution: density ∝ 1/(1 + ((x − location)/scale)²). It has no mean unless it is
+    truncated on both sides."""
 
     distribution: Literal["cauchy"]
     """Says which distribution it is."""
@@ -140,7 +142,7 @@ class Cauchy(Strict, Generic[Value]):
 
 
 class Gamma(Strict, Generic[Value]):
-    """Density ∝ x^(shape − 1) exp(−x/scale)."""
+    """The gamma distribution: density ∝ x^(shape − 1) exp(−x/scale)."""
 
     distribution: Literal["gamma"]
     """Says which distribution it is."""
@@ -153,7 +155,7 @@ class Gamma(Strict, Generic[Value]):
 
 
 class Weibull(Strict, Generic[Value]):
-    """P(X > x) = exp(−(x/scale)^shape)."""
+    """The Weibull distribution: P(X > x) = exp(−(x/scale)^shape)."""
 
     distribution: Literal["weibull"]
     """Says which distribution it is."""
@@ -166,7 +168,7 @@ class Weibull(Strict, Generic[Value]):
 
 
 class Mix(Strict, Generic[Value]):
-    """A few values, each with its share, such as an Internet mix (IMIX, RFC 6985)."""
+    """A mix of a few values, each with its share, such as an Internet mix (IMIX, RFC 6985)."""
 
     distribution: Literal["mix"]
     """Says which distribution it is."""
@@ -175,7 +177,7 @@ class Mix(Strict, Generic[Value]):
 
 
 class Listed(Strict, Generic[Value]):
-    """These values in this order, again from the first after the last."""
+    """A list of values in this order, which starts again after the last."""
 
     distribution: Literal["listed"]
     """Says which distribution it is."""
@@ -212,9 +214,9 @@ SizeVariate = Annotated[
     Field(discriminator="distribution"),
     variate(SIZE, (*DISTRIBUTIONS, "imix")),
 ]
-"""A constant or random quantity: a distribution, its parameters, and where it is cut off. What is cut off
-is drawn again, so the rest keeps its shape (a truncated distribution). Without a truncation, draws below
-zero and means that do not exist are errors, not surprises."""
+"""A constant or random quantity: a distribution, its parameters, and its truncation. Values outside the
+truncation are drawn again, so that the rest of the distribution keeps its shape. Without a truncation,
+distributions with values below zero or without a mean are errors."""
 
 DurationVariate = Annotated[
     Constant[Duration]
@@ -230,38 +232,38 @@ DurationVariate = Annotated[
     Field(discriminator="distribution"),
     variate(DURATION, DISTRIBUTIONS),
 ]
-"""A constant or random quantity: a distribution, its parameters, and where it is cut off. What is cut off
-is drawn again, so the rest keeps its shape (a truncated distribution). Without a truncation, draws below
-zero and means that do not exist are errors, not surprises."""
+"""A constant or random quantity: a distribution, its parameters, and its truncation. Values outside the
+truncation are drawn again, so that the rest of the distribution keeps its shape. Without a truncation,
+distributions with values below zero or without a mean are errors."""
 
 
 class Offloads(Strict):
-    """The work that interfaces do in larger pieces than a packet. All are off unless asked for, so that
-    an MTU means what it says (a virtual link passes 64 KiB "packets" otherwise)."""
+    """The offloads of interfaces, which handle larger units than a packet. All are off by default, so
+    that the MTU is in force (with them, a virtual link passes "packets" of 64 KiB)."""
 
     tso: bool = False
-    """TCP segmentation offload: the interface cuts segments."""
+    """TCP segmentation offload: the interface segments GSO packets."""
     gso: bool = False
-    """Generic segmentation offload: the kernel cuts them just before the interface."""
+    """Generic segmentation offload: the kernel segments GSO packets just before the interface."""
     gro: bool = False
     """Generic receive offload: received segments are coalesced before the stack sees them."""
 
 
 class LossBursts(Strict):
-    """Losses in bursts: a good state, in which `loss` of the impairment holds, and a bad one (Gilbert
-    1960, Elliott 1963). The state may change before each frame; the first is good."""
+    """Losses in bursts, by a good state, in which the impairment's `loss` applies, and a bad state
+    (Gilbert 1960, Elliott 1963). The state may change before each frame, and the first state is good."""
 
     enter: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """The probability that the bad state begins; with 0 there are no bursts."""
+    """The probability that the bad state begins; 0 means no bursts."""
     leave: Annotated[float, Field(ge=0, le=1)] = 1.0
-    """The probability that it ends."""
+    """The probability that the bad state ends."""
     loss: Annotated[float, Field(ge=0, le=1)] = 1.0
-    """The probability that a frame is lost in it."""
+    """The probability that a frame is lost in the bad state."""
 
 
 class Impairment(Strict):
-    """The changes that a link makes to frames beside carrying them: in each direction, each frame by
-    itself, after the queue."""
+    """Loss, duplication, reordering and jitter on a link. They apply after the queue, to each frame in
+    each direction independently."""
 
     loss: Annotated[float, Field(ge=0, le=1)] = 0.0
     """The probability that a frame is lost."""
@@ -270,80 +272,83 @@ class Impairment(Strict):
     reordering: Annotated[float, Field(ge=0, le=1)] = 0.0
     """The probability that a frame is held back by `reordering_delay`, so that later ones overtake it."""
     reordering_delay: Duration = "0 ns"
-    """The time for which such a frame is held back."""
+    """The time for which a reordered frame is held back."""
     jitter: Duration = "0 ns"
-    """Each frame's delay is drawn evenly from the link's delay to this much more; the order is kept."""
+    """The jitter: each frame's delay is drawn uniformly between the link's delay and this much more. The
+    order of frames is kept."""
     bursts: LossBursts | None = None
-    """Losses in bursts beside those of `loss`."""
+    """Losses in bursts, in addition to those of `loss`."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Seed of the random numbers."""
 
 
 class HostCost(Strict):
-    """The cost of packets to a simulated host, which has one CPU: work that finds it busy waits."""
+    """The cost of packets to a simulated host. The host has one CPU, and work waits while the CPU is
+    busy."""
 
     per_packet: Duration = "0 ns"
-    """CPU time of a packet sent or received."""
+    """The CPU time of a packet sent or received."""
     per_kilobyte: Duration = "0 ns"
-    """CPU time of 1000 bytes sent or received, IP headers included."""
+    """The CPU time of 1000 bytes sent or received, IP headers included."""
     per_interrupt: Duration = "0 ns"
-    """CPU time of an interrupt, which begins the work of all packets that have arrived since the one
-    before."""
+    """The CPU time of an interrupt, which starts the work on all packets that have arrived since the
+    previous interrupt."""
     coalescing: Duration = "0 ns"
-    """The time from the first packet until the interface interrupts, so that more packets share the
+    """The time from the first packet until the interface interrupts, so that several packets share an
     interrupt."""
 
 
 class SocketOptions(Strict):
-    """Options of a flow's sockets, at both hosts; what is left out is as the kernel has it. Each option
-    changes what the flow costs or what is on the wire, and so can be a factor."""
+    """Options of a flow's sockets at both hosts. Options that are left out keep the kernel's values. Each
+    option affects the cost of the flow or its packets on the wire, and so can be a factor."""
 
     mss: Size | None = None
     """The largest TCP segment to announce and to send, bytes of payload and options (TCP_MAXSEG, tcp(7);
-    RFC 6691): with timestamps 12 bytes less of payload."""
+    RFC 6691). With timestamps, the payload is 12 bytes smaller."""
     window: Size | None = None
-    """The TCP window, bytes: the most that either host announces as its receive window (TCP_WINDOW_CLAMP,
-    tcp(7), where the system has it), and the size that both its socket buffers keep (SO_RCVBUF and
-    SO_SNDBUF, socket(7)). Without it the system sizes both as the connection goes."""
+    """The TCP window, bytes: the largest receive window that either host announces (TCP_WINDOW_CLAMP,
+    tcp(7), if the system has it), and the fixed size of both its socket buffers (SO_RCVBUF and SO_SNDBUF,
+    socket(7)). If absent, the system sizes the buffers automatically."""
     block: Size | None = None
-    """Bytes handed to the kernel at a time by a transfer; 128 KiB where absent."""
+    """The bytes that a transfer hands to the kernel at a time; 128 KiB if absent."""
     busy_poll: Duration | None = None
     """The time for which a read polls the interface before it sleeps (SO_BUSY_POLL, socket(7)). A virtual
-    link has nothing to poll, so in the lab the reader itself tries again for that long."""
+    link has nothing to poll, so in the lab the reader itself retries for that long."""
     dscp: Annotated[int, Field(ge=0, le=63)] | None = None
-    """The differentiated services codepoint of what is sent, 0 to 63 (RFC 2474; IP_TOS, ip(7), and
-    IPV6_TCLASS, ipv6(7)): a radio channel has an access category for each."""
+    """The differentiated services codepoint of the flow's packets, 0 to 63 (RFC 2474; IP_TOS, ip(7), and
+    IPV6_TCLASS, ipv6(7)). A radio channel maps each to an access category."""
     zerocopy: bool = False
     """Transfers send without copying (MSG_ZEROCOPY, Linux Documentation/networking/msg_zerocopy.rst)."""
     udp_gso: bool = False
-    """UDP packets of one size leave in GSO packets that the kernel segments (UDP_SEGMENT, udp(7))."""
+    """UDP packets of one size are sent in GSO packets that the kernel segments (UDP_SEGMENT, udp(7))."""
     udp_gro: bool = False
-    """UDP packets arrive in packets that the kernel coalesced (UDP_GRO, udp(7))."""
+    """UDP packets are received coalesced by the kernel (UDP_GRO, udp(7))."""
     udp_buffer: Size | None = None
-    """The send and the receive buffer of each UDP socket (SO_SNDBUF and SO_RCVBUF, socket(7)). Linux
-    doubles it for its own bookkeeping of packets. The simulator has the send buffer alone, for its
-    readers take no time. Where absent, packets are sent from the kernel's default of 104 KiB, and all
-    else has room enough not to matter."""
+    """The size of the send and the receive buffer of each UDP socket (SO_SNDBUF and SO_RCVBUF,
+    socket(7)), which Linux doubles for its own bookkeeping. The simulator has only the send buffer,
+    because its readers take no time. If absent, packets are sent from the kernel's default buffer of 104
+    KiB, and all other buffers are large enough not to matter."""
 
 
 class Measurement(Strict):
-    """The measurements made beside what every flow gives."""
+    """The measurements made in addition to those of every flow."""
 
     interval: Duration
     """The interval at which a flow's transport state is read."""
     cpu: list[str] = []
     """The hosts whose CPU time is measured. Each then needs a CPU of its own."""
     queue_drops: QueueDrops
-    """The response to drops in a link's queue: `allowed` counts them, `unexpected` warns of them, too."""
+    """The treatment of drops in a link's queue: `allowed` counts them, and `unexpected` also warns of
+    them."""
     queue_interval: Duration | None = None
-    """The mean interval at which the length of each shaped queue is read; lengths are not read where
-    absent. Where it is there, records have the delays at the stations of radio channels over time, too,
-    by 100 ms."""
+    """The mean interval at which the length of each shaped queue is read; if absent, lengths are not
+    read. If it is given, records also have the delays at the stations of radio channels over time, in
+    steps of 100 ms."""
     queue_series: bool = False
-    """Keep each of these readings, with what the interface sent since the one before. Of simulated links
-    only."""
+    """Keep each reading of a queue's length, with the bytes that the interface sent since the previous
+    one. For simulated links only."""
     packet_sizes: bool = False
-    """Count the packets that each interface sends by size."""
+    """Count the packets that each interface sends, by size."""
 
 
 class WlanStation(Strict):
@@ -351,29 +356,29 @@ class WlanStation(Strict):
     channel's."""
 
     x_m: Annotated[float, Field(ge=-100000, le=100000)] | None = None
-    """The position, metres. Either all nodes of the channel have one or none."""
+    """The position, metres. Either all nodes of the channel have a position or none has."""
     y_m: Annotated[float, Field(ge=-100000, le=100000)] | None = None
-    """The position's other coordinate, metres."""
+    """The second coordinate of the position, metres."""
     snr_db: Annotated[float, Field(ge=-20, le=80)] | None = None
     """The ratio of signal to noise between the station and the access point, in both directions, in place
     of positions."""
     tx_power_dbm: Annotated[float, Field(ge=-10, le=36)] | None = None
-    """The transmit power; the channel's where absent."""
+    """The transmit power; the channel's if absent."""
     mcs: Annotated[int, Field(ge=0, le=11)] | None = None
-    """The MCS by which the station sends and is sent to; the channel's where absent."""
+    """The MCS of frames from and to the station; the channel's if absent."""
     streams: Annotated[int, Field(ge=1, le=4)] | None = None
-    """The spatial streams of that MCS; the channel's where absent."""
+    """The spatial streams of that MCS; the channel's if absent."""
 
 
 class Wlan(Strict):
     """A radio channel after IEEE 802.11: an access point and its stations. Every frame of a station goes
-    to the access point, and what is for another station crosses the air again. All hear each other,
-    unless they have positions."""
+    to the access point, and packets for another station cross the air again. All stations hear each
+    other, unless they have positions."""
 
     mode: WlanMode = "infrastructure"
     """The way in which stations reach each other."""
     standard: WlanStandard = "n"
-    """The amendment by which all stations send."""
+    """The amendment that all stations use."""
     band: Band = "5 GHz"
     """The frequency band."""
     width_mhz: Annotated[int, Field(ge=20, le=160)] = 20
@@ -387,17 +392,17 @@ class Wlan(Strict):
     """The guard interval between symbols: 800 ns, and 400 ns with n and ac, and 1.6 us and 3.2 us with
     ax."""
     ampdu: Annotated[int, Field(ge=1, le=256)] | None = None
-    """MPDUs in an A-MPDU at the most; 1 is no aggregation. Where absent, as many as one BlockAck can
+    """The most MPDUs in an A-MPDU; 1 means no aggregation. If absent, as many as one BlockAck can
     acknowledge: 64 with n and ac, 256 with ax, 1 with a and g."""
     amsdu: Size | None = None
-    """The largest A-MSDU; each MPDU has one packet where absent."""
+    """The largest A-MSDU; if absent, each MPDU has one packet."""
     rts_threshold: Size = "2347 B"
-    """A PPDU with an MPDU larger than this begins with RTS and CTS."""
+    """The RTS threshold: a PPDU with a larger MPDU begins with RTS and CTS."""
     cts_to_self: bool = False
     """Each PPDU that does not begin with RTS begins with a CTS of its own sender (CTS-to-self)."""
     fragmentation_threshold: Size | None = None
-    """An MPDU larger than this is sent in fragments of at most this size, 256 to 2346 B; only without
-    aggregation."""
+    """The fragmentation threshold, 256 to 2346 B: a larger MPDU is sent in fragments of at most this
+    size. Only without aggregation."""
     tries: Annotated[int, Field(ge=1, le=255)] = 7
     """The number of times that an MPDU is sent before it is dropped."""
     mpdu_loss: Annotated[float, Field(ge=0, le=1)] = 0.0
@@ -407,50 +412,51 @@ class Wlan(Strict):
     beacon_interval: Duration = "102.4 ms"
     """The time between beacons, 102.4 ms being 100 time units; 0 for none."""
     queue: Queue = "1000 packets"
-    """The limit of each interface's queues together, beyond which they drop."""
+    """The common limit of each interface's queues, beyond which they drop packets."""
     discipline: WlanDiscipline = "drop_tail"
-    """The order in which each interface sends its packets, and those that it drops."""
+    """The discipline of each interface's queues."""
     rate_control: RateControl = "fixed"
     """The way in which stations choose the MCS and the streams."""
     frame_errors: FrameErrors = "awgn"
-    """The frames that noise takes."""
+    """The frames that are lost to noise."""
     tx_power_dbm: Annotated[float, Field(ge=-10, le=36)] = 16.0
     """The transmit power."""
     noise_figure_db: Annotated[float, Field(ge=0, le=30)] = 7.0
     """The noise of a receiver above thermal noise."""
     path_loss_at_1_m_db: Annotated[float, Field(ge=0, le=150)] | None = None
-    """The path loss at a distance of 1 m; where absent, that of free space: 46.7 dB at 5 GHz, 40.2 dB at
-    2.4 GHz."""
+    """The path loss at a distance of 1 m; if absent, that of free space: 46.7 dB at 5 GHz, 40.2 dB at 2.4
+    GHz."""
     path_loss_exponent: Annotated[float, Field(ge=1, le=8)] = 3.0
-    """The exponent of path loss: at ten times the distance it is ten times this more, in dB."""
+    """The exponent of path loss: at ten times the distance, the path loss is larger by ten times this
+    value, in dB."""
     carrier_sense_dbm: Annotated[float, Field(ge=-110, le=-20)] = -82.0
     """The power above which a station senses that another sends."""
     capture_db: Annotated[float, Field(ge=0, le=60)] = 10.0
-    """The ratio to all else at which a receiver can read a frame whose beginning is not alone in the
-    air."""
+    """The capture threshold: the ratio to all other signals at which a receiver can read a frame whose
+    start overlaps with other frames."""
     stations: dict[str, WlanStation] = {}
     """The settings of single stations, and of the access point, by node."""
 
 
 class OnOff(Strict):
-    """Times of sending and of silence in turn, the first one of sending."""
+    """Alternating times of sending and of silence, starting with sending."""
 
     on: DurationVariate
     """The time for which packets are sent."""
     off: DurationVariate
-    """The time for which none are sent."""
+    """The time for which no packets are sent."""
 
 
 class DropTail(Strict):
-    """The limit alone drops."""
+    """Packets are dropped only at the limit."""
 
     discipline: Literal["drop_tail"]
     """Says which discipline it is."""
 
 
 class Mark(Strict):
-    """Packets that arrive at a queue longer than the threshold are marked (RFC 8257 section 3.1); those
-    that can't bear a mark pass."""
+    """Packets that arrive at a queue longer than the threshold are marked (RFC 8257 section 3.1); packets
+    that can't be marked pass."""
 
     discipline: Literal["mark"]
     """Says which discipline it is."""
@@ -474,7 +480,7 @@ class Red(Strict):
     weight: Annotated[float, Field(ge=0, le=1)] = 0.002
     """The weight of a new queue length in the average."""
     ecn: bool = False
-    """Mark packets that can bear a mark instead of dropping them."""
+    """Mark packets that can be marked instead of dropping them."""
 
 
 class CoDel(Strict):
@@ -484,27 +490,28 @@ class CoDel(Strict):
     discipline: Literal["co_del"]
     """Says which discipline it is."""
     target: Duration = "5 ms"
-    """The delay that may persist."""
+    """The target: the delay that may persist."""
     interval: Duration = "100 ms"
-    """The time for which the delay may stay above the target."""
+    """The interval: the time for which the delay may stay above the target."""
     ecn: bool = False
-    """Mark packets that can bear a mark instead of dropping them."""
+    """Mark packets that can be marked instead of dropping them."""
 
 
 class Transfer(Strict):
-    """A bulk transfer: so many bytes, for so long, or with both one such transfer after the other."""
+    """A bulk transfer of a number of bytes, for a duration, or with both one such transfer after the
+    other."""
 
     kind: Literal["transfer"]
     """Says which kind it is."""
     size: Size | None = None
-    """Bytes of one transfer."""
+    """The bytes of one transfer."""
     duration: Duration | None = None
     """The duration of the flow."""
 
 
 class FileTransfer(Strict):
-    """A file, once, from the sender's disk to the receiver's, where it has no name and is gone with the
-    trial."""
+    """One transfer of a file from the sender's disk to the receiver's. There the file has no name, and is
+    removed at the end of the trial."""
 
     kind: Literal["file_transfer"]
     """Says which kind it is."""
@@ -513,74 +520,74 @@ class FileTransfer(Strict):
 
 
 class RequestResponse(Strict):
-    """A message and its answer, one or several in flight, for so long, so many times, or whichever of
-    both comes first."""
+    """Messages and their answers, one or several in flight, until a duration or a number of messages is
+    reached, whichever comes first."""
 
     kind: Literal["request_response"]
     """Says which kind it is."""
     request: Size
-    """Bytes of a request, at least 24 (it carries a number and two times)."""
+    """The bytes of a request, at least 24 (for a number and two times)."""
     response: Size
-    """Bytes of a response, at least 24."""
+    """The bytes of a response, at least 24."""
     duration: Duration | None = None
     """The duration of the flow."""
     count: Annotated[int, Field(ge=1, le=1000000000)] | None = None
     """The number of requests."""
     interval: Duration | None = None
-    """From one request to the next. Absent: the next follows a response at once. A response that comes
-    later than the interval delays the next request; none are sent in a burst after."""
+    """The time from one request to the next. If absent, the next request follows the response at once. A
+    response that takes longer than the interval delays the next request, and delayed requests are not
+    sent in a burst."""
     in_flight: Annotated[int, Field(ge=1, le=10000)] = 1
-    """Requests that may wait for their responses at a time."""
+    """The number of requests that may wait for their responses at a time."""
     connecting: Connecting = "once"
     """The occasions on which a connection is opened; with `each_request` the round-trip time starts with
     the call to connect."""
 
 
 class Packets(Strict):
-    """Packets in one direction, for so long, so many of them, or whichever of both comes first. With a
-    gap: one packet, then the gap. With a rate: as much payload a second, evenly. With neither: as fast as
-    the transport takes them."""
+    """Packets in one direction, until a duration or a number of packets is reached, whichever comes
+    first. With a gap, the gap follows each packet. With a rate, payload is sent evenly at this rate. With
+    neither, packets are sent as fast as the transport accepts them."""
 
     kind: Literal["packets"]
     """Says which kind it is."""
     size: SizeVariate
-    """Bytes of a packet's payload, at least 24 (it carries a number and two times)."""
+    """The bytes of a packet's payload, at least 24 (for a number and two times)."""
     gap: DurationVariate | None = None
-    """From one departure to the next."""
+    """The time from one departure to the next."""
     rate: Rate | None = None
-    """Payload bits per second."""
+    """The payload rate, bits per second."""
     on_off: OnOff | None = None
-    """Times of sending and of silence in turn."""
+    """Alternating times of sending and of silence."""
     duration: Duration | None = None
     """The duration of the flow."""
     count: Annotated[int, Field(ge=1, le=1000000000)] | None = None
     """The number of packets."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Seed of the random numbers: sizes, gaps and ON/OFF times are three independent sequences drawn from
-    it."""
+    """Seed of the random numbers. Sizes, gaps and ON/OFF times are three independent sequences."""
 
 
 class Sweep(Strict):
-    """Requests of many sizes in a random order on one connection: for each size a number of bytes,
-    request by request, each answered before the next."""
+    """Requests of many sizes in a random order on one connection. For each size a number of bytes is sent
+    in requests of this size, each answered before the next."""
 
     kind: Literal["sweep"]
     """Says which kind it is."""
     first: Size
     """The smallest request, at least 24 B."""
     last: Size
-    """The largest; over UDP at most 65507 B (IPv4) or 65527 B (IPv6)."""
+    """The largest request; over UDP at most 65507 B (IPv4) or 65527 B (IPv6)."""
     step: Size
-    """From one size to the next."""
+    """The step from one size to the next."""
     repeats: Annotated[int, Field(ge=1)] = 1
     """The number of times that each size is measured in one trial."""
     bytes: Size
-    """Bytes sent for one measurement of a size: one request or more, the last one shorter, but no shorter
-    than 24 B."""
+    """The bytes sent for one measurement of a size, in one request or more. The last request may be
+    shorter, but has at least 24 B."""
     answer: Answer
-    """The answer that the receiver sends back: 24 bytes, or as many as came."""
+    """The answer that the receiver sends back: 24 bytes, or as many as the request has."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Seed of the order's random numbers."""
+    """Seed of the random order."""
 
 
 class Tool(Strict):
@@ -591,15 +598,15 @@ class Tool(Strict):
     tool: ToolName
     """The program; `ditg` is D-ITG, `exec` any command."""
     duration: Duration | None = None
-    """The time for which it sends; only `exec` may leave it out."""
+    """The time for which the program sends; only `exec` may leave it out."""
     size: Size | None = None
-    """Payload bytes of a packet, a write or a request."""
+    """The payload bytes of a packet, a write or a request."""
     rate: Rate | None = None
-    """Payload bits per second; as fast as it can where absent."""
+    """The payload rate, bits per second; if absent, the program sends as fast as it can."""
     request_response: bool = False
-    """Requests and responses instead of a stream; netperf only."""
+    """Send requests and responses instead of a stream; netperf only."""
     arguments: list[str] = []
-    """Further options of the sending program, as it takes them. For `exec`: the command and its
-    arguments, in which `{destination}`, `{source}` and `{port}` stand for the flow's."""
+    """Further options of the sending program. For `exec`, the command and its arguments, in which
+    `{destination}`, `{source}` and `{port}` stand for the flow's."""
     server_arguments: list[str] = []
-    """Further options of the receiving program. For `exec`: a command for the receiving host, or none."""
+    """Further options of the receiving program. For `exec`, a command for the receiving host, or none."""

@@ -44,7 +44,7 @@ def json_pages() -> dict[str, str]:
         "it is, `format` is the version of its form: a field that is added leaves it as it is, and one "
         "that is taken away or means something else raises it. `run` and `resume` print the "
         "ReportDocument that `report` does, however the run ended. `path` prints a [path "
-        "report](path-report.md). `draw` and `calibrate` print their facts by name."
+        "report](path-report.md)."
     )
     _, schema = models_json_schema([(kind, "serialization") for kind in DOCUMENTS], by_alias=True)
     sections = {kind.__name__: [kind.__name__] for kind in DOCUMENTS}

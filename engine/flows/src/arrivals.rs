@@ -1,4 +1,4 @@
-//! Counts arrivals at the receiver, who may send the counts to the sender as a line of JSON.
+//! Counts arrivals at the receiver, which may send the counts to the sender as a line of JSON.
 
 use crate::sequence::{Arrival, Sequence};
 use crate::statistics::{Durations, Jitter, Variation};
@@ -18,14 +18,14 @@ pub struct Arrivals {
     jitter: Jitter,
 }
 
-/// A packet that arrived, as it says itself.
+/// The fields that a packet carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// Its number in the flow, from 0.
+    /// The packet's number in the flow, from 0.
     pub number: u64,
     /// The time of departure, by the sender's monotonic clock.
     pub departure_ns: u64,
-    /// Bytes of its payload.
+    /// The bytes of the packet's payload.
     pub length: u32,
 }
 
@@ -33,41 +33,41 @@ pub struct Packet {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Received {
-    /// Bytes of packets that arrived, each counted once.
+    /// The bytes of the packets that arrived, each packet counted once.
     pub bytes: u64,
     /// The last arrival, by the receiver's monotonic clock; 0 without any.
     pub last_arrival_ns: u64,
-    /// The smallest difference of an arrival and its departure, each by its host's clock.
+    /// The smallest difference between an arrival and its departure, each by its own host's clock.
     pub smallest_transit_ns: Option<i64>,
     /// The packets received, lost, reordered and duplicated.
     pub packets: PacketCounts,
-    /// One-way delay, where the clocks' offset is known.
+    /// The one-way delay, if the clocks' offset is known.
     pub owd_us: Option<Distribution>,
-    /// The same in full.
+    /// All values of the one-way delay.
     pub owd_histogram: Option<Histogram>,
-    /// One-way delay above the smallest.
+    /// The one-way delay above the smallest.
     pub delay_variation_us: Option<Distribution>,
     /// RFC 3550's jitter.
     pub jitter_rfc3550_us: Option<f64>,
-    /// The mean of |D|.
+    /// The mean of |D|, the difference between two successive transit times.
     pub delay_difference_mean_us: Option<f64>,
 }
 
 impl Arrivals {
-    /// Arrivals by a clock that is so far ahead of that of the departures, if that is known.
+    /// Creates the arrivals by a clock that is `ahead_ns` ahead of the departures' clock, if that is known.
     pub fn new(ahead_ns: Option<i64>) -> Self {
         Self { ahead_ns, ..Self::default() }
     }
 
-    /// Notes the arrival of `packet`. What arrives again is only counted.
+    /// Notes the arrival of `packet`. A packet that arrives again is only counted.
     pub fn packet(&mut self, packet: Packet, arrival_ns: u64) {
         if self.sequence.arrived(packet.number) != Arrival::First {
             return;
         }
         let transit_ns = arrival_ns.wrapping_sub(packet.departure_ns).cast_signed();
         if let Some(ahead_ns) = self.ahead_ns {
-            // Departure is read before the packet is handed over: below zero is the stamps' rounding, or
-            // the error of an offset that was estimated.
+            // The departure is read before the packet is handed over, so a delay below zero comes from the
+            // rounding of the stamps or the error of the estimated offset.
             self.delay.record(u64::try_from(transit_ns.wrapping_sub(ahead_ns)).unwrap_or(0));
         }
         self.variation.record(transit_ns);
@@ -76,12 +76,13 @@ impl Arrivals {
         self.last_ns = self.last_ns.max(arrival_ns);
     }
 
-    /// Different packets so far.
+    /// Returns the number of different packets so far.
     pub fn received(&self) -> u64 {
         self.sequence.received()
     }
 
-    /// The figures, now that the sender says how many it sent, and how many it was refused.
+    /// Returns the figures, given the number of packets that the sender sent, and the number that its kernel
+    /// refused.
     pub fn figures(&self, sent: u64, refused: u64) -> Received {
         Received {
             bytes: self.bytes,
@@ -98,8 +99,8 @@ impl Arrivals {
 }
 
 impl Received {
-    /// From the first departure to the last arrival, nanoseconds. Where the clocks' offset is not known, the
-    /// smallest delay is left out of it: nobody can tell it from the clocks' difference.
+    /// Returns the time from the first departure to the last arrival, nanoseconds. If the clocks' offset is not
+    /// known, the smallest delay is left out, because it can't be distinguished from the offset.
     pub fn active_ns(&self, first_departure_ns: u64, ahead_ns: Option<i64>) -> u64 {
         let Some(smallest_ns) = self.smallest_transit_ns else { return 0 };
         let offset_ns = ahead_ns.unwrap_or(smallest_ns);

@@ -4,18 +4,18 @@ use crate::variate::{Draws, Sequence};
 use anyhow::Result;
 use nettrial_scenario::{OnOff, Packets};
 
-/// A sender that is behind its departures goes on for this part of the duration after its end, then
-/// gives up.
+/// A sender that is behind its departures continues for one GRACE-th of the duration after the end, and then gives
+/// up.
 const GRACE: u64 = 10;
 
-/// The departures of a flow. Times are nanoseconds since its beginning.
+/// The departures of a flow. Times are nanoseconds since the start of the flow.
 pub struct Departures {
     sizes: Draws,
     pace: Pace,
     windows: Option<Windows>,
     duration_ns: u64,
     left: u64,
-    /// The time at which the next packet is due; and the same without the times of silence before it.
+    /// The time at which the next packet is due, and that time without the times of silence before it.
     due_ns: u64,
     sending_ns: u64,
     bytes: u64,
@@ -28,10 +28,10 @@ enum Pace {
 }
 
 impl Departures {
-    /// The departures that `packets` asks for.
+    /// Creates the departures that `packets` describes.
     ///
     /// # Errors
-    /// Fails if a random quantity of it cannot be drawn.
+    /// Fails if one of its random quantities cannot be drawn.
     pub fn new(packets: &Packets) -> Result<Self> {
         let pace = match (&packets.gap, packets.rate) {
             (Some(gap), _) => Pace::Gap(Box::new(Draws::new(gap, packets.seed, Sequence::Gap)?)),
@@ -51,12 +51,14 @@ impl Departures {
         })
     }
 
-    /// Returns true if packets have departures; if not, they go as fast as they are taken.
+    /// Returns true if packets have departure times. Otherwise they are sent as fast as the transport accepts
+    /// them.
     pub fn is_paced(&self) -> bool {
         !matches!(self.pace, Pace::AtOnce)
     }
 
-    /// Returns the time at which the next packet is due, now that it is `now_ns`; `None` when the flow is over.
+    /// Returns the time at which the next packet is due, given the present time `now_ns`; `None` if the flow is
+    /// over.
     pub fn due(&mut self, now_ns: u64) -> Option<u64> {
         let give_up_ns = self.duration_ns.saturating_add(self.duration_ns / GRACE);
         let (due_ns, last_ns) = match (&self.pace, &mut self.windows) {
@@ -68,7 +70,7 @@ impl Departures {
         (!over).then_some(due_ns)
     }
 
-    /// Takes the packet that is due: its size.
+    /// Takes the packet that is due, and returns its size.
     pub fn take(&mut self) -> u64 {
         let size = self.sizes.draw();
         self.left -= 1;
@@ -88,23 +90,23 @@ impl Departures {
         size
     }
 
-    /// The time that the packets taken so far were meant to take: until the next would be due, or the
-    /// end.
+    /// Returns the time that the packets taken so far should have taken: until the next packet is due, or until
+    /// the end.
     pub fn asked_ns(&self) -> u64 {
         self.due_ns.min(self.duration_ns)
     }
 
-    /// Bytes of the packets taken so far.
+    /// Returns the bytes of the packets taken so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 }
 
-/// Times of sending and of silence in turn. The clock of gaps and rates stands still in silence.
+/// Alternating times of sending and of silence. The clock of gaps and rates stands still in silence.
 struct Windows {
     on: Draws,
     off: Draws,
-    /// The present time of sending: its beginning, the same without silence before it, its length.
+    /// The current time of sending: its start, its start without the silence before it, and its length.
     begin_ns: u64,
     sending_ns: u64,
     length_ns: u64,
@@ -124,7 +126,7 @@ impl Windows {
         self.length_ns = self.on.draw().max(1);
     }
 
-    /// The moment at which `sending_ns` of sending have passed.
+    /// Returns the moment at which `sending_ns` of sending have passed.
     fn at(&mut self, sending_ns: u64) -> u64 {
         while sending_ns - self.sending_ns >= self.length_ns {
             self.advance();
@@ -132,7 +134,7 @@ impl Windows {
         self.begin_ns.saturating_add(sending_ns - self.sending_ns)
     }
 
-    /// The first moment from `now_ns` on that is one of sending.
+    /// Returns the first moment from `now_ns` on at which packets may be sent.
     fn open_at(&mut self, now_ns: u64) -> u64 {
         while now_ns >= self.begin_ns.saturating_add(self.length_ns) {
             self.advance();

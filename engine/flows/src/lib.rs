@@ -1,7 +1,7 @@
-//! Decides what a flow sends when and computes its figures, whoever carries it: real hosts or simulated ones. The
-//! same workload so means the same everywhere.
+//! Decides what a flow sends at what time, and computes its figures, for real and for simulated hosts alike, so
+//! that a workload means the same on every backend.
 //!
-//! Nothing here reads a clock or does input or output: times are nanoseconds that the caller gives.
+//! This crate reads no clock and does no input or output. The caller passes times in nanoseconds.
 
 #![forbid(unsafe_code)]
 

@@ -13,21 +13,21 @@ pub struct Requests<'a> {
 /// The decision about the next request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// Now.
+    /// The next request is due now.
     Due,
-    /// After so many nanoseconds.
+    /// The next request is due after this many nanoseconds.
     In(u64),
-    /// No more.
+    /// There are no more requests.
     Over,
 }
 
 impl<'a> Requests<'a> {
-    /// Makes the requests that `exchange` asks for.
+    /// Creates the requests that `exchange` describes.
     pub fn new(exchange: &'a RequestResponse) -> Self {
         Self { exchange, due_ns: 0, number: 0 }
     }
 
-    /// Returns what there is to do at `now_ns`.
+    /// Returns the decision about the next request at `now_ns`.
     pub fn next(&self, now_ns: u64) -> Next {
         let end_ns = self.exchange.duration.map_or(u64::MAX, |duration| duration.0);
         if now_ns.max(self.due_ns) >= end_ns || self.exchange.count == Some(self.number) {
@@ -39,10 +39,10 @@ impl<'a> Requests<'a> {
         }
     }
 
-    /// A request is sent at `now_ns`; its number.
+    /// Notes that a request is sent at `now_ns`, and returns its number.
     pub fn take(&mut self, now_ns: u64) -> u64 {
         if let Some(interval) = self.exchange.interval {
-            // What comes later than an interval after it was due moves the schedule: no burst follows.
+            // A request that is more than an interval late shifts the schedule, so that no burst follows.
             self.due_ns += interval.0;
             if self.due_ns <= now_ns {
                 self.due_ns = now_ns + interval.0;
@@ -52,7 +52,8 @@ impl<'a> Requests<'a> {
         self.number - 1
     }
 
-    /// The next request is sent when it is due, or at `now_ns` if that is later; its number.
+    /// Notes that the next request is sent when it is due, or at `now_ns` if that is later, and returns its
+    /// number.
     pub fn take_due(&mut self, now_ns: u64) -> u64 {
         self.take(now_ns.max(self.due_ns))
     }

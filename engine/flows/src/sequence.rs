@@ -1,35 +1,35 @@
-//! Follows numbered packets: loss, reordering and duplication, each counted exactly, however late
-//! a packet comes.
+//! Follows numbered packets, and counts loss, reordering and duplication exactly, however late a packet arrives.
 //!
-//! One bit a packet says whether it arrived, in chunks; a chunk that is complete keeps no bits, so a flow
-//! without loss is followed in next to no memory, and one with loss in an eighth of a byte a packet.
+//! One bit for each packet says whether the packet arrived. Bits are kept in chunks, and a complete chunk keeps
+//! none, so a flow without loss takes next to no memory, and a flow with loss an eighth of a byte for each packet.
 
 use nettrial_scenario::PacketCounts;
 
 const WORD_BITS: u64 = u64::BITS as u64;
 const CHUNK_WORDS: usize = 1024;
 const CHUNK_BITS: u64 = CHUNK_WORDS as u64 * WORD_BITS;
-/// A packet numbered this far beyond all others is not the sender's: it would be hours ahead.
+/// A packet whose number is this far beyond all others does not come from the sender, because it would be hours
+/// ahead.
 const FARTHEST: u64 = 1 << 32;
 
 /// The kind of an arrival.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrival {
-    /// The packet's first.
+    /// The first arrival of the packet.
     First,
-    /// Another of the same packet.
+    /// A further arrival of the same packet.
     Duplicate,
     /// A packet with a number that the sender cannot have reached.
     Impossible,
 }
 
-/// Part of the numbers.
+/// A part of the numbers.
 enum Chunk {
-    /// None arrived.
+    /// No packet of the chunk arrived.
     Empty,
-    /// These arrived: the bits, and how many are set.
+    /// Some packets arrived: the bits, and the number of set bits.
     Partial(Box<[u64; CHUNK_WORDS]>, u64),
-    /// All arrived.
+    /// All packets of the chunk arrived.
     Full,
 }
 
@@ -37,7 +37,7 @@ enum Chunk {
 #[derive(Default)]
 pub struct Sequence {
     chunks: Vec<Chunk>,
-    /// One above the largest number seen: the number expected next (RFC 4737 section 3.3).
+    /// The number expected next, which is one above the largest number seen (RFC 4737 section 3.3).
     next: u64,
     received: u64,
     reordered: u64,
@@ -63,12 +63,12 @@ impl Sequence {
         Arrival::First
     }
 
-    /// Different packets that arrived so far.
+    /// Returns the number of different packets that have arrived.
     pub fn received(&self) -> u64 {
         self.received
     }
 
-    /// Sets a number's bit; whether it was not set before.
+    /// Sets a number's bit, and returns true if it was not set before.
     fn mark(&mut self, number: u64) -> bool {
         let index = usize::try_from(number / CHUNK_BITS).unwrap_or(usize::MAX);
         while self.chunks.len() <= index {
@@ -93,7 +93,7 @@ impl Sequence {
         true
     }
 
-    /// The counts, now that the sender says it sent `sent` packets and was refused `send_errors`.
+    /// Returns the counts, given that the sender sent `sent` packets and that its kernel refused `send_errors`.
     pub fn counts(&self, sent: u64, send_errors: u64) -> PacketCounts {
         let mut runs = Runs::default();
         let mut words = self.chunks.iter().flat_map(|chunk| {
@@ -138,7 +138,7 @@ struct Runs {
 }
 
 impl Runs {
-    /// The next `bits` packets, the first of them the lowest bit; a set bit is one that arrived.
+    /// Takes the next `bits` packets. The lowest bit is the first packet, and a set bit means that it arrived.
     fn word(&mut self, mut word: u64, mut bits: u64) {
         while bits > 0 {
             let absent = u64::from(word.trailing_zeros()).min(bits);
@@ -155,7 +155,7 @@ impl Runs {
         }
     }
 
-    /// The next `count` packets, all lost.
+    /// Takes the next `count` packets, which are all lost.
     fn lost(&mut self, count: u64) {
         if count > 0 {
             self.bursts += u64::from(self.current == 0);

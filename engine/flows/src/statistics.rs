@@ -7,10 +7,11 @@ use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use nettrial_scenario::{Distribution, Histogram};
 use std::borrow::Cow;
 
-/// Significant decimal digits of a percentile.
+/// The significant decimal digits of a percentile.
 const PERCENTILE_DIGITS: u8 = 3;
 
-/// So many values are kept as they are: a histogram takes 16 kB, and most flows of a large trial have a few.
+/// The most values that are kept as they are, because a histogram takes 16 kB and most flows of a large trial have
+/// only a few values.
 const FEW: usize = 64;
 
 /// Gathers durations. Mean and deviation are exact (Welford's update); percentiles come from an HDR
@@ -54,7 +55,7 @@ impl Values {
         }
     }
 
-    /// The values as a histogram from now on.
+    /// Keeps the values as a histogram from now on, and returns it.
     fn grow(&mut self) -> &mut HdrHistogram<u64> {
         if let Self::Few(_) = self {
             *self = Self::Many(Box::new(self.histogram().into_owned()));
@@ -90,12 +91,12 @@ impl Durations {
         self.squares += difference * (value - self.mean_ns);
     }
 
-    /// Adds a duration that came `count` times, for percentiles only.
+    /// Adds a duration that occurred `count` times, for percentiles only.
     fn record_many(&mut self, value_ns: u64, count: u64) {
         self.values.record(value_ns, count);
     }
 
-    /// The summary, in microseconds.
+    /// Returns the summary, in microseconds.
     pub fn distribution_us(&self) -> Distribution {
         let count = self.values.count();
         if count == 0 {
@@ -122,7 +123,7 @@ impl Durations {
         }
     }
 
-    /// All values, nanoseconds, in the record's encoding; `None` without any.
+    /// Returns all values, nanoseconds, in the record's encoding; `None` if there are none.
     pub fn histogram(&self) -> Option<Histogram> {
         if self.values.count() == 0 {
             return None;
@@ -135,12 +136,12 @@ impl Durations {
     }
 }
 
-/// Gathers transit times whose zero means nothing, for their excess over the smallest (RFC 5481 section
-/// 4.2, packet delay variation).
+/// Gathers transit times with an arbitrary zero, for their excess over the smallest (RFC 5481 section 4.2, packet
+/// delay variation).
 ///
-/// The smallest is known only at the end, so values are kept by their distance from the first one, above
-/// and below it apart. A percentile is then right to three digits, or to a thousandth of the first
-/// value's own excess where that is more.
+/// The smallest value is known only at the end, so values are kept by their distance from the first one,
+/// separately above and below it. A percentile is accurate to three digits, or to a thousandth of the excess of
+/// the first value if that is more.
 #[derive(Default)]
 pub struct Variation {
     first_ns: Option<i64>,
@@ -161,12 +162,12 @@ impl Variation {
         self.squares += distance as f64 * distance as f64;
     }
 
-    /// The smallest transit time, nanoseconds.
+    /// Returns the smallest transit time, nanoseconds.
     pub fn smallest_ns(&self) -> Option<i64> {
         Some(self.first_ns?.wrapping_sub_unsigned(self.below.maximum_ns))
     }
 
-    /// The summary of the excess over the smallest, microseconds; `None` without any.
+    /// Returns the summary of the excess over the smallest, microseconds; `None` without values.
     pub fn distribution_us(&self) -> Option<Distribution> {
         self.first_ns?;
         let depth = self.below.maximum_ns;
@@ -196,8 +197,8 @@ pub struct Jitter {
 }
 
 impl Jitter {
-    /// Adds the transit time of the next packet: its arrival by the receiver's clock less its departure
-    /// by the sender's. A constant offset between the clocks cancels out.
+    /// Adds the transit time of the next packet, which is its arrival by the receiver's clock less its departure
+    /// by the sender's. A constant offset between the clocks cancels.
     pub fn record(&mut self, transit_ns: i64) {
         if let Some(previous) = self.previous_ns.replace(transit_ns) {
             let difference = transit_ns.wrapping_sub(previous).unsigned_abs() as f64;
@@ -207,19 +208,20 @@ impl Jitter {
         }
     }
 
-    /// RFC 3550 appendix A.8, the last value of the smoothed series, microseconds; `None` before the
-    /// second packet.
+    /// Returns the jitter of RFC 3550 appendix A.8, the last value of the smoothed series, microseconds; `None`
+    /// before the second packet.
     pub fn rfc3550_us(&self) -> Option<f64> {
         (self.differences > 0).then_some(self.smoothed_ns / 1e3)
     }
 
-    /// The mean of |D|, microseconds; `None` before the second packet.
+    /// Returns the mean of |D|, microseconds; `None` before the second packet.
     pub fn difference_mean_us(&self) -> Option<f64> {
         (self.differences > 0).then(|| self.absolute_sum_ns / self.differences as f64 / 1e3)
     }
 }
 
-/// The summary of some values; a percentile is the smallest value that so many are not above.
+/// Returns the summary of some values. A percentile is the smallest value that so many of the values do not
+/// exceed.
 pub fn distribution(mut values: Vec<u32>) -> Distribution {
     values.sort_unstable();
     let (Some(first), Some(last)) = (values.first(), values.last()) else { return Distribution::default() };

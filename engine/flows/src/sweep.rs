@@ -1,4 +1,4 @@
-//! A sweep's requests and what they give.
+//! The requests of a sweep, and their results.
 
 use nettrial_scenario::{Answer, MESSAGE_HEADER_BYTES, SizeRecord, Sweep};
 use rand::SeedableRng;
@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 /// The result of one request.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked {
-    /// From (first) sending it to reading its answer.
+    /// The time from the first sending of the request to reading its answer.
     pub rtt_ns: u64,
     /// The number of retransmissions of the request.
     pub resent: u64,
 }
 
-/// The sizes in the order they are measured, each as often as it is repeated.
+/// Returns the sizes in the order of measurement, each as often as it is repeated.
 pub fn order(sweep: &Sweep) -> Vec<u64> {
     let step = usize::try_from(sweep.step.0).unwrap_or(usize::MAX);
     let sizes = (sweep.first.0..=sweep.last.0).step_by(step);
@@ -24,14 +24,15 @@ pub fn order(sweep: &Sweep) -> Vec<u64> {
     order
 }
 
-/// Bytes of the answer to a request of `request` bytes.
+/// Returns the bytes of the answer to a request of `request` bytes.
 pub fn answer_bytes(sweep: &Sweep, request: u64) -> u64 {
     if sweep.answer == Answer::Echo { request } else { MESSAGE_HEADER_BYTES }
 }
 
-/// One measurement of a size. Its round-trip time is that of requests of the full size that were sent once:
-/// whether an answer is to the first or the second sending can't be told (Karn's rule, RFC 6298 section
-/// 3), and the last request may be shorter. Where there is none of those, it is that of all.
+/// One measurement of a size. Its round-trip time is that of the requests of the full size that were sent once.
+/// Others do not count, because an answer to a retransmitted request can't be assigned to one of its transmissions
+/// (Karn's rule, RFC 6298 section 3), and because the last request may be shorter. If no request is left, it is
+/// the round-trip time of all.
 pub struct Measurement {
     size: u64,
     left: u64,
@@ -41,18 +42,18 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// The next measurement of `size` in `sweep`.
+    /// Starts a measurement of `size` in `sweep`.
     pub fn new(sweep: &Sweep, size: u64) -> Self {
         let (clean, all) = (Times::default(), Times::default());
         Self { size, left: sweep.bytes.0, resent: 0, clean, all }
     }
 
-    /// Bytes of the request to send now; `None` after the last.
+    /// Returns the bytes of the request to send now; `None` after the last.
     pub fn next(&self) -> Option<u64> {
         (self.left > 0).then(|| self.left.min(self.size).max(MESSAGE_HEADER_BYTES))
     }
 
-    /// Notes that this request was answered.
+    /// Notes that the current request was answered.
     pub fn answered(&mut self, asked: Asked) {
         let Some(bytes) = self.next() else { return };
         self.left = self.left.saturating_sub(bytes);
@@ -85,7 +86,7 @@ impl Sizes {
         record.rtt_minimum_us.push(times.smallest_ns as f64 / 1e3);
     }
 
-    /// The record of each size, by size.
+    /// Returns the record of each size, by size.
     pub fn finish(self) -> Vec<SizeRecord> {
         self.0.into_values().collect()
     }

@@ -1,22 +1,22 @@
-//! Requests over UDP that wait for their answers: either datagram may be lost.
+//! Requests over UDP that wait for their answers. Requests and answers may be lost.
 
 use nettrial_scenario::PacketCounts;
 use std::collections::{HashSet, VecDeque};
 
-/// A request that is not answered for so long, in nanoseconds, is lost.
+/// The time, in nanoseconds, after which an unanswered request counts as lost.
 pub const LOST_AFTER_NS: u64 = 1_000_000_000;
 
-/// The requests that were sent, and what became of them.
+/// The requests that were sent, and their outcomes.
 #[derive(Default)]
 pub struct Unanswered {
-    /// The time at which each was sent, and whether it was answered; the first is the oldest that has neither been
-    /// answered nor been lost.
+    /// The time at which each request was sent, and whether it was answered. The first is the oldest request that
+    /// is neither answered nor lost.
     requests: VecDeque<(u64, bool)>,
-    /// The number of the first.
+    /// The number of the first request of these.
     first: u64,
     /// The number of requests that are not answered.
     open: u64,
-    /// Numbers of lost ones whose answers may still come.
+    /// The numbers of lost requests whose answers may still arrive.
     lost: HashSet<u64>,
     /// The highest number that was answered.
     latest: Option<u64>,
@@ -34,7 +34,7 @@ impl Unanswered {
         self.open
     }
 
-    /// Returns the time at which the oldest of them is lost, unless it is answered before.
+    /// Returns the time at which the oldest open request is lost, unless it is answered before.
     pub fn next_loss_ns(&self) -> Option<u64> {
         self.requests.front().map(|&(sent_ns, _)| sent_ns.saturating_add(LOST_AFTER_NS))
     }
@@ -50,18 +50,19 @@ impl Unanswered {
         }
     }
 
-    /// The next request is sent at `sent_ns`.
+    /// Notes that the next request is sent at `sent_ns`.
     pub fn sent(&mut self, sent_ns: u64) {
         self.requests.push_back((sent_ns, false));
         self.open += 1;
         self.counts.sent_pkts += 1;
     }
 
-    /// An answer to request `number` came; when that was sent, if the answer is the first and in time.
+    /// Notes an answer to request `number`. Returns the time at which the request was sent if this is its first
+    /// answer and in time.
     pub fn answered(&mut self, number: u64, now_ns: u64) -> Option<u64> {
         self.expire(now_ns);
         let Some(index) = number.checked_sub(self.first).and_then(|index| usize::try_from(index).ok()) else {
-            // The first late answer to a lost request changes nothing, another is a duplicate.
+            // The first late answer to a lost request changes nothing; further answers are duplicates.
             self.duplicated += u64::from(!self.lost.remove(&number));
             return None;
         };
@@ -79,7 +80,7 @@ impl Unanswered {
         Some(sent_ns)
     }
 
-    /// Forgets those that are answered, and gives up those that have waited too long.
+    /// Forgets requests that are answered, and gives up requests that have waited too long.
     pub fn expire(&mut self, now_ns: u64) {
         while let Some(&(sent_ns, is_answered)) = self.requests.front() {
             if is_answered {

@@ -1,8 +1,8 @@
 //! Draws from the random quantities of a scenario.
 //!
-//! The generator is ChaCha8, whose output is the same everywhere; each quantity of a flow reads a stream
-//! of its own from one seed, so that another law of sizes leaves the gaps as they are. What a truncation
-//! cuts off is drawn again.
+//! The generator is ChaCha8, whose output is the same everywhere. Each quantity of a flow reads a stream of its
+//! own from one seed, so that another distribution of sizes does not change the gaps. Values outside a truncation
+//! are drawn again.
 
 use anyhow::{Context, Result, bail};
 use nettrial_scenario::{Duration, Size, Truncation, Variate};
@@ -13,12 +13,12 @@ use rand::{Rng, SeedableRng};
 use rand_distr::{Cauchy, Exp, Gamma, Normal, Pareto, Weibull};
 use std::fmt::Display;
 
-/// Trial draws that decide whether a truncation keeps enough.
+/// The number of trial draws that decide whether a truncation keeps enough values.
 const TRIALS: u32 = 100_000;
-/// One in so many draws must be kept.
+/// The truncation must keep at least one in this many draws.
 const RAREST: u32 = 100;
 
-/// The quantity of a flow that is drawn: each is an independent sequence.
+/// The quantity of a flow that is drawn. Each quantity has an independent sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sequence {
     /// Sizes of packets.
@@ -71,10 +71,10 @@ enum Law {
 }
 
 impl Draws {
-    /// The values of `variate` that follow from `seed`.
+    /// Creates the sequence of values of `variate` that follows from `seed`.
     ///
     /// # Errors
-    /// Fails if the distribution has no such parameters, or its truncation keeps hardly anything.
+    /// Fails if the distribution does not allow its parameters, or its truncation keeps hardly any values.
     pub fn new<T: Quantity>(variate: &Variate<T>, seed: u64, sequence: Sequence) -> Result<Self> {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         random.set_stream(sequence as u64);
@@ -91,7 +91,7 @@ impl Draws {
         Ok(draws)
     }
 
-    /// The next value.
+    /// Returns the next value.
     pub fn draw(&mut self) -> u64 {
         match &mut self.law {
             Law::Constant(value) => *value,
@@ -105,14 +105,14 @@ impl Draws {
             continuous => loop {
                 let value = continuous.sample(&mut self.random);
                 if (self.minimum..=self.maximum).contains(&value) {
-                    // A conversion from a float saturates: what is below zero becomes zero.
+                    // The conversion from a float saturates, so that values below zero become zero.
                     break value.round() as u64;
                 }
             },
         }
     }
 
-    /// Verifies that a draw is kept often enough to go on drawing until one is.
+    /// Verifies that draws are kept often enough to draw until one is kept.
     fn keeps_enough(&self) -> Result<()> {
         let mut random = ChaCha8Rng::seed_from_u64(0);
         let mut kept = 0;
@@ -131,7 +131,7 @@ impl Draws {
 }
 
 impl Law {
-    /// A value of a continuous law, before truncation.
+    /// Draws a value of a continuous distribution, before truncation.
     fn sample(&self, random: &mut impl Rng) -> f64 {
         match self {
             Self::Exponential(law) => law.sample(random),
@@ -185,7 +185,7 @@ fn law<T: Quantity>(variate: &Variate<T>) -> Result<(Law, Truncation<T>)> {
     }
 }
 
-/// The largest value that `variate` can take, if it has one.
+/// Returns the largest value that `variate` can take, if there is one.
 pub fn largest<T: Quantity>(variate: &Variate<T>) -> Option<u64> {
     match variate {
         Variate::Constant { value } => Some(value.base()),

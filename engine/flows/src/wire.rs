@@ -1,18 +1,18 @@
-//! Computes what traffic occupies: as IP packets, and as frames on Ethernet.
+//! Computes the bytes that traffic occupies as IP packets, and as frames on Ethernet.
 
 use nettrial_scenario::{IpVersion, ethernet};
 use std::ops::AddAssign;
 
-/// Bytes of a UDP header (RFC 768).
+/// The bytes of a UDP header (RFC 768).
 pub const UDP_HEADER_BYTES: u64 = 8;
-/// Bytes of IPv6's fragment header (RFC 8200 section 4.5).
+/// The bytes of IPv6's fragment header (RFC 8200 section 4.5).
 const FRAGMENT_HEADER_BYTES: u64 = 8;
 
-/// The IP packets, in bytes with their headers, that carry a UDP datagram of `payload` bytes over a path whose MTU is
-/// `mtu` bytes: one, or the fragments that Linux makes of it.
+/// Returns the sizes of the IP packets, headers included, that carry a UDP datagram of `payload` bytes over a path
+/// with an MTU of `mtu` bytes: one packet, or the fragments that Linux makes.
 ///
-/// Fragments carry a multiple of 8 bytes (RFC 791, RFC 8200), but for the last. Over IPv4 the last one fills the MTU
-/// where it can (`__ip_append_data` in net/ipv4/ip_output.c); over IPv6 it is no larger than the others
+/// All fragments but the last carry a multiple of 8 bytes (RFC 791, RFC 8200). Over IPv4 the last fragment fills
+/// the MTU if it can (`__ip_append_data` in net/ipv4/ip_output.c); over IPv6 it is not larger than the others
 /// (`__ip6_append_data` in net/ipv6/ip6_output.c cuts each at `maxfraglen`).
 pub fn datagram_packets(payload: u64, mtu: u64, version: IpVersion) -> impl Iterator<Item = u64> {
     let mut left = payload + UDP_HEADER_BYTES;
@@ -38,26 +38,26 @@ pub fn datagram_packets(payload: u64, mtu: u64, version: IpVersion) -> impl Iter
 pub struct Weight {
     /// IP packets, headers included.
     pub ip_bytes: u64,
-    /// The frames that carry them, as they occupy an Ethernet wire.
+    /// The frames that carry the packets, as they occupy an Ethernet wire.
     pub wire_bytes: u64,
 }
 
 impl Weight {
-    /// Adds so many packets that have `bytes` together, all of about the same size.
+    /// Adds `packets` packets of about the same size that have `bytes` bytes together.
     pub fn add_packets(&mut self, packets: u64, bytes: u64) {
         self.ip_bytes += bytes;
         let framed = bytes + packets * ethernet::FRAMING_BYTES;
         self.wire_bytes += framed.max(packets * ethernet::MINIMUM_BYTES);
     }
 
-    /// Adds a datagram of `payload` bytes, in the fragments that a path MTU of `mtu` bytes makes of it.
+    /// Adds a datagram of `payload` bytes, fragmented for a path MTU of `mtu` bytes.
     pub fn add_datagram(&mut self, payload: u64, mtu: u64, version: IpVersion) {
         for bytes in datagram_packets(payload, mtu, version) {
             self.add_packets(1, bytes);
         }
     }
 
-    /// The same so many times.
+    /// Returns the weight of this traffic, `count` times.
     pub fn times(self, count: u64) -> Self {
         Self { ip_bytes: self.ip_bytes * count, wire_bytes: self.wire_bytes * count }
     }

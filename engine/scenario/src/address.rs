@@ -17,12 +17,12 @@ pub enum IpVersion {
 }
 
 impl IpVersion {
-    /// The version of an address.
+    /// Returns the version of an address.
     pub fn of(address: IpAddr) -> Self {
         if address.is_ipv4() { Self::V4 } else { Self::V6 }
     }
 
-    /// Bytes of an IP header without options: 20 (RFC 791 section 3.1) or 40 (RFC 8200 section 3).
+    /// Returns the bytes of an IP header without options: 20 (RFC 791 section 3.1) or 40 (RFC 8200 section 3).
     pub fn header_bytes(self) -> u64 {
         match self {
             Self::V4 => 20,
@@ -30,7 +30,7 @@ impl IpVersion {
         }
     }
 
-    /// The smallest MTU a link may have: 68 (RFC 791 section 3.2) or 1280 (RFC 8200 section 5).
+    /// Returns the smallest MTU that a link may have: 68 (RFC 791 section 3.2) or 1280 (RFC 8200 section 5).
     pub fn minimum_mtu(self) -> u64 {
         match self {
             Self::V4 => 68,
@@ -77,12 +77,12 @@ pub struct InterfaceAddress(
 );
 
 impl InterfaceAddress {
-    /// The address alone.
+    /// Returns the address without its prefix.
     pub fn address(&self) -> IpAddr {
         self.0.addr()
     }
 
-    /// The network the address is in, host bits cleared.
+    /// Returns the network of the address, with its host bits cleared.
     pub fn network(&self) -> IpNet {
         self.0.trunc()
     }

@@ -1,29 +1,29 @@
-//! The statement of what a backend can do, and what follows for a scenario.
+//! A backend's statement of its capabilities, and the problems that follow for a scenario.
 
 use crate::{Medium, Place, Problem, RoutingPolicy, Scenario, Transport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A backend's statement of what it can do on a machine that lacks nothing. Each preflight has it, a scenario is
-/// held to it, and whoever plans trials asks it instead of the backend's name.
+/// A backend's statement of its capabilities on a machine that lacks nothing. Each preflight contains it,
+/// scenarios are checked against it, and planners of trials consult it instead of the backend's name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Capabilities {
-    /// Several trials may run at the same time on one machine without touching each other.
+    /// Several trials may run at the same time on one machine without affecting each other.
     pub parallel: bool,
-    /// A trial depends on its scenario alone: the same scenario gives the same record.
+    /// A trial depends only on its scenario: the same scenario gives the same record.
     pub deterministic: bool,
-    /// A check gives an estimate of the work.
+    /// A check returns an estimate of the work.
     pub estimates: bool,
-    /// The first trials of a session differ from later ones, so that they are better not counted.
+    /// The first trials of a session differ from later ones and should not be counted.
     pub warm_up: bool,
-    /// Trials run in simulated time, which says nothing of how long they take.
+    /// Trials run in simulated time, so their duration says nothing about how long they take.
     pub simulated_time: bool,
-    /// Hosts are models: a packet costs them what the scenario says, and they need nothing of the kernel.
+    /// Hosts are models: the scenario states the cost of a packet, and hosts need nothing of the kernel.
     pub modelled_hosts: bool,
     /// All hosts share the kernel of one machine.
     pub shared_kernel: bool,
-    /// Links are made as the scenario says. Where they are not, their rates and delays are expectations, and a trial
+    /// Links are made as the scenario says. If this is false, their rates and delays are expectations, and a trial
     /// that contradicts them carries a warning.
     pub makes_links: bool,
     /// The packets of interfaces can be captured.
@@ -40,9 +40,9 @@ pub struct Capabilities {
     pub media: Vec<Medium>,
     /// The disciplines that transmit queues can have.
     pub disciplines: Vec<String>,
-    /// The settings that it follows, of those that some backend does not.
+    /// The settings that this backend follows, of those that some backend does not follow.
     pub settings: Vec<Setting>,
-    /// The figures that its records can have, of those that not every record has.
+    /// The figures that this backend's records can have, of those that not every record has.
     pub figures: Vec<Figure>,
 }
 
@@ -64,7 +64,7 @@ pub enum Figure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Setting {
-    /// Bytes handed to the kernel at a time: `socket.block` of a flow.
+    /// The bytes handed to the kernel at a time: `socket.block` of a flow.
     Block,
     /// Losses in bursts: `impairment.bursts` of a link.
     Bursts,
@@ -76,7 +76,7 @@ pub enum Setting {
     FiltersIcmp,
     /// Loss, duplication, reordering and jitter: `impairment` of a link.
     Impairment,
-    /// A machine of the user's: `machine` of a node.
+    /// One of the user's machines: `machine` of a node.
     Machine,
     /// The smallest retransmission timeout: `stack.minimum_rto` of a node.
     MinimumRto,
@@ -105,8 +105,9 @@ pub enum Setting {
 }
 
 impl Capabilities {
-    /// A problem for everything that `scenario` asks for and the backend does not have. `here` is the backend in words,
-    /// such as "in the lab", and `hint` gives the hint of a problem with a setting of that name.
+    /// Returns a problem for everything that `scenario` asks for and the backend does not have. `here` is the
+    /// backend in words, such as "in the lab", and `hint` returns the hint of a problem with the setting of that
+    /// name.
     pub fn problems(
         &self,
         scenario: &Scenario,
@@ -142,7 +143,8 @@ impl<H: Fn(&str) -> &'static str> Found<'_, H> {
         self.problems.push(place.problem(name, value, expected, (self.hint)(name)));
     }
 
-    /// Refuses `setting`, the field `name` of what is at `place`, where it `is_set` and not followed.
+    /// Refuses `setting`, the field `name` of the object at `place`, if it `is_set` and the backend does not
+    /// follow it.
     fn setting(&mut self, setting: Setting, is_set: bool, place: &Place, name: &str, expected: &str) {
         if is_set && !self.can.settings.contains(&setting) {
             self.refuse(place, name, if expected == "false" { "true" } else { "given" }, expected);

@@ -6,10 +6,10 @@ mod workload;
 use crate::{Directory, Duration, FORMAT, Measure, NodeKind, Place, Problem, RoutingPolicy, Scenario, Stack};
 use std::collections::HashSet;
 
-/// The object of problems with what is measured.
+/// The object of problems with the measurement.
 const MEASUREMENT: &str = "the measurement";
 
-/// Everything that is wrong with `scenario` on any backend; empty if nothing is.
+/// Returns everything that is wrong with `scenario` on any backend; empty if nothing is.
 pub fn check(scenario: &Scenario) -> Vec<Problem> {
     let mut problems = Vec::new();
     if scenario.format != FORMAT {
@@ -109,7 +109,7 @@ fn check_stack(place: &Place, stack: &Stack, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Everything that is wrong with `measure`; empty if nothing is.
+/// Returns everything that is wrong with `measure`; empty if nothing is.
 pub fn check_measure(measure: &Measure) -> Vec<Problem> {
     let mut problems = Vec::new();
     let (flow, place) = (&measure.flow, measure.flow_place());

@@ -4,7 +4,7 @@ use crate::{Interface, IpVersion, Node, Scenario, Stack};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// A scenario's nodes and their interfaces by the node's name, found at once however many there are.
+/// An index of a scenario's nodes and their interfaces by the node's name.
 pub struct Directory<'a> {
     /// The scenario itself.
     pub scenario: &'a Scenario,
@@ -17,8 +17,8 @@ struct Entry<'a> {
 }
 
 impl<'a> Directory<'a> {
-    /// Indexes `scenario`, which may be wrong: of several nodes with one name the first counts, and interfaces of
-    /// nodes that are not there don't.
+    /// Indexes `scenario`, which may have problems. Of several nodes with one name, the first counts; interfaces
+    /// of missing nodes are ignored.
     pub fn new(scenario: &'a Scenario) -> Self {
         let mut entries: HashMap<&str, Entry> = HashMap::with_capacity(scenario.nodes.len());
         for node in &scenario.nodes {
@@ -32,17 +32,17 @@ impl<'a> Directory<'a> {
         Self { scenario, entries }
     }
 
-    /// The node called `name`.
+    /// Returns the node called `name`.
     pub fn node(&self, name: &str) -> Option<&'a Node> {
         Some(self.entries.get(name)?.node)
     }
 
-    /// The stack of the host called `name`.
+    /// Returns the stack of the host called `name`.
     pub fn stack(&self, name: &str) -> Option<&'a Stack> {
         self.node(name)?.stack.as_ref()
     }
 
-    /// The addresses of IP version `version` that the node called `name` has, in the order of the links.
+    /// Returns the addresses of IP version `version` of the node called `name`, in the order of the links.
     pub fn addresses(&self, name: &str, version: IpVersion) -> impl Iterator<Item = IpAddr> {
         let interfaces = self.entries.get(name).map_or([].as_slice(), |entry| &entry.interfaces);
         let addresses =

@@ -5,9 +5,9 @@
 //! trial measured, the checks made around it, and the warnings that follow from them. A [`Request`]
 //! and an [`Event`] are one line each on an engine's standard input and output.
 //!
-//! This crate depends on no other of the workspace and does no input or output. Unknown fields are
-//! errors everywhere. [`schema`] exports all of it as JSON Schema, from which the Python package's
-//! `nettrial/scenario.py` is generated.
+//! This crate depends on no other crate of the workspace and does no input or output. Unknown fields are errors
+//! everywhere. [`schema`] exports all types as JSON Schema, from which the Python package's `nettrial/scenario.py`
+//! is generated.
 
 #![forbid(unsafe_code)]
 
@@ -71,18 +71,18 @@ pub const FORMAT: u32 = 1;
 pub struct Scenario {
     /// The document's version: [`FORMAT`].
     pub format: u32,
-    /// Hosts, routers and switches, each with a name of its own.
+    /// Hosts, routers and switches, each with a unique name.
     pub nodes: Vec<Node>,
     /// Links between nodes.
     pub links: Vec<Link>,
-    /// The policy by which paths are chosen where there are several.
+    /// The policy by which one of several paths is chosen.
     pub routing: RoutingPolicy,
     /// The flows, all started relative to the same instant.
     pub workload: Vec<Flow>,
-    /// The measurements made beside what every flow gives.
+    /// The measurements made in addition to those of every flow.
     pub measurement: Measurement,
-    /// Seed of the random numbers of a simulated trial that nothing else seeds: the ports of connections,
-    /// and when within its first millisecond a flow starts. Real hosts choose both themselves.
+    /// Seed of the random numbers of a simulated trial that have no seed of their own: the ports of connections,
+    /// and the start of each flow within its first millisecond. Real hosts choose both themselves.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub seed: u64,
 }
@@ -93,7 +93,8 @@ fn is_zero(number: &u64) -> bool {
 
 /// Reads a scenario from a JSON document. Fails where a field is unknown, missing or of another type.
 ///
-/// Tests write their scenarios as JSON: by this implementation reading them is compiled here, and not in each of them.
+/// Tests write their scenarios as JSON. This implementation compiles the reading of scenarios once here, and not
+/// in every test crate.
 impl TryFrom<serde_json::Value> for Scenario {
     type Error = serde_json::Error;
 

@@ -1,4 +1,4 @@
-//! A machine of the user's, as it was found.
+//! The description of one of the user's machines.
 
 use crate::{IpVersion, Offloads, Rate};
 use schemars::JsonSchema;
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// A machine of the user's, as it was found when the session began.
+/// One of the user's machines, as it was found at the start of the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// Its name in the inventory.
+    /// The machine's name in the inventory.
     pub name: String,
     /// The operating system and its version as it names itself, such as "Debian GNU/Linux 12 (bookworm)".
     pub system: String,
@@ -20,58 +20,58 @@ pub struct Machine {
     pub architecture: String,
     /// The CPU's model.
     pub processor: String,
-    /// CPUs that a process may use.
+    /// The number of CPUs that a process may use.
     pub processors: u32,
-    /// True where the user there is root, and so may change settings; false on other systems than Linux, where nettrial
-    /// changes none.
+    /// True if the user on the machine is root and so may change settings; false on systems other than Linux,
+    /// where nettrial changes no settings.
     pub is_root: bool,
-    /// The identifier of the running kernel: machines that share it are one machine (random/boot_id, random(4); the host's
-    /// name where the system has no such thing).
+    /// The identifier of the running kernel (random/boot_id, random(4); on systems without one, the host's name).
+    /// Machines with the same identifier are one machine.
     pub boot: String,
-    /// The kernel's clock source; absent where the kernel does not say.
+    /// The kernel's clock source; absent if the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_source: Option<String>,
-    /// The lead of its wall clock over this machine's, nanoseconds.
+    /// The lead of the machine's wall clock over that of this machine, nanoseconds.
     pub clock_ahead_ns: i64,
     /// The largest possible error of that lead, nanoseconds.
     pub clock_error_ns: u64,
     /// The interfaces of the inventory, in its order.
     pub interfaces: Vec<MachineInterface>,
-    /// Ports that the kernel can give to a program that asks for any (ip_local_port_range, ip(7)) and that nobody has;
-    /// absent where the system does not say.
+    /// The number of free ports that the kernel can give to a program that asks for any port (ip_local_port_range,
+    /// ip(7)); absent if the system does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_ports: Option<u32>,
-    /// The setting of the pace of its CPUs, such as "performance" (Documentation/admin-guide/pm/cpufreq.rst, scaling
-    /// governors); absent where the kernel does not.
+    /// The scaling governor of the CPUs, such as "performance" (Documentation/admin-guide/pm/cpufreq.rst); absent
+    /// if the kernel does not report one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
     /// Congestion controls that the kernel has loaded.
     pub congestion_controls: Vec<String>,
     /// Settings that a study may change, by sysctl name.
     pub sysctls: BTreeMap<String, String>,
-    /// The sizes in which packets reach the other machines, where that was examined.
+    /// The largest packets that reach the other machines, if this was examined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reaches: Vec<MachineReach>,
 }
 
 impl Machine {
-    /// Returns whether it runs Linux: the settings that a study may change are Linux's.
+    /// Returns true if the machine runs Linux, whose settings a study may change.
     pub fn is_linux(&self) -> bool {
         self.kernel.starts_with("Linux ")
     }
 }
 
-/// The size in which packets reach another machine.
+/// The largest packets that reach another machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MachineReach {
     /// The other machine's name.
     pub to: String,
-    /// The IP version of the machines' addresses that were used.
+    /// The IP version of the addresses that were used.
     pub ip: IpVersion,
-    /// The largest IP packet that was tried: what both interfaces admit, bytes.
+    /// The largest IP packet that was tried, bytes: the largest that both interfaces can send.
     pub tried_bytes: u64,
-    /// The largest that passed without being fragmented, bytes; 0 where none did.
+    /// The largest IP packet that passed without being fragmented, bytes; 0 if none did.
     pub passed_bytes: u64,
 }
 
@@ -79,37 +79,38 @@ pub struct MachineReach {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MachineInterface {
-    /// Its name there.
+    /// The interface's name on the machine.
     pub name: String,
-    /// Its addresses, also those that the inventory does not give to traffic.
+    /// The interface's addresses, including those that the inventory does not use for traffic.
     #[schemars(with = "Vec<String>")]
     pub addresses: Vec<IpAddr>,
-    /// True where it carries packets.
+    /// True if the interface is up and carries packets.
     pub is_up: bool,
-    /// Its driver; absent where the kernel does not say.
+    /// The interface's driver; absent if the kernel does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver: Option<String>,
-    /// The speed of its link; absent where the driver does not say.
+    /// The speed of the interface's link; absent if the driver does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<Rate>,
-    /// The largest IP packet that it sends, bytes.
+    /// The interface's MTU, bytes.
     pub mtu_bytes: u64,
-    /// The largest MTU that it can be given, bytes; absent where the driver does not say.
+    /// The largest MTU that the interface can be given, bytes; absent if the driver does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_mtu_bytes: Option<u64>,
-    /// The offloads in force; absent where the system does not say.
+    /// The offloads in force; absent if the system does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offloads: Option<Offloads>,
-    /// Its bus, that one's width and speed, such as "PCI 0000:03:00.0, 4 lanes of 8.0 GT/s PCIe"; absent for an
-    /// interface without one, such as a virtual one.
+    /// The interface's bus with its width and speed, such as "PCI 0000:03:00.0, 4 lanes of 8.0 GT/s PCIe"; absent
+    /// for an interface without a bus, such as a virtual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bus: Option<String>,
-    /// Its radio; absent for an interface that is not Wi-Fi.
+    /// The interface's radio; absent for an interface that is not Wi-Fi.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wireless: Option<Wireless>,
 }
 
-/// The radio of a Wi-Fi interface at one moment, as its driver says (nl80211): what it does not say is absent.
+/// The radio of a Wi-Fi interface at one moment, as its driver reports it (nl80211). Values that the driver does
+/// not report are absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wireless {
@@ -122,19 +123,19 @@ pub struct Wireless {
     /// The hardware address of the access point.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access_point: Option<String>,
-    /// The strength with which that one is heard, dBm.
+    /// The signal strength of the access point at this interface, dBm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal_dbm: Option<i8>,
-    /// The rate at which packets are sent to it, bits per second.
+    /// The bit rate of frames sent to the access point, bits per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_bps: Option<u64>,
-    /// The rate at which packets come from it, bits per second.
+    /// The bit rate of frames received from the access point, bits per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub received_bps: Option<u64>,
 }
 
 impl Wireless {
-    /// The number of the channel (IEEE 802.11-2020 annex E); `None` for one that has none.
+    /// Returns the number of the channel (IEEE 802.11-2020 annex E); `None` for a frequency without one.
     pub fn channel(&self) -> Option<u32> {
         match self.frequency_mhz? {
             2484 => Some(14),

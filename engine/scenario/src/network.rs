@@ -4,15 +4,15 @@ use crate::{Duration, InterfaceAddress, Offloads, QueueLimit, Rate, Size, Stack,
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The kind of a node, which decides what it does with packets.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
-    /// Sends and receives; has a stack. It does not forward.
+    /// A host has a stack and sends and receives packets. It does not forward.
     Host,
-    /// Forwards IP packets between its interfaces.
+    /// A router forwards IP packets between its interfaces.
     Router,
-    /// Forwards Ethernet frames between its interfaces (a learning bridge); has no addresses.
+    /// A switch forwards Ethernet frames between its interfaces (a learning bridge) and has no addresses.
     Switch,
 }
 
@@ -20,9 +20,9 @@ pub enum NodeKind {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Node {
-    /// Unique in the scenario: letters, digits, `-` and `_`.
+    /// The node's name, which is unique in the scenario: letters, digits, `-` and `_`.
     pub name: String,
-    /// Host, router or switch.
+    /// The kind of the node: host, router or switch.
     pub kind: NodeKind,
     /// The host's TCP/IP settings. A host must have one; a router and a switch must not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,39 +30,39 @@ pub struct Node {
     /// The offloads that the node's interfaces use.
     #[serde(default)]
     pub offloads: Offloads,
-    /// Originate no ICMP, so that nobody learns why the router drops a packet. Only a router may.
+    /// Originate no ICMP, so that senders do not learn why the router drops a packet. Only a router may have this
+    /// setting.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub filters_icmp: bool,
-    /// The cost of packets to the host's one CPU; nothing where absent. Of simulated hosts only: real ones
-    /// cost what they cost.
+    /// The cost of packets to the host's one CPU; if absent, packets cost nothing. For simulated hosts only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<HostCost>,
-    /// The machine of the user's that stands for the node, by its name in the inventory; where absent, the one that
-    /// the inventory gives to a node of this name. On the user's own machines only.
+    /// The name in the inventory of the user's machine that stands for the node; if absent, the inventory assigns
+    /// a machine by the node's name. For the user's own machines only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
 }
 
-/// The cost of packets to a simulated host, which has one CPU: work that finds it busy waits.
+/// The cost of packets to a simulated host. The host has one CPU, and work waits while the CPU is busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostCost {
-    /// CPU time of a packet sent or received.
+    /// The CPU time of a packet sent or received.
     #[serde(default)]
     pub per_packet: Duration,
-    /// CPU time of 1000 bytes sent or received, IP headers included.
+    /// The CPU time of 1000 bytes sent or received, IP headers included.
     #[serde(default)]
     pub per_kilobyte: Duration,
-    /// CPU time of an interrupt, which begins the work of all packets that have arrived since the one
-    /// before.
+    /// The CPU time of an interrupt, which starts the work on all packets that have arrived since the previous
+    /// interrupt.
     #[serde(default)]
     pub per_interrupt: Duration,
-    /// The time from the first packet until the interface interrupts, so that more packets share the interrupt.
+    /// The time from the first packet until the interface interrupts, so that several packets share an interrupt.
     #[serde(default)]
     pub coalescing: Duration,
 }
 
-/// An interface of a node, at one end of a link.
+/// An interface of a node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Interface {
@@ -71,9 +71,9 @@ pub struct Interface {
     /// The interface's name in the node: 1 to 15 letters, digits, `-`, `_`; unique in the node.
     #[serde(rename = "interface")]
     pub name: String,
-    /// The largest IP packet the interface sends, in bytes; Ethernet's header is not in it.
+    /// The MTU of the interface: the largest IP packet that it sends, in bytes, without Ethernet's header.
     pub mtu: Size,
-    /// Addresses of the interface; none on a switch.
+    /// The addresses of the interface; a switch has none.
     #[serde(default)]
     pub addresses: Vec<InterfaceAddress>,
 }
@@ -82,15 +82,15 @@ pub struct Interface {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Medium {
-    /// A full-duplex cable between two interfaces. Rate, delay and queue hold in each direction.
+    /// A full-duplex cable between two interfaces. Rate, delay and queue apply to each direction.
     #[default]
     Cable,
-    /// A radio channel that an access point and its stations share, by its settings `wlan`.
+    /// A radio channel that an access point and its stations share. Its settings are `wlan`.
     Wlan,
 }
 
 impl Medium {
-    /// The medium's name in documents.
+    /// Returns the medium's name in documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cable => "cable",
@@ -110,34 +110,36 @@ pub struct Link {
     /// The link's medium.
     #[serde(default, skip_serializing_if = "Medium::is_cable")]
     pub medium: Medium,
-    /// The interfaces that the link joins; a cable joins two, a radio channel the access point's, which is the first, and
-    /// one of each station.
+    /// The interfaces that the link joins. A cable joins two; a radio channel joins the access point's interface,
+    /// which comes first, and one interface of each station.
     #[serde(rename = "ends")]
     pub interfaces: Vec<Interface>,
-    /// The settings of a radio channel, which has neither rate nor delay, queue, discipline and impairment of its own.
+    /// The settings of a radio channel, which has no rate, delay, queue, discipline or impairment of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wlan: Option<Wlan>,
-    /// The line rate on the wire: preamble, frame check sequence and inter-frame gap count, as on
-    /// Ethernet. Not shaped where absent.
+    /// The line rate, in which preamble, frame check sequence and inter-frame gap count, as on Ethernet. If
+    /// absent, the link is not shaped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Propagation delay, one way.
+    /// The propagation delay in one direction.
     #[serde(default)]
     pub delay: Duration,
-    /// Limit of each interface's transmit queue, beyond which it drops. Absent only where the rate is.
+    /// The limit of each interface's transmit queue, beyond which it drops packets. May be absent only if the rate
+    /// is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueLimit>,
-    /// Discipline of each interface's transmit queue: what it does before it is full.
+    /// The discipline of each interface's transmit queue, which decides on drops and marks before the queue is
+    /// full.
     #[serde(default, skip_serializing_if = "Discipline::is_drop_tail")]
     pub discipline: Discipline,
-    /// The changes that the link makes to frames beside carrying them.
+    /// Loss, duplication, reordering and jitter of the link's frames.
     #[serde(default, skip_serializing_if = "Impairment::is_none")]
     pub impairment: Impairment,
 }
 
 impl Link {
-    /// The two interfaces of a cable; `None` where the link has another medium or does not have two interfaces. What
-    /// can deal with cables alone takes a link's interfaces from here.
+    /// Returns the two interfaces of a cable; `None` if the link has another medium or does not have two
+    /// interfaces. Code that handles only cables gets a link's interfaces here.
     pub fn cable(&self) -> Option<[&Interface; 2]> {
         match (self.medium, self.interfaces.as_slice()) {
             (Medium::Cable, [near, far]) => Some([near, far]),
@@ -145,29 +147,28 @@ impl Link {
         }
     }
 
-    /// The settings of each station of a radio channel that are its own, in the order of its interfaces.
+    /// Returns the own settings of each station of a radio channel, in the order of its interfaces.
     pub fn stations(&self) -> Vec<WlanStation> {
         let own = |end: &Interface| self.wlan.as_ref()?.stations.get(&end.node).copied();
         self.interfaces.iter().map(|end| own(end).unwrap_or_default()).collect()
     }
 
-    /// The link in words, by its nodes: "link sender - router".
+    /// Returns the link in words, by its nodes: "link sender - router".
     pub fn in_words(&self) -> String {
         let nodes: Vec<&str> = self.interfaces.iter().map(|interface| interface.node.as_str()).collect();
         if nodes.is_empty() { "link".to_owned() } else { format!("link {}", nodes.join(" - ")) }
     }
 }
 
-/// The packets that a queue drops, or marks where its packets bear marks (ECN, RFC 3168), before its limit drops
-/// them.
+/// The rule by which a queue drops packets, or marks them (ECN, RFC 3168), before it reaches its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "discipline", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Discipline {
-    /// The limit alone drops.
+    /// Packets are dropped only at the limit.
     #[schemars(title = "DropTail")]
     DropTail {},
-    /// Packets that arrive at a queue longer than the threshold are marked (RFC 8257 section 3.1); those that
-    /// can't bear a mark pass.
+    /// Packets that arrive at a queue longer than the threshold are marked (RFC 8257 section 3.1); packets that
+    /// can't be marked pass.
     #[schemars(title = "Mark")]
     Mark {
         /// The queue above which packets are marked.
@@ -190,7 +191,7 @@ pub enum Discipline {
         #[serde(default = "red_weight")]
         #[schemars(range(min = 0.0, max = 1.0))]
         weight: f64,
-        /// Mark packets that can bear a mark instead of dropping them.
+        /// Mark packets that can be marked instead of dropping them.
         #[serde(default)]
         ecn: bool,
     },
@@ -198,13 +199,13 @@ pub enum Discipline {
     /// target.
     #[schemars(title = "CoDel")]
     CoDel {
-        /// The delay that may persist.
+        /// The target: the delay that may persist.
         #[serde(default = "codel_target")]
         target: Duration,
-        /// The time for which the delay may stay above the target.
+        /// The interval: the time for which the delay may stay above the target.
         #[serde(default = "codel_interval")]
         interval: Duration,
-        /// Mark packets that can bear a mark instead of dropping them.
+        /// Mark packets that can be marked instead of dropping them.
         #[serde(default)]
         ecn: bool,
     },
@@ -215,7 +216,7 @@ fn red_probability() -> f64 {
     0.1
 }
 
-/// The same.
+/// Floyd, 1997, as above.
 fn red_weight() -> f64 {
     0.002
 }
@@ -241,10 +242,10 @@ impl Default for Discipline {
 }
 
 impl Discipline {
-    /// The names in documents of all disciplines.
+    /// The names of all disciplines in documents.
     pub const NAMES: [&'static str; 4] = ["drop_tail", "mark", "red", "co_del"];
 
-    /// Its name in documents.
+    /// Returns the discipline's name in documents.
     pub fn name(&self) -> &'static str {
         match self {
             Self::DropTail {} => "drop_tail",
@@ -254,14 +255,14 @@ impl Discipline {
         }
     }
 
-    /// Returns true if the limit alone drops.
+    /// Returns true if packets are dropped only at the limit.
     pub fn is_drop_tail(&self) -> bool {
         *self == Self::DropTail {}
     }
 }
 
-/// The changes that a link makes to frames beside carrying them: in each direction, each frame by itself, after the
-/// queue.
+/// Loss, duplication, reordering and jitter on a link. They apply after the queue, to each frame in each direction
+/// independently.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Impairment {
@@ -277,13 +278,14 @@ pub struct Impairment {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub reordering: f64,
-    /// The time for which such a frame is held back.
+    /// The time for which a reordered frame is held back.
     #[serde(default)]
     pub reordering_delay: Duration,
-    /// Each frame's delay is drawn evenly from the link's delay to this much more; the order is kept.
+    /// The jitter: each frame's delay is drawn uniformly between the link's delay and this much more. The order of
+    /// frames is kept.
     #[serde(default)]
     pub jitter: Duration,
-    /// Losses in bursts beside those of `loss`.
+    /// Losses in bursts, in addition to those of `loss`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bursts: Option<LossBursts>,
     /// Seed of the random numbers.
@@ -291,27 +293,27 @@ pub struct Impairment {
     pub seed: u64,
 }
 
-/// Losses in bursts: a good state, in which `loss` of the impairment holds, and a bad one (Gilbert 1960, Elliott
-/// 1963). The state may change before each frame; the first is good.
+/// Losses in bursts, by a good state, in which the impairment's `loss` applies, and a bad state (Gilbert 1960,
+/// Elliott 1963). The state may change before each frame, and the first state is good.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LossBursts {
-    /// The probability that the bad state begins; with 0 there are no bursts.
+    /// The probability that the bad state begins; 0 means no bursts.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub enter: f64,
-    /// The probability that it ends.
+    /// The probability that the bad state ends.
     #[serde(default = "certain")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub leave: f64,
-    /// The probability that a frame is lost in it.
+    /// The probability that a frame is lost in the bad state.
     #[serde(default = "certain")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub loss: f64,
 }
 
 impl Impairment {
-    /// Returns true if the link only carries frames.
+    /// Returns true if the link changes nothing.
     pub fn is_none(&self) -> bool {
         self.loss == 0.0
             && self.bursts.is_none()
@@ -321,31 +323,32 @@ impl Impairment {
     }
 }
 
-/// The policy by which a path is chosen. Switches forward frames along one spanning tree whatever the policy (IEEE
+/// The policy by which a path is chosen. With every policy, switches forward frames along one spanning tree (IEEE
 /// 802.1D).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "policy", rename_all = "snake_case", deny_unknown_fields)]
 pub enum RoutingPolicy {
-    /// The path of the fewest links; among equals, the one over the links named first.
+    /// Packets take the path with the fewest links; of equal paths, the one over the links named first.
     #[schemars(title = "ShortestPath")]
     ShortestPath {},
-    /// Each flow takes one of the paths with the fewest links (RFC 2992): every node chooses the next hop by
-    /// a hash of addresses, protocol and ports.
+    /// Each flow takes one of the paths with the fewest links (RFC 2992). Every node chooses the next hop by a
+    /// hash of addresses, protocol and ports.
     #[schemars(title = "Ecmp")]
     Ecmp {
-        /// Seed that makes the hash of each node another.
+        /// The seed from which each node's hash follows.
         #[serde(default)]
         seed: u64,
     },
-    /// The i-th pair of addresses of two hosts that exchange a flow takes the i-th shortest path without a
-    /// loop (Yen 1971), there and back; where there are fewer paths, it starts over.
+    /// The i-th pair of addresses of two hosts that exchange a flow takes the i-th shortest path without a loop
+    /// (Yen 1971) in both directions. If there are fewer paths, they are used again from the first on.
     #[schemars(title = "KShortestPaths")]
     KShortestPaths {
         /// The largest number of paths that are used.
         paths: u32,
     },
-    /// The one path that is left where every router blocks what would close a loop, as switches do (IEEE
-    /// 802.1D): a tree of the shortest paths from the router named first, each link at the same cost.
+    /// Packets follow a spanning tree of routers, which block the links that would close a loop as switches do
+    /// (IEEE 802.1D). The tree consists of the shortest paths from the router named first; all links have the same
+    /// cost.
     #[schemars(title = "SpanningTree")]
     SpanningTree {},
 }

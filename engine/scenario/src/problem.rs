@@ -1,4 +1,4 @@
-//! Problems with a document, and where in it they are.
+//! Problems with a document, and their places in it.
 
 use crate::{Flow, Link, Node};
 use schemars::JsonSchema;
@@ -9,8 +9,8 @@ use std::fmt::{self, Display};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Problem {
-    /// The bad value's place in the document: a JSON pointer (RFC 6901). Of a setting that is absent, the place
-    /// where it would be.
+    /// The place of the bad value in the document, as a JSON pointer (RFC 6901). For an absent setting, this is
+    /// the place where it would be.
     pub pointer: String,
     /// The setting's name: `mtu`, `rate`, `queue`, `stack`, `address`, `flow`, `node`, …
     pub setting: String,
@@ -20,15 +20,15 @@ pub struct Problem {
     pub value: String,
     /// The expected values.
     pub expected: String,
-    /// Why, and what to do.
+    /// The reason, and the remedy.
     pub hint: String,
-    /// True where nothing is wrong with the document, and a machine lacks what it needs.
+    /// True if nothing is wrong with the document, but a machine lacks what it needs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_machine: bool,
 }
 
 impl Problem {
-    /// The same as a problem of a machine that lacks what the document needs.
+    /// Marks this as the problem of a machine that lacks what the document needs.
     #[must_use]
     pub fn of_machine(self) -> Self {
         Self { of_machine: true, ..self }
@@ -50,39 +50,39 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place that `pointer`, a JSON pointer, leads to: the empty one to the whole document. `object` is what
-    /// is there, in words.
+    /// Creates the place to which the JSON pointer `pointer` leads; the empty pointer leads to the whole document.
+    /// `object` is the object there, in words.
     pub fn new(pointer: impl Into<String>, object: impl Into<String>) -> Self {
         Self { pointer: pointer.into(), object: object.into() }
     }
 
-    /// The link of this number in a scenario, called by its nodes.
+    /// Returns the place of the link with this number in a scenario, which is called by its nodes.
     pub fn link(number: usize, link: &Link) -> Self {
         Self::new(format!("/links/{number}"), link.in_words())
     }
 
-    /// The node of this number in a scenario.
+    /// Returns the place of the node with this number in a scenario.
     pub fn node(number: usize, node: &Node) -> Self {
         Self::new(format!("/nodes/{number}"), format!("node {:?}", node.name))
     }
 
-    /// The flow of this number in a scenario.
+    /// Returns the place of the flow with this number in a scenario.
     pub fn flow(number: usize, flow: &Flow) -> Self {
         Self::new(format!("/workload/{number}"), format!("flow {:?}", flow.name))
     }
 
-    /// The place's member `step`, a field's name or a number, still a part of the same object. Names of fields
-    /// have neither `/` nor `~`, which a JSON pointer would escape.
+    /// Returns the place of the member `step`, which is a field's name or a number and belongs to the same object.
+    /// Names of fields contain neither `/` nor `~`, which a JSON pointer would escape.
     pub fn within(&self, step: impl Display) -> Self {
         Self { pointer: format!("{}/{step}", self.pointer), object: self.object.clone() }
     }
 
-    /// The same place, with another object in words.
+    /// Returns the same place with another object.
     pub fn called(self, object: impl Into<String>) -> Self {
         Self { object: object.into(), ..self }
     }
 
-    /// A problem with the place's field `setting`, or with a field of one of its members: `bursts.loss`.
+    /// Returns a problem with the place's field `setting`, or with a field of one of its members: `bursts.loss`.
     pub fn problem(
         &self,
         setting: &str,
@@ -93,7 +93,7 @@ impl Place {
         self.within(setting.replace('.', "/")).problem_here(setting, value, expected, hint)
     }
 
-    /// A problem with the place itself, which is what `setting` names.
+    /// Returns a problem with the place itself, which `setting` names.
     pub fn problem_here(
         &self,
         setting: &str,

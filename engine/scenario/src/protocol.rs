@@ -1,62 +1,62 @@
-//! The lines between whoever plans trials and an engine that runs them: one JSON document a line,
-//! requests on the engine's standard input, events on its standard output. The end of the input is
-//! the order to stop at once and leave nothing behind.
+//! The lines between the planner of trials and an engine that runs them. Each line is one JSON document: requests
+//! on the engine's standard input, events on its standard output. At the end of the input, the engine stops at
+//! once and leaves nothing behind.
 
 use crate::{Capabilities, Duration, Flow, Machine, Place, Problem, Record, Scenario};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A line to the engine. Each is answered by one event.
+/// A line to the engine, which answers each by one event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "request", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
-    /// Can this machine run trials at all? Answered by [`Event::Preflight`].
+    /// Asks whether this machine can run trials at all. Answered by [`Event::Preflight`].
     #[schemars(title = "PreflightRequest")]
     Preflight {
-        /// Try each congestion control that the engine brings, too: the kernel takes a second for them.
-        /// Without it they are tried when a scenario names them.
+        /// Also try each congestion control that the engine brings, which takes the kernel a second. Otherwise
+        /// each is tried when a scenario names it.
         #[serde(default)]
         thorough: bool,
     },
-    /// Could this backend run this scenario? Nothing is built. Answered by [`Event::Checked`].
+    /// Asks whether this backend could run this scenario. Nothing is built. Answered by [`Event::Checked`].
     #[schemars(title = "CheckRequest")]
     Check {
         /// The scenario.
         scenario: Box<Scenario>,
     },
-    /// Run a trial. Answered by [`Event::Record`] or [`Event::Failed`].
+    /// Runs a trial. Answered by [`Event::Record`] or [`Event::Failed`].
     #[schemars(title = "RunRequest")]
     Run {
         /// Repeated in the answer.
         trial: String,
         /// The scenario.
         scenario: Box<Scenario>,
-        /// The captured packets and their directory; nothing is captured where absent.
+        /// The packets to capture and their directory; if absent, nothing is captured.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         capture: Option<Capture>,
     },
 }
 
-/// The packets of a trial that are captured, and their directory. Capturing is no part of the scenario: what is
-/// measured means the same with it and without it, but for what it costs.
+/// The packets of a trial to capture, and their directory. Capturing is not part of the scenario, because the
+/// measurements mean the same with and without it, apart from its cost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Capture {
     /// The directory of the files, which must exist.
     pub directory: String,
-    /// The trial as it stands in the files' names, one an interface: `NAME-NODE-INTERFACE.pcapng`.
+    /// The trial's name in the names of the files. Each interface has one file: `NAME-NODE-INTERFACE.pcapng`.
     pub name: String,
-    /// The interfaces, each a node's name (all its interfaces) or `NODE:INTERFACE`; every interface where it is empty. A radio
-    /// channel is an interface of its access point, `INTERFACE-air`.
+    /// The interfaces, each a node's name (all its interfaces) or `NODE:INTERFACE`; empty for all interfaces. A
+    /// radio channel is an interface of its access point, `INTERFACE-air`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<String>,
-    /// Bytes kept of each frame, Ethernet's header counted.
+    /// The bytes kept of each frame, Ethernet's header included.
     pub snap_bytes: u32,
 }
 
 impl Capture {
-    /// Returns whether the packets of this interface are captured.
+    /// Returns true if the packets of this interface are captured.
     pub fn includes(&self, node: &str, interface: &str) -> bool {
         let is_it = |chosen: &String| match chosen.split_once(':') {
             Some((of, name)) => of == node && name == interface,
@@ -65,7 +65,8 @@ impl Capture {
         self.interfaces.is_empty() || self.interfaces.iter().any(is_it)
     }
 
-    /// Returns the name as which the radio channel of this interface of an access point is captured, if it is.
+    /// Returns the name under which the radio channel of this interface of an access point is captured; none if it
+    /// is not captured.
     pub fn channel(&self, node: &str, interface: &str) -> Option<String> {
         let name = format!("{interface}-air");
         self.includes(node, &name).then_some(name)
@@ -78,7 +79,7 @@ impl Capture {
 }
 
 /// A line to an engine that measures between this machine and another one. Answered by
-/// [`Event::Record`], [`Event::Failed`], or [`Event::Checked`] with what is wrong with the flow.
+/// [`Event::Record`], [`Event::Failed`], or [`Event::Checked`] with the problems of the flow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
@@ -111,12 +112,12 @@ impl Measure {
         (1..=self.streams).map(stream).collect()
     }
 
-    /// The place of the flow in this document.
+    /// Returns the place of the flow in this document.
     pub fn flow_place(&self) -> Place {
         Place::new("/flow", format!("flow {:?}", self.flow.name))
     }
 
-    /// Everything that is wrong with the measurement, whoever makes it; empty if nothing is.
+    /// Returns everything that is wrong with the measurement for any backend; empty if nothing is.
     pub fn problems(&self) -> Vec<Problem> {
         crate::checks::check_measure(self)
     }
@@ -141,7 +142,7 @@ pub enum Event {
     Checked {
         /// Everything that is wrong with the scenario on this backend; empty if it can run.
         problems: Vec<Problem>,
-        /// The work of running it, where the backend knows that before: the simulator.
+        /// The estimated work of running the scenario; only the simulator can tell it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         estimate: Option<Estimate>,
     },
@@ -153,7 +154,7 @@ pub enum Event {
         /// The record of the trial.
         record: Box<Record>,
     },
-    /// A trial that gave no record.
+    /// A trial that failed.
     #[schemars(title = "FailedEvent")]
     Failed {
         /// The request's.
@@ -173,9 +174,9 @@ pub enum Event {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {
-    /// The number of times that packets would pass a link, were there no losses.
+    /// The number of times that packets would cross a link without losses.
     pub packet_hops: u64,
-    /// The time that this takes one CPU, seconds.
+    /// The CPU time that this takes, seconds.
     pub seconds: f64,
 }
 
@@ -185,17 +186,17 @@ pub struct Estimate {
 pub struct Preflight {
     /// Everything that keeps trials from running; empty if they can.
     pub missing: Vec<Shortfall>,
-    /// The features that are missing and that trials can do without, each with what is lost.
+    /// The missing features without which trials can run, each with its consequence.
     pub limits: Vec<Shortfall>,
-    /// The backend's statement of what it can do where nothing is missing; absent where it does not run on this
-    /// system at all.
+    /// The backend's statement of its capabilities if nothing is missing; absent if the backend does not run on
+    /// this system at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Box<Capabilities>>,
     /// The machine, for the run's record.
     pub environment: Environment,
 }
 
-/// Something the machine lacks.
+/// A feature that the machine lacks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Shortfall {
@@ -207,7 +208,7 @@ pub struct Shortfall {
     pub remedy: String,
 }
 
-/// The machine a run was made on.
+/// The machine on which a run was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
@@ -217,18 +218,18 @@ pub struct Environment {
     pub kernel: String,
     /// The CPU's model.
     pub processor: String,
-    /// CPUs this process may use.
+    /// The number of CPUs that this process may use.
     pub processors: u32,
     /// `root`, or `user_namespace`.
     pub privileges: String,
-    /// Congestion controls the kernel has.
+    /// The congestion controls that the kernel has.
     pub congestion_controls: Vec<String>,
-    /// Network settings of a fresh namespace that bear on the results, by sysctl name.
+    /// The network settings of a new namespace that affect the results, by sysctl name.
     pub sysctls: BTreeMap<String, String>,
-    /// The lateness of timers, measured as the engine started. Absent on the simulator, which has none.
+    /// The lateness of timers, measured at the start of the engine. Absent on the simulator, which uses none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer_lateness: Option<TimerLateness>,
-    /// The user's machines that trials ran on, by name. Where they ran on such.
+    /// The user's machines on which trials ran, by name; absent if trials ran elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machines: Vec<Machine>,
 }

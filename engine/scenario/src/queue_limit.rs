@@ -1,4 +1,4 @@
-//! The limit of a queue, beyond which it drops.
+//! The limit of a queue, beyond which the queue drops packets.
 
 use crate::units::{SIZE_UNITS, expected};
 use crate::{Size, UnitError};
@@ -11,9 +11,9 @@ use std::str::FromStr;
 /// The limit of a queue: a number of packets, or of bytes ("1000 packets", "64 KiB").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum QueueLimit {
-    /// At most so many packets (the kernel's pfifo).
+    /// The most packets (the kernel's pfifo).
     Packets(u32),
-    /// At most so many bytes (the kernel's bfifo).
+    /// The most bytes (the kernel's bfifo).
     Bytes(Size),
 }
 
@@ -31,7 +31,7 @@ impl FromStr for QueueLimit {
     fn from_str(text: &str) -> Result<Self, UnitError> {
         let packets = text.trim().strip_suffix("packets").map(str::trim_end);
         let limit = match packets {
-            // A sign would be taken by the number's own parser.
+            // The number's own parser would accept a sign.
             Some(count) if count.starts_with(|first: char| first.is_ascii_digit()) => {
                 count.parse().ok().map(Self::Packets)
             }

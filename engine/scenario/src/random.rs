@@ -1,29 +1,31 @@
-//! Random numbers that are looked up by their place instead of drawn in turn, as a scenario's seeds give them.
+//! Random numbers that follow from a scenario's seeds, and are looked up by their place instead of drawn in turn.
 
-/// Independent numbers, each by its place: the sequence of SplitMix64 from a start that a seed and a purpose give
-/// (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
+/// Independent random numbers by their place: the sequence of SplitMix64, whose start follows from a seed and a
+/// purpose (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014).
 #[derive(Debug, Clone, Copy)]
 pub struct Random {
     start: u64,
 }
 
 impl Random {
-    /// The numbers of `seed` for one `purpose`; another purpose has others.
+    /// Creates the numbers of `seed` for one `purpose`. Other purposes have other numbers.
     pub fn new(seed: u64, purpose: u64) -> Self {
         Self { start: mix(seed ^ mix(purpose)) }
     }
 
-    /// The number at `place`: evenly distributed in [0, 1).
+    /// Returns the number at `place`, which is uniformly distributed in [0, 1).
     pub fn at(&self, place: u64) -> f64 {
         let bits = spread(self.start.wrapping_add(place.wrapping_mul(GAMMA)));
         (bits >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
-/// The distance of two states of SplitMix64: 2⁶⁴ divided by the golden ratio, and odd.
+/// The difference between two successive states of SplitMix64: 2⁶⁴ divided by the golden ratio, rounded to an odd
+/// number.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The number after the state `value` in SplitMix64's sequence: a bijection that spreads every bit over all.
+/// Returns the output after the state `value` in SplitMix64's sequence. This is a bijection in which every bit
+/// affects all bits.
 pub fn spread(value: u64) -> u64 {
     mix(value.wrapping_add(GAMMA))
 }

@@ -4,7 +4,7 @@ use crate::{Flow, IpVersion, QueueDrops, Scenario, Transport, is_zero};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The record of a trial: what was measured, the checks made around it, and the warnings that follow.
+/// The record of a trial: its measurements, the checks made around it, and the warnings that follow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -14,46 +14,45 @@ pub struct Record {
     pub backend: String,
     /// The engine's version.
     pub engine_version: String,
-    /// The beginning of the trial, nanoseconds since 1970-01-01 UTC; 0 on the simulator, whose records depend on
-    /// nothing but the scenario.
+    /// The start of the trial, nanoseconds since 1970-01-01 UTC; 0 on the simulator, whose records depend only on
+    /// the scenario.
     pub started_unix_ns: u64,
     /// The time that each phase of the trial took.
     pub phases: Phases,
-    /// One per flow, in the scenario's order.
+    /// The flows, in the scenario's order.
     pub flows: Vec<FlowRecord>,
-    /// One per host, in the scenario's order.
+    /// The hosts, in the scenario's order.
     pub hosts: Vec<HostRecord>,
-    /// One per CPU that the trial could use. None where hosts are simulated.
+    /// The CPUs that the trial could use; none if hosts are simulated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processors: Vec<ProcessorRecord>,
-    /// One per interface whose queue or packets were counted.
+    /// The interfaces whose queue or packets were counted.
     #[serde(rename = "ends")]
     pub interfaces: Vec<InterfaceRecord>,
-    /// One per radio channel, in the scenario's order.
+    /// The radio channels, in the scenario's order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<ChannelRecord>,
-    /// The calls to each congestion control of nettrial's own that the scenario has. Absent where it
-    /// has none.
+    /// The calls to each of nettrial's own congestion controls that the scenario uses. Absent if it uses none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub congestion: Vec<CongestionRecord>,
     /// The checks made before and after the traffic.
     pub checks: Vec<Check>,
-    /// Why the trial's figures may not be what they seem.
+    /// The reasons for which the trial's figures may be misleading.
     pub warnings: Vec<Warning>,
-    /// Metrics that could not be measured, and why.
+    /// The metrics that could not be measured, with the reasons.
     pub absent: Vec<Absence>,
 }
 
-/// The time that each phase of a trial took, by the monotonic clock; of the simulator `traffic_ns` alone, in
+/// The time that each phase of a trial took, by the monotonic clock. The simulator has `traffic_ns` alone, in
 /// simulated time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Phases {
-    /// Namespaces, links, addresses, routes, queues.
+    /// Building namespaces, links, addresses, routes and queues.
     pub network_ns: u64,
     /// Starting the agents and checking the path.
     pub checks_ns: u64,
-    /// From the start of the first flow to the end of the last.
+    /// The traffic, from the start of the first flow to the end of the last.
     pub traffic_ns: u64,
     /// Collecting results and taking the network down.
     pub tear_down_ns: u64,
@@ -65,84 +64,85 @@ pub struct Phases {
 pub struct FlowRecord {
     /// The flow's name.
     pub name: String,
-    /// Its transport.
+    /// The flow's transport.
     pub transport: Transport,
-    /// Its IP version.
+    /// The flow's IP version.
     pub ip: IpVersion,
-    /// The sender's congestion control, as the kernel or simulator names the one in force.
+    /// The congestion control in force at the sender, as the kernel or simulator names it.
     pub congestion_control: String,
-    /// The sender's maximum segment size in force at the end, bytes of payload.
+    /// The sender's maximum segment size at the end, bytes of payload.
     pub mss_bytes: u32,
-    /// The largest receive window that the receiver announced, bytes, as the sender's system read it with each sample; absent
-    /// where that does not tell it.
+    /// The largest receive window that the receiver announced, bytes, as the sender's system reported it with each
+    /// sample; absent if the system does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer_window_bytes: Option<u64>,
-    /// Connections opened; for sized transfers also the number of transfers. 0 where there are none, or
-    /// where a tool says nothing of its connections: then it says nothing of retransmissions either.
+    /// The number of connections opened, which for sized transfers is also the number of transfers. 0 if there are
+    /// none, or if a tool does not report its connections; such a tool does not report retransmissions either.
     pub connections: u32,
-    /// Application bytes that the receiver confirmed (transfer, packets), or sent in requests.
+    /// The application bytes that the receiver confirmed (transfer, packets), or that were sent in requests.
     pub bytes: u64,
-    /// The time those bytes took: for a transfer the sum, over connections, from the first write to
-    /// the receiver's confirmation that it has read all; for packets from the first departure to the
-    /// last arrival; for requests from the first of them to the last response.
+    /// The time that those bytes took. For a transfer, this is the sum over connections of the time from the first
+    /// write to the receiver's confirmation that it has read all. For packets, it is the time from the first
+    /// departure to the last arrival, and for requests from the first request to the last response.
     pub active_ns: u64,
-    /// Bytes of the IP packets that the flow's first host sent: headers and retransmissions count. Of TCP
-    /// and MPTCP from the kernel's counts of bytes and segments and the headers that the options in force
-    /// make (selective acknowledgments aside); absent for MPTCP with a connection for each request.
+    /// The bytes of the IP packets that the flow's first host sent, headers and retransmissions included. For TCP
+    /// and MPTCP they are computed from the kernel's counts of bytes and segments and the size of the headers with
+    /// the options in force (without selective acknowledgments). Absent for MPTCP with a connection for each
+    /// request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ip_bytes: Option<u64>,
-    /// The same as frames on Ethernet: header, preamble, frame check sequence and gap count.
+    /// The bytes of the same packets as Ethernet frames: header, preamble, frame check sequence and gap count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire_bytes: Option<u64>,
-    /// `bytes` over `active_ns`, bits per second. Transfers and packets only.
+    /// The goodput: `bytes` over `active_ns`, bits per second. Transfers and packets only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goodput_bps: Option<f64>,
-    /// From the call to connect until it returns, each connection.
+    /// The time from the call to connect until it returns, of each connection.
     pub connect_us: Distribution,
-    /// From the call to connect until the receiver's confirmation, each sized transfer.
+    /// The time from the call to connect until the receiver's confirmation, of each sized transfer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_us: Option<Distribution>,
-    /// Segments retransmitted (TCP_INFO tcpi_total_retrans), all connections.
+    /// The segments retransmitted (TCP_INFO tcpi_total_retrans) on all connections.
     pub retransmissions_pkts: u64,
     /// The kernel's smoothed round-trip time (RFC 6298), over the samples of all intervals.
     pub srtt_us: Distribution,
-    /// The smallest round-trip time the kernel saw.
+    /// The smallest round-trip time that the kernel measured.
     pub min_rtt_us: u32,
-    /// From sending a request to reading its response. Request/response only.
+    /// The time from sending a request to reading its response. Request/response only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_us: Option<Distribution>,
-    /// The same in full, nanoseconds.
+    /// All values of `rtt_us` as a histogram, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_histogram: Option<Histogram>,
-    /// Requests answered per second, from the first request to the last response. Request/response only.
+    /// The requests answered per second, from the first request to the last response. Request/response only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transactions_per_second: Option<f64>,
-    /// From a packet's departure to its arrival. Absent where the hosts' clocks do not agree.
+    /// The time from a packet's departure to its arrival. Absent if the hosts' clocks do not agree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owd_us: Option<Distribution>,
-    /// The same in full, nanoseconds.
+    /// All values of `owd_us` as a histogram, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owd_histogram: Option<Histogram>,
-    /// The largest error of `owd_us`, because the offset between the clocks was estimated; absent
-    /// where they are one clock.
+    /// The largest error of `owd_us`, which follows from the estimate of the offset between the clocks; absent if
+    /// both hosts have one clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owd_error_us: Option<f64>,
-    /// One-way delay above the smallest one of the flow (RFC 5481, packet delay variation). The two
-    /// hosts' clocks need not agree.
+    /// The one-way delay above the smallest one of the flow (RFC 5481, packet delay variation). The two hosts'
+    /// clocks need not agree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_variation_us: Option<Distribution>,
-    /// RFC 3550 section 6.4.1 and appendix A.8 over the transit times of requests or packets:
-    /// J += (|D| − J)/16 from J = 0, its last value. The two hosts' clocks need not agree, for D is a
+    /// The jitter of RFC 3550 section 6.4.1 and appendix A.8 over the transit times of requests or packets: the
+    /// last value of J += (|D| − J)/16 from J = 0. The two hosts' clocks need not agree, because D is a
     /// difference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter_rfc3550_us: Option<f64>,
     /// The mean of |D| over the same transit times (what D-ITG calls average jitter).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_difference_mean_us: Option<f64>,
-    /// The packets received, lost, reordered and duplicated. Over UDP only: TCP hides it.
+    /// The packets received, lost, reordered and duplicated. Over UDP only, because TCP hides them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packets: Option<PacketCounts>,
-    /// The sender's accuracy in keeping to the departures it was asked for. Packets only.
+    /// The accuracy with which the sender kept to the departures requested. Packets only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pacing: Option<Pacing>,
     /// The connection's subflows. MPTCP only.
@@ -159,7 +159,7 @@ pub struct FlowRecord {
 }
 
 impl FlowRecord {
-    /// A record of `flow` with every figure absent, zero or empty.
+    /// Returns a record of `flow` with every figure absent, zero or empty.
     pub fn blank(flow: &Flow) -> Self {
         Self {
             name: flow.name.clone(),
@@ -198,8 +198,8 @@ impl FlowRecord {
     }
 }
 
-/// All values of a figure: an HDR histogram with three significant digits, in nanoseconds, in the
-/// library's V2 encoding, deflated, in base 64 (RFC 4648), as every HdrHistogram implementation reads it.
+/// All values of a figure: an HDR histogram with three significant digits, in nanoseconds, in the library's V2
+/// encoding, deflated, in base 64 (RFC 4648), which every HdrHistogram implementation reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Histogram(
@@ -207,56 +207,57 @@ pub struct Histogram(
     pub String,
 );
 
-/// The packets of a flow received, lost, reordered and duplicated, from their sequence numbers: loss, reordering
-/// and duplication are three figures, and none hides another.
+/// The packets of a flow that were received, lost, reordered and duplicated, by their sequence numbers. Loss,
+/// reordering and duplication are counted separately, so that none hides another.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PacketCounts {
-    /// Handed to the kernel by the sender.
+    /// The packets that the sender handed to the kernel.
     pub sent_pkts: u64,
-    /// Different packets that arrived.
+    /// The different packets that arrived.
     pub received_pkts: u64,
-    /// Sent and never arrived (RFC 7680).
+    /// The packets that were sent and never arrived (RFC 7680).
     pub lost_pkts: u64,
-    /// Arrived after one that was sent later (RFC 4737 section 3.3); absent where a tool does not say.
+    /// The packets that arrived after one that was sent later (RFC 4737 section 3.3); absent if a tool does not
+    /// report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reordered_pkts: Option<u64>,
-    /// Arrived again (RFC 5560); absent where a tool does not say.
+    /// The arrivals beyond the first of a packet (RFC 5560); absent if a tool does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duplicated_pkts: Option<u64>,
-    /// Runs of losses without an arrival between them (RFC 3357); absent where a tool does not say.
+    /// The runs of losses without an arrival between them (RFC 3357); absent if a tool does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_bursts: Option<u64>,
-    /// The longest run; absent where a tool does not say.
+    /// The longest run of losses; absent if a tool does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_loss_burst_pkts: Option<u64>,
-    /// Refused by the sender's kernel, and not counted as sent.
+    /// The packets that the sender's kernel refused, which do not count as sent.
     pub send_errors_pkts: u64,
 }
 
-/// A sender's accuracy in keeping to its departures.
+/// The accuracy with which a sender kept to its departures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pacing {
-    /// The payload rate that the departures asked for imply, bits per second.
+    /// The payload rate that follows from the departures requested, bits per second.
     pub asked_bps: f64,
     /// The payload rate sent, bits per second.
     pub sent_bps: f64,
     /// The time after its departure at which each packet was handed to the kernel.
     pub lateness_us: Distribution,
-    /// CPU time of the sending thread in percent of the flow's time, where the system tells it.
+    /// The CPU time of the sending thread in percent of the flow's time; absent if the system does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_percent: Option<f64>,
 }
 
-/// A subflow's state at its connection's end. Of several connections: those between the same addresses
-/// as one, their bytes and retransmissions added up, and the state of the last.
+/// A subflow's state at the end of its connection. Subflows of several connections between the same addresses are
+/// one entry, with the sum of their bytes and retransmissions, and the state of the last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubflowRecord {
     /// Address and port of the flow's first host.
     pub local: String,
-    /// Address and port of its second.
+    /// Address and port of the flow's second host.
     pub remote: String,
     /// Bytes acknowledged (TCP_INFO tcpi_bytes_acked).
     pub bytes: u64,
@@ -268,24 +269,24 @@ pub struct SubflowRecord {
     pub cwnd_pkts: u32,
     /// Segments retransmitted.
     pub retransmissions_pkts: u64,
-    /// Its congestion control in force.
+    /// The subflow's congestion control in force.
     pub congestion_control: String,
 }
 
-/// The results of one size of a sweep; each list has one entry a repeat, in the order they were measured.
+/// The results of one size of a sweep. Each list has one entry for each repeat, in the order of measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SizeRecord {
     /// Bytes of a request.
     pub size_bytes: u64,
-    /// The mean time from sending a request to reading its answer, microseconds: of requests of the full
-    /// size that were sent once, or, where there is none, of all.
+    /// The mean time from sending a request to reading its answer, microseconds, of the requests of the full size
+    /// that were sent once, or of all requests if there are none of these.
     pub rtt_us: Vec<f64>,
-    /// The smallest time of the same requests, microseconds.
+    /// The smallest of these times, microseconds.
     pub rtt_minimum_us: Vec<f64>,
     /// The time that all bytes took, microseconds.
     pub total_us: Vec<f64>,
-    /// Requests that had to be retransmitted (UDP), all repeats.
+    /// The requests that had to be retransmitted (UDP) in all repeats.
     pub resent_pkts: u64,
 }
 
@@ -301,34 +302,34 @@ pub struct ToolRecord {
     pub output: String,
 }
 
-/// A set of values by its summary.
+/// The summary of a set of values.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Distribution {
-    /// The number of values; with none, all other fields are 0.
+    /// The number of values; if it is 0, all other fields are 0.
     pub count: u64,
-    /// Arithmetic mean.
+    /// The arithmetic mean.
     pub mean: f64,
-    /// Standard deviation of the values.
+    /// The standard deviation of the values.
     pub deviation: f64,
-    /// Smallest.
+    /// The smallest value.
     pub minimum: f64,
-    /// Median.
+    /// The median.
     pub p50: f64,
-    /// 90th percentile.
+    /// The 90th percentile.
     pub p90: f64,
     /// 99th percentile.
     pub p99: f64,
-    /// Percentile 99.9; absent with fewer than 1000 values, for it would be the largest.
+    /// The percentile 99.9; absent with fewer than 1000 values, because it would be the largest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_9: Option<f64>,
-    /// Percentile 99.99; absent with fewer than 10 000 values.
+    /// The percentile 99.99; absent with fewer than 10 000 values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_99: Option<f64>,
-    /// Percentile 99.999; absent with fewer than 100 000 values.
+    /// The percentile 99.999; absent with fewer than 100 000 values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_999: Option<f64>,
-    /// Largest.
+    /// The largest value.
     pub maximum: f64,
 }
 
@@ -338,24 +339,25 @@ pub struct Distribution {
 pub struct Interval {
     /// The time after the instant at which all flows were ready.
     pub at_ns: u64,
-    /// Application bytes since the interval before: acknowledged (TCP_INFO tcpi_bytes_acked), or over
-    /// UDP sent.
+    /// The application bytes since the previous interval: those acknowledged (TCP_INFO tcpi_bytes_acked), or over
+    /// UDP those sent.
     pub bytes: u64,
-    /// Smoothed round-trip time, of MPTCP the mean of the subflows'; 0 while no connection is open.
+    /// The smoothed round-trip time, for MPTCP the mean over the subflows; 0 while no connection is open.
     pub srtt_us: u32,
-    /// Smallest round-trip time of this connection; 0 while no connection is open.
+    /// The smallest round-trip time of this connection; 0 while no connection is open.
     pub min_rtt_us: u32,
-    /// Congestion window in segments, of MPTCP the sum of the subflows'; 0 while no connection is open.
+    /// The congestion window in segments, for MPTCP the sum over the subflows; 0 while no connection is open.
     pub cwnd_pkts: u32,
-    /// Segments retransmitted since the interval before.
+    /// The segments retransmitted since the previous interval.
     pub retransmissions_pkts: u64,
     /// The kernel's estimate of the rate at which data arrives (TCP_INFO tcpi_delivery_rate).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery_rate_bps: Option<u64>,
-    /// Application bytes of each subflow since the interval before, in the record's order. MPTCP only.
+    /// The application bytes of each subflow since the previous interval, in the record's order. MPTCP only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subflow_bytes: Vec<u64>,
-    /// Congestion window in segments of each subflow, in the same order; 0 while it is not open. MPTCP only.
+    /// The congestion window in segments of each subflow, in the same order; 0 while the subflow is not open.
+    /// MPTCP only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subflow_cwnd_pkts: Vec<u32>,
 }
@@ -366,41 +368,41 @@ pub struct Interval {
 pub struct HostRecord {
     /// The host's name.
     pub name: String,
-    /// The CPU its work was kept on, if it was.
+    /// The CPU to which the host's work was bound; absent if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub processor: Option<u32>,
-    /// Other nodes whose forwarding fell on the same CPU, and the engine's own work there (`delay
-    /// line`, `packet counter`, `queue sampler`).
+    /// The other nodes whose forwarding used the same CPU, and the engine's own work on it (`delay line`, `packet
+    /// counter`, `queue sampler`).
     pub processor_shared_with: Vec<String>,
-    /// Time that CPU was not idle while traffic went, interrupts included, in percent.
+    /// The share of the traffic's time in which the CPU was not idle, interrupts included, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_percent: Option<f64>,
-    /// The same, in nanoseconds.
+    /// The time in which the CPU was not idle, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_busy_ns: Option<u64>,
-    /// CPU time per kilobyte (1000 bytes) of the payload that the host's transfers moved,
-    /// microseconds (netperf's service demand).
+    /// The CPU time per kilobyte (1000 bytes) of payload that the host's transfers moved, microseconds (netperf's
+    /// service demand).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_demand_us_per_kb: Option<f64>,
 }
 
-/// A CPU while traffic went.
+/// A CPU during the traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessorRecord {
-    /// Its number.
+    /// The CPU's number.
     pub number: u32,
-    /// Time it was neither idle nor taken by the hypervisor, in percent.
+    /// The share of time in which the CPU was neither idle nor taken by the hypervisor, in percent.
     pub busy_percent: f64,
-    /// Time the hypervisor took, in percent.
+    /// The share of time that the hypervisor took, in percent.
     pub stolen_percent: f64,
-    /// Its clock as the traffic ended; absent where the kernel does not say (cpufreq; virtual machines seldom
-    /// have it).
+    /// The CPU's clock rate at the end of the traffic; absent if the kernel does not report it (cpufreq; virtual
+    /// machines seldom have it).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_mhz: Option<f64>,
 }
 
-/// An interface over the trial.
+/// An interface's figures over the trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InterfaceRecord {
@@ -408,59 +410,60 @@ pub struct InterfaceRecord {
     pub node: String,
     /// Its interface.
     pub interface: String,
-    /// Bytes sent as they occupy the wire: preamble, frame check sequence and gap counted.
+    /// The bytes sent as they occupy the wire, with preamble, frame check sequence and gap.
     pub wire_bytes: u64,
     /// Frames sent.
     pub frames_pkts: u64,
     /// Frames dropped by the queue.
     pub drops_pkts: u64,
-    /// Bytes that the shaper holds as credit: what the interface may send beyond the link's rate after an idle
-    /// time, or after a late timer. Absent where nothing is shaped, and on the simulator.
+    /// The bytes that the shaper holds as credit, which the interface may send beyond the link's rate after an
+    /// idle time or a late timer. Absent if the link is not shaped, and on the simulator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst_bytes: Option<u64>,
-    /// Packets in the queue, sampled; a GSO packet that is cut into frames after it is one. Where
+    /// The packets in the queue, sampled; a GSO packet that is segmented after the queue counts once. Present if
     /// the measurement asks for it and the link has a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_pkts: Option<Distribution>,
-    /// Bytes in the queue as they will occupy the wire, sampled at the same moments.
+    /// The bytes in the queue as they will occupy the wire, sampled at the same moments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_bytes: Option<Distribution>,
-    /// The same over time. Where the measurement asks for it.
+    /// The queue over time. Present if the measurement asks for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub series: Vec<InterfaceSample>,
-    /// IP packets sent, by size. Where the measurement asks for it.
+    /// The IP packets sent, by size. Present if the measurement asks for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_sizes: Option<Vec<PacketSize>>,
 }
 
-/// An interface at one moment.
+/// An interface's state at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InterfaceSample {
-    /// The time after the trial's beginning.
+    /// The time since the start of the trial.
     pub at_ns: u64,
-    /// Packets in its queue.
+    /// The packets in the interface's queue.
     pub queue_pkts: u32,
-    /// Bytes in its queue as they will occupy the wire.
+    /// The bytes in the interface's queue as they will occupy the wire.
     pub queue_bytes: u32,
-    /// Bytes sent since the sample before, as they occupy the wire.
+    /// The bytes sent since the previous sample, as they occupy the wire.
     pub wire_bytes: u64,
-    /// The same as a share of what the link's rate allows, in percent.
+    /// The bytes sent as a share of what the link's rate allows, in percent.
     pub utilisation_percent: f64,
 }
 
-/// A radio channel over the trial. What it was used for adds up to `elapsed_ps` exactly: `idle_ps`, `collisions_ps` and
-/// the airtime of all stations.
+/// A radio channel's figures over the trial. `idle_ps`, `collisions_ps` and the airtime of all stations add up to
+/// exactly `elapsed_ps`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelRecord {
-    /// The access point's node, which the channel is named after.
+    /// The access point's node, after which the channel is named.
     pub access_point: String,
-    /// The time from the trial's beginning to the end of its last flow, picoseconds.
+    /// The time from the start of the trial to the end of its last flow, picoseconds.
     pub elapsed_ps: u64,
-    /// The part in which nobody had the channel: inter-frame spaces and backoff count.
+    /// The time in which no station sent, inter-frame spaces and backoff included.
     pub idle_ps: u64,
-    /// The part in which frames of several stations overlapped: they collided, or were out of each other's reach.
+    /// The time in which frames of several stations overlapped, because they collided or because the stations did
+    /// not hear each other.
     pub collisions_ps: u64,
     /// The access point first, then the stations in the order of the link's interfaces.
     pub stations: Vec<StationRecord>,
@@ -470,12 +473,12 @@ pub struct ChannelRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Airtime {
-    /// MPDUs that arrived: the part of the PPDUs that their bytes take.
+    /// The time of the bytes of MPDUs that arrived.
     pub data_ps: u64,
-    /// MPDUs that were lost to noise or interference.
+    /// The time of the bytes of MPDUs that were lost to noise or interference.
     pub errors_ps: u64,
-    /// Preambles, padding, inter-frame spaces within an exchange, acknowledgments, RTS, CTS and beacons. An exchange
-    /// that is not over counts as overhead.
+    /// The time of preambles, padding, inter-frame spaces within an exchange, acknowledgments, RTS, CTS and
+    /// beacons. An unfinished exchange counts as overhead.
     pub overhead_ps: u64,
 }
 
@@ -487,47 +490,48 @@ pub struct StationRecord {
     pub node: String,
     /// Its interface.
     pub interface: String,
-    /// The time for which it used the channel, by purpose.
+    /// The time for which the station used the channel, by purpose.
     pub airtime: Airtime,
-    /// The time of its own frames that collided, those of others not counted, picoseconds.
+    /// The time of the station's own frames that collided, picoseconds.
     pub collided_ps: u64,
-    /// Exchanges it began, collided ones and beacons not counted, each one of a TXOP.
+    /// The exchanges that the station began, without collided ones and beacons. Each exchange of a TXOP counts.
     pub exchanges: u64,
-    /// Beacons it sent.
+    /// The beacons that the station sent.
     pub beacons: u64,
-    /// Its attempts that collided with another station's.
+    /// The station's attempts that collided with another station's.
     pub collisions: u64,
-    /// MPDUs sent, each as often as it was.
+    /// The MPDUs sent, retransmissions included.
     pub mpdus_pkts: u64,
-    /// MPDUs, of those, that had been sent before.
+    /// The MPDUs of these that had been sent before.
     pub retries_pkts: u64,
-    /// MPDUs, of those, that were lost to noise, or to interference after the beginning of their PPDU.
+    /// The MPDUs of these that were lost to noise, or to interference after the start of their PPDU.
     pub lost_mpdus_pkts: u64,
-    /// IP packets that the receiver of the air has, those counted that an access point passes on.
+    /// The IP packets that the receiving station has received, including those that an access point forwards.
     pub delivered_pkts: u64,
-    /// IP packets dropped because the queue was full.
+    /// The IP packets dropped because the queue was full.
     pub queue_drops_pkts: u64,
-    /// IP packets dropped because CoDel found that they had waited for too long.
+    /// The IP packets that CoDel dropped because they had waited for too long.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub codel_drops_pkts: u64,
-    /// IP packets dropped because they were sent as often as the settings let.
+    /// The IP packets dropped because they had been sent as often as the settings allow.
     pub retry_drops_pkts: u64,
-    /// IP packets still there when the trial ended.
+    /// The IP packets still queued at the end of the trial.
     pub queued_pkts: u64,
-    /// PPDUs that did not collide, by their MPDUs: how many had one, how many had two, and so on.
+    /// The number of PPDUs without a collision that had one MPDU, two MPDUs, and so on.
     pub aggregates: Vec<u64>,
-    /// PPDUs by their rate, where rate control chose it.
+    /// The PPDUs by their rate, if rate control chose it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates: Vec<RateUse>,
-    /// The mean rate of its PPDUs over time, where rate control chose it.
+    /// The mean rate of the station's PPDUs over time, if rate control chose it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rate_series: Vec<RateSample>,
-    /// From the arrival of each IP packet at the interface until it is sent for the first time, the mean, nanoseconds.
+    /// The mean time from the arrival of an IP packet at the interface until it is sent for the first time,
+    /// nanoseconds.
     pub queue_delay_mean_ns: u64,
     /// The longest of these times.
     pub queue_delay_max_ns: u64,
-    /// From the moment at which the station has something to send and may contend for it until it sends, the mean over
-    /// its attempts, nanoseconds.
+    /// The mean time from the moment at which the station has something to send and may contend until it sends,
+    /// over its attempts, nanoseconds.
     pub contention_delay_mean_ns: u64,
     /// The longest of these times.
     pub contention_delay_max_ns: u64,
@@ -536,29 +540,29 @@ pub struct StationRecord {
     pub delay_series: Vec<DelaySample>,
 }
 
-/// The delays at a station of a radio channel in 100 ms. One is absent where nothing was sent.
+/// The delays at a station of a radio channel in 100 ms. A delay is absent if nothing was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DelaySample {
     /// The beginning of these 100 ms, after the trial's beginning.
     pub at_ns: u64,
-    /// From the arrival of the IP packets that were sent for the first time until then, the mean.
+    /// The mean time from the arrival of IP packets until they were sent for the first time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_delay_ns: Option<u64>,
-    /// From the moment at which the station might contend until it sent, the mean over its attempts.
+    /// The mean time from the moment at which the station might contend until it sent, over its attempts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contention_delay_ns: Option<u64>,
 }
 
-/// The use of a rate by a station of a radio channel.
+/// The number of times that a station of a radio channel used a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateUse {
     /// Spatial streams.
     pub streams: u32,
-    /// The MCS of each.
+    /// The MCS of each stream.
     pub mcs: u32,
-    /// PPDUs sent by it, those that collided counted.
+    /// The PPDUs sent at this rate, including those that collided.
     pub ppdus: u64,
 }
 
@@ -576,18 +580,18 @@ pub struct RateSample {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PacketSize {
-    /// Bytes of the IP packet; a GSO packet that the link's far end will not see cut (TSO, GSO)
-    /// counts as what it is.
+    /// The bytes of the IP packet. A GSO packet that crosses the link unsegmented (TSO, GSO) counts with its own
+    /// size.
     pub size_bytes: u32,
     /// The number of packets.
     pub packets: u64,
 }
 
-/// A congestion control of nettrial's own in the kernel, over the traffic's time.
+/// The use of one of nettrial's own congestion controls in the kernel during the traffic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CongestionRecord {
-    /// Its name in the scenario.
+    /// The congestion control's name in the scenario.
     pub name: String,
     /// The number of calls by the kernel, on all hosts together.
     pub callbacks: Callbacks,
@@ -598,26 +602,27 @@ pub struct CongestionRecord {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Callbacks {
-    /// For the window after a loss.
+    /// Calls for the window after a loss.
     pub ssthresh: u64,
-    /// For the window's growth by what was acknowledged.
+    /// Calls for the growth of the window after an acknowledgment.
     pub cong_avoid: u64,
-    /// With the round-trip time of an acknowledgment.
+    /// Calls with the round-trip time of an acknowledgment.
     pub pkts_acked: u64,
-    /// To take back a reduction that was for no loss.
+    /// Calls to undo a reduction after a loss that was none.
     pub undo_cwnd: u64,
-    /// For a new connection or subflow.
+    /// Calls for a new connection or subflow.
     pub init: u64,
-    /// For one that ends; most end after the traffic, and are not counted.
+    /// Calls for a connection or subflow that ends. Most end after the traffic and are not counted.
     pub release: u64,
-    /// Calls, of those above, that saw two or more subflows of their connection.
+    /// The calls of those above that saw two or more subflows of their connection.
     pub coupled: u64,
-    /// Calls that the kernel left out, taking for the answer what was none, and whose windows were put right.
+    /// The calls that the kernel skipped, using an undefined value instead of an answer, and after which the
+    /// program repaired the windows.
     pub repaired: u64,
 }
 
 impl Callbacks {
-    /// The calls since `earlier`.
+    /// Returns the calls since `earlier`.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             ssthresh: self.ssthresh - earlier.ssthresh,
@@ -632,24 +637,24 @@ impl Callbacks {
     }
 }
 
-/// Something verified around the traffic.
+/// A check made before or after the traffic.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
     /// The name of the check: `path_mtu`, `mss`, `congestion_control`, `congestion_control_ran`, `clock`.
     pub name: String,
-    /// On what: a flow, a host, a direction.
+    /// The object of the check: a flow, a host, a direction.
     pub object: String,
     /// The value that the scenario implies.
     pub expected: String,
     /// The value that was found.
     pub found: String,
-    /// True if they agree.
+    /// True if the two agree.
     pub passed: bool,
 }
 
 impl Check {
-    /// Checks that `name` of `object` should be `expected` and is `found`.
+    /// Creates the check that `name` of `object`, which is `found`, should be `expected`.
     pub fn of(name: &str, object: &str, expected: String, found: String) -> Self {
         let passed = expected == found;
         Self { name: name.into(), object: object.into(), expected, found, passed }
@@ -662,11 +667,11 @@ impl Check {
     }
 }
 
-/// Why a trial's figures may not be what they seem.
+/// A reason for which a trial's figures may be misleading.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Warning {
-    /// A stable word for its kind, such as `path_mtu` or `processor_saturated`.
+    /// A stable word for the kind of warning, such as `path_mtu` or `processor_saturated`.
     pub code: String,
     /// The object of the warning: a flow, a host, an interface.
     pub object: String,
@@ -677,12 +682,12 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// A warning of the kind `code` about `object`.
+    /// Creates a warning of the kind `code` about `object`.
     pub fn new(code: &str, object: &str, message: String, consequence: &str) -> Self {
         Self { code: code.into(), object: object.into(), message, consequence: consequence.into() }
     }
 
-    /// Returns the warnings of drops in queues of `scenario` that were not meant to overflow.
+    /// Returns warnings of drops in queues of `scenario` that should not overflow.
     pub fn of_drops(scenario: &Scenario, records: &[InterfaceRecord]) -> Vec<Self> {
         if scenario.measurement.queue_drops == QueueDrops::Allowed {
             return Vec::new();
@@ -705,8 +710,8 @@ impl Warning {
 pub struct Absence {
     /// The metric's name.
     pub metric: String,
-    /// The host or flow it would be of.
+    /// The host or flow that lacks the metric.
     pub object: String,
-    /// Why it is absent.
+    /// The reason for the absence.
     pub reason: String,
 }

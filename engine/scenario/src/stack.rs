@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Buffer {
-    /// Kept for each socket even under memory pressure.
+    /// The size that each socket keeps even under memory pressure.
     pub minimum: Size,
     /// The size with which a socket starts.
     pub initial: Size,
@@ -28,55 +28,55 @@ pub struct Stack {
     pub receive_buffer: Buffer,
     /// The send buffer.
     pub send_buffer: Buffer,
-    /// RFC 7323 section 2.
+    /// Window scaling (RFC 7323 section 2).
     pub window_scaling: bool,
-    /// RFC 2018.
+    /// Selective acknowledgments (RFC 2018).
     pub sack: bool,
-    /// RFC 7323 section 3. They take 12 bytes of every segment.
+    /// Timestamps (RFC 7323 section 3), which take 12 bytes of every segment.
     pub timestamps: bool,
     /// Search for the path MTU with the host's own segments once a connection stalls (RFC 4821;
     /// net.ipv4.tcp_mtu_probing 1).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mtu_probing: bool,
-    /// Ask for marks instead of drops on connections (RFC 3168; net.ipv4.tcp_ecn 1).
+    /// Request ECN on connections, by which packets are marked instead of dropped (RFC 3168; net.ipv4.tcp_ecn 1).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ecn: bool,
-    /// The smallest retransmission timeout; Linux's 200 ms where absent (net.ipv4.tcp_rto_min_us).
+    /// The smallest retransmission timeout (net.ipv4.tcp_rto_min_us); Linux's 200 ms if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimum_rto: Option<Duration>,
-    /// The rule by which a subflow of an MPTCP connection takes the next data.
+    /// The scheduler of MPTCP connections.
     #[serde(default, skip_serializing_if = "Scheduler::is_lowest_rtt")]
     pub scheduler: Scheduler,
 }
 
-/// The rule by which a subflow of an MPTCP connection takes the next data, of those whose congestion window has
-/// room.
+/// The scheduler of an MPTCP connection, which chooses the subflow for the next data among those whose congestion
+/// window has room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scheduler {
-    /// The one with the smallest smoothed round-trip time.
+    /// The scheduler chooses the subflow with the smallest smoothed round-trip time.
     #[default]
     LowestRtt,
-    /// Each in turn.
+    /// The scheduler chooses each subflow in turn.
     RoundRobin,
 }
 
 impl Scheduler {
-    /// Returns true if it is the default.
+    /// Returns true if this is the default.
     pub fn is_lowest_rtt(&self) -> bool {
         *self == Self::LowestRtt
     }
 }
 
-/// The work that interfaces do in larger pieces than a packet. All are off unless asked for, so
-/// that an MTU means what it says (a virtual link passes 64 KiB "packets" otherwise).
+/// The offloads of interfaces, which handle larger units than a packet. All are off by default, so that the MTU is
+/// in force (with them, a virtual link passes "packets" of 64 KiB).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Offloads {
-    /// TCP segmentation offload: the interface cuts segments.
+    /// TCP segmentation offload: the interface segments GSO packets.
     #[serde(default)]
     pub tso: bool,
-    /// Generic segmentation offload: the kernel cuts them just before the interface.
+    /// Generic segmentation offload: the kernel segments GSO packets just before the interface.
     #[serde(default)]
     pub gso: bool,
     /// Generic receive offload: received segments are coalesced before the stack sees them.

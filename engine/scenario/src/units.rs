@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// Why a text is not a quantity: what was read, and what was expected.
+/// The error of a text that is not a quantity: the text, and what was expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnitError {
     pub(crate) quantity: &'static str,
@@ -25,7 +25,7 @@ impl fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
-/// A unit's name and how many base units it stands for.
+/// A unit's name, and the number of base units in it.
 pub(crate) type Unit = (&'static str, u64);
 
 const RATE_UNITS: &[Unit] = &[
@@ -49,7 +49,7 @@ const DURATION_UNITS: &[Unit] =
 
 /// Sizes below this print in bytes (an MTU is "9000 B", not "9 kB").
 const SIZE_PRINTED_IN_BYTES_BELOW: u64 = 100_000;
-/// Decimals a printed number has at most; a finer value prints in a smaller unit.
+/// The most decimals of a printed number; a finer value is printed in a smaller unit.
 const DECIMALS: u32 = 3;
 
 pub(crate) fn expected(units: &[Unit], example: &str) -> String {
@@ -57,7 +57,7 @@ pub(crate) fn expected(units: &[Unit], example: &str) -> String {
     format!("a number and one of {}, such as {example:?}", names.join(", "))
 }
 
-/// Parses `<digits>[.<digits>] [space] <unit>` exactly; `None` if it is not that or not a whole
+/// Parses `<digits>[.<digits>] [space] <unit>` exactly; `None` if the text has another form, or is not a whole
 /// number of base units that fits 64 bits.
 fn parse(text: &str, units: &[Unit]) -> Option<u64> {
     let text = text.trim();
@@ -84,7 +84,7 @@ fn parse(text: &str, units: &[Unit]) -> Option<u64> {
     u64::try_from(scaled / power).ok()
 }
 
-/// `value` in `unit` with at most [`DECIMALS`] decimals, or `None` if that would not be exact.
+/// Returns `value` in `unit` with at most [`DECIMALS`] decimals, or `None` if that would not be exact.
 fn print_in(value: u64, unit: &Unit) -> Option<String> {
     let power = 10u128.pow(DECIMALS);
     let scaled = u128::from(value) * power;
@@ -99,7 +99,7 @@ fn print_in(value: u64, unit: &Unit) -> Option<String> {
     Some(format!("{whole}{point}{digits} {}", unit.0))
 }
 
-/// `value` in the largest decimal unit that is not above it and prints it exactly.
+/// Returns `value` in the largest decimal unit that is not above it and represents it exactly.
 fn print(value: u64, units: &[Unit]) -> String {
     units
         .iter()
@@ -166,7 +166,7 @@ macro_rules! quantity {
 }
 
 quantity!(
-    /// A rate in bits per second. Which layer's bits is said where it is used.
+    /// A rate in bits per second. Each use says which layer's bits are counted.
     Rate, RATE_UNITS, "rate", "1 Gbit/s", |value| print(value, RATE_UNITS)
 );
 quantity!(
@@ -189,7 +189,7 @@ fn print_size(value: u64) -> String {
 }
 
 impl Duration {
-    /// The same span as the standard library's type.
+    /// Returns the span as the standard library's type.
     pub fn as_std(self) -> std::time::Duration {
         std::time::Duration::from_nanos(self.0)
     }

@@ -1,4 +1,4 @@
-//! The settings of a radio channel after IEEE 802.11, and which of them go together.
+//! The settings of a radio channel after IEEE 802.11, and the rules for their combination.
 
 mod standard;
 
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// An amendment of IEEE 802.11 by whose modulation a channel's stations send.
+/// The amendment of IEEE 802.11 whose modulation a channel's stations use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WlanStandard {
@@ -40,45 +40,48 @@ pub enum Band {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WlanMode {
-    /// An access point is between them: every frame of a station goes to it, and what is for another station crosses the
-    /// air again.
+    /// Stations reach each other through an access point: every frame of a station goes to it, and packets for
+    /// another station cross the air again.
     #[default]
     Infrastructure,
-    /// They reach each other directly, without an access point (an IBSS, IEEE 802.11-2020 clause 4.3.3).
+    /// Stations reach each other directly, without an access point (an IBSS, IEEE 802.11-2020 clause 4.3.3).
     AdHoc,
 }
 
-/// The way in which stations choose the MCS and the streams by which they send.
+/// The way in which stations choose the MCS and the streams of their frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RateControl {
-    /// The settings say it.
+    /// The settings state the MCS and the streams.
     #[default]
     Fixed,
-    /// Minstrel-HT, after Linux's, chooses by what arrives, among all MCS of up to `streams` streams; `mcs` has no effect.
+    /// Minstrel-HT, after Linux's, chooses among all MCS of up to `streams` streams by the frames that arrive;
+    /// `mcs` has no effect.
     MinstrelHt,
 }
 
-/// The way in which the packets that wait at an interface of a radio channel are served.
+/// The discipline that serves the packets queued at an interface of a radio channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WlanDiscipline {
-    /// To each receiver in the order of their arrival, receivers in turn; the limit alone drops.
+    /// Receivers are served in turn, each receiver's packets in the order of their arrival. Packets are dropped
+    /// only at the limit.
     #[default]
     DropTail,
-    /// Each flow has a queue of its own with CoDel (RFC 8290, with a target of 20 ms), and receivers have equal shares of
-    /// airtime, as in Linux's mac80211. At the limit the flow with most bytes loses its first packet.
+    /// Each flow has a queue of its own with CoDel (RFC 8290, with a target of 20 ms), and receivers have equal
+    /// shares of airtime, as in Linux's mac80211. At the limit, the flow with the most bytes loses its first
+    /// packet.
     FqCodel,
 }
 
-/// The frames that noise takes.
+/// The frames that are lost to noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FrameErrors {
-    /// None. Beside other frames one is received that is above the capture threshold.
+    /// No frames are lost to noise. Among overlapping frames, one above the capture threshold is received.
     None,
-    /// Frames that a channel of white Gaussian noise takes, by MCS, length, and the ratio of signal to noise and interference;
-    /// none where neither positions nor SNR are given.
+    /// Frames are lost as on a channel with white Gaussian noise, by MCS, length, and the ratio of signal to noise
+    /// and interference. None are lost if neither positions nor SNR are given.
     #[default]
     Awgn,
 }
@@ -87,11 +90,11 @@ pub enum FrameErrors {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WlanStation {
-    /// The position, metres. Either all nodes of the channel have one or none.
+    /// The position, metres. Either all nodes of the channel have a position or none has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = -100_000.0, max = 100_000.0))]
     pub x_m: Option<f64>,
-    /// The position's other coordinate, metres.
+    /// The second coordinate of the position, metres.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = -100_000.0, max = 100_000.0))]
     pub y_m: Option<f64>,
@@ -99,29 +102,30 @@ pub struct WlanStation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = -20.0, max = 80.0))]
     pub snr_db: Option<f64>,
-    /// The transmit power; the channel's where absent.
+    /// The transmit power; the channel's if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = -10.0, max = 36.0))]
     pub tx_power_dbm: Option<f64>,
-    /// The MCS by which the station sends and is sent to; the channel's where absent.
+    /// The MCS of frames from and to the station; the channel's if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 11))]
     pub mcs: Option<u32>,
-    /// The spatial streams of that MCS; the channel's where absent.
+    /// The spatial streams of that MCS; the channel's if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 4))]
     pub streams: Option<u32>,
 }
 
-/// A radio channel after IEEE 802.11: an access point and its stations. Every frame of a station goes to the access point,
-/// and what is for another station crosses the air again. All hear each other, unless they have positions.
+/// A radio channel after IEEE 802.11: an access point and its stations. Every frame of a station goes to the
+/// access point, and packets for another station cross the air again. All stations hear each other, unless they
+/// have positions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Wlan {
     /// The way in which stations reach each other.
     #[serde(default)]
     pub mode: WlanMode,
-    /// The amendment by which all stations send.
+    /// The amendment that all stations use.
     #[serde(default)]
     pub standard: WlanStandard,
     /// The frequency band.
@@ -143,21 +147,22 @@ pub struct Wlan {
     /// The guard interval between symbols: 800 ns, and 400 ns with n and ac, and 1.6 us and 3.2 us with ax.
     #[serde(default = "guard_interval")]
     pub guard_interval: Duration,
-    /// MPDUs in an A-MPDU at the most; 1 is no aggregation. Where absent, as many as one BlockAck can acknowledge: 64 with
-    /// n and ac, 256 with ax, 1 with a and g.
+    /// The most MPDUs in an A-MPDU; 1 means no aggregation. If absent, as many as one BlockAck can acknowledge: 64
+    /// with n and ac, 256 with ax, 1 with a and g.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 256))]
     pub ampdu: Option<u32>,
-    /// The largest A-MSDU; each MPDU has one packet where absent.
+    /// The largest A-MSDU; if absent, each MPDU has one packet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub amsdu: Option<Size>,
-    /// A PPDU with an MPDU larger than this begins with RTS and CTS.
+    /// The RTS threshold: a PPDU with a larger MPDU begins with RTS and CTS.
     #[serde(default = "rts_threshold")]
     pub rts_threshold: Size,
     /// Each PPDU that does not begin with RTS begins with a CTS of its own sender (CTS-to-self).
     #[serde(default)]
     pub cts_to_self: bool,
-    /// An MPDU larger than this is sent in fragments of at most this size, 256 to 2346 B; only without aggregation.
+    /// The fragmentation threshold, 256 to 2346 B: a larger MPDU is sent in fragments of at most this size. Only
+    /// without aggregation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragmentation_threshold: Option<Size>,
     /// The number of times that an MPDU is sent before it is dropped.
@@ -174,16 +179,16 @@ pub struct Wlan {
     /// The time between beacons, 102.4 ms being 100 time units; 0 for none.
     #[serde(default = "beacon_interval")]
     pub beacon_interval: Duration,
-    /// The limit of each interface's queues together, beyond which they drop.
+    /// The common limit of each interface's queues, beyond which they drop packets.
     #[serde(default = "queue")]
     pub queue: QueueLimit,
-    /// The order in which each interface sends its packets, and those that it drops.
+    /// The discipline of each interface's queues.
     #[serde(default)]
     pub discipline: WlanDiscipline,
     /// The way in which stations choose the MCS and the streams.
     #[serde(default)]
     pub rate_control: RateControl,
-    /// The frames that noise takes.
+    /// The frames that are lost to noise.
     #[serde(default)]
     pub frame_errors: FrameErrors,
     /// The transmit power.
@@ -194,11 +199,12 @@ pub struct Wlan {
     #[serde(default = "noise_figure_db")]
     #[schemars(range(min = 0.0, max = 30.0))]
     pub noise_figure_db: f64,
-    /// The path loss at a distance of 1 m; where absent, that of free space: 46.7 dB at 5 GHz, 40.2 dB at 2.4 GHz.
+    /// The path loss at a distance of 1 m; if absent, that of free space: 46.7 dB at 5 GHz, 40.2 dB at 2.4 GHz.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 150.0))]
     pub path_loss_at_1_m_db: Option<f64>,
-    /// The exponent of path loss: at ten times the distance it is ten times this more, in dB.
+    /// The exponent of path loss: at ten times the distance, the path loss is larger by ten times this value, in
+    /// dB.
     #[serde(default = "path_loss_exponent")]
     #[schemars(range(min = 1.0, max = 8.0))]
     pub path_loss_exponent: f64,
@@ -206,7 +212,8 @@ pub struct Wlan {
     #[serde(default = "carrier_sense_dbm")]
     #[schemars(range(min = -110.0, max = -20.0))]
     pub carrier_sense_dbm: f64,
-    /// The ratio to all else at which a receiver can read a frame whose beginning is not alone in the air.
+    /// The capture threshold: the ratio to all other signals at which a receiver can read a frame whose start
+    /// overlaps with other frames.
     #[serde(default = "capture_db")]
     #[schemars(range(min = 0.0, max = 60.0))]
     pub capture_db: f64,

@@ -25,18 +25,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {
-    /// RFC 9293.
+    /// TCP (RFC 9293).
     Tcp,
-    /// RFC 768.
+    /// UDP (RFC 768).
     Udp,
-    /// RFC 8684.
+    /// Multipath TCP (RFC 8684).
     Mptcp,
-    /// Echo requests and replies of RFC 792 and RFC 4443; only the tool `ping` sends them.
+    /// ICMP echo requests and replies (RFC 792, RFC 4443), which only the tool `ping` sends.
     Icmp,
 }
 
 impl Transport {
-    /// Its name in documents.
+    /// Returns the transport's name in documents.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tcp => "tcp",
@@ -51,21 +51,21 @@ impl Transport {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
-    /// Unique in the scenario.
+    /// The flow's name, which is unique in the scenario.
     pub name: String,
-    /// The host that opens the connection: it sends a transfer, the packets, and the requests.
+    /// The host that opens the connection. It sends the transfer, the packets or the requests.
     pub from: String,
-    /// The host that accepts it.
+    /// The host that accepts the connection.
     pub to: String,
     /// The protocol.
     pub transport: Transport,
-    /// The IP version of the hosts' addresses that are used.
+    /// The IP version of the addresses that the flow uses.
     pub ip: IpVersion,
-    /// The pair of its hosts' addresses that the flow begins with, counted from 0 and starting over after the
-    /// last; further subflows take those that follow.
+    /// The pair of the hosts' addresses with which the flow begins, counted from 0 and starting over after the
+    /// last pair. Further subflows use the following pairs.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pair: u32,
-    /// The start of the flow, after the instant at which all are ready.
+    /// The start of the flow, relative to the instant at which all flows are ready.
     #[serde(default)]
     pub start: Duration,
     /// The options of the flow's sockets.
@@ -85,23 +85,24 @@ fn is_zero(number: &u32) -> bool {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Traffic {
-    /// A bulk transfer: so many bytes, for so long, or with both one such transfer after the other.
+    /// A bulk transfer of a number of bytes, for a duration, or with both one such transfer after the other.
     #[schemars(title = "TransferTraffic")]
     Transfer(Transfer),
-    /// A file, once, from the sender's disk to the receiver's, where it has no name and is gone with the trial.
+    /// One transfer of a file from the sender's disk to the receiver's. There the file has no name, and is removed
+    /// at the end of the trial.
     #[schemars(title = "FileTransferTraffic")]
     FileTransfer(FileTransfer),
-    /// A message and its answer, one or several in flight, for so long, so many times, or whichever of both comes
-    /// first.
+    /// Messages and their answers, one or several in flight, until a duration or a number of messages is reached,
+    /// whichever comes first.
     #[schemars(title = "RequestResponseTraffic")]
     RequestResponse(RequestResponse),
-    /// Packets in one direction, for so long, so many of them, or whichever of both comes first. With a gap: one
-    /// packet, then the gap. With a rate: as much payload a second, evenly. With neither: as fast as the transport
-    /// takes them.
+    /// Packets in one direction, until a duration or a number of packets is reached, whichever comes first. With a
+    /// gap, the gap follows each packet. With a rate, payload is sent evenly at this rate. With neither, packets
+    /// are sent as fast as the transport accepts them.
     #[schemars(title = "PacketsTraffic")]
     Packets(Packets),
-    /// Requests of many sizes in a random order on one connection: for each size a number of bytes, request by
-    /// request, each answered before the next.
+    /// Requests of many sizes in a random order on one connection. For each size a number of bytes is sent in
+    /// requests of this size, each answered before the next.
     #[schemars(title = "SweepTraffic")]
     Sweep(Sweep),
     /// Another program's traffic, measured by that program.
@@ -110,7 +111,7 @@ pub enum Traffic {
 }
 
 impl Traffic {
-    /// The names in documents of all kinds.
+    /// The names of all kinds in documents.
     pub const KINDS: [&'static str; 6] =
         ["transfer", "file_transfer", "request_response", "packets", "sweep", "tool"];
 
@@ -125,7 +126,7 @@ impl Traffic {
         }
     }
 
-    /// Its name in documents.
+    /// Returns the name of the kind in documents.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Transfer(_) => "transfer",

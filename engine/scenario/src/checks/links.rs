@@ -10,7 +10,7 @@ use crate::{
 use std::collections::HashSet;
 use std::net::IpAddr;
 
-/// The largest packet an IPv4 or non-jumbogram IPv6 packet can be, bytes.
+/// The largest size of an IPv4 packet, or of an IPv6 packet that is not a jumbogram, bytes.
 const LARGEST_MTU: u64 = 65_535;
 /// The kernel's IFNAMSIZ less the closing zero.
 const INTERFACE_NAME_BYTES: usize = 15;
@@ -102,7 +102,7 @@ fn check_cable(link: &Link, place: &Place, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The place of an interface, in words of its own and not of its link.
+/// Returns `place` with the interface, and not its link, as the object.
 fn called(interface: &Interface, place: &Place) -> Place {
     place.clone().called(format!("interface {} of {}", interface.name, interface.node))
 }

@@ -4,9 +4,9 @@ use crate::{Duration, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The smallest request, response or packet: a number and two times, 8 bytes each.
+/// The bytes of the smallest request, response or packet: a number and two times of 8 bytes each.
 pub const MESSAGE_HEADER_BYTES: u64 = 24;
-/// The most requests or packets of a flow: at a million a second they take a quarter of an hour.
+/// The most requests or packets of a flow. At a million a second they take a quarter of an hour.
 pub const MOST_MESSAGES: u64 = 1_000_000_000;
 /// The most requests of a flow that may wait for their responses at a time.
 pub const MOST_IN_FLIGHT: u32 = 10_000;
@@ -15,21 +15,21 @@ pub const MOST_IN_FLIGHT: u32 = 10_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Connecting {
-    /// Once, for all requests.
+    /// One connection carries all requests.
     #[default]
     Once,
-    /// For each request; the round-trip time then starts with the call to connect.
+    /// Each request has its own connection. The round-trip time then starts with the call to connect.
     EachRequest,
 }
 
-/// Requests and responses, ended by a duration, a count, or whichever of both comes first. Over UDP each
-/// is one datagram, and a request that is not answered within a second is counted as lost.
+/// Requests and responses, until a duration or a count is reached, whichever comes first. Over UDP each is one
+/// datagram, and a request that is not answered within a second counts as lost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestResponse {
-    /// Bytes of a request, at least 24 (it carries a number and two times).
+    /// The bytes of a request, at least 24 (for a number and two times).
     pub request: Size,
-    /// Bytes of a response, at least 24.
+    /// The bytes of a response, at least 24.
     pub response: Size,
     /// The duration of the flow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,11 +38,11 @@ pub struct RequestResponse {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = MOST_MESSAGES))]
     pub count: Option<u64>,
-    /// From one request to the next. Absent: the next follows a response at once. A response that
-    /// comes later than the interval delays the next request; none are sent in a burst after.
+    /// The time from one request to the next. If absent, the next request follows the response at once. A response
+    /// that takes longer than the interval delays the next request, and delayed requests are not sent in a burst.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Duration>,
-    /// Requests that may wait for their responses at a time.
+    /// The number of requests that may wait for their responses at a time.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = MOST_IN_FLIGHT))]
     pub in_flight: u32,

@@ -18,34 +18,34 @@ pub enum ToolName {
     Ditg,
     /// sockperf's ping-pong test: round-trip time.
     Sockperf,
-    /// Any command, which prints its figures itself.
+    /// Any command, which prints its own figures.
     Exec,
 }
 
-/// Another program's traffic from the flow's first host to its second. The settings that a tool has are
-/// given to it in its own options; a setting it lacks is an error.
+/// Another program's traffic from the flow's first host to its second. Settings are passed to the program as its
+/// own options; a setting that the program does not have is an error.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tool {
     /// The program; `ditg` is D-ITG, `exec` any command.
     pub tool: ToolName,
-    /// The time for which it sends; only `exec` may leave it out.
+    /// The time for which the program sends; only `exec` may leave it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Duration>,
-    /// Payload bytes of a packet, a write or a request.
+    /// The payload bytes of a packet, a write or a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
-    /// Payload bits per second; as fast as it can where absent.
+    /// The payload rate, bits per second; if absent, the program sends as fast as it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Requests and responses instead of a stream; netperf only.
+    /// Send requests and responses instead of a stream; netperf only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub request_response: bool,
-    /// Further options of the sending program, as it takes them. For `exec`: the command and its
-    /// arguments, in which `{destination}`, `{source}` and `{port}` stand for the flow's.
+    /// Further options of the sending program. For `exec`, the command and its arguments, in which
+    /// `{destination}`, `{source}` and `{port}` stand for the flow's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
-    /// Further options of the receiving program. For `exec`: a command for the receiving host, or none.
+    /// Further options of the receiving program. For `exec`, a command for the receiving host, or none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub server_arguments: Vec<String>,
 }

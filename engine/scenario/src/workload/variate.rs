@@ -3,20 +3,20 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A constant or random quantity: a distribution, its parameters, and where it is cut off. What is cut
-/// off is drawn again, so the rest keeps its shape (a truncated distribution). Without a truncation,
-/// draws below zero and means that do not exist are errors, not surprises.
+/// A constant or random quantity: a distribution, its parameters, and its truncation. Values outside the
+/// truncation are drawn again, so that the rest of the distribution keeps its shape. Without a truncation,
+/// distributions with values below zero or without a mean are errors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "{T}Variate")]
 #[serde(tag = "distribution", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Variate<T> {
-    /// Always the same.
+    /// A constant value.
     #[schemars(title = "Constant")]
     Constant {
         /// The value.
         value: T,
     },
-    /// Each value between two bounds as likely as another.
+    /// The uniform distribution between two bounds.
     #[schemars(title = "Uniform")]
     Uniform {
         /// The smallest.
@@ -24,7 +24,7 @@ pub enum Variate<T> {
         /// The largest.
         maximum: T,
     },
-    /// Gaps of a Poisson process: density exp(−x/mean)/mean.
+    /// The exponential distribution, such as the gaps of a Poisson process: density exp(−x/mean)/mean.
     #[schemars(title = "Exponential")]
     Exponential {
         /// The mean, before truncation.
@@ -33,7 +33,7 @@ pub enum Variate<T> {
         #[serde(default, skip_serializing_if = "Truncation::is_none")]
         truncation: Truncation<T>,
     },
-    /// The bell curve. It needs a minimum of zero or more.
+    /// The normal distribution. It needs a minimum of zero or more.
     #[schemars(title = "Normal")]
     Normal {
         /// The mean, before truncation.
@@ -44,7 +44,7 @@ pub enum Variate<T> {
         #[serde(default, skip_serializing_if = "Truncation::is_none")]
         truncation: Truncation<T>,
     },
-    /// P(X > x) = (scale/x)^shape for x ≥ scale. Its mean exists for a shape above 1.
+    /// The Pareto distribution: P(X > x) = (scale/x)^shape for x ≥ scale. Its mean exists for a shape above 1.
     #[schemars(title = "Pareto")]
     Pareto {
         /// The smallest value.
@@ -55,7 +55,8 @@ pub enum Variate<T> {
         #[serde(default, skip_serializing_if = "Truncation::is_none")]
         truncation: Truncation<T>,
     },
-    /// Density ∝ 1/(1 + ((x − location)/scale)²). It has no mean unless cut off on both sides.
+    /// The Cauchy distribution: density ∝ 1/(1 + ((x − location)/scale)²). It has no mean unless it is truncated
+    /// on both sides.
     #[schemars(title = "Cauchy")]
     Cauchy {
         /// The median, before truncation.
@@ -66,7 +67,7 @@ pub enum Variate<T> {
         #[serde(default, skip_serializing_if = "Truncation::is_none")]
         truncation: Truncation<T>,
     },
-    /// Density ∝ x^(shape − 1) exp(−x/scale).
+    /// The gamma distribution: density ∝ x^(shape − 1) exp(−x/scale).
     #[schemars(title = "Gamma")]
     Gamma {
         /// The shape.
@@ -77,7 +78,7 @@ pub enum Variate<T> {
         #[serde(default, skip_serializing_if = "Truncation::is_none")]
         truncation: Truncation<T>,
     },
-    /// P(X > x) = exp(−(x/scale)^shape).
+    /// The Weibull distribution: P(X > x) = exp(−(x/scale)^shape).
     #[schemars(title = "Weibull")]
     Weibull {
         /// The shape.
@@ -88,13 +89,13 @@ pub enum Variate<T> {
         #[serde(default, skip_serializing_if = "Truncation::is_none")]
         truncation: Truncation<T>,
     },
-    /// A few values, each with its share, such as an Internet mix (IMIX, RFC 6985).
+    /// A mix of a few values, each with its share, such as an Internet mix (IMIX, RFC 6985).
     #[schemars(title = "Mix")]
     Mix {
         /// The values.
         shares: Vec<Share<T>>,
     },
-    /// These values in this order, again from the first after the last.
+    /// A list of values in this order, which starts again after the last.
     #[schemars(title = "Listed")]
     Listed {
         /// The values.
@@ -102,15 +103,15 @@ pub enum Variate<T> {
     },
 }
 
-/// The bounds at which a distribution is cut off, bounds included; what is cut off is drawn again.
+/// The bounds of a truncated distribution, which are part of it. Values outside are drawn again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "{T}Truncation")]
 #[serde(deny_unknown_fields)]
 pub struct Truncation<T> {
-    /// The smallest value kept.
+    /// The smallest value that is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum: Option<T>,
-    /// The largest value kept.
+    /// The largest value that is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maximum: Option<T>,
 }
@@ -133,7 +134,7 @@ impl<T> Default for Truncation<T> {
 }
 
 impl<T> Truncation<T> {
-    /// Returns true if nothing is cut off.
+    /// Returns true if there is no bound.
     pub fn is_none(&self) -> bool {
         self.minimum.is_none() && self.maximum.is_none()
     }

@@ -48,7 +48,7 @@ mod tests {
     use crate::Rate;
     use serde_json::{Value, json};
 
-    /// The settings that are refused of a link with this discipline.
+    /// Returns the settings that are refused of a link with this discipline.
     fn refused(discipline: Value) -> Vec<String> {
         let interface = json!({"node": "a", "interface": "eth0", "mtu": "1500 B"});
         let link = json!({"ends": [interface, interface], "rate": "1 Gbit/s", "queue": "9 packets", "discipline": discipline});

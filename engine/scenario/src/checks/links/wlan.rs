@@ -9,7 +9,7 @@ use crate::{
 
 /// The shortest time between beacons, nanoseconds: 10 time units of 1024 us.
 const SHORTEST_BEACON_NS: u64 = 10_240_000;
-/// The rates of acknowledgments, RTS and CTS that a standard makes every station know.
+/// The rates of acknowledgments, RTS and CTS that the standard requires every station to support.
 const BASIC_RATES: [u64; 3] = [6_000_000, 12_000_000, 24_000_000];
 
 /// Adds everything that is wrong with the radio channel `link`, which is at `place`.
@@ -198,7 +198,7 @@ fn check_fragments(wlan: &Wlan, place: &Place, problems: &mut Vec<Problem>) {
     }
 }
 
-/// A standard as users know it.
+/// Returns the name of a standard as users know it.
 fn name(standard: WlanStandard) -> &'static str {
     match standard {
         WlanStandard::A => "802.11a",

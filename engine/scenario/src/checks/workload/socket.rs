@@ -2,7 +2,7 @@
 
 use crate::{Flow, Place, Problem, Traffic, Transport};
 
-/// Adds everything that is wrong with how the sockets of `flow`, which is at `place`, are set up.
+/// Adds everything that is wrong with the socket options of `flow`, which is at `place`.
 pub fn check(flow: &Flow, place: &Place, problems: &mut Vec<Problem>) {
     let options = &flow.socket;
     let of_socket = place.within("socket");

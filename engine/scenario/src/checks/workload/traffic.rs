@@ -9,10 +9,10 @@ use crate::{
 
 /// The largest message over TCP.
 const LARGEST_MESSAGE_BYTES: u64 = 1 << 20;
-/// Measurements that a sweep may have.
+/// The most measurements of a sweep.
 const MOST_MEASUREMENTS: u64 = 1_000_000;
 
-/// The most payload that one UDP datagram carries over `ip`, bytes (RFC 768, RFC 791, RFC 8200).
+/// Returns the largest payload of one UDP datagram over `ip`, bytes (RFC 768, RFC 791, RFC 8200).
 pub fn largest_datagram(ip: IpVersion) -> u64 {
     match ip {
         IpVersion::V4 => 65_507,
@@ -20,12 +20,12 @@ pub fn largest_datagram(ip: IpVersion) -> u64 {
     }
 }
 
-/// The most payload that one message of `flow` carries.
+/// Returns the largest payload of one message of `flow`.
 pub fn largest_message(flow: &Flow) -> u64 {
     if flow.transport == Transport::Udp { largest_datagram(flow.ip) } else { LARGEST_MESSAGE_BYTES }
 }
 
-/// Adds everything that is wrong with what `flow`, which is at `place`, sends.
+/// Adds everything that is wrong with the traffic of `flow`, which is at `place`.
 pub fn check(flow: &Flow, place: &Place, problems: &mut Vec<Problem>) {
     let carries = carriers(&flow.traffic);
     if !carries.contains(&flow.transport) {
@@ -54,7 +54,7 @@ pub fn check(flow: &Flow, place: &Place, problems: &mut Vec<Problem>) {
     }
 }
 
-/// The transports that carry a kind of traffic.
+/// Returns the transports that can carry a kind of traffic.
 fn carriers(traffic: &Traffic) -> &'static [Transport] {
     use Transport::{Icmp, Mptcp, Tcp, Udp};
     match traffic {
@@ -127,7 +127,7 @@ fn check_exchange(flow: &Flow, exchange: &RequestResponse, place: &Place, proble
     }
 }
 
-/// Adds what is wrong with how a flow ends: by a duration, a count, or both.
+/// Adds problems with the end of a flow, which is a duration, a count, or both.
 pub fn check_end(has_duration: bool, count: Option<u64>, place: &Place, problems: &mut Vec<Problem>) {
     if !has_duration && count.is_none() {
         problems.push(place.problem_here(

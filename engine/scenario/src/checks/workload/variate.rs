@@ -1,5 +1,5 @@
-//! Finds what makes a random quantity impossible: parameters outside their range, values that the traffic
-//! cannot have and no truncation keeps away, and means that do not exist.
+//! Finds what makes a random quantity impossible: parameters outside their range, values that the traffic cannot
+//! have and that no truncation excludes, and means that do not exist.
 
 use crate::{Duration, Place, Problem, Size, Truncation, Variate};
 use std::fmt::Display;
@@ -7,9 +7,9 @@ use std::fmt::Display;
 /// The values that a quantity of some traffic can have, in base units.
 #[derive(Clone, Copy)]
 pub struct Bounds {
-    /// The smallest.
+    /// The smallest value.
     pub smallest: u64,
-    /// The largest.
+    /// The largest value.
     pub largest: u64,
     /// The base unit.
     pub unit: &'static str,
@@ -33,7 +33,7 @@ impl Base for Duration {
     }
 }
 
-/// Adds everything that is wrong with `variate`, the `setting` of what is at `place`.
+/// Adds everything that is wrong with `variate`, the `setting` of the object at `place`.
 pub fn check<T: Base>(
     setting: &str,
     variate: &Variate<T>,
@@ -147,8 +147,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Verifies that the distribution, which by itself starts at `lowest` and has no end, has only
-    /// values within the bounds once it is cut off.
+    /// Verifies that the truncated distribution has only values within the bounds. Without truncation it starts at
+    /// `lowest` and has no upper end.
     fn support<T: Base>(&mut self, truncation: &Truncation<T>, lowest: i128, why: &str) {
         let (minimum, maximum) = (truncation.minimum.map(T::base), truncation.maximum.map(T::base));
         if let (Some(minimum), Some(maximum)) = (minimum, maximum)
@@ -169,7 +169,7 @@ impl Checker<'_> {
             }
         }
         let reaches_low = minimum.map_or(lowest, i128::from) < i128::from(self.bounds.smallest);
-        // Gaps may be as long as they come: only sizes have a largest value that ends what can be sent.
+        // Gaps may have any length. Only sizes have a largest value beyond which nothing can be sent.
         let reaches_high = maximum.is_none() && self.bounds.unit == "B";
         if reaches_low || reaches_high {
             self.refuse("truncation", "none", format!("so that values stay from {}", self.expected()), why);

@@ -1,9 +1,9 @@
-//! Finds what makes settings of single stations, and of what they hear, impossible.
+//! Finds impossible settings of single stations and of their reception.
 
 use crate::{Link, Place, Problem, RateControl, Wlan, WlanMode, WlanStation};
 use std::ops::RangeInclusive;
 
-/// The ranges of settings that say how far frames reach.
+/// The range of a setting that affects how far frames reach.
 type Range = (&'static str, RangeInclusive<f64>, &'static str);
 
 const TX_POWER: Range =
@@ -14,7 +14,8 @@ const POSITIONS: [Range; 2] = [
     ("y_m", -100_000.0..=100_000.0, "positions are in metres"),
 ];
 
-/// Adds everything that is wrong with the stations of `wlan`, whose settings are at `place`, and with what they hear.
+/// Adds everything that is wrong with the stations of `wlan`, whose settings are at `place`, and with their
+/// reception.
 pub fn check(link: &Link, wlan: &Wlan, place: &Place, problems: &mut Vec<Problem>) {
     check_reach(wlan, place, problems);
     let nodes: Vec<&str> = link.interfaces.iter().map(|end| end.node.as_str()).collect();
@@ -42,7 +43,7 @@ pub fn check(link: &Link, wlan: &Wlan, place: &Place, problems: &mut Vec<Problem
     check_positions(&nodes, wlan, &of_stations, problems);
 }
 
-/// Adds a number that is not within its range.
+/// Adds a problem for a number outside its range.
 fn check_range(
     value: Option<f64>,
     (setting, range, hint): Range,
@@ -57,7 +58,7 @@ fn check_range(
     }
 }
 
-/// Adds what is wrong with powers, path loss and thresholds.
+/// Adds problems with powers, path loss and thresholds.
 fn check_reach(wlan: &Wlan, place: &Place, problems: &mut Vec<Problem>) {
     for (value, range) in [
         (Some(wlan.tx_power_dbm), TX_POWER),
@@ -77,7 +78,7 @@ fn check_reach(wlan: &Wlan, place: &Place, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Adds what is wrong with one station.
+/// Adds problems with one station.
 fn check_station(wlan: &Wlan, station: &WlanStation, place: &Place, problems: &mut Vec<Problem>) {
     check_range(station.tx_power_dbm, TX_POWER, place, problems);
     check_range(station.snr_db, SNR, place, problems);
@@ -97,7 +98,7 @@ fn check_station(wlan: &Wlan, station: &WlanStation, place: &Place, problems: &m
         }
     }
     if station.mcs.is_some() || station.streams.is_some() {
-        // What is wrong with the channel itself is said once.
+        // Problems with the channel itself are reported once.
         let mut of_channel = Vec::new();
         super::check_modulation(wlan, place, &mut of_channel);
         if of_channel.is_empty() {
@@ -106,7 +107,7 @@ fn check_station(wlan: &Wlan, station: &WlanStation, place: &Place, problems: &m
     }
 }
 
-/// Adds nodes without a position where others have one, or with half of one.
+/// Adds problems for nodes without a position if others have one, and for nodes with only one coordinate.
 fn check_positions(nodes: &[&str], wlan: &Wlan, place: &Place, problems: &mut Vec<Problem>) {
     let none = WlanStation::default();
     let station = |node: &str| wlan.stations.get(node).unwrap_or(&none);
