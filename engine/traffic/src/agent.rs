@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Serves orders from `input` until it ends, answering on standard output.
 ///
 /// # Errors
-/// Fails if the input cannot be read, or a line of it is no order.
+/// Fails if the input cannot be read, or one of its lines is not an order.
 pub fn run(input: impl BufRead) -> Result<()> {
     for line in input.lines() {
         let order: Order = serde_json::from_str(&line?)?;
@@ -34,7 +34,7 @@ fn answer(number: u64, command: Command) {
     }
     let line = serde_json::to_string(&Report { number, reply }).expect("a report is always representable");
     let mut output = std::io::stdout().lock();
-    // Whoever gave the order is gone if this fails; the end of the input then ends the agent.
+    // If this fails, the sender of the order is gone, and the end of the input ends the agent.
     let _ = writeln!(output, "{line}").and_then(|()| output.flush());
 }
 

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 /// Bytes of a cookie.
 pub const COOKIE_BYTES: usize = 16;
-/// Bytes that open a connection: the cookie, and why it is opened.
+/// The bytes that open a connection: the cookie, and the connection's purpose.
 pub const OPENING_BYTES: usize = COOKIE_BYTES + 1;
 
 /// A trial's secret. A connection that does not begin with it is closed unanswered.
@@ -16,17 +16,17 @@ pub struct Cookie(
     pub [u8; COOKIE_BYTES],
 );
 
-/// Why a connection was opened: its first byte after the cookie.
+/// The purpose of a connection, which is its first byte after the cookie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// To look at the connection before the trial; no traffic follows.
+    /// The connection is inspected before the trial; no traffic follows.
     Inspect,
-    /// To carry the flow's traffic.
+    /// The connection carries the flow's traffic.
     Traffic,
 }
 
 impl Cookie {
-    /// The bytes that open a connection for `purpose`.
+    /// Returns the bytes that open a connection for `purpose`.
     pub fn opening(&self, purpose: Purpose) -> [u8; OPENING_BYTES] {
         let mut opening = [0; OPENING_BYTES];
         opening[..COOKIE_BYTES].copy_from_slice(&self.0);
@@ -37,7 +37,7 @@ impl Cookie {
         opening
     }
 
-    /// Reads a connection's opening; an error if it is not this trial's.
+    /// Reads the opening of a connection. Fails if it does not have this trial's cookie.
     pub fn admit(&self, stream: &mut impl Read) -> io::Result<Purpose> {
         let mut opening = [0; OPENING_BYTES];
         stream.read_exact(&mut opening)?;

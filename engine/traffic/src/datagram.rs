@@ -1,7 +1,7 @@
-//! Sockets of UDP: the handshake that gives each sender a socket of its own at the receiver.
+//! UDP sockets, and the handshake that gives each sender a socket of its own at the receiver.
 //!
-//! The sender shows the trial's cookie in a datagram to the flow's port; the answer is the cookie and
-//! another port, whose socket takes datagrams from this sender alone. Whatever else arrives is dropped.
+//! The sender shows the trial's cookie in a datagram to the flow's port. The answer is the cookie and another
+//! port, whose socket takes datagrams from this sender alone. All other datagrams are dropped.
 
 use crate::cookie::{COOKIE_BYTES, OPENING_BYTES, Purpose};
 use crate::platform;
@@ -13,16 +13,16 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The largest datagram's payload, and room to notice a larger one.
+/// The size of a buffer for the largest datagram's payload, with room to notice a larger one.
 pub const LARGEST_BYTES: usize = 1 << 16;
 /// Bytes of the answer to an opening: cookie and port.
 const ANSWER_BYTES: usize = COOKIE_BYTES + 2;
-/// Senders that are served at a time.
+/// The most senders that are served at a time.
 const MOST_SESSIONS: usize = 1024;
-/// Room in a socket's buffers, bytes, as far as the system allows.
+/// The size of a socket's buffers, bytes, as far as the system allows it.
 const BUFFER_BYTES: i32 = 4 << 20;
-/// Time that the answer to an opening may take before it is retransmitted, one entry a try. Neighbours may
-/// have to be asked for again a second later (RFC 4861 section 10).
+/// The time that the answer to an opening may take before the opening is retransmitted, for each attempt. The
+/// address of a neighbour may have to be resolved again a second later (RFC 4861 section 10).
 const WAITS: &[Duration] = &[
     Duration::from_millis(50),
     Duration::from_millis(200),
@@ -31,8 +31,8 @@ const WAITS: &[Duration] = &[
     Duration::from_secs(4),
 ];
 
-/// Opens a port for the flow of `side`; `serve` is given a socket for each sender that shows the cookie,
-/// on a thread of its own.
+/// Opens a port for the flow of `side`. `serve` is called with a socket for each sender that shows the cookie, on
+/// a thread of its own.
 pub fn listen(side: Side, serve: fn(&UdpSocket, &Side) -> Result<()>) -> Result<u16> {
     let socket = bind(&side)?;
     let port = socket.local_addr()?.port();
@@ -40,7 +40,7 @@ pub fn listen(side: Side, serve: fn(&UdpSocket, &Side) -> Result<()>) -> Result<
         let sessions: Arc<Mutex<HashMap<SocketAddr, u16>>> = Arc::default();
         let mut opening = [0; OPENING_BYTES + 1];
         loop {
-            // An error is an ICMP message about an answer: that sender is gone.
+            // An error is an ICMP message about an answer, whose sender is gone.
             let Ok((length, sender)) = socket.recv_from(&mut opening) else { continue };
             if !matches!(side.cookie.admit(&mut &opening[..length]), Ok(Purpose::Traffic))
                 || length != OPENING_BYTES
@@ -52,7 +52,7 @@ pub fn listen(side: Side, serve: fn(&UdpSocket, &Side) -> Result<()>) -> Result<
                     let mut answer = [0; ANSWER_BYTES];
                     answer[..COOKIE_BYTES].copy_from_slice(&side.cookie.0);
                     answer[COOKIE_BYTES..].copy_from_slice(&port.to_be_bytes());
-                    // An answer that is lost is asked for again.
+                    // The sender asks again for an answer that is lost.
                     let _ = socket.send_to(&answer, sender);
                 }
                 Err(error) => eprintln!("flow {:?}: {error:#}", side.flow.name),
@@ -62,7 +62,7 @@ pub fn listen(side: Side, serve: fn(&UdpSocket, &Side) -> Result<()>) -> Result<
     Ok(port)
 }
 
-/// The port of the socket that serves `sender`, opened if there is none yet.
+/// Returns the port of the socket that serves `sender`, which is opened if there is none yet.
 fn session(
     side: &Side,
     sender: SocketAddr,
@@ -106,7 +106,7 @@ pub fn connect(side: &Side, destination: SocketAddr) -> Result<UdpSocket> {
                 socket.connect(destination).with_context(|| format!("choosing {destination}"))?;
                 return Ok(socket);
             }
-            // Something else came, or an error about what was sent before: it is asked again.
+            // Another datagram arrived, or an error about an earlier one: the opening is retransmitted.
             Ok(_) => {}
             Err(error) if is_passing(&error) => {}
             Err(error) => return Err(error).with_context(|| format!("opening a flow to {destination}")),
@@ -115,7 +115,7 @@ pub fn connect(side: &Side, destination: SocketAddr) -> Result<UdpSocket> {
     bail!("{destination} does not answer: the flow's opening was sent {} times over UDP", WAITS.len())
 }
 
-/// Returns whether an error of a socket says nothing about the next datagram.
+/// Returns true if an error of a socket says nothing about the next datagram.
 fn is_passing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -138,7 +138,7 @@ fn bind(side: &Side) -> Result<UdpSocket> {
     Ok(socket)
 }
 
-/// Gives a socket the buffers that the flow's options ask for, if they do.
+/// Gives a socket the buffers that the flow's options ask for, if there are any.
 pub fn choose_buffers(socket: &UdpSocket, side: &Side) -> Result<()> {
     let Some(size) = side.flow.socket.udp_buffer else { return Ok(()) };
     let bytes = i32::try_from(size.0).unwrap_or(i32::MAX);

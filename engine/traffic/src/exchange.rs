@@ -54,12 +54,12 @@ impl<'a> Schedule<'a> {
         self.requests.next(now_ns)
     }
 
-    /// A request is sent at `now_ns`; its number.
+    /// Notes that a request is sent at `now_ns`, and returns its number.
     fn take(&mut self, now_ns: u64) -> u64 {
         self.requests.take(now_ns)
     }
 
-    /// Sleeps until the next request is due; its number, or `None` after the last.
+    /// Sleeps until the next request is due, and returns its number; `None` after the last.
     fn wait(&mut self, now_ns: u64) -> Option<u64> {
         match self.next(now_ns) {
             Next::Over => return None,
@@ -82,7 +82,7 @@ impl Tally {
         Self { figures: Figures::default(), jitter: Jitter::default(), last_ns: 0 }
     }
 
-    /// A request with `bytes` was answered at `now_ns`.
+    /// Notes that a request with `bytes` was answered at `now_ns`.
     fn answered(&mut self, response: Header, bytes: u64, now_ns: u64) {
         self.figures.rtt.record(now_ns.saturating_sub(response.sent_ns));
         self.figures.bytes += bytes;

@@ -1,4 +1,4 @@
-//! Files over TCP and MPTCP, from the sender's disk to a file of the receiver's without a name.
+//! Transfers of files over TCP and MPTCP, from the sender's disk to a file of the receiver that has no name.
 
 use crate::flow_record::Figures;
 use crate::platform;
@@ -14,10 +14,10 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Instant;
 
-/// Bytes read or written at a time.
+/// The bytes read or written at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// The file of a transfer, opened, and its size in bytes.
+/// Opens the file of a transfer, and returns it with its size in bytes.
 pub fn open(transfer: &FileTransfer) -> Result<(File, u64)> {
     let path = &transfer.file;
     let file = File::open(path).with_context(|| format!("opening the file {path:?}"))?;
@@ -26,7 +26,8 @@ pub fn open(transfer: &FileTransfer) -> Result<(File, u64)> {
     Ok((file, about.len()))
 }
 
-/// Sends the flow's file and gathers its figures. The checksum is computed when the time has been taken.
+/// Sends the flow's file and gathers its figures. The checksum is computed after the transfer's time has been
+/// taken.
 pub fn send(
     side: &Side,
     transfer: &FileTransfer,
@@ -63,8 +64,7 @@ pub fn send(
     Ok(figures)
 }
 
-/// Writes a file as it comes, confirms how many bytes were written, and then gives the checksum of what
-/// the file has.
+/// Writes a file as it arrives, confirms the number of bytes written, and then sends the checksum of the file.
 pub fn receive(mut stream: &TcpStream, side: &Side) -> Result<()> {
     let reader = Reader::new(stream, &side.flow.socket);
     let mut file = platform::nameless_file().context("opening a temporary file for what is received")?;
@@ -87,7 +87,7 @@ pub fn receive(mut stream: &TcpStream, side: &Side) -> Result<()> {
     Ok(())
 }
 
-/// The CRC-32 (IEEE 802.3) of the first `size` bytes of `file`.
+/// Returns the CRC-32 (IEEE 802.3) of the first `size` bytes of `file`.
 fn checksum(file: &mut File, size: u64) -> Result<u32> {
     let mut hasher = Hasher::new();
     let mut block = vec![0; BLOCK_BYTES];

@@ -1,4 +1,4 @@
-//! A flow from its sender's side: the one place that chooses the code for a kind of traffic.
+//! A flow on its sender's side. This is the one place that chooses the code for a kind of traffic.
 
 use crate::protocol::Side;
 use crate::sampler::Sampler;
@@ -8,8 +8,7 @@ use nettrial_scenario::{FlowRecord, Traffic, Warning};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// Runs the flow of `side` to its end, after the flow's start time, and gives its record and why its
-/// figures may not be what they seem.
+/// Runs the flow of `side` to its end, after the flow's start time, and returns its record and its warnings.
 pub fn run(
     side: &Side,
     destination: SocketAddr,

@@ -1,4 +1,4 @@
-//! The figures that a flow's sender gathers, and the flow's record made of them.
+//! The figures that a flow's sender gathers, and the flow's record that is made from them.
 
 use crate::cookie::Purpose;
 use crate::platform::{self, Copied};
@@ -15,26 +15,26 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Figures that a flow's sender gathers.
+/// The figures that a flow's sender gathers.
 #[derive(Default)]
 pub struct Figures {
-    /// Application bytes.
+    /// The application bytes.
     pub bytes: u64,
-    /// The time they took.
+    /// The time that the bytes took.
     pub active: Duration,
-    /// From connect to confirmation, each sized transfer.
+    /// The time from connect to confirmation, of each sized transfer.
     pub completion: Durations,
-    /// From request to response.
+    /// The times from request to response.
     pub rtt: Durations,
-    /// Jitter of the requests' transit times.
+    /// The jitter of the requests' transit times.
     pub jitter: Option<Jitter>,
-    /// Counts of the datagrams sent, received and lost.
+    /// The counts of datagrams sent, received and lost.
     pub packets: Option<PacketCounts>,
-    /// Bytes of the datagrams, by layer. (The sampler adds those of connections.)
+    /// The bytes of the datagrams, by layer. The sampler adds those of connections.
     pub weight: Weight,
-    /// Results of each size of a sweep.
+    /// The results of each size of a sweep.
     pub sizes: Vec<SizeRecord>,
-    /// Blocks that were to be sent without copying.
+    /// The blocks that should be sent without copying.
     pub zero_copy: Copied,
     connections: u32,
     connect: Durations,
@@ -42,7 +42,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Opens a connection of the flow of `side`; from now on the flow is on it.
+    /// Opens a connection of the flow of `side`, which carries the flow from now on.
     pub fn connect(
         &mut self,
         side: &Side,
@@ -67,10 +67,10 @@ impl Figures {
         Ok(())
     }
 
-    /// The record of `flow`, which went as these figures and `samples` say.
+    /// Returns the record of `flow` from these figures and `samples`.
     pub fn record(mut self, flow: &Flow, samples: Samples) -> FlowRecord {
         self.weight += samples.weight;
-        // Most of what a short MPTCP connection sends to close is sent after the kernel's counts are read.
+        // A short MPTCP connection sends most of its closing segments after the kernel's counts are read.
         let is_counted = !(flow.transport == Transport::Mptcp && connects_each_time(flow));
         let known = |bytes: u64| (is_counted && bytes > 0).then_some(bytes);
         let subflow = |found| SubflowRecord { congestion_control: self.congestion_control.clone(), ..found };
@@ -116,7 +116,7 @@ impl Figures {
         }
     }
 
-    /// Why the figures of `flow` may not be what they seem.
+    /// Returns the warnings about the figures of `flow`.
     pub fn warnings(&self, flow: &Flow, samples: &Samples) -> Vec<Warning> {
         let object = format!("flow {}", flow.name);
         let mut warnings = Vec::new();

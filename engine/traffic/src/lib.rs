@@ -1,13 +1,14 @@
 //! Generates and measures traffic: the agent that runs on each host of a trial.
 //!
-//! An agent is controlled over its standard input and output by whoever started it ([`run_agent`]): it
-//! has no control port. Data ports are opened for one trial and serve only connections that begin
-//! with that trial's secret [`Cookie`]. A flow's figures are put together at its sender; the receiver
-//! confirms what it read, stamps the requests it answers, and reports on the packets that arrived.
+//! The process that started an agent controls it over the agent's standard input and output ([`run_agent`]); there
+//! is no control port. Data ports are opened for one trial and serve only connections that begin with that trial's
+//! secret [`Cookie`]. A flow's sender gathers its figures; the receiver confirms the bytes that it read, stamps
+//! the requests that it answers, and reports on the packets that arrived.
 //!
-//! Each transport and each kind of traffic is one module behind [`flow::run`] (the sender's side) and
-//! [`listener`] (the receiver's); [`problems`] names what is not carried. Other programs make their own
-//! traffic: [`tool`] starts and reads them. Whatever operating systems do differently is behind [`platform`].
+//! Each transport and each kind of traffic is one module behind [`flow::run`] (the sender's side) and [`listener`]
+//! (the receiver's side); [`problems`] lists the settings that are not supported. Other programs make their own
+//! traffic; [`tool`] starts them and reads their output. All differences between operating systems are behind
+//! [`platform`].
 
 mod agent;
 mod cookie;

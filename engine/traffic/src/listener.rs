@@ -1,4 +1,4 @@
-//! A flow from its receiver's side: accepts the flow's connections and serves each.
+//! A flow on its receiver's side, which accepts the flow's connections and serves each.
 
 use crate::cookie::Purpose;
 use crate::platform;
@@ -13,17 +13,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Connections that may wait to be accepted.
+/// The most connections that may wait to be accepted.
 const BACKLOG: i32 = 128;
-/// Threads that wait for connections, so that one is served without a thread's being started for it.
+/// The number of threads that wait for connections, so that a connection is served without starting a thread.
 const WAITING: usize = 2;
-/// Connections that are served at a time; more wait to be accepted.
+/// The most connections that are served at a time; further ones wait to be accepted.
 const MOST_SERVED: usize = 1024;
-/// Time that a connection may take to show the cookie.
+/// The time that a connection may take to show the cookie.
 const OPENING: Duration = Duration::from_secs(20);
-/// Connections that may not have shown it yet; for one more, the oldest is closed.
+/// The most connections that have not shown the cookie yet; for a further one, the oldest is closed.
 const MOST_UNSHOWN: usize = 64;
-/// Time to wait after a connection could not be accepted, for want of descriptors or memory.
+/// The wait after a connection could not be accepted, for lack of descriptors or memory.
 const RECOVERY: Duration = Duration::from_millis(100);
 
 /// Opens a port for the flow of `side` and serves it from threads of its own until the agent ends.
@@ -44,8 +44,8 @@ pub fn listen(side: Side) -> Result<u16> {
     Ok(port)
 }
 
-/// The threads of a port. Each accepts a connection and serves it; whoever leaves none waiting behind
-/// sends for another first.
+/// The threads of a port. Each accepts a connection and serves it. If no other thread waits for connections then,
+/// it starts one first.
 struct Crew {
     listener: TcpListener,
     side: Side,
@@ -81,7 +81,7 @@ impl Crew {
             if last && self.all.load(Ordering::SeqCst) < MOST_SERVED {
                 self.join();
             }
-            // A connection that fails is the sender's to report: it waits for an answer.
+            // The sender, which waits for an answer, reports a connection that fails.
             let admitted = tcp::bound_window(&stream, &self.side).and_then(|()| self.admit(&stream));
             if let Err(error) = admitted.and_then(|purpose| serve(&stream, &self.side, purpose)) {
                 eprintln!("flow {:?}: {error:#}", self.side.flow.name);
@@ -94,8 +94,8 @@ impl Crew {
         }
     }
 
-    /// Waits until `stream` has shown the trial's cookie. Strangers can open connections: one that shows
-    /// nothing is closed when its time is over, or when many others have come after it.
+    /// Waits until `stream` has shown the trial's cookie. Strangers can open connections, so a connection that
+    /// shows nothing is closed when its time is over, or when many others have come after it.
     fn admit(&self, stream: &Arc<TcpStream>) -> Result<Purpose> {
         let unshown = || self.unshown.lock().unwrap_or_else(PoisonError::into_inner);
         let oldest = {
@@ -104,7 +104,7 @@ impl Crew {
             if unshown.len() > MOST_UNSHOWN { unshown.pop_front() } else { None }
         };
         if let Some(oldest) = oldest {
-            // Whoever reads from it finds its end. An error means that it is closed already.
+            // The thread that reads from the connection finds its end. An error means that it is closed already.
             let _ = oldest.shutdown(Shutdown::Both);
         }
         tcp::bound_waits(stream, OPENING)?;
@@ -114,7 +114,7 @@ impl Crew {
     }
 }
 
-/// Reads from a connection until a deadline, however little comes at a time.
+/// Reads from a connection until a deadline, however little arrives at a time.
 struct Until<'a> {
     stream: &'a TcpStream,
     deadline: Instant,
@@ -134,7 +134,7 @@ impl Read for Until<'_> {
 fn serve(mut stream: &TcpStream, side: &Side, purpose: Purpose) -> Result<()> {
     match purpose {
         Purpose::Inspect => {
-            // The inspector then knows, too, that the connection is established on both sides.
+            // The answer also tells the inspector that the connection is established on both sides.
             stream.write_all(&room(stream)?.put())?;
             Ok(())
         }
@@ -160,8 +160,7 @@ fn serve_datagrams(socket: &UdpSocket, side: &Side) -> Result<()> {
     }
 }
 
-/// Opens a connection of the flow, looks at it and closes it. A file that the flow is to send must be
-/// there.
+/// Opens a connection of the flow, inspects it and closes it. A file that the flow will send must exist.
 pub fn inspect(side: &Side, destination: SocketAddr) -> Result<Connection> {
     if let Traffic::FileTransfer(transfer) = &side.flow.traffic {
         file_transfer::open(transfer)?;
@@ -181,7 +180,7 @@ pub fn inspect(side: &Side, destination: SocketAddr) -> Result<Connection> {
     })
 }
 
-/// The room that a connection has on this side.
+/// Returns the buffers and the window of a connection on this side.
 fn room(stream: &TcpStream) -> Result<Room> {
     let state = platform::tcp_state(stream).context("reading the state of a connection")?;
     let room = platform::room(stream).context("reading the sizes of a socket's buffers")?;

@@ -7,7 +7,7 @@ pub use crate::platform::machine::{describe, interfaces, set_mtu};
 /// A description of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct About {
-    /// The operating system and its version as it names itself.
+    /// The operating system and its version, as the system names itself.
     pub system: String,
     /// The kernel's name, release and version.
     pub kernel: String,
@@ -24,25 +24,25 @@ pub struct About {
 /// An interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// Its name.
+    /// The interface's name.
     pub name: String,
-    /// Its addresses.
+    /// The interface's addresses.
     pub addresses: Vec<IpAddr>,
-    /// True where it carries packets.
+    /// True if the interface carries packets.
     pub is_up: bool,
-    /// The largest IP packet that it sends, bytes.
+    /// The interface's MTU, bytes.
     pub mtu_bytes: u64,
-    /// True unless its versions of IP have different ones, of which `mtu_bytes` is that of IPv4.
+    /// True unless IPv4 and IPv6 have different MTUs, of which `mtu_bytes` is that of IPv4.
     pub has_one_mtu: bool,
-    /// The largest MTU that it can be given, where the system tells it.
+    /// The largest MTU that the interface can be given, if the system reports it.
     pub largest_mtu_bytes: Option<u64>,
-    /// The speed of its link, bits per second, where the system tells it.
+    /// The speed of the interface's link, bits per second, if the system reports it.
     pub speed_bps: Option<u64>,
-    /// Its counts of packets, where the system tells them.
+    /// The interface's counts of packets, if the system reports them.
     pub counts: Option<Counts>,
 }
 
-/// The packets that an interface has sent and received since it is there, Ethernet's headers counted.
+/// The packets that an interface has sent and received since it was created, with Ethernet's headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Bytes sent.

@@ -12,20 +12,20 @@ pub struct Header {
     pub number: u64,
     /// The time at which the request was sent, nanoseconds by the requester's clock; a response repeats it.
     pub sent_ns: u64,
-    /// In a response: when the request was read, nanoseconds by the responder's clock. In a request of a
-    /// sweep: its size, bytes.
+    /// In a response, the time at which the request was read, nanoseconds by the responder's clock. In a request
+    /// of a sweep, the request's size, bytes.
     pub third: u64,
 }
 
 impl Header {
-    /// Writes it at the beginning of `message`, which is at least [`HEADER_BYTES`] long.
+    /// Writes the header at the beginning of `message`, which has at least [`HEADER_BYTES`].
     pub fn put(self, message: &mut [u8]) {
         message[..8].copy_from_slice(&self.number.to_be_bytes());
         message[8..16].copy_from_slice(&self.sent_ns.to_be_bytes());
         message[16..HEADER_BYTES].copy_from_slice(&self.third.to_be_bytes());
     }
 
-    /// Reads it from the beginning of `message`; `None` if that is too short.
+    /// Reads the header at the beginning of `message`; `None` if the message is too short.
     pub fn get(message: &[u8]) -> Option<Self> {
         let (fields, _) = message.get(..HEADER_BYTES)?.as_chunks::<8>();
         let [number, sent_ns, third] = [0, 1, 2].map(|field: usize| u64::from_be_bytes(fields[field]));

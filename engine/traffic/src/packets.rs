@@ -1,9 +1,9 @@
 //! Packets in one direction, of constant or random sizes and gaps: datagrams over UDP, messages over TCP
 //! and MPTCP.
 //!
-//! The sender keeps to a schedule whatever becomes of its packets (open loop): one that departs late
-//! does not move those after it. Paced packets are stamped as they are handed to the kernel, alone or
-//! few at a time; without a pace all of a batch bear the moment at which it was handed over.
+//! The sender keeps to a schedule whatever happens to its packets (open loop): a late packet does not delay the
+//! following ones. Paced packets are stamped when they are handed to the kernel, alone or a few at a time. Without
+//! a pace, all packets of a batch have the time at which the batch was handed over.
 
 mod batch;
 mod datagrams;
@@ -26,11 +26,10 @@ use sender::{Sampling, Sent};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Messages written with one call at most.
+/// The most messages written with one call.
 const MESSAGES_TOGETHER: usize = 64;
 
-/// Sends the flow's packets; gives its record, and why its figures may not be what they seem. Intervals of
-/// `period` count from `origin`.
+/// Sends the flow's packets, and returns its record and its warnings. Intervals of `period` count from `origin`.
 pub fn send(
     side: &Side,
     packets: &Packets,
@@ -59,7 +58,7 @@ pub fn send(
     let mut figures = Figures::default();
     let stream = figures.connect(side, destination, &sampler)?;
     let mut batch = Batch::new(MESSAGES_TOGETHER, largest, header::tag(&side.cookie));
-    // The sampler gives the intervals: what was acknowledged, not what was written.
+    // The sampler gives the intervals, with the bytes acknowledged and not the bytes written.
     let unsampled = Sampling { origin_ns: 0, period_ns: u64::MAX };
     let sent = sender::send(&mut schedule, &mut batch, &mut &*stream, unsampled, None)?;
     let received = stream::finish(&stream)?;
@@ -79,13 +78,13 @@ pub fn receive(stream: &TcpStream, side: &Side, packets: &Packets) -> Result<()>
     }
 }
 
-/// Bytes of the largest packet of the flow, which the scenario's check has bounded.
+/// Returns the bytes of the largest packet of the flow, which the scenario's check has bounded.
 fn largest_packet(packets: &Packets) -> Result<usize> {
     let bytes = largest(&packets.size).context("packets without a largest size")?;
     usize::try_from(bytes).context("a packet's size")
 }
 
-/// The record that every transport gives.
+/// Returns the part of the record that is common to all transports.
 fn record(
     side: &Side,
     mut figures: Figures,

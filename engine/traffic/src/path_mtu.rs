@@ -1,7 +1,7 @@
-//! Path MTU, one direction, by UDP packets that may not be fragmented and the answers to them.
+//! Measures the path MTU in one direction by UDP packets that may not be fragmented and the answers to them.
 //!
-//! The kernel's own idea of the path MTU is left aside (IP_PMTUDISC_PROBE, ip(7)), so a path whose
-//! routers send no ICMP is measured as well as one whose routers do (RFC 8899 section 3).
+//! The kernel's own path MTU is ignored (IP_PMTUDISC_PROBE, ip(7)), so paths are measured whether or not their
+//! routers send ICMP (RFC 8899 section 3).
 
 use crate::cookie::COOKIE_BYTES;
 use crate::{Cookie, PathMtu, platform};
@@ -13,17 +13,17 @@ use std::time::Duration;
 
 /// Bytes of a UDP header (RFC 768).
 const UDP_HEADER_BYTES: u64 = 8;
-/// Cookie and the probe's number.
+/// The bytes of a probe: the cookie and the probe's number.
 const PROBE_BYTES: usize = COOKIE_BYTES + 8;
-/// Time that an answer may take before the probe is retransmitted, one entry a try.
+/// The time that an answer may take before the probe is retransmitted, for each attempt.
 const WAITS: &[Duration] =
     &[Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(400)];
-/// The same for the first probe, whose neighbours may have to be asked for again, a second later
-/// (RFC 4861 section 10).
+/// These times for the first probe, for which the address of a neighbour may have to be resolved again a second
+/// later (RFC 4861 section 10).
 const FIRST_WAITS: &[Duration] =
     &[Duration::from_millis(20), Duration::from_millis(400), Duration::from_millis(1500)];
 
-/// Answers probes to `address` from a thread of its own until the agent ends; gives the port.
+/// Answers probes to `address` from a thread of its own until the agent ends, and returns the port.
 pub fn respond(cookie: Cookie, address: IpAddr) -> Result<u16> {
     let socket = UdpSocket::bind((address, 0)).with_context(|| format!("binding to {address}"))?;
     let port = socket.local_addr()?.port();
@@ -31,7 +31,7 @@ pub fn respond(cookie: Cookie, address: IpAddr) -> Result<u16> {
         let mut packet = vec![0; 1 << 16];
         while let Ok((length, from)) = socket.recv_from(&mut packet) {
             if length >= PROBE_BYTES && packet[..COOKIE_BYTES] == cookie.0 {
-                // An answer that is lost is asked for again.
+                // The prober asks again for an answer that is lost.
                 let _ = socket.send_to(&packet[..PROBE_BYTES], from);
             }
         }
@@ -67,7 +67,7 @@ struct Prober {
 }
 
 impl Prober {
-    /// Returns whether an IP packet of `size` bytes is answered, sent once for each of `waits`.
+    /// Returns true if an IP packet of `size` bytes, sent once for each of `waits`, is answered.
     fn passes(&mut self, size: u64, waits: &[Duration]) -> Result<bool> {
         let headers = self.version.header_bytes() + UDP_HEADER_BYTES;
         let Some(length) = size.checked_sub(headers).and_then(|length| usize::try_from(length).ok()) else {
@@ -81,7 +81,7 @@ impl Prober {
             match self.socket.send(&packet) {
                 Ok(_) => {}
                 Err(error) if platform::is_too_large(&error) => return Ok(false),
-                // An ICMP error to an earlier probe shows at the next call: not this probe's fate.
+                // The next call returns the ICMP error to an earlier probe, which says nothing about this one.
                 Err(error)
                     if matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset) =>
                 {
@@ -96,7 +96,7 @@ impl Prober {
         Ok(false)
     }
 
-    /// Returns whether the latest probe's answer comes within `wait`.
+    /// Returns true if the latest probe's answer arrives within `wait`.
     fn answered(&self, wait: Duration) -> Result<bool> {
         self.socket.set_read_timeout(Some(wait))?;
         let mut answer = [0; PROBE_BYTES];

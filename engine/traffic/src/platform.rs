@@ -1,10 +1,10 @@
 //! The seam between the agent and the operating system it runs on.
 //!
-//! Everything that one system does differently from another is here: clocks, socket options, transport
-//! statistics, batched datagrams, path MTU, files without names, and the supervision of other programs. The
-//! rest of the crate is written for all of them. A system's module has the same items as the others, and is
-//! chosen when the crate is compiled. What it can't do it answers with an error of the kind `Unsupported`, and
-//! a figure that it doesn't give is `None`.
+//! All differences between systems are here: clocks, socket options, transport statistics, batched datagrams, path
+//! MTU, files without names, and the supervision of other programs. The rest of the crate is written for all
+//! systems. The modules of all systems have the same items, and one is chosen when the crate is compiled. A
+//! function that the system does not support returns an error of the kind `Unsupported`, and a figure that it
+//! doesn't report is `None`.
 
 mod gso;
 #[cfg(all(target_os = "linux", not(feature = "portable")))]
@@ -42,17 +42,17 @@ use crate::tcp_state::TcpState;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 
-/// Clocks of one of the machine's CPUs, since it started.
+/// The clocks of one of the machine's CPUs since the machine started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProcessorTimes {
-    /// Its number.
+    /// The CPU's number.
     pub processor: usize,
-    /// Time in which it had nothing to do, nanoseconds.
+    /// The time in which the CPU was idle, nanoseconds.
     pub idle_ns: u64,
-    /// Time that a hypervisor took, nanoseconds; 0 where the system does not tell.
+    /// The time that a hypervisor took, nanoseconds; 0 if the system does not report it.
     pub steal_ns: u64,
-    /// Time spent on interrupts and what follows them at once, nanoseconds, where the system counts it exactly.
+    /// The time spent on interrupts and their deferred work, nanoseconds, if the system counts it exactly.
     pub interrupt_ns: Option<u64>,
 }
 
@@ -61,31 +61,31 @@ pub struct ProcessorTimes {
 pub struct Subflow {
     /// This host's address and port.
     pub local: SocketAddr,
-    /// The other host's.
+    /// The other host's address and port.
     pub remote: SocketAddr,
     /// The kernel's view of it.
     pub state: TcpState,
 }
 
-/// A setting of a flow that a system does not carry.
+/// A setting of a flow that a system does not support.
 #[derive(Debug, Clone, Copy)]
 pub struct Refusal {
-    /// The part of the flow that has the setting, if it is not the flow itself.
+    /// The part of the flow that has the setting, unless it is the flow itself.
     pub part: Option<&'static str>,
     /// The setting.
     pub setting: &'static str,
-    /// Its value, in words.
+    /// The setting's value, in words.
     pub value: &'static str,
-    /// Values that are carried, in words.
+    /// The supported values, in words.
     pub expected: &'static str,
 }
 
-/// Counts of the blocks of a connection that sends without copying.
+/// The counts of blocks of a connection that sends without copying.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Copied {
-    /// Blocks handed over.
+    /// The blocks handed over.
     pub blocks: u64,
-    /// Blocks that the kernel copied after all.
+    /// The blocks that the kernel copied after all.
     pub copied: u64,
 }
 
@@ -98,12 +98,12 @@ impl std::ops::AddAssign for Copied {
 
 /// Datagrams side by side in memory, for an [`Outbox`] to send.
 pub trait Datagrams {
-    /// The datagrams' bytes. Neither sending nor [`refuse`](Self::refuse) moves them.
+    /// Returns the datagrams' bytes. Neither sending nor [`refuse`](Self::refuse) moves them.
     fn bytes(&self) -> &[u8];
 
-    /// Offset into the bytes and length of each datagram, in the order of sending.
+    /// Returns the offset and the length of each datagram, in the order of sending.
     fn places(&self) -> impl Iterator<Item = (usize, usize)>;
 
-    /// Takes out `count` datagrams from the one at `index` on, which the kernel refused.
+    /// Removes `count` datagrams from `index` on, which the kernel refused.
     fn refuse(&mut self, index: usize, count: usize);
 }

@@ -1,6 +1,6 @@
 //! The lines between a backend and an agent: orders on the agent's standard input, reports on its
-//! standard output, one JSON document a line. Every order is answered by one report with its number;
-//! reports come when they are ready, not in order. The end of the input ends the agent.
+//! standard output, one JSON document a line. The agent answers every order by one report with the order's number.
+//! Reports are sent when they are ready, and not in the order of the orders. The end of the input ends the agent.
 
 use crate::Cookie;
 use nettrial_scenario::{Flow, FlowRecord, Warning};
@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Order {
-    /// Repeated in the answer.
+    /// The order's number, which the answer repeats.
     pub number: u64,
     /// The command.
     pub command: Command,
@@ -21,7 +21,7 @@ pub struct Order {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
-    /// The order's.
+    /// The order's number.
     pub number: u64,
     /// The outcome.
     pub reply: Reply,
@@ -39,7 +39,7 @@ pub struct Side {
     pub address: IpAddr,
     /// This host's congestion control.
     pub congestion_control: String,
-    /// Offset of the two hosts' clocks, if it is known: one-way delays mean something then.
+    /// The offset of the two hosts' clocks, if it is known. One-way delays have a meaning only then.
     pub clock_offset: Option<ClockOffset>,
 }
 
@@ -50,13 +50,13 @@ impl Side {
     }
 }
 
-/// Lead of the monotonic clock of a flow's second host over its first host's.
+/// The lead of the monotonic clock of a flow's second host over that of its first host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClockOffset {
-    /// Nanoseconds to take off the second host's times.
+    /// The nanoseconds to subtract from the second host's times.
     pub ahead_ns: i64,
-    /// Largest error of the lead, nanoseconds.
+    /// The largest error of the lead, nanoseconds.
     pub error_ns: u64,
 }
 
@@ -69,16 +69,16 @@ impl ClockOffset {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
-    /// Accept the flow's connections. Answered by [`Reply::Listening`].
+    /// Accepts the flow's connections. Answered by [`Reply::Listening`].
     Listen(Side),
-    /// Answer path MTU probes to `address`. Answered by [`Reply::Listening`].
+    /// Answers path MTU probes to `address`. Answered by [`Reply::Listening`].
     Respond {
         /// The trial's secret.
         cookie: Cookie,
         /// This host's address.
         address: IpAddr,
     },
-    /// Probe the path with packets that may not be fragmented. Answered by [`Reply::PathMtu`].
+    /// Probes the path with packets that may not be fragmented. Answered by [`Reply::PathMtu`].
     ProbePathMtu {
         /// The trial's secret.
         cookie: Cookie,
@@ -89,26 +89,26 @@ pub enum Command {
         /// The path MTU that the scenario implies, bytes.
         expected: u64,
     },
-    /// Open the flow's connection, look at it, close it. Answered by [`Reply::Inspected`].
+    /// Opens the flow's connection, inspects it, and closes it. Answered by [`Reply::Inspected`].
     Inspect {
         /// This host's side of the flow.
         side: Side,
         /// Address and port at which the other host listens.
         destination: SocketAddr,
     },
-    /// Run the flow. Answered by [`Reply::Finished`] at its end.
+    /// Runs the flow. Answered by [`Reply::Finished`] at its end.
     Start {
         /// This host's side of the flow.
         side: Side,
         /// Address and port at which the other host listens.
         destination: SocketAddr,
-        /// Time from one reading of the transport's state to the next, nanoseconds.
+        /// The interval at which the transport's state is read, nanoseconds.
         sample_ns: u64,
     },
 }
 
 impl Command {
-    /// The command's name in messages.
+    /// Returns the command's name in messages.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Listen(_) => "listen",
@@ -126,14 +126,14 @@ impl Command {
 pub enum Reply {
     /// The port that was opened.
     Listening {
-        /// TCP for a flow, UDP for probes.
+        /// The number of the port: of TCP for a flow, and of UDP for probes.
         port: u16,
     },
     /// The path MTU.
     PathMtu(PathMtu),
-    /// A connection as the kernel set it up.
+    /// The settings of a connection as the kernel reports them.
     Inspected(Connection),
-    /// A flow's figures, and why they may not be what they seem.
+    /// A flow's figures, and the warnings about them.
     Finished(Box<FlowRecord>, Vec<Warning>),
     /// The order could not be carried out.
     Failed {
@@ -146,39 +146,40 @@ pub enum Reply {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Connection {
-    /// The sender's maximum segment size, bytes of payload, where its system tells it.
+    /// The sender's maximum segment size, bytes of payload, if its system reports it.
     pub mss_bytes: Option<u32>,
-    /// The sender's congestion control; empty where its system does not tell it.
+    /// The sender's congestion control; empty if its system does not report it.
     pub congestion_control: String,
-    /// Options that both sides agreed to, of `timestamps`, `sack` and `window_scaling`, in this order.
+    /// The options that both sides agreed to, of `timestamps`, `sack` and `window_scaling`, in this order.
     pub options: Vec<String>,
-    /// Options of which the sender's system does not tell whether they are in force; `None` where it tells of none.
+    /// The options whose state the sender's system does not report; `None` if it reports no options.
     pub untold_options: Option<Vec<String>>,
     /// The buffers and the window of the sender's socket.
     pub sender: Room,
-    /// The same of the receiver's.
+    /// The buffers and the window of the receiver's socket.
     pub receiver: Room,
 }
 
-/// Room that a socket of TCP has, as its system tells it.
+/// The buffers and the window of a TCP socket, as its system reports them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Room {
-    /// The size of its send buffer as [`socket.window`](nettrial_scenario::SocketOptions::window) asks for it, bytes.
+    /// The size of the send buffer, in the terms of [`socket.window`](nettrial_scenario::SocketOptions::window),
+    /// bytes.
     pub send_buffer_bytes: Option<u64>,
-    /// The size of its receive buffer, likewise.
+    /// The size of the receive buffer in the same terms, bytes.
     pub receive_buffer_bytes: Option<u64>,
-    /// The largest receive window that it may announce, bytes, where the system has such a bound.
+    /// The largest receive window that the socket may announce, bytes, if the system has such a bound.
     pub window_bytes: Option<u64>,
-    /// The bits by which the windows that it announces are scaled.
+    /// The window scale of the socket's announcements.
     pub window_scale: Option<u8>,
 }
 
 impl Room {
-    /// Its bytes on a connection.
+    /// The bytes of this value on a connection.
     pub const BYTES: usize = 32;
 
-    /// Writes it: four big-endian numbers, the largest one where a value is not known.
+    /// Writes the value as four big-endian numbers. A value that is not known is the largest number.
     pub fn put(self) -> [u8; Self::BYTES] {
         let scale = self.window_scale.map(u64::from);
         let values = [self.send_buffer_bytes, self.receive_buffer_bytes, self.window_bytes, scale];
@@ -189,7 +190,7 @@ impl Room {
         bytes
     }
 
-    /// Reads it.
+    /// Reads the value.
     pub fn get(bytes: &[u8; Self::BYTES]) -> Self {
         let (places, _) = bytes.as_chunks::<8>();
         let value = |index: usize| Some(u64::from_be_bytes(places[index])).filter(|&value| value != u64::MAX);
@@ -201,7 +202,7 @@ impl Room {
         }
     }
 
-    /// Describes what is known of it.
+    /// Describes the known parts of the value.
     pub fn in_words(self) -> String {
         let bytes = |name: &str, value: Option<u64>| value.map(|bytes| format!("{name} {bytes} B"));
         let parts = [

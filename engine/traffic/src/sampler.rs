@@ -1,4 +1,4 @@
-//! Reads a flow's transport state at regular intervals, whichever connection it is on.
+//! Reads a flow's transport state at regular intervals, on its current connection.
 
 use crate::platform::{self, Subflow};
 use crate::tcp_state::{TcpState, mptcp_option_bytes};
@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 struct State {
     flow: Flow,
     connection: Option<Connection>,
-    /// Bytes sent, of a flow without connections.
+    /// The bytes sent by a flow without connections.
     datagram_bytes: Arc<AtomicU64>,
-    /// The subflows of the open connection; of TCP the connection itself.
+    /// The subflows of the open connection; for TCP, the connection itself.
     open: Vec<Open>,
-    /// Every pair of hosts' addresses that was used, over all connections.
+    /// Every pair of the hosts' addresses that was used, over all connections.
     columns: Vec<Column>,
     weight: Weight,
     fell_back: u32,
@@ -31,9 +31,9 @@ struct State {
     min_rtt_us: Option<u32>,
     srtt: Durations,
     intervals: Vec<Interval>,
-    /// The system does not tell the state of connections.
+    /// True if the system does not report the state of connections.
     untold: bool,
-    /// The system does not tell how much of a connection is acknowledged.
+    /// True if the system does not report how many bytes of a connection are acknowledged.
     untold_bytes: bool,
     finished: bool,
 }
@@ -62,11 +62,11 @@ struct Column {
     /// Totals of the connections that are closed.
     closed_bytes: u64,
     closed_retransmissions: u64,
-    /// Total at the interval before.
+    /// The total at the previous interval.
     seen_bytes: u64,
 }
 
-/// Samples one flow from a thread of its own, which ends with it.
+/// Samples one flow from a thread of its own, which ends with this value.
 pub struct Sampler {
     shared: Arc<(Mutex<State>, Condvar)>,
     thread: Option<JoinHandle<()>>,
@@ -75,32 +75,32 @@ pub struct Sampler {
 /// A flow's transport state over its life.
 #[derive(Default)]
 pub struct Samples {
-    /// Smoothed round-trip times of all samples.
+    /// The smoothed round-trip times of all samples.
     pub srtt_us: Distribution,
     /// The smallest round-trip time of any connection.
     pub min_rtt_us: u32,
-    /// Segments retransmitted on all connections.
+    /// The segments retransmitted on all connections.
     pub retransmissions_pkts: u64,
-    /// Maximum segment size last seen.
+    /// The latest maximum segment size.
     pub mss_bytes: u32,
-    /// The largest receive window that the other host announced, bytes, where the system tells it.
+    /// The largest receive window that the other host announced, bytes, if the system reports it.
     pub peer_window_bytes: Option<u64>,
     /// The bytes of the connections' segments, by layer.
     pub weight: Weight,
-    /// Connections that were asked for as MPTCP and are TCP.
+    /// The number of connections that should be MPTCP and are TCP.
     pub fell_back: u32,
-    /// The subflows of all connections, those between the same addresses as one, without their congestion
-    /// control. MPTCP only.
+    /// The subflows of all connections, without their congestion control. Subflows between the same addresses are
+    /// one entry. MPTCP only.
     pub subflows: Vec<SubflowRecord>,
-    /// One entry a sample; none where the system does not tell the state of the flow's connections,
-    /// or not how much of one is acknowledged.
+    /// One entry for each sample; empty if the system does not report the state of the flow's connections, or the
+    /// bytes acknowledged.
     pub intervals: Vec<Interval>,
-    /// True where the system does not tell the state of the flow's connections.
+    /// True if the system does not report the state of the flow's connections.
     pub untold: bool,
 }
 
 impl Sampler {
-    /// Starts sampling `flow` every `period`; times count from `origin`.
+    /// Starts to sample `flow` every `period`. Times count from `origin`.
     pub fn start(flow: &Flow, origin: Instant, period: Duration) -> Self {
         let state = State {
             flow: flow.clone(),
@@ -142,19 +142,19 @@ impl Sampler {
         Self { shared, thread: Some(thread) }
     }
 
-    /// From now on the flow is on `stream`.
+    /// Notes that `stream` carries the flow from now on.
     pub fn opened(&self, stream: Arc<TcpStream>) -> Result<()> {
         let (local, remote) = (stream.local_addr()?, stream.peer_addr()?);
         lock(&self.shared.0).connection = Some(Connection { stream, local, remote });
         Ok(())
     }
 
-    /// The connection is about to be closed: its totals are kept.
+    /// Keeps the totals of the connection, which is about to be closed.
     pub fn closing(&self) -> Result<()> {
         lock(&self.shared.0).close()
     }
 
-    /// The counter to which a flow without connections adds the bytes that it sends.
+    /// Returns the counter to which a flow without connections adds the bytes that it sends.
     pub fn datagram_bytes(&self) -> Arc<AtomicU64> {
         Arc::clone(&lock(&self.shared.0).datagram_bytes)
     }
@@ -163,12 +163,12 @@ impl Sampler {
         lock(&self.shared.0).finished = true;
         self.shared.1.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has no more samples to give; those it took are in the state.
+            // The samples of a thread that panicked are in the state.
             let _ = thread.join();
         }
     }
 
-    /// Ends sampling.
+    /// Ends sampling, and returns the samples.
     pub fn finish(mut self) -> Samples {
         self.stop();
         let mut state = lock(&self.shared.0);
@@ -178,7 +178,7 @@ impl Sampler {
         }
         let is_mptcp = state.flow.transport == Transport::Mptcp;
         for interval in &mut intervals {
-            // Subflows that had not been seen yet had carried nothing.
+            // Subflows that were not seen before have carried nothing.
             let subflows = if is_mptcp { state.columns.len() } else { 0 };
             interval.subflow_bytes.resize(subflows, 0);
             interval.subflow_cwnd_pkts.resize(subflows, 0);
@@ -200,7 +200,7 @@ impl Sampler {
 
 impl Drop for Sampler {
     fn drop(&mut self) {
-        // A flow that failed has not finished it.
+        // A flow that failed has not ended the sampling.
         self.stop();
     }
 }
@@ -210,7 +210,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 impl State {
-    /// Reads the open connection's subflows; whether the connection is MPTCP where that was asked for.
+    /// Reads the subflows of the open connection. Returns false if the connection should be MPTCP and is not.
     fn read(&mut self) -> Result<bool> {
         let Some(Connection { stream, local, remote }) = self.connection.clone() else { return Ok(true) };
         let is_mptcp = self.flow.transport == Transport::Mptcp;
@@ -246,8 +246,8 @@ impl State {
         self.columns[column].state = state;
     }
 
-    /// The column of a new subflow: that of an earlier connection's between the same addresses, if no
-    /// other open subflow has it.
+    /// Returns the column of a new subflow: that of an earlier connection's subflow between the same addresses,
+    /// unless another open subflow has it.
     fn column(&mut self, local: SocketAddr, remote: SocketAddr) -> usize {
         let free = |index: usize| self.open.iter().all(|open| open.column != index);
         let known = self.columns.iter().enumerate().position(|(index, column)| {
@@ -269,7 +269,7 @@ impl State {
     }
 
     fn sample(&mut self, origin: Instant) {
-        // What could not be read now is read at the next interval.
+        // A state that could not be read now is read at the next interval.
         let _ = self.read();
         let states = || self.open.iter().map(|open| &self.columns[open.column].state);
         let subflows = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
@@ -307,7 +307,7 @@ impl State {
         self.intervals.push(Interval { bytes, subflow_bytes: bytes_of, ..interval });
     }
 
-    /// The congestion window of each column, in segments; 0 where no subflow that is open has it.
+    /// Returns the congestion window of each column, in segments; 0 for a column without an open subflow.
     fn windows(&self) -> Vec<u32> {
         let mut windows = vec![0; self.columns.len()];
         for open in &self.open {

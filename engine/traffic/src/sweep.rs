@@ -1,7 +1,7 @@
 //! Requests of many sizes in random order on one connection.
 //!
-//! A request begins with a [`Header`] whose third field is its size, so the receiver needs to know nothing
-//! of the order. An answer is a header alone, or as many bytes as came.
+//! A request begins with a [`Header`] whose third field is its size, so the receiver need not know the order. An
+//! answer is a header alone, or has as many bytes as the request.
 
 mod datagram;
 mod stream;
@@ -18,9 +18,9 @@ use nettrial_scenario::{Sweep, Transport};
 use std::net::SocketAddr;
 use std::time::Instant;
 
-/// Whatever carries a request of a size and brings the answer.
+/// A carrier of requests and their answers.
 trait Line {
-    /// Sends request `number` of `size` bytes and waits for its answer of `answer` bytes.
+    /// Sends the request `number` of `size` bytes, and waits for its answer of `answer` bytes.
     fn ask(&mut self, number: u64, size: usize, answer: usize) -> Result<Asked>;
 }
 

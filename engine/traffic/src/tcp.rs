@@ -1,4 +1,4 @@
-//! Sockets of TCP and MPTCP, opened as a flow asks.
+//! TCP and MPTCP sockets with a flow's options.
 
 use crate::cookie::Purpose;
 use crate::platform;
@@ -10,10 +10,10 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Time that a host may leave a connection unanswered before the flow fails.
+/// The time that a host may leave a connection unanswered before the flow fails.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A socket of the flow's `side`, as the flow asks, not yet bound.
+/// Creates a socket of the flow's `side` with the flow's options, not yet bound.
 fn socket(side: &Side) -> Result<Socket> {
     let mptcp = side.flow.transport == Transport::Mptcp;
     let domain = if side.address.is_ipv4() { Domain::IPV4 } else { Domain::IPV6 };
@@ -24,8 +24,8 @@ fn socket(side: &Side) -> Result<Socket> {
     platform::choose_congestion_control(&socket, &side.congestion_control)
         .with_context(|| format!("choosing congestion control {:?}", side.congestion_control))?;
     if !matches!(side.flow.traffic, Traffic::Transfer(_) | Traffic::FileTransfer(_)) {
-        // A message does not wait for the acknowledgment of the one before. The listener's connections
-        // inherit it.
+        // A message does not wait for the acknowledgment of the previous one. The listener's connections inherit
+        // this option.
         socket.set_tcp_nodelay(true).context("setting TCP_NODELAY")?;
     }
     if let Some(mss) = side.flow.socket.mss {
@@ -40,7 +40,7 @@ fn socket(side: &Side) -> Result<Socket> {
     Ok(socket)
 }
 
-/// Has what `socket` sends carry the codepoint that the flow asks for.
+/// Sets the codepoint of the packets of `socket` that the flow asks for.
 pub fn mark(socket: &Socket, side: &Side) -> Result<()> {
     let dscp = side.flow.socket.dscp;
     if dscp > 0 {
@@ -50,7 +50,7 @@ pub fn mark(socket: &Socket, side: &Side) -> Result<()> {
     Ok(())
 }
 
-/// A socket on which the flow's `side` accepts connections, at a port of the kernel's choice.
+/// Opens a socket on which the flow's `side` accepts connections, at a port that the kernel chooses.
 pub fn listen(side: &Side, backlog: i32) -> Result<std::net::TcpListener> {
     let socket = socket(side)?;
     let local = SocketAddr::new(side.address, 0);
@@ -59,8 +59,8 @@ pub fn listen(side: &Side, backlog: i32) -> Result<std::net::TcpListener> {
     Ok(socket.into())
 }
 
-/// Opens a connection of the flow; also the time that the call to connect took. The connection is not
-/// admitted until it has shown the cookie.
+/// Opens a connection of the flow, and returns it with the time that the call to connect took. The connection is
+/// not admitted until it has shown the cookie.
 pub fn connect_only(side: &Side, destination: SocketAddr) -> Result<(TcpStream, Duration)> {
     let socket = socket(side)?;
     platform::bind_late(&socket).context("setting IP_BIND_ADDRESS_NO_PORT")?;
@@ -77,21 +77,21 @@ pub fn connect_only(side: &Side, destination: SocketAddr) -> Result<(TcpStream, 
     Ok((stream, took))
 }
 
-/// Bounds the receive window of a connection of the flow's `side` that was opened or accepted: where the system took some
-/// of the bound away as it opened, it has the whole of it again.
+/// Bounds the receive window of a connection of the flow's `side` that was opened or accepted. This restores the
+/// bound if the system lowered it when the connection opened.
 pub fn bound_window(stream: &TcpStream, side: &Side) -> Result<()> {
     let Some(window) = side.flow.socket.window else { return Ok(()) };
     platform::bound_window(stream, i32::try_from(window.0)?).context("bounding the window (TCP_WINDOW_CLAMP)")
 }
 
-/// Opens a connection of the flow for `purpose`; also the time that the call to connect took.
+/// Opens a connection of the flow for `purpose`, and returns it with the time that the call to connect took.
 pub fn connect(side: &Side, destination: SocketAddr, purpose: Purpose) -> Result<(TcpStream, Duration)> {
     let (mut stream, took) = connect_only(side, destination)?;
     stream.write_all(&side.cookie.opening(purpose)).context("showing the trial's cookie")?;
     Ok((stream, took))
 }
 
-/// Lets no read or write on `stream` wait longer than `patience`.
+/// Bounds the waits of reads and writes on `stream` by `patience`.
 pub fn bound_waits(stream: &TcpStream, patience: Duration) -> Result<()> {
     stream.set_read_timeout(Some(patience))?;
     stream.set_write_timeout(Some(patience))?;

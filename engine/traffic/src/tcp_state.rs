@@ -8,31 +8,31 @@ const TCP_HEADER_BYTES: u64 = 20;
 /// Bytes of the timestamps option with its padding (RFC 7323 appendix A).
 const TIMESTAMPS_BYTES: u64 = 12;
 
-/// Bytes of MPTCP's options in a segment with payload, and in one without. Payload is mapped with 64-bit
-/// numbers; the acknowledgment beside the mapping has 64 bits if the other host sends payload, too, and
-/// else 32 (RFC 8684 section 3.3, net/mptcp/options.c).
+/// Returns the bytes of MPTCP's options in a segment with payload, and in one without. Payload is mapped with
+/// 64-bit numbers; the acknowledgment beside the mapping has 64 bits if the other host sends payload, too, and
+/// otherwise 32 (RFC 8684 section 3.3, net/mptcp/options.c).
 pub fn mptcp_option_bytes(both_send: bool) -> (u64, u64) {
     if both_send { (28, 12) } else { (24, 8) }
 }
 
-/// The options of a connection that are looked at, a bit each.
+/// The options of a connection that are checked, one bit each.
 const OPTIONS: [(u8, &str); 3] = [(1, "timestamps"), (2, "sack"), (4, "window_scaling")];
 
 /// Counters and settings of a connection, over its life.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TcpState {
-    /// Options both sides agreed to, a bit each: timestamps 1, SACK 2, window scaling 4.
+    /// The options that both sides agreed to, one bit each: timestamps 1, SACK 2, window scaling 4.
     pub options: u8,
-    /// Options of which the system does not tell whether they are in force.
+    /// The options whose state the system does not report.
     pub untold_options: u8,
     /// True if the other host has closed the connection, and this one has not (CLOSE-WAIT, RFC 9293 section
     /// 3.3.2).
     pub is_close_wait: bool,
     /// Maximum segment size for sending, bytes.
     pub mss_bytes: u32,
-    /// The bits by which this host scales the windows that it announces, where the system tells them.
+    /// The window scale of this host's announcements, if the system reports it.
     pub window_scale: Option<u8>,
-    /// The receive window that the other host announced last, bytes, where the system tells it.
+    /// The receive window that the other host announced last, bytes, if the system reports it.
     pub peer_window_bytes: Option<u32>,
     /// Smoothed round-trip time, microseconds.
     pub srtt_us: u32,
@@ -40,22 +40,25 @@ pub struct TcpState {
     pub min_rtt_us: Option<u32>,
     /// Congestion window, segments.
     pub cwnd_pkts: u32,
-    /// Segments retransmitted; where the system counts their bytes alone, as segments of the full size.
+    /// The segments retransmitted. If the system counts only their bytes, they are counted as segments of the full
+    /// size.
     pub retransmissions_pkts: u64,
-    /// Bytes acknowledged, those of the connection's opening and closing included, where the system tells them.
+    /// The bytes acknowledged, including those of the connection's opening and closing, if the system reports
+    /// them.
     pub bytes_acked: Option<u64>,
-    /// Segments sent, all kinds, each of a GSO packet counted; 0 where the system does not tell.
+    /// The segments sent of all kinds, with each segment of a GSO packet counted; 0 if the system does not report
+    /// them.
     pub segments_out: u64,
-    /// Segments sent that carry payload; 0 where the system does not tell.
+    /// The segments sent that carry payload; 0 if the system does not report them.
     pub data_segments_out: u64,
-    /// Bytes of payload sent, those retransmitted included.
+    /// The bytes of payload sent, including those retransmitted.
     pub bytes_sent: u64,
-    /// The estimate of the rate at which data arrives, bytes per second, where the system makes one.
+    /// The estimate of the rate at which data arrives, bytes per second, if the system makes one.
     pub delivery_rate: Option<u64>,
 }
 
 impl TcpState {
-    /// The names of the options in force, in a fixed order.
+    /// Returns the names of the options in force, in a fixed order.
     pub fn option_names(&self) -> Vec<&'static str> {
         names(self.options)
     }

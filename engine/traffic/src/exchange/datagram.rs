@@ -18,7 +18,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// A request that is not answered for so long is lost.
+/// The time after which an unanswered request counts as lost.
 const LOST_AFTER: Duration = Duration::from_nanos(LOST_AFTER_NS);
 
 /// Sends the flow's requests and gathers their figures.
@@ -87,7 +87,7 @@ pub fn request(
     Ok(tally.finish())
 }
 
-/// Answers the requests of one sender until none comes any more.
+/// Answers the requests of one sender until none arrives any more.
 pub fn respond(socket: &UdpSocket, side: &Side, exchange: &RequestResponse) -> Result<()> {
     let interval = exchange.interval.map_or(Duration::ZERO, |interval| interval.as_std());
     socket.set_read_timeout(Some(PATIENCE + interval))?;
@@ -100,7 +100,7 @@ pub fn respond(socket: &UdpSocket, side: &Side, exchange: &RequestResponse) -> R
             Ok(length) if length as u64 == exchange.request.0 => {
                 let Some(asked) = Header::get(&request[..length]) else { continue };
                 Header { third: nanoseconds(origin.elapsed()), ..asked }.put(&mut response);
-                // A response that is lost here is as lost as on its way.
+                // A response that is lost here counts as one that is lost on the path.
                 let _ = socket.send(&response);
             }
             Ok(_) => {}

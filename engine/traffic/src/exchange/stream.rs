@@ -17,10 +17,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes read or written at a time, where messages are smaller.
+/// The bytes read or written at a time, if messages are smaller.
 const BATCH_BYTES: usize = 64 << 10;
 
-/// One connection, one request at a time.
+/// Sends the requests over one connection, one at a time.
 pub fn one_by_one(
     side: &Side,
     exchange: &RequestResponse,
@@ -46,7 +46,7 @@ pub fn one_by_one(
     Ok(tally.finish())
 }
 
-/// One connection, several requests that wait for their responses.
+/// Sends the requests over one connection, several of which may wait for their responses.
 pub fn several(
     side: &Side,
     exchange: &RequestResponse,
@@ -62,7 +62,7 @@ pub fn several(
     let mut written = 0;
     let mut incoming = vec![0; BATCH_BYTES.max(response_bytes)];
     let mut filled = 0;
-    // When each request that waits was sent, the oldest first.
+    // The times at which the waiting requests were sent, the oldest first.
     let mut waiting = VecDeque::new();
     let mut answered = 0;
     let mut schedule = Schedule::start(exchange);
@@ -91,7 +91,7 @@ pub fn several(
         let writing = written < outgoing.len();
         let more = waiting.len() < exchange.in_flight as usize && next != Next::Over;
         let read = if writing || more {
-            // More can be done than to wait for a response: the response is taken if it is there.
+            // There is more to do than to wait for a response, which is taken if it has arrived.
             let read = reader.try_read(&mut incoming[filled..]).context("reading responses")?;
             if read.is_none() && (writing || next != Next::Due) {
                 let due =
@@ -125,7 +125,7 @@ pub fn several(
     Ok(tally.finish())
 }
 
-/// A connection for each request. Its opening and the request leave together.
+/// Sends each request over a connection of its own. The opening and the request are sent together.
 pub fn connect_each(
     side: &Side,
     exchange: &RequestResponse,
@@ -151,8 +151,8 @@ pub fn connect_each(
         ensure!(answer.number == number, "a response to another request came");
         tally.answered(Header { sent_ns, ..answer }, exchange.request.0, now_ns);
         tally.figures.opened(&stream, connect_time)?;
-        // The receiver closes first, so that it is its port that is kept for a while (RFC 9293 section
-        // 3.6.1) and this host's ports do not run out.
+        // The receiver closes first, so that its port is the one that stays reserved for a while (RFC 9293 section
+        // 3.6.1), and this host does not run out of ports.
         ensure!(reader.read(&mut [0])? == 0, "more than a response came");
         sampler.closing()?;
     }
@@ -198,7 +198,7 @@ pub fn respond(mut stream: &TcpStream, side: &Side, exchange: &RequestResponse) 
     }
 }
 
-/// A message of `size`, all zeros.
+/// Returns a message of `size`, all zeros.
 fn message(size: Size) -> Result<Vec<u8>> {
     Ok(vec![0; usize::try_from(size.0)?.max(HEADER_BYTES)])
 }

@@ -1,12 +1,12 @@
-//! Packets that are handed to the kernel together.
+//! Batches of packets that are handed to the kernel together.
 
 use super::header::{Header, Tag};
 use crate::platform::Datagrams;
 
-/// Bytes of a batch, or one packet where that is larger: what stays in a CPU's cache.
+/// The bytes of a batch, unless one packet is larger, so that the batch stays in a CPU's cache.
 const BATCH_BYTES: usize = 256 << 10;
 
-/// Packets side by side in memory, with their headers; made once, filled again and again.
+/// Packets side by side in memory, with their headers. A batch is created once and reused.
 pub struct Batch {
     bytes: Vec<u8>,
     used: usize,
@@ -20,15 +20,15 @@ pub struct Batch {
 /// A packet of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
-    /// Offset in the batch's bytes.
+    /// The packet's offset in the batch's bytes.
     pub offset: usize,
-    /// Its length.
+    /// The packet's length.
     pub size: usize,
     number: u64,
 }
 
 impl Batch {
-    /// For up to `most` packets of up to `largest` bytes.
+    /// Creates a batch for up to `most` packets of up to `largest` bytes.
     pub fn new(most: usize, largest: usize, tag: Tag) -> Self {
         Self {
             bytes: vec![0; BATCH_BYTES.max(largest)],
@@ -41,18 +41,18 @@ impl Batch {
         }
     }
 
-    /// Forgets the packets; the next one has the next number.
+    /// Removes all packets. The next packet continues their numbers.
     pub fn clear(&mut self) {
         self.used = 0;
         self.packets.clear();
     }
 
-    /// Returns whether any packet fits in.
+    /// Returns true if a packet of any size fits in.
     pub fn has_room(&self) -> bool {
         self.packets.len() < self.most && self.used + self.largest <= self.bytes.len()
     }
 
-    /// Adds a packet of `size` bytes, at most the largest.
+    /// Adds a packet of `size` bytes, which is at most the largest size.
     pub fn add(&mut self, size: usize) {
         let number = self.next_number;
         let packet = &mut self.bytes[self.used..self.used + size];
@@ -62,19 +62,19 @@ impl Batch {
         self.next_number += 1;
     }
 
-    /// Stamps all packets with their departure.
+    /// Stamps all packets with the departure `departure_ns`.
     pub fn depart(&mut self, departure_ns: u64) {
         for packet in &self.packets {
             Header::write_departure(&mut self.bytes[packet.offset..], departure_ns);
         }
     }
 
-    /// The packets' places.
+    /// Returns the packets.
     pub fn packets(&self) -> &[Packet] {
         &self.packets
     }
 
-    /// Packets added so far and not refused, of all batches.
+    /// Returns the number of packets added and not refused so far, over all batches.
     pub fn sent(&self) -> u64 {
         self.next_number
     }
@@ -89,7 +89,7 @@ impl Datagrams for Batch {
         self.packets.iter().map(|packet| (packet.offset, packet.size))
     }
 
-    /// The packets behind the refused ones get their numbers, so that a refused packet does not look lost.
+    /// Packets after the refused ones take their numbers, so that a refused packet does not look lost.
     fn refuse(&mut self, index: usize, count: usize) {
         self.packets.drain(index..index + count);
         for packet in &mut self.packets[index..] {

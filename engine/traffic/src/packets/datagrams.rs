@@ -1,10 +1,10 @@
 //! Packets over UDP, each a datagram.
 //!
-//! A TCP connection that shows the trial's cookie goes beside them. Over it the receiver names the port of
-//! a socket of its own; the sender greets that with a datagram that holds the cookie, and the receiver
-//! connects the socket to where it came from, so that the kernel drops what others send. It says so with
-//! one byte. At the end the sender says how many packets it sent and was refused, and the receiver answers
-//! with its figures, one line of JSON.
+//! A TCP connection that shows the trial's cookie accompanies them. Over it the receiver names the port of a new
+//! socket. The sender greets that port with a datagram that holds the cookie, and the receiver connects the socket
+//! to the greeting's source, so that the kernel drops datagrams of others. The receiver confirms this with one
+//! byte. At the end the sender reports the number of packets that it sent and that its kernel refused, and the
+//! receiver answers with its figures, one line of JSON.
 
 use super::batch::Batch;
 use super::header::{Header, Tag, tag};
@@ -25,17 +25,17 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Packets handed to the kernel with one call.
+/// The most packets handed to the kernel with one call.
 const TOGETHER: usize = 64;
-/// The same where the kernel cuts GSO packets.
+/// The most packets handed over with one call if the kernel segments GSO packets.
 const GSO_DATAGRAMS_TOGETHER: usize = 256;
-/// After the sender's end, a packet that comes this much later than the one before counts as lost
-/// (RFC 7680 asks for such a bound).
+/// After the sender has finished, a packet that arrives this much later than the previous one counts as lost (RFC
+/// 7680 requires such a bound).
 const QUIET: Duration = Duration::from_millis(500);
-/// From one greeting to the next.
+/// The time from one greeting to the next.
 const GREETING_WAIT: Duration = Duration::from_millis(100);
 
-/// Sends the flow's packets of up to `largest` bytes and gives both hosts' figures.
+/// Sends the flow's packets of up to `largest` bytes, and returns both hosts' figures.
 pub fn send(
     side: &Side,
     schedule: &mut Departures,
@@ -52,7 +52,7 @@ pub fn send(
     datagram::choose_buffers(&socket, side)?;
     let target = SocketAddr::new(destination.ip(), u16::from_be_bytes(port));
     socket.connect(target).with_context(|| format!("choosing {target}"))?;
-    // A kernel that takes nothing for so long has refused.
+    // A kernel that accepts nothing for this long refuses the packet.
     socket.set_write_timeout(Some(tcp::PATIENCE)).context("bounding the wait for the kernel")?;
     greet(&socket, &mut control, &side.cookie, largest)?;
 
@@ -86,7 +86,7 @@ fn greet(socket: &UdpSocket, control: &mut TcpStream, cookie: &Cookie, largest: 
     control.set_read_timeout(Some(GREETING_WAIT))?;
     let begin = Instant::now();
     let ready = loop {
-        // What is lost or refused is sent again.
+        // Greetings that are lost or refused are repeated.
         let _ = socket.send(&greeting);
         let _ = socket.send(&greeting[..COOKIE_BYTES]);
         match control.read_exact(&mut [0]) {
@@ -124,14 +124,14 @@ pub fn receive(control: &TcpStream, side: &Side, largest: usize) -> Result<()> {
     answer.write_all(&socket.local_addr()?.port().to_be_bytes()).context("telling the port")?;
     admit(&socket, &side.cookie)?;
     answer.write_all(&[1]).context("telling the sender to start")?;
-    // The sender's end is as long away as the flow.
+    // The sender may be silent for as long as the flow lasts.
     control.set_read_timeout(None)?;
 
     let end = OnceLock::new();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut counts = [0; 16];
-            // A sender that is gone has sent nothing that anybody asks for.
+            // If the sender is gone, nobody asks for the figures.
             let mut told = control;
             let told = told.read_exact(&mut counts).ok().map(|()| {
                 let number = |at: usize| u64::from_be_bytes(std::array::from_fn(|index| counts[at + index]));
@@ -156,8 +156,8 @@ pub fn receive(control: &TcpStream, side: &Side, largest: usize) -> Result<()> {
     })
 }
 
-/// Waits for a greeting with `cookie` and connects the socket to its sender; what others sent before that
-/// is thrown away.
+/// Waits for a greeting with `cookie` and connects the socket to its sender. Earlier datagrams of others are
+/// discarded.
 fn admit(socket: &UdpSocket, cookie: &Cookie) -> Result<()> {
     let begin = Instant::now();
     let mut greeting = [0; COOKIE_BYTES];
@@ -166,7 +166,7 @@ fn admit(socket: &UdpSocket, cookie: &Cookie) -> Result<()> {
         if length == COOKIE_BYTES && greeting == cookie.0 {
             socket.connect(from).context("admitting the sender")?;
             socket.set_nonblocking(true)?;
-            // One that is longer than there is room for is an error on Windows, and gone, too.
+            // On Windows a datagram longer than the buffer is an error, and is discarded, too.
             while socket.recv(&mut greeting).map_or_else(|error| platform::is_too_large(&error), |_| true) {}
             socket.set_nonblocking(false)?;
             return Ok(());
@@ -175,8 +175,8 @@ fn admit(socket: &UdpSocket, cookie: &Cookie) -> Result<()> {
     bail!("no UDP datagram with this trial's cookie came within {} s", tcp::PATIENCE.as_secs())
 }
 
-/// Takes in packets until all that were sent are there, or no more come after the sender's end; `None` if
-/// the sender is gone.
+/// Receives packets until all packets sent have arrived, or no more arrive after the sender has finished; `None`
+/// if the sender is gone.
 fn gather(
     socket: &UdpSocket,
     inbox: &mut Inbox,
@@ -187,13 +187,13 @@ fn gather(
     let mut arrivals = Arrivals::new(ahead_ns);
     let mut busy = Instant::now();
     loop {
-        // Looked at first: what came before the end is then in the inbox or in the figures.
+        // The end is checked first, so that packets that arrived before it are in the inbox or in the figures.
         let ended = end.get().copied();
         if inbox.receive(socket)? > 0 || ended.is_none() {
             busy = Instant::now();
         }
         for (arrival_ns, datagram) in inbox.datagrams() {
-            // A datagram that is longer or shorter than it says is none of the flow's.
+            // A datagram whose length differs from its header does not belong to the flow.
             let header = Header::read(datagram, tag);
             if let Some(header) = header.filter(|header| header.length as usize == datagram.len()) {
                 arrivals.packet(header.packet(), arrival_ns);

@@ -8,10 +8,10 @@ use nettrial_scenario::MESSAGE_HEADER_BYTES;
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = MESSAGE_HEADER_BYTES as usize;
 
-/// The last four bytes of the trial's cookie: a datagram without them is none of the flow's.
+/// The last four bytes of the trial's cookie. A datagram without them does not belong to the flow.
 pub type Tag = [u8; 4];
 
-/// The tag of packets of the trial with `cookie`.
+/// Returns the tag of packets of the trial with `cookie`.
 pub fn tag(cookie: &Cookie) -> Tag {
     let mut tag = Tag::default();
     tag.copy_from_slice(&cookie.0[COOKIE_BYTES - 4..]);
@@ -23,14 +23,14 @@ pub fn tag(cookie: &Cookie) -> Tag {
 pub struct Header {
     /// The packet's number in the flow, from 0.
     pub number: u64,
-    /// The time at which it was handed to the kernel, by the sender's monotonic clock.
+    /// The time at which the packet was handed to the kernel, by the sender's monotonic clock.
     pub departure_ns: u64,
-    /// Bytes of the packet, header included.
+    /// The bytes of the packet, header included.
     pub length: u32,
 }
 
 impl Header {
-    /// Writes the header to the beginning of `packet`, but for the departure.
+    /// Writes the header without the departure to the beginning of `packet`.
     pub fn write(packet: &mut [u8], number: u64, length: u32, tag: Tag) {
         packet[..8].copy_from_slice(&number.to_be_bytes());
         packet[16..20].copy_from_slice(&length.to_be_bytes());
@@ -42,12 +42,12 @@ impl Header {
         packet[8..16].copy_from_slice(&departure_ns.to_be_bytes());
     }
 
-    /// The packet that begins with it.
+    /// Returns the packet that begins with this header.
     pub fn packet(self) -> Packet {
         Packet { number: self.number, departure_ns: self.departure_ns, length: self.length }
     }
 
-    /// Reads the beginning of `packet`; `None` if it is no header with this tag.
+    /// Reads the header of `packet`; `None` if it has no header with this tag.
     pub fn read(packet: &[u8], tag: Tag) -> Option<Self> {
         let header = packet.first_chunk::<HEADER_BYTES>()?;
         let [number, departure_ns] =

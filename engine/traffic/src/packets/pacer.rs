@@ -1,23 +1,23 @@
-//! Waiting for departures without bursts and without a CPU's full time.
+//! Waits for departures without bursts and without taking all of a CPU's time.
 //!
-//! A sleeping thread wakes several microseconds late, so the last of a wait is spent looking at the clock
-//! instead. That may take a fifth of the time. Where departures are so dense that it would take more, the
-//! thread sleeps at least [`REST_NS`] at a time, and what fell due meanwhile departs together.
+//! A sleeping thread wakes several microseconds late, so the thread polls the clock in the last part of a wait.
+//! This may take a fifth of the time. If departures are so dense that it would take more, the thread sleeps at
+//! least [`REST_NS`] at a time, and all packets that became due meanwhile depart together.
 
 use crate::platform;
 
-/// The last part of a wait, in which a sleep could be late.
+/// The last part of a wait, in which the thread polls the clock because a sleep could be late.
 const SPIN_NS: u64 = 20_000;
-/// Spinning may take one in so many nanoseconds.
+/// Polling may take one in this many nanoseconds.
 const SPIN_SHARE: u64 = 5;
-/// Spinning that is allowed at the beginning.
+/// The polling time that is allowed at the start.
 const SPIN_CREDIT_NS: u64 = 1_000_000;
-/// The least time between two wakings where departures are dense.
+/// The shortest time between two wakings if departures are dense.
 const REST_NS: u64 = 50_000;
-/// Departures are dense where so many fall into a rest.
+/// Departures are dense if at least this many fall into a rest.
 const DENSE: u64 = 5;
 
-/// Waits for the departures of one thread. Moments are of the monotonic clock.
+/// Waits for the departures of one thread. Times are those of the monotonic clock.
 pub struct Pacer {
     begin_ns: u64,
     spun_ns: u64,
@@ -25,7 +25,7 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// For a flow that begins at `now_ns`, sent by the calling thread.
+    /// Creates a pacer for a flow that begins at `now_ns` and that the calling thread sends.
     pub fn new(now_ns: u64) -> Self {
         platform::wake_promptly();
         Self { begin_ns: now_ns, spun_ns: 0, woken_ns: now_ns }
@@ -43,7 +43,7 @@ impl Pacer {
         }
     }
 
-    /// Sleeps as long as a rest, unless the departure is one that fell due since the last one began.
+    /// Sleeps for a rest, unless the departure became due since the last rest began.
     fn rest(&mut self, due_ns: u64) {
         if due_ns > self.woken_ns {
             platform::sleep_until(due_ns.max(self.woken_ns + REST_NS));

@@ -1,4 +1,4 @@
-//! Sends packets when they are due, over whatever carries them.
+//! Sends packets when they are due, over any carrier.
 
 use super::batch::Batch;
 use super::pacer::Pacer;
@@ -9,16 +9,17 @@ use nettrial_flows::statistics::Durations;
 use nettrial_flows::wire::Weight;
 use nettrial_scenario::{Interval, IpVersion, Pacing};
 
-/// Paced packets that may depart together where each goes through the kernel by itself.
+/// The most paced packets that may depart together if each passes through the kernel by itself.
 pub const PACED_TOGETHER: usize = 8;
 
 /// A socket that takes packets to the other host.
 pub trait Carrier {
-    /// Hands the packets of `batch` to the kernel. Those it refuses are taken out; returns how many.
+    /// Hands the packets of `batch` to the kernel. Packets that the kernel refuses are removed; returns their
+    /// number.
     fn hand_over(&mut self, batch: &mut Batch) -> Result<u64>;
 
-    /// Paced packets that may depart together: they bear one moment, and the last one's is wrong by the
-    /// time it takes to hand over those before it.
+    /// Returns the most paced packets that may depart together. They have one departure time, which for the last
+    /// packet is wrong by the time of handing over the others.
     fn paced_together(&self) -> usize {
         PACED_TOGETHER
     }
@@ -33,7 +34,7 @@ pub struct Sampling {
     pub period_ns: u64,
 }
 
-/// The path of datagrams, which cuts those that exceed its MTU.
+/// The path of datagrams, which fragments those that exceed its MTU.
 #[derive(Debug, Clone, Copy)]
 pub struct Path {
     /// The path's MTU, bytes.
@@ -42,23 +43,23 @@ pub struct Path {
     pub version: IpVersion,
 }
 
-/// Counts of the packets sent.
+/// The counts of the packets sent.
 pub struct Sent {
-    /// Packets handed to the kernel.
+    /// The packets handed to the kernel.
     pub packets: u64,
-    /// Packets that the kernel refused.
+    /// The packets that the kernel refused.
     pub refused: u64,
     /// The time at which the first packet departed, by the monotonic clock.
     pub first_departure_ns: u64,
-    /// The bytes of the packets as datagrams, by layer, where the path MTU is known.
+    /// The bytes of the packets as datagrams, by layer, if the path MTU is known.
     pub weight: Option<Weight>,
-    /// Lateness of the departures, where packets are paced.
+    /// The lateness of the departures, if packets are paced.
     pub pacing: Option<Pacing>,
-    /// Bytes over time.
+    /// The bytes over time.
     pub intervals: Vec<Interval>,
 }
 
-/// Sends the packets of `schedule`. `path` is given where packets are datagrams.
+/// Sends the packets of `schedule`. `path` is given if packets are datagrams.
 pub fn send(
     schedule: &mut Departures,
     batch: &mut Batch,
@@ -111,7 +112,7 @@ pub fn send(
     let end_ns = platform::now_ns();
     let asked_ns = schedule.asked_ns();
     let pacing = (paced && asked_ns > 0).then(|| {
-        // On time, the sending took what was asked for; late, until the last departure.
+        // A sender on time took the time requested; a late sender took the time until the last departure.
         let sent_ns = asked_ns.max(last_departure_ns - begin_ns);
         Pacing {
             asked_bps: schedule.bytes() as f64 * 8e9 / asked_ns as f64,
@@ -132,7 +133,7 @@ pub fn send(
     })
 }
 
-/// Bytes by interval.
+/// The bytes of each interval.
 struct Progress {
     sampling: Sampling,
     due_ns: u64,
@@ -146,7 +147,7 @@ impl Progress {
         Self { sampling, due_ns, bytes: 0, intervals: Vec::new() }
     }
 
-    /// Notes that `bytes` more are sent, now that it is `now_ns`.
+    /// Notes that `bytes` more bytes are sent at `now_ns`.
     fn sent(&mut self, now_ns: u64, bytes: u64) {
         while self.due_ns <= now_ns {
             self.intervals.push(Interval {

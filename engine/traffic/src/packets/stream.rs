@@ -1,8 +1,7 @@
-//! Packets over TCP and MPTCP, each a message, one after the other on one connection.
+//! Packets over TCP and MPTCP. Each is a message, and all messages follow each other on one connection.
 //!
-//! A message arrives with its last byte, when the read returns that brought it: the time that it waited
-//! for bytes before it, and for this program, is part of its delay, as it is for any program that reads
-//! from a stream.
+//! A message arrives when the read returns that delivers its last byte. The time for which it waited for earlier
+//! bytes, and for this program, is part of its delay, as for any program that reads from a stream.
 
 use super::batch::Batch;
 use super::header::{HEADER_BYTES, Header, Tag, tag};
@@ -32,12 +31,12 @@ pub fn finish(mut stream: &TcpStream) -> Result<Received> {
     serde_json::from_str(&line).context("reading the receiver's figures")
 }
 
-/// Receives the messages of a connection that was admitted, of up to `largest` bytes, to its end.
+/// Receives the messages of up to `largest` bytes of a connection that was admitted, until its end.
 pub fn receive(mut stream: &TcpStream, side: &Side, largest: usize) -> Result<()> {
     let mut parser = Parser::new(tag(&side.cookie), largest);
     let mut arrivals = Arrivals::new(side.ahead_ns());
     let mut bytes = vec![0; READ_BYTES];
-    // The sender may be silent for as long as its gaps are.
+    // The sender may be silent for the time of its gaps.
     stream.set_read_timeout(None)?;
     loop {
         let count = stream.read(&mut bytes).context("receiving messages")?;
@@ -58,7 +57,7 @@ struct Parser {
     largest: usize,
     expected: u64,
     header: [u8; HEADER_BYTES],
-    /// Bytes of the present message that are there, its header included.
+    /// The bytes of the current message that have arrived, its header included.
     have: usize,
 }
 
@@ -67,7 +66,7 @@ impl Parser {
         Self { tag, largest, expected: 0, header: [0; HEADER_BYTES], have: 0 }
     }
 
-    /// Takes the next bytes; calls `arrived` for each message that they complete.
+    /// Takes the next bytes, and calls `arrived` for each message that they complete.
     fn take(&mut self, mut bytes: &[u8], mut arrived: impl FnMut(&Header)) -> Result<()> {
         while !bytes.is_empty() {
             if self.have < HEADER_BYTES {
@@ -95,7 +94,7 @@ impl Parser {
     }
 }
 
-/// Verifies that the receiver read what was sent.
+/// Verifies that the receiver read all bytes that were sent.
 pub fn verify(sent: u64, received: &Received) -> Result<()> {
     let read = received.packets.received_pkts;
     ensure!(read == sent, "the receiver read {read} messages of the {sent} that were sent");

@@ -1,4 +1,4 @@
-//! A sweep over UDP: a request or its answer may be lost, and comes in fragments where it does not fit.
+//! A sweep over UDP. Requests and answers may be lost, and are fragmented if they exceed the path MTU.
 
 use super::{Asked, Line};
 use crate::datagram;
@@ -17,14 +17,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A request that is not answered for so long is retransmitted.
+/// The time after which an unanswered request is retransmitted.
 const AGAIN_AFTER: Duration = Duration::from_millis(200);
 
 /// The sweep's socket.
 pub struct Connected {
     socket: UdpSocket,
     ip: IpVersion,
-    /// The path MTU in bytes, where the system tells it.
+    /// The path MTU in bytes, if the system reports it.
     mtu: Option<u64>,
     options: SocketOptions,
     bytes_sent: Arc<AtomicU64>,
@@ -51,13 +51,13 @@ impl Connected {
         })
     }
 
-    /// Bytes of the datagrams sent, by layer.
+    /// Returns the bytes of the datagrams sent, by layer.
     pub fn weight(&self) -> Weight {
         self.weight
     }
 
-    /// Returns whether the answer of `length` bytes to request `number` comes in time; answers to other requests
-    /// are late ones, or come a second time.
+    /// Returns true if the answer of `length` bytes to request `number` arrives in time. Answers to other requests
+    /// are late or duplicates.
     fn answered(&mut self, number: u64, length: usize, sent: Instant) -> Result<bool> {
         let reader = Reader::new(&self.socket, &self.options);
         while sent.elapsed() < AGAIN_AFTER {
@@ -100,7 +100,7 @@ impl Line for Connected {
     }
 }
 
-/// Answers the requests of one sender until none comes any more.
+/// Answers the requests of one sender until none arrives any more.
 pub fn respond(socket: &UdpSocket, side: &Side, sweep: &Sweep) -> Result<()> {
     socket.set_read_timeout(Some(PATIENCE))?;
     let reader = Reader::new(socket, &side.flow.socket);
@@ -113,7 +113,7 @@ pub fn respond(socket: &UdpSocket, side: &Side, sweep: &Sweep) -> Result<()> {
                     continue;
                 }
                 let answer = if sweep.answer == Answer::Echo { length } else { HEADER_BYTES };
-                // An answer that is lost here is as lost as on its way.
+                // An answer that is lost here counts as one that is lost on the path.
                 let _ = socket.send(&message[..answer]);
             }
             Err(error) if matches!(error.kind(), ErrorKind::TimedOut | ErrorKind::ConnectionRefused) => {
