@@ -1,13 +1,13 @@
 //! The radio channels of a network, by [`nettrial_wlan`], which simulated time drives.
 //!
 //! A packet stays in its channel from the interface that sends it to the one that it is for, over the access point where
-//! it crosses the air twice. When it will have left its sender is not known before; what senders are told is a guess
-//! from how long their packets took of late.
+//! it crosses the air twice. When it will have left its sender is not known before: senders are told once it has.
 
-use crate::Time;
+use crate::{Endpoint, Time};
 use nettrial_routing::Interfaces;
 use nettrial_scenario::{ChannelRecord, Interface, Scenario};
 use nettrial_wlan::{Medium, Outcome, Packet, Sent};
+use std::collections::VecDeque;
 
 /// Bytes of the packet by which a channel's rate is told.
 const TYPICAL_BYTES: u64 = 1500;
@@ -28,8 +28,8 @@ struct Channel {
     medium: Medium,
     /// The interface of each station, the access point's first.
     interfaces: Vec<usize>,
-    /// The time when the last packet of each station was told to leave.
-    told: Vec<Time>,
+    /// Who is to be told of each packet at each station that it has left, the oldest first.
+    held: Vec<VecDeque<Option<Endpoint>>>,
     /// The time of the earliest event that will look at it.
     scheduled: Time,
     outcomes: Vec<Outcome>,
@@ -87,20 +87,35 @@ impl Air {
         interfaces.iter().find(|interface| self.nodes[**interface] == node).map(|found| *found as u32)
     }
 
-    /// A packet comes to interface `from` for interface `to` of its channel; gives about when it will have left, or `None`
-    /// if the queue is full.
-    pub fn offer(&mut self, now: Time, [from, to]: [u32; 2], packet: Packet) -> Option<Time> {
-        let (channel, sender) = self.stations[from as usize]?;
-        let (_, receiver) = self.stations[to as usize]?;
+    /// A packet comes to interface `from` for interface `to` of its channel; gives whether the queue takes it. Then
+    /// [`Air::take_left`] gives `sender` once it has left.
+    pub fn offer(
+        &mut self,
+        now: Time,
+        [from, to]: [u32; 2],
+        packet: Packet,
+        sender: Option<Endpoint>,
+    ) -> bool {
+        let station = |interface: u32| self.stations[interface as usize];
+        let (Some((channel, from)), Some((_, to))) = (station(from), station(to)) else { return false };
         let channel = &mut self.channels[channel];
-        let is_taken = channel.medium.offer(now.0, [sender, receiver], packet);
-        is_taken.then(|| channel.tell(now, sender))
+        let is_taken = channel.medium.offer(now.0, [from, to], packet);
+        if is_taken {
+            channel.held[from].push_back(sender);
+        }
+        is_taken
     }
 
-    /// Returns about when a packet will have left that comes to interface `from` then.
-    pub fn leaves_at_best(&mut self, comes: Time, from: u32) -> Option<Time> {
-        let (channel, sender) = self.stations[from as usize]?;
-        Some(self.channels[channel].tell(comes, sender))
+    /// Takes the senders of the packets that have left their stations since the last call, one for each. As in the lab, as
+    /// many have left as the station has fewer, the oldest first.
+    pub fn take_left(&mut self, channel: usize) -> Vec<Endpoint> {
+        let Channel { medium, held, .. } = &mut self.channels[channel];
+        let mut left = Vec::new();
+        for (station, held) in held.iter_mut().enumerate() {
+            let stays = usize::try_from(medium.counters(station).queued_pkts).unwrap_or(usize::MAX);
+            left.extend(held.drain(..held.len().saturating_sub(stays)).flatten());
+        }
+        left
     }
 
     /// The time at which a channel is to be looked at next, if nothing is under way by which it would be.
@@ -148,17 +163,10 @@ impl Channel {
     fn new(medium: Medium, interfaces: Vec<usize>) -> Self {
         Self {
             medium,
-            told: vec![Time::ZERO; interfaces.len()],
+            held: vec![VecDeque::new(); interfaces.len()],
             interfaces,
             scheduled: Time::NEVER,
             outcomes: Vec::new(),
         }
-    }
-
-    /// Returns about when what a station has by then will have left: no earlier than what came before it.
-    fn tell(&mut self, now: Time, station: usize) -> Time {
-        let told = &mut self.told[station];
-        *told = (*told).max(Time(self.medium.leaves_ps(now.0, station)));
-        *told
     }
 }

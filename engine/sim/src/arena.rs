@@ -1,7 +1,7 @@
 //! Packets in flight, by number.
 
 use crate::ahead::{ReadAhead, read_ahead};
-use crate::{Codepoint, Endpoint, Packet, PathId};
+use crate::{Codepoint, Endpoint, Flags, Packet, PathId};
 
 /// The part of a packet that a hop needs, apart from the rest so that it stays in the CPU's cache.
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +57,18 @@ impl Arena {
     /// Returns whom packet `number` is for.
     pub fn to(&self, number: u32) -> Endpoint {
         self.packets[number as usize].to
+    }
+
+    /// Returns the endpoint that keeps account of packet `number` until it has left the host: that of a segment with data or
+    /// FIN, or of a datagram's last fragment.
+    pub fn accountant(&self, number: u32) -> Option<Endpoint> {
+        let packet = &self.packets[number as usize];
+        let counts = if packet.flags == Flags::NONE {
+            packet.data_sequence + 1 >= packet.window_bytes
+        } else {
+            packet.payload_bytes > 0 || packet.flags.has(Flags::FIN)
+        };
+        counts.then(|| Endpoint { side: 1 - packet.to.side, ..packet.to })
     }
 
     /// Returns the path of packet `number`.

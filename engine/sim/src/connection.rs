@@ -89,6 +89,16 @@ impl Connection {
         side.settle(self.number, endpoint.side, index, io);
     }
 
+    /// A data segment of that endpoint has left its host, of which [`Io::send`] could not tell when it would.
+    pub fn on_left(&mut self, endpoint: Endpoint, io: &mut dyn Io) {
+        let side = &mut self.sides[usize::from(endpoint.side)];
+        let index = usize::from(endpoint.subflow);
+        let (subflow, mut scope) = side.part(index, io);
+        if subflow.on_left(&mut scope) {
+            side.settle(self.number, endpoint.side, index, io);
+        }
+    }
+
     /// The application at `side` writes: gives how many of `bytes` the send buffer took. Where that is fewer,
     /// [`crate::Notice::Writable`] follows once a third of the buffer is free. May be called before the
     /// handshake is done.

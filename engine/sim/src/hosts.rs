@@ -174,6 +174,17 @@ impl Endpoints for Hosts<'_> {
         }
     }
 
+    fn on_left(&mut self, endpoint: Endpoint, io: &mut impl Io) {
+        let number = endpoint.connection as usize;
+        if number < self.flows.len() {
+            self.with(number, io, |flow, io, connections| {
+                flow.act(io, connections, |application, ground| application.on_left(endpoint.side, ground));
+            });
+        } else if let Some(connection) = self.connections.get_mut(endpoint.connection) {
+            connection.on_left(endpoint, io);
+        }
+    }
+
     fn on_notice(&mut self, notice: Notice, io: &mut impl Io) {
         let (Notice::Connected { connection, .. }
         | Notice::Readable { connection, .. }

@@ -66,7 +66,8 @@ pub trait Io {
 
     /// Sends a packet along its path (`hop` 0). Gives when its last bit will have left the host's own
     /// interface, or `None` where that interface's queue dropped it (which Linux's sender is told of:
-    /// NET_XMIT_DROP).
+    /// NET_XMIT_DROP). [`Time::NEVER`] where nobody knows beforehand, as at a radio channel: then the endpoint is told
+    /// once it has ([`crate::Endpoints::on_left`]).
     fn send(&mut self, packet: Packet) -> Option<Time>;
 
     /// Sends a packet that is cut from the same burst as the one before it (segmentation offload), so that a host

@@ -108,6 +108,11 @@ impl Processors {
         processor.coalesces.then_some(processor.coalesced_pkts)
     }
 
+    /// Returns whether sending takes the CPU of the node that has the interface of this number time.
+    pub fn delays(&self, interface: u32) -> bool {
+        self.at(interface).is_some_and(|processor| self.all[processor as usize].is_costly)
+    }
+
     /// Has a packet of that size sent, which may go with the one before it; gives when the CPU is done with it,
     /// or `None` if that takes no time.
     pub fn send(&mut self, processor: u32, ip_bytes: u32, goes_with_last: bool, now: Time) -> Option<Time> {

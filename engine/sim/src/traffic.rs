@@ -29,6 +29,9 @@ pub trait Application {
     /// A time asked for by [`Ground::wake`] came. Earlier ones may come, too.
     fn on_timer(&mut self, _ground: &mut Ground<'_, '_>) {}
 
+    /// A datagram of that side has left its host, of which [`Ground::send`] could not tell when it would.
+    fn on_left(&mut self, _side: u8, _ground: &mut Ground<'_, '_>) {}
+
     /// A datagram of the flow arrived at that side.
     fn on_datagram(&mut self, _side: u8, _datagram: Datagram, _ground: &mut Ground<'_, '_>) {}
 }

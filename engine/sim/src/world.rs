@@ -20,6 +20,9 @@ pub trait Endpoints {
     /// The time has come that [`Io::wake`] was given for this endpoint.
     fn on_timer(&mut self, endpoint: Endpoint, io: &mut impl Io);
 
+    /// A packet of this endpoint has left its host, of which [`Io::send`] could not tell when it would.
+    fn on_left(&mut self, _: Endpoint, _: &mut impl Io) {}
+
     /// Reads ahead what a packet or a timer of this endpoint will need, and returns the path that an answer would take.
     fn read_ahead(&self, _: Endpoint) -> Option<PathId> {
         None
@@ -56,6 +59,8 @@ enum Event {
     Finish(u32),
     /// Something happens in a radio channel.
     Air(u32),
+    /// A packet of this endpoint has left its station of a radio channel.
+    Left(Endpoint),
 }
 
 /// The account of all packets; at any time `sent_pkts` and `duplicated_pkts` are together `delivered_pkts`,
@@ -183,8 +188,8 @@ impl Engine {
         }
     }
 
-    /// Has packet `number` taken by the radio channel of interface `direction`; gives about when it will have left, if
-    /// it is taken.
+    /// Has packet `number` taken by the radio channel of interface `direction`; gives that nobody knows when it will have
+    /// left, if it is taken.
     fn enter_air(&mut self, number: u32, direction: u32) -> Option<Time> {
         let (now, network) = (self.events.now(), &mut self.network);
         let &mut Travel { next, ip_bytes, .. } = self.arena.travel(number);
@@ -192,8 +197,14 @@ impl Engine {
         let between = network.between(next).filter(|_| !is_too_big);
         let category = Category::of_dscp(network.paths.dscp(self.arena.path(number)));
         let packet = OfAir { category, flow: self.arena.flow(number), tag: number, bytes: ip_bytes };
-        let leaves = between.and_then(|between| network.air.offer(now, between, packet));
-        if leaves.is_none() {
+        let is_of_host = next == network.paths.start(self.arena.path(number));
+        let sender = self.arena.accountant(number).filter(|_| is_of_host);
+        if !between.is_some_and(|between| network.air.offer(now, between, packet, sender)) {
+            // A sender whose packet came here later was told that the packet will leave.
+            let came_later = network.processors.as_ref().is_some_and(|all| all.delays(direction));
+            if let Some(sender) = sender.filter(|_| came_later) {
+                self.events.push(now, Event::Left(sender));
+            }
             self.drop(number);
             return None;
         }
@@ -201,7 +212,7 @@ impl Engine {
         if let Some(channel) = self.network.air.channel(direction) {
             self.schedule(channel);
         }
-        leaves
+        Some(Time::NEVER)
     }
 
     /// Captures packet `number`, which is at that place of its path, where it enters its radio channel (`side` 0), before
@@ -255,6 +266,9 @@ impl Engine {
                     self.events.push(now, event);
                 }
             }
+        }
+        for sender in self.network.air.take_left(channel as usize) {
+            self.events.push(now, Event::Left(sender));
         }
         self.schedule(channel as usize);
     }
@@ -345,8 +359,8 @@ impl Engine {
         let processors = self.network.processors.as_mut()?;
         let done = processors.send(processors.at(direction)?, ip_bytes, goes_with_last, now)?;
         self.events.push(done, Event::Enter { number, direction });
-        let on_air = self.network.air.leaves_at_best(done, direction);
-        on_air.or_else(|| Some(self.network.links[direction as usize].leaves_at_best(done, ip_bytes)))
+        let link = &self.network.links[direction as usize];
+        Some(if link.is_on_air() { Time::NEVER } else { link.leaves_at_best(done, ip_bytes) })
     }
 
     /// Sends a packet, which may go with the one before it.
@@ -473,6 +487,7 @@ impl<E: Endpoints> World<E> {
                     None => continue,
                 },
                 Event::Timer(endpoint) => self.endpoints.on_timer(endpoint, &mut self.engine),
+                Event::Left(endpoint) => self.endpoints.on_left(endpoint, &mut self.engine),
                 Event::Finish(number) => {
                     let packet = self.engine.finish(number);
                     self.endpoints.on_packet(&packet, &mut self.engine);

@@ -58,8 +58,6 @@ pub struct Medium {
     exchanges: Vec<Exchange>,
     contenders: Vec<Contender>,
     stations: Vec<Counters>,
-    /// The time that what leaves each station at once takes, picoseconds, and its bytes, as moving means.
-    recent: Vec<(f64, f64)>,
     /// The time until which it is known what the medium was used for.
     accounted_ps: u64,
     idle_ps: u64,
@@ -106,7 +104,6 @@ impl Medium {
         random: Random,
     ) -> Self {
         let timing = rates.usual();
-        let recent = (timing.phy.ppdu_ps(1500) as f64, 1500.0);
         let airspace = Airspace::new(Propagation::new(wlan, stations), stations.len(), timing.eifs_ps);
         let mut new = Self {
             rates,
@@ -120,7 +117,6 @@ impl Medium {
             exchanges: Vec::new(),
             contenders: Vec::new(),
             stations: vec![Counters::default(); stations.len()],
-            recent: vec![recent; stations.len()],
             accounted_ps: 0,
             idle_ps: 0,
             collisions_ps: 0,
@@ -212,12 +208,6 @@ impl Medium {
         counters.queued_pkts -= 1;
         counters.queued_bytes -= u64::from(packet.bytes);
         self.dropped.push(Outcome::Dropped(packet.tag));
-    }
-
-    /// About when what station `from` has now will have left, from how long its bytes took of late.
-    pub fn leaves_ps(&self, now_ps: u64, from: usize) -> u64 {
-        let (mean_ps, mean_bytes) = self.recent[from];
-        now_ps + (self.stations[from].queued_bytes as f64 * mean_ps / mean_bytes) as u64
     }
 
     /// Returns what station `number` has done.

@@ -13,12 +13,21 @@ const INTERFACE_LIMIT_BYTES: u64 = 4 << 20;
 /// The time that what it has there lasts at its rate (sk_pacing_shift 10).
 const INTERFACE_LIMIT: Time = Time::from_us(977);
 
+/// The memory that a segment takes beside its payload (SKB_TRUESIZE of the small head that tcp_stream_alloc_skb asks for:
+/// 320 bytes for headers, 256 and 320 for what the kernel notes of it).
+const SEGMENT_BYTES: u32 = 896;
+
 /// A sender at its host's interface.
 #[derive(Debug, Default)]
 pub(super) struct Interface {
-    /// The time when each of its packets will have left, and their bytes.
+    /// The time when each of its packets will have left, [`Time::NEVER`] if that is told once it has, and their bytes:
+    /// of a packet that will be told of those of memory.
     departures: VecDeque<(Time, u32)>,
     queued_bytes: u64,
+    /// True if the interface tells of packets once they have left.
+    tells: bool,
+    /// True if it waits to be told of one (TSQF_THROTTLED).
+    is_throttled: bool,
     /// The time when the next packet may leave by the pacing rate.
     paced_until: Time,
     /// The time when it last sent data.
@@ -48,8 +57,18 @@ pub(crate) enum Readiness {
 }
 
 impl Interface {
-    /// A packet was sent that will have left at that time; if it goes with the one before it, both have only then.
-    pub(super) fn on_sent(&mut self, leaves_at: Time, bytes: u32, goes_with_last: bool) {
+    /// A packet was sent that will have left at that time; if it goes with the one before it, both have only then. On a
+    /// cable the packets of a burst go through the host as one, whose memory is little more than its bytes; at a radio
+    /// channel each is by itself, and what Linux counts is the memory (sk_wmem_alloc).
+    pub(super) fn on_sent(
+        &mut self,
+        leaves_at: Time,
+        ip_bytes: u32,
+        payload_bytes: u32,
+        goes_with_last: bool,
+    ) {
+        self.tells = leaves_at == Time::NEVER;
+        let bytes = if self.tells { payload_bytes + SEGMENT_BYTES } else { ip_bytes };
         self.queued_bytes += u64::from(bytes);
         match self.departures.back_mut().filter(|_| goes_with_last) {
             Some(last) => *last = (leaves_at, last.1 + bytes),
@@ -60,6 +79,14 @@ impl Interface {
     /// Returns when the last segment was to leave, which is later than now where it is paced (tcp_wstamp_ns).
     pub(super) fn last_departure(&self) -> Time {
         self.last_sent_at.max(self.paced_until)
+    }
+
+    /// The oldest packet has left, which is told of; gives whether it waited for that.
+    fn on_left(&mut self) -> bool {
+        if let Some((_, bytes)) = self.departures.pop_front() {
+            self.queued_bytes -= u64::from(bytes);
+        }
+        std::mem::take(&mut self.is_throttled)
     }
 
     fn forget_departed(&mut self, now: Time) {
@@ -106,6 +133,17 @@ impl Tcp {
         }
     }
 
+    /// A segment has left the interface, which tells of it only then; gives whether more can be sent for that
+    /// (tcp_wfree, tcp_tsq_write).
+    pub(crate) fn on_left(&mut self, scope: &mut Scope<'_>) -> bool {
+        let was_throttled = self.interface.on_left();
+        if was_throttled {
+            self.resend_lost(scope);
+            self.refresh_view(scope);
+        }
+        was_throttled
+    }
+
     /// Takes what was sent into the pacing, if the control wants that.
     pub(super) fn pace(&mut self, payload_bytes: u32, now: Time) {
         if let Some(rate) = self.control.pacing_rate_bps() {
@@ -120,13 +158,20 @@ impl Tcp {
             return Some(self.interface.paced_until);
         }
         self.interface.forget_departed(now);
-        let piece = u64::from(self.options.packet_bytes(self.options.mss_bytes, 0)) * u64::from(pkts);
+        let mss = self.options.mss_bytes;
+        let segment =
+            if self.interface.tells { mss + SEGMENT_BYTES } else { self.options.packet_bytes(mss, 0) };
+        let piece = u64::from(segment) * u64::from(pkts);
         if self.interface.queued_bytes <= 2 * piece || self.board.len() <= self.bursts.last_pkts {
             return None;
         }
         let limit = self.interface_limit_bytes().max(2 * piece);
         if self.interface.queued_bytes <= limit {
             return None;
+        }
+        if self.interface.tells {
+            self.interface.is_throttled = true;
+            return Some(Time::NEVER);
         }
         // Interfaces tell of what has left in batches: half of what may be there.
         self.interface.drained_to((limit / 2).max(piece))

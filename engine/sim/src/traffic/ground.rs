@@ -172,7 +172,7 @@ impl Ground<'_, '_> {
     }
 
     /// Sends a datagram of the flow from one side. Gives when its last bit has left the host, or `None` where the
-    /// host's interface dropped some of it.
+    /// host's interface dropped some of it; [`Time::NEVER`] where the application is told once it has.
     pub fn send(&mut self, side: u8, datagram: super::Datagram) -> Option<Time> {
         let (path, mtu) = self.wiring.datagrams(side);
         let ip = self.wiring.flow.ip;

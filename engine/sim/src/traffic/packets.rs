@@ -157,7 +157,9 @@ impl OverUdp {
             self.is_full = false;
         }
         let must_wait = self.is_full || ground.now() < self.refused_until;
-        if let Some(&(leaves, _)) = self.waiting.front().filter(|_| must_wait) {
+        if let Some(&(leaves, _)) = self.waiting.front().filter(|_| must_wait)
+            && leaves < Time::NEVER
+        {
             ground.wake(leaves);
         }
         must_wait
@@ -230,6 +232,14 @@ impl Application for OverUdp {
     }
 
     fn on_notice(&mut self, _: Notice, _: &mut Ground<'_, '_>) {}
+
+    fn on_left(&mut self, _: u8, ground: &mut Ground<'_, '_>) {
+        if let Some((_, bytes)) = self.waiting.pop_front() {
+            self.waiting_bytes -= bytes;
+        }
+        self.refused_until = self.refused_until.min(ground.now());
+        self.step(ground);
+    }
 
     fn on_datagram(&mut self, _: u8, datagram: Datagram, ground: &mut Ground<'_, '_>) {
         let packet = Packet {

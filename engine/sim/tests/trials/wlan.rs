@@ -75,6 +75,32 @@ fn a_few_small_packets_hardly_slow_a_sender() {
 }
 
 #[test]
+fn a_senders_buffer_is_as_full_as_packets_are_at_its_station() {
+    let with_buffer = |buffer: Option<&str>| {
+        let mut scenario = scenario(json!({"mpdu_loss": 0.1}), ["one", "wired"], "udp", datagrams());
+        scenario.workload[0].socket.udp_buffer =
+            buffer.map(|size| serde_json::from_value(json!(size)).unwrap());
+        goodput_mbps(&record(&scenario))
+    };
+    let (of_linux, never_full) = (with_buffer(None), with_buffer(Some("4 MB")));
+    assert!(
+        of_linux > 0.95 * never_full,
+        "{of_linux} with Linux's own buffer, {never_full} with a large one"
+    );
+}
+
+#[test]
+fn a_packet_that_its_station_drops_later_is_no_longer_in_its_senders_buffer() {
+    let mut scenario =
+        scenario(json!({"ampdu": 1, "queue": "10 packets"}), ["one", "wired"], "udp", datagrams());
+    let at_once = goodput_mbps(&record(&scenario));
+    scenario.nodes[0].cost = Some(serde_json::from_value(json!({"per_packet": "100 us"})).unwrap());
+    let later = record(&scenario);
+    assert!(later.channels[0].stations[1].queue_drops_pkts > 100);
+    assert!(goodput_mbps(&later) > 0.9 * at_once, "{} {at_once}", goodput_mbps(&later));
+}
+
+#[test]
 fn what_goes_from_station_to_station_crosses_the_air_twice() {
     let to = |to: &str| {
         let record = record(&scenario(json!({"standard": "a"}), ["one", to], "udp", datagrams()));

@@ -9,9 +9,6 @@ use crate::outbox::{Aggregate, Msdu, Reception};
 use crate::propagation::Propagation;
 use crate::timing::{SLOT, Timing};
 
-/// The part of a new value in the means of what left at once.
-const WEIGHT: f64 = 0.125;
-
 impl Medium {
     /// The data of an exchange are over, and their preamble was received: each MPDU has arrived or is lost, and the
     /// acknowledgment comes if there is one.
@@ -138,13 +135,6 @@ impl Medium {
         }
         counters.queued_pkts -= packets.len() as u64;
         counters.queued_bytes -= bytes;
-        if bytes > 0 {
-            let since_ps = contender.ready_ps.max(contender.over_ps);
-            // A mean of quotients would be that of the smallest packets.
-            let (mean_ps, mean_bytes) = &mut self.recent[contender.station];
-            *mean_ps += WEIGHT * ((now_ps - since_ps) as f64 - *mean_ps);
-            *mean_bytes += WEIGHT * (bytes as f64 - *mean_bytes);
-        }
         for (packet, has_arrived) in packets {
             let outcome = match has_arrived {
                 true if packet.to == receiver => Outcome::Delivered(packet.tag),
