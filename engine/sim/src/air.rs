@@ -28,7 +28,7 @@ struct Channel {
     medium: Medium,
     /// The interface of each station, the access point's first.
     interfaces: Vec<usize>,
-    /// Who is to be told of each packet at each station that it has left, the oldest first.
+    /// The endpoint that is told once a packet has left, of each packet at each station, the oldest first.
     held: Vec<VecDeque<Option<Endpoint>>>,
     /// The time of the earliest event that will look at it.
     scheduled: Time,
