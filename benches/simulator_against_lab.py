@@ -110,7 +110,9 @@ def off(response: str, measured: Figures, simulated: Figures) -> float:
 WIRES = Comparison("simulator-agreement", {"goodput": 0.03, "rtt": 0.10, "fairness": 0.05})
 RADIO = Comparison(str(Path(__file__).with_name("radio_agreement.yaml")), {"goodput": 0.05, "rtt": 0.15})
 COMPARISONS = {"wires": WIRES, "radio": RADIO}
-BEYOND = dict.fromkeys(("TCP up 130", "TCP up 65", "TCP up 13"), "hosts of the lab take time to answer, in which the other side may begin to send")
+BEYOND = {
+    "TCP up 130": "hosts of the lab take time to answer, in which the other side may begin to send",
+}
 """Cases of `RADIO` that are known to be further off, with the cause."""
 
 
