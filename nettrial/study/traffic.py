@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import shlex
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from nettrial.bounds import MOST_SIZES
 from nettrial.fields import wrong
 from nettrial.study import base
-from nettrial.study.base import RequestResponse, Tool, Transfer
+from nettrial.study.base import RequestResponse, Transfer
 from nettrial.units import SIZE
 
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -60,8 +61,29 @@ class SweepSettings(base.Sweep):
         return self
 
 
+def _words(arguments: Any) -> Any:
+    """A list of words, which `--set` gives as one text."""
+    return shlex.split(arguments) if isinstance(arguments, str) else arguments
+
+
+Words = Annotated[list[str], BeforeValidator(_words)]
+"""A program's arguments: a list, or one text as a shell would read it."""
+
+
+class ToolSettings(base.Tool):
+    """Another program's traffic, measured by that program."""
+
+    arguments: Words = []
+    """Further options of the sending program, as it takes them: a list, or one text ("-w 1M -l 24K"). For
+    `exec`: the command and its arguments, in which `{destination}`, `{source}` and `{port}` stand for the
+    flow's."""
+    server_arguments: Words = []
+    """Further options of the receiving program, likewise. For `exec`: a command for the receiving host, or
+    none."""
+
+
 TrafficSettings = Annotated[
-    Transfer | FileTransferSettings | RequestResponse | PacketsSettings | SweepSettings | Tool,
+    Transfer | FileTransferSettings | RequestResponse | PacketsSettings | SweepSettings | ToolSettings,
     Field(discriminator="kind"),
 ]
 """The traffic of a flow, of any kind."""

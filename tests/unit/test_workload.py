@@ -476,3 +476,11 @@ def test_a_setting_that_levels_set_is_no_option_of_its_own(study):
         study(PACKETS, *SEVERAL).with_overrides({"workload.data.transport": "tcp"})
     assert "--set workload.data.transport=tcp: the factor control sets it" in str(caught.value)
     assert "the factor's levels: tcp, udp" in str(caught.value)
+
+
+def test_arguments_of_a_program_are_a_list_or_one_text(study):
+    tool = "{kind: tool, tool: iperf3, duration: 1 s, arguments: %s}"
+    written = [study(tool % arguments) for arguments in ("[-w, 1M, -l, 24K]", "-w 1M -l 24K")]
+    assert [made.workload[0].traffic.arguments for made in written] == [["-w", "1M", "-l", "24K"]] * 2
+    with pytest.raises(BadInput, match="arguments"):
+        study(tool % '"-w \'1M"')

@@ -13,7 +13,7 @@
 //!
 //! The line is the wire as well: where the link has a rate, a frame is sent for its bits over that rate, one after the
 //! other (`transmitter`). It leaves when its last bit has been sent, plus the delay and what its fate adds; arrivals are
-//! by the kernel's time stamps. The thread sleeps until shortly before and watches the clock for the rest, for a quarter
+//! by the kernel's time stamps. The thread sleeps until shortly before and watches the clock for the rest, for an eighth
 //! of the time at the most. Frames that leave late, or that the line itself could not carry, are counted, and end up in
 //! the record as a warning.
 //!

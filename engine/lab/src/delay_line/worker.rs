@@ -18,7 +18,7 @@ use std::time::Duration;
 /// serves a timer some 40 us late.
 pub const EARLY_NS: u64 = 50_000;
 /// The clock is watched for one part in so many of the time,
-const WATCHED_SHARE: u64 = 4;
+const WATCHED_SHARE: u64 = 8;
 /// and for so long at a stretch: a message of 64 KiB at 1 Gbit/s goes by in half of it.
 const WATCHED_NS: u64 = 1_000_000;
 /// The longest sleep while frames are in flight, so that new ones do not fill the ring.

@@ -1,6 +1,7 @@
-//! D-ITG (tested with 2.8.1): ITGSend asks ITGRecv for a log, which ITGDec decodes when the flow is over.
+//! D-ITG (tested with 2.8.1): ITGSend asks ITGRecv for a log, which ITGDec decodes when the flow is over. With the argument
+//! `-m rttm` ITGRecv sends each packet back, and the log is ITGSend's: what are one-way delays else are round trips then.
 //!
-//! The log is a file without a name (memfd_create(2)) that ITGRecv opens by way of this agent's
+//! The log is a file without a name (memfd_create(2)) that either opens by way of this agent's
 //! descriptor in /proc: both run on one machine, and nothing is left when the agent ends.
 
 use super::process::{Finished, run};
@@ -64,7 +65,7 @@ impl Program for Ditg {
         if !job.tool.arguments.iter().any(|argument| gaps.contains(&argument.as_str())) {
             command.extend(words(&["-C", &rate]));
         }
-        command.extend(words(&["-x", LOG]));
+        command.extend(words(&[if has_round_trips(job.tool) { "-l" } else { "-x" }, LOG]));
         command.extend(job.tool.arguments.iter().cloned());
         command
     }
@@ -88,9 +89,14 @@ impl Program for Ditg {
         Ok(summary)
     }
 
-    fn record(&self, flow: &Flow, _tool: &Tool, finished: &Finished) -> Result<FlowRecord> {
-        read(flow, &finished.printed, &finished.logged)
+    fn record(&self, flow: &Flow, tool: &Tool, finished: &Finished) -> Result<FlowRecord> {
+        read(flow, tool, &finished.printed, &finished.logged)
     }
+}
+
+/// Returns true if D-ITG's meter is of round trips.
+fn has_round_trips(tool: &Tool) -> bool {
+    tool.arguments.iter().any(|argument| argument == "rttm")
 }
 
 /// Waits until `log` does not grow any more.
@@ -107,8 +113,8 @@ fn settle(log: &SharedFile) -> Result<()> {
     }
 }
 
-/// Reads ITGDec's summary, and its list of packets for the one-way delays.
-fn read(flow: &Flow, summary: &str, packets: &str) -> Result<FlowRecord> {
+/// Reads ITGDec's summary, and its list of packets for the delays.
+fn read(flow: &Flow, tool: &Tool, summary: &str, packets: &str) -> Result<FlowRecord> {
     let total = summary.split_once("TOTAL RESULTS").context("ITGDec printed no results")?.1;
     let figure = |name: &str| {
         let line = total.lines().find(|line| line.starts_with(name))?;
@@ -127,7 +133,8 @@ fn read(flow: &Flow, summary: &str, packets: &str) -> Result<FlowRecord> {
     }
     let mut arrivals = Arrivals::default();
     packets.lines().filter_map(packet).for_each(|packet| arrivals.add(packet));
-    record.owd_us = Some(arrivals.delays.distribution_us()).filter(|delays| delays.count > 0);
+    let delays = Some(arrivals.delays.distribution_us()).filter(|delays| delays.count > 0);
+    *(if has_round_trips(tool) { &mut record.rtt_us } else { &mut record.owd_us }) = delays;
     if flow.transport == Transport::Udp {
         let lost = count("Packets dropped").unwrap_or(0);
         record.packets = Some(nettrial_scenario::PacketCounts {

@@ -161,6 +161,9 @@ fn ditg_gives_delays() {
     assert!((owd.mean - 28.0).abs() < 0.5 && (owd.deviation - 8.0).abs() < 0.5, "{owd:?}");
     let packets = record.packets.unwrap();
     assert_eq!((packets.sent_pkts, packets.received_pkts, packets.reordered_pkts), (95, 95, Some(0)));
+    let round_trips = Tool { arguments: vec!["-m".into(), "rttm".into()], ..tool(ToolName::Ditg) };
+    let record = read(Transport::Udp, &round_trips, output!("ditg-udp-summary.txt")).unwrap();
+    assert_eq!((record.rtt_us.unwrap().count, record.owd_us), (95, None));
     let none = "TOTAL RESULTS\nTotal time = -90000.0 s\nTotal packets = 0\nAverage delay = -nan s\n";
     let error = read(Transport::Udp, &tool(ToolName::Ditg), none).unwrap_err();
     assert_eq!(error.to_string(), "no packet arrived");
