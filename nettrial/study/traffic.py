@@ -63,7 +63,10 @@ class SweepSettings(base.Sweep):
 
 def _words(arguments: Any) -> Any:
     """A list of words, which `--set` gives as one text."""
-    return shlex.split(arguments) if isinstance(arguments, str) else arguments
+    try:
+        return shlex.split(arguments) if isinstance(arguments, str) else arguments
+    except ValueError:
+        raise wrong(expected="words as a shell would read them: each quotation mark has its other") from None
 
 
 Words = Annotated[list[str], BeforeValidator(_words)]

@@ -221,7 +221,12 @@ def test_a_shell_completes_the_names_of_studies_lists_and_backends(nettrial):
         given = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
         return nettrial(_NETTRIAL_COMPLETE="complete_bash", **given).stdout.split()
 
-    assert completed("nettrial run jumbo") == ["jumbo-ipv6", "jumbo-path"]
+    assert completed("nettrial run jumbo") == [
+        "jumbo-ipv6",
+        "jumbo-ipv6-ditg",
+        "jumbo-ipv6-traffic",
+        "jumbo-path",
+    ]
     assert completed("nettrial list sta") == ["stacks"]
     assert completed("nettrial run jumbo-ipv6 --backend s") == ["sim"]
 

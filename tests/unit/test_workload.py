@@ -482,5 +482,5 @@ def test_arguments_of_a_program_are_a_list_or_one_text(study):
     tool = "{kind: tool, tool: iperf3, duration: 1 s, arguments: %s}"
     written = [study(tool % arguments) for arguments in ("[-w, 1M, -l, 24K]", "-w 1M -l 24K")]
     assert [made.workload[0].traffic.arguments for made in written] == [["-w", "1M", "-l", "24K"]] * 2
-    with pytest.raises(BadInput, match="arguments"):
+    with pytest.raises(BadInput, match="words as a shell would read them"):
         study(tool % '"-w \'1M"')
