@@ -899,6 +899,51 @@ class OnOff(Generated):
     """
 
 
+class Outage(Generated):
+    """
+    A link or node that fails while traffic goes, and may return.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    at: Duration
+    """
+    The time of the failure, after all flows are ready.
+    """
+    fails: list[str]
+    """
+    The names of the two nodes between which every cable fails, or that of a router or switch, with which all of its
+    cables fail.
+    """
+    returns: Duration | None = None
+    """
+    The time of its return, after all flows are ready; where absent it stays away.
+    """
+
+
+class OutageRecord(Generated):
+    """
+    A link or node that failed.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    at_ns: Annotated[int, Field(ge=0)]
+    """
+    The time of the failure, after the instant at which all flows were ready.
+    """
+    fails: list[str]
+    """
+    The names of the nodes, as the scenario has them.
+    """
+    returned_ns: Annotated[int | None, Field(ge=0)] = None
+    """
+    The time of its return; absent where it did not return before the traffic's end.
+    """
+
+
 class Pacing(Generated):
     """
     The accuracy with which a sender kept to its departures.
@@ -1251,6 +1296,7 @@ class Setting(
             "bursts",
             "cost",
             "ecn",
+            "events",
             "filters_icmp",
             "impairment",
             "machine",
@@ -1274,6 +1320,7 @@ class Setting(
         "bursts",
         "cost",
         "ecn",
+        "events",
         "filters_icmp",
         "impairment",
         "machine",
@@ -2616,6 +2663,11 @@ class FlowRecord(Generated):
     The largest receive window that the receiver announced, bytes, as the sender's system reported it with each
     sample; absent if the system does not report it.
     """
+    recovery_ns: Annotated[int | None, Field(ge=0)] = None
+    """
+    The time after an event for which goodput was below `recovered_share` of what it was before, the longest of all
+    events. Absent where it can't be told; `absent` then says why.
+    """
     retransmissions_pkts: Annotated[int, Field(ge=0)]
     """
     The segments retransmitted (TCP_INFO tcpi_total_retrans) on all connections.
@@ -2891,6 +2943,10 @@ class Measurement(Generated):
     Keep each reading of a queue's length, with the bytes that the interface sent since the previous one. For
     simulated links only.
     """
+    recovered_share: Annotated[float | None, Field(ge=0.0, le=1.0)] = None
+    """
+    The share of its goodput before an event at which a flow counts as recovered from it; half of it where absent.
+    """
 
 
 class Record(Generated):
@@ -2928,6 +2984,10 @@ class Record(Generated):
     engine_version: str
     """
     The engine's version.
+    """
+    events: list[OutageRecord] | None = None
+    """
+    The events of the scenario that happened, in its order.
     """
     flows: list[FlowRecord]
     """
@@ -3343,6 +3403,10 @@ class Scenario(Generated):
     model_config = ConfigDict(
         extra="forbid",
     )
+    events: list[Outage] | None = None
+    """
+    The links and nodes that fail while traffic goes.
+    """
     format: Annotated[int, Field(ge=0)]
     """
     The document's version: [`FORMAT`].

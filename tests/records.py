@@ -129,6 +129,7 @@ def full_record() -> Record:
         rtt_us=delays,
         owd_us=delays,
         owd_error_us=15.0,
+        recovery_ns=350_000_000,
         delay_variation_us=delays,
         jitter_rfc3550_us=30.0,
         delay_difference_mean_us=50.0,

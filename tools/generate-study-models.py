@@ -48,6 +48,7 @@ MODELS = (
     "HostCost",
     "SocketOptions",
     "Measurement",
+    "Outage",
     "WlanStation",
     "Wlan",
 )

@@ -51,6 +51,8 @@ class Origins:
                 place = self._of_node(*self.nodes[number], rest)
             case ["links", int(number), *rest]:
                 place = self._of_link(self.links[number], rest)
+            case ["events", *rest]:
+                place = ("network", "events", *rest)
             case ["routing", *rest]:
                 place = ("network", "routing", *rest)
             case ["workload", int(), "ip"]:

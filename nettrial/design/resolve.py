@@ -25,6 +25,7 @@ from nettrial.study import (
     ImpairmentSettings,
     LinkKind,
     LossBursts,
+    Outage,
     RoutingSettings,
     Settings,
     Study,
@@ -75,6 +76,7 @@ def resolve(study: Study, treatment: Mapping[str, str], block: int = 1, seed: in
         routing=_routing(settings.network.routing, replicate),
         workload=flows,
         measurement=scenario.Measurement.model_validate(settings.measurement.model_dump(exclude={"capture"})),
+        events=[_outage(outage) for outage in settings.network.events] or None,
         seed=replicate.seed() if study.capabilities.deterministic else None,
     )
     return Resolved(made, Origins(study, dict(treatment), settings, nodes, kinds, entries))
@@ -100,6 +102,10 @@ def _routing(routing: RoutingSettings, block: Block) -> scenario.RoutingPolicy:
     elif routing.policy == "k_shortest_paths":
         chosen["paths"] = routing.paths
     return scenario.RoutingPolicy.model_validate(chosen)
+
+
+def _outage(outage: Outage) -> scenario.Outage:
+    return scenario.Outage.model_validate(outage.model_dump(exclude_none=True))
 
 
 def _node(settings: Settings, name: str, kind: str) -> scenario.Node:

@@ -135,6 +135,7 @@ TABLES = {
             ("channels", "stations"),
             {"access_point": "access_point"},
         ),
+        RecordTable("events", "a link or node that failed in a trial", ("events",)),
         RecordTable("warnings", "a warning that a trial carries", ("warnings",)),
         RecordTable("absent", "a metric that could not be measured", ("absent",)),
         RecordTable("checks", "what was verified around a trial's traffic", ("checks",), {"name": "check"}),

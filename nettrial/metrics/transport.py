@@ -121,3 +121,15 @@ add(
     "mean",
     flow=lambda flow: float(sum(subflow.cwnd_pkts for subflow in flow.subflows)) if flow.subflows else None,
 )
+add(
+    "time_to_recover",
+    "ms",
+    "Time to recover",
+    "how long after an event (a link or node that fails) goodput was below a share of what it was before, by "
+    "samples of the measurement's interval; half of it where the study has no `recovered_share`; of several "
+    "events the longest",
+    "RFC 6412: rate-derived convergence, here of a flow's goodput",
+    "lower",
+    "maximum",
+    flow=lambda flow: scaled(flow.recovery_ns, 1e6),
+)

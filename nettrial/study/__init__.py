@@ -1,7 +1,7 @@
 """Study files: what is compared, checked in full when read."""
 
 from nettrial.fields import Wrong
-from nettrial.study.base import HostCost, LossBursts
+from nettrial.study.base import HostCost, LossBursts, Outage
 from nettrial.study.block import Block
 from nettrial.study.catalogue import load, shipped
 from nettrial.study.conclusions import Conclusion
@@ -37,6 +37,7 @@ __all__ = [
     "LossBursts",
     "MeasurementSettings",
     "NetworkSettings",
+    "Outage",
     "Published",
     "Response",
     "RoutingSettings",

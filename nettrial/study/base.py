@@ -349,6 +349,21 @@ class Measurement(Strict):
     one. For simulated links only."""
     packet_sizes: bool = False
     """Count the packets that each interface sends, by size."""
+    recovered_share: Annotated[float, Field(ge=0, le=1)] | None = None
+    """The share of its goodput before an event at which a flow counts as recovered from it; half of it
+    where absent."""
+
+
+class Outage(Strict):
+    """A link or node that fails while traffic goes, and may return."""
+
+    at: Duration
+    """The time of the failure, after all flows are ready."""
+    fails: list[str]
+    """The names of the two nodes between which every cable fails, or that of a router or switch, with
+    which all of its cables fail."""
+    returns: Duration | None = None
+    """The time of its return, after all flows are ready; where absent it stays away."""
 
 
 class WlanStation(Strict):

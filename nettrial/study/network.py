@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 from nettrial.fields import UNKNOWN_FIELD, Strict, Wrong, name_in, wrong
 from nettrial.registry import near
 from nettrial.study import base
-from nettrial.study.base import LossBursts, Offloads, Wlan
+from nettrial.study.base import LossBursts, Offloads, Outage, Wlan
 from nettrial.study.block import FIRST, Block
 from nettrial.study.queues import DROP_TAIL, DisciplineSettings
 from nettrial.study.traffic import Seed
@@ -114,6 +114,8 @@ class NetworkSettings(Strict):
     """The offloads of every interface."""
     links: LinkKinds = LinkKinds()
     """The settings of cables of one kind that differ from the rest."""
+    events: list[Outage] = []
+    """The links and nodes that fail while traffic goes, and when they return."""
     wlan: Wlan | None = None
     """The settings of the radio channel, where the topology has one; on the simulator alone."""
 

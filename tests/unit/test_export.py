@@ -50,6 +50,7 @@ def everything():
     made["ends"][0]["queue_bytes"] = made["ends"][0]["queue_pkts"]
     made["checks"] = [{"name": "n", "object": "o", "expected": "e", "found": "f", "passed": True}]
     made["warnings"] = [{"code": "c", "object": "o", "message": "m", "consequence": "q"}]
+    made["events"] = [{"fails": ["leaf-1", "spine-1"], "at_ns": 1, "returned_ns": 2}]
     made["absent"] = [{"metric": "m", "object": "o", "reason": "r"}]
     counts = dict.fromkeys(("cong_avoid", "coupled", "init", "pkts_acked", "release", "set_state"), 1)
     counts |= dict.fromkeys(("ssthresh", "undo_cwnd", "cwnd_event"), 1)

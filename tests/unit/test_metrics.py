@@ -100,6 +100,7 @@ def test_a_record_without_the_figure_gives_a_reason_and_never_a_number(name):
         ("delivery_rate", 800),
         ("retransmissions", 3),
         ("connect_time", 0.1),
+        ("time_to_recover", 350.0),
         ("subflows", 2),
         ("subflow_share", 75),
         ("subflow_srtt", 2.0),

@@ -33,7 +33,8 @@ def test_every_backend_states_what_it_can_do():
     assert (STUDY.warm_up_trials, STUDY.on("sim").warm_up_trials) == (STUDY.warmup, 0)
     shared = {setting.root for setting in lab.settings} & {setting.root for setting in simulator.settings}
     assert shared == {
-        *("bursts", "filters_icmp", "impairment", "packet_sizes", "queue_interval", "routing", "window"),
+        *("bursts", "events", "filters_icmp", "impairment", "packet_sizes", "queue_interval", "routing"),
+        "window",
     }
 
 

@@ -7,6 +7,7 @@
 
 pub mod arrivals;
 pub mod departures;
+pub mod recovery;
 pub mod requests;
 pub mod sequence;
 pub mod statistics;

@@ -83,6 +83,7 @@ pub fn run(
         processors: Vec::new(),
         interfaces: Vec::new(),
         channels: Vec::new(),
+        events: Vec::new(),
         congestion: Vec::new(),
         checks: findings.checks,
         warnings: findings.warnings,

@@ -35,7 +35,7 @@ use crate::affinity;
 use crate::packet_socket::{Intake, Outlet, Ring, overflow};
 use anyhow::{Context, Result};
 use nettrial_impair::Fates;
-use nettrial_scenario::{Link, Rate};
+use nettrial_scenario::{Link, Rate, Scenario};
 use nix::sys::prctl;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -77,9 +77,17 @@ pub struct Carried {
     pub lost_pkts: u64,
 }
 
-/// Returns true if `link` does anything that takes a delay line.
-pub fn is_needed(link: &Link) -> bool {
-    link.delay.0 > 0 || !link.impairment.is_none()
+/// Returns true if link number `number` of `scenario` does anything that takes a delay line.
+pub fn is_needed(scenario: &Scenario, number: usize) -> bool {
+    let link = &scenario.links[number];
+    link.delay.0 > 0
+        || !link.impairment.is_none()
+        || scenario.events.iter().any(|outage| outage.links(scenario).contains(&number))
+}
+
+/// Returns true if a link of `scenario` does anything that takes a delay line.
+pub fn is_needed_by_any(scenario: &Scenario) -> bool {
+    (0..scenario.links.len()).any(|number| is_needed(scenario, number))
 }
 
 impl DelayLine {
@@ -118,6 +126,11 @@ impl DelayLine {
             line.directions.push(Direction { tally, ring, thread });
         }
         Ok(line)
+    }
+
+    /// The switch of its threads.
+    pub fn switch(&self) -> Arc<Switch> {
+        self.switch.clone()
     }
 
     /// Begins with loss and the rest, and with counting.

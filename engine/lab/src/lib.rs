@@ -26,6 +26,7 @@ mod layout;
 mod mptcp;
 mod namespace;
 mod network;
+mod outages;
 mod packet_sizes;
 mod packet_socket;
 mod preflight;

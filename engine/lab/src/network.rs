@@ -25,6 +25,7 @@ use anyhow::{Context, Result};
 use channels::Channels;
 pub use channels::try_holding;
 pub use counters::{InterfaceCounters, Refused};
+pub use lines::Breaker;
 use lines::Lines;
 use messages::SINGLE_QUEUES;
 #[cfg(test)]
@@ -68,8 +69,10 @@ impl Network {
         let scenario = layout.scenario;
         let mut procfs = Procfs::open()?;
         let has_ipv6 = with_ipv6(scenario);
-        let create =
-            |node: &Node| BuiltNode::create(home, &mut procfs, node, has_ipv6.contains(node.name.as_str()));
+        let fails = !scenario.events.is_empty();
+        let create = |node: &Node| {
+            BuiltNode::create(home, &mut procfs, node, [has_ipv6.contains(node.name.as_str()), fails])
+        };
         let nodes = scenario.nodes.iter().map(create).collect::<Result<Vec<_>>>()?;
         let by_name = scenario.nodes.iter().map(|node| node.name.clone()).zip(0..).collect();
         let (lines, channels) = (Lines::create(home, scenario)?, Channels::create(home, scenario)?);
@@ -147,7 +150,7 @@ impl Network {
                     }
                     pairs
                 }
-                (Some(lines), _) if delay_line::is_needed(link) => {
+                (Some(lines), _) if delay_line::is_needed(scenario, number) => {
                     lines.between(number, cable(link, own)?, [next()?, next()?]).to_vec()
                 }
                 _ => vec![cable(link, own)?],
@@ -283,6 +286,11 @@ impl Network {
             .filter(|(_, kind)| *kind == NodeKind::Host)
             .map(|(node, _)| node)
             .collect()
+    }
+
+    /// A breaker of the links that are to fail.
+    pub fn breaker(&self, home: &Home) -> Result<Breaker> {
+        self.lines.as_ref().context("no link is to fail")?.breaker(home)
     }
 
     /// Captures the radio channels that `settings` name from when they are armed.

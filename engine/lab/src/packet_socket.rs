@@ -210,6 +210,12 @@ impl Outlet {
         Ok(Self(socket))
     }
 
+    /// Takes the socket's error, such as that its interface went down: until then it sends nothing.
+    pub fn forget_error(&self) {
+        // What it was is told by the interface's state; here it only has to be gone.
+        let _ = getsockopt(&self.0, SocketError);
+    }
+
     /// Sends up to [`BATCH`] frames, each behind its offload header; gives how many the kernel refused
     /// (its far end's receive queue is full, or takes no frame of that length).
     pub fn send<'a>(&self, frames: impl Iterator<Item = &'a [u8]>) -> u64 {

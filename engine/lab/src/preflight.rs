@@ -196,7 +196,7 @@ fn try_congestion_control(name: &str) -> Result<()> {
 pub fn scenario_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut links = scenario.links.iter().enumerate();
-    if let Some((number, link)) = links.find(|(_, link)| delay_line::is_needed(link))
+    if let Some((number, link)) = links.find(|(number, _)| delay_line::is_needed(scenario, *number))
         && let Err(error) = try_delay_line()
     {
         problems.push(Place::link(number, link).problem(

@@ -110,7 +110,7 @@ impl Placement {
 /// Returns what the engine's own threads have to do for `scenario` while traffic goes.
 fn engine_work(scenario: &Scenario) -> Vec<&'static str> {
     let work = [
-        ("delay line", scenario.links.iter().any(delay_line::is_needed)),
+        ("delay line", delay_line::is_needed_by_any(scenario)),
         ("radio channel", scenario.links.iter().any(|link| link.wlan.is_some())),
         ("packet counter", scenario.measurement.packet_sizes),
         ("queue sampler", scenario.measurement.queue_interval.is_some()),

@@ -100,6 +100,16 @@ pub fn apply(procfs: &File, node: &Node, has_ipv6: bool) -> Result<()> {
     node.stack.as_ref().map_or(Ok(()), |stack| apply_stack(&ipv4, stack))
 }
 
+/// Has the kernel leave out next hops over links without a carrier, in the calling thread's namespace.
+pub fn leave_out_dead_routes(has_ipv6: bool) -> Result<()> {
+    for version in if has_ipv6 { ["ipv4", "ipv6"].as_slice() } else { &["ipv4"] } {
+        for scope in ["all", "default"] {
+            write(&format!("net.{version}.conf.{scope}.ignore_routes_with_linkdown"), "1")?;
+        }
+    }
+    Ok(())
+}
+
 fn apply_ipv6(ipv6: &Settings, forwarding: &str) -> Result<()> {
     ipv6.write("conf.all.forwarding", forwarding)?;
     for scope in ["all", "default"] {

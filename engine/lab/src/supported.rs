@@ -23,6 +23,7 @@ pub fn capabilities() -> Capabilities {
         settings: vec![
             Setting::Block,
             Setting::Bursts,
+            Setting::Events,
             Setting::FiltersIcmp,
             Setting::Impairment,
             Setting::MtuProbing,

@@ -8,9 +8,11 @@ use crate::interfaces::{Observation, Observed};
 use crate::layout::Layout;
 use crate::namespace::Home;
 use crate::network::Network;
+use crate::outages::Outages;
 use crate::processors::{self, Placement};
 use crate::{affinity, agents, mptcp};
 use anyhow::{Context, Result};
+use nettrial_flows::recovery;
 use nettrial_scenario::{
     Absence, Capture, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, ProcessorRecord, Record,
     Scenario, TimerLateness,
@@ -72,7 +74,9 @@ pub fn run(
     network.arm()?;
     let calls = own.callbacks()?;
     let idle = Reading::now()?;
-    let flows = drive(&mut agents, &ready, scenario.measurement.interval.0, &mut findings)?;
+    let outages = Outages::start(home, &network, scenario)?;
+    let mut flows = drive(&mut agents, &ready, scenario.measurement.interval.0, &mut findings)?;
+    let events = outages.map_or(Ok(Vec::new()), Outages::finish)?;
     let driven = network.finish_channels()?;
     let frequencies = processors::frequencies_mhz();
     let busy = Reading::now()?;
@@ -90,7 +94,9 @@ pub fn run(
     }
     let Observed { interfaces, absent: unobserved, sampled } = observation.finish(&mut network)?;
     findings.drops(scenario, &interfaces);
-    findings.refused(&refused, &network.refused()?);
+    let failing: Vec<_> = scenario.events.iter().flat_map(|outage| outage.links(scenario)).collect();
+    let failing: Vec<_> = failing.iter().flat_map(|&link| &scenario.links[link].interfaces).collect();
+    findings.refused(&failing, &refused, &network.refused()?);
     findings.host_counters(&layout, &counted, &network.host_counters(home, scenario)?);
     for (link, carried) in network.carried()? {
         findings.delay_line(link, carried);
@@ -116,8 +122,11 @@ pub fn run(
         findings.saturated(interface, lateness, steal_percent);
     }
     let processors = use_of.iter().map(|&(number, spent)| record_of(number, spent, &frequencies)).collect();
+    let (untold, unrecovered) = recovery::measure(scenario, &events, &mut flows);
+    findings.warnings.extend(unrecovered);
     let (hosts, mut absent) = hosts(scenario, &placement, &use_of.into_iter().collect(), &flows);
     absent.extend(unobserved);
+    absent.extend(untold);
     drop(subflow_listeners);
     // The kernel removes namespaces one after the other, on a CPU that ending the agents leaves free.
     let apart = network.into_hosts(scenario);
@@ -138,6 +147,7 @@ pub fn run(
         processors,
         interfaces,
         channels: driven.into_iter().map(|(_, record, _)| record).collect(),
+        events,
         congestion,
         checks,
         warnings,

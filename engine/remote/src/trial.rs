@@ -84,6 +84,7 @@ fn run(client: &mut Client, measure: &Measure) -> Result<Record> {
         processors: Vec::new(),
         interfaces: Vec::new(),
         channels: Vec::new(),
+        events: Vec::new(),
         congestion: Vec::new(),
         checks: findings.checks,
         warnings: findings.warnings,

@@ -72,6 +72,8 @@ pub enum Setting {
     Cost,
     /// Connections that ask for marks: `stack.ecn` of a node.
     Ecn,
+    /// Links and nodes that fail while traffic goes: `events`.
+    Events,
     /// A router that originates no ICMP: `filters_icmp` of a node.
     FiltersIcmp,
     /// Loss, duplication, reordering and jitter: `impairment` of a link.
@@ -121,6 +123,13 @@ impl Capabilities {
         let place = Place::new("/routing", "the routing");
         let is_other = scenario.routing != RoutingPolicy::ShortestPath {};
         found.setting(Setting::Routing, is_other, &place, "policy", "shortest_path");
+        found.setting(
+            Setting::Events,
+            !scenario.events.is_empty(),
+            &Place::new("", "the network"),
+            "events",
+            "none",
+        );
         let (place, measured) = (Place::new("/measurement", "the measurement"), &scenario.measurement);
         let has_interval = measured.queue_interval.is_some();
         found.setting(Setting::PacketSizes, measured.packet_sizes, &place, "packet_sizes", "false");
@@ -236,6 +245,7 @@ mod tests {
                 "discipline": {"discipline": "co_del", "target": "5 ms", "interval": "100 ms"},
                 "impairment": {"loss": 0.1, "duplication": 0.1, "reordering": 0.1, "jitter": "1 ms", "bursts": {"enter": 0.1, "leave": 0.5, "loss": 1.0}}}],
             "routing": {"policy": "spanning_tree"},
+            "events": [{"at": "1 s", "fails": ["a", "b"]}],
             "workload": [{"name": "f", "from": "b", "to": "a", "transport": "icmp", "ip": 4, "start": "0 ns",
                 "pair": 1, "socket": socket, "traffic": {"kind": "tool", "tool": "ping", "duration": "1 s"}}],
             "measurement": {"interval": "100 ms", "cpu": [], "queue_drops": "allowed", "queue_interval": "1 ms",
@@ -262,6 +272,7 @@ mod tests {
             "discipline",
             "duplication",
             "ecn",
+            "events",
             "filters_icmp",
             "jitter",
             "kind",
@@ -288,8 +299,17 @@ mod tests {
 
     #[test]
     fn what_is_stated_is_taken() {
-        let names =
-            ["block", "bursts", "cost", "ecn", "filters_icmp", "impairment", "machine", "minimum_rto"];
+        let names = [
+            "block",
+            "bursts",
+            "cost",
+            "ecn",
+            "events",
+            "filters_icmp",
+            "impairment",
+            "machine",
+            "minimum_rto",
+        ];
         let further = ["mtu_probing", "packet_sizes", "pair", "queue_interval", "queue_series", "routing"];
         let last = ["scheduler", "udp_gro", "udp_gso", "window", "zerocopy"];
         let can = Capabilities {

@@ -1,5 +1,6 @@
 //! Finds what makes a scenario impossible on any backend.
 
+mod events;
 mod links;
 mod workload;
 
@@ -30,6 +31,7 @@ pub fn check(scenario: &Scenario) -> Vec<Problem> {
     }
     workload::check(&directory, &mut problems);
     check_measurement(&directory, &mut problems);
+    events::check(&directory, &mut problems);
     problems
 }
 

@@ -19,6 +19,7 @@ pub mod ethernet;
 mod machine;
 mod measurement;
 mod network;
+mod outage;
 mod problem;
 mod protocol;
 mod queue_limit;
@@ -39,6 +40,7 @@ pub use measurement::{Measurement, QueueDrops};
 pub use network::{
     Discipline, HostCost, Impairment, Interface, Link, LossBursts, Medium, Node, NodeKind, RoutingPolicy,
 };
+pub use outage::Outage;
 pub use problem::{Place, Problem};
 pub use protocol::{
     Capture, Environment, Estimate, Event, Measure, Preflight, Request, Shortfall, TimerLateness,
@@ -46,9 +48,9 @@ pub use protocol::{
 pub use queue_limit::QueueLimit;
 pub use record::{
     Absence, Airtime, Callbacks, ChannelRecord, Check, CongestionRecord, DelaySample, Distribution,
-    FlowRecord, Histogram, HostRecord, InterfaceRecord, InterfaceSample, Interval, Pacing, PacketCounts,
-    PacketSize, Phases, ProcessorRecord, RateSample, RateUse, Record, SizeRecord, StationRecord,
-    SubflowRecord, ToolRecord, Warning,
+    FlowRecord, Histogram, HostRecord, InterfaceRecord, InterfaceSample, Interval, OutageRecord, Pacing,
+    PacketCounts, PacketSize, Phases, ProcessorRecord, RateSample, RateUse, Record, SizeRecord,
+    StationRecord, SubflowRecord, ToolRecord, Warning,
 };
 pub use schema::schema;
 pub use stack::{Buffer, Offloads, Scheduler, Stack};
@@ -81,6 +83,9 @@ pub struct Scenario {
     pub workload: Vec<Flow>,
     /// The measurements made in addition to those of every flow.
     pub measurement: Measurement,
+    /// The links and nodes that fail while traffic goes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<Outage>,
     /// Seed of the random numbers of a simulated trial that have no seed of their own: the ports of connections,
     /// and the start of each flow within its first millisecond. Real hosts choose both themselves.
     #[serde(default, skip_serializing_if = "is_zero")]

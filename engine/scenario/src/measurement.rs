@@ -36,4 +36,8 @@ pub struct Measurement {
     /// Count the packets that each interface sends, by size.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub packet_sizes: bool,
+    /// The share of its goodput before an event at which a flow counts as recovered from it; half of it where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub recovered_share: Option<f64>,
 }

@@ -32,6 +32,9 @@ pub struct Record {
     /// The radio channels, in the scenario's order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<ChannelRecord>,
+    /// The events of the scenario that happened, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<OutageRecord>,
     /// The calls to each of nettrial's own congestion controls that the scenario uses. Absent if it uses none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub congestion: Vec<CongestionRecord>,
@@ -151,6 +154,10 @@ pub struct FlowRecord {
     /// The results of each size, by size. Sweeps only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<SizeRecord>,
+    /// The time after an event for which goodput was below `recovered_share` of what it was before, the longest of all
+    /// events. Absent where it can't be told; `absent` then says why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery_ns: Option<u64>,
     /// The program that made the traffic. Tools only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolRecord>,
@@ -192,6 +199,7 @@ impl FlowRecord {
             pacing: None,
             subflows: Vec::new(),
             sizes: Vec::new(),
+            recovery_ns: None,
             tool: None,
             intervals: Vec::new(),
         }
@@ -206,6 +214,19 @@ pub struct Histogram(
     /// The encoded text.
     pub String,
 );
+
+/// A link or node that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OutageRecord {
+    /// The names of the nodes, as the scenario has them.
+    pub fails: Vec<String>,
+    /// The time of the failure, after the instant at which all flows were ready.
+    pub at_ns: u64,
+    /// The time of its return; absent where it did not return before the traffic's end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub returned_ns: Option<u64>,
+}
 
 /// The packets of a flow that were received, lost, reordered and duplicated, by their sequence numbers. Loss,
 /// reordering and duplication are counted separately, so that none hides another.

@@ -19,6 +19,7 @@ mod capture;
 mod checks;
 mod coalescing;
 mod connection;
+mod detours;
 mod environment;
 mod estimates;
 mod events;

@@ -81,6 +81,10 @@ struct Special {
     outcomes: Option<Outcomes>,
     /// Packets by size, where they are counted.
     sizes: Option<BTreeMap<u32, u64>>,
+    /// The times between which the link is away, in order.
+    outages: Vec<(Time, Time)>,
+    /// The number of those that have begun.
+    failed: usize,
 }
 
 /// A queue whose discipline decides at the head, of packets by number.
@@ -99,8 +103,14 @@ impl Heads {
 
 impl Link {
     /// The direction of `cable` that begins at its interface `near`, whose number is the direction's, and leads to the
-    /// interface with the number `far`.
-    pub fn new(scenario: &Scenario, cable: &Cable, near: &Interface, number: u32, far: u32) -> Self {
+    /// interface with the number `far`; it is away between these times, nanoseconds.
+    pub fn new(
+        scenario: &Scenario,
+        cable: &Cable,
+        near: &Interface,
+        [number, far]: [u32; 2],
+        outages: &[(u64, u64)],
+    ) -> Self {
         let rate_bps = cable.rate.map(|Rate(rate)| rate);
         let whole = rate_bps.filter(|rate| (8 * BIT_PS).is_multiple_of(*rate));
         let mut new = Self {
@@ -116,7 +126,9 @@ impl Link {
             rate_bps,
         };
         let frame_bytes = wire_bytes(new.mtu_bytes);
-        new.special = Special::new(scenario, cable, number, frame_bytes, new.transmission(frame_bytes));
+        let outages = outages.iter().map(|&(down, up)| (Time::from_ns(down), time_or_never(up))).collect();
+        new.special =
+            Special::new(scenario, cable, number, frame_bytes, new.transmission(frame_bytes), outages);
         new
     }
 
@@ -160,6 +172,7 @@ impl Link {
 
     /// Returns how long its queue is. Times must not go back from call to call.
     pub fn queue(&mut self, now: Time) -> Length {
+        self.settle(now);
         let heads = self.special.as_ref().and_then(|special| special.heads.as_ref());
         heads.map_or_else(|| self.waiting.length(now), Heads::length)
     }
@@ -182,6 +195,31 @@ impl Link {
         }
         let sent = sizes.into_iter().filter(|(_, packets)| *packets > 0);
         Some(sent.map(|(size_bytes, packets)| PacketSize { size_bytes, packets }).collect())
+    }
+
+    /// Returns whether it is away now, because it or a node has failed.
+    pub(crate) fn is_away(&self, now: Time) -> bool {
+        let outages = self.special.as_ref().map_or([].as_slice(), |special| &special.outages);
+        outages.iter().any(|&(down, up)| down <= now && now < up)
+    }
+
+    /// Empties its queue if it has failed since: an interface without a carrier sends nothing of what it holds.
+    fn settle(&mut self, now: Time) {
+        let Some(special) = &mut self.special else { return };
+        while let Some(&(down, _)) = special.outages.get(special.failed).filter(|(down, _)| *down <= now) {
+            special.failed += 1;
+            let left = self.waiting.length(down);
+            self.counters.frames_pkts -= u64::from(left.packets);
+            self.counters.wire_bytes -= left.bytes;
+            // As frames that were lost on the way they are counted already.
+            if let Some(sizes) = &mut special.sizes {
+                for ip_bytes in self.waiting.ip_bytes() {
+                    sizes.entry(ip_bytes).and_modify(|packets| *packets -= 1);
+                }
+            }
+            self.waiting = Waiting::default();
+            self.free_at = self.free_at.min(down);
+        }
     }
 
     /// Takes packet `number` as it arrives now, or drops it.
@@ -249,6 +287,9 @@ impl Link {
     /// Takes the queue's head now that the link is free: gives the packet sent, when its last bit leaves, and how many
     /// were dropped before it.
     pub(crate) fn take(&mut self, now: Time, arena: &mut Arena) -> (Option<(u32, Time)>, u64) {
+        if self.is_away(now) {
+            return (None, self.lose_all(arena));
+        }
         let Some(heads) = self.heads() else { return (None, 0) };
         let ecn = heads.ecn;
         let Taken { packet, dropped, marked_pkts } = heads.queue.pop(now.0, |number| {
@@ -267,14 +308,31 @@ impl Link {
         (sent, dropped_pkts)
     }
 
+    /// Loses all that waits for [`Link::take`]; gives how much.
+    fn lose_all(&mut self, arena: &mut Arena) -> u64 {
+        let Some(heads) = self.heads() else { return 0 };
+        let mut lost_pkts = 0;
+        while let Some(number) = heads.queue.pop(0, |_| false).packet {
+            arena.discard(number);
+            lost_pkts += 1;
+        }
+        self.counters.lost_pkts += lost_pkts;
+        lost_pkts
+    }
+
     /// Returns when the last bit of a packet leaves that comes then, if none comes before it and it is not dropped.
     pub(crate) fn leaves_at_best(&self, comes: Time, ip_bytes: u32) -> Time {
         self.free_at.max(comes) + self.transmission(wire_bytes(ip_bytes))
     }
 
-    /// Returns what becomes of a frame whose last bit leaves then, on its way to the other end.
-    pub(crate) fn carry(&mut self, leaves: Time) -> Outcome {
+    /// Returns what becomes of a frame that is taken now and whose last bit leaves then, on its way to the other end.
+    pub(crate) fn carry(&mut self, now: Time, leaves: Time) -> Outcome {
         let at = leaves + self.delay;
+        let fails = |special: &Special| special.outages.iter().any(|&(down, _)| now < down && down <= at);
+        if self.special.as_deref().is_some_and(fails) {
+            self.counters.lost_pkts += 1;
+            return Outcome::Lost;
+        }
         let outcomes = self.special.as_mut().and_then(|special| special.outcomes.as_mut());
         let Some(outcome) = outcomes.map(|outcomes| outcomes.next(at)) else { return Outcome::Arrives(at) };
         match outcome {
@@ -304,6 +362,11 @@ impl Link {
     }
 }
 
+/// The time of that many nanoseconds; the last of all for `u64::MAX`.
+fn time_or_never(ns: u64) -> Time {
+    if ns == u64::MAX { Time(u64::MAX) } else { Time::from_ns(ns) }
+}
+
 impl Special {
     /// Makes the special parts of direction `number` of `cable`, whose full frame has so many bytes on the wire
     /// and takes that long, if it has any.
@@ -313,9 +376,14 @@ impl Special {
         number: u32,
         frame_bytes: u32,
         frame_time: Time,
+        outages: Vec<(Time, Time)>,
     ) -> Option<Box<Self>> {
         let counts_sizes = scenario.measurement.packet_sizes;
-        if cable.discipline.is_drop_tail() && cable.impairment.is_none() && !counts_sizes {
+        if cable.discipline.is_drop_tail()
+            && cable.impairment.is_none()
+            && !counts_sizes
+            && outages.is_empty()
+        {
             return None;
         }
         let heads = match cable.discipline {
@@ -332,6 +400,8 @@ impl Special {
             heads,
             outcomes: Outcomes::new(cable.impairment, number.into()),
             sizes: counts_sizes.then(BTreeMap::new),
+            outages,
+            failed: 0,
         }))
     }
 }

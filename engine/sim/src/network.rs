@@ -1,6 +1,7 @@
 //! The links of a scenario and the paths over them.
 
 use crate::air::Air;
+use crate::detours::{Detours, numbers};
 use crate::link::Link;
 use crate::paths::PathTable;
 use crate::processor::Processors;
@@ -14,6 +15,7 @@ pub struct Network {
     /// The directions of all links, each by the number of the interface at which it begins ([`Interfaces`]).
     pub(crate) links: Vec<Link>,
     pub(crate) paths: PathTable,
+    pub(crate) detours: Detours,
     pub(crate) air: Air,
     /// `None` where work costs nothing and nothing is coalesced.
     pub(crate) processors: Option<Processors>,
@@ -29,24 +31,31 @@ impl Network {
             let Some(pair) = link.cable() else {
                 let of_radio = link.interfaces.iter().zip(numbers);
                 links.extend(
-                    of_radio.map(|(near, number)| Link::new(scenario, link, near, number, Link::ON_AIR)),
+                    of_radio
+                        .map(|(near, number)| Link::new(scenario, link, near, [number, Link::ON_AIR], &[])),
                 );
                 continue;
             };
+            let outages = scenario.outages_of(number);
             for ((near, number), far) in pair.into_iter().zip(numbers.clone()).zip(numbers.rev()) {
-                links.push(Link::new(scenario, link, near, number, far));
+                links.push(Link::new(scenario, link, near, [number, far], &outages));
             }
         }
         let (air, processors) = (Air::new(scenario, &interfaces), Processors::new(scenario, &interfaces));
-        Self { links, paths: PathTable::default(), air, processors }
+        Self { links, paths: PathTable::default(), detours: Detours::new(scenario), air, processors }
     }
 
     /// The path of a flow's packets, which have that differentiated services codepoint, by the scenario's routing; `None`
     /// if there is none.
     pub fn path(&mut self, routing: &Paths<'_>, flow: &FiveTuple, dscp: u8) -> Option<PathId> {
         let crossings = routing.flow_path(flow)?;
-        let links: Vec<u32> = crossings.iter().map(|crossing| crossing.out as u32).collect();
-        Some(self.paths.number(&links, crossings.last().map(|crossing| crossing.into as u32), dscp))
+        let (links, arrival) = numbers(&crossings);
+        if self.detours.is_empty() {
+            return Some(self.paths.number(&links, arrival, dscp));
+        }
+        let path = self.paths.apart(&links, arrival, dscp);
+        self.detours.add(routing, (flow, path, dscp), &mut self.paths);
+        Some(path)
     }
 
     /// The links of a path, each by the number of the interface at which its direction begins.

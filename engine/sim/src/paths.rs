@@ -37,6 +37,18 @@ impl PathTable {
         path
     }
 
+    /// The number of a new path, as [`PathTable::number`] has it, which is not known to be equal to another: its packets
+    /// may take other ways than theirs.
+    pub fn apart(&mut self, links: &[u32], arrival: Option<u32>, dscp: u8) -> PathId {
+        self.known.clear();
+        self.number(links, arrival, dscp)
+    }
+
+    /// The path that this place of the list belongs to.
+    pub fn at(&self, place: u32) -> PathId {
+        PathId(self.starts.partition_point(|&start| start <= place) as u32 - 1)
+    }
+
     /// Returns the differentiated services codepoint of the path's packets.
     pub fn dscp(&self, path: PathId) -> u8 {
         self.codepoints[path.0 as usize]

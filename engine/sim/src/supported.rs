@@ -24,6 +24,7 @@ pub fn capabilities() -> Capabilities {
             Setting::Bursts,
             Setting::Cost,
             Setting::Ecn,
+            Setting::Events,
             Setting::FiltersIcmp,
             Setting::Impairment,
             Setting::MinimumRto,

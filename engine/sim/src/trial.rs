@@ -8,8 +8,9 @@ use crate::record;
 use crate::wiring::wire;
 use crate::{Io, Network, Time, World};
 use anyhow::Result;
+use nettrial_flows::recovery;
 use nettrial_routing::Paths;
-use nettrial_scenario::{Capture, FORMAT, Phases, Record, Scenario};
+use nettrial_scenario::{Capture, FORMAT, OutageRecord, Phases, Record, Scenario};
 
 /// A trial in which no packet is sent for so long, 2 hours, stands still: longer than TCP keeps trying
 /// (tcp_retries2).
@@ -40,7 +41,10 @@ pub fn run(scenario: &Scenario, routing: &Paths<'_>, capture: Option<&Capture>) 
     let interfaces = queues.records(scenario, routing.interfaces(), engine.network(), last);
     let mut findings = Findings::default();
     findings.paths(scenario, routing, &hosts, engine.network());
-    let flows: Vec<_> = hosts.flows.iter_mut().map(record::flow).collect();
+    let mut flows: Vec<_> = hosts.flows.iter_mut().map(record::flow).collect();
+    let events = happened(scenario, last.as_ns());
+    let (untold, unrecovered) = recovery::measure(scenario, &events, &mut flows);
+    findings.warnings.extend(unrecovered);
     findings.connections(scenario, routing, &flows);
     findings.unfinished(&hosts);
     findings.drops(scenario, &interfaces);
@@ -48,7 +52,8 @@ pub fn run(scenario: &Scenario, routing: &Paths<'_>, capture: Option<&Capture>) 
     let network = engine.network();
     // No work is done before the first flow starts.
     let busy = |node: usize| network.busy(node, last).map(Time::as_ns);
-    let (host_records, absent) = record::hosts(scenario, &flows, busy, traffic_ns);
+    let (host_records, mut absent) = record::hosts(scenario, &flows, busy, traffic_ns);
+    absent.extend(untold);
     findings.processors(scenario, busy, traffic_ns);
     findings.coalescing(scenario, network);
     let channels = network.air.records(routing.interfaces(), ended);
@@ -64,11 +69,23 @@ pub fn run(scenario: &Scenario, routing: &Paths<'_>, capture: Option<&Capture>) 
         processors: Vec::new(),
         interfaces,
         channels,
+        events,
         congestion: Vec::new(),
         checks: findings.checks,
         warnings: findings.warnings,
         absent,
     })
+}
+
+/// The events that happened until `ended_ns`.
+fn happened(scenario: &Scenario, ended_ns: u64) -> Vec<OutageRecord> {
+    let until = scenario.events.iter().filter(|outage| outage.at.0 <= ended_ns);
+    let record = |outage: &nettrial_scenario::Outage| OutageRecord {
+        fails: outage.fails.clone(),
+        at_ns: outage.at.0,
+        returned_ns: outage.returns.map(|returns| returns.0).filter(|returns| *returns <= ended_ns),
+    };
+    until.map(record).collect()
 }
 
 /// Has the world go on until all flows are over or nothing moves any more, and looks at its queues meanwhile.

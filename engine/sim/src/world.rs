@@ -142,6 +142,9 @@ impl Engine {
         if link.is_on_air() {
             return self.enter_air(number, direction);
         }
+        if link.is_away(now) {
+            return self.go_around(number);
+        }
         let could_take = link.next_take();
         match link.offer(now, number, self.arena.travel(number)) {
             Verdict::Sent(leaves) => {
@@ -162,6 +165,21 @@ impl Engine {
         }
     }
 
+    /// Has packet `number`, whose next link is away, go on by another, or loses it; gives when its last bit leaves, if it
+    /// does.
+    fn go_around(&mut self, number: u32) -> Option<Time> {
+        let (now, place, path) = (self.events.now(), self.arena.travel(number).next, self.arena.path(number));
+        let Network { detours, paths, .. } = &self.network;
+        let other =
+            detours.around(now, path, place, paths).and_then(|other| Some((other, paths.link(other)?)));
+        let Some((other, direction)) = other else {
+            self.drop(number);
+            return None;
+        };
+        self.arena.travel(number).next = other;
+        self.enter(number, direction)
+    }
+
     /// Has packet `number`, whose last bit leaves then, arrive at the link's other end, or not.
     fn carry(&mut self, number: u32, direction: u32, leaves: Time) {
         let travel = self.arena.travel(number);
@@ -169,7 +187,8 @@ impl Engine {
         let next = self.network.paths.link(travel.next);
         let event =
             |number| next.map_or(Event::Arrive(number), |direction| Event::Enter { number, direction });
-        let outcome = self.network.links[direction as usize].carry(leaves);
+        let now = self.events.now();
+        let outcome = self.network.links[direction as usize].carry(now, leaves);
         if self.captures.is_some() {
             self.take_down(number, direction, leaves, outcome);
         }

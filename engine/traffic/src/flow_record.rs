@@ -111,6 +111,7 @@ impl Figures {
             pacing: None,
             subflows: samples.subflows.into_iter().map(subflow).collect(),
             sizes: self.sizes,
+            recovery_ns: None,
             tool: None,
             intervals: samples.intervals,
         }

@@ -38,6 +38,7 @@ pub fn record(flows: &[Flow], asked: &Asked, tested: &Tested, started: Duration)
         processors: Vec::new(),
         interfaces: Vec::new(),
         channels: Vec::new(),
+        events: Vec::new(),
         congestion: Vec::new(),
         checks: Vec::new(),
         warnings: silence(tested),

@@ -63,8 +63,9 @@ impl Wires {
         let interfaces = layout.paths.interfaces();
         let rate_and_mtu = |leaving: &&nettrial_scenario::Interface| {
             let place = interfaces.all().iter().position(|one| std::ptr::eq(*one, *leaving))?;
-            let link = &layout.scenario.links[interfaces.link(place)];
-            let rate = link.rate.filter(|_| !delay_line::is_needed(link))?;
+            let number = interfaces.link(place);
+            let rate = layout.scenario.links[number].rate;
+            let rate = rate.filter(|_| !delay_line::is_needed(layout.scenario, number))?;
             Some((rate.0, leaving.mtu.0))
         };
         let transport_bytes = match flow.transport {

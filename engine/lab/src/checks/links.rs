@@ -4,7 +4,7 @@ use super::Findings;
 use crate::channel::Driven;
 use crate::delay_line::{Carried, LATE_NS};
 use crate::network::Refused;
-use nettrial_scenario::{Check, InterfaceRecord, Scenario, Warning};
+use nettrial_scenario::{Check, Interface, InterfaceRecord, Scenario, Warning};
 
 /// This share of a delay line's frames may leave late.
 const LATE_SHARE: f64 = 0.01;
@@ -15,9 +15,13 @@ impl Findings {
         self.warnings.extend(Warning::of_drops(scenario, records));
     }
 
-    /// Warns of frames that a link's far end could not take, though nothing of the scenario says so.
-    pub fn refused(&mut self, before: &[Refused], after: &[Refused]) {
-        for (earlier, record) in before.iter().zip(after) {
+    /// Warns of frames that a link's far end could not take, though nothing of the scenario says so. What is given to
+    /// the links `failing` is meant to be lost.
+    pub fn refused(&mut self, failing: &[&Interface], before: &[Refused], after: &[Refused]) {
+        let is_failing = |record: &Refused| {
+            failing.iter().any(|failing| failing.node == record.node && failing.name == record.interface)
+        };
+        for (earlier, record) in before.iter().zip(after).filter(|(_, record)| !is_failing(record)) {
             let frames = record.frames_pkts.saturating_sub(earlier.frames_pkts);
             if frames > 0 {
                 self.warn(
@@ -110,6 +114,7 @@ impl Findings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nettrial_scenario::Size;
 
     #[test]
     fn a_delay_line_that_loses_frames_or_is_late_is_warned_of() {
@@ -126,9 +131,13 @@ mod tests {
     fn frames_lost_during_the_traffic_are_warned_of_and_earlier_ones_are_not() {
         let record = |frames_pkts| Refused { node: "a".into(), interface: "eth0".into(), frames_pkts };
         let mut findings = Findings::default();
-        findings.refused(&[record(3)], &[record(3)]);
+        findings.refused(&[], &[record(3)], &[record(3)]);
         assert!(findings.warnings.is_empty());
-        findings.refused(&[record(3)], &[record(8)]);
+        findings.refused(&[], &[record(3)], &[record(8)]);
         assert!(findings.warnings[0].message.contains("5 frames"));
+        let failing =
+            Interface { node: "a".into(), name: "eth0".into(), mtu: Size(1500), addresses: Vec::new() };
+        findings.refused(&[&failing], &[record(3)], &[record(8)]);
+        assert_eq!(findings.warnings.len(), 1);
     }
 }

@@ -58,6 +58,8 @@ pub struct Worker {
 pub struct Switch {
     /// True while frames are impaired and counted.
     pub armed: AtomicBool,
+    /// True while the link is cut: what comes and what is under way is lost.
+    pub cut: AtomicBool,
     /// True once the workers are to end.
     pub stopped: AtomicBool,
     /// Written to wake them.
@@ -68,12 +70,18 @@ impl Switch {
     /// A switch that is neither armed nor stopped.
     pub fn new() -> Result<Self> {
         let wake = EventFd::from_flags(EfdFlags::EFD_CLOEXEC).context("making an event descriptor")?;
-        Ok(Self { armed: AtomicBool::new(false), stopped: AtomicBool::new(false), wake })
+        let off = || AtomicBool::new(false);
+        Ok(Self { armed: off(), cut: off(), stopped: off(), wake })
     }
 
     /// Has the workers impair and count.
     pub fn arm(&self) {
         self.armed.store(true, Relaxed);
+    }
+
+    /// Has the workers lose every frame, or no longer.
+    pub fn cut(&self, cut: bool) {
+        self.cut.store(cut, Relaxed);
     }
 
     /// Has the workers end.
@@ -140,7 +148,7 @@ impl Worker {
             return;
         }
         let (begin, offset) = (monotonic_ns(), wall_offset_ns());
-        let armed = self.switch.armed.load(Relaxed);
+        let (armed, cut) = (self.switch.armed.load(Relaxed), self.switch.cut.load(Relaxed));
         for taken in 0..=INTAKE {
             let Some(slot) = self.ring.peek() else {
                 state.taken_ns = begin;
@@ -159,7 +167,9 @@ impl Worker {
             if armed && !is_to_a_group(slot.bytes) {
                 fate = self.fates[usize::from(has_udp(slot.bytes))].next();
             }
-            if !slot.whole || state.hold.bytes() > HOLD_BYTES {
+            if cut {
+                // It is lost, as on a cut cable.
+            } else if !slot.whole || state.hold.bytes() > HOLD_BYTES {
                 self.tally.lost_pkts.fetch_add(1, Relaxed);
             } else if !fate.is_lost {
                 let due = sent + self.delay_ns + fate.jitter_ps / 1000;
@@ -183,6 +193,11 @@ impl Worker {
             batch.extend(std::iter::from_fn(|| hold.pop(now)).take(BATCH));
             if batch.is_empty() {
                 return;
+            }
+            if self.switch.cut.load(Relaxed) {
+                self.outlet.forget_error();
+                batch.drain(..).for_each(|(_, frame)| hold.recycle(frame));
+                continue;
             }
             let refused = self.outlet.send(batch.iter().map(|(_, frame)| frame.as_slice()));
             let sent = monotonic_ns();

@@ -1,14 +1,19 @@
 //! The delay lines of a network, in a namespace of their own.
 
 use super::inside::{Inside, processor_of};
+use super::messages::{down, up};
 use crate::bucket;
-use crate::delay_line::{self, Carried, DelayLine};
+use crate::delay_line::{self, Carried, DelayLine, Switch};
 use crate::layout::Layout;
 use crate::namespace::Home;
 use crate::processors::Placement;
-use anyhow::Result;
+use anyhow::{Context, Result};
+use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::LinkMessage;
+use nettrial_netlink::Netlink;
 use nettrial_scenario::{Interface, Link, NodeKind, Scenario, ethernet};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// More than a GSO packet has (GSO_LEGACY_MAX_SIZE, with headers).
 const LARGEST_GSO_BYTES: u64 = 65_536 + 256;
@@ -25,7 +30,7 @@ pub struct Lines {
 impl Lines {
     /// The namespace, if a link of `scenario` needs a line.
     pub fn create(home: &Home, scenario: &Scenario) -> Result<Option<Self>> {
-        if !scenario.links.iter().any(delay_line::is_needed) {
+        if !delay_line::is_needed_by_any(scenario) {
             return Ok(None);
         }
         Ok(Some(Self { lines: Vec::new(), inside: Inside::create(home, "delay lines")?, links: Vec::new() }))
@@ -67,6 +72,17 @@ impl Lines {
         Ok(())
     }
 
+    /// A breaker of the links that have lines.
+    pub fn breaker(&self, home: &Home) -> Result<Breaker> {
+        let line = |((number, indexes), line): (&(usize, [i32; 2]), &DelayLine)| {
+            (*number, (*indexes, line.switch(), line.link.clone()))
+        };
+        Ok(Breaker {
+            netlink: home.visit(&self.inside.namespace, Netlink::open)?,
+            links: self.links.iter().zip(&self.lines).map(line).collect(),
+        })
+    }
+
     /// Begins with loss and the rest, and with counting, on every link that has them.
     pub fn arm(&self) -> Result<()> {
         self.lines.iter().try_for_each(DelayLine::arm)
@@ -89,6 +105,43 @@ fn longest_waits_ns(layout: &Layout, link: &Link) -> [u64; 2] {
     };
     let mut waits = link.interfaces.iter().map(wait_ns);
     [waits.next().unwrap_or(0), waits.next().unwrap_or(0)]
+}
+
+/// Cuts links that have delay lines, and mends them.
+pub struct Breaker {
+    netlink: Netlink,
+    /// The indexes of a link's inner ends, its line's switch, and the link in words, by its number.
+    links: HashMap<usize, ([i32; 2], Arc<Switch>, String)>,
+}
+
+impl Breaker {
+    /// Cuts link number `link`: its nodes lose the carrier.
+    pub fn cut(&mut self, link: usize) -> Result<()> {
+        let (indexes, switch, _) = self.line(link)?;
+        switch.cut(true);
+        self.set(link, indexes.map(down))
+    }
+
+    /// Mends it.
+    pub fn mend(&mut self, link: usize) -> Result<()> {
+        let (indexes, switch, _) = self.line(link)?;
+        self.set(link, indexes.map(up))?;
+        switch.cut(false);
+        Ok(())
+    }
+
+    fn line(&self, link: usize) -> Result<([i32; 2], Arc<Switch>, String)> {
+        self.links.get(&link).cloned().with_context(|| format!("link {link} has no delay line"))
+    }
+
+    fn set(&mut self, link: usize, requests: [LinkMessage; 2]) -> Result<()> {
+        let (_, _, words) = self.line(link)?;
+        for request in requests {
+            self.netlink
+                .change(RouteNetlinkMessage::SetLink(request), format!("cutting or mending {words}"))?;
+        }
+        self.netlink.flush()
+    }
 }
 
 /// Bytes of the largest frame that either end of `link` may hand over: a GSO packet where

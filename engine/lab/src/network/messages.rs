@@ -52,6 +52,13 @@ pub fn up(index: i32) -> LinkMessage {
     message
 }
 
+/// A request that stops the interface with this index.
+pub fn down(index: i32) -> LinkMessage {
+    let mut message = up(index);
+    message.header.flags = LinkFlags::empty();
+    message
+}
+
 /// The Ethernet address of the interface with this index: a local one (IEEE 802 section 8.4).
 pub fn ethernet_address(index: i32) -> Vec<u8> {
     [[0x02, 0].as_slice(), &index.to_be_bytes()].concat()

@@ -47,11 +47,19 @@ pub struct Shaped {
 
 impl BuiltNode {
     /// Makes the namespace of `node`, with the node's settings and without interfaces; they will have IPv6 addresses
-    /// or not.
-    pub(super) fn create(home: &Home, procfs: &mut Procfs, node: &Node, has_ipv6: bool) -> Result<Self> {
+    /// or not, and links that fail or not.
+    pub(super) fn create(
+        home: &Home,
+        procfs: &mut Procfs,
+        node: &Node,
+        [has_ipv6, fails]: [bool; 2],
+    ) -> Result<Self> {
         let procfs = procfs.next()?;
         let inside = || {
             settings::apply(procfs, node, has_ipv6)?;
+            if fails {
+                settings::leave_out_dead_routes(has_ipv6)?;
+            }
             Netlink::open()
         };
         let (namespace, netlink) =

@@ -4,6 +4,7 @@ mod checks;
 mod connections;
 mod datagrams;
 mod offloads;
+mod outages;
 mod scenarios;
 mod series;
 mod wlan;

@@ -35,6 +35,22 @@ pub fn two_paths(settings: &Value) -> Scenario {
     scenario(nodes, links)
 }
 
+/// Hosts `a0` and `b0`, and routers between them, joined by these links with these settings.
+pub fn routers(joined: &[[&str; 2]], settings: &Value) -> Scenario {
+    let mut nodes = vec![host("a0"), host("b0")];
+    let mut links = Vec::new();
+    for (number, ends) in joined.iter().enumerate() {
+        for name in ends {
+            if nodes.iter().all(|node| node["name"] != **name) {
+                nodes.push(json!({"name": name, "kind": "router"}));
+            }
+        }
+        let [near, far] = [1, 2].map(|last| format!("10.0.{number}.{last}/24"));
+        links.push(link(*ends, settings, [Some(&near), Some(&far)]));
+    }
+    scenario(nodes, links)
+}
+
 /// Hosts `a0` and `b0` on one link.
 pub fn pair(settings: &Value) -> Scenario {
     let interfaces = [Some("10.0.0.1/24"), Some("10.0.0.2/24")];
