@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from nettrial.registry import Registry, UnknownName, near
@@ -119,6 +119,9 @@ def in_short(names: Iterable[str]) -> str:
 
 Name = Annotated[str, AfterValidator(_name)]
 """A name of something in the study: letters, digits, - and _."""
+
+SystemName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
+"""A name of a system that guests run: letters, digits, -, _ and ., as in linux-6.12."""
 
 
 def name_in(registry: Registry[Entry]) -> AfterValidator:

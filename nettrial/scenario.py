@@ -624,6 +624,36 @@ class FrameErrors(RootModel[Literal["none", "awgn"]]):
     """
 
 
+class GuestRecord(Generated):
+    """
+    A guest that was a host.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    emulated: bool
+    """
+    True if its instructions were carried out by software, and not by the machine's CPUs (KVM).
+    """
+    kernel: str
+    """
+    The release of the kernel that was found inside (uname(2)).
+    """
+    memory_bytes: Annotated[int, Field(ge=0)]
+    """
+    Its memory, bytes.
+    """
+    processors: Annotated[int, Field(ge=0)]
+    """
+    Its virtual CPUs.
+    """
+    system: str
+    """
+    The system's name in studies.
+    """
+
+
 class Histogram(RootModel[str]):
     root: str
     """
@@ -674,6 +704,10 @@ class HostRecord(Generated):
     cpu_percent: float | None = None
     """
     The share of the traffic's time in which the CPU was not idle, interrupts included, in percent.
+    """
+    guest: GuestRecord | None = None
+    """
+    The guest that the host was, if it was one.
     """
     name: str
     """
@@ -1308,6 +1342,7 @@ class Setting(
             "queue_series",
             "routing",
             "scheduler",
+            "system",
             "udp_gro",
             "udp_gso",
             "window",
@@ -1332,6 +1367,7 @@ class Setting(
         "queue_series",
         "routing",
         "scheduler",
+        "system",
         "udp_gro",
         "udp_gso",
         "window",
@@ -2710,6 +2746,24 @@ class FlowRecord(Generated):
     """
 
 
+class GuestHardware(Generated):
+    """
+    The hardware of a guest.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    memory: Annotated[Size | None, Field(validate_default=True)] = "512 MiB"
+    """
+    Memory, which the guest takes of this machine's as it uses it.
+    """
+    processors: Annotated[int | None, Field(ge=1, le=64)] = 1
+    """
+    Virtual CPUs.
+    """
+
+
 class Impairment(Generated):
     """
     Loss, duplication, reordering and jitter on a link. They apply after the queue, to each frame in each direction
@@ -3368,6 +3422,10 @@ class Node(Generated):
     Originate no ICMP, so that senders do not learn why the router drops a packet. Only a router may have this
     setting.
     """
+    guest: GuestHardware | None = None
+    """
+    The hardware of the guest, where the host is one.
+    """
     kind: NodeKind
     """
     The kind of the node: host, router or switch.
@@ -3392,6 +3450,11 @@ class Node(Generated):
     stack: Stack | None = None
     """
     The host's TCP/IP settings. A host must have one; a router and a switch must not.
+    """
+    system: str | None = None
+    """
+    The operating system that the host runs as a guest, a virtual machine on this one, by its name in `nettrial systems
+    list`; where absent, the host has this machine's own kernel. In the lab only.
     """
 
 

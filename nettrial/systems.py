@@ -70,6 +70,18 @@ def become(program: Path, *arguments: str) -> NoReturn:
     os.execv(program, [str(program), *arguments])
 
 
+GUEST_SYSTEMS = "NETTRIAL_SYSTEMS"
+"""The environment variable that names the directory of `guest_systems`."""
+
+
+def guest_systems() -> Path:
+    """The directory that keeps the systems that guests run: the one that the environment names, or else one
+    in the user's cache."""
+    own = os.environ.get(GUEST_SYSTEMS)
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(own) if own else cache / "nettrial" / "systems"
+
+
 def run_program(command: list[str], directory: Path, seconds: float) -> str | None:
     """Runs a program in a directory, for so many seconds at most. Returns why it failed; None where it did
     not."""

@@ -45,6 +45,7 @@ MODELS = (
     "Offloads",
     "LossBursts",
     "Impairment",
+    "GuestHardware",
     "HostCost",
     "SocketOptions",
     "Measurement",

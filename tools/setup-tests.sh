@@ -21,6 +21,7 @@ command -v ping >/dev/null || missing+=(iputils-ping)
 command -v ITGSend >/dev/null || missing+=(d-itg)
 command -v sockperf >/dev/null || missing+=(sockperf)
 command -v tshark >/dev/null || missing+=(tshark)
+command -v qemu-system-x86_64 >/dev/null || missing+=(qemu-system-x86)
 command -v ssh >/dev/null || missing+=(openssh-client)
 if [ "${#missing[@]}" != 0 ]; then
   say "installing ${missing[*]}"
@@ -74,4 +75,14 @@ if ! command -v netperf >/dev/null || ! command -v netserver >/dev/null; then
     { cat "$scratch/log" >&2; say "apt-get could not fetch netperf"; exit 3; }
   dpkg-deb -x "$scratch"/netperf_*.deb "$scratch/netperf"
   install -m 755 "$scratch/netperf/usr/bin/netperf" "$scratch/netperf/usr/bin/netserver" .venv/bin/
+fi
+
+# Two kernels for tests of guests, where Debian 12 or its like has them. Only their files are taken, into .venv/systems.
+if [ "$(uname -m)" = x86_64 ] && [ ! -e .venv/systems/linux-6.12.json ]; then
+  for meta in linux-image-cloud-amd64 linux-image-6.12-cloud-amd64; do
+    package=$(apt-cache depends "$meta" 2>/dev/null | sed -n 's/^ *Depends: \(linux-image-6\.[0-9.]*[^ ]*-cloud-amd64\)$/\1/p' | head -1)
+    [ -n "$package" ] || { say "no package $meta here: tests of guests are skipped"; continue; }
+    say "fetching $package"
+    NETTRIAL_SYSTEMS=.venv/systems python -m nettrial.cli systems add linux --package "$package"
+  done
 fi

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import queue
 import re
 import subprocess
@@ -17,7 +18,7 @@ from typing import IO, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from nettrial.scenario import Event
-from nettrial.systems import APART
+from nettrial.systems import APART, GUEST_SYSTEMS, guest_systems
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -67,6 +68,7 @@ class Engine:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                env={**os.environ, GUEST_SYSTEMS: str(guest_systems())},
                 **APART,  # the terminal's Ctrl-C is for us, not for the engine
             )
         except OSError as error:

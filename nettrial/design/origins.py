@@ -79,10 +79,10 @@ class Origins:
                 own in OWN_OF_HOST and getattr(self.settings.hosts[key], own) is not None
             ):
                 return ("hosts", key, own)
-            case ["stack" | "cost" as part, *more]:
-                return ("hosts", key, part, *(more if part == "cost" else ()))
-            case ["machine"] if self.settings.hosts[key].machine is not None:
-                return ("hosts", key, "machine")
+            case ["stack" | "cost" | "guest" as part, *more]:
+                return ("hosts", key, part, *(() if part == "stack" else more))
+            case ["machine" | "system" as part] if getattr(self.settings.hosts[key], part) is not None:
+                return ("hosts", key, part)
             case _:
                 return ("hosts", key)
 

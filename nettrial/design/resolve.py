@@ -119,6 +119,8 @@ def _node(settings: Settings, name: str, kind: str) -> scenario.Node:
             "filters_icmp": kind == "router" and settings.network.icmp == "filtered",
             "cost": host.cost.model_dump() if host and host.cost != HostCost() else None,
             "machine": host.machine if host else None,
+            "system": host.system if host else None,
+            **({"guest": host.guest.model_dump()} if host and host.system else {}),
         }
     )
 

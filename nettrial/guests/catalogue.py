@@ -9,13 +9,12 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from nettrial.errors import BadInput
-from nettrial.fields import Strict
+from nettrial.fields import Strict, SystemName
 from nettrial.files import Unreadable, read_bytes, read_text
 from nettrial.guests.archive import archive
 from nettrial.guests.kernel import MOST_KERNEL_BYTES, Kernel
+from nettrial.systems import guest_systems
 
-VARIABLE = "NETTRIAL_SYSTEMS"
-"""The environment variable that names the cache's directory."""
 _MOST_ENTRY_BYTES = 64 << 10
 _MOST_ARCHIVE_BYTES = 1 << 30
 _UNFINISHED = ".unfinished-"
@@ -26,7 +25,7 @@ Sha256 = Field(pattern="^[0-9a-f]{64}$")
 class Entry(Strict):
     """A system of the cache."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")
+    name: SystemName
     """Its name in studies."""
     release: str
     """The release of its kernel."""
@@ -43,11 +42,7 @@ class Catalogue:
 
     def __init__(self, directory: Path | None = None) -> None:
         """The cache in `directory`; where none is given, the user's."""
-        if directory is None:
-            own = os.environ.get(VARIABLE)
-            cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-            directory = Path(own) if own else cache / "nettrial" / "systems"
-        self.directory = directory
+        self.directory = directory or guest_systems()
 
     def add(self, name: str, kernel: Kernel, source: str) -> Entry:
         """Keeps a kernel under a name; raises BadInput where that is another kernel's."""

@@ -282,6 +282,15 @@ class Impairment(Strict):
     """Seed of the random numbers."""
 
 
+class GuestHardware(Strict):
+    """The hardware of a guest."""
+
+    processors: Annotated[int, Field(ge=1, le=64)] = 1
+    """Virtual CPUs."""
+    memory: Size = "512 MiB"
+    """Memory, which the guest takes of this machine's as it uses it."""
+
+
 class HostCost(Strict):
     """The cost of packets to a simulated host. The host has one CPU, and work waits while the CPU is
     busy."""

@@ -10,10 +10,10 @@ from pydantic import Field, model_validator
 
 from nettrial.bounds import MOST_FLOWS
 from nettrial.congestion import CONTROLS
-from nettrial.fields import Name, Strict, in_short, name_in, wrong
+from nettrial.fields import Name, Strict, SystemName, in_short, name_in, wrong
 from nettrial.stacks import STACKS
 from nettrial.study import base
-from nettrial.study.base import HostCost, Scheduler, SocketOptions, Transport
+from nettrial.study.base import GuestHardware, HostCost, Scheduler, SocketOptions, Transport
 from nettrial.study.block import FIRST, Block
 from nettrial.study.flows import EVERY, NEXT, OTHERS, PERMUTATION, Member, members
 from nettrial.study.network import NetworkSettings
@@ -41,6 +41,11 @@ class HostSettings(Strict):
     machine: Name | None = None
     """The machine of one's own that stands for it, by its name in the inventory; where absent, the one that
     has the host among its `nodes` there. With `--backend hosts` alone."""
+    system: SystemName | None = None
+    """The operating system that it runs as a guest, a virtual machine on this one: a name in
+    `nettrial systems list`. Where absent, the host has this machine's own kernel. In the lab alone."""
+    guest: GuestHardware = GuestHardware()
+    """The hardware of the guest, where it is one."""
 
 
 class FlowSettings(Strict):

@@ -9,8 +9,9 @@ import pytest
 
 from nettrial.cli import guests as commands
 from nettrial.errors import BadInput, CannotRun
-from nettrial.guests import VARIABLE, Catalogue, Kernel, unpack
+from nettrial.guests import Catalogue, Kernel, unpack
 from nettrial.guests.kernel import Unfit
+from nettrial.systems import GUEST_SYSTEMS
 
 
 def module(depends):
@@ -50,7 +51,7 @@ def made(tmp_path):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv(VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv(GUEST_SYSTEMS, str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 

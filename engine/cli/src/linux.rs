@@ -28,6 +28,9 @@ pub enum Command {
     /// Be one of the machines on which `hosts` runs trials
     #[command(subcommand)]
     Machine(machine::Machine),
+    /// Be a guest of the lab's, or a node in it
+    #[command(subcommand, hide = true)]
+    Guest(Guest),
     /// Examine the path to a host
     ///
     /// Reads one request from standard input and answers it on standard output, a JSON document each
@@ -42,6 +45,15 @@ pub enum Command {
     Measure(remote::Measure),
 }
 
+/// The processes of a guest.
+#[derive(Subcommand)]
+pub enum Guest {
+    /// Be its first process
+    Init,
+    /// Be a node of a trial
+    Node,
+}
+
 /// Does what a command says.
 ///
 /// # Errors
@@ -51,6 +63,8 @@ pub fn run(command: Command) -> Result<()> {
         Command::Lab => lab::serve(),
         Command::Hosts(options) => hosts::serve(&options),
         Command::Machine(part) => machine::machine(&part),
+        Command::Guest(Guest::Init) => nettrial_guest::init(&["guest", "node"]),
+        Command::Guest(Guest::Node) => nettrial_lab::guest_node(),
         Command::Path => path::answer(),
         Command::Serve(options) => remote::serve(options),
         Command::Measure(options) => remote::measure(&options),

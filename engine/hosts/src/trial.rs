@@ -355,6 +355,7 @@ fn hosts(
         let spent = busy.ok().filter(|_| measured);
         let kilobytes = payload_bytes(scenario, &node.name, flows) as f64 / 1000.0;
         records.push(HostRecord {
+            guest: None,
             name: node.name.clone(),
             processor: None,
             processor_shared_with: Vec::new(),

@@ -1,5 +1,6 @@
-//! The agents of a trial: a process in each host's namespace, on the host's CPU.
+//! The agents of a trial: a process in each host's namespace, on the host's CPU, or in the host's guest.
 
+use crate::guests::Running;
 use crate::namespace::Home;
 use crate::network::Network;
 use crate::processors::Placement;
@@ -17,10 +18,15 @@ pub fn start(
     network: &Network,
     scenario: &Scenario,
     placement: Option<&Placement>,
+    guests: &mut Running,
 ) -> Result<Agents> {
     let mut agents = Agents::default();
     let ends = scenario.workload.iter().flat_map(|flow| [&flow.from, &flow.to]);
     for host in ends.collect::<BTreeSet<_>>() {
+        if guests.has(host) {
+            agents.start(host, |sink| guests.agent(host, sink))?;
+            continue;
+        }
         let processor = placement.and_then(|placement| placement.of(host));
         let namespace = &network.node(host)?.namespace;
         agents.start(host, |sink| home.visit(namespace, || spawn(processor, sink)))?;

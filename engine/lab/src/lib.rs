@@ -19,6 +19,8 @@ mod congestion;
 mod delay_line;
 mod environment;
 mod gso;
+mod guest_node;
+mod guests;
 mod host_counters;
 mod interfaces;
 mod lateness;
@@ -36,21 +38,26 @@ mod queue;
 mod queue_length;
 mod settings;
 mod supported;
+mod tap;
 #[cfg(test)]
 mod testing;
 mod trial;
 mod wire;
 
+pub use guest_node::run as guest_node;
 pub use supported::capabilities;
 
 use layout::Layout;
 use nettrial_scenario::{Capture, Flow, Place, Preflight, Problem, Record, Scenario, TimerLateness};
+use std::cell::RefCell;
 
 /// The lab backend, inside namespaces of its own.
 pub struct Lab {
     home: namespace::Home,
     own: congestion::Own,
     lateness: TimerLateness,
+    /// The guests that stay from one trial to the next.
+    guests: RefCell<guests::Guests>,
 }
 
 impl Lab {
@@ -74,7 +81,7 @@ impl Lab {
         let home = namespace::Home::enter().map_err(refuse)?;
         let own = congestion::Own::new(home.is_root, jit_is_off);
         let lateness = lateness::measure().map_err(|error| refuse(vec![preflight::no_timers(&error)]))?;
-        Ok(Self { home, own, lateness })
+        Ok(Self { home, own, lateness, guests: RefCell::new(guests::Guests::new()) })
     }
 
     /// Returns what this machine can run, found by trying it; `thorough`: the engine's own congestion controls,
@@ -90,6 +97,7 @@ impl Lab {
             problems.extend(nettrial_traffic::problems(flow, &Place::flow(number, flow)));
         }
         problems.extend(preflight::scenario_problems(scenario, &self.own));
+        problems.extend(self.guests.borrow_mut().problems(scenario));
         if problems.is_empty() {
             problems.extend(unreachable_flows(scenario));
             problems.extend(preflight::routing::problems(scenario));
@@ -106,8 +114,10 @@ impl Lab {
         if let Some(problem) = self.check(scenario).first() {
             anyhow::bail!("{problem}");
         }
-        let mut record =
-            trial::run(&self.home, &self.own.in_kernel(scenario)?, &self.own, &self.lateness, capture)?;
+        let mut record = {
+            let pool = &mut self.guests.borrow_mut();
+            trial::run(&self.home, &self.own.in_kernel(scenario)?, &self.own, &self.lateness, capture, pool)?
+        };
         self.own.out_of_kernel(&mut record);
         Ok(record)
     }

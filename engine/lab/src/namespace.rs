@@ -93,6 +93,11 @@ impl Home {
         Ok(Self { network: Namespace::current()?, is_root })
     }
 
+    /// The engine's own network namespace.
+    pub fn network(&self) -> &Namespace {
+        &self.network
+    }
+
     /// Makes a network namespace and runs `inside` in it; the calling thread is back home afterwards.
     pub fn create<T>(&self, inside: impl FnOnce() -> Result<T>) -> Result<(Namespace, T)> {
         unshare(CloneFlags::CLONE_NEWNET).context("making a network namespace")?;

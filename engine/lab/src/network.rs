@@ -5,6 +5,7 @@
 
 mod channels;
 mod counters;
+mod guest;
 mod inside;
 mod lines;
 mod messages;
@@ -71,6 +72,9 @@ impl Network {
         let has_ipv6 = with_ipv6(scenario);
         let fails = !scenario.events.is_empty();
         let create = |node: &Node| {
+            if node.system.is_some() {
+                return BuiltNode::create_before_guest(home, &mut procfs, node);
+            }
             BuiltNode::create(home, &mut procfs, node, [has_ipv6.contains(node.name.as_str()), fails])
         };
         let nodes = scenario.nodes.iter().map(create).collect::<Result<Vec<_>>>()?;
@@ -119,6 +123,11 @@ impl Network {
     fn node_mut(&mut self, name: &str) -> Result<&mut BuiltNode> {
         let place = self.place(name)?;
         Ok(&mut self.nodes[place])
+    }
+
+    /// The node called `name`, if its addresses and routes are those of its namespace here: not a guest's.
+    fn configured(&mut self, name: &str) -> Option<&mut BuiltNode> {
+        self.node_mut(name).ok().filter(|node| !node.is_before_guest)
     }
 
     fn create_links(&mut self, home: &Home, layout: &Layout, gso_packets: &AllGsoPackets) -> Result<()> {
@@ -185,7 +194,10 @@ impl Network {
         message.header.index = u32::try_from(index)?;
         message.attributes = vec![
             LinkAttribute::IfName(interface.name.clone()),
-            LinkAttribute::Address(ethernet_address(index)),
+            LinkAttribute::Address(match built.is_before_guest {
+                true => guest::outer_address(index),
+                false => ethernet_address(index),
+            }),
             LinkAttribute::NetNsFd(built.namespace.file().as_raw_fd()),
             LinkAttribute::Mtu(u32::try_from(interface.mtu.0)?),
         ];
@@ -232,7 +244,7 @@ impl Network {
 
     fn address(&mut self, scenario: &Scenario) -> Result<()> {
         for interface in scenario.links.iter().flat_map(|link| &link.interfaces) {
-            let node = self.node_mut(&interface.node)?;
+            let Some(node) = self.configured(&interface.node) else { continue };
             let index = node.index_of(&interface.name)?;
             for address in &interface.addresses {
                 let purpose =
@@ -261,6 +273,9 @@ impl Network {
                 |(interface, place): (&Interface, &usize)| self.nodes[*place].index_of(&interface.name);
             let indexes = link.interfaces.iter().zip(&places).map(index).collect::<Result<Vec<_>>>()?;
             for (here, interface) in link.interfaces.iter().enumerate() {
+                if self.nodes[places[here]].is_before_guest {
+                    continue;
+                }
                 let others = link.interfaces.iter().enumerate().filter(|(there, _)| *there != here);
                 for (there, other) in others {
                     for address in &other.addresses {

@@ -30,6 +30,7 @@ pub fn capabilities() -> Capabilities {
             Setting::PacketSizes,
             Setting::QueueInterval,
             Setting::Routing,
+            Setting::System,
             Setting::UdpGro,
             Setting::UdpGso,
             Setting::Window,

@@ -4,6 +4,7 @@ use crate::bystanders::Census;
 use crate::capture::Capturing;
 use crate::checks::Findings;
 use crate::congestion::Own;
+use crate::guests::Guests;
 use crate::interfaces::{Observation, Observed};
 use crate::layout::Layout;
 use crate::namespace::Home;
@@ -15,7 +16,7 @@ use anyhow::{Context, Result};
 use nettrial_flows::recovery;
 use nettrial_scenario::{
     Absence, Capture, FORMAT, Flow, FlowRecord, HostRecord, NodeKind, Phases, ProcessorRecord, Record,
-    Scenario, TimerLateness,
+    Scenario, TimerLateness, Transport,
 };
 use nettrial_session::{Agents, Planned, Reading, Ready, Use, drive, payload_bytes};
 use nettrial_traffic::{ClockOffset, Cookie, Side};
@@ -32,13 +33,18 @@ pub fn run(
     own: &Own,
     lateness: &TimerLateness,
     capture: Option<&Capture>,
+    pool: &mut Guests,
 ) -> Result<Record> {
     let started_unix_ns = nanoseconds(SystemTime::now().duration_since(UNIX_EPOCH)?);
     let mut phases = Phases::default();
     let mut begin = Instant::now();
     let mut lap = || nanoseconds(std::mem::replace(&mut begin, Instant::now()).elapsed());
 
-    let placement = if scenario.measurement.cpu.is_empty() {
+    let layout = Layout::new(scenario);
+    let mut guests = pool.take(&layout)?;
+    let placement = if guests.are_some() {
+        Err("a host is a guest, whose work is not kept on one CPU".to_owned())
+    } else if scenario.measurement.cpu.is_empty() {
         Err("the study does not ask for it".to_owned())
     } else {
         Placement::plan(scenario, home)
@@ -47,17 +53,21 @@ pub fn run(
         Ok(_) => tracing::debug!("each measured host has a CPU of its own"),
         Err(reason) => tracing::debug!(reason, "no host has a CPU of its own"),
     }
-    let layout = Layout::new(scenario);
     tracing::info!(nodes = scenario.nodes.len(), links = scenario.links.len(), "building the network");
     let mut network = Network::build(home, &layout, placement.as_ref().ok(), lateness)?;
     mptcp::prepare(home, &network, scenario)?;
+    guests.begin(home, &mut network, scenario)?;
     phases.network_ns = lap();
 
     tracing::info!(took_ns = phases.network_ns, "checking what was built");
     let mut findings = Findings::default();
     let cookie = Cookie(rand::random());
-    let mut agents = agents::start(home, &network, scenario, placement.as_ref().ok())?;
-    findings.offloads(home, &network, scenario)?;
+    let mut agents = agents::start(home, &network, scenario, placement.as_ref().ok(), &mut guests)?;
+    findings.offloads(home, &network, scenario, &guests)?;
+    let of_guests = guests.records();
+    for (node, (guest, release)) in &of_guests {
+        findings.guest(node, guest, release);
+    }
     findings.path_mtus(&mut agents, &layout, cookie)?;
     let (ready, subflow_listeners) = prepare(home, &network, &mut agents, &layout, cookie, &mut findings)?;
     let (refused, counted) = (network.refused()?, network.host_counters(home, scenario)?);
@@ -124,13 +134,18 @@ pub fn run(
     let processors = use_of.iter().map(|&(number, spent)| record_of(number, spent, &frequencies)).collect();
     let (untold, unrecovered) = recovery::measure(scenario, &events, &mut flows);
     findings.warnings.extend(unrecovered);
-    let (hosts, mut absent) = hosts(scenario, &placement, &use_of.into_iter().collect(), &flows);
+    let (mut hosts, mut absent) = hosts(scenario, &placement, &use_of.into_iter().collect(), &flows);
+    for host in &mut hosts {
+        host.guest = of_guests.get(&host.name).map(|(guest, _)| guest.clone());
+    }
     absent.extend(unobserved);
     absent.extend(untold);
+    absent.extend(untold_delays(&layout));
     drop(subflow_listeners);
     // The kernel removes namespaces one after the other, on a CPU that ending the agents leaves free.
-    let apart = network.into_hosts(scenario);
+    let mut apart = network.into_hosts(scenario);
     drop(agents);
+    guests.finish(home, &mut apart, pool)?;
     drop(apart);
     phases.tear_down_ns = lap();
     tracing::info!(took_ns = phases.tear_down_ns, "the network is gone");
@@ -172,7 +187,8 @@ fn prepare(
             cookie,
             address: layout.address(host, flow.ip)?,
             congestion_control: stack.congestion_control.clone(),
-            clock_offset: Some(ClockOffset::ONE_CLOCK),
+            // A guest has a clock of its own.
+            clock_offset: (!has_guest(layout, flow)).then_some(ClockOffset::ONE_CLOCK),
         })
     };
     let planned = |flow: &Flow| -> Result<Planned> {
@@ -193,6 +209,23 @@ fn prepare(
         listeners.extend(mptcp::accept_subflows(home, network, layout.scenario, &side.flow, port)?);
     }
     Ok((ready, listeners))
+}
+
+/// Returns true if an end of `flow` is a guest.
+fn has_guest(layout: &Layout, flow: &Flow) -> bool {
+    let is_guest = |host: &str| layout.directory.node(host).is_some_and(|node| node.system.is_some());
+    is_guest(&flow.from) || is_guest(&flow.to)
+}
+
+/// The one-way delays that are absent because an end of their flow is a guest.
+fn untold_delays(layout: &Layout) -> Vec<Absence> {
+    let flows = layout.scenario.workload.iter().filter(|flow| flow.transport == Transport::Udp);
+    let absence = |flow: &Flow| Absence {
+        metric: "owd".into(),
+        object: flow.name.clone(),
+        reason: "a guest has a clock of its own".into(),
+    };
+    flows.filter(|flow| has_guest(layout, flow)).map(absence).collect()
 }
 
 fn nanoseconds(span: std::time::Duration) -> u64 {
@@ -271,6 +304,7 @@ fn hosts(
                 .map(|spent| (spent, kilobytes()))
                 .filter(|(_, kilobytes)| *kilobytes > 0.0)
                 .map(|(spent, kilobytes)| spent.busy_ns as f64 / 1000.0 / kilobytes),
+            guest: None,
             name,
         }
     });

@@ -235,6 +235,7 @@ fn surroundings(client: &Client) -> Vec<Warning> {
 
 fn host_record(host: Host) -> HostRecord {
     HostRecord {
+        guest: None,
         name: host.name().into(),
         processor: None,
         processor_shared_with: Vec::new(),

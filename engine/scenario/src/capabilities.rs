@@ -96,6 +96,8 @@ pub enum Setting {
     Routing,
     /// The choice among the subflows of a connection: `stack.scheduler` of a node.
     Scheduler,
+    /// A guest's operating system: `system` of a node.
+    System,
     /// UDP packets that arrive coalesced: `socket.udp_gro` of a flow.
     UdpGro,
     /// UDP packets that leave in GSO packets: `socket.udp_gso` of a flow.
@@ -166,6 +168,7 @@ impl<H: Fn(&str) -> &'static str> Found<'_, H> {
             self.setting(Setting::Cost, node.cost.is_some(), &place, "cost", "none");
             self.setting(Setting::FiltersIcmp, node.filters_icmp, &place, "filters_icmp", "false");
             self.setting(Setting::Machine, node.machine.is_some(), &place, "machine", "none");
+            self.setting(Setting::System, node.system.is_some(), &place, "system", "none");
             let Some(stack) = &node.stack else { continue };
             let place = place.within("stack");
             let has_scheduler = !stack.scheduler.is_lowest_rtt();
@@ -240,7 +243,8 @@ mod tests {
         json!({
             "format": 1,
             "nodes": [{"name": "a", "kind": "router", "filters_icmp": true},
-                {"name": "b", "kind": "host", "stack": stack, "cost": {"per_packet": "1 us"}, "machine": "alpha"}],
+                {"name": "b", "kind": "host", "stack": stack, "cost": {"per_packet": "1 us"}, "machine": "alpha",
+                "system": "linux"}],
             "links": [{"medium": "cable", "ends": [end("a"), end("b")], "rate": "1 Gbit/s", "queue": "9 packets",
                 "discipline": {"discipline": "co_del", "target": "5 ms", "interval": "100 ms"},
                 "impairment": {"loss": 0.1, "duplication": 0.1, "reordering": 0.1, "jitter": "1 ms", "bursts": {"enter": 0.1, "leave": 0.5, "loss": 1.0}}}],
@@ -288,6 +292,7 @@ mod tests {
             "queue_series",
             "reordering",
             "scheduler",
+            "system",
             "transport",
             "udp_gro",
             "udp_gso",
@@ -311,7 +316,7 @@ mod tests {
             "minimum_rto",
         ];
         let further = ["mtu_probing", "packet_sizes", "pair", "queue_interval", "queue_series", "routing"];
-        let last = ["scheduler", "udp_gro", "udp_gso", "window", "zerocopy"];
+        let last = ["scheduler", "system", "udp_gro", "udp_gso", "window", "zerocopy"];
         let can = Capabilities {
             transports: vec![Transport::Icmp],
             traffic: Traffic::KINDS.map(str::to_owned).to_vec(),

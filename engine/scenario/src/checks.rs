@@ -4,9 +4,14 @@ mod events;
 mod links;
 mod workload;
 
-use crate::{Directory, Duration, FORMAT, Measure, NodeKind, Place, Problem, RoutingPolicy, Scenario, Stack};
+use crate::{
+    Directory, Duration, FORMAT, GuestHardware, Measure, NodeKind, Place, Problem, RoutingPolicy, Scenario,
+    Size, Stack,
+};
 use std::collections::HashSet;
 
+/// The least memory of a guest.
+const LEAST_GUEST_MEMORY: Size = Size(256 << 20);
 /// The object of problems with the measurement.
 const MEASUREMENT: &str = "the measurement";
 
@@ -70,6 +75,19 @@ fn check_nodes(scenario: &Scenario, problems: &mut Vec<Problem>) {
         if node.cost.is_some() && node.kind != NodeKind::Host {
             let hint = "only hosts have a CPU";
             problems.push(place.problem("cost", "given", "none", hint));
+        }
+        if let Some(system) = node.system.as_ref().filter(|_| node.kind != NodeKind::Host) {
+            problems.push(place.problem("system", system, "none", "only hosts are guests"));
+        }
+        let GuestHardware { processors, memory } = node.guest;
+        if !(1..=64).contains(&processors) {
+            let place = place.within("guest");
+            problems.push(place.problem("processors", processors, "1 to 64", "a guest has virtual CPUs"));
+        }
+        if memory < LEAST_GUEST_MEMORY {
+            let hint = "a kernel, its modules and the agent don't fit in less";
+            let expected = format!("{LEAST_GUEST_MEMORY} or more");
+            problems.push(place.within("guest").problem("memory", memory, expected, hint));
         }
         match (node.kind, &node.stack) {
             (NodeKind::Host, None) => {

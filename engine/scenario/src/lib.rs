@@ -38,7 +38,8 @@ pub use directory::Directory;
 pub use machine::{Machine, MachineInterface, MachineReach, Wireless};
 pub use measurement::{Measurement, QueueDrops};
 pub use network::{
-    Discipline, HostCost, Impairment, Interface, Link, LossBursts, Medium, Node, NodeKind, RoutingPolicy,
+    Discipline, GuestHardware, HostCost, Impairment, Interface, Link, LossBursts, Medium, Node, NodeKind,
+    RoutingPolicy,
 };
 pub use outage::Outage;
 pub use problem::{Place, Problem};
@@ -48,8 +49,8 @@ pub use protocol::{
 pub use queue_limit::QueueLimit;
 pub use record::{
     Absence, Airtime, Callbacks, ChannelRecord, Check, CongestionRecord, DelaySample, Distribution,
-    FlowRecord, Histogram, HostRecord, InterfaceRecord, InterfaceSample, Interval, OutageRecord, Pacing,
-    PacketCounts, PacketSize, Phases, ProcessorRecord, RateSample, RateUse, Record, SizeRecord,
+    FlowRecord, GuestRecord, Histogram, HostRecord, InterfaceRecord, InterfaceSample, Interval, OutageRecord,
+    Pacing, PacketCounts, PacketSize, Phases, ProcessorRecord, RateSample, RateUse, Record, SizeRecord,
     StationRecord, SubflowRecord, ToolRecord, Warning,
 };
 pub use schema::schema;

@@ -41,6 +41,47 @@ pub struct Node {
     /// a machine by the node's name. For the user's own machines only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
+    /// The operating system that the host runs as a guest, a virtual machine on this one, by its name in `nettrial systems
+    /// list`; where absent, the host has this machine's own kernel. In the lab only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    /// The hardware of the guest, where the host is one.
+    #[serde(default, skip_serializing_if = "GuestHardware::is_default")]
+    pub guest: GuestHardware,
+}
+
+/// The hardware of a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GuestHardware {
+    /// Virtual CPUs.
+    #[serde(default = "one_processor")]
+    #[schemars(range(min = 1, max = 64))]
+    pub processors: u32,
+    /// Memory, which the guest takes of this machine's as it uses it.
+    #[serde(default = "guest_memory")]
+    pub memory: Size,
+}
+
+fn one_processor() -> u32 {
+    1
+}
+
+/// Kernel, modules and agent take a third of it.
+fn guest_memory() -> Size {
+    Size(512 << 20)
+}
+
+impl Default for GuestHardware {
+    fn default() -> Self {
+        Self { processors: one_processor(), memory: guest_memory() }
+    }
+}
+
+impl GuestHardware {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// The cost of packets to a simulated host. The host has one CPU, and work waits while the CPU is busy.

@@ -405,6 +405,25 @@ pub struct HostRecord {
     /// service demand).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_demand_us_per_kb: Option<f64>,
+    /// The guest that the host was, if it was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<GuestRecord>,
+}
+
+/// A guest that was a host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GuestRecord {
+    /// The system's name in studies.
+    pub system: String,
+    /// The release of the kernel that was found inside (uname(2)).
+    pub kernel: String,
+    /// Its virtual CPUs.
+    pub processors: u32,
+    /// Its memory, bytes.
+    pub memory_bytes: u64,
+    /// True if its instructions were carried out by software, and not by the machine's CPUs (KVM).
+    pub emulated: bool,
 }
 
 /// A CPU during the traffic.

@@ -102,6 +102,7 @@ pub fn hosts(
         }
         let kilobytes = transferred(scenario, &node.name, flows) as f64 / 1000.0;
         HostRecord {
+            guest: None,
             name: node.name.clone(),
             processor: None,
             processor_shared_with: Vec::new(),

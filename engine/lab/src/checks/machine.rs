@@ -1,11 +1,33 @@
 //! Verifies that the machine itself did not disturb the trial.
 
 use super::Findings;
+use nettrial_scenario::GuestRecord;
 
 /// Other processes may use this share of one CPU.
 const BYSTANDER_PERCENT: f64 = 5.0;
 
 impl Findings {
+    /// Verifies that the guest of `node` runs the kernel that was added with its system, of this release, and warns of
+    /// software emulation.
+    pub fn guest(&mut self, node: &str, guest: &GuestRecord, release: &str) {
+        self.compare(
+            "kernel",
+            node,
+            release.to_owned(),
+            guest.kernel.clone(),
+            "the trial is not of the system that it is named after",
+        );
+        if guest.emulated {
+            self.warn(
+                "guest_emulated",
+                node,
+                format!("{} runs under software emulation, for KVM can't be had here", guest.system),
+                "the emulator's time is in response and round-trip times, and what CPUs cost can't be told: compare \
+                 guests with guests alone",
+            );
+        }
+    }
+
     /// Warns of other processes that used `percent` of one CPU while traffic went.
     pub fn bystanders(&mut self, percent: f64) {
         if percent > BYSTANDER_PERCENT {

@@ -1,6 +1,7 @@
 //! Verifies that packets take the scenario's paths, in the sizes that it implies.
 
 use super::Findings;
+use crate::guests::Running;
 use crate::layout::Layout;
 use crate::namespace::Home;
 use crate::network::Network;
@@ -18,9 +19,21 @@ const OFFLOADS: [Offload; 3] =
 
 impl Findings {
     /// Verifies the offloads of every interface: a check for each node, and for each interface that differs.
-    pub fn offloads(&mut self, home: &Home, network: &Network, scenario: &Scenario) -> Result<()> {
+    /// The offloads of guests are as the guests found them.
+    pub fn offloads(
+        &mut self,
+        home: &Home,
+        network: &Network,
+        scenario: &Scenario,
+        guests: &Running,
+    ) -> Result<()> {
+        let mut of_guests = guests.offloads();
         for (built, node) in network.nodes().zip(&scenario.nodes) {
-            self.node_offloads(&node.name, node.offloads, &built.offloads(home)?);
+            let found = match of_guests.remove(node.name.as_str()) {
+                Some(found) => found,
+                None => built.offloads(home)?,
+            };
+            self.node_offloads(&node.name, node.offloads, &found);
         }
         Ok(())
     }

@@ -1,13 +1,13 @@
 //! Reads the counters of a network's interfaces and nodes.
 
-use super::Network;
+use super::{BuiltNode, Network};
 use crate::host_counters::HostCounters;
 use crate::namespace::Home;
 use crate::queue;
 use anyhow::Result;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
-use nettrial_scenario::{NodeKind, Scenario};
+use nettrial_scenario::{Node, NodeKind, Scenario};
 use std::collections::HashMap;
 
 /// The packets that one interface's queue has passed and dropped.
@@ -93,7 +93,8 @@ impl Network {
 
     /// Returns what each host's and router's kernel has counted, by the node's name.
     pub fn host_counters(&self, home: &Home, scenario: &Scenario) -> Result<Vec<(String, HostCounters)>> {
-        let nodes = self.nodes.iter().zip(&scenario.nodes).filter(|(_, node)| node.kind != NodeKind::Switch);
+        let counts = |built: &BuiltNode, node: &Node| node.kind != NodeKind::Switch && !built.is_before_guest;
+        let nodes = self.nodes.iter().zip(&scenario.nodes).filter(|(built, node)| counts(built, node));
         nodes
             .map(|(built, _)| Ok((built.name.clone(), home.visit(&built.namespace, HostCounters::read)?)))
             .collect()

@@ -30,6 +30,8 @@ pub struct BuiltNode {
     pub(super) netlink: Netlink,
     pub(super) interfaces: Vec<(String, i32)>,
     pub(super) shaped: Vec<Shaped>,
+    /// True if a guest is the node, and this namespace stands between it and the links.
+    pub(super) is_before_guest: bool,
 }
 
 /// An interface that is shaped.
@@ -64,7 +66,14 @@ impl BuiltNode {
         };
         let (namespace, netlink) =
             home.create(inside).with_context(|| format!("making node {:?}", node.name))?;
-        Ok(Self { name: node.name.clone(), namespace, netlink, interfaces: Vec::new(), shaped: Vec::new() })
+        let (name, interfaces, shaped) = (node.name.clone(), Vec::new(), Vec::new());
+        Ok(Self { name, namespace, netlink, interfaces, shaped, is_before_guest: false })
+    }
+
+    /// Makes the namespace between the links of `node` and the guest that it is. It has no say of its own on them.
+    pub(super) fn create_before_guest(home: &Home, procfs: &mut Procfs, node: &Node) -> Result<Self> {
+        let bare = Node { stack: None, ..node.clone() };
+        Ok(Self { is_before_guest: true, ..Self::create(home, procfs, &bare, false)? })
     }
 
     /// Name and index of each of its interfaces.

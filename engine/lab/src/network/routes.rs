@@ -30,7 +30,7 @@ impl Network {
         let mut tables: HashMap<&str, HashMap<IpAddr, u32>> = HashMap::new();
         for route in routes {
             let Route { node: name, source, destination, .. } = route;
-            let node = self.node_mut(name)?;
+            let Some(node) = self.configured(name) else { continue };
             let table = match source {
                 None => u32::from(RouteHeader::RT_TABLE_MAIN),
                 Some(source) => {
@@ -57,7 +57,7 @@ impl Network {
         for (number, node) in scenario.nodes.iter().enumerate() {
             let hashes = several.contains(node.name.as_str());
             let answers_by_source = node.kind == NodeKind::Host && tables.contains_key(node.name.as_str());
-            if hashes || answers_by_source {
+            if (hashes || answers_by_source) && self.configured(&node.name).is_some() {
                 home.visit(&self.node(&node.name)?.namespace, || {
                     if hashes {
                         hash_flows(scenario.routing, number)?;

@@ -1,0 +1,143 @@
+//! The initial RAM disk of guests: archives in the format newc of cpio, one after the other (the kernel's
+//! Documentation/driver-api/early-userspace/buffer-format.rst).
+
+use crate::catalogue::System;
+use crate::elf;
+use anyhow::{Context, Result};
+use std::collections::BTreeSet;
+use std::ffi::CStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The program's place in a guest.
+pub const INIT: &str = "/nettrial-engine";
+/// The directory of its libraries there.
+pub const LIBRARIES: &str = "/lib";
+/// The directory of the kernel's modules, in the order of their names.
+pub const MODULES: &str = "/modules";
+/// The directories that init mounts the kernel's file systems at.
+pub const MOUNTS: [&str; 4] = ["/dev", "/proc", "/sys", "/tmp"];
+
+const DIRECTORY: u32 = 0o40_755;
+const PROGRAM: u32 = 0o100_755;
+
+/// Returns the initial RAM disk for a system: its modules, and this very program with the libraries that it runs
+/// with, so that the agent is of the same version on both sides and nothing needs to be installed for guests.
+///
+/// # Errors
+/// Fails if one of these files can't be read.
+pub fn initial_ram_disk(system: &System) -> Result<Vec<u8>> {
+    let read = |path: &Path| fs::read(path).with_context(|| format!("reading {}", path.display()));
+    let program = read(Path::new("/proc/self/exe"))?;
+    let interpreter = elf::interpreter(&program);
+    let mut files = vec![(INIT.to_owned(), elf::loaded(program))];
+    for library in libraries() {
+        let name = library.file_name().context("a library without a name")?.to_string_lossy().into_owned();
+        files.push((format!("{LIBRARIES}/{name}"), read(&library)?));
+    }
+    if let Some(path) = interpreter {
+        let contents = read(Path::new(&path))?;
+        files.push((path, contents));
+    }
+    let directories = MOUNTS.iter().map(|path| (*path).to_owned());
+    let parents = files.iter().flat_map(|(path, _)| parents(path));
+    let directories: BTreeSet<String> = directories.chain(parents).collect();
+    let mut archive = read(&system.modules)?;
+    for path in directories {
+        entry(&mut archive, &path, DIRECTORY, &[]);
+    }
+    for (path, contents) in files {
+        entry(&mut archive, &path, PROGRAM, &contents);
+    }
+    entry(&mut archive, "TRAILER!!!", 0, &[]);
+    Ok(archive)
+}
+
+/// The directories above `path`.
+fn parents(path: &str) -> Vec<String> {
+    let above = Path::new(path).ancestors().skip(1).map(|path| path.to_string_lossy().into_owned());
+    above.filter(|path| path.len() > 1).collect()
+}
+
+/// Adds a file or a directory to an archive.
+fn entry(archive: &mut Vec<u8>, path: &str, mode: u32, contents: &[u8]) {
+    let name = path.strip_prefix('/').unwrap_or(path);
+    let number = u32::try_from(archive.len()).unwrap_or(u32::MAX);
+    let size = u32::try_from(contents.len()).unwrap_or(u32::MAX);
+    let length = u32::try_from(name.len() + 1).unwrap_or(u32::MAX);
+    // Inode, mode, user, group, links, time, size, four of devices, length of the name, checksum (unused).
+    let fields = [number, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, length, 0];
+    archive.extend(b"070701");
+    archive.extend(fields.iter().flat_map(|field| format!("{field:08X}").into_bytes()));
+    archive.extend(name.as_bytes());
+    archive.push(0);
+    pad(archive);
+    archive.extend(contents);
+    pad(archive);
+}
+
+fn pad(archive: &mut Vec<u8>) {
+    archive.resize(archive.len().next_multiple_of(4), 0);
+}
+
+/// The libraries that this program runs with, as it looked them up; none where it needs none.
+fn libraries() -> Vec<PathBuf> {
+    unsafe extern "C" fn note(
+        information: *mut libc::dl_phdr_info,
+        _: libc::size_t,
+        found: *mut libc::c_void,
+    ) -> libc::c_int {
+        // SAFETY: `dl_iterate_phdr` hands over a valid structure, whose name is null or a string that ends with a
+        // zero, and the pointer that it was given below, to a vector that nobody else has meanwhile.
+        unsafe {
+            let (name, found) = ((*information).dlpi_name, &mut *found.cast::<Vec<PathBuf>>());
+            if !name.is_null() {
+                found.push(PathBuf::from(CStr::from_ptr(name).to_string_lossy().into_owned()));
+            }
+        }
+        0
+    }
+    let mut found: Vec<PathBuf> = Vec::new();
+    // SAFETY: the function and the vector that it fills outlive the call.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut found).cast()) };
+    // The program itself has no name, and what the kernel maps (vdso) no file.
+    found.retain(|path| path.is_absolute() && path.is_file());
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_disk_has_modules_program_and_libraries() {
+        let directory = std::env::temp_dir().join(format!("nettrial-archive-{}", std::process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("modules"), b"0707 of modules.").unwrap();
+        let system = System {
+            name: "x".into(),
+            release: "6".into(),
+            kernel: directory.join("kernel"),
+            modules: directory.join("modules"),
+        };
+        let disk = initial_ram_disk(&system).unwrap();
+        fs::remove_dir_all(directory).unwrap();
+        assert!(disk.starts_with(b"0707 of modules.070701"));
+        let has = |text: &[u8]| disk.windows(text.len()).any(|window| window == text);
+        assert!(has(b"nettrial-engine\0") && has(b"TRAILER!!!\0") && has(b"proc\0"));
+        for library in libraries() {
+            let name = format!("lib/{}\0", library.file_name().unwrap().to_string_lossy());
+            assert!(has(name.as_bytes()), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_file_has_a_header_of_110_bytes_and_is_padded() {
+        let mut archive = Vec::new();
+        entry(&mut archive, "/abc", PROGRAM, b"12345");
+        assert_eq!(archive.len(), 110 + 4 + 2 + 8 - 2 + 2);
+        assert_eq!(&archive[..14], b"07070100000000");
+        assert_eq!(&archive[54..62], b"00000005");
+        assert_eq!(parents("/lib64/a/ld.so"), ["/lib64/a", "/lib64"]);
+    }
+}

@@ -1,0 +1,187 @@
+//! Init: the first process of a guest. It mounts the kernel's file systems, loads the modules, and passes lines between
+//! the guest's owner and the process of a trial's node.
+
+use crate::archive::{MODULES, MOUNTS};
+use crate::lines::{Order, Told};
+use crate::machine::PORT;
+use anyhow::{Context, Result, bail};
+use nix::mount::{MsFlags, mount};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The time that devices may take to appear.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The time from one look to the next.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// Is the first process of a guest; nodes are this program with these `arguments`. Returns only where the guest has no
+/// reason to go on: its machine ends then.
+///
+/// # Errors
+/// Fails if a file system can't be mounted, a module not be loaded, or no port leads to the guest's owner.
+pub fn init(arguments: &[&str]) -> Result<()> {
+    let done = serve(arguments);
+    if let Err(error) = &done {
+        eprintln!("nettrial: {error:#}");
+    }
+    // SAFETY: the call takes no memory. As the first process of its machine, it ends nothing else.
+    unsafe { libc::reboot(libc::RB_AUTOBOOT) };
+    done
+}
+
+fn serve(arguments: &[&str]) -> Result<()> {
+    for (place, kind) in MOUNTS.into_iter().zip(["devtmpfs", "proc", "sysfs", "tmpfs"]) {
+        mount(Some(kind), place, Some(kind), MsFlags::empty(), None::<&str>)
+            .with_context(|| format!("mounting {place}"))?;
+    }
+    load_modules()?;
+    let port = OpenOptions::new().read(true).write(true).open(port()?).context("opening the port")?;
+    let output = Arc::new(Mutex::new(port.try_clone().context("opening the port")?));
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").context("reading the kernel's release")?;
+    tell(&output, &Told::Ready(kernel.trim().to_owned()));
+    let mut node = None;
+    for line in BufReader::new(Port(port)).lines() {
+        match Order::decode(&line.context("reading the port")?) {
+            Some(Order::Begin(line)) => node = Some(Node::start(arguments, &line, &output)?),
+            Some(Order::Line(line)) => node.iter_mut().for_each(|node: &mut Node| node.line(&line)),
+            Some(Order::End) => {
+                drop(node.take());
+                tell(&output, &Told::Ended);
+            }
+            None => bail!("the port gave what is no order"),
+        }
+    }
+    Ok(())
+}
+
+/// Loads every module of the initial RAM disk.
+fn load_modules() -> Result<()> {
+    let mut files: Vec<PathBuf> = match fs::read_dir(MODULES) {
+        Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
+        // A kernel with all of them inside.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error).context("reading the list of modules"),
+    };
+    files.sort();
+    for path in files {
+        let file = File::open(&path).with_context(|| format!("opening {}", path.display()))?;
+        // SAFETY: the descriptor is open, and the parameters are a string that ends with a zero.
+        let status = unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), c"".as_ptr(), 0) };
+        let error = io::Error::last_os_error();
+        // A congestion control whose own needs are not here, or one that is there already, does no harm.
+        if status != 0 {
+            eprintln!("nettrial: loading {}: {error}", path.display());
+        }
+    }
+    Ok(())
+}
+
+/// The device of the port to the guest's owner.
+fn port() -> Result<PathBuf> {
+    let named = |entry: &fs::DirEntry| {
+        fs::read_to_string(entry.path().join("name")).is_ok_and(|name| name.trim() == PORT)
+    };
+    await_some("no port leads to the guest's owner", || {
+        let entries = fs::read_dir("/sys/class/virtio-ports").ok()?;
+        let port = entries.filter_map(Result::ok).find(named)?;
+        Some(Path::new("/dev").join(port.file_name()))
+    })
+}
+
+/// Waits until there are `count` network devices with a driver that are in the namespace of init, which those of an
+/// earlier trial come back to; returns their names in the order in which the machine has them.
+///
+/// # Errors
+/// Fails if there are fewer for too long.
+pub fn network_devices(count: usize) -> Result<Vec<String>> {
+    await_some(&format!("there are no {count} network devices"), || {
+        let entries = fs::read_dir("/sys/class/net").ok()?.filter_map(Result::ok);
+        let mut devices: Vec<(PathBuf, String)> = entries
+            .filter_map(|entry| {
+                Some((fs::canonicalize(entry.path().join("device")).ok()?, entry.file_name()))
+            })
+            .filter_map(|(device, name)| Some((device, name.into_string().ok()?)))
+            .collect();
+        devices.sort();
+        (devices.len() == count).then(|| devices.into_iter().map(|(_, name)| name).collect())
+    })
+}
+
+fn await_some<T>(otherwise: &str, mut look: impl FnMut() -> Option<T>) -> Result<T> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match look() {
+            Some(found) => return Ok(found),
+            None if Instant::now() > deadline => bail!("{otherwise}"),
+            None => std::thread::sleep(LOOK_AGAIN),
+        }
+    }
+}
+
+/// The port as an input. Where the other side has not opened it yet it reads as if it had ended
+/// (drivers/char/virtio_console.c, port_fops_read).
+struct Port(File);
+
+impl Read for Port {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.0.read(buffer)? {
+                0 => std::thread::sleep(LOOK_AGAIN),
+                length => return Ok(length),
+            }
+        }
+    }
+}
+
+fn tell(output: &Mutex<File>, told: &Told) {
+    let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+    // Whoever reads it is gone if this fails, and the machine with it.
+    let _ = output.write_all(told.encode().as_bytes());
+}
+
+/// The process of a trial's node. Dropping it ends it.
+struct Node {
+    child: Child,
+    input: ChildStdin,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Node {
+    fn start(arguments: &[&str], line: &str, output: &Arc<Mutex<File>>) -> Result<Self> {
+        let mut command = Command::new("/proc/self/exe");
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().context("starting the node")?;
+        let input = child.stdin.take().context("no pipe to the node")?;
+        let lines = BufReader::new(child.stdout.take().context("no pipe from the node")?).lines();
+        let output = Arc::clone(output);
+        let reader = std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                tell(&output, &Told::Line(line));
+            }
+        });
+        let mut node = Self { child, input, reader: Some(reader) };
+        node.line(line);
+        Ok(node)
+    }
+
+    fn line(&mut self, line: &str) {
+        // A node that is gone says so by its silence, and on the console.
+        let _ = writeln!(self.input, "{line}");
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Guests: hosts with a kernel of their own, under QEMU on this machine.
+//!
+//! ```text
+//! lab ── Guest::send ──> QEMU's standard input ── virtio-serial ──> init ── standard input ──> the node's process
+//!     <── Told ───────── QEMU's standard output <───────────────────      <── standard output ──
+//! ```
+//!
+//! A guest boots a kernel of the [`Catalogue`] with an initial RAM disk ([`initial_ram_disk`]) whose init is this very
+//! program ([`init`]): it needs no image and no installed system. Init starts a process for the node of each trial
+//! and passes lines on; what the node is, and what the lines say, is the business of whoever uses the guest. A guest
+//! stays between trials. It ends with the [`Guest`], and with the thread that started it, however that ends.
+
+mod archive;
+mod catalogue;
+mod elf;
+mod init;
+mod lines;
+mod machine;
+
+pub use archive::initial_ram_disk;
+pub use catalogue::{Catalogue, System, VARIABLE};
+pub use init::{init, network_devices};
+pub use lines::{Order, Told};
+pub use machine::{Acceleration, Guest, Hardware, PROGRAM, Sender, program};

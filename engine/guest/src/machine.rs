@@ -1,0 +1,325 @@
+//! A guest's machine: a process of QEMU.
+
+use crate::archive::{INIT, LIBRARIES};
+use crate::catalogue::System;
+use crate::lines::{Order, Told};
+use anyhow::{Context, Result, bail};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The program that guests run under.
+pub const PROGRAM: &str = "qemu-system-x86_64";
+/// The name of the port over which orders go.
+pub const PORT: &str = "nettrial";
+/// Lines of the console that are kept for an error.
+const KEPT_LINES: usize = 30;
+/// The time that the last lines of a console may take.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+/// Bytes of a line of the console.
+const LONGEST_LINE_BYTES: u64 = 4096;
+
+/// The way in which a guest's instructions are carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Acceleration {
+    /// The machine's own CPUs carry them out (KVM).
+    Kvm,
+    /// Software carries them out (QEMU's TCG).
+    Emulation,
+}
+
+/// The hardware of a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Hardware {
+    /// Virtual CPUs.
+    pub processors: u32,
+    /// Memory, bytes.
+    pub memory_bytes: u64,
+    /// The way in which instructions are carried out.
+    pub acceleration: Acceleration,
+}
+
+/// A running guest. Dropping it ends its machine.
+pub struct Guest {
+    child: Child,
+    sender: Sender,
+    /// Locked by whoever listens.
+    told: Arc<Mutex<Receiver<Told>>>,
+    console: Console,
+}
+
+/// Gives a guest lines.
+#[derive(Clone)]
+pub struct Sender {
+    input: Arc<Mutex<ChildStdin>>,
+    console: Console,
+}
+
+/// The last lines of a guest's console.
+#[derive(Clone)]
+struct Console {
+    guest: String,
+    lines: Arc<Mutex<VecDeque<String>>>,
+}
+
+/// Returns the place of QEMU on PATH, if it is there.
+pub fn program() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|directory| directory.join(PROGRAM)).find(|file| file.is_file())
+}
+
+impl Guest {
+    /// Starts a guest called `name` in messages, with these TAP devices as its network devices. It is ready when
+    /// [`Guest::await_ready`] returns.
+    ///
+    /// # Errors
+    /// Fails if QEMU can't be started.
+    pub fn start(
+        name: &str,
+        system: &System,
+        initial_ram_disk: &[u8],
+        hardware: Hardware,
+        taps: &[BorrowedFd],
+    ) -> Result<Self> {
+        // A file without a name: nothing of it stays, whatever ends this process.
+        let disk = memfd_create(c"initial RAM disk", MFdFlags::MFD_CLOEXEC).context("making a RAM disk")?;
+        let mut disk = File::from(disk);
+        disk.write_all(initial_ram_disk).context("writing a RAM disk")?;
+        let mut command = Command::new(PROGRAM);
+        command.args(arguments(system, hardware, disk.as_raw_fd(), taps));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let kept: Vec<RawFd> = taps.iter().map(AsRawFd::as_raw_fd).chain([disk.as_raw_fd()]).collect();
+        let parent = nix::unistd::getpid();
+        let prepare = move || {
+            for descriptor in &kept {
+                // SAFETY: the descriptor is open; the call touches no memory.
+                if unsafe { libc::fcntl(*descriptor, libc::F_SETFD, 0) } != 0 {
+                    return Err(io::Error::last_os_error());
+                }
+            }
+            nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
+            if nix::unistd::getppid() == parent { Ok(()) } else { Err(io::ErrorKind::NotConnected.into()) }
+        };
+        // SAFETY: between fork and exec it makes system calls alone and takes no memory.
+        unsafe { command.pre_exec(prepare) };
+        let mut child = command.spawn().with_context(|| format!("starting {PROGRAM}"))?;
+        let input = child.stdin.take().context("no pipe to a guest")?;
+        let output = child.stdout.take().context("no pipe from a guest")?;
+        let errors = child.stderr.take().context("no pipe from a guest's console")?;
+        let console = Console { guest: name.to_owned(), lines: Arc::default() };
+        let (teller, told) = channel();
+        std::thread::spawn(move || read(output, &teller));
+        let watched = console.clone();
+        std::thread::spawn(move || watched.watch(errors));
+        let sender = Sender { input: Arc::new(Mutex::new(input)), console: console.clone() };
+        Ok(Self { child, sender, told: Arc::new(Mutex::new(told)), console })
+    }
+
+    /// Waits for the guest to be ready, for `patience`; returns the kernel's release as the guest tells it.
+    ///
+    /// # Errors
+    /// Fails if the machine ends, or is not ready in time; the console's last lines are part of the error.
+    pub fn await_ready(&mut self, patience: Duration) -> Result<String> {
+        match self.next(patience)? {
+            Told::Ready(kernel) => Ok(kernel),
+            _ => bail!("the guest {} said something before it was ready", self.console.guest),
+        }
+    }
+
+    /// Returns what the guest tells next, within `patience`.
+    ///
+    /// # Errors
+    /// Fails if the machine ends, or says nothing in time; the console's last lines are part of the error.
+    pub fn next(&mut self, patience: Duration) -> Result<Told> {
+        let told = locked(&self.told).recv_timeout(patience);
+        told.map_err(|error| match error {
+            RecvTimeoutError::Timeout => self.console.error("does not answer"),
+            RecvTimeoutError::Disconnected => self.console.error("is gone"),
+        })
+    }
+
+    /// Has a thread hand on what the guest tells, until `take` returns false. Where the machine ends, `take` is given
+    /// the reason, and nothing more.
+    pub fn listen(&self, mut take: impl FnMut(Result<Told, String>) -> bool + Send + 'static) {
+        let (told, console) = (Arc::clone(&self.told), self.console.clone());
+        std::thread::spawn(move || {
+            let told = locked(&told);
+            while let Ok(told) = told.recv() {
+                if !take(Ok(told)) {
+                    return;
+                }
+            }
+            take(Err(console.error("is gone").to_string()));
+        });
+    }
+
+    /// Gives the guest a line.
+    ///
+    /// # Errors
+    /// Fails if its machine has ended.
+    pub fn send(&self, order: &Order) -> Result<()> {
+        self.sender.send(order)
+    }
+
+    /// Returns another owner of the guest's input.
+    pub fn sender(&self) -> Sender {
+        self.sender.clone()
+    }
+
+    /// Returns false if the machine has ended.
+    pub fn is_alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// The number of the machine's process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Sender {
+    /// Gives the guest a line.
+    ///
+    /// # Errors
+    /// Fails if its machine has ended.
+    pub fn send(&self, order: &Order) -> Result<()> {
+        locked(&self.input).write_all(order.encode().as_bytes()).map_err(|_| self.console.error("is gone"))
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        // An error means that it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn read(output: impl Read, teller: &mpsc::Sender<Told>) {
+    for line in BufReader::new(output).lines().map_while(Result::ok) {
+        let Some(told) = Told::decode(&line) else { break };
+        if teller.send(told).is_err() {
+            break;
+        }
+    }
+}
+
+impl Console {
+    /// Logs the lines of a console and keeps the last of them.
+    fn watch(&self, errors: impl Read) {
+        let mut errors = BufReader::new(errors);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            match (&mut errors).take(LONGEST_LINE_BYTES).read_until(b'\n', &mut line) {
+                Ok(0) | Err(_) => return,
+                Ok(_) => {}
+            }
+            let text: String = String::from_utf8_lossy(&line).chars().filter(|c| !c.is_control()).collect();
+            let text = text.trim_end();
+            if text.is_empty() {
+                continue;
+            }
+            tracing::info!(guest = self.guest, console = true, "{text}");
+            let mut kept = locked(&self.lines);
+            if kept.len() == KEPT_LINES {
+                kept.pop_front();
+            }
+            kept.push_back(text.to_owned());
+        }
+    }
+
+    /// The error of a guest that is of no use any more, with what it said last.
+    fn error(&self, what: &str) -> anyhow::Error {
+        // What a machine said last may still be on its way.
+        std::thread::sleep(LAST_WORDS);
+        let lines: Vec<String> = locked(&self.lines).iter().cloned().collect();
+        let said = if lines.is_empty() { "nothing".to_owned() } else { lines.join("\n  ") };
+        anyhow::anyhow!("the guest {} {what}; the last lines of its console:\n  {said}", self.guest)
+    }
+}
+
+/// QEMU's arguments.
+fn arguments(system: &System, hardware: Hardware, disk: RawFd, taps: &[BorrowedFd]) -> Vec<String> {
+    let (machine, processor, clock) = match hardware.acceleration {
+        Acceleration::Kvm => ("pc,accel=kvm", Some("host"), "kvm-clock"),
+        // Its TSC would be calibrated against a timer that emulation delivers late; this clock is QEMU's own.
+        Acceleration::Emulation => ("pc,accel=tcg", None, "hpet"),
+    };
+    let console = "console=ttyS0 quiet panic=-1 reboot=t";
+    let kernel =
+        format!("{console} clocksource={clock} LD_LIBRARY_PATH={LIBRARIES} rdinit={INIT} -- guest init");
+    let file = |path: &Path| path.display().to_string();
+    let mut words: Vec<String> = [
+        "-nodefaults",
+        "-no-user-config",
+        "-no-reboot",
+        "-display",
+        "none",
+        "-machine",
+        machine,
+        "-kernel",
+        &file(&system.kernel),
+        "-initrd",
+        &format!("/proc/self/fd/{disk}"),
+        "-append",
+        &kernel,
+        "-smp",
+        &hardware.processors.to_string(),
+        "-m",
+        &format!("{}K", hardware.memory_bytes / 1024),
+        "-chardev",
+        "stdio,id=orders,signal=off",
+        "-device",
+        "virtio-serial-pci",
+        "-device",
+        &format!("virtserialport,chardev=orders,name={PORT}"),
+        // The console is QEMU's standard error, beside its own messages.
+        "-chardev",
+        "file,id=console,path=/proc/self/fd/2",
+        "-serial",
+        "chardev:console",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    words.extend(processor.iter().flat_map(|model| ["-cpu".to_owned(), (*model).to_owned()]));
+    for (number, tap) in taps.iter().enumerate() {
+        words.extend(["-netdev".to_owned(), format!("tap,id=net{number},fd={}", tap.as_raw_fd())]);
+        let address = format!("mac=52:54:00:00:00:{number:02x}");
+        words.extend(["-device".to_owned(), format!("virtio-net-pci,netdev=net{number},romfile=,{address}")]);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_that_ends_is_told_of_with_its_console() {
+        let Some(_) = program() else { return };
+        let system = System {
+            name: "none".into(),
+            release: "0".into(),
+            kernel: "/nonexistent/kernel".into(),
+            modules: "/nonexistent/modules".into(),
+        };
+        let hardware =
+            Hardware { processors: 1, memory_bytes: 64 << 20, acceleration: Acceleration::Emulation };
+        let mut guest = Guest::start("a", &system, b"", hardware, &[]).unwrap();
+        let error = guest.await_ready(Duration::from_secs(60)).unwrap_err().to_string();
+        assert!(error.starts_with("the guest a is gone") && error.contains("/nonexistent/kernel"), "{error}");
+    }
+}

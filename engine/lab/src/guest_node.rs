@@ -1,0 +1,97 @@
+//! A node of a trial inside a guest: its own process there, which builds the node as the lab builds nodes, and is then
+//! its agent.
+
+use crate::layout::Layout;
+use crate::namespace::Home;
+use crate::network::Network;
+use anyhow::{Context, Result};
+use nettrial_guest::network_devices;
+use nettrial_netlink::Netlink;
+use nettrial_scenario::{Offloads, Scenario};
+use serde::{Deserialize, Serialize};
+use std::io::BufRead;
+use std::net::IpAddr;
+
+/// The first line of the input of a node's process.
+#[derive(Serialize, Deserialize)]
+pub struct NodeOrder {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// The node's name.
+    pub node: String,
+    /// Name and Ethernet address of each of its interfaces, in the order of the guest's network devices.
+    pub interfaces: Vec<(String, Vec<u8>)>,
+    /// The neighbours that it is told of.
+    pub neighbours: Vec<Neighbour>,
+}
+
+/// The identity of a node on its links.
+pub struct Introduction {
+    /// The interfaces of a [`NodeOrder`].
+    pub interfaces: Vec<(String, Vec<u8>)>,
+    /// The neighbours of a [`NodeOrder`].
+    pub neighbours: Vec<Neighbour>,
+}
+
+/// A neighbour on a link.
+#[derive(Serialize, Deserialize)]
+pub struct Neighbour {
+    /// The node's interface.
+    pub interface: String,
+    /// The neighbour's address.
+    pub address: IpAddr,
+    /// The neighbour's Ethernet address.
+    pub ethernet: Vec<u8>,
+}
+
+/// The first line of the output of a node's process.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// The node is built; the offloads in force on each of its interfaces.
+    Built(Vec<(String, Offloads)>),
+    /// The reason for which it can't be built.
+    Failed(String),
+}
+
+/// Is a node in a guest until the standard input ends.
+///
+/// # Errors
+/// Fails if the input can't be read, or a line of it is no order.
+pub fn run() -> Result<()> {
+    let mut lines = std::io::stdin().lock();
+    let mut line = String::new();
+    lines.read_line(&mut line).context("reading the order of a node")?;
+    let order: NodeOrder = serde_json::from_str(&line).context("reading the order of a node")?;
+    let built = build(&order);
+    let answer = match &built {
+        Ok((_, _, offloads)) => Answer::Built(offloads.clone()),
+        Err(error) => Answer::Failed(format!("{error:#}")),
+    };
+    println!("{}", serde_json::to_string(&answer)?);
+    let (home, network, _) = built?;
+    let namespace = &network.node(&order.node)?.namespace;
+    home.visit(namespace, || nettrial_traffic::run_agent(lines))
+}
+
+/// The namespace that the process has entered, the network of the one node, and its offloads.
+type Built = (Home, Network, Vec<(String, Offloads)>);
+
+fn build(order: &NodeOrder) -> Result<Built> {
+    let devices = network_devices(order.interfaces.len())?;
+    let indexes = devices.iter().map(|name| nix::net::if_::if_nametoindex(name.as_str()));
+    let indexes =
+        indexes.collect::<nix::Result<Vec<_>>>().context("looking for the guest's network devices")?;
+    // From here on the thread is elsewhere; this socket stays where the devices are.
+    let mut outside = Netlink::open()?;
+    let home = Home::enter().map_err(|shortfalls| {
+        let reasons: Vec<String> =
+            shortfalls.into_iter().map(|found| format!("{}: {}", found.what, found.why)).collect();
+        anyhow::anyhow!(reasons.join("; "))
+    })?;
+    let layout = Layout::new(&order.scenario);
+    let network = Network::build_in_guest(&home, &layout, order, &mut outside, &indexes)?;
+    let offloads = network.node(&order.node)?.offloads(&home)?;
+    let offloads = offloads.into_iter().map(|(name, offloads)| (name.to_owned(), offloads)).collect();
+    Ok((home, network, offloads))
+}

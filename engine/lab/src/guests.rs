@@ -1,0 +1,170 @@
+//! Hosts with a kernel of their own: guests, each joined to its node's interfaces by TAP devices.
+//!
+//! ```text
+//! node's namespace:  veth (shaped, delayed, captured as any host's) ── bridge ── TAP ── QEMU ── the guest's interface
+//! ```
+//!
+//! The guest has the addresses, routes and TCP settings; its node's namespace has none. A guest that is not in a trial
+//! is kept for the next one that needs the same system and hardware: a trial's node is a process in a network
+//! namespace of its own inside the guest, so nothing of a trial is left there.
+
+mod preflight;
+mod trial;
+
+use crate::layout::Layout;
+use crate::tap::Tap;
+use anyhow::{Context, Result};
+use nettrial_guest::{Acceleration, Catalogue, Guest, Hardware, System, initial_ram_disk, program};
+use nettrial_scenario::{Node, Scenario};
+use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+pub use trial::Running;
+
+/// The time that a guest may take to boot: software emulation on a busy machine takes half a minute.
+const BOOT: Duration = Duration::from_secs(180);
+/// The time that a guest may take to boot for a look whether KVM carries it.
+const TRY: Duration = Duration::from_secs(30);
+/// Guests that are kept for later trials: each has hundreds of megabytes of memory.
+const KEPT: usize = 4;
+
+/// Every guest of a session, and the systems that there are.
+pub struct Guests {
+    catalogue: Catalogue,
+    disks: HashMap<String, Vec<u8>>,
+    free: Vec<Kept>,
+    acceleration: Option<Acceleration>,
+    /// The number of TAP devices that were made.
+    taps: usize,
+}
+
+/// A guest, and what it is joined to networks by.
+struct Kept {
+    key: Key,
+    guest: Guest,
+    taps: Vec<Tap>,
+    /// The release of its kernel; empty until it is ready.
+    kernel: String,
+    /// The release that the kernel was added with.
+    expected: String,
+}
+
+/// The properties that decide whether a guest can be a node.
+#[derive(PartialEq, Eq)]
+struct Key {
+    system: String,
+    hardware: Hardware,
+    devices: usize,
+}
+
+impl Guests {
+    /// No guest yet.
+    pub fn new() -> Self {
+        Self {
+            catalogue: Catalogue::of_environment(),
+            disks: HashMap::new(),
+            free: Vec::new(),
+            acceleration: None,
+            taps: 0,
+        }
+    }
+
+    /// Takes a guest for each node of the layout that is one: those that are there, and new ones that have booted.
+    ///
+    /// # Errors
+    /// Fails if one does not boot; its console's last lines are part of the error.
+    pub fn take(&mut self, layout: &Layout) -> Result<Running> {
+        let mut guests = Vec::new();
+        self.free.retain_mut(|kept| kept.guest.is_alive());
+        for node in layout.scenario.nodes.iter().filter(|node| node.system.is_some()) {
+            let key = self.key(layout.scenario, node)?;
+            let kept = match self.free.iter().position(|kept| kept.key == key) {
+                Some(place) => self.free.remove(place),
+                None => {
+                    self.start(node, key).with_context(|| format!("starting the guest of {}", node.name))?
+                }
+            };
+            guests.push((node.name.clone(), kept));
+        }
+        // All boot at once.
+        for (node, kept) in guests.iter_mut().filter(|(_, kept)| kept.kernel.is_empty()) {
+            tracing::info!(node, system = kept.key.system, "waiting for a guest to boot");
+            kept.kernel =
+                kept.guest.await_ready(BOOT).with_context(|| format!("booting the guest of {node}"))?;
+            tracing::info!(node, kernel = kept.kernel, "the guest is ready");
+        }
+        Ok(Running::new(guests))
+    }
+
+    /// Keeps a guest for later trials.
+    fn keep(&mut self, kept: Kept) {
+        self.free.push(kept);
+        if self.free.len() > KEPT {
+            drop(self.free.remove(0));
+        }
+    }
+
+    fn key(&mut self, scenario: &Scenario, node: &Node) -> Result<Key> {
+        let system = node.system.clone().context("a node without a system")?;
+        let interfaces = scenario.links.iter().flat_map(|link| &link.interfaces);
+        let devices = interfaces.filter(|interface| interface.node == node.name).count();
+        Ok(Key { system, hardware: self.hardware(node), devices })
+    }
+
+    fn hardware(&mut self, node: &Node) -> Hardware {
+        Hardware {
+            processors: node.guest.processors,
+            memory_bytes: node.guest.memory.0,
+            acceleration: self.acceleration(),
+        }
+    }
+
+    fn start(&mut self, node: &Node, key: Key) -> Result<Kept> {
+        let system = self.system(&key.system)?;
+        let first = self.taps;
+        self.taps += key.devices;
+        let taps = (first..self.taps).map(|number| Tap::create(&format!("tap{number}")));
+        let taps = taps.collect::<Result<Vec<_>>>().context("making the network devices of a guest")?;
+        let files: Vec<BorrowedFd> = taps.iter().map(Tap::file).collect();
+        let guest = Guest::start(&node.name, &system, self.disk(&system)?, key.hardware, &files)?;
+        Ok(Kept { key, guest, taps, kernel: String::new(), expected: system.release })
+    }
+
+    fn system(&self, name: &str) -> Result<System> {
+        self.catalogue.get(name)?.with_context(|| format!("there is no system {name}"))
+    }
+
+    fn disk(&mut self, system: &System) -> Result<&[u8]> {
+        if !self.disks.contains_key(&system.name) {
+            self.disks.insert(system.name.clone(), initial_ram_disk(system)?);
+        }
+        Ok(&self.disks[&system.name])
+    }
+
+    /// The way in which this machine carries out guests, found by starting one: a device /dev/kvm does not say that
+    /// stock kernels start under it.
+    pub fn acceleration(&mut self) -> Acceleration {
+        if let Some(known) = self.acceleration {
+            return known;
+        }
+        let found = match self.try_kvm() {
+            Ok(()) => Acceleration::Kvm,
+            Err(error) => {
+                tracing::info!("guests are emulated, for KVM can't be had: {error:#}");
+                Acceleration::Emulation
+            }
+        };
+        *self.acceleration.insert(found)
+    }
+
+    fn try_kvm(&mut self) -> Result<()> {
+        OpenOptions::new().read(true).write(true).open("/dev/kvm").context("opening /dev/kvm")?;
+        program().context("there is no QEMU")?;
+        let name = self.catalogue.names().into_iter().next().context("there is no system to try it with")?;
+        let system = self.system(&name)?;
+        let hardware = Hardware { processors: 1, memory_bytes: 512 << 20, acceleration: Acceleration::Kvm };
+        let mut guest = Guest::start("of a try", &system, self.disk(&system)?, hardware, &[])?;
+        guest.await_ready(TRY).map(|_| ())
+    }
+}

@@ -1,0 +1,172 @@
+//! The guests of one trial.
+
+use super::{Guests, Kept};
+use crate::guest_node::{Answer, Introduction, NodeOrder};
+use crate::namespace::Home;
+use crate::network::{BuiltNode, Network};
+use anyhow::{Context, Result, bail};
+use nettrial_guest::{Acceleration, Hardware, Order, Sender, Told};
+use nettrial_scenario::{GuestRecord, Offloads, Scenario};
+use nettrial_session::{Event, Sink, Transport};
+use nettrial_traffic::Order as AgentOrder;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// The time that a node may take to be built in a guest.
+const BUILDING: Duration = Duration::from_secs(60);
+/// The time that a node may take to end in a guest.
+const ENDING: Duration = Duration::from_secs(20);
+
+/// The guests of a trial. Dropping them without [`Running::finish`] ends their machines.
+pub struct Running {
+    guests: Vec<Guest>,
+}
+
+struct Guest {
+    node: String,
+    kept: Kept,
+    offloads: Vec<(String, Offloads)>,
+    /// Tells that the node has ended, once an agent listens to the guest.
+    ended: Option<Receiver<bool>>,
+}
+
+impl Running {
+    pub(super) fn new(guests: Vec<(String, Kept)>) -> Self {
+        let guest = |(node, kept)| Guest { node, kept, offloads: Vec::new(), ended: None };
+        Self { guests: guests.into_iter().map(guest).collect() }
+    }
+
+    /// Joins each guest to its node's interfaces and has it be that node.
+    ///
+    /// # Errors
+    /// Fails if a device can't be moved, or a node not be built.
+    pub fn begin(&mut self, home: &Home, network: &mut Network, scenario: &Scenario) -> Result<()> {
+        for guest in &mut self.guests {
+            let (node, taps) = (&guest.node, &guest.kept.taps);
+            network
+                .attach(home, scenario, node, taps)
+                .with_context(|| format!("joining the guest of {node}"))?;
+            let Introduction { interfaces, neighbours } = network.introduction(scenario, node)?;
+            let order = NodeOrder { scenario: scenario.clone(), node: node.clone(), interfaces, neighbours };
+            guest.kept.guest.send(&Order::Begin(serde_json::to_string(&order)?))?;
+        }
+        for guest in &mut self.guests {
+            let building = || format!("building {} in its guest", guest.node);
+            let Told::Line(line) = guest.kept.guest.next(BUILDING).with_context(building)? else {
+                bail!("{}: the node ended", building())
+            };
+            match serde_json::from_str(&line).with_context(building)? {
+                Answer::Built(offloads) => guest.offloads = offloads,
+                Answer::Failed(why) => bail!("{}: {why}", building()),
+            }
+        }
+        Ok(())
+    }
+
+    /// True if the node is a guest.
+    pub fn has(&self, node: &str) -> bool {
+        self.guests.iter().any(|guest| guest.node == node)
+    }
+
+    /// True if any node is a guest.
+    pub fn are_some(&self) -> bool {
+        !self.guests.is_empty()
+    }
+
+    /// The agent of a node that is a guest.
+    pub fn agent(&mut self, node: &str, sink: Sink) -> Result<Agent> {
+        let guest = self.guests.iter_mut().find(|guest| guest.node == node);
+        let guest = guest.with_context(|| format!("{node} is no guest"))?;
+        let (sender, ended) = channel();
+        guest.ended = Some(ended);
+        guest.kept.guest.listen(move |told| match told {
+            Ok(Told::Line(line)) => match serde_json::from_str(&line) {
+                Ok(report) => {
+                    sink.tell(Event::Report(report));
+                    true
+                }
+                Err(error) => {
+                    sink.tell(Event::Ended(format!("the agent sent a malformed report: {error}")));
+                    false
+                }
+            },
+            Ok(_) => {
+                let _ = sender.send(true);
+                false
+            }
+            Err(why) => {
+                sink.tell(Event::Ended(why));
+                false
+            }
+        });
+        Ok(Agent { sender: guest.kept.guest.sender(), process: guest.kept.guest.process() })
+    }
+
+    /// The offloads that each guest found in force on its interfaces.
+    pub fn offloads(&self) -> HashMap<&str, Vec<(&str, Offloads)>> {
+        self.guests
+            .iter()
+            .map(|guest| {
+                let found = guest.offloads.iter().map(|(name, offloads)| (name.as_str(), *offloads));
+                (guest.node.as_str(), found.collect())
+            })
+            .collect()
+    }
+
+    /// The record of each guest, by its node, and the release that its kernel was added with.
+    pub fn records(&self) -> BTreeMap<String, (GuestRecord, String)> {
+        let record = |guest: &Guest| {
+            let Kept { key, kernel, expected, .. } = &guest.kept;
+            let Hardware { processors, memory_bytes, acceleration } = key.hardware;
+            let emulated = acceleration == Acceleration::Emulation;
+            let record = GuestRecord {
+                system: key.system.clone(),
+                kernel: kernel.clone(),
+                processors,
+                memory_bytes,
+                emulated,
+            };
+            (guest.node.clone(), (record, expected.clone()))
+        };
+        self.guests.iter().map(record).collect()
+    }
+
+    /// Ends the nodes and takes the guests out of `nodes`, for later trials. A guest that does not answer ends.
+    ///
+    /// # Errors
+    /// Fails if a device can't be moved.
+    pub fn finish(self, home: &Home, nodes: &mut [BuiltNode], pool: &mut Guests) -> Result<()> {
+        for Guest { node, mut kept, ended, .. } in self.guests {
+            let has_ended = match (kept.guest.send(&Order::End), &ended) {
+                (Err(_), _) => false,
+                (Ok(()), Some(ended)) => ended.recv_timeout(ENDING).unwrap_or(false),
+                (Ok(()), None) => kept.guest.next(ENDING).is_ok_and(|told| told == Told::Ended),
+            };
+            if !has_ended {
+                tracing::warn!(node, "the guest did not end its node: it is not used again");
+                continue;
+            }
+            let built = nodes.iter_mut().find(|built| built.name == node);
+            built.with_context(|| format!("no node {node}"))?.detach(home, &kept.taps)?;
+            pool.keep(kept);
+        }
+        Ok(())
+    }
+}
+
+/// The agent in a guest.
+pub struct Agent {
+    sender: Sender,
+    process: u32,
+}
+
+impl Transport for Agent {
+    fn order(&mut self, order: &AgentOrder) -> Result<()> {
+        self.sender.send(&Order::Line(serde_json::to_string(order)?))
+    }
+
+    fn process(&self) -> Option<u32> {
+        Some(self.process)
+    }
+}

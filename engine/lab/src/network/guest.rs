@@ -1,0 +1,174 @@
+//! Nodes that are guests: what the engine builds of them around the guest, and what is built inside.
+
+use super::messages::{new_bridge, new_neighbour, up};
+use super::{BuiltNode, FIRST_INTERFACE, Network, ethernet_address, with_ipv6};
+use crate::guest_node::{Introduction, Neighbour, NodeOrder};
+use crate::layout::Layout;
+use crate::namespace::Home;
+use crate::procfs::Procfs;
+use crate::tap::Tap;
+use anyhow::{Context, Result};
+use netlink_packet_route::RouteNetlinkMessage;
+use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+use nettrial_netlink::Netlink;
+use nettrial_routing::Route;
+use nettrial_scenario::{Interface, NodeKind, Scenario};
+use nix::net::if_::if_nametoindex;
+use std::os::fd::AsRawFd;
+
+/// Bytes of a guest's frames that may wait for its shaper, with what the kernel keeps about them, as frames of a real
+/// interface do in its ring: some 16 of 1500 bytes. QEMU is woken when half of them have left, which gives it 5 ms at
+/// 20 Mbit/s.
+const WAITING_BYTES: u64 = 40_000;
+/// The least number of frames that may wait.
+const WAITING_FRAMES: u64 = 4;
+/// Bytes that the kernel accounts for a frame beside those it has.
+const FRAME_COST_BYTES: u64 = 1024;
+
+/// The Ethernet address of an interface that stands before a guest's: another one than the guest's has, or a bridge
+/// would keep the guest's frames to itself.
+pub fn outer_address(index: i32) -> Vec<u8> {
+    [[0x06, 0].as_slice(), &index.to_be_bytes()].concat()
+}
+
+impl Network {
+    /// Joins the TAP devices of a guest, which are in the engine's namespace, to the interfaces of the `node` that it
+    /// is, a bridge each.
+    pub fn attach(&mut self, home: &Home, scenario: &Scenario, node: &str, taps: &[Tap]) -> Result<()> {
+        let mut here = Netlink::open()?;
+        let mtu = |name: &str| {
+            let mut interfaces = scenario.links.iter().flat_map(|link| &link.interfaces);
+            let found = interfaces.find(|interface| interface.node == node && interface.name == name);
+            found.map(|interface| interface.mtu.0).with_context(|| format!("{node} has no interface {name}"))
+        };
+        let built = self.node_mut(node)?;
+        for (number, tap) in taps.iter().enumerate() {
+            let (interface, index) =
+                built.interfaces.get(number).context("a guest has more devices than its node")?;
+            let (interface, index, mtu) = (interface.clone(), *index, mtu(interface)?);
+            let purpose = format!("moving {} to {node}", tap.name());
+            let moved = to_namespace(if_nametoindex(tap.name())?, built.namespace.file());
+            here.change(RouteNetlinkMessage::SetLink(moved), purpose)?;
+            here.flush()?;
+            let own = home.visit(&built.namespace, || Ok(if_nametoindex(tap.name())?))?;
+            let bridge = FIRST_INTERFACE - 1 - i32::try_from(number)?;
+            let purpose = format!("joining {} to {interface} of {node}", tap.name());
+            let netlink = &mut built.netlink;
+            let message = new_bridge(bridge, &format!("bridge{number}"));
+            netlink.create(RouteNetlinkMessage::NewLink(message), purpose.clone())?;
+            for (port, attribute) in [
+                (own, LinkAttribute::Mtu(u32::try_from(mtu)?)),
+                (own, LinkAttribute::Controller(bridge.unsigned_abs())),
+                (index.unsigned_abs(), LinkAttribute::Controller(bridge.unsigned_abs())),
+            ] {
+                let mut message = LinkMessage::default();
+                message.header.index = port;
+                message.attributes = vec![attribute];
+                netlink.change(RouteNetlinkMessage::SetLink(message), purpose.clone())?;
+            }
+            for index in [i32::try_from(own)?, bridge] {
+                netlink.change(RouteNetlinkMessage::SetLink(up(index)), purpose.clone())?;
+            }
+            netlink.flush()?;
+            let waiting = WAITING_BYTES.max(WAITING_FRAMES * (mtu + FRAME_COST_BYTES));
+            tap.bound(i32::try_from(waiting)?)?;
+        }
+        Ok(())
+    }
+
+    /// The identity of `node` on its links, for the guest that it is.
+    pub fn introduction(&self, scenario: &Scenario, node: &str) -> Result<Introduction> {
+        let address = |interface: &Interface| -> Result<Vec<u8>> {
+            Ok(ethernet_address(self.node(&interface.node)?.index_of(&interface.name)?))
+        };
+        let own = self.node(node)?.interfaces();
+        let interfaces = own.iter().map(|(name, index)| (name.clone(), ethernet_address(*index))).collect();
+        let mut neighbours = Vec::new();
+        for link in &scenario.links {
+            let kind = |interface: &Interface| scenario.nodes[self.place(&interface.node).unwrap_or(0)].kind;
+            if link.interfaces.iter().any(|interface| kind(interface) == NodeKind::Switch) {
+                continue;
+            }
+            for here in link.interfaces.iter().filter(|interface| interface.node == node) {
+                for there in link.interfaces.iter().filter(|interface| interface.node != node) {
+                    for addressed in &there.addresses {
+                        let (interface, ethernet) = (here.name.clone(), address(there)?);
+                        neighbours.push(Neighbour { interface, address: addressed.address(), ethernet });
+                    }
+                }
+            }
+        }
+        Ok(Introduction { interfaces, neighbours })
+    }
+
+    /// Builds the one node that this guest is, of the devices with these indexes, which `outside` reaches.
+    pub fn build_in_guest(
+        home: &Home,
+        layout: &Layout,
+        order: &NodeOrder,
+        outside: &mut Netlink,
+        devices: &[u32],
+    ) -> Result<Self> {
+        let scenario = layout.scenario;
+        let node = layout.directory.node(&order.node).with_context(|| format!("no node {}", order.node))?;
+        let has_ipv6 = with_ipv6(scenario).contains(node.name.as_str());
+        let mut built = BuiltNode::create(home, &mut Procfs::open()?, node, has_ipv6)?;
+        for ((name, ethernet), device) in order.interfaces.iter().zip(devices) {
+            let mut message = to_namespace(*device, built.namespace.file());
+            message.attributes.push(LinkAttribute::IfName(name.clone()));
+            outside.change(RouteNetlinkMessage::SetLink(message), format!("making a device {name}"))?;
+            outside.flush()?;
+            let index = home.visit(&built.namespace, || Ok(if_nametoindex(name.as_str())?))?;
+            let interfaces = scenario.links.iter().flat_map(|link| &link.interfaces);
+            let mut own = interfaces.filter(|interface| interface.node == node.name);
+            let interface = own.find(|interface| interface.name == *name);
+            let interface = interface.with_context(|| format!("{} has no interface {name}", node.name))?;
+            let mut message = LinkMessage::default();
+            message.header.index = index;
+            let mtu = LinkAttribute::Mtu(u32::try_from(interface.mtu.0)?);
+            message.attributes = vec![LinkAttribute::Address(ethernet.clone()), mtu];
+            let purpose = format!("setting the MTU of {name} to {} bytes", interface.mtu.0);
+            built.netlink.change(RouteNetlinkMessage::SetLink(message), purpose)?;
+            built.netlink.flush()?;
+            built.interfaces.push((name.clone(), i32::try_from(index)?));
+        }
+        built.set_offloads(home, node.offloads)?;
+        built.bring_up()?;
+        built.await_carrier()?;
+        let by_name = std::iter::once((node.name.clone(), 0)).collect();
+        let mut network = Self { nodes: vec![built], by_name, lines: None, channels: None };
+        network.address(scenario)?;
+        let built = &mut network.nodes[0];
+        for Neighbour { interface, address, ethernet } in &order.neighbours {
+            let message = new_neighbour(built.index_of(interface)?, *address, ethernet.clone());
+            let purpose = format!("telling {} of its neighbour {address}", node.name);
+            built.netlink.create(RouteNetlinkMessage::NewNeighbour(message), purpose)?;
+        }
+        built.netlink.flush()?;
+        let routes = layout.paths.routes();
+        let own: Vec<Route> = routes.into_iter().filter(|route| route.node == node.name).collect();
+        network.route(home, scenario, &own)?;
+        Ok(network)
+    }
+}
+
+impl BuiltNode {
+    /// Takes the TAP devices of a guest back to the engine's namespace.
+    pub fn detach(&mut self, home: &Home, taps: &[Tap]) -> Result<()> {
+        for tap in taps {
+            let index = home.visit(&self.namespace, || Ok(if_nametoindex(tap.name())?))?;
+            let purpose = format!("moving {} from {}", tap.name(), self.name);
+            self.netlink
+                .change(RouteNetlinkMessage::SetLink(to_namespace(index, home.network().file())), purpose)?;
+        }
+        self.netlink.flush()
+    }
+}
+
+/// A request that moves the interface with this index to another namespace.
+fn to_namespace(index: u32, namespace: &std::fs::File) -> LinkMessage {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    message.attributes = vec![LinkAttribute::NetNsFd(namespace.as_raw_fd())];
+    message
+}

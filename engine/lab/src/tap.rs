@@ -1,0 +1,63 @@
+//! TAP devices: network devices whose other end is a file (the kernel's Documentation/networking/tuntap.rst).
+
+use anyhow::{Context, Result};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+const DEVICE: &str = "/dev/net/tun";
+// include/uapi/linux/if_tun.h
+const TUNSETIFF: libc::c_ulong = 0x4004_54ca;
+const TUNSETSNDBUF: libc::c_ulong = 0x4004_54d4;
+const IFF_TAP: libc::c_short = 0x0002;
+const IFF_NO_PI: libc::c_short = 0x1000;
+const IFF_VNET_HDR: libc::c_short = 0x4000;
+
+/// A TAP device, there as long as this value or a copy of its file that another process has.
+pub struct Tap {
+    file: File,
+    name: String,
+}
+
+impl Tap {
+    /// Makes a device of that name in the calling thread's namespace.
+    pub fn create(name: &str) -> Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE);
+        let file = file.with_context(|| format!("opening {DEVICE}"))?;
+        // SAFETY: an all-zero `ifreq` is a valid value of that plain structure.
+        let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+        for (slot, byte) in request.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
+            *slot = byte as libc::c_char;
+        }
+        request.ifr_ifru.ifru_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR;
+        // SAFETY: the descriptor is open, and `request` outlives the call.
+        let status = unsafe { libc::ioctl(file.as_raw_fd(), TUNSETIFF as _, &raw mut request) };
+        if status != 0 {
+            return Err(io::Error::last_os_error()).with_context(|| format!("making the TAP device {name}"));
+        }
+        Ok(Self { file, name: name.to_owned() })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its file.
+    pub fn file(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    /// Bounds the bytes, with what the kernel keeps about them, of frames that were written and are not on the wire yet:
+    /// whoever writes more waits.
+    pub fn bound(&self, bytes: i32) -> Result<()> {
+        // SAFETY: the descriptor is open, and the number outlives the call.
+        let status = unsafe { libc::ioctl(self.file.as_raw_fd(), TUNSETSNDBUF as _, &raw const bytes) };
+        if status == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error()).context("bounding a TAP device's frames")
+        }
+    }
+}
