@@ -112,7 +112,7 @@ impl Network {
         let scenario = layout.scenario;
         let node = layout.directory.node(&order.node).with_context(|| format!("no node {}", order.node))?;
         let has_ipv6 = with_ipv6(scenario).contains(node.name.as_str());
-        let mut built = BuiltNode::create(home, &mut Procfs::open()?, node, has_ipv6)?;
+        let mut built = BuiltNode::create(home, &mut Procfs::open()?, node, [has_ipv6, false])?;
         for ((name, ethernet), device) in order.interfaces.iter().zip(devices) {
             let mut message = to_namespace(*device, built.namespace.file());
             message.attributes.push(LinkAttribute::IfName(name.clone()));

@@ -73,7 +73,7 @@ impl BuiltNode {
     /// Makes the namespace between the links of `node` and the guest that it is. It has no say of its own on them.
     pub(super) fn create_before_guest(home: &Home, procfs: &mut Procfs, node: &Node) -> Result<Self> {
         let bare = Node { stack: None, ..node.clone() };
-        Ok(Self { is_before_guest: true, ..Self::create(home, procfs, &bare, false)? })
+        Ok(Self { is_before_guest: true, ..Self::create(home, procfs, &bare, [false; 2])? })
     }
 
     /// Name and index of each of its interfaces.
