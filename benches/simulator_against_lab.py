@@ -111,7 +111,7 @@ WIRES = Comparison("simulator-agreement", {"goodput": 0.03, "rtt": 0.10, "fairne
 RADIO = Comparison(str(Path(__file__).with_name("radio_agreement.yaml")), {"goodput": 0.05, "rtt": 0.15})
 COMPARISONS = {"wires": WIRES, "radio": RADIO}
 BEYOND = {
-    "TCP up 130": "hosts of the lab take time to answer, in which the other side may begin to send",
+    "TCP up 130": "the queue of TCP in a station is shorter in the lab; why is open",
 }
 """Cases of `RADIO` that are known to be further off, with the cause."""
 
