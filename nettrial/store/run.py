@@ -30,6 +30,9 @@ Document = TypeVar("Document", bound=BaseModel)
 
 RUN_FILE = "run.sqlite"
 OPENING = "opening the run"
+READER_SECONDS = 600
+"""The time that a runner waits for another process that reads the run. Nothing can be added to the file while
+many trials are read, and with SQLite's default of five seconds a report made meanwhile would end the run."""
 _RECORDS = "SELECT number, record FROM trial ORDER BY number"
 
 
@@ -116,7 +119,7 @@ class Run:
             there = "has no run" if directory.is_dir() else "does not exist"
             raise BadInput(OPENING, str(directory), there, f"a directory with a {RUN_FILE}")
         try:
-            connection = sqlite3.connect(file, isolation_level=None)
+            connection = sqlite3.connect(file, isolation_level=None, timeout=READER_SECONDS)
             connection.execute("PRAGMA trusted_schema = OFF")
             (application,) = connection.execute("PRAGMA application_id").fetchone()
             (version,) = connection.execute("PRAGMA user_version").fetchone()

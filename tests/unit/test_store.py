@@ -4,6 +4,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import zlib
 from datetime import datetime
 from pathlib import Path
@@ -246,6 +247,19 @@ def test_one_runner_at_a_time(tmp_path):
     with Run.open(run.directory).session(ENVIRONMENT):
         pass
     assert len(run.sessions) == 2
+
+
+def test_a_runner_waits_for_who_reads_for_long(tmp_path):
+    run = create(tmp_path / "run")
+    reader = sqlite3.connect(run.directory / RUN_FILE, check_same_thread=False)
+    reading = reader.execute("SELECT * FROM planned")
+    assert reading.fetchone() is not None
+    end = threading.Timer(5.5, reading.close)  # SQLite's usual patience is 5 s
+    end.start()
+    with run.session(ENVIRONMENT) as session:
+        session.finished(run.plan[0], scenario_of(STUDY, run.plan[0].treatment), record())
+    end.join()
+    assert len(Run.open(run.directory).trials()) == 1
 
 
 HOLD = """
