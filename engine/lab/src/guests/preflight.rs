@@ -4,8 +4,8 @@ use super::Guests;
 use nettrial_guest::{Acceleration, PROGRAM, program};
 use nettrial_scenario::{Link, Node, Place, Problem, Rate, Scenario, Traffic, Transport};
 
-/// The highest rate of a guest's links under software emulation. Two emulated guests on two CPUs of 2.5 GHz carried
-/// one transfer at 50 Mbit/s at the physical goodput; what more they can carry depends on the machine.
+/// The highest rate of a guest's links under software emulation, the same on all machines. It was not calibrated:
+/// the rate that emulated guests can carry depends on the machine's CPUs.
 const EMULATED: Rate = Rate(50_000_000);
 
 impl Guests {
