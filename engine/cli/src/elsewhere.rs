@@ -132,11 +132,14 @@ mod tests {
         is_system(crate::linux::run, crate::linux::capabilities);
     }
 
+    /// Takes what either client has to have.
+    fn measures<C>(_run: fn(&C, &nettrial_scenario::Measure) -> Result<nettrial_scenario::Record>) {}
+
     #[test]
     fn iperf3s_protocol_has_what_linux_has() {
         let _: fn(std::net::SocketAddr) -> iperf3::Client = iperf3::Client::new;
-        let _: fn(&mut iperf3::Client, &nettrial_scenario::Flow) -> Result<nettrial_scenario::Record> =
-            iperf3::Client::run;
+        measures(iperf3::Client::run);
+        measures(crate::linux::iperf3::Client::run);
         let _: fn(&nettrial_scenario::Measure) -> Vec<nettrial_scenario::Problem> = iperf3::problems;
         let _ = iperf3::serve::<fn(std::net::SocketAddr)>;
         assert_eq!(iperf3::PORT, crate::linux::iperf3::PORT);

@@ -2,7 +2,7 @@
 
 use super::end;
 use anyhow::Result;
-use nettrial_scenario::{Flow, Measure, Problem, Record};
+use nettrial_scenario::{Measure, Problem, Record};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
@@ -19,7 +19,7 @@ impl Client {
     }
 
     /// Refuses to measure.
-    pub fn run(&mut self, _flow: &Flow) -> Result<Record> {
+    pub fn run(&self, _measure: &Measure) -> Result<Record> {
         end("measure --iperf3")
     }
 }
