@@ -109,9 +109,11 @@ mod tests {
     use clap::Command as Parser;
     use nettrial_scenario::{Event, Request};
 
+    /// The names of the commands but the hidden ones, which run inside a guest alone.
     fn names<C: Subcommand>() -> Vec<String> {
         let parser = C::augment_subcommands(Parser::new("nettrial-engine"));
-        parser.get_subcommands().map(|command| command.get_name().to_owned()).collect()
+        let shown = parser.get_subcommands().filter(|command| !command.is_hide_set());
+        shown.map(|command| command.get_name().to_owned()).collect()
     }
 
     #[test]
