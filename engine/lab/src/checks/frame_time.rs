@@ -1,8 +1,8 @@
 //! Warns of round trips that lack the time of their own frames.
 //!
 //! A shaper hands a frame over when its transmission may begin, a wire when its last bit has come. A delay line adds that
-//! time; a link with a rate alone has none, since a line for each costs more of a CPU than a fabric of fast links leaves
-//! (`delay_line` says how much a frame costs).
+//! time on links of up to 100 Mbit/s; a link with a rate alone has no line, since a line for each costs more of a CPU than
+//! a fabric of fast links leaves (`delay_line` says how much a frame costs).
 
 use super::Findings;
 use crate::delay_line;
@@ -41,7 +41,7 @@ impl Findings {
                     "frame_time",
                     &flow.name,
                     format!("a round trip of {rtt:.1} us lacks {lacking:.1} us: the time of its own frames on links with a rate"),
-                    "round-trip times are shorter than over wires: give these links a delay, of which 1 us is enough",
+                    "round-trip times are shorter than over wires: links of up to 100 Mbit/s need a delay, of which 1 us is enough",
                 );
             }
         }
@@ -64,8 +64,9 @@ impl Wires {
         let rate_and_mtu = |leaving: &&nettrial_scenario::Interface| {
             let place = interfaces.all().iter().position(|one| std::ptr::eq(*one, *leaving))?;
             let number = interfaces.link(place);
-            let rate = layout.scenario.links[number].rate;
-            let rate = rate.filter(|_| !delay_line::is_needed(layout.scenario, number))?;
+            let link = &layout.scenario.links[number];
+            let has_line = delay_line::is_needed(layout.scenario, number);
+            let rate = link.rate.filter(|_| !(has_line && delay_line::sending_rate(link).is_some()))?;
             Some((rate.0, leaving.mtu.0))
         };
         let transport_bytes = match flow.transport {
@@ -132,6 +133,14 @@ mod tests {
         assert_eq!(warned(&as_fast, 220.0), text(220.0, 4.0 * 1172.8));
         assert_eq!(warned(&json!({}), 220.0), text(220.0, 2.0 * 1172.8));
         assert_eq!(warned(&as_fast, 100_000.0), [""; 0]);
+    }
+
+    #[test]
+    fn a_fast_link_lacks_its_frames_time_with_a_delay_as_well() {
+        let fast = json!({"rate": "1 Gbit/s", "queue": "100 packets", "delay": "1 us"});
+        assert_eq!(warned(&fast, 46_900.0).len(), 1, "2 times 1172.8 and 11.7 us are more than 5% of it");
+        let slower = json!({"rate": "100 Mbit/s", "queue": "100 packets", "delay": "1 us"});
+        assert_eq!(warned(&slower, 46_920.0), [""; 0]);
     }
 
     #[test]

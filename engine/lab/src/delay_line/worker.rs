@@ -227,6 +227,10 @@ impl Worker {
                 let now = monotonic_ns();
                 let left = due.saturating_sub(now);
                 let mut sleep = left.saturating_sub(EARLY_NS).min(DOZE_NS);
+                if sleep == 0 && self.transmitter.rate.is_none() {
+                    std::hint::spin_loop(); // frames that came together leave together: that is soon over
+                    return;
+                }
                 if sleep == 0 && left > 0 && state.watching.takes(now, left) {
                     watch(due);
                     return;
