@@ -36,16 +36,12 @@ impl Network {
     /// is, a bridge each.
     pub fn attach(&mut self, home: &Home, scenario: &Scenario, node: &str, taps: &[Tap]) -> Result<()> {
         let mut here = Netlink::open()?;
-        let mtu = |name: &str| {
-            let mut interfaces = scenario.links.iter().flat_map(|link| &link.interfaces);
-            let found = interfaces.find(|interface| interface.node == node && interface.name == name);
-            found.map(|interface| interface.mtu.0).with_context(|| format!("{node} has no interface {name}"))
-        };
         let built = self.node_mut(node)?;
         for (number, tap) in taps.iter().enumerate() {
             let (interface, index) =
                 built.interfaces.get(number).context("a guest has more devices than its node")?;
-            let (interface, index, mtu) = (interface.clone(), *index, mtu(interface)?);
+            let (interface, index) = (interface.clone(), *index);
+            let mtu = interface_of(scenario, node, &interface)?.mtu.0;
             let purpose = format!("moving {} to {node}", tap.name());
             let moved = to_namespace(if_nametoindex(tap.name())?, built.namespace.file());
             here.change(RouteNetlinkMessage::SetLink(moved), purpose)?;
@@ -119,10 +115,7 @@ impl Network {
             outside.change(RouteNetlinkMessage::SetLink(message), format!("making a device {name}"))?;
             outside.flush()?;
             let index = home.visit(&built.namespace, || Ok(if_nametoindex(name.as_str())?))?;
-            let interfaces = scenario.links.iter().flat_map(|link| &link.interfaces);
-            let mut own = interfaces.filter(|interface| interface.node == node.name);
-            let interface = own.find(|interface| interface.name == *name);
-            let interface = interface.with_context(|| format!("{} has no interface {name}", node.name))?;
+            let interface = interface_of(scenario, &node.name, name)?;
             let mut message = LinkMessage::default();
             message.header.index = index;
             let mtu = LinkAttribute::Mtu(u32::try_from(interface.mtu.0)?);
@@ -163,6 +156,13 @@ impl BuiltNode {
         }
         self.netlink.flush()
     }
+}
+
+/// The interface called `name` of a node.
+fn interface_of<'a>(scenario: &'a Scenario, node: &str, name: &str) -> Result<&'a Interface> {
+    let mut interfaces = scenario.links.iter().flat_map(|link| &link.interfaces);
+    let found = interfaces.find(|interface| interface.node == node && interface.name == name);
+    found.with_context(|| format!("{node} has no interface {name}"))
 }
 
 /// A request that moves the interface with this index to another namespace.
