@@ -89,9 +89,7 @@ pub fn sending_rate(link: &Link) -> Option<Rate> {
 /// Returns true if link number `number` of `scenario` does anything that takes a delay line.
 pub fn is_needed(scenario: &Scenario, number: usize) -> bool {
     let link = &scenario.links[number];
-    link.delay.0 > 0
-        || !link.impairment.is_none()
-        || scenario.events.iter().any(|outage| outage.links(scenario).contains(&number))
+    link.delay.0 > 0 || !link.impairment.is_none() || scenario.events.iter().any(|outage| outage.cuts(link))
 }
 
 /// Returns true if a link of `scenario` does anything that takes a delay line.

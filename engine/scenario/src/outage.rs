@@ -1,6 +1,6 @@
 //! Links and nodes that fail while traffic goes.
 
-use crate::{Duration, Scenario};
+use crate::{Duration, Link, Scenario};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,15 +19,15 @@ pub struct Outage {
 }
 
 impl Outage {
+    /// Returns true if `link` fails.
+    pub fn cuts(&self, link: &Link) -> bool {
+        let joins = |name: &String| link.interfaces.iter().any(|interface| interface.node == *name);
+        link.cable().is_some() && self.fails.iter().all(joins)
+    }
+
     /// The numbers of the links of `scenario` that fail.
     pub fn links(&self, scenario: &Scenario) -> Vec<usize> {
-        let joins = |name: &String, link: usize| {
-            scenario.links[link].interfaces.iter().any(|interface| interface.node == *name)
-        };
-        let fails = |link: &usize| {
-            scenario.links[*link].cable().is_some() && self.fails.iter().all(|name| joins(name, *link))
-        };
-        (0..scenario.links.len()).filter(fails).collect()
+        (0..scenario.links.len()).filter(|&link| self.cuts(&scenario.links[link])).collect()
     }
 }
 
@@ -35,7 +35,7 @@ impl Scenario {
     /// The times in nanoseconds between which link number `link` is away, in order and apart from each other; one that
     /// does not end ends at `u64::MAX`.
     pub fn outages_of(&self, link: usize) -> Vec<(u64, u64)> {
-        let of_link = self.events.iter().filter(|outage| outage.links(self).contains(&link));
+        let of_link = self.events.iter().filter(|outage| outage.cuts(&self.links[link]));
         let mut times: Vec<(u64, u64)> = of_link
             .map(|outage| (outage.at.0, outage.returns.map_or(u64::MAX, |returns| returns.0)))
             .collect();
