@@ -125,13 +125,7 @@ mod tests {
         let sample = |(number, &bytes): (usize, &u64)| Interval {
             at_ns: (number as u64 + 1) * 100_000_000,
             bytes,
-            srtt_us: 0,
-            min_rtt_us: 0,
-            cwnd_pkts: 0,
-            retransmissions_pkts: 0,
-            delivery_rate_bps: None,
-            subflow_bytes: Vec::new(),
-            subflow_cwnd_pkts: Vec::new(),
+            ..Interval::default()
         };
         let samples: Vec<Interval> = bytes.iter().enumerate().map(sample).collect();
         spans(&samples, 100_000_000)

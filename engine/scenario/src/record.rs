@@ -355,7 +355,7 @@ pub struct Distribution {
 }
 
 /// A flow's transport state at one moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Interval {
     /// The time after the instant at which all flows were ready.

@@ -153,13 +153,7 @@ impl Progress {
             self.intervals.push(Interval {
                 at_ns: self.due_ns - self.sampling.origin_ns,
                 bytes: std::mem::take(&mut self.bytes),
-                srtt_us: 0,
-                min_rtt_us: 0,
-                cwnd_pkts: 0,
-                retransmissions_pkts: 0,
-                delivery_rate_bps: None,
-                subflow_bytes: Vec::new(),
-                subflow_cwnd_pkts: Vec::new(),
+                ..Interval::default()
             });
             self.due_ns += self.sampling.period_ns.max(1);
         }

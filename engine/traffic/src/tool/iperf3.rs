@@ -153,12 +153,9 @@ fn read_interval(interval: &Value, mss_bytes: u32) -> Option<Interval> {
         at_ns: nanoseconds(stream.get("end")?.as_f64()?),
         bytes: number("bytes")?,
         srtt_us: small("rtt")?,
-        // iperf3 gives it for the whole test only.
-        min_rtt_us: 0,
         cwnd_pkts: small("snd_cwnd")?.checked_div(mss_bytes)?,
         retransmissions_pkts: number("retransmits")?,
-        delivery_rate_bps: None,
-        subflow_bytes: Vec::new(),
-        subflow_cwnd_pkts: Vec::new(),
+        // iperf3 gives the smallest round-trip time for the whole test only.
+        ..Interval::default()
     })
 }
