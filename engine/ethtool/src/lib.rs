@@ -1,4 +1,5 @@
-//! Offloads and speed of an interface, by the ethtool ioctl (include/uapi/linux/ethtool.h).
+//! Reads and sets the offloads of an interface, and reads its speed, through the ethtool ioctl
+//! (include/uapi/linux/ethtool.h).
 
 use anyhow::{Context, Result};
 use nettrial_scenario::Offloads;
@@ -15,47 +16,47 @@ const ETHTOOL_GSSET_INFO: u32 = 0x37;
 const ETHTOOL_GFEATURES: u32 = 0x3a;
 const ETHTOOL_SFEATURES: u32 = 0x3b;
 const ETHTOOL_GDRVINFO: u32 = 0x03;
-/// The names of an interface's features, by bit.
+/// The set of strings that holds the names of an interface's features, by bit.
 const ETH_SS_FEATURES: u32 = 4;
-/// Bytes of a name.
+/// The size of a feature's name, in bytes.
 const NAME_BYTES: usize = 32;
-/// The features that each offload stands for (net/ethtool/common.c, netdev_features_strings).
+/// The features that TSO stands for (net/ethtool/common.c, netdev_features_strings).
 const TSO: &[&str] = &[
     "tx-tcp-segmentation",
     "tx-tcp-ecn-segmentation",
     "tx-tcp-mangleid-segmentation",
     "tx-tcp6-segmentation",
 ];
-/// Cutting UDP GSO packets (UDP_SEGMENT) among them.
+/// The features that GSO stands for, including the segmentation of UDP GSO packets (UDP_SEGMENT).
 const GSO: &[&str] = &["tx-generic-segmentation", "tx-udp-segmentation"];
 const GRO: &[&str] = &["rx-gro"];
 const ETHTOOL_GLINKSETTINGS: u32 = 0x4c;
-/// Megabits per second that stand for "not known".
+/// The speed, in megabits per second, that stands for "unknown".
 const SPEED_UNKNOWN: u32 = u32::MAX;
-/// Words of all link mode masks together: three masks of at most 127 words.
+/// The number of words of all link mode masks: three masks of at most 127 words.
 const LINK_MODE_WORDS: usize = 3 * 127;
 
-/// `struct ethtool_value`.
+/// The kernel's `struct ethtool_value`.
 #[repr(C)]
 struct Value {
     command: u32,
     data: u32,
 }
 
-/// `struct ethtool_link_settings` with room for every mask.
+/// The kernel's `struct ethtool_link_settings`, with room for every mask.
 #[repr(C)]
 struct LinkSettings {
     command: u32,
     speed_mbps: u32,
     flags: [u8; 7],
-    /// Words of one mask; the kernel answers a wrong number with the right one, negative.
+    /// The number of words of a mask; the kernel answers a wrong number with the right one, negated.
     mask_words: i8,
     more_flags: [u8; 4],
     reserved: [u32; 7],
     masks: [u32; LINK_MODE_WORDS],
 }
 
-/// Sets and reads offloads in the namespace it was opened in.
+/// A socket through which the offloads of interfaces are set and read, in the namespace in which it was opened.
 pub struct Ethtool {
     socket: OwnedFd,
     feature_names: OnceCell<Vec<String>>,
@@ -69,11 +70,12 @@ impl Ethtool {
         Ok(Self { socket, feature_names: OnceCell::new() })
     }
 
-    /// Sets the offloads of `interface`, all by one request: each has the kernel go through its features and
-    /// tell of them. What a kernel does not have is not set.
+    /// Sets the offloads of `interface` in a single request, because the kernel goes through all features and
+    /// announces their changes at each request. Features that the kernel does not have are not set.
     pub fn set(&self, interface: &str, offloads: Offloads) -> Result<()> {
         let names = self.feature_names(interface).context("reading the names of offloads")?;
-        // struct ethtool_sfeatures: command, blocks, and for each 32 features those to set and their values.
+        // struct ethtool_sfeatures: command, number of blocks, and for each 32 features a mask of those to set and
+        // their values.
         let blocks = names.len().div_ceil(32);
         let mut features = vec![0; 2 + blocks * 2];
         features[..2].copy_from_slice(&[ETHTOOL_SFEATURES, u32::try_from(blocks)?]);
@@ -87,15 +89,15 @@ impl Ethtool {
             .with_context(|| format!("setting the offloads of {interface} to {offloads:?}"))
     }
 
-    /// Returns which of the features that the offloads stand for are asked for on `interface`, in force or not: what
-    /// [`Ethtool::ask_for`] brings back.
+    /// Returns the features among those of the offloads that are requested on `interface`, whether they are in
+    /// force or not. [`Ethtool::ask_for`] restores them.
     ///
     /// # Errors
-    /// Fails if there is no such interface, or the kernel does not say.
+    /// Fails if there is no such interface, or if the kernel does not answer.
     pub fn asked_for(&self, interface: &str) -> Result<Vec<String>> {
         let names = self.feature_names(interface).context("reading the names of offloads")?;
-        // struct ethtool_gfeatures: command, blocks, and for each 32 features those that can be changed, are asked
-        // for, are in force, and can never be changed.
+        // struct ethtool_gfeatures: command, number of blocks, and for each 32 features masks of those that can be
+        // changed, are requested, are in force, and can never be changed.
         let blocks = names.len().div_ceil(32);
         let mut features = vec![0_u32; 2 + blocks * 4];
         features[..2].copy_from_slice(&[ETHTOOL_GFEATURES, u32::try_from(blocks)?]);
@@ -107,7 +109,7 @@ impl Ethtool {
         Ok(asked.map(|(_, name)| name.clone()).collect())
     }
 
-    /// Asks for the features in `wanted`, and for no other of those that the offloads stand for.
+    /// Requests the features in `wanted`, and turns off all other features of the offloads.
     ///
     /// # Errors
     /// Fails if the kernel refuses.
@@ -124,10 +126,10 @@ impl Ethtool {
             .with_context(|| format!("setting the offloads of {interface} to {wanted:?}"))
     }
 
-    /// Returns the name of the driver of `interface`, and its device's place on the bus, which may be empty; `None`
-    /// where the driver does not say.
+    /// Returns the name of the driver of `interface` and the bus address of its device, which may be empty; `None`
+    /// if the driver does not report them.
     pub fn driver(&self, interface: &str) -> Option<(String, String)> {
-        // struct ethtool_drvinfo: command, driver, version, firmware, place on the bus, and 56 bytes more.
+        // struct ethtool_drvinfo: command, driver, version, firmware, bus address, and another 56 bytes.
         let mut info = [0_u32; 49];
         info[0] = ETHTOOL_GDRVINFO;
         self.request(interface, &mut info).ok()?;
@@ -135,7 +137,8 @@ impl Ethtool {
         Some((text(&bytes[..NAME_BYTES]), text(&bytes[3 * NAME_BYTES..4 * NAME_BYTES])))
     }
 
-    /// The names of features by bit: the same for every interface, so that the first is asked.
+    /// Returns the names of features by bit. They are the same for every interface, so only the first interface is
+    /// asked.
     fn feature_names(&self, interface: &str) -> Result<&[String]> {
         if let Some(known) = self.feature_names.get() {
             return Ok(known);
@@ -151,7 +154,7 @@ impl Ethtool {
         Ok(self.feature_names.get_or_init(|| bytes.chunks(NAME_BYTES).map(text).collect()))
     }
 
-    /// The offloads in force on `interface`.
+    /// Returns the offloads that are in force on `interface`.
     pub fn get(&self, interface: &str) -> Result<Offloads> {
         let read = |command| {
             let value =
@@ -161,7 +164,7 @@ impl Ethtool {
         Ok(Offloads { tso: read(ETHTOOL_GTSO)?, gso: read(ETHTOOL_GGSO)?, gro: read(ETHTOOL_GGRO)? })
     }
 
-    /// The speed the link of `interface` runs at, bits per second; `None` where the driver does not say.
+    /// Returns the speed of the link of `interface` in bits per second; `None` if the driver does not report it.
     pub fn speed_bps(&self, interface: &str) -> Option<u64> {
         let mut settings = LinkSettings {
             command: ETHTOOL_GLINKSETTINGS,
@@ -186,7 +189,7 @@ impl Ethtool {
         Ok(value.data)
     }
 
-    /// Hands the kernel `data`, which begins with a command that reads or writes a value of its type.
+    /// Passes the kernel `data`, which begins with a command that reads or writes a value of this type.
     fn request<T: ?Sized>(&self, interface: &str, data: &mut T) -> Result<()> {
         // SAFETY: an all-zero `ifreq` is a valid value of that plain structure.
         let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -197,7 +200,7 @@ impl Ethtool {
         // SAFETY: the descriptor is open, and `request` and the `data` it points to outlive the call;
         // every caller gives the whole structure of its command, with room for what is written.
         let status = unsafe { libc::ioctl(self.socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut request) };
-        // SFEATURES answers with a positive number where another feature stands against the wish.
+        // SFEATURES returns a positive number if another feature prevents the change.
         if status < 0 {
             return Err(std::io::Error::last_os_error().into());
         }
@@ -209,7 +212,7 @@ fn stands_for_an_offload(name: &str) -> bool {
     [TSO, GSO, GRO].iter().any(|names| names.contains(&name))
 }
 
-/// The text in bytes that end with zeros.
+/// Returns the text of bytes that are padded with zeros.
 fn text(entry: &[u8]) -> String {
     let end = entry.iter().position(|byte| *byte == 0).unwrap_or(entry.len());
     String::from_utf8_lossy(&entry[..end]).into_owned()

@@ -1,13 +1,14 @@
-//! The fate of each frame of an impaired link: losses, duplicates, reordering and jitter.
+//! Decides the fate of each frame on an impaired link: loss, duplication, reordering and jitter.
 //!
-//! The simulator and the lab's delay lines draw fates here, and carry them out themselves: there is no clock in here,
-//! and no frame. A fate follows from the impairment's seed, a stream and the frame's number alone, so that frame `k`
-//! of a stream has the same fate in every run.
+//! The simulator and the lab's delay lines draw fates from this crate and carry them out themselves: the crate has
+//! no clock and handles no frames. A fate depends only on the impairment's seed, the stream and the frame's
+//! number, so that frame `k` of a stream has the same fate in every run.
 //!
-//! Losses are independent, or come in bursts by a chain of two states: in the good one frames are lost with the
-//! impairment's `loss`, in the bad one with the bursts' own (Gilbert, "Capacity of a Burst-Noise Channel", Bell System
-//! Technical Journal 39, 1960; Elliott, "Estimates of Error Rates for Codes on Burst-Noise Channels", ibid. 42, 1963).
-//! The chain begins in the good state and may change before each frame.
+//! Losses are independent, or come in bursts that a Markov chain of two states describes: in the good state frames
+//! are lost with the impairment's probability `loss`, in the bad state with the probability of the bursts
+//! (Gilbert, "Capacity of a Burst-Noise Channel", Bell System Technical Journal 39, 1960; Elliott, "Estimates of
+//! Error Rates for Codes on Burst-Noise Channels", ibid. 42, 1963). The chain begins in the good state and may
+//! change before each frame.
 
 #![forbid(unsafe_code)]
 
@@ -17,24 +18,24 @@ mod tests;
 use nettrial_scenario::Impairment;
 use nettrial_scenario::random::Random;
 
-/// Numbers drawn for a frame: loss, duplication, reordering, jitter, the change of state and the loss in the bad one.
-/// Each has a place of its own in the sequence, whether it is used or not.
+/// The count of random numbers that are drawn for each frame: loss, duplication, reordering, jitter, the change of
+/// state and the loss in the bad state. Each has its own position in the sequence, whether it is used or not.
 const DRAWS: u64 = 6;
 
-/// The fate of a frame. Where it is lost, nothing else is set.
+/// The fate of a frame. If the frame is lost, no other field is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fate {
-    /// It never arrives.
+    /// True if the frame never arrives.
     pub is_lost: bool,
-    /// It arrives twice.
+    /// True if the frame arrives twice.
     pub is_duplicated: bool,
-    /// It arrives later by the impairment's `reordering_delay`, and frames behind it overtake it.
+    /// True if the frame is delayed by the impairment's `reordering_delay`, so that frames behind it overtake it.
     pub is_held_back: bool,
-    /// The time added to the link's delay, picoseconds. It does not change the order of frames.
+    /// The time that is added to the link's delay, in picoseconds. It does not change the order of frames.
     pub jitter_ps: u64,
 }
 
-/// The fates of a stream of frames, in their order.
+/// The fates of the frames of a stream, in their order.
 #[derive(Debug)]
 pub struct Fates {
     impairment: Impairment,
@@ -46,12 +47,13 @@ pub struct Fates {
 }
 
 impl Fates {
-    /// The fates of the frames of `stream`, such as one direction of a link; no two streams of a seed share them.
+    /// Creates the fates of the frames of `stream`, such as one direction of a link. Two streams of the same seed
+    /// have independent fates.
     pub fn new(impairment: Impairment, stream: u64) -> Self {
         Self { impairment, random: Random::new(impairment.seed, stream), number: 0, is_bad: false }
     }
 
-    /// The fate of the next frame.
+    /// Returns the fate of the next frame.
     #[expect(clippy::should_implement_trait, reason = "it has no end")]
     pub fn next(&mut self) -> Fate {
         let first = self.number * DRAWS;

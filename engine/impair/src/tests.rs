@@ -1,4 +1,5 @@
-//! Shares and lengths of what is drawn. Fates follow from a seed: what holds once holds always.
+//! Tests the shares and lengths of the fates drawn. Fates depend only on a seed, so an assertion that holds once
+//! holds always.
 
 use super::{Fate, Fates};
 use nettrial_scenario::{Duration, Impairment, LossBursts};
@@ -10,7 +11,7 @@ fn fates(impairment: Impairment, stream: u64) -> Vec<Fate> {
     std::iter::repeat_with(|| fates.next()).take(FRAMES).collect()
 }
 
-/// Asserts that `count` of `of` is within 3.9 standard deviations of independent draws.
+/// Asserts that `count` of `of` independent draws is within 3.9 standard deviations of its expected value.
 fn is_share(count: usize, of: usize, probability: f64) {
     let mean = of as f64 * probability;
     let deviation = (mean * (1.0 - probability)).sqrt();
@@ -58,8 +59,8 @@ fn a_frame_has_the_same_fate_in_every_run_and_another_in_another_stream() {
     }
 }
 
-/// A chain with these probabilities is bad for enter / (enter + leave) of the frames, and a burst of it has
-/// 1 / leave of them on average (Gilbert 1960); its deviation is nearly as large.
+/// A chain with these probabilities is in the bad state for enter / (enter + leave) of the frames, and a burst has
+/// 1 / leave frames on average (Gilbert 1960), with a standard deviation that is nearly as large.
 #[test]
 fn bursts_have_their_share_and_their_length() {
     let bursts = LossBursts { enter: 0.01, leave: 0.2, loss: 1.0 };
@@ -68,7 +69,7 @@ fn bursts_have_their_share_and_their_length() {
     let begun = all.windows(2).filter(|pair| !pair[0].is_lost && pair[1].is_lost).count() as f64;
     let share = 0.01 / 0.21;
     assert!((count / FRAMES as f64 / share - 1.0).abs() < 0.05, "{count}");
-    // Of some 1900 bursts: 3.9 deviations of their mean are 8%.
+    // There are about 1900 bursts, so 3.9 standard deviations of their mean length are 8%.
     assert!((count / begun / 5.0 - 1.0).abs() < 0.08, "{count} in {begun}");
 }
 

@@ -1,8 +1,8 @@
-//! A router that answers no ICMP: it forwards, and says nothing of what it can't forward.
+//! Routers that send no ICMP messages: they forward packets, and silently drop those that they can't forward.
 //!
-//! Routing rules send what the node itself originates by ICMP into nowhere (net/core/fib_rules.c). ICMP
-//! that it forwards is routed by where it came from, and so passes. Neighbour discovery does not ask for a
-//! route (net/ipv6/ndisc.c, icmp6_dst_alloc), and so works.
+//! Routing rules discard the ICMP packets that the node itself originates (net/core/fib_rules.c). The rules match
+//! packets from the loopback interface, so forwarded ICMP passes. Neighbour discovery does not look up a route
+//! (net/ipv6/ndisc.c, icmp6_dst_alloc), so it still works.
 
 use crate::Netlink;
 use anyhow::Result;
@@ -10,11 +10,11 @@ use netlink_packet_route::route::RouteProtocol;
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use netlink_packet_route::{AddressFamily, IpProtocol, RouteNetlinkMessage};
 
-/// The interface that what a node originates counts as coming from.
+/// The interface from which packets that a node originates count as coming.
 const ORIGINATED: &str = "lo";
-/// The origin of these rules (FRA_PROTOCOL): a number that nobody else has in /etc/iproute2/rt_protos.
+/// The origin of these rules (FRA_PROTOCOL): a number that /etc/iproute2/rt_protos gives to nobody else.
 const OWN: RouteProtocol = RouteProtocol::Other(227);
-/// Not in the library: IPPROTO_ICMPV6.
+/// IPPROTO_ICMPV6, which the library does not define.
 const ICMPV6: IpProtocol = IpProtocol::Other(58);
 const FAMILIES: [(AddressFamily, IpProtocol); 2] =
     [(AddressFamily::Inet, IpProtocol::Icmp), (AddressFamily::Inet6, ICMPV6)];
@@ -31,21 +31,21 @@ fn rule(family: AddressFamily, protocol: IpProtocol) -> RuleMessage {
     rule
 }
 
-/// Lets the node `name`, in whose namespace `netlink` is open, originate no ICMP.
+/// Keeps the node `name`, in whose namespace `netlink` is open, from originating ICMP messages.
 ///
 /// # Errors
-/// Fails where the kernel has no routing rules (CONFIG_IP_MULTIPLE_TABLES).
+/// Fails if the kernel has no support for routing rules (CONFIG_IP_MULTIPLE_TABLES).
 pub fn filter_icmp(netlink: &mut Netlink, name: &str) -> Result<()> {
     for (family, protocol) in FAMILIES {
         netlink.create(
             RouteNetlinkMessage::NewRule(rule(family, protocol)),
-            format!("letting {name} answer no ICMP ({family:?})"),
+            format!("turning off ICMP messages from {name} ({family:?})"),
         )?;
     }
     netlink.flush()
 }
 
-/// Returns true where this machine originates no ICMP by rules of [`filter_icmp`].
+/// Returns true if rules of [`filter_icmp`] keep this machine from originating ICMP messages.
 ///
 /// # Errors
 /// Fails if the kernel does not answer.
@@ -53,15 +53,15 @@ pub fn originates_no_icmp() -> Result<bool> {
     Ok(own_rules(&mut Netlink::open()?)?.len() >= FAMILIES.len())
 }
 
-/// Lets this machine originate ICMP, or none if it `filters`: takes away what [`filter_icmp`] added, as far as it is
-/// there, and adds it anew where it is wanted.
+/// Keeps this machine from originating ICMP messages if it `filters`, else lets it originate them: removes the
+/// rules that [`filter_icmp`] added, if there are any, and adds them anew if they are wanted.
 ///
 /// # Errors
 /// Fails if the kernel refuses.
 pub fn originate_no_icmp(filters: bool) -> Result<()> {
     let mut netlink = Netlink::open()?;
     for found in own_rules(&mut netlink)? {
-        netlink.change(RouteNetlinkMessage::DelRule(found), "letting this machine answer by ICMP")?;
+        netlink.change(RouteNetlinkMessage::DelRule(found), "turning on ICMP messages from this machine")?;
     }
     netlink.flush()?;
     if filters { filter_icmp(&mut netlink, "this machine") } else { Ok(()) }

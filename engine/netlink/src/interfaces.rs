@@ -1,4 +1,4 @@
-//! Reads what the kernel says of the interfaces of the calling thread's network namespace (rtnetlink(7)).
+//! Reads the state of the interfaces in the calling thread's network namespace (rtnetlink(7)).
 
 use crate::Netlink;
 use anyhow::{Context, Result};
@@ -10,25 +10,25 @@ use std::net::IpAddr;
 /// An interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// Its name.
+    /// The interface's name.
     pub name: String,
-    /// Its number.
+    /// The interface's number (ifindex).
     pub index: u32,
-    /// True where it is up and its link is there (IFF_LOWER_UP).
+    /// True if the interface is up and has a carrier (IFF_LOWER_UP).
     pub is_up: bool,
-    /// The largest IP packet that it sends, bytes.
+    /// The largest IP packet that the interface sends, in bytes.
     pub mtu: u64,
-    /// The largest MTU that it can be given, bytes; `None` where the driver sets no bound.
+    /// The largest MTU that the interface accepts, in bytes; `None` if the driver sets no bound.
     pub largest_mtu: Option<u64>,
-    /// The number of times that its link came or went.
+    /// The number of times that the carrier appeared or disappeared.
     pub carrier_changes: u64,
-    /// The packets and bytes that it sent and received.
+    /// The packets and bytes that the interface sent and received.
     pub counters: Counters,
-    /// Its addresses.
+    /// The interface's IP addresses.
     pub addresses: Vec<IpAddr>,
 }
 
-/// The packets and bytes that an interface sent and received, Ethernet's headers counted.
+/// The packets and bytes that an interface sent and received, including Ethernet headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
     /// Bytes sent.
@@ -41,7 +41,7 @@ pub struct Counters {
     pub received_pkts: u64,
 }
 
-/// Returns every interface.
+/// Returns all interfaces.
 ///
 /// # Errors
 /// Fails if the kernel does not answer.
@@ -52,7 +52,7 @@ pub fn interfaces() -> Result<Vec<Interface>> {
     for answer in netlink.dump(RouteNetlinkMessage::GetAddress(AddressMessage::default()))? {
         let RouteNetlinkMessage::NewAddress(message) = answer else { continue };
         let of = found.iter_mut().find(|interface| interface.index == message.header.index);
-        // Of a point-to-point interface the address is the far end's, and the local one its own.
+        // On a point-to-point interface IFA_ADDRESS is the far end's address, and IFA_LOCAL the interface's own.
         let local = message.attributes.iter().find_map(|attribute| match attribute {
             AddressAttribute::Local(address) => Some(*address),
             _ => None,
@@ -100,17 +100,17 @@ fn interface(answer: RouteNetlinkMessage) -> Option<Interface> {
     Some(found)
 }
 
-/// Sets the MTU of the interface called `name`, bytes.
+/// Sets the MTU, in bytes, of the interface called `name`.
 ///
 /// # Errors
-/// Fails if there is no such interface, or the kernel refuses.
+/// Fails if there is no such interface, or if the kernel refuses the MTU.
 pub fn set_mtu(name: &str, mtu: u64) -> Result<()> {
     let there = interfaces()?.into_iter().find(|interface| interface.name == name);
     let there = there.with_context(|| format!("there is no interface {name}"))?;
     let mut message = LinkMessage::default();
     message.header.index = there.index;
     message.attributes =
-        vec![LinkAttribute::Mtu(u32::try_from(mtu).context("no interface has such an MTU")?)];
+        vec![LinkAttribute::Mtu(u32::try_from(mtu).context("the MTU does not fit in 32 bits")?)];
     let mut netlink = Netlink::open()?;
     netlink.change(RouteNetlinkMessage::SetLink(message), format!("setting the MTU of {name} to {mtu}"))?;
     netlink.flush()

@@ -1,5 +1,5 @@
-//! Route netlink in batches: many requests in one message to the kernel, one answer for all of them. Of generic netlink
-//! what Wi-Fi interfaces say.
+//! Sends route netlink requests in batches: many requests in one message to the kernel, and one answer for all of
+//! them. Reads the state of Wi-Fi interfaces by generic netlink.
 
 mod icmp;
 mod interfaces;
@@ -16,18 +16,18 @@ use netlink_packet_core::{
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 
-/// Bytes of requests sent at once; the kernel refuses a message larger than its socket's send buffer
+/// The number of bytes of requests sent at once; the kernel refuses a message larger than the socket's send buffer
 /// (212,992 bytes by default).
 const BATCH_BYTES: usize = 64 << 10;
-/// Requests sent at once: a refusal takes up to 1280 bytes of the socket's receive buffer (212,992 bytes by
-/// default), and every request of a batch may be refused.
+/// The number of requests sent at once: a refusal takes up to 1280 bytes of the socket's receive buffer (212,992
+/// bytes by default), and every request of a batch may be refused.
 const BATCH_REQUESTS: usize = 128;
-/// Bytes one answer of the kernel may have.
+/// The largest size of an answer of the kernel, in bytes.
 const ANSWER_BYTES: usize = 64 << 10;
 /// The position of a request's flags (`struct nlmsghdr`).
 const FLAGS: std::ops::Range<usize> = 6..8;
 
-/// A socket to the namespace it was opened in.
+/// A netlink socket to the network namespace in which it was opened.
 pub struct Netlink {
     socket: Socket,
     sequence: u32,
@@ -42,7 +42,7 @@ impl Netlink {
     /// Opens a socket to the calling thread's namespace.
     pub fn open() -> Result<Self> {
         let mut socket = Socket::new(NETLINK_ROUTE).context("opening a netlink socket")?;
-        // A refusal repeats no more of its request than the header (netlink(7)).
+        // With this option a refusal repeats only the header of the request (netlink(7)).
         socket.set_cap_ack(true).context("shortening a netlink socket's answers")?;
         socket.bind_auto().context("binding a netlink socket")?;
         socket.connect(&SocketAddr::new(0, 0)).context("connecting a netlink socket")?;
@@ -62,12 +62,12 @@ impl Netlink {
         self.pending.len()
     }
 
-    /// Queues a request that makes something; `purpose` says what, for the error.
+    /// Queues a request that creates an object; errors name its `purpose`.
     pub fn create(&mut self, request: RouteNetlinkMessage, purpose: impl Into<String>) -> Result<()> {
         self.queue(request, NLM_F_CREATE | NLM_F_EXCL, purpose)
     }
 
-    /// Queues a request that changes something; `purpose` says what, for the error.
+    /// Queues a request that changes an object; errors name its `purpose`.
     pub fn change(&mut self, request: RouteNetlinkMessage, purpose: impl Into<String>) -> Result<()> {
         self.queue(request, 0, purpose)
     }
@@ -78,10 +78,10 @@ impl Netlink {
         if length >= BATCH_BYTES || self.purposes.len() >= BATCH_REQUESTS { self.flush() } else { Ok(()) }
     }
 
-    /// Sends what is queued and waits until the kernel has done all of it.
+    /// Sends the queued requests and waits until the kernel has carried out all of them.
     ///
-    /// The kernel does the requests in order and tells of each that it refuses. Of the last one it is also
-    /// asked to tell that it is done.
+    /// The kernel carries out the requests in order and reports each one that it refuses. The last request also
+    /// asks for an acknowledgement.
     ///
     /// # Errors
     /// Fails with the first request that the kernel refused.
@@ -114,7 +114,7 @@ impl Netlink {
         }
     }
 
-    /// Asks for one object and gives the answer.
+    /// Requests one object and returns the kernel's answer.
     pub fn get(&mut self, request: RouteNetlinkMessage) -> Result<RouteNetlinkMessage> {
         self.flush()?;
         self.encode(request, 0);
@@ -128,10 +128,10 @@ impl Netlink {
             };
             false
         })?;
-        answer.context("the kernel gave no answer")?.context("asking for one of the kernel's objects")
+        answer.context("the kernel gave no answer")?.context("requesting an object from the kernel")
     }
 
-    /// Asks for every object of a kind and gives the answers.
+    /// Requests all objects of a kind and returns the kernel's answers.
     pub fn dump(&mut self, request: RouteNetlinkMessage) -> Result<Vec<RouteNetlinkMessage>> {
         self.flush()?;
         self.encode(request, NLM_F_DUMP);
@@ -163,7 +163,7 @@ impl Netlink {
         sent.map(|_| ())
     }
 
-    /// Reads one datagram and hands its messages to `take` until that says to stop.
+    /// Reads one datagram and passes its messages to `take` until `take` returns true.
     fn receive(&self, mut take: impl FnMut(NetlinkMessage<RouteNetlinkMessage>) -> bool) -> Result<()> {
         let mut buffer = Vec::with_capacity(ANSWER_BYTES);
         self.socket.recv(&mut buffer, 0).context("receiving from the kernel")?;
@@ -181,7 +181,7 @@ impl Netlink {
     }
 }
 
-/// One netlink attribute: length, kind, value, padding.
+/// Returns the bytes of one netlink attribute: length, kind, value and padding.
 pub fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
     let length = u16::try_from(value.len() + 4).expect("an attribute is short");
     let mut bytes = Vec::new();
@@ -203,7 +203,7 @@ mod tests {
         message
     }
 
-    /// Nobody may change it, or there is no such interface.
+    /// Returns a request that the kernel refuses, because no interface has this number or nobody may change it.
     fn refused(index: u32) -> RouteNetlinkMessage {
         let mut message = link(1_000_000 + index);
         message.attributes = vec![LinkAttribute::Mtu(1500)];

@@ -1,11 +1,12 @@
-//! Reads what a Wi-Fi interface says of its radio: generic netlink's family nl80211 (include/uapi/linux/nl80211.h).
+//! Reads the radio settings of Wi-Fi interfaces through generic netlink's family nl80211
+//! (include/uapi/linux/nl80211.h).
 
 use crate::attribute;
 use anyhow::{Context, Result, bail, ensure};
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_GENERIC};
 use std::collections::HashMap;
 
-/// The family that tells the numbers of the others (include/uapi/linux/genetlink.h).
+/// The number of the control family, which knows the numbers of all families (include/uapi/linux/genetlink.h).
 const CONTROL: u16 = 0x10;
 const CTRL_CMD_GETFAMILY: u8 = 3;
 const CTRL_ATTR_FAMILY_ID: u16 = 1;
@@ -22,39 +23,39 @@ const STA_INFO_TX_BITRATE: u16 = 8;
 const STA_INFO_RX_BITRATE: u16 = 14;
 const RATE_INFO_BITRATE: u16 = 1;
 const RATE_INFO_BITRATE32: u16 = 5;
-/// `enum nl80211_chan_width` in MHz. 80+80 MHz is as wide as 160.
+/// The values of `enum nl80211_chan_width`, in MHz. 80+80 MHz counts as 160.
 const WIDTHS_MHZ: [u32; 14] = [20, 20, 40, 80, 160, 160, 5, 10, 1, 2, 4, 8, 16, 320];
-/// Bitrates come in these, bits per second.
+/// The unit of bitrates, in bits per second.
 const BITRATE_UNIT_BPS: u64 = 100_000;
 
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const NLM_F_REQUEST: u16 = 1;
 const NLM_F_DUMP: u16 = 0x300;
-/// Bytes of `struct nlmsghdr` and `struct genlmsghdr`.
+/// The size of `struct nlmsghdr` and `struct genlmsghdr` together, in bytes.
 const HEADERS: usize = 20;
-/// Bytes one answer of the kernel may have.
+/// The largest size of an answer of the kernel, in bytes.
 const ANSWER_BYTES: usize = 64 << 10;
 
-/// A Wi-Fi interface at one moment. What its driver does not say is absent.
+/// The state of a Wi-Fi interface at one moment. Fields that its driver does not report are absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wireless {
-    /// The middle of the primary channel, MHz.
+    /// The centre frequency of the primary channel, in MHz.
     pub frequency_mhz: Option<u32>,
-    /// The width of the channel, MHz.
+    /// The width of the channel, in MHz.
     pub width_mhz: Option<u32>,
-    /// The station at the other end, such as the access point: its hardware address; absent where there is none or
+    /// The hardware address of the station at the other end, such as the access point; absent if there is none, or
     /// several.
     pub station: Option<[u8; 6]>,
-    /// The strength with which that one is heard, dBm.
+    /// The strength of the signal received from the station, in dBm.
     pub signal_dbm: Option<i8>,
-    /// The rate at which packets are sent to it, bits per second.
+    /// The bitrate of packets to the station, in bits per second.
     pub sent_bps: Option<u64>,
-    /// The rate at which packets come from it, bits per second.
+    /// The bitrate of packets from the station, in bits per second.
     pub received_bps: Option<u64>,
 }
 
-/// Returns what the interface numbered `index` says of its radio; `None` where it is no Wi-Fi interface.
+/// Returns the radio state of the interface numbered `index`; `None` if it is not a Wi-Fi interface.
 ///
 /// # Errors
 /// Fails if the kernel does not answer.
@@ -62,14 +63,14 @@ pub fn wireless(index: u32) -> Result<Option<Wireless>> {
     let mut generic = Generic::open()?;
     let Some(family) = generic.family("nl80211")? else { return Ok(None) };
     let of = attribute(ATTR_IFINDEX, &index.to_ne_bytes());
-    // ENODEV and ENOENT: an interface of another kind.
+    // An interface of another kind gives ENODEV or ENOENT.
     let Ok(interface) = generic.ask(family, GET_INTERFACE, 0, &of) else { return Ok(None) };
     let stations = generic.ask(family, GET_STATION, NLM_F_DUMP, &of).unwrap_or_default();
     Ok(interface.first().map(|interface| Wireless::of(interface, &stations)))
 }
 
 impl Wireless {
-    /// Reads the attributes of an interface and of the stations that it is joined to.
+    /// Reads the attributes of an interface and of the stations with which it is associated.
     fn of(interface: &[u8], stations: &[Vec<u8>]) -> Self {
         let told = attributes(interface);
         let width = told.get(&ATTR_CHANNEL_WIDTH).and_then(|value| number(value));
@@ -78,7 +79,7 @@ impl Wireless {
             width_mhz: width.and_then(|width| WIDTHS_MHZ.get(width as usize).copied()),
             ..Self::default()
         };
-        // An access point has many: what is sent to one of them says nothing of the others.
+        // An access point has several stations, and the rate to one of them says nothing about the others.
         let [station] = stations else { return found };
         let told = attributes(station);
         found.station = told.get(&ATTR_MAC).and_then(|value| (*value).try_into().ok());
@@ -101,7 +102,7 @@ fn number(value: &[u8]) -> Option<u32> {
     Some(u32::from_ne_bytes(value.try_into().ok()?))
 }
 
-/// The attributes in `bytes`, by their kind without the flags. What is cut short is left out.
+/// Returns the attributes in `bytes`, by their kind without the flags. A truncated attribute is left out.
 fn attributes(mut bytes: &[u8]) -> HashMap<u16, &[u8]> {
     const KIND: u16 = 0x3fff; // NLA_TYPE_MASK
     let mut found = HashMap::new();
@@ -114,7 +115,7 @@ fn attributes(mut bytes: &[u8]) -> HashMap<u16, &[u8]> {
     found
 }
 
-/// A socket of generic netlink.
+/// A generic netlink socket.
 struct Generic {
     socket: Socket,
     sequence: u32,
@@ -122,23 +123,23 @@ struct Generic {
 
 impl Generic {
     fn open() -> Result<Self> {
-        let mut socket = Socket::new(NETLINK_GENERIC).context("opening a socket of generic netlink")?;
-        socket.bind_auto().context("binding a socket of generic netlink")?;
-        socket.connect(&SocketAddr::new(0, 0)).context("connecting a socket of generic netlink")?;
+        let mut socket = Socket::new(NETLINK_GENERIC).context("opening a generic netlink socket")?;
+        socket.bind_auto().context("binding a generic netlink socket")?;
+        socket.connect(&SocketAddr::new(0, 0)).context("connecting a generic netlink socket")?;
         Ok(Self { socket, sequence: 0 })
     }
 
-    /// The number of the family called `name`; `None` where the kernel has it not.
+    /// Returns the number of the family called `name`; `None` if the kernel does not have it.
     fn family(&mut self, name: &str) -> Result<Option<u16>> {
         let name = attribute(CTRL_ATTR_FAMILY_NAME, format!("{name}\0").as_bytes());
-        // ENOENT where there is none.
+        // The answer is ENOENT if there is none.
         let Ok(answers) = self.ask(CONTROL, CTRL_CMD_GETFAMILY, 0, &name) else { return Ok(None) };
         let answer = answers.first().context("the kernel gave no answer")?;
         let number = attributes(answer).get(&CTRL_ATTR_FAMILY_ID).and_then(|value| (*value).try_into().ok());
         Ok(number.map(u16::from_ne_bytes))
     }
 
-    /// Asks `family` something, and gives the attributes of each answer.
+    /// Sends `family` a request, and returns the attributes of each answer.
     fn ask(&mut self, family: u16, command: u8, flags: u16, about: &[u8]) -> Result<Vec<Vec<u8>>> {
         self.sequence += 1;
         let mut message = Vec::new();
@@ -146,7 +147,7 @@ impl Generic {
         message.extend(family.to_ne_bytes());
         message.extend((NLM_F_REQUEST | flags).to_ne_bytes());
         message.extend(self.sequence.to_ne_bytes());
-        message.extend([0; 4]); // the kernel's own number
+        message.extend([0; 4]); // the kernel's port number
         message.extend([command, 1, 0, 0]);
         message.extend(about);
         self.socket.send(&message, 0).context("sending to the kernel")?;
@@ -161,7 +162,7 @@ impl Generic {
     }
 }
 
-/// Adds the attributes of each message in `buffer`; true where it was the last one.
+/// Adds the attributes of each message in `buffer` to `answers`; returns true if the last message was among them.
 fn read(buffer: &[u8], sequence: u32, answers: &mut Vec<Vec<u8>>) -> Result<bool> {
     let mut rest = buffer;
     while let Some(header) = rest.get(..16) {
@@ -192,8 +193,8 @@ fn read(buffer: &[u8], sequence: u32, answers: &mut Vec<Vec<u8>>) -> Result<bool
 mod tests {
     use super::*;
 
-    /// An interface's attributes as mac80211 orders them (net/wireless/nl80211.c, nl80211_send_iface), on a
-    /// little-endian machine: number 3, its name and kind, channel 36 of 80 MHz.
+    /// An interface's attributes in the order of the kernel (net/wireless/nl80211.c, nl80211_send_iface), on a
+    /// little-endian machine: number 3, its name and kind, and channel 36 with a width of 80 MHz.
     const INTERFACE: &[u8] = &[
         8, 0, 3, 0, 3, 0, 0, 0, // NL80211_ATTR_IFINDEX
         10, 0, 4, 0, b'w', b'l', b'a', b'n', b'0', 0, 0, 0, // NL80211_ATTR_IFNAME
@@ -203,8 +204,8 @@ mod tests {
         8, 0, 159, 0, 3, 0, 0, 0, // NL80211_ATTR_CHANNEL_WIDTH: 80 MHz
         8, 0, 160, 0, 0x5a, 0x14, 0, 0, // NL80211_ATTR_CENTER_FREQ1: 5210
     ];
-    /// A station's (nl80211_send_station): heard at -52 dBm, sent to at 866.7 Mbit/s, heard at 9.6 Gbit/s, which the
-    /// short field can't hold.
+    /// A station's attributes (nl80211_send_station): its signal is -52 dBm, the rate to it 866.7 Mbit/s, and the
+    /// rate from it 9.6 Gbit/s, which the short field can't hold.
     const STATION: &[u8] = &[
         8, 0, 3, 0, 3, 0, 0, 0, // NL80211_ATTR_IFINDEX
         10, 0, 6, 0, 2, 0, 0, 0, 0xab, 0xcd, 0, 0, // NL80211_ATTR_MAC

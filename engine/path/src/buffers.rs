@@ -4,12 +4,13 @@ use crate::local;
 use crate::report::Buffers;
 use std::collections::BTreeMap;
 
-/// The largest window without scaling (RFC 9293 section 3.1), and with it (RFC 7323 section 2.3).
+/// The largest window without window scaling (RFC 9293 section 3.1).
 const UNSCALED_WINDOW: u64 = 65_535;
+/// The largest window with window scaling (RFC 7323 section 2.3).
 const SCALED_WINDOW: u64 = 65_535 << 14;
-/// The quotient of a buffer and the window that it gives: the kernel counts one half for its own bookkeeping
-/// (tcp(7), tcp_adv_win_scale 1). A program that sets SO_RCVBUF gets twice what it asks for, which is the same half
-/// (socket(7)).
+/// The ratio of a buffer's size to the window that it allows: the kernel reserves one half for its own bookkeeping
+/// (tcp(7), tcp_adv_win_scale 1). A program that sets SO_RCVBUF gets twice the size that it requests, for the same
+/// reason (socket(7)).
 const BUFFER_PER_WINDOW: u64 = 2;
 
 const READ: &[&str] = &[
@@ -23,18 +24,19 @@ const READ: &[&str] = &[
     "net.ipv4.tcp_wmem",
 ];
 
-/// Bytes in flight that fill a path: rate in bits per second, round-trip time in nanoseconds.
+/// Returns the number of bytes in flight that fill a path, from its rate in bits per second and its round-trip
+/// time in nanoseconds.
 pub fn bandwidth_delay_product(rate_bps: u64, rtt_ns: u64) -> u64 {
     let bits = u128::from(rate_bps) * u128::from(rtt_ns);
     u64::try_from(bits.div_ceil(8 * 1_000_000_000)).unwrap_or(u64::MAX)
 }
 
-/// The settings as this host has them.
+/// Returns the buffer settings of this host, by sysctl name.
 pub fn settings() -> BTreeMap<String, String> {
     READ.iter().filter_map(|name| Some(((*name).to_owned(), local::sysctl(name)?))).collect()
 }
 
-/// Compares `sysctls` with what a path of that rate and round-trip time needs.
+/// Compares the settings `sysctls` with those that a path with this rate and round-trip time needs.
 pub fn compare(rate_bps: u64, rate_from: &str, rtt_ns: u64, sysctls: BTreeMap<String, String>) -> Buffers {
     let bdp_bytes = bandwidth_delay_product(rate_bps, rtt_ns);
     let number = |name: &str| sysctls.get(name).and_then(|text| text.parse::<u64>().ok());
@@ -55,7 +57,7 @@ pub fn compare(rate_bps: u64, rate_from: &str, rtt_ns: u64, sysctls: BTreeMap<St
             fixes.push(format!("{name} = {minimum} {initial} {needed}"));
         }
     }
-    // These bound what a program asks for itself, as iperf -w does.
+    // These bound the buffers that a program requests, as iperf -w does.
     for name in ["net.core.rmem_max", "net.core.wmem_max"] {
         if number(name).is_some_and(|most| most < bdp_bytes) {
             fixes.push(format!("{name} = {bdp_bytes}"));

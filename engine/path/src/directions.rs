@@ -1,11 +1,12 @@
-//! The path MTU of each direction, from what the far host's answers show of it.
+//! Measures the path MTU of each direction from the far host's answers.
 //!
-//! An echo reply is as large as its request, so that it comes shows both directions, and where only it is
-//! lost, the reverse path is at fault. That the request arrived shows from a small answer: the ICMP error that
-//! a closed UDP port gives. Linux sends IPv4 replies that may be fragmented on the path (net/ipv4/icmp.c,
-//! IP_PMTUDISC_DONT), and fragments IPv6 replies itself once a router told it to; the size of the
-//! fragments (IP_RECVFRAGSIZE) then shows the path MTU of the reverse path. A far host that sends replies which
-//! may not be fragmented makes no difference: they are lost above that size, or come whole.
+//! An echo reply is as large as its request. A reply therefore shows that both directions carry this size, and if
+//! only the reply is lost, the reverse path is at fault. A small answer shows that a request arrived: the ICMP
+//! error that a closed UDP port causes. Linux sends IPv4 replies that may be fragmented on the path
+//! (net/ipv4/icmp.c, IP_PMTUDISC_DONT), and fragments IPv6 replies itself once a router has told it to; the size
+//! of the fragments (IP_RECVFRAGSIZE) then shows the path MTU of the reverse path. The measurement also works if
+//! the far host sends replies that may not be fragmented: those above the path MTU are lost, and the others arrive
+//! whole.
 
 use crate::probe::{Outcome, Probe, Prober};
 use crate::report::Direction;
@@ -15,33 +16,33 @@ use anyhow::Result;
 const BY_ECHO: &str = "ICMP echo, whose replies are as large as the requests";
 const BY_UDP: &str = "UDP to a closed port, and the small ICMP errors that answer it";
 
-/// The findings about both directions.
+/// The path MTUs of both directions.
 pub struct Directions {
-    /// Towards the far host.
+    /// The path MTU towards the far host.
     pub forward: Option<Direction>,
-    /// Back.
+    /// The path MTU from the far host back.
     pub reverse: Option<Direction>,
-    /// True if a packet as large as the path MTU passed again (RFC 8899 section 5.3, confirmation).
+    /// True if another packet as large as the path MTU passed (RFC 8899 section 5.3, confirmation).
     pub steady: bool,
 }
 
 /// The bounds of a search.
 #[derive(Clone, Copy)]
 pub struct Bounds {
-    /// A size that passes: small probes are answered.
+    /// A size that is known to pass, because small probes are answered.
     pub small: u64,
-    /// The size to begin with: BASE_PLPMTU.
+    /// The size with which the search begins: BASE_PLPMTU.
     pub base: u64,
     /// The largest size to try.
     pub largest: u64,
-    /// The path MTU that ICMP claims.
+    /// The path MTU that ICMP messages claim.
     pub hint: Option<u64>,
 }
 
-/// Finds both, with the probes that the far host answers.
+/// Finds the path MTUs of both directions with the probes that the far host answers.
 ///
 /// # Errors
-/// Fails where this machine can't send.
+/// Fails if this machine can't send.
 pub fn measure(
     echo: Option<&mut dyn Prober>,
     udp: Option<&mut dyn Prober>,
@@ -81,7 +82,7 @@ fn direction(mtu: u64, bounds: Bounds, how: &str) -> Direction {
     Direction { mtu_bytes: mtu, limited: mtu < bounds.largest, how: how.into() }
 }
 
-/// The largest size that the far host answers, and whether it answered that again.
+/// Returns the largest size that the far host answers, and whether it answered another packet of that size.
 fn search_with(prober: &mut dyn Prober, bounds: Bounds) -> Result<(u64, bool)> {
     let mut passes = |size| prober.passes(size);
     let low = bounds.base.min(bounds.largest);
@@ -93,15 +94,15 @@ fn search_with(prober: &mut dyn Prober, bounds: Bounds) -> Result<(u64, bool)> {
     Ok((mtu, passes(mtu)?))
 }
 
-/// The reverse path: the largest reply that comes whole. Requests up to `echoed` are answered, and up to
-/// `forward` they arrive.
+/// Finds the path MTU of the reverse path: the size of the largest reply that arrives whole. Requests up to
+/// `echoed` bytes are answered, and requests up to `forward` bytes arrive.
 fn reverse(echo: &mut dyn Prober, echoed: u64, forward: u64, bounds: Bounds) -> Result<Direction> {
     let Outcome::Arrived { fragment: Some(fragment), .. } = reply(echo, echoed)? else {
         let limited = echoed < forward;
         let how = if limited {
-            "ICMP echo replies: larger ones do not come, though their requests arrive"
+            "ICMP echo replies: larger ones don't arrive, though their requests do"
         } else {
-            "ICMP echo replies of that size come whole; larger ones can't be asked for"
+            "ICMP echo replies of that size arrive whole; larger ones can't be requested"
         };
         return Ok(Direction { mtu_bytes: echoed, limited, how: how.into() });
     };
@@ -112,11 +113,11 @@ fn reverse(echo: &mut dyn Prober, echoed: u64, forward: u64, bounds: Bounds) -> 
     } else {
         search::largest(bounds.small, fragment - 1, None, &mut whole)?
     };
-    let how = "ICMP echo replies: larger ones come in fragments";
+    let how = "ICMP echo replies: larger ones arrive in fragments";
     Ok(Direction { mtu_bytes: mtu, limited: true, how: how.into() })
 }
 
-/// Returns what comes of a request of `size` bytes.
+/// Returns the outcome of a request of `size` bytes.
 fn reply(echo: &mut dyn Prober, size: u64) -> Result<Outcome> {
     Ok(echo.insist(&[Probe { size, hops: None }])?[0])
 }

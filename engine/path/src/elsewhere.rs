@@ -1,6 +1,6 @@
-//! The edge of systems other than Linux. UDP goes over connected sockets, whose next call tells that a port is closed, and
-//! no more: not who sent another message, nor what it says. On Windows ICMP echo goes by a function of the system's own,
-//! which needs no privileges and tells where packets expired.
+//! The system interface of systems other than Linux. UDP probes use connected sockets: the next call on such a
+//! socket reports that a port is closed, but neither the sender of another ICMP message nor its contents. On
+//! Windows a function of the system sends ICMP echo, which needs no privileges and reports where packets expired.
 
 #[cfg(windows)]
 mod echo;

@@ -1,4 +1,4 @@
-//! An examination, step by step.
+//! The steps of an examination.
 
 use crate::buffers;
 use crate::directions::{self, Bounds, Directions};
@@ -14,13 +14,13 @@ use anyhow::Result;
 use nettrial_scenario::{Absence, IpVersion};
 use std::net::{IpAddr, SocketAddr};
 
-/// The probers that a host may answer.
+/// The senders of the probes that a host may answer, or the reason why there is none.
 struct Probers {
     echo: Result<Wire, String>,
     udp: Result<Wire, String>,
 }
 
-/// The findings of probes.
+/// The findings of the probes.
 struct Probed {
     answers: Vec<Means>,
     rtt: Option<BaseRtt>,
@@ -29,14 +29,14 @@ struct Probed {
     hops: Vec<Hop>,
     refused_by: Option<IpAddr>,
     limits: Vec<Limit>,
-    /// The hearing of the probes that showed the most.
+    /// The hearing of the prober that found the hops.
     hearing: Hearing,
 }
 
 /// Examines the path to `target`.
 ///
 /// # Errors
-/// Fails where this machine has no route to it, or can't send probes.
+/// Fails if this machine has no route to `target`, or can't send probes.
 pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> {
     let version = IpVersion::of(target.ip());
     let Local { address, interface, kernel_mtu } = local::find(target)?;
@@ -55,7 +55,7 @@ pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> 
     let reverse = found.directions.reverse.as_ref();
     note_absent(&probers, &found, &mut absent);
     if kernel_mtu.is_none() {
-        absent.push(absence("kernel_mtu", "this system does not tell it"));
+        absent.push(absence("kernel_mtu", "this system does not report it"));
     }
 
     let mss = mss::measure(target, &request.ports, forward);
@@ -63,12 +63,12 @@ pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> 
     let rate = match (request.rate, interface.speed_bps) {
         (Some(rate), _) => Ok((rate.0, "given")),
         (None, Some(speed)) => Ok((speed, "interface")),
-        (None, None) => Err("the interface does not say how fast it is: give the rate (--rate)"),
+        (None, None) => Err("the interface does not report its speed: give the rate (--rate)"),
     };
     let settings = buffers::settings();
     let buffers = match (rate, &found.rtt) {
         (Ok(_), Some(_)) if settings.is_empty() => {
-            absent.push(absence("buffers", "this system does not tell the bounds of its buffers"));
+            absent.push(absence("buffers", "this system does not report the limits of its buffers"));
             None
         }
         (Ok((rate, from)), Some(rtt)) => {
@@ -79,7 +79,7 @@ pub fn examine(target: SocketAddr, request: &PathRequest) -> Result<PathRecord> 
             None
         }
         (_, None) => {
-            absent.push(absence("buffers", "there is no round-trip time"));
+            absent.push(absence("buffers", "the round-trip time is not known"));
             None
         }
     };
@@ -131,7 +131,7 @@ fn absence(metric: &str, reason: impl Into<String>) -> Absence {
     Absence { metric: metric.into(), object: "the path".into(), reason: reason.into() }
 }
 
-/// Says why what is missing is missing.
+/// Adds the reasons why figures are missing to `absent`.
 fn note_absent(probers: &Probers, found: &Probed, absent: &mut Vec<Absence>) {
     let echo = match &probers.echo {
         Err(reason) => Some(reason.clone()),
@@ -153,17 +153,17 @@ fn note_absent(probers: &Probers, found: &Probed, absent: &mut Vec<Absence>) {
     } else if let Some(reason) = echo {
         absent.push(absence("reverse", reason));
     } else if !found.hearing.fragments {
-        let reason = "this system does not tell whether an answer came whole or in fragments";
+        let reason = "this system does not report whether an answer arrived whole or in fragments";
         absent.push(absence("reverse", reason));
     }
     if !found.answers.is_empty() && !found.hearing.claims {
         absent.push(absence(
             "trusting",
-            "this system does not tell programs what ICMP says of packets too big",
+            "this system does not show programs the ICMP messages about packets that are too big",
         ));
     }
     if !found.hearing.expiry {
-        absent.push(absence("hops", "this system does not tell programs where packets expire"));
+        absent.push(absence("hops", "this system does not show programs where packets expire"));
     }
 }
 
@@ -219,7 +219,7 @@ fn probe(probers: &mut Probers, target: IpAddr, largest: u64, interface: &str) -
     Ok(Probed { answers, rtt, directions, trusting, hops, refused_by, limits, hearing })
 }
 
-/// Lets what was found later correct what was found first.
+/// Corrects earlier findings by later ones.
 fn settle(directions: &mut Directions, trusting: Option<&mut Trusting>, located: bool) {
     let Some(forward) = &mut directions.forward else { return };
     if located && !forward.limited {
@@ -227,7 +227,7 @@ fn settle(directions: &mut Directions, trusting: Option<&mut Trusting>, located:
         forward.how.push_str(", and where larger packets expire");
     }
     if let Some(trusting) = trusting {
-        // A reply that was lost on the reverse path is not the request's loss.
+        // If a reply was lost on the reverse path, its request may have arrived.
         trusting.arrives |= trusting.mtu_bytes <= forward.mtu_bytes;
     }
 }

@@ -1,4 +1,4 @@
-//! The routers on the path, how large a packet comes to each, and where the limit is.
+//! Finds the routers on the path, the largest packet that reaches each of them, and the places of limits.
 
 use crate::probe::{Outcome, Probe, Prober};
 use crate::report::{Direction, Hop, Limit, TooBig};
@@ -6,26 +6,27 @@ use anyhow::Result;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-/// Hops looked for (traceroute's and most systems' bound).
+/// The largest number of hops to look for (the bound of traceroute and of most systems).
 const MOST_HOPS: u8 = 30;
-/// Hops probed at once. Few, for each probe that goes beyond the far host is answered by it, and Linux
-/// sends one such answer a second, six at once at most (net/ipv4/route.c, XRLIM_BURST_FACTOR).
+/// The number of hops probed at once. It is small because the far host answers every probe whose hop limit is
+/// beyond its own distance, and Linux sends one such answer a second, with bursts of at most six
+/// (net/ipv4/route.c, XRLIM_BURST_FACTOR).
 const TOGETHER: u8 = 4;
-/// Sizes tried on each router at once: it, too, answers six at once at most.
+/// The number of sizes tried on each router at once: routers, too, answer in bursts of at most six.
 const SIZES_TOGETHER: usize = 3;
-/// Silent hops in a row after which a far host that does not answer is not looked for further.
+/// The number of consecutive silent hops after which the trace gives up on a far host that does not answer.
 const MOST_SILENT: usize = 8;
 
 /// The findings of a trace.
 pub struct Traced {
-    /// The hops; the last is the far host, if it answers.
+    /// The hops; the last one is the far host, if it answers.
     pub hops: Vec<Hop>,
-    /// The host that said that it can't be reached.
+    /// The host that reported that the far host can't be reached.
     pub refused_by: Option<IpAddr>,
 }
 
-/// Finds the hops on the path to `target` with packets of `size` bytes; `answers` says whether that host is
-/// known to answer.
+/// Finds the hops on the path to `target` with packets of `size` bytes; `answers` is true if `target` is known to
+/// answer.
 ///
 /// # Errors
 /// Fails where this machine can't send.
@@ -62,15 +63,15 @@ pub fn trace(prober: &mut dyn Prober, target: IpAddr, size: u64, answers: bool) 
     Ok(Traced { hops: heard(hops), refused_by: None })
 }
 
-/// The hops up to the last that answered.
+/// Returns the hops up to the last one that answered.
 fn heard(mut hops: Vec<Hop>) -> Vec<Hop> {
     let last = hops.iter().rposition(|hop| hop.address.is_some());
     hops.truncate(last.map_or(0, |last| last + 1));
     hops
 }
 
-/// The sizes to try on each hop, up to `largest`: those that show whether a limit is the one found, or the
-/// one that a message claims.
+/// Returns the sizes to try on each hop, up to `largest`: those that show whether the hop's limit is the path MTU
+/// that was found, or one that a message claims.
 pub fn telling_sizes(forward: Option<&Direction>, messages: &[TooBig], largest: u64) -> BTreeSet<u64> {
     let claimed = messages.iter().map(|message| message.mtu_bytes);
     let limits = claimed.chain(forward.map(|forward| forward.mtu_bytes));
@@ -78,8 +79,8 @@ pub fn telling_sizes(forward: Option<&Direction>, messages: &[TooBig], largest: 
     either_side.chain([largest]).filter(|&size| size <= largest).collect()
 }
 
-/// Finds which of `sizes` come to each router of `hops`, which [`trace`] gave. If the last of them is the
-/// far host, `forward` is the path MTU to it.
+/// Finds which packets of `sizes` reach each router of `hops`, which [`trace`] found. If the last hop is the far
+/// host, `forward` is the path MTU to it.
 ///
 /// # Errors
 /// Fails where this machine can't send.
@@ -112,7 +113,7 @@ pub fn measure(
         host.reached_bytes = Some(forward.mtu_bytes);
         host.not_reached_bytes = forward.limited.then_some(forward.mtu_bytes + 1);
     }
-    // What came to a hop passed those before it, those that lose their answers too.
+    // A packet that reached a hop passed all hops before it, including those whose answers were lost.
     let mut beyond = far.first().and_then(|host| host.reached_bytes);
     for hop in routers.iter_mut().rev() {
         hop.reached_bytes = hop.reached_bytes.max(beyond);
@@ -129,7 +130,7 @@ fn unsettled(hop: &Hop, size: u64) -> bool {
         && hop.not_reached_bytes.is_none_or(|not| size < not)
 }
 
-/// Notes which hop sent which of `messages`, and what of it is not so by what [`measure`] found.
+/// Notes the hop that sent each of `messages`, and the claims that the findings of [`measure`] contradict.
 pub fn hear(hops: &mut [Hop], messages: &[TooBig]) {
     for message in messages {
         let Some(at) = hops.iter().position(|hop| hop.address.as_ref() == Some(&message.by)) else {
@@ -140,21 +141,21 @@ pub fn hear(hops: &mut [Hop], messages: &[TooBig]) {
         let passed = next.and_then(|hop| hop.reached_bytes);
         let died = next.and_then(|hop| hop.not_reached_bytes);
         let lie = if claim >= message.size_bytes {
-            Some(format!("claims {claim} to a packet of {}", message.size_bytes))
+            Some(format!("claims an MTU of {claim} about a packet of {} bytes", message.size_bytes))
         } else if let Some(passed) = passed.filter(|&passed| passed > claim) {
-            Some(format!("claims {claim}, and packets of {passed} pass it"))
+            Some(format!("claims an MTU of {claim}, but packets of {passed} bytes pass it"))
         } else {
-            // Only the next hop's own limit shows it: beyond that others may be at fault.
+            // Only the limit at the next hop shows a false claim: beyond it, other hops may be at fault.
             died.filter(|&died| died <= claim && next.is_some_and(|hop| hop.number == hops[at].number + 1))
-                .map(|died| format!("claims {claim}, and packets of {died} do not pass it"))
+                .map(|died| format!("claims an MTU of {claim}, but packets of {died} bytes do not pass it"))
         };
         hops[at].claimed_mtu_bytes = Some(claim);
         hops[at].lie = lie;
     }
 }
 
-/// Returns where packets of `largest` bytes and less end on the path, from this host on: each place where the path
-/// gets narrower.
+/// Returns the places where the path gets narrower, in order from this host, for packets of `largest` bytes and
+/// less.
 pub fn limits(hops: &[Hop], largest: u64, interface: &str, messages: &[TooBig]) -> Vec<Limit> {
     let mut limits = Vec::new();
     let mut size = largest;
@@ -167,7 +168,7 @@ pub fn limits(hops: &[Hop], largest: u64, interface: &str, messages: &[TooBig]) 
     limits
 }
 
-/// The limit before hop `before`: packets of the first size pass it, of the second they don't.
+/// Returns the limit before hop `before`: packets of the first size pass it, those of the second size don't.
 fn limit(
     hops: &[Hop],
     before: &Hop,
@@ -189,7 +190,7 @@ fn limit(
     let at_fault = match (silent.as_slice(), &announced_by) {
         ([], _) => format!("the link from {here} to {}", describe(before)),
         ([only], Some(sender)) => {
-            format!("hop {only}, which says so ({sender}), or the link to it from {here}")
+            format!("hop {only}, which announces this MTU ({sender}), or the link to it from {here}")
         }
         ([only], None) => format!("hop {only}, which is silent, or the link to it from {here}"),
         ([first, .., last], _) => {

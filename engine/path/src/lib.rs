@@ -1,5 +1,5 @@
-//! Examines the path to a host: its MTU in each direction and hop by hop, with and without trust in ICMP;
-//! where the limit is; and what the path and this host's settings let TCP carry.
+//! Examines the path to a host: its MTU in each direction and hop by hop, with and without reliance on ICMP; the
+//! place of its limit; and the goodput that the path and this host's settings allow TCP.
 //!
 //! ```text
 //! examine ─> local      this host's interface and its settings
@@ -8,9 +8,9 @@
 //!         ─> mss, buffers, theory, verdict      what follows
 //! ```
 //!
-//! It works unprivileged: UDP probes and the ICMP errors they cause need none. What more privileges add is
-//! ICMP echo, without which the reverse path can't be measured. Other systems than Linux tell programs less of ICMP
-//! (`elsewhere`): what can't be known there is absent.
+//! An examination runs unprivileged with UDP probes and the ICMP errors that they cause. Privileges add ICMP echo,
+//! without which the reverse path can't be measured. Systems other than Linux show programs less of ICMP
+//! (`elsewhere`): findings that can't be made there are absent.
 
 mod buffers;
 mod directions;
@@ -53,11 +53,11 @@ use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The version of the report.
+/// The version of the report's format.
 const FORMAT: u32 = 1;
 
-/// Examines what `request` asks for. It takes seconds to a minute, most of it waiting for answers that
-/// hosts send at a limited rate, or not at all.
+/// Examines the path that `request` names. An examination takes between a few seconds and a minute; most of that
+/// time is spent waiting for answers that hosts send at a limited rate, or not at all.
 pub fn examine(request: &PathRequest) -> PathAnswer {
     let targets = match targets(request) {
         Ok(targets) => targets,
@@ -71,7 +71,7 @@ pub fn examine(request: &PathRequest) -> PathAnswer {
             Err(error) => missing.push(Shortfall {
                 what: format!("IPv{} to {}", u8::from(IpVersion::of(target.ip())), target.ip()),
                 why: format!("{error:#}"),
-                remedy: "look at the routes and addresses of this host, and at what its firewall lets out"
+                remedy: "check the routes and addresses of this host, and the packets that its firewall lets out"
                     .into(),
             }),
         }
@@ -92,7 +92,7 @@ pub fn examine(request: &PathRequest) -> PathAnswer {
     }
 }
 
-/// The host's first address of each IP version that is asked for.
+/// Returns the host's first address of each requested IP version.
 fn targets(request: &PathRequest) -> Result<Vec<SocketAddr>, Box<Problem>> {
     let bad = |setting: &str, value: String, expected: &str, hint: String| {
         Box::new(Place::new("", "the path").problem(setting, value, expected, hint))
@@ -101,7 +101,7 @@ fn targets(request: &PathRequest) -> Result<Vec<SocketAddr>, Box<Problem>> {
     if let Some(size) = request.max_mtu
         && !(IpVersion::V6.minimum_mtu()..=sizes::LARGEST_PACKET).contains(&size.0)
     {
-        let hint = "1280 is the least that IPv6 asks of a link (RFC 8200 section 5)";
+        let hint = "IPv6 requires an MTU of at least 1280 bytes (RFC 8200 section 5)";
         return Err(bad("max_mtu", size.to_string(), "1280 B to 65535 B", hint.into()));
     }
     let found = (request.host.as_str(), 0).to_socket_addrs().map_err(|error| bad_host(error.to_string()))?;
@@ -116,7 +116,7 @@ fn targets(request: &PathRequest) -> Result<Vec<SocketAddr>, Box<Problem>> {
         .collect();
     if targets.is_empty() {
         let version = request.ip.map_or("IP".to_owned(), |ip| format!("IPv{}", u8::from(ip)));
-        return Err(bad_host(format!("it has no {version} address")));
+        return Err(bad_host(format!("the host has no {version} address")));
     }
     Ok(targets)
 }
@@ -126,7 +126,7 @@ fn is_one_host(address: IpAddr) -> bool {
     !(address.is_multicast() || address.is_unspecified() || broadcast)
 }
 
-/// The roots of what crosses the standard input and output of the engine that examines a path.
+/// The documents that cross the standard input and output of the engine that examines a path.
 #[derive(JsonSchema)]
 #[allow(dead_code)]
 struct PathProtocol {
@@ -134,7 +134,7 @@ struct PathProtocol {
     answer: PathAnswer,
 }
 
-/// The schema (draft 2020-12) of a request and its answer.
+/// Returns the JSON Schema (draft 2020-12) of a request and its answer.
 pub fn schema() -> Schema {
     SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<PathProtocol>()
 }

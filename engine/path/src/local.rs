@@ -1,4 +1,4 @@
-//! This host's end of a path: address, interface, and the path MTU the kernel holds.
+//! This host's end of a path: its address, its interface, and the path MTU that the kernel holds.
 
 use crate::report::Interface;
 use crate::socket;
@@ -17,18 +17,18 @@ const SIOCGIFMTU: libc::c_ulong = 0x8921;
 
 /// The place where packets to a target leave this host.
 pub struct Local {
-    /// The address they are sent from.
+    /// The source address of these packets.
     pub address: IpAddr,
-    /// The interface.
+    /// The interface through which they leave.
     pub interface: Interface,
     /// The path MTU that the kernel holds.
     pub kernel_mtu: Option<u64>,
 }
 
-/// Asks the kernel how it would send to `target`; sends nothing.
+/// Asks the kernel how it would send to `target`, without sending anything.
 ///
 /// # Errors
-/// Fails where there is no route to it.
+/// Fails if there is no route to it.
 pub fn find(target: SocketAddr) -> Result<Local> {
     let version = IpVersion::of(target.ip());
     let socket = socket::open(version, Type::DGRAM, Protocol::UDP)?;
@@ -36,14 +36,14 @@ pub fn find(target: SocketAddr) -> Result<Local> {
     let mut probe = target;
     probe.set_port(port);
     socket.connect(&probe.into()).with_context(|| format!("looking for a route to {}", target.ip()))?;
-    let local = socket.local_addr()?.as_socket().context("reading the address packets leave from")?;
+    let local = socket.local_addr()?.as_socket().context("reading the source address of packets")?;
     let address = local.ip();
     let name = if address == target.ip() { LOOPBACK.to_owned() } else { interface_of(address)? };
     let interface = describe(&name, socket.as_raw_fd())?;
     Ok(Local { address, interface, kernel_mtu: Some(socket::kernel_mtu(&socket, version)?) })
 }
 
-/// The interface that has `address`.
+/// Returns the name of the interface that has `address`.
 fn interface_of(address: IpAddr) -> Result<String> {
     let mut all = getifaddrs().context("listing interfaces")?;
     let has = |storage: &nix::sys::socket::SockaddrStorage| match address {
@@ -76,18 +76,19 @@ fn describe(name: &str, descriptor: i32) -> Result<Interface> {
     })
 }
 
-/// A setting of this host's network, with one space between its words; `None` where it can't be read.
+/// Returns the value of a sysctl of this host's network, with one space between its words; `None` if it can't be
+/// read.
 pub fn sysctl(name: &str) -> Option<String> {
     let text = fs::read_to_string(format!("/proc/sys/{}", name.replace('.', "/"))).ok()?;
     Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Returns true if this host's connections ask for timestamps.
+/// Returns true if this host's connections request timestamps.
 pub fn timestamps() -> bool {
     sysctl("net.ipv4.tcp_timestamps").as_deref() != Some("0")
 }
 
-/// The reason why this user can't send ICMP echo, of which the system says `error`.
+/// Returns the reason why this user can't send ICMP echo; `error` is the system's.
 pub fn no_echo(error: &anyhow::Error) -> String {
     let range = sysctl("net.ipv4.ping_group_range").unwrap_or_default();
     format!(

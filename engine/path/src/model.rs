@@ -1,4 +1,4 @@
-//! A model of a path, and that the examination finds what the model has.
+//! A model of a path, with tests that the examination finds the properties of the model.
 
 use crate::directions::{self, Bounds};
 use crate::hops;
@@ -17,11 +17,11 @@ const BASE: u64 = 1200;
 /// A router and the link behind it.
 #[derive(Debug, Clone)]
 struct Router {
-    /// The largest packet the link behind it takes.
+    /// The largest packet that the link behind the router carries.
     mtu: u64,
-    /// True if it sends ICMP errors.
+    /// True if the router sends ICMP errors.
     speaks: bool,
-    /// The bytes that it adds to the MTU it claims.
+    /// The number of bytes that the router adds to the MTU that it claims.
     lies_by: i64,
 }
 
@@ -30,12 +30,12 @@ struct Router {
 struct Path {
     first_link: u64,
     routers: Vec<Router>,
-    /// The largest reply that comes back, and whether larger ones are fragmented there or lost.
+    /// The largest reply that the reverse path carries; larger ones are fragmented if `fragments`, else lost.
     back: u64,
     fragments: bool,
-    /// Answers to UDP are small whatever the probe's size.
+    /// True if probes are UDP packets, whose answers are small whatever the probe's size.
     udp: bool,
-    /// True if the first of each kind of probe is lost.
+    /// True if the first transmission of each probe is lost.
     loses: bool,
     seen: HashSet<Probe>,
 }
@@ -70,7 +70,7 @@ impl Path {
         if back <= self.back {
             return Outcome::Arrived { rtt, fragment: None };
         }
-        // As IPv4 cuts: all but the last fragment carry multiples of eight bytes.
+        // IPv4 fragments like this: all but the last fragment carry multiples of eight bytes.
         let fragment = Some(20 + (self.back - 20) / 8 * 8);
         if self.fragments { Outcome::Arrived { rtt, fragment } } else { Outcome::Lost }
     }
@@ -137,7 +137,7 @@ proptest! {
         prop_assert_eq!(reverse.limited, path.back < path.forward());
         prop_assert_eq!(hops.len(), path.routers.len() + 1);
         let limits = hops::limits(&hops, largest, "eth0", &[]);
-        // Each router whose link is narrower than all before it.
+        // The limits are at the routers whose link is narrower than all links before it.
         let (mut narrowest, mut steps) = (largest, Vec::new());
         for (number, router) in (1..).zip(&path.routers) {
             if router.mtu < narrowest {
@@ -180,13 +180,13 @@ fn a_hop_that_claims_another_mtu_than_it_has_is_caught() {
     let (found, hops, trusting) = examined(&path, 9000);
     assert_eq!(found.forward.unwrap().mtu_bytes, 4000);
     assert_eq!(trusting.mtu_bytes, 3000);
-    assert_eq!(hops[1].lie.as_deref(), Some("claims 3000, and packets of 4000 pass it"));
+    assert_eq!(hops[1].lie.as_deref(), Some("claims an MTU of 3000, but packets of 4000 bytes pass it"));
 
     path.routers[1].lies_by = 1000;
     let (found, hops, trusting) = examined(&path, 9000);
     assert_eq!(found.forward.unwrap().mtu_bytes, 4000);
     assert!(!trusting.arrives);
-    assert_eq!(hops[1].lie.as_deref(), Some("claims 5000 to a packet of 5000"));
+    assert_eq!(hops[1].lie.as_deref(), Some("claims an MTU of 5000 about a packet of 5000 bytes"));
     assert!(hops.iter().enumerate().all(|(at, hop)| at == 1 || hop.lie.is_none()));
 }
 

@@ -1,4 +1,4 @@
-//! The segment size of a real TCP connection.
+//! Measures the segment size of a real TCP connection.
 
 use crate::report::{Direction, Mss, MssFinding};
 use crate::sizes::TCP_HEADER_BYTES;
@@ -9,13 +9,13 @@ use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
-/// The longest time that a port may take to answer.
+/// The longest time to wait for a port's answer.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Bytes that timestamps take in each segment, padding counted (RFC 7323 appendix A).
+/// The number of bytes that timestamps take in each segment, including padding (RFC 7323 appendix A).
 const TIMESTAMP_BYTES: u64 = 12;
 
-/// Connects to the first of `ports` that is open, sends nothing, and closes. The text says why there is no
-/// answer.
+/// Connects to the first of `ports` that is open, reads the connection's segment size, and closes the connection
+/// without sending data.
 pub fn measure(target: SocketAddr, ports: &[u16], forward: Option<&Direction>) -> Result<Mss, String> {
     if ports.is_empty() {
         return Err("no TCP port was given to connect to (--port)".into());
@@ -73,7 +73,7 @@ fn judge(info: &libc::tcp_info, port: u16, version: IpVersion, forward: Option<&
     }
 }
 
-/// Returns how an MSS, options counted, compares with that which the path MTU implies.
+/// Compares an MSS, including options, with the one that the path MTU implies.
 fn compare(in_force: u64, implied: Option<u64>) -> MssFinding {
     match implied {
         None => MssFinding::Unknown,

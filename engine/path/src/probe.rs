@@ -1,63 +1,64 @@
-//! A probe, and what may come of it.
+//! Probes, their outcomes, and the trait of their senders.
 
 use anyhow::Result;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// The number of times that a lost probe is sent before it counts as lost (RFC 8899 section 5.1.2, MAX_PROBES).
+/// The number of times that an unanswered probe is sent before it counts as lost (RFC 8899 section 5.1.2,
+/// MAX_PROBES).
 pub const MAX_PROBES: usize = 3;
 
 /// A packet to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Probe {
-    /// Bytes of the whole IP packet.
+    /// The size of the whole IP packet, in bytes.
     pub size: u64,
-    /// After how many links it expires; as far as it goes where absent.
+    /// The number of links after which the packet expires; if absent, it has the system's usual hop limit.
     pub hops: Option<u8>,
 }
 
 /// The outcome of a probe.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "other systems do not tell of all of these"))]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "other systems do not report all of these"))]
 pub enum Outcome {
-    /// Nothing was heard of it.
+    /// Nothing was heard of the packet.
     Lost,
-    /// It was dropped, and `by` claims it had to be no larger than `mtu`.
+    /// The packet was dropped, and `by` claims that it had to be no larger than `mtu`.
     TooBig {
         /// The sender of that message.
         by: IpAddr,
         /// The MTU that it claims.
         mtu: u64,
     },
-    /// The far host, or a router, says that it can't be delivered.
+    /// The far host or a router reports that the packet can't be delivered.
     Refused {
         /// The sender of that message.
         by: IpAddr,
     },
-    /// It expired at a router, which says so: it came there.
+    /// The packet expired at a router that reports so, which shows that the packet got there.
     Expired {
-        /// The router.
+        /// The router's address.
         by: IpAddr,
-        /// Time until the message came.
+        /// The time from sending the probe to receiving the message.
         rtt: Duration,
     },
-    /// The far host answered it.
+    /// The far host answered the packet.
     Arrived {
-        /// Time until the answer came.
+        /// The time from sending the probe to receiving the answer.
         rtt: Duration,
-        /// The largest fragment that the answer came in; absent where it came whole.
+        /// The size of the answer's largest fragment; absent if the answer arrived whole.
         fragment: Option<u64>,
     },
 }
 
 impl Outcome {
-    /// Returns whether the far host answered.
+    /// Returns true if the far host answered.
     pub fn arrived(self) -> bool {
         matches!(self, Self::Arrived { .. })
     }
 
-    /// Returns how much `self` tells: of two outcomes of one probe the greater counts, so that a message that
-    /// anybody can send never hides that the packet arrived.
+    /// Returns the weight of the outcome: of two outcomes of one probe the one with the greater weight counts, so
+    /// that a message that anybody can forge never hides that the packet arrived.
     pub fn weight(self) -> u8 {
         match self {
             Self::Lost => 0,
@@ -69,33 +70,33 @@ impl Outcome {
     }
 }
 
-/// The messages that a sender of probes hears beside answers of the far host.
+/// The messages that a sender of probes receives beside the answers of the far host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hearing {
-    /// The place where a packet expired.
+    /// True if it receives messages about the place where a packet expired.
     pub expiry: bool,
-    /// The MTU that a message claims of a packet that is too big.
+    /// True if it receives the MTU that a message about a too big packet claims.
     pub claims: bool,
-    /// The fragments that an answer came in.
+    /// True if it sees whether an answer arrived in fragments.
     pub fragments: bool,
 }
 
 /// A sender of probes: sockets, or a model of a path in a test.
 pub trait Prober {
-    /// Returns what it hears: everything, unless the system keeps it from programs.
+    /// Returns the messages that the sender receives: all of them, unless the system hides some from programs.
     fn hearing(&self) -> Hearing {
         Hearing { expiry: true, claims: true, fragments: true }
     }
 
-    /// Sends each of `probes` once and waits for what comes of it, at most as long as an answer may take.
-    /// A claim that the packet is too big ends the wait for it where `heed` is set, else only an answer
-    /// that shows that the packet came somewhere.
+    /// Sends each of `probes` once and waits for its outcome, at most as long as an answer may take. If `heed` is
+    /// set, a claim that a packet is too big ends the wait for its answer; otherwise only an answer that shows how
+    /// far the packet got does.
     ///
     /// # Errors
     /// Fails where this machine can't send.
     fn round(&mut self, probes: &[Probe], heed: bool) -> Result<Vec<Outcome>>;
 
-    /// Sends each of `probes` until something shows where it came, [`MAX_PROBES`] times at most.
+    /// Sends each of `probes` until an answer shows how far it got, at most [`MAX_PROBES`] times.
     ///
     /// # Errors
     /// Fails where this machine can't send.
@@ -116,7 +117,7 @@ pub trait Prober {
         Ok(outcomes)
     }
 
-    /// Returns whether the far host answers a packet of `size` bytes, sent [`MAX_PROBES`] times at most.
+    /// Returns true if the far host answers a packet of `size` bytes, which is sent at most [`MAX_PROBES`] times.
     ///
     /// # Errors
     /// Fails where this machine can't send.

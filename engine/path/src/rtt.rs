@@ -4,17 +4,17 @@ use crate::probe::{Outcome, Probe, Prober};
 use crate::report::{BaseRtt, Means};
 use anyhow::Result;
 
-/// Echo requests sent, one after the other.
+/// The number of echo requests sent, one after the other.
 const ECHOES: u32 = 10;
-/// UDP probes sent: Linux answers six at once at most, and others will be needed.
+/// The number of UDP probes sent. Linux answers at most six at once, and later steps need some of these answers.
 const UDP_PROBES: u32 = 2;
 
-/// Measures it; `None` if nothing is answered.
+/// Measures the round-trip time; returns `None` if no probe is answered.
 ///
 /// # Errors
-/// Fails where this machine can't send.
+/// Fails if this machine can't send.
 pub fn measure(prober: &mut dyn Prober, means: Means, size: u64) -> Result<Option<BaseRtt>> {
-    // The first may wait until addresses of neighbours are known; it does not count.
+    // The first probe does not count, because it may have to wait until addresses of neighbours are resolved.
     if !prober.passes(size)? {
         return Ok(None);
     }

@@ -1,23 +1,23 @@
-//! The search for a path MTU: once relying on ICMP, once on nothing but what arrives.
+//! Searches for a path MTU: one search relies on ICMP, the other only on the packets that arrive.
 
 use crate::probe::{MAX_PROBES, Outcome, Probe, Prober};
 use crate::report::{TooBig, Trusting};
 use anyhow::Result;
 
-/// MTUs that links have (RFC 1191 section 7.1, with those of tunnels, jumbo frames and data centres
-/// added): tried first, for a limit is most likely one of them.
+/// MTUs of common links (RFC 1191 section 7.1, with those of tunnels, jumbo frames and data centres added). They
+/// are tried first, because a limit is most likely one of them.
 const COMMON: &[u64] = &[
     576, 1006, 1280, 1400, 1420, 1450, 1472, 1476, 1480, 1492, 1500, 1600, 2000, 2002, 3000, 4000, 4352,
     4464, 8000, 8166, 8192, 8900, 8950, 9000, 9001, 9180, 9192, 9198, 9202, 9216, 16110, 17914, 32000,
 ];
-/// Messages that a sender follows before it gives up.
+/// The number of messages that a sender follows before it gives up.
 const MOST_MESSAGES: usize = 12;
 
-/// Finds the size that a sender ends with which follows ICMP messages alone (RFC 1191 section 3, RFC 8201
-/// section 4), from `largest` down, never below `smallest`.
+/// Finds the size that a sender arrives at by following ICMP messages alone (RFC 1191 section 3, RFC 8201 section
+/// 4), beginning with `largest` and never below `smallest`.
 ///
 /// # Errors
-/// Fails where this machine can't send.
+/// Fails if this machine can't send.
 pub fn trusting(prober: &mut dyn Prober, largest: u64, smallest: u64) -> Result<Trusting> {
     let (mut size, mut messages, mut tries) = (largest, Vec::new(), 0);
     while tries < MAX_PROBES && messages.len() < MOST_MESSAGES {
@@ -26,7 +26,7 @@ pub fn trusting(prober: &mut dyn Prober, largest: u64, smallest: u64) -> Result<
             Outcome::TooBig { by, mtu } => {
                 messages.push(TooBig { by: by.to_string(), mtu_bytes: mtu, size_bytes: size });
                 if mtu >= size || mtu < smallest {
-                    break; // not to be followed (RFC 8201 section 4)
+                    break; // a sender must not follow such a message (RFC 8201 section 4)
                 }
                 (size, tries) = (mtu, 0);
             }
@@ -36,11 +36,11 @@ pub fn trusting(prober: &mut dyn Prober, largest: u64, smallest: u64) -> Result<
     Ok(Trusting { mtu_bytes: size, arrives: false, messages })
 }
 
-/// Finds the largest size from `low`, which passes, to `high` that passes (RFC 8899 section 5.3): `hint`,
-/// such as what ICMP claims, is tried first and never believed.
+/// Finds the largest size that passes, between `low`, which passes, and `high` (RFC 8899 section 5.3). `hint`,
+/// such as the MTU that ICMP claims, is tried first and never trusted.
 ///
 /// # Errors
-/// Fails as `passes` does.
+/// Fails if `passes` fails.
 pub fn largest(
     low: u64,
     high: u64,

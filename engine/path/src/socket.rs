@@ -1,9 +1,9 @@
-//! Sockets that send packets which may not be fragmented, and read the ICMP errors they cause.
+//! Sockets that send packets which may not be fragmented, and that read the ICMP errors that these cause.
 //!
-//! ip(7), ipv6(7), icmp(7): IP_RECVERR keeps each error, with what it quotes of the packet, in a queue of
-//! the socket's own; that needs no privileges. IP_PMTUDISC_PROBE sets "don't fragment" and leaves the path MTU
-//! that the kernel has learned aside. IP_RECVFRAGSIZE tells how large the fragments were that a packet
-//! came in.
+//! The options are those of ip(7), ipv6(7) and icmp(7). IP_RECVERR keeps each error, with the part of the packet
+//! that it quotes, in a queue of the socket, which needs no privileges. IP_PMTUDISC_PROBE sets "don't fragment"
+//! and ignores the path MTU that the kernel has learned. IP_RECVFRAGSIZE reports the size of the fragments in
+//! which a packet arrived.
 
 use anyhow::{Context, Result};
 use nettrial_scenario::IpVersion;
@@ -14,35 +14,36 @@ use std::io::IoSliceMut;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 
-/// Room for one packet and for the control messages of one (an error with its sender's address).
+/// The size of a buffer for one packet, in bytes.
 const PACKET_BYTES: usize = 1 << 16;
+/// The size of a buffer for the control messages of one packet, such as an error with its sender's address, in bytes.
 const CONTROL_BYTES: usize = 512;
 
-/// An error that a packet of ours caused.
+/// An ICMP error that a packet of this program caused.
 pub struct IcmpError {
-    /// The address of its sender; absent for errors of this host's own.
+    /// The address of the error's sender; absent for errors from this host.
     pub from: Option<IpAddr>,
-    /// ICMP type and code.
+    /// The ICMP type and code.
     pub kind: (u8, u8),
-    /// The MTU that a "too big" claims.
+    /// The MTU that a "packet too big" claims.
     pub mtu: u64,
-    /// The destination of the packet.
+    /// The destination of the packet that caused the error.
     pub destination: Option<SocketAddr>,
-    /// The part of it that is quoted, from its transport's header (ICMP) or payload (UDP) on.
+    /// The quoted part of that packet, beginning with its transport header (ICMP) or its payload (UDP).
     pub quoted: Vec<u8>,
 }
 
-/// A packet that came in.
+/// A packet that was received.
 pub struct Received {
-    /// Its sender.
+    /// The packet's sender.
     pub from: Option<SocketAddr>,
-    /// Its bytes, as the kind of socket gives them.
+    /// The packet's bytes, in the form that the kind of socket returns.
     pub bytes: Vec<u8>,
-    /// The largest fragment it came in; absent where it came whole.
+    /// The size of the packet's largest fragment; absent if the packet arrived whole.
     pub fragment: Option<u64>,
 }
 
-/// Opens a socket of that type that forbids fragmentation and keeps errors.
+/// Opens a socket of that type, which forbids fragmentation and keeps errors.
 pub fn open(version: IpVersion, kind: Type, protocol: Protocol) -> Result<Socket> {
     let domain = if version == IpVersion::V4 { Domain::IPV4 } else { Domain::IPV6 };
     let socket = Socket::new(domain, kind, Some(protocol)).context("opening a socket")?;
@@ -65,7 +66,7 @@ pub fn open(version: IpVersion, kind: Type, protocol: Protocol) -> Result<Socket
     if version == IpVersion::V6 {
         set(&socket, libc::IPPROTO_IPV6, libc::IPV6_DONTFRAG, 1).context("forbidding fragmentation")?;
     }
-    // Room for whole rounds of the largest packets.
+    // The send buffer has room for a whole round of the largest packets.
     let _ = socket.set_send_buffer_size(8 * PACKET_BYTES);
     let _ = socket.set_recv_buffer_size(8 * PACKET_BYTES);
     Ok(socket)
@@ -82,7 +83,7 @@ fn set(socket: &Socket, level: libc::c_int, option: libc::c_int, value: libc::c_
     Ok(())
 }
 
-/// The path MTU the kernel holds for a connected socket.
+/// Returns the path MTU that the kernel holds for a connected socket.
 pub fn kernel_mtu(socket: &Socket, version: IpVersion) -> Result<u64> {
     let (level, option) = match version {
         IpVersion::V4 => (libc::IPPROTO_IP, libc::IP_MTU),
@@ -100,7 +101,8 @@ pub fn kernel_mtu(socket: &Socket, version: IpVersion) -> Result<u64> {
     Ok(u64::try_from(value)?)
 }
 
-/// Sends one packet that expires after `hops` links. `Ok(None)` if it is larger than the interface sends.
+/// Sends one packet, which expires after `hops` links. Returns `Ok(None)` if it is larger than the interface can
+/// send.
 pub fn send(
     socket: &Socket,
     version: IpVersion,
@@ -118,7 +120,7 @@ pub fn send(
         let Err(error) = socket.send_to(packet, &destination) else { return Ok(Some(())) };
         match error.raw_os_error() {
             Some(libc::EMSGSIZE) => return Ok(None),
-            // What an earlier packet caused shows at the next call: it is in the queue of errors too.
+            // The next call reports an error that an earlier packet caused, which is in the queue of errors too.
             Some(libc::ECONNREFUSED | libc::EHOSTUNREACH | libc::EPROTO | libc::EACCES) => {}
             Some(libc::ENOBUFS | libc::EAGAIN | libc::ENOMEM) => {
                 std::thread::sleep(std::time::Duration::from_millis(1));
@@ -126,10 +128,10 @@ pub fn send(
             _ => return Err(error).context("sending a probe"),
         }
     }
-    Ok(Some(())) // what could not be sent is lost
+    Ok(Some(())) // a packet that could not be sent counts as lost
 }
 
-/// The next error in the socket's queue.
+/// Returns the next error in the socket's queue.
 pub fn next_error(socket: &Socket) -> Option<IcmpError> {
     let mut bytes = vec![0; PACKET_BYTES];
     let mut control = [0u8; CONTROL_BYTES];
@@ -164,7 +166,7 @@ pub fn next_error(socket: &Socket) -> Option<IcmpError> {
     })
 }
 
-/// The next packet that came in.
+/// Returns the next packet that the socket received.
 pub fn next_packet(socket: &Socket) -> Option<Received> {
     let mut bytes = vec![0; PACKET_BYTES];
     let mut control = [0u8; CONTROL_BYTES];
@@ -180,7 +182,7 @@ pub fn next_packet(socket: &Socket) -> Option<Received> {
                 return Some(Received { from, bytes, fragment });
             }
             Err(Errno::EAGAIN) => return None,
-            // An error of an earlier packet, once; it is in the queue of errors too.
+            // The kernel reports the error of an earlier packet once, and it is in the queue of errors too.
             Err(
                 Errno::ECONNREFUSED | Errno::EHOSTUNREACH | Errno::EMSGSIZE | Errno::EPROTO | Errno::EINTR,
             ) => {}

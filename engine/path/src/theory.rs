@@ -1,13 +1,13 @@
-//! The most that TCP could carry, by arithmetic.
+//! Computes the goodput that TCP could reach at most.
 
 use crate::report::{BaseRtt, Buffers, Direction, Goodput};
 use crate::sizes::TCP_HEADER_BYTES;
 use nettrial_scenario::IpVersion;
 use nettrial_scenario::ethernet::FRAMING_BYTES;
 
-/// Bytes of TCP options with timestamps (RFC 7323 appendix A).
+/// The number of bytes of TCP options in segments with timestamps (RFC 7323 appendix A).
 const TIMESTAMP_BYTES: u64 = 12;
-/// MTUs to compare, beside the path's own.
+/// The MTUs to compare, in addition to the path's own.
 const MTUS: &[u64] = &[1500, 9000];
 
 /// The facts known of a path.
@@ -17,15 +17,15 @@ pub struct Known<'a> {
     pub version: IpVersion,
     /// True if segments carry timestamps.
     pub timestamps: bool,
-    /// The path MTUs, both directions.
+    /// The path MTUs of both directions.
     pub directions: [Option<&'a Direction>; 2],
-    /// Rate and windows.
+    /// The rate of the path, and the windows that this host's buffers allow.
     pub buffers: Option<&'a Buffers>,
-    /// Round-trip time and loss.
+    /// The round-trip time and the loss of probes.
     pub rtt: Option<&'a BaseRtt>,
 }
 
-/// A row for each MTU: 1500, 9000 and what the path has, by size.
+/// Returns a row for each MTU, by size: 1500, 9000 and those of the path.
 pub fn table(known: Known) -> Vec<Goodput> {
     let [forward, reverse] = known.directions;
     let mut mtus = MTUS.to_vec();
@@ -56,7 +56,7 @@ pub fn table(known: Known) -> Vec<Goodput> {
     mtus.into_iter().map(row).collect()
 }
 
-/// Returns whether packets of `size` pass in a direction; `None` where that is not known.
+/// Returns true if packets of `size` bytes pass in a direction, false if not; `None` if that is not known.
 pub fn carries(direction: Option<&Direction>, size: u64) -> Option<bool> {
     let direction = direction?;
     if size <= direction.mtu_bytes { Some(true) } else { direction.limited.then_some(false) }
@@ -64,7 +64,8 @@ pub fn carries(direction: Option<&Direction>, size: u64) -> Option<bool> {
 
 fn mathis(rtt: &BaseRtt, payload: f64, seconds: f64) -> Option<f64> {
     let lost = rtt.sent_pkts - rtt.received_pkts;
-    let limited_answers = rtt.means == crate::report::Means::Udp; // their loss is not the path's
+    // Hosts limit the rate of their answers to UDP, so a missing one does not mean loss on the path.
+    let limited_answers = rtt.means == crate::report::Means::Udp;
     let probability = f64::from(lost) / f64::from(rtt.sent_pkts);
     (lost > 0 && !limited_answers).then(|| payload * 8.0 / seconds * (1.5 / probability).sqrt())
 }

@@ -1,36 +1,36 @@
-//! The conclusion for jumbo frames.
+//! The verdict on jumbo frames.
 
 use crate::report::{Direction, Hop, Interface, Jumbo, Limit, Trusting, Verdict};
 use crate::theory::carries;
 use std::net::IpAddr;
 
-/// The IP packet that a path clean for jumbo frames carries.
+/// The size of the IP packets that a path that is clean for jumbo frames carries, in bytes.
 pub const JUMBO_BYTES: u64 = 9000;
 
 /// The facts known of a path.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
-    /// The interface packets leave by.
+    /// The interface through which packets leave.
     pub interface: &'a Interface,
-    /// The largest packet tried.
+    /// The size of the largest packet that was tried.
     pub largest_tried: u64,
-    /// Towards the far host.
+    /// The path MTU towards the far host.
     pub forward: Option<&'a Direction>,
-    /// Back.
+    /// The path MTU from the far host back.
     pub reverse: Option<&'a Direction>,
-    /// The path as a sender sees it that relies on ICMP.
+    /// The path MTU that a sender that relies on ICMP arrives at.
     pub trusting: Option<&'a Trusting>,
-    /// The places where large packets end.
+    /// The places where the path gets narrower.
     pub limits: &'a [Limit],
     /// The hops.
     pub hops: &'a [Hop],
-    /// The host that said that the host can't be reached.
+    /// The host that reported that the far host can't be reached.
     pub refused_by: Option<IpAddr>,
     /// True if two measurements of the forward path MTU agreed.
     pub steady: bool,
 }
 
-/// Weighs what is known.
+/// Returns the verdict that follows from the known facts.
 pub fn weigh(known: Known) -> Verdict {
     let mut reasons = Vec::new();
     let black_hole = black_hole(known, &mut reasons);
@@ -90,7 +90,7 @@ fn judge(known: Known, reasons: &mut Vec<String>) -> (Jumbo, Option<String>) {
     }
     if let (Some(false), Some(reverse)) = (directions[1], reverse) {
         reasons.push(format!(
-            "from the host back no packet above {} bytes passes whole; where they end can't be found from here",
+            "from the host no packet above {} bytes arrives whole; the place where larger ones are lost can't be found from here",
             reverse.mtu_bytes
         ));
     }
@@ -104,7 +104,7 @@ fn judge(known: Known, reasons: &mut Vec<String>) -> (Jumbo, Option<String>) {
             let at_fault: Vec<&str> = narrow.map(|limit| limit.at_fault.as_str()).collect();
             if at_fault.is_empty() {
                 let reason =
-                    "which hop is at fault can't be told: none is known to answer packets that expire there";
+                    "the hop at fault is not known: no hop is known to report packets that expire there";
                 reasons.push(reason.into());
             }
             (Jumbo::NotClean, (!at_fault.is_empty()).then(|| at_fault.join("; and ")))
@@ -121,7 +121,7 @@ fn judge(known: Known, reasons: &mut Vec<String>) -> (Jumbo, Option<String>) {
                 ));
             } else if reverse_carries.is_none() {
                 reasons.push(
-                    "towards the host jumbo frames pass; the reverse path was not measured with any".into(),
+                    "jumbo frames pass towards the host; the reverse path was not measured with jumbo frames".into(),
                 );
             }
             (Jumbo::CannotTell, None)
@@ -141,7 +141,7 @@ mod tests {
         Trusting { mtu_bytes, arrives, messages: Vec::new() }
     }
 
-    /// The verdict on a path with these path MTUs, from an interface with `mtu`.
+    /// Returns the verdict on a path with these path MTUs, for an interface whose MTU is `mtu`.
     fn verdict(
         mtu: u64,
         directions: [Option<Direction>; 2],

@@ -11,13 +11,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-/// The first of the ports that UDP probes go to, one after the other: where traceroute's go, and where
-/// nothing listens.
+/// The first port for UDP probes, which go to one port after the other: the ports of traceroute, on which nothing
+/// listens.
 const FIRST_PORT: u16 = 33_434;
 const PORTS: u16 = 512;
-/// The longest time for an answer that Linux sends once a second at most (net/ipv4/icmp.c, icmp_ratelimit).
+/// The longest time to wait for an answer that Linux sends at most once a second (net/ipv4/icmp.c,
+/// icmp_ratelimit).
 const LIMITED_WAIT: Duration = Duration::from_millis(1100);
-/// The longest time for an answer that is not held back: so much, and a multiple of the usual time.
+/// The least time to wait for an answer that is not rate-limited; the wait is longer if answers have taken longer.
 const LEAST_WAIT: Duration = Duration::from_millis(150);
 const MOST_WAIT: Duration = Duration::from_secs(1);
 const USUAL_TIMES: u32 = 4;
@@ -27,37 +28,37 @@ const ECHO_REPLY: [u8; 2] = [0, 129];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// ICMP on a raw socket, which shows IPv4 headers and fills in no identifier.
+    /// ICMP on a raw socket, which includes IPv4 headers and does not fill in the identifier.
     Raw,
-    /// ICMP on a socket of the kernel's ping (icmp(7)), which fills in the identifier.
+    /// ICMP on a ping socket of the kernel (icmp(7)), which fills in the identifier.
     Ping,
     Udp,
 }
 
-/// Sends one kind of probe to one host.
+/// A sender of one kind of probe to one host.
 pub struct Wire {
     socket: Socket,
     kind: Kind,
     version: IpVersion,
     target: SocketAddr,
-    /// Numbers of probes: ICMP sequence numbers, UDP ports.
+    /// The number of the next probe: an ICMP sequence number, or the UDP port.
     next: u16,
     identifier: u16,
-    /// The longest time an answer took.
+    /// The longest time that an answer took so far.
     slowest: Option<Duration>,
 }
 
 impl Wire {
-    /// ICMP echo: on a raw socket, else on one of the kernel's ping.
+    /// Creates a sender of ICMP echo on a raw socket, or else on a ping socket of the kernel.
     ///
     /// # Errors
-    /// Fails where this user may open neither.
+    /// Fails if this user may open neither.
     pub fn echo(target: SocketAddr) -> Result<Self> {
         let version = IpVersion::of(target.ip());
         let protocol = if version == IpVersion::V4 { Protocol::ICMPV4 } else { Protocol::ICMPV6 };
         let raw = socket::open(version, Type::RAW, protocol).map(|socket| (socket, Kind::Raw));
         let (socket, kind) = raw.or_else(|_| {
-            // Of the two refusals the second is the one that a setting can lift.
+            // Of the two errors the second one is reported, because a setting can remove its cause.
             socket::open(version, Type::DGRAM, protocol).map(|socket| (socket, Kind::Ping))
         })?;
         let any = match version {
@@ -70,10 +71,10 @@ impl Wire {
         Ok(Self::new(socket, kind, target))
     }
 
-    /// UDP to ports where nothing listens; anybody may.
+    /// Creates a sender of UDP packets to ports on which nothing listens, which needs no privileges.
     ///
     /// # Errors
-    /// Fails where the kernel has no such socket.
+    /// Fails if the kernel does not provide such a socket.
     pub fn udp(target: SocketAddr) -> Result<Self> {
         let socket = socket::open(IpVersion::of(target.ip()), Type::DGRAM, Protocol::UDP)?;
         Ok(Self::new(socket, Kind::Udp, target))
@@ -85,16 +86,16 @@ impl Wire {
         Self { socket, kind, version, target, next: 0, identifier, slowest: None }
     }
 
-    /// Returns how long to wait for the answers to `probes`.
+    /// Returns the time to wait for the answers to `probes`.
     fn patience(&self, probes: &[Probe]) -> Duration {
-        // Errors are sent at a limited rate, replies are not.
+        // Hosts send errors at a limited rate, but not replies.
         if self.kind == Kind::Udp || probes.iter().any(|probe| probe.hops.is_some()) {
             return LIMITED_WAIT;
         }
         self.slowest.map_or(MOST_WAIT, |slowest| (slowest * USUAL_TIMES).clamp(LEAST_WAIT, MOST_WAIT))
     }
 
-    /// Sends a probe and gives its number; `None` if the interface does not send so large a packet.
+    /// Sends a probe and returns its number; `None` if the packet is larger than the interface can send.
     fn send(&mut self, probe: Probe) -> Result<Option<u16>> {
         let number = self.next;
         self.next = if self.kind == Kind::Udp { (number + 1) % PORTS } else { number.wrapping_add(1) };
@@ -115,7 +116,7 @@ impl Wire {
         Ok(sent.map(|()| number))
     }
 
-    /// The number of the probe that caused an error.
+    /// Returns the number of the probe that caused an error.
     fn blamed(&self, error: &IcmpError) -> Option<u16> {
         if error.destination.is_some_and(|destination| destination.ip() != self.target.ip()) {
             return None;
@@ -129,7 +130,7 @@ impl Wire {
         }
     }
 
-    /// The number of the probe that a packet answers.
+    /// Returns the number of the probe that a packet answers.
     fn answered(&self, packet: &Received) -> Option<u16> {
         if packet.from?.ip() != self.target.ip() {
             return None;
@@ -148,7 +149,7 @@ impl Wire {
         }
     }
 
-    /// Returns what an error says of the probe that caused it.
+    /// Returns the outcome of a probe, according to the error that it caused.
     fn judge(&self, error: &IcmpError, rtt: Duration) -> Outcome {
         let Some(by) = error.from else { return Outcome::Lost };
         match (self.version, error.kind) {
@@ -203,13 +204,14 @@ impl Prober for Wire {
             }
             let milliseconds = u16::try_from(left.as_millis() + 1).unwrap_or(u16::MAX);
             let mut waiting = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
-            // A wait that a signal ends is begun again.
+            // If a signal interrupts the wait, the loop waits again.
             let _ = poll(&mut waiting, PollTimeout::from(milliseconds));
         }
     }
 }
 
-/// An echo request. Over IPv6 the kernel fills in the checksum, on a socket of its ping it does so over both.
+/// Returns an echo request. Over IPv6 the kernel fills in the checksum, and on a ping socket it does so over both
+/// versions.
 fn echo_request(version: IpVersion, identifier: u16, number: u16, payload: usize) -> Vec<u8> {
     let kind = if version == IpVersion::V4 { ECHO_REQUEST[0] } else { ECHO_REQUEST[1] };
     let mut packet = vec![kind, 0, 0, 0];
@@ -221,7 +223,7 @@ fn echo_request(version: IpVersion, identifier: u16, number: u16, payload: usize
     packet
 }
 
-/// The Internet checksum (RFC 1071).
+/// Returns the Internet checksum of `bytes` (RFC 1071).
 fn checksum(bytes: &[u8]) -> u16 {
     let words =
         bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |&low| u32::from(low)));
@@ -232,7 +234,7 @@ fn checksum(bytes: &[u8]) -> u16 {
     !(sum as u16)
 }
 
-/// Identifier and sequence number of an echo message of one of the `types`.
+/// Returns the identifier and sequence number of an echo message of one of the `types`.
 fn echo_numbers(message: &[u8], types: [u8; 2]) -> Option<(u16, u16)> {
     let header = message.get(..8)?;
     let is_echo = types.contains(&header[0]) && header[1] == 0;

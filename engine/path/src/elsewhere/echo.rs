@@ -1,4 +1,5 @@
-//! ICMP echo of Windows over IPv4 (IcmpSendEcho), which needs no privileges. Over IPv6 it can't forbid fragmentation.
+//! ICMP echo on Windows over IPv4 (IcmpSendEcho), which needs no privileges. Its IPv6 counterpart can't forbid
+//! fragmentation.
 
 use crate::probe::{Outcome, Probe};
 use crate::sizes::PROBE_HEADER_BYTES;
@@ -9,19 +10,20 @@ use std::time::Instant;
 use windows_sys::Win32::Foundation::INVALID_HANDLE_VALUE;
 use windows_sys::Win32::NetworkManagement::IpHelper;
 
-/// Milliseconds for an answer: routers say once a second at most that a packet expired.
+/// The time to wait for an answer, in milliseconds: routers report at most once a second that a packet expired.
 const WAIT_MS: u32 = 1100;
-/// Hops of packets that are to arrive.
+/// The hop limit of packets that are to arrive.
 const FAR: u8 = 128;
-/// Room that the system wants for the ICMP error of a packet, beside the answer's own (the documentation of IcmpSendEcho).
+/// The room that the system requires for the ICMP error of a packet, in bytes, beside the answer (the
+/// documentation of IcmpSendEcho).
 const ERROR_BYTES: usize = 8;
-/// Room that Windows' own programs leave for a status block beside that.
+/// The additional room that Windows' own programs leave for a status block, in bytes.
 const STATUS_BYTES: usize = 16;
 
-/// Sends each of `probes` at the same time, for each waits for its answer, and gives their outcomes.
+/// Sends all `probes` at the same time, because each call waits for its answer, and returns their outcomes.
 ///
 /// # Errors
-/// Fails where the system has no ICMP.
+/// Fails if the system has no ICMP.
 pub fn round(target: Ipv4Addr, probes: &[Probe]) -> Result<Vec<Outcome>> {
     std::thread::scope(|scope| {
         let threads: Vec<_> = probes.iter().map(|&probe| scope.spawn(move || send(target, probe))).collect();
@@ -39,13 +41,13 @@ fn send(target: Ipv4Addr, probe: Probe) -> Result<Outcome> {
         ..Default::default()
     };
     let room = size_of::<IpHelper::ICMP_ECHO_REPLY>() + payload.len() + ERROR_BYTES + STATUS_BYTES;
-    // Aligned for the answer.
+    // The memory is aligned for the answer.
     let mut answer = vec![0u64; room.div_ceil(8)];
-    // SAFETY: the call takes nothing.
+    // SAFETY: the call takes no arguments.
     let handle = unsafe { IpHelper::IcmpCreateFile() };
     ensure!(handle != INVALID_HANDLE_VALUE, "ICMP: {}", std::io::Error::last_os_error());
     let begin = Instant::now();
-    // SAFETY: the handle is open; the payload, the options and the answer's memory have the lengths that are told, and
+    // SAFETY: the handle is open; the payload, the options and the answer's memory have the given lengths and
     // outlive the call, which waits for the answer.
     let count = unsafe {
         IpHelper::IcmpSendEcho(
@@ -60,7 +62,7 @@ fn send(target: Ipv4Addr, probe: Probe) -> Result<Outcome> {
         )
     };
     let rtt = begin.elapsed();
-    // SAFETY: the handle is open, and not used any more.
+    // SAFETY: the handle is open, and is not used afterwards.
     unsafe { IpHelper::IcmpCloseHandle(handle) };
     if count == 0 {
         return Ok(Outcome::Lost);
@@ -71,7 +73,7 @@ fn send(target: Ipv4Addr, probe: Probe) -> Result<Outcome> {
     Ok(match reply.Status {
         IpHelper::IP_SUCCESS if by == IpAddr::from(target) => Outcome::Arrived { rtt, fragment: None },
         IpHelper::IP_TTL_EXPIRED_TRANSIT => Outcome::Expired { by, rtt },
-        // Of a packet too big it does not tell the MTU.
+        // The status of a packet that is too big does not include the MTU.
         IpHelper::IP_SUCCESS | IpHelper::IP_PACKET_TOO_BIG | IpHelper::IP_REQ_TIMED_OUT => Outcome::Lost,
         _ => Outcome::Refused { by },
     })

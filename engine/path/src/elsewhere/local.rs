@@ -1,30 +1,31 @@
-//! This host's end of a path: address, interface, and the path MTU that the system holds, where it tells it.
+//! This host's end of a path: its address, its interface, and the path MTU that the system holds, if the system
+//! reports it.
 
 use crate::report::Interface;
 use anyhow::{Context, Result};
 use nettrial_traffic::machine;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-/// The port that the route is looked for with: discard (RFC 863).
+/// The port for which the route is looked up: discard (RFC 863).
 const DISCARD: u16 = 9;
 
 /// The place where packets to a target leave this host.
 pub struct Local {
-    /// The address they are sent from.
+    /// The source address of these packets.
     pub address: std::net::IpAddr,
-    /// The interface.
+    /// The interface through which they leave.
     pub interface: Interface,
     /// The path MTU that the system holds.
     pub kernel_mtu: Option<u64>,
 }
 
-/// Asks the system how it would send to `target`; sends nothing.
+/// Asks the system how it would send to `target`, without sending anything.
 ///
 /// # Errors
 /// Fails where there is no route to it.
 pub fn find(target: SocketAddr) -> Result<Local> {
     let socket = socket_to(target, DISCARD)?;
-    let address = socket.local_addr().context("reading the address packets leave from")?.ip();
+    let address = socket.local_addr().context("reading the source address of packets")?.ip();
     let all = machine::interfaces().context("listing interfaces")?;
     let found = all.into_iter().find(|interface| interface.addresses.contains(&address));
     let found = found.with_context(|| format!("no interface has the address {address}"))?;
@@ -40,7 +41,7 @@ pub fn find(target: SocketAddr) -> Result<Local> {
     })
 }
 
-/// A UDP socket that is connected to `target`, whose port is `port`.
+/// Returns a UDP socket that is connected to the address of `target` and the port `port`.
 ///
 /// # Errors
 /// Fails where there is no route to it.
@@ -56,17 +57,17 @@ pub fn socket_to(target: SocketAddr, port: u16) -> Result<UdpSocket> {
     Ok(socket)
 }
 
-/// A sysctl of Linux: `None`, for there are none.
+/// Returns `None`, because these systems do not have Linux's sysctls.
 pub fn sysctl(_name: &str) -> Option<String> {
     None
 }
 
-/// Returns true if this host's connections ask for timestamps, as it comes: Windows' do not.
+/// Returns true if this host's connections request timestamps by default; those of Windows do not.
 pub fn timestamps() -> bool {
     !cfg!(windows)
 }
 
-/// The reason why this user can't send ICMP echo.
+/// Returns the reason why this user can't send ICMP echo.
 pub fn no_echo(error: &anyhow::Error) -> String {
     format!("{error:#}")
 }

@@ -1,10 +1,10 @@
-//! The segment size of a TCP connection, of which these systems tell too little.
+//! The segment size of a TCP connection, which these systems do not report.
 
 use crate::report::{Direction, Mss};
 use std::net::SocketAddr;
 
-/// Refuses, and says why.
+/// Returns the reason why the segment size can't be measured.
 pub fn measure(_target: SocketAddr, _ports: &[u16], _forward: Option<&Direction>) -> Result<Mss, String> {
     let system = nettrial_traffic::system_name();
-    Err(format!("it needs what Linux tells of a connection's options, and this is {system}"))
+    Err(format!("only Linux reports a connection's options, and this system is {system}"))
 }

@@ -1,4 +1,4 @@
-//! Probes over connected UDP sockets and, on Windows, by its ICMP echo.
+//! Probes over connected UDP sockets and, on Windows, with its ICMP echo.
 
 #[cfg(windows)]
 use super::echo;
@@ -11,24 +11,25 @@ use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// The first of the ports that UDP probes go to, one after the other: where traceroute's go, and where nothing listens.
+/// The first port for UDP probes, which go to one port after the other: the ports of traceroute, on which nothing
+/// listens.
 const FIRST_PORT: u16 = 33_434;
 const PORTS: u16 = 512;
-/// The longest time for an answer: hosts send errors once a second at most (RFC 1812 section 4.3.2.8).
+/// The longest time to wait for an answer: hosts send errors at most once a second (RFC 1812 section 4.3.2.8).
 const WAIT: Duration = Duration::from_millis(1100);
-/// A wait of a socket can't be shorter.
+/// The shortest time for which a socket can wait.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
-/// Sends one kind of probe to one host.
+/// A sender of one kind of probe to one host.
 pub enum Wire {
     /// ICMP echo.
     #[cfg(windows)]
     Echo(std::net::Ipv4Addr),
     /// UDP to ports where nothing listens.
     Udp {
-        /// The host.
+        /// The far host.
         target: SocketAddr,
-        /// The number of probes sent, modulo the number of ports.
+        /// The number of probes sent so far, modulo the number of ports.
         next: u16,
     },
 }
@@ -37,24 +38,24 @@ impl Wire {
     /// ICMP echo.
     ///
     /// # Errors
-    /// Fails where the system has none that a program can use without privileges and that forbids fragmentation.
+    /// Fails if the system has no ICMP echo that unprivileged programs can use and that forbids fragmentation.
     pub fn echo(target: SocketAddr) -> Result<Self> {
         let version = u8::from(IpVersion::of(target.ip()));
         let system = nettrial_traffic::system_name();
-        // Wine lets it be fragmented.
+        // Wine lets the packets be fragmented.
         #[cfg(windows)]
         if let SocketAddr::V4(v4) = target
             && !system.starts_with("Wine")
         {
             return Ok(Self::Echo(*v4.ip()));
         }
-        bail!("no ICMP echo over IPv{version} that may not be fragmented is sent on {system}")
+        bail!("{system} can't send ICMP echo over IPv{version} that may not be fragmented")
     }
 
-    /// UDP to ports where nothing listens; anybody may.
+    /// Creates a sender of UDP packets to ports on which nothing listens, which needs no privileges.
     ///
     /// # Errors
-    /// Fails where the system can't forbid fragmentation.
+    /// Fails if the system can't forbid fragmentation.
     pub fn udp(target: SocketAddr) -> Result<Self> {
         let socket = socket_to(target, FIRST_PORT)?;
         nettrial_traffic::forbid_fragmentation(&socket).context("forbidding fragmentation")?;
@@ -84,8 +85,8 @@ impl Prober for Wire {
     }
 }
 
-/// Sends a packet of `size` bytes over a socket of its own: an error that comes back is its own then. `None` if the
-/// interface does not send so large a packet.
+/// Sends a packet of `size` bytes over a new socket, so that an error on the socket belongs to this packet.
+/// Returns `None` if the packet is larger than the interface can send.
 fn send(target: SocketAddr, port: u16, size: u64) -> Result<Option<UdpSocket>> {
     let socket = socket_to(target, port)?;
     nettrial_traffic::forbid_fragmentation(&socket).context("forbidding fragmentation")?;
@@ -98,15 +99,15 @@ fn send(target: SocketAddr, port: u16, size: u64) -> Result<Option<UdpSocket>> {
     }
 }
 
-/// Waits for what comes of a packet that was sent at `begin`: an answer, or the error that its port is closed, shows that
-/// it arrived.
+/// Waits for the outcome of a packet that was sent at `begin`: an answer, or an error that the port is closed,
+/// shows that the packet arrived.
 fn outcome(socket: Option<&UdpSocket>, begin: Instant) -> Outcome {
     let Some(socket) = socket else { return Outcome::Lost };
     let left = WAIT.saturating_sub(begin.elapsed()).max(SHORTEST_WAIT);
     let heard = socket.set_read_timeout(Some(left)).and_then(|()| socket.recv(&mut [0; 1]));
     let arrived = match &heard {
         Ok(_) => true,
-        // A datagram that is longer than the room for it is an error on Windows.
+        // On Windows a datagram that is larger than the buffer is an error.
         Err(error) if nettrial_traffic::is_too_large(error) => true,
         Err(error) => matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset),
     };
