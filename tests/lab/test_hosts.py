@@ -345,8 +345,8 @@ def test_a_missing_permission_is_told_by_name(machines: Machines) -> None:
     assert "add `offloads` to may_change" in said
     coupled = [option for option in STUDY if not option.startswith("--set=sender")]
     said = error_of(machines.nettrial("run", *coupled, "--set=sender=linux-lia"), 3)
-    assert "machine sender has it not" in said
-    assert "those of nettrial's own are in the lab and the simulator alone" in said
+    assert "machine sender does not have it" in said
+    assert "congestion controls exist only in the lab and the simulator" in said
     settled(machines, before)
 
 

@@ -1,4 +1,4 @@
-//! Describes this machine, and what it does at a moment.
+//! Describes this machine, and observes its state at one moment.
 
 use crate::message::{Counted, Observation};
 use crate::settings::{CONGESTION_CONTROL, SYSCTLS, Setting, link};
@@ -14,13 +14,13 @@ use nix::unistd::Pid;
 use std::fs;
 use std::path::Path;
 
-/// Describes this machine and those of `interfaces` that are there. Its name and its clock's lead are the asker's to
-/// fill in.
+/// Describes this machine and those of `interfaces` that exist. The caller fills in the machine's name and the
+/// lead of its clock.
 ///
 /// # Errors
 /// Fails if the kernel can't be asked.
 pub fn describe(interfaces: &[String]) -> Result<Machine> {
-    let name = nix::sys::utsname::uname().context("asking for the kernel's name")?;
+    let name = nix::sys::utsname::uname().context("reading the kernel's name")?;
     let words = [name.sysname(), name.release(), name.version()];
     let sysctls = SYSCTLS.iter().chain([&CONGESTION_CONTROL]);
     let value =
@@ -66,8 +66,8 @@ fn interface(name: &str) -> Result<MachineInterface> {
     })
 }
 
-/// A bus in words, by a device's place on it (Documentation/ABI/testing/sysfs-bus-pci: current_link_speed,
-/// current_link_width).
+/// Describes a bus in words, from the bus address of a device (Documentation/ABI/testing/sysfs-bus-pci:
+/// current_link_speed, current_link_width).
 fn bus(place: &str) -> Option<String> {
     let device = Path::new("/sys/bus/pci/devices").join(place);
     if place.is_empty() {
@@ -91,7 +91,7 @@ fn bus(place: &str) -> Option<String> {
     })
 }
 
-/// The value of a field in a file of lines with `sign` between name and value.
+/// Returns the value of a field in a file whose lines have `sign` between name and value.
 fn field(file: &str, sign: char, name: &str) -> Option<String> {
     let text = fs::read_to_string(file).ok()?;
     let value = |line: &str| {
@@ -111,15 +111,15 @@ fn usable_processors() -> usize {
     (0..CpuSet::count()).filter(|&processor| set.is_set(processor).unwrap_or(false)).count()
 }
 
-/// The wall clock less the monotonic clock, nanoseconds.
+/// Returns the time of the wall clock minus that of the monotonic clock, in nanoseconds.
 pub fn wall_ns() -> i64 {
-    // Every Linux has this clock.
+    // Every Linux kernel has this clock.
     let wall = clock_gettime(ClockId::CLOCK_REALTIME)
         .map_or(0, |time| time.tv_sec() * 1_000_000_000 + time.tv_nsec());
     wall - monotonic_ns()
 }
 
-/// Observes this machine and those of `interfaces` that are there.
+/// Observes this machine and those of `interfaces` that exist.
 ///
 /// # Errors
 /// Fails if the kernel can't be asked.
@@ -148,9 +148,9 @@ pub fn observe(interfaces: &[String], late_ns: u64) -> Result<Observation> {
     })
 }
 
-/// The radio of the interface numbered `index`, where it has one.
+/// Returns the state of the radio of the interface numbered `index`, if it has one.
 fn wireless(index: u32) -> Option<Wireless> {
-    // A kernel that does not answer has none.
+    // A kernel that does not answer counts as one without a radio.
     let found = nettrial_netlink::wireless(index).ok()??;
     let address = |bytes: [u8; 6]| bytes.map(|byte| format!("{byte:02x}")).join(":");
     Some(Wireless {
@@ -163,8 +163,8 @@ fn wireless(index: u32) -> Option<Wireless> {
     })
 }
 
-/// Returns true if connections of this user's can have the congestion control called `name`: asking loads a module where that
-/// is needed and allowed, as a trial does.
+/// Returns true if connections of this user can have the congestion control called `name`. The test loads the
+/// kernel module if that is necessary and allowed, as a trial does.
 pub fn has_control(name: &str) -> bool {
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None);
     socket.is_ok_and(|socket| setsockopt(&socket, sockopt::TcpCongestion, &name.into()).is_ok())
@@ -178,7 +178,7 @@ mod tests {
     fn this_machine_is_described() {
         let found = describe(&["lo".into(), "nettrial-none".into()]).unwrap();
         assert!(found.kernel.starts_with("Linux ") && !found.boot.is_empty() && found.processors > 0);
-        assert_eq!(found.interfaces.len(), 1, "what is not there is left out");
+        assert_eq!(found.interfaces.len(), 1, "an interface that does not exist is left out");
         assert!(found.sysctls.contains_key("net.ipv4.tcp_rmem"));
     }
 

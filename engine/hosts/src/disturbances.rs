@@ -1,5 +1,5 @@
-//! Finds what disturbs a trial on machines that others may use, too: seen in what each machine says before the traffic and
-//! after it.
+//! Finds disturbances of a trial on machines that others may use as well, by comparing observations of each
+//! machine before and after the traffic.
 
 use crate::mapping::Mapping;
 use crate::message::{Counted, Observation};
@@ -7,17 +7,18 @@ use crate::pace;
 use nettrial_scenario::{Check, FlowRecord, Scenario, Traffic, Wireless};
 use nettrial_session::Findings;
 
-/// Other packets on an interface may make this share of the flows' bytes,
+/// The bytes of other packets on an interface that are tolerated, as a share of the flows' bytes.
 const OTHERS_SHARE: f64 = 0.05;
-/// and so many bytes a second beside that: the session itself, neighbours that are asked for, routers that say that
-/// they are there.
+/// Additional bytes of other packets that are tolerated per second, such as those of the session itself, of
+/// neighbour discovery and of routers' announcements.
 const OTHERS_BYTES_PER_SECOND: f64 = 50_000.0;
-/// A thread this late, nanoseconds, did not get a processor: timers alone are late by some milliseconds.
+/// The lateness of a thread, in nanoseconds, above which it counts as not having got a CPU. Timers alone are late
+/// by a few milliseconds.
 const STARVED_NS: u64 = 50_000_000;
-/// Bytes of an Ethernet header.
+/// The size of an Ethernet header, in bytes.
 const ETHERNET_BYTES: u64 = 14;
 
-/// Warns of what happened on the machines meanwhile: a clock that was set, a link that came and went, other traffic.
+/// Warns of disturbances during the trial: a clock that was set, a link that went down, other traffic.
 pub fn disturbances(
     mapping: &Mapping,
     before: &[(&str, Observation)],
@@ -35,15 +36,15 @@ pub fn disturbances(
                 "pace_changed",
                 &object,
                 message,
-                "its CPUs were slower or faster for a part of it",
+                "its CPUs were slower or faster during part of the trial",
             );
         }
         if after.late_ns > STARVED_NS {
             let message = format!(
-                "a thread that was to wake every 20 ms was up to {:.0} ms late",
+                "a thread that should wake every 20 ms was up to {:.0} ms late",
                 after.late_ns as f64 / 1e6
             );
-            findings.warn("agent_starved", &object, message, "what the agent was to do waited as long");
+            findings.warn("agent_starved", &object, message, "the agent's work was delayed by as much");
         }
         for (was, is) in before.interfaces.iter().zip(&after.interfaces) {
             let object = format!("{} of machine {name}", is.name);
@@ -52,7 +53,7 @@ pub fn disturbances(
             }
             if was.carrier_changes != is.carrier_changes {
                 let message =
-                    format!("its link came or went {} times", is.carrier_changes - was.carrier_changes);
+                    format!("its link went up or down {} times", is.carrier_changes - was.carrier_changes);
                 findings.warn("link_down", &object, message, "the traffic was interrupted");
             } else if was.speed_bps != is.speed_bps {
                 let megabits = |speed: Option<u64>| match speed {
@@ -68,7 +69,7 @@ pub fn disturbances(
                     "link_renegotiated",
                     &object,
                     message,
-                    "the rate was another one for a part of it",
+                    "the rate was different during part of the trial",
                 );
             }
         }
@@ -86,15 +87,16 @@ pub fn disturbances(
                 findings.warn(
                     "other_traffic",
                     &format!("machine {name}"),
-                    format!("its interfaces carried {:.1} MB that are not the trial's", others / 1e6),
-                    "other traffic had a part of the network and of the CPUs",
+                    format!("its interfaces carried {:.1} MB that do not belong to the trial", others / 1e6),
+                    "other traffic took part of the capacity of the network and the CPUs",
                 );
             }
         }
     }
 }
 
-/// Notes a Wi-Fi interface's radio before and after the traffic, and warns where it roamed or changed channel or rate.
+/// Notes the state of a Wi-Fi interface's radio before and after the traffic, and warns if it roamed, or changed
+/// its channel or rate.
 fn wireless(object: &str, was: &Wireless, is: &Wireless, findings: &mut Findings) {
     let still = |radio: &Wireless| Wireless { signal_dbm: None, received_bps: None, ..radio.clone() };
     let passed = still(was) == still(is);
@@ -108,9 +110,9 @@ fn wireless(object: &str, was: &Wireless, is: &Wireless, findings: &mut Findings
         passed,
     });
     if was.access_point != is.access_point {
-        findings.warn("radio_roamed", object, message, "the figures are of two access points");
+        findings.warn("radio_roamed", object, message, "the figures mix two access points");
     } else if !passed {
-        findings.warn("radio_changed", object, message, "the rate was another one for a part of it");
+        findings.warn("radio_changed", object, message, "the rate was different during part of the trial");
     }
 }
 
@@ -125,11 +127,11 @@ fn in_words(radio: &Wireless) -> String {
         radio.access_point.as_ref().map(|address| format!("access point {address}")),
     ];
     let told: Vec<String> = parts.into_iter().flatten().collect();
-    if told.is_empty() { "its driver says nothing".into() } else { told.join(", ") }
+    if told.is_empty() { "its driver reports nothing".into() } else { told.join(", ") }
 }
 
-/// Bytes of the IP packets that a host's flows make at most, in both directions; `None` where a flow does not tell, or `node` is
-/// no host of one.
+/// Returns an upper bound on the bytes of IP packets that a host's flows cause in both directions; `None` if a
+/// flow does not report its bytes, or if `node` is not a host of any flow.
 fn own_bytes(scenario: &Scenario, node: &str, flows: &[FlowRecord]) -> Option<u64> {
     let mut bytes = None;
     for (flow, record) in scenario.workload.iter().zip(flows) {
@@ -138,7 +140,7 @@ fn own_bytes(scenario: &Scenario, node: &str, flows: &[FlowRecord]) -> Option<u6
         }
         let there = record.ip_bytes?;
         let back = match &flow.traffic {
-            // Every second segment is acknowledged at the least; each of 1500 bytes by one of 100 at the most.
+            // At most every segment is acknowledged: each 1500 bytes by at most 100 bytes.
             Traffic::Transfer(_) | Traffic::FileTransfer(_) => there / 10,
             Traffic::Packets(_) => there / 4,
             Traffic::RequestResponse(exchange) => {
@@ -201,7 +203,7 @@ mod tests {
         }
     }
 
-    /// Returns what the findings say after `change` to the second observation of machine alpha.
+    /// Returns the findings after `change` is applied to the second observation of machine alpha.
     fn found(change: impl Fn(&mut Observation)) -> Findings {
         let scenario = scenario();
         let place = |node: &str, number: u8| {
@@ -218,7 +220,7 @@ mod tests {
         let quiet = after.clone();
         change(&mut after);
         let with_radio = |observed: &mut Observation| {
-            // An interface is Wi-Fi before and after.
+            // Both observations have the interface as a Wi-Fi interface, or neither.
             if after.interfaces[0].wireless.is_some() {
                 observed.interfaces[0].wireless = Some(radio());
             }
@@ -296,7 +298,7 @@ mod tests {
 
     #[test]
     fn a_radio_says_what_its_driver_does() {
-        assert_eq!(in_words(&Wireless::default()), "its driver says nothing");
+        assert_eq!(in_words(&Wireless::default()), "its driver reports nothing");
         let at = |mhz| Wireless { frequency_mhz: Some(mhz), ..Wireless::default() }.channel();
         assert_eq!([2412, 2484, 5180, 5885, 5955, 6100].map(at), [1, 14, 36, 177, 1, 30].map(Some));
         assert_eq!(at(900), None);

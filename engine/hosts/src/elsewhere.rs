@@ -1,66 +1,67 @@
-//! A machine that does not run Linux: it describes itself and runs an agent, and the MTU of its interfaces alone is changed.
+//! Machines that do not run Linux: they describe themselves and run an agent, but only the MTU of their interfaces
+//! can be changed.
 
 pub mod describe;
 
 use anyhow::{Result, bail};
 use nettrial_scenario::Offloads;
 
-/// The error of what is done on Linux alone.
+/// Returns the error of an operation that is available on Linux only.
 fn unsupported<T>(what: &str) -> Result<T> {
-    bail!("{what} needs Linux, and this is {}", nettrial_traffic::system_name())
+    bail!("{what} needs Linux, and this system is {}", nettrial_traffic::system_name())
 }
 
-/// Offloads, which can neither be told nor changed: there is no value of the type.
+/// Access to offloads, which can neither be read nor changed on these systems: the type has no value.
 pub enum Ethtool {}
 
 impl Ethtool {
-    /// Refuses.
+    /// Fails, because these systems do not report offloads.
     pub fn open() -> Result<Self> {
-        unsupported("telling the offloads of an interface")
+        unsupported("reading the offloads of an interface")
     }
 
-    /// The offloads in force.
+    /// Returns the offloads in force.
     pub fn get(&self, _interface: &str) -> Result<Offloads> {
         match *self {}
     }
 
-    /// Changes them.
+    /// Changes the offloads.
     pub fn set(&self, _interface: &str, _offloads: Offloads) -> Result<()> {
         match *self {}
     }
 
-    /// The features that are asked for.
+    /// Returns the features that are requested.
     pub fn asked_for(&self, _interface: &str) -> Result<Vec<String>> {
         match *self {}
     }
 
-    /// Asks for them.
+    /// Requests the features.
     pub fn ask_for(&self, _interface: &str, _features: &[String]) -> Result<()> {
         match *self {}
     }
 }
 
-/// Interfaces, which can be looked at.
+/// The interfaces of this machine.
 pub mod netlink {
     use super::unsupported;
     use anyhow::{Context, Result};
 
     /// An interface.
     pub struct Interface {
-        /// Its name.
+        /// The interface's name.
         pub name: String,
-        /// The largest IP packet that it sends, bytes.
+        /// The largest IP packet that the interface sends, in bytes.
         pub mtu: u64,
-        /// True unless its versions of IP have different ones.
+        /// True unless IPv4 and IPv6 have different MTUs.
         pub has_one_mtu: bool,
-        /// True where it carries packets.
+        /// True if the interface carries packets.
         pub is_up: bool,
     }
 
-    /// All of the machine's.
+    /// Returns all interfaces of the machine.
     ///
     /// # Errors
-    /// Fails if the system does not tell.
+    /// Fails if the system does not report them.
     pub fn interfaces() -> Result<Vec<Interface>> {
         let all = nettrial_traffic::machine::interfaces()?.into_iter();
         let interface = |found: nettrial_traffic::machine::Interface| Interface {
@@ -72,14 +73,14 @@ pub mod netlink {
         Ok(all.map(interface).collect())
     }
 
-    /// Returns false: nothing is changed here.
+    /// Returns false, because nettrial does not change this on these systems.
     pub fn originates_no_icmp() -> Result<bool> {
         Ok(false)
     }
 
-    /// Refuses to change whether the machine originates ICMP.
+    /// Fails, because these systems can't be kept from originating ICMP messages.
     pub fn originate_no_icmp(_filters: bool) -> Result<()> {
-        unsupported("changing whether the machine answers by ICMP")
+        unsupported("turning ICMP messages on or off")
     }
 
     /// Changes an interface's MTU.

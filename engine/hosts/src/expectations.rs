@@ -1,21 +1,22 @@
-//! Compares what a study expects of links that nettrial did not make with what was measured.
+//! Compares a study's expectations of links that nettrial did not build with measurements.
 
 use crate::mapping::Mapping;
 use crate::message::Observation;
 use nettrial_scenario::{FlowRecord, IpVersion, Link, Warning};
 use std::collections::HashMap;
 
-/// A goodput may be above the rate by this share: clocks and rates are not exact.
+/// The factor by which a goodput may exceed the rate, because clocks and rates are not exact.
 const RATE_TOLERANCE: f64 = 1.01;
-/// A round trip may take this share of what the links' delays make at the least,
+/// The least time that a round trip may take, as a share of the sum of the links' delays.
 const SHORTEST_SHARE: f64 = 0.9;
-/// and this many times as much at the most,
+/// The longest time that a round trip may take, as a multiple of the sum of the links' delays.
 const LONGEST_TIMES: f64 = 1.5;
-/// and this much more, microseconds: hosts and switches take their time.
+/// The additional time that a round trip may take, in microseconds, because hosts and switches add delay.
 const LONGEST_MORE_US: f64 = 2000.0;
 
-/// Warns of links whose speed is another than the study says, and of flows that were faster than their links, or whose
-/// round-trip time does not fit the links' delays. `observed` are the machines by their nodes' names.
+/// Warns of links whose speed differs from the study's, of flows that were faster than their links, and of flows
+/// whose round-trip time does not fit the links' delays. `observed` has the observations of machines by the names
+/// of their nodes.
 pub fn warnings(
     mapping: &Mapping,
     flows: &[FlowRecord],
@@ -30,7 +31,7 @@ pub fn warnings(
             && goodput > rate as f64 * RATE_TOLERANCE
         {
             let message = format!(
-                "its goodput of {:.1} Mbit/s is above the rate of {:.1} Mbit/s that the study says",
+                "its goodput of {:.1} Mbit/s is above the study's rate of {:.1} Mbit/s",
                 goodput / 1e6,
                 rate as f64 / 1e6
             );
@@ -38,7 +39,7 @@ pub fn warnings(
                 "unexpected_rate",
                 &object,
                 message,
-                "the network is a faster one than the study describes",
+                "the network is faster than the study describes",
             ));
         }
         let delay_us = 2.0 * links.iter().map(|link| link.delay.0 as f64 / 1e3).sum::<f64>();
@@ -46,13 +47,13 @@ pub fn warnings(
         let fits = delay_us * SHORTEST_SHARE..=delay_us * LONGEST_TIMES + LONGEST_MORE_US;
         if record.min_rtt_us > 0 && !fits.contains(&found_us) {
             let message = format!(
-                "its smallest round-trip time is {found_us:.0} us, and the links' delays make {delay_us:.0} us"
+                "its smallest round-trip time is {found_us:.0} us, but the links' delays add up to {delay_us:.0} us"
             );
             warnings.push(Warning::new(
                 "unexpected_delay",
                 &object,
                 message,
-                "the network has other delays than the study describes",
+                "the network's delays differ from those that the study describes",
             ));
         }
     }
@@ -76,8 +77,8 @@ fn speeds(mapping: &Mapping, observed: &HashMap<&str, &Observation>) -> Vec<Warn
                 warnings.push(Warning::new(
                     "unexpected_rate",
                     &format!("{} of machine {name}", counted.name),
-                    format!("its link runs at {found:.0} Mbit/s, and the study says {expected:.0} Mbit/s"),
-                    "the network is another one than the study describes",
+                    format!("its link runs at {found:.0} Mbit/s, but the study expects {expected:.0} Mbit/s"),
+                    "the network differs from the one that the study describes",
                 ));
             }
         }
@@ -85,7 +86,7 @@ fn speeds(mapping: &Mapping, observed: &HashMap<&str, &Observation>) -> Vec<Warn
     warnings
 }
 
-/// The links that packets from one node to another pass in the scenario.
+/// Returns the links that packets from one node to another pass in the scenario.
 fn path<'a>(mapping: &Mapping<'a>, from: &str, to: &str, version: IpVersion) -> Vec<&'a Link> {
     let address = mapping.planned_address(to, version).ok();
     let interfaces = address.and_then(|address| mapping.paths.path(from, address)).unwrap_or_default();

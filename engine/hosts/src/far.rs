@@ -1,4 +1,5 @@
-//! The side of a machine: answers what it is asked on its standard input, and runs the agent. It listens nowhere.
+//! The machine's side of a session: it answers questions from its standard input, and runs the agent. It does not
+//! listen on any port.
 
 use crate::describe::{self, describe};
 use crate::guard::Guard;
@@ -17,19 +18,19 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// The time for which the other end may be silent, nanoseconds: it says that it is there every
+/// The time for which the other end may be silent, in nanoseconds: it sends a sign of life every
 /// [`BEAT`](crate::line::BEAT).
 const SILENCE_NS: i64 = 20_000_000_000;
-/// The interval at which that is looked at.
+/// The interval at which silence is checked.
 const LOOK: Duration = Duration::from_secs(1);
-/// The time that an earlier session's guard may take to restore what it changed.
+/// The time that the guard of an earlier session may take to restore settings.
 const RESTORING: Duration = Duration::from_secs(10);
 
-/// Answers on standard output what comes on standard input, until that ends or nothing comes for 20 s. What was
-/// changed is restored by then.
+/// Answers questions from standard input on standard output, until the input ends or nothing arrives for 20 s.
+/// Changed settings are restored before it returns.
 ///
 /// # Errors
-/// Fails if nobody reads the answers, or a setting could not be restored.
+/// Fails if nobody reads the answers, or if a setting could not be restored.
 pub fn serve() -> Result<()> {
     let welcome = Welcome { version: env!("CARGO_PKG_VERSION").into() };
     let mut output = std::io::stdout().lock();
@@ -44,7 +45,7 @@ pub fn serve() -> Result<()> {
             Ok(question) => state.answer(question),
             Err(RecvTimeoutError::Timeout) => {
                 if monotonic_ns() - heard.load(Ordering::Relaxed) > SILENCE_NS {
-                    eprintln!("nothing was heard for {} s: the session is over", SILENCE_NS / 1_000_000_000);
+                    eprintln!("no message arrived for {} s: the session is over", SILENCE_NS / 1_000_000_000);
                     break;
                 }
             }
@@ -54,8 +55,8 @@ pub fn serve() -> Result<()> {
     state.leave()
 }
 
-/// Reads questions in a thread of its own. What time it is and whether anybody is there is answered at once, whatever
-/// else goes on.
+/// Reads questions in a separate thread. Questions about the time and signs of life are answered at once, whatever
+/// else is going on.
 fn listen(heard: Arc<AtomicI64>) -> Receiver<ToMachine> {
     let (sender, questions) = channel();
     std::thread::spawn(move || {
@@ -73,14 +74,14 @@ fn listen(heard: Arc<AtomicI64>) -> Receiver<ToMachine> {
                         return;
                     }
                 }
-                Err(error) => say(&FromMachine::Failed(format!("not a question: {error}"))),
+                Err(error) => say(&FromMachine::Failed(format!("reading a question: {error}"))),
             }
         }
     });
     questions
 }
 
-/// Writes a line. Whoever asked is gone if that fails, and the end of the input says so, too.
+/// Writes a line. If that fails, the other end is gone, which the end of the input shows as well.
 fn say(line: &FromMachine) {
     let Ok(text) = serde_json::to_string(line) else { return };
     let mut output = std::io::stdout().lock();
@@ -95,8 +96,8 @@ struct State {
     watch: Option<Watch>,
 }
 
-/// Has the kernel forget the path MTUs of IPv4 that ICMP taught it in an earlier trial, where the user there may: they
-/// outlive the trial by ten minutes (Documentation/networking/ip-sysctl.rst, mtu_expires).
+/// Lets the kernel forget the path MTUs of IPv4 that it learned from ICMP in an earlier trial, if the user has the
+/// privileges: they outlive a trial by ten minutes (Documentation/networking/ip-sysctl.rst, mtu_expires).
 fn forget_paths() {
     let _ = std::fs::write("/proc/sys/net/ipv4/route/flush", "1");
 }
@@ -124,7 +125,7 @@ impl State {
                 (self.agent, self.watch) = (None, None);
                 Ok(FromMachine::Ended)
             }
-            // Answered where they are read.
+            // The thread that reads them answers these.
             ToMachine::StillHere | ToMachine::Time => return,
         };
         say(&answer.unwrap_or_else(|error| FromMachine::Failed(format!("{error:#}"))));
@@ -133,7 +134,7 @@ impl State {
     fn order(&mut self, order: &Order) {
         let done = match &mut self.agent {
             Some(agent) => agent.order(order).map_err(|error| format!("{error:#}")),
-            None => Err("there is no agent".to_owned()),
+            None => Err("no agent is running".to_owned()),
         };
         if let Err(message) = done {
             let report = Report { number: order.number, reply: Reply::Failed { message } };
@@ -161,56 +162,57 @@ impl State {
         Ok(())
     }
 
-    /// Makes sure that no other session uses this machine, and that none left it changed.
+    /// Makes sure that no other session uses this machine, and that none left settings changed.
     fn hold(&mut self) -> Result<()> {
         if self.journal.is_some() {
             return Ok(());
         }
         let Some(lock) = Lock::take(RESTORING)? else {
-            bail!("another session of nettrial uses this machine: wait for its end")
+            bail!("another nettrial session is using this machine: wait until it ends")
         };
-        let left = journal::restore().context("restoring what an earlier session changed")?;
+        let left = journal::restore().context("restoring the settings that an earlier session changed")?;
         ensure!(
             left.failed.is_empty(),
-            "what an earlier session changed could not be restored: {}; mend that, then `nettrial machines restore`",
+            "settings that an earlier session changed could not be restored: {}; fix that, then run `nettrial machines restore`",
             left.failed.join("; ")
         );
         self.journal = Some((Journal::open()?, lock));
         Ok(())
     }
 
-    /// Puts a setting in force, if it is not; its old value is in the journal by then, and the guard is there.
+    /// Puts a setting in force, if it is not in force already. Its old value is in the journal by then, and the
+    /// guard is running.
     fn change(&mut self, change: &Change) -> Result<()> {
         let Change { setting, value } = change;
         if setting.has(value)? {
             return Ok(());
         }
-        let (journal, lock) = self.journal.as_mut().context("the machine is not held")?;
+        let (journal, lock) = self.journal.as_mut().context("this session does not hold the machine")?;
         if self.guard.is_none() {
             self.guard = Some(Guard::start(lock)?);
         }
         journal.note(setting)?;
         let written = setting.write(value);
-        // A container may not have every congestion control as the one for programs that choose none; which one those had
-        // is checked in their flows' records.
+        // A container may not allow every congestion control as the default of programs that choose none. The
+        // records of their flows show which one they had.
         if written.is_err() && setting.permission() == Permission::CongestionControl {
             return Ok(());
         }
         written?;
         ensure!(
             setting.has(value)?,
-            "{} was set to {value:?} and is {:?}: this machine does not take it",
+            "{} was set to {value:?} but is {:?}: this machine does not accept the value",
             setting.in_words(),
             setting.read()?
         );
         Ok(())
     }
 
-    /// Ends the agent, and has the guard restore what was changed.
+    /// Ends the agent, and lets the guard restore the changed settings.
     fn leave(mut self) -> Result<()> {
         self.agent = None;
         let Some(guard) = self.guard.take() else { return Ok(()) };
-        // Where somebody ended the guard, what it would have done is left to do.
+        // If somebody ended the guard, this process does the guard's work.
         guard.finish().or_else(|why| {
             let left = journal::restore()?;
             ensure!(left.failed.is_empty(), "{why:#}; {}", left.failed.join("; "));

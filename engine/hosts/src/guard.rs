@@ -1,9 +1,10 @@
-//! The guard of a machine's settings: a process of its own that restores them when whoever changed them is gone,
-//! however that came: at the end of the session, by a connection that broke, by a kill.
+//! The guard of a machine's settings: a separate process that restores them when the process that changed them is
+//! gone, whether the session ended, the connection broke or the process was killed.
 //!
-//! It waits for the end of its input, which only the process that changes settings holds open, apart from that one's
-//! terminal and processes, so that nothing that ends a login's processes by their terminal or group ends it. It holds the
-//! journal's lock as its standard output: the next session waits until it is done.
+//! The guard waits for the end of its input, which only the process that changes settings holds open. It runs in
+//! its own session, without that process's terminal and process group, so that nothing that ends a login's
+//! processes by their terminal or group ends the guard. It holds the journal's lock as its standard output: the
+//! next session waits until it is done.
 
 use crate::journal::{self, Lock};
 use anyhow::{Context, Result, bail, ensure};
@@ -14,10 +15,10 @@ use std::process::{Child, Command, Stdio};
 pub struct Guard(Child);
 
 impl Guard {
-    /// Starts one, which shares the `lock`, and waits until nothing that ends this process can end it.
+    /// Starts a guard that shares the `lock`, and waits until nothing that ends this process can end the guard.
     ///
     /// # Errors
-    /// Fails if it can't be started.
+    /// Fails if the guard can't be started.
     pub fn start(lock: &Lock) -> Result<Self> {
         let mut command = own_program()?;
         command.args(["machine", "guard"]).stdin(Stdio::piped()).stdout(lock.share()?).stderr(Stdio::piped());
@@ -27,7 +28,7 @@ impl Guard {
         Ok(Self(child))
     }
 
-    /// Has it restore what was changed, and waits for it.
+    /// Lets the guard restore the changed settings, and waits for it.
     ///
     /// # Errors
     /// Fails with what could not be restored.
@@ -35,14 +36,15 @@ impl Guard {
         drop(self.0.stdin.take());
         let mut said = String::new();
         let errors = self.0.stderr.as_mut().context("no pipe from the guard")?;
-        errors.read_to_string(&mut said).context("hearing the guard")?;
+        errors.read_to_string(&mut said).context("reading the guard's errors")?;
         let status = self.0.wait().context("waiting for the guard")?;
         ensure!(status.success(), "restoring settings: {}", said.trim().trim_start_matches("Error: "));
         Ok(())
     }
 }
 
-/// This very program, even if another has been put in its place since it was started.
+/// Returns a command that runs this very program, even if its file has been replaced since the program was
+/// started.
 #[cfg(target_os = "linux")]
 fn own_program() -> Result<Command> {
     use std::os::unix::process::CommandExt;
@@ -51,20 +53,20 @@ fn own_program() -> Result<Command> {
     Ok(command)
 }
 
-/// This program, by its path.
+/// Returns a command that runs this program, by its path.
 #[cfg(not(target_os = "linux"))]
 fn own_program() -> Result<Command> {
     Ok(Command::new(std::env::current_exe().context("finding the engine's own program")?))
 }
 
-/// Starts a program, which leaves this one's session by itself.
+/// Starts a program, which leaves this process's session itself.
 #[cfg(unix)]
 fn spawn_apart(command: &mut Command) -> std::io::Result<Child> {
     command.spawn()
 }
 
-/// Starts a program without this one's console, and outside the job that ends with a login, where that lets it
-/// (CreateProcess).
+/// Starts a program without this process's console, and outside the job object that ends with a login, if that job
+/// allows it (CreateProcess).
 #[cfg(windows)]
 fn spawn_apart(command: &mut Command) -> std::io::Result<Child> {
     use std::os::windows::process::CommandExt;
@@ -76,33 +78,33 @@ fn spawn_apart(command: &mut Command) -> std::io::Result<Child> {
     outside.or_else(|_| command.creation_flags(apart).spawn())
 }
 
-/// Leaves the session of whoever started this process, and lets no signal end it.
+/// Leaves the session of the process that started this one, and blocks the signals that could end it.
 #[cfg(unix)]
 fn stand_apart() -> Result<()> {
     use nix::sys::signal::{SigSet, Signal};
     let ignored = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM, Signal::SIGPIPE, Signal::SIGQUIT];
     ignored.into_iter().collect::<SigSet>().thread_block().context("blocking signals")?;
-    nix::unistd::setsid().context("beginning a session")?;
+    nix::unistd::setsid().context("starting a session")?;
     Ok(())
 }
 
-/// Does nothing more: the process was started apart.
+/// Does nothing, because the process was started in a separate session.
 #[cfg(windows)]
 #[expect(clippy::unnecessary_wraps, reason = "it fails on other systems")]
 fn stand_apart() -> Result<()> {
     Ok(())
 }
 
-/// Does a guard's work: waits for the end of standard input, and restores.
+/// Does a guard's work: waits for the end of standard input, and then restores the settings.
 ///
 /// # Errors
 /// Fails with what could not be restored.
 pub fn guard() -> Result<()> {
     stand_apart()?;
-    std::io::stderr().write_all(b"r").context("saying that the guard is there")?;
-    // Nothing is ever sent; an error is an end, too.
+    std::io::stderr().write_all(b"r").context("reporting that the guard is ready")?;
+    // Nothing is ever sent, and an error counts as the end, too.
     let _ = std::io::stdin().read(&mut [0]);
     let failed = journal::restore()?.failed;
-    // Whoever asked may be gone; the journal still has it.
+    // The process that asked may be gone, but the journal still has the settings that failed.
     if failed.is_empty() { Ok(()) } else { bail!(failed.join("; ")) }
 }

@@ -1,10 +1,11 @@
-//! The inventory: the user's machines, how each is reached, and what may be done there.
+//! The inventory: the user's machines, the command that reaches each of them, and the settings that may be changed
+//! there.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// The machines of the user's, by name.
+/// The user's machines, by name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Inventory {
@@ -16,18 +17,20 @@ pub struct Inventory {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
-    /// A command that gives the standard input and output of a POSIX shell there, or of the engine: its words.
+    /// The words of a command that connects its standard input and output to a POSIX shell on the machine, or to
+    /// the engine there.
     pub reach: Vec<String>,
-    /// The same in the user's words, for messages.
+    /// The same command as the user wrote it, for messages.
     pub reached_by: String,
-    /// The engine's file there, below the user's home directory; none where the command is the engine.
+    /// The path of the engine on the machine, relative to the user's home directory; `None` if the command starts
+    /// the engine.
     pub engine: Option<String>,
     /// The interfaces that traffic may use, in the order of the node's links.
     pub interfaces: Vec<Given>,
-    /// The settings that nettrial may change there.
+    /// The settings that nettrial may change on the machine.
     #[serde(default)]
     pub may_change: Vec<Permission>,
-    /// The nodes of a study that it stands for.
+    /// The nodes of studies that the machine stands for.
     #[serde(default)]
     pub nodes: Vec<String>,
 }
@@ -36,21 +39,21 @@ pub struct Place {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Given {
-    /// Its name there.
+    /// The interface's name on the machine.
     pub name: String,
     /// The addresses that traffic may use.
     pub addresses: Vec<IpAddr>,
 }
 
-/// Something on a machine that a study may change, and that is restored.
+/// A kind of setting of a machine that a study may change, and that is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
-    /// The MTU of the inventory's interfaces.
+    /// The MTU of the interfaces in the inventory.
     Mtu,
-    /// Their offloads: TSO, GSO, GRO.
+    /// The offloads of the interfaces in the inventory: TSO, GSO, GRO.
     Offloads,
-    /// True if it originates ICMP.
+    /// Whether the machine originates ICMP messages.
     Icmp,
     /// The congestion control of programs that choose none.
     CongestionControl,
@@ -59,7 +62,7 @@ pub enum Permission {
 }
 
 impl Permission {
-    /// Its name in an inventory.
+    /// Returns the permission's name in an inventory.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mtu => "mtu",
@@ -72,10 +75,11 @@ impl Permission {
 }
 
 impl Inventory {
-    /// The machine that stands for `node`: the one that the study names, else the one that the inventory gives to it.
+    /// Returns the machine that stands for `node`: the one that the study names, or else the one that the
+    /// inventory assigns to it.
     ///
     /// # Errors
-    /// A sentence that says why there is none.
+    /// The error is a sentence with the reason why there is no such machine.
     pub fn of(&self, node: &str, machine: Option<&str>) -> Result<(&str, &Place), String> {
         if let Some(wanted) = machine {
             let found = self.machines.get_key_value(wanted);
@@ -94,7 +98,7 @@ impl Inventory {
         }
     }
 
-    /// The machines' names with commas between, for messages.
+    /// Returns the machines' names separated by commas, for messages.
     pub fn names(&self) -> String {
         self.machines.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
     }

@@ -1,6 +1,6 @@
-//! The journal of what was changed on a machine, in a file there that outlives every process: each setting with the value
-//! that it had. A line is on the disk before its setting is changed, so whatever ends nettrial, or the machine, the file
-//! says how to restore it.
+//! The journal of changed settings, in a file on the machine that outlives every process: it has each setting with
+//! its old value. A line is on the disk before its setting is changed, so that the setting can be restored from
+//! the file, whatever ends nettrial or the machine.
 
 use crate::settings::{Change, Setting};
 use anyhow::{Context, Result};
@@ -11,11 +11,11 @@ use std::path::PathBuf;
 
 pub use crate::lock::Lock;
 
-/// The directory of the journal: `nettrial` below LOCALAPPDATA on Windows, elsewhere below XDG_STATE_HOME (the XDG Base
-/// Directory Specification), or below `~/.local/state`.
+/// Returns the directory of the journal: `nettrial` below LOCALAPPDATA on Windows, elsewhere below XDG_STATE_HOME
+/// (the XDG Base Directory Specification) or below `~/.local/state`.
 ///
 /// # Errors
-/// Fails if the environment names none.
+/// Fails if the environment names no such directory.
 pub fn directory() -> Result<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if cfg!(windows) {
@@ -42,16 +42,16 @@ impl Journal {
     /// Opens the journal of this machine and user, which must be empty: see [`restore`].
     ///
     /// # Errors
-    /// Fails as [`directory`] does.
+    /// Fails if [`directory`] fails.
     pub fn open() -> Result<Self> {
         Ok(Self { path: directory()?.join("journal"), file: None, known: HashSet::new() })
     }
 
-    /// Notes the value that a setting has before it is changed, if that was not noted before; on the disk as this
-    /// returns.
+    /// Notes the value of a setting before the setting is changed, unless it was noted before. The note is on the
+    /// disk when this returns.
     ///
     /// # Errors
-    /// Fails if it can't be written: the setting must stay as it is then.
+    /// Fails if the journal can't be written; the setting must not be changed then.
     pub fn note(&mut self, setting: &Setting) -> Result<()> {
         if self.known.contains(setting) {
             return Ok(());
@@ -61,9 +61,9 @@ impl Journal {
         let writing = || format!("writing to the journal {}", self.path.display());
         if self.file.is_none() {
             let file = OpenOptions::new().create(true).append(true).open(&self.path).with_context(writing)?;
-            // The name must be on the disk, too.
+            // The file's name must be on the disk, too.
             let directory = self.path.parent().context("the journal has no directory")?;
-            // Windows writes names itself, and opens no directory as a file.
+            // Windows writes names itself, and does not open directories as files.
             if cfg!(unix) {
                 File::open(directory).and_then(|directory| directory.sync_all()).with_context(writing)?;
             }
@@ -86,7 +86,7 @@ pub struct Restored {
     pub failed: Vec<String>,
 }
 
-/// Restores every setting that the journal has, and removes it. The caller has the [`Lock`].
+/// Restores every setting in the journal, and removes the journal. The caller holds the [`Lock`].
 ///
 /// # Errors
 /// Fails if the journal can't be read or written.
@@ -98,17 +98,17 @@ pub fn restore() -> Result<Restored> {
         Err(error) => return Err(error).with_context(|| format!("reading {}", path.display())),
     };
     let mut outcome = Restored::default();
-    // A line that a power cut left incomplete was not followed by its change.
+    // If a power cut left a line incomplete, its setting was not changed.
     let lines = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
     let mut seen = HashSet::new();
-    // Of several lines of one setting, as two sessions may leave them, the first has the oldest value.
+    // Two sessions may leave several lines for one setting; the first one has the oldest value.
     let changes: Vec<Change> = lines.filter_map(|line| serde_json::from_str::<Change>(line).ok()).collect();
     let changes: Vec<Change> =
         changes.into_iter().filter(|change| seen.insert(change.setting.clone())).collect();
     let mut left = String::new();
     for change in changes.iter().rev() {
         let Change { setting, value } = change;
-        // What can't be read, such as a change that was made by half, is written.
+        // A setting that can't be read, for example because it was changed only in part, is written.
         let is_there = setting.read().is_ok_and(|now| now == *value);
         let done = if is_there { Ok(()) } else { setting.write(value) };
         match done {

@@ -1,16 +1,18 @@
-//! Runs a trial between machines of the user's own.
+//! Runs trials between machines of the user's own.
 //!
 //! ```text
 //! Hosts (here) ── a command such as ssh, a question a line ──> serve (there) ── an order a line ──> agent
 //!              <── an answer a line ──                            └─ guard: restores settings, whatever ends serve
 //! ```
 //!
-//! Nodes of a scenario are mapped to machines of an [`Inventory`], whose addresses the traffic uses, and no others.
-//! The network between the machines is what it is: links' rates and delays are expectations. What a study needs
-//! changed on a machine is changed where the inventory permits it, and restored: the old value is in a journal on the
-//! machine's disk before, and a process there that outlives the connection restores it.
+//! Nodes of a scenario are mapped to machines of an [`Inventory`]. The traffic uses the addresses in the
+//! inventory, and no others. The network between the machines can't be set: links' rates and delays are
+//! expectations. Settings of a machine that a study needs are changed if the inventory permits it, and restored:
+//! the old value is written to a journal on the machine's disk before the change, and a process on the machine
+//! that outlives the connection restores it.
 //!
-//! Nothing listens on a machine when no trial runs; data ports are opened for one trial and serve only its cookie.
+//! Nothing listens on a machine while no trial runs. Data ports are opened for one trial and accept only its
+//! cookie.
 
 #![forbid(unsafe_code)]
 
@@ -61,7 +63,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Handles that end all sessions of a backend from another thread.
+/// Handles with which another thread ends all sessions of a backend.
 pub type Leavers = Arc<Mutex<Vec<Leaver>>>;
 
 /// The backend, with the machines that it has reached.
@@ -73,23 +75,23 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Runs trials on the machines of `inventory`. None is reached yet.
+    /// Creates a backend for trials on the machines of `inventory`, without connecting to any of them.
     pub fn new(inventory: Inventory) -> Self {
         Self { inventory, lines: BTreeMap::new(), found: BTreeMap::new(), leavers: Arc::default() }
     }
 
-    /// Returns handles that end all its sessions from another thread.
+    /// Returns handles with which another thread ends all sessions of this backend.
     pub fn leavers(&self) -> Leavers {
         Arc::clone(&self.leavers)
     }
 
-    /// Returns what the machines can run; `thorough`: how large packets pass between them, too.
+    /// Returns the capabilities of the machines; if `thorough`, also the size of packets that pass between them.
     pub fn preflight(&mut self, thorough: bool) -> Preflight {
         preflight::examine(self, thorough)
     }
 
-    /// Everything that keeps `scenario` from running on these machines; empty if nothing does. Where the inventory has no
-    /// machine, what keeps it from running on any.
+    /// Returns all problems that keep `scenario` from running on these machines; empty if there are none. If the
+    /// inventory has no machines, returns the problems that keep it from running on any machine.
     pub fn check(&mut self, scenario: &Scenario) -> Vec<Problem> {
         let mut problems = nettrial_scenario::check(scenario);
         problems.extend(supported::problems(scenario));
@@ -115,8 +117,8 @@ impl Hosts {
     /// Runs one trial.
     ///
     /// # Errors
-    /// Fails if the scenario does not pass [`Hosts::check`], or a machine can't be reached or set, or the traffic is
-    /// not completed.
+    /// Fails if the scenario does not pass [`Hosts::check`], if a machine can't be reached or its settings can't
+    /// be changed, or if the traffic is not completed.
     pub fn run(&mut self, scenario: &Scenario) -> Result<Record> {
         let inventory = self.inventory.clone();
         let mapping = Mapping::of(scenario, &inventory).map_err(|problems| first(&problems))?;
@@ -128,7 +130,7 @@ impl Hosts {
         }
         let made = trial::run(scenario, &mapping, &self.lines, &self.found);
         if made.is_err() {
-            // What they were asked last may not be answered yet: the next trial reaches them anew.
+            // The last questions may not be answered yet, so the next trial connects to the machines anew.
             for name in mapping.machines() {
                 self.lines.remove(name);
             }
@@ -136,7 +138,8 @@ impl Hosts {
         made
     }
 
-    /// Reaches those of the machines called `names` that are not reached yet, at the same time; what kept some from it.
+    /// Connects to the machines called `names` that are not connected yet, all at the same time. Returns the
+    /// reasons why some could not be reached.
     fn connect(&mut self, names: &[&str]) -> Vec<Shortfall> {
         self.lines.retain(|_, line| line.is_open());
         let places = &self.inventory.machines;
@@ -164,7 +167,7 @@ impl Hosts {
         shortfalls
     }
 
-    /// Returns what the machines say that they can't do: flows, and congestion controls.
+    /// Returns the flows and congestion controls that the machines report as impossible.
     fn asked(&self, mapping: &Mapping) -> Result<Vec<Problem>> {
         let mut asked = Vec::new();
         for name in mapping.machines() {
@@ -174,7 +177,7 @@ impl Hosts {
                 .filter(|(_, flow)| is_here(&flow.from) || is_here(&flow.to))
                 .map(|(number, flow)| (number, flow.clone()))
                 .collect();
-            let line = self.lines.get(name).with_context(|| format!("{name} is not reached"))?;
+            let line = self.lines.get(name).with_context(|| format!("{name} is not connected"))?;
             let nodes = mapping.scenario.nodes.iter().filter(|node| is_here(&node.name));
             let controls = nodes.filter_map(|node| Some(node.stack.as_ref()?.congestion_control.clone()));
             line.ask(&ToMachine::Problems { flows, controls: controls.collect() })?;
@@ -183,7 +186,7 @@ impl Hosts {
         let (mut problems, mut absent) = (Vec::new(), BTreeMap::new());
         for line in asked {
             let FromMachine::Problems { flows, without } = line.answer()? else {
-                bail!("{} answers otherwise", line.name)
+                bail!("{} sent an unexpected answer", line.name)
             };
             absent.insert(line.name.clone(), without);
             problems.extend(flows.into_iter().map(|problem| Problem {
@@ -196,7 +199,7 @@ impl Hosts {
     }
 }
 
-/// Reaches a machine and has it describe itself.
+/// Connects to a machine and requests its description.
 fn reach(name: &str, place: &Place) -> Result<(Line, Machine), Shortfall> {
     let line = Line::open(name, place)?;
     let described = (|| {
@@ -229,16 +232,16 @@ fn first(problems: &[Problem]) -> anyhow::Error {
         .map_or_else(|| anyhow::anyhow!("the scenario can't run"), |problem| anyhow::anyhow!("{problem}"))
 }
 
-/// Restores on this machine what a session left changed.
+/// Restores the settings of this machine that an earlier session left changed.
 ///
 /// # Errors
-/// Fails if a session that goes on uses the machine, or the journal can't be read.
+/// Fails if a running session uses the machine, or if the journal can't be read.
 pub fn restore() -> Result<Restored> {
     const PATIENCE: Duration = Duration::from_secs(2);
     let lock = journal::Lock::take(PATIENCE)?;
     ensure!(
         lock.is_some(),
-        "a session of nettrial uses this machine: what it changed is restored at its end"
+        "a nettrial session is using this machine: the settings that it changed are restored when it ends"
     );
     journal::restore()
 }

@@ -1,4 +1,5 @@
-//! The way to a machine: the standard input and output of the command that reaches it, and the engine there.
+//! The connection to a machine: the standard input and output of the command that reaches it, and the engine
+//! there.
 
 use crate::inventory::Place;
 use crate::message::{FromMachine, ToMachine, WELCOME, Welcome};
@@ -14,30 +15,30 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The interval at which each side hears that the other one is there.
+/// The interval at which each side sends a sign of life to the other.
 pub const BEAT: Duration = Duration::from_secs(2);
-/// The time for which a machine may be silent, nanoseconds.
+/// The time for which a machine may be silent, in nanoseconds.
 const SILENCE_NS: i64 = 20_000_000_000;
-/// The time that reaching a machine may take.
+/// The time that connecting to a machine may take.
 const REACHING: Duration = Duration::from_secs(20);
-/// The time that a machine may take for what is no flow.
+/// The time that a machine may take to answer a question that is not about a flow.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The time that a machine may take to restore what was changed, at the end.
+/// The time that a machine may take at the end to restore its settings.
 const LEAVING: Duration = Duration::from_secs(4);
-/// Lines that login scripts may write before the engine's first.
+/// The number of lines that login scripts may write before the engine's first line.
 const GREETING_LINES: usize = 1000;
-/// Rounds of questions that a clock's offset is estimated from.
+/// The number of rounds of questions from which a clock's offset is estimated.
 const ROUNDS: usize = 16;
-/// The bytes told of the end of a command's error output.
+/// The number of bytes of the end of a command's error output that messages quote.
 const SAID_BYTES: usize = 2000;
-/// The word of the shell where there is no engine.
+/// The word that the shell prints if there is no engine.
 const ABSENT: &str = "nettrial-engine-absent";
-/// The same for the user.
-const NOT_THERE: &str = "this version's engine is not installed there";
+/// The message to the user if there is no engine.
+const NOT_THERE: &str = "the engine of this version is not installed there";
 
-/// A machine that is reached.
+/// A machine with a connection.
 pub struct Line {
-    /// Its name in the inventory.
+    /// The machine's name in the inventory.
     pub name: String,
     input: Input,
     answers: Mutex<Receiver<Result<(FromMachine, i64), String>>>,
@@ -46,7 +47,7 @@ pub struct Line {
     heard: Arc<AtomicI64>,
 }
 
-/// The input of the command; nothing once it was told to leave.
+/// The input of the command; `None` once it was told to leave.
 type Input = Arc<Mutex<Option<ChildStdin>>>;
 
 fn lock<T>(guarded: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -60,7 +61,7 @@ fn send(input: &Input, line: &ToMachine) -> Result<()> {
     writeln!(input, "{text}").and_then(|()| input.flush()).context("writing to the machine")
 }
 
-/// The orders of an agent, by way of its machine.
+/// A transport of orders to an agent, through its machine's connection.
 pub struct Served(Input);
 
 impl Transport for Served {
@@ -70,10 +71,10 @@ impl Transport for Served {
 }
 
 impl Line {
-    /// Reaches a machine.
+    /// Connects to a machine.
     ///
     /// # Errors
-    /// Says what was tried, the result, and the remedy.
+    /// Returns what was tried, the reason why it failed, and the remedy.
     pub fn open(name: &str, place: &Place) -> Result<Self, Shortfall> {
         let said = Arc::new(Mutex::new(Vec::new()));
         Self::reach(name, place, &said).map_err(|error| {
@@ -88,7 +89,7 @@ impl Line {
     }
 
     fn reach(name: &str, place: &Place, said: &Arc<Mutex<Vec<u8>>>) -> Result<Self> {
-        let (program, words) = place.reach.split_first().context("no command reaches it")?;
+        let (program, words) = place.reach.split_first().context("the inventory has no command to reach it")?;
         let mut child = Command::new(program)
             .args(words)
             .stdin(Stdio::piped())
@@ -100,12 +101,12 @@ impl Line {
         let mut input = input.context("no pipe to the machine")?;
         let output = output.context("no pipe from the machine")?;
         let listener = listen_to_errors(name, errors.context("no pipe of its errors")?, Arc::clone(said));
-        // A shell reads this one line and becomes the engine. So nothing has to be quoted for whatever shells and
-        // programs the command passes its words through.
+        // A shell reads this one line and becomes the engine, so that nothing has to be quoted for the shells and
+        // programs through which the command passes its words.
         if let Some(engine) = &place.engine {
             let program = format!("\"$HOME\"/'{}'", engine.replace('\'', "'\\''"));
             let line = format!("test -x {program} && exec {program} machine serve; echo {ABSENT}; exit 1\n");
-            // Where this fails the command has ended, and says why.
+            // If this fails the command has ended, and its error output has the reason.
             let _ = input.write_all(line.as_bytes()).and_then(|()| input.flush());
         }
         let (sender, answers) = channel();
@@ -126,13 +127,13 @@ impl Line {
             Ok(Ok(Some(welcome))) => check_version(&welcome),
             Ok(Ok(None)) => Err(anyhow!("{NOT_THERE}")),
             Ok(Err(error)) => Err(error),
-            Err(_) => Err(anyhow!("it gave no answer within {} s", REACHING.as_secs())),
+            Err(_) => Err(anyhow!("the machine gave no answer within {} s", REACHING.as_secs())),
         };
         if let Err(error) = found {
             drop(input);
             let _ = child.kill();
             let _ = child.wait();
-            // What it said on its way out.
+            // The command may have written more before it ended.
             let deadline = Instant::now() + Duration::from_secs(1);
             while !listener.is_finished() && Instant::now() < deadline {
                 std::thread::sleep(Duration::from_millis(5));
@@ -144,17 +145,17 @@ impl Line {
         Ok(Self { name: name.to_owned(), input, answers: Mutex::new(answers), agent, child, heard })
     }
 
-    /// Returns true if the machine can still be asked.
+    /// Returns true if the connection is still open.
     pub fn is_open(&self) -> bool {
         lock(&self.input).is_some() && matches!(lock(&self.child).try_wait(), Ok(None))
     }
 
-    /// Asks without waiting for the answer, which [`Line::answer`] gives.
+    /// Sends a question without waiting for the answer, which [`Line::answer`] returns.
     ///
     /// # Errors
     /// Fails if the machine is gone.
     pub fn ask(&self, question: &ToMachine) -> Result<()> {
-        // Where the machine is gone, its reason is better told than that it could not be written to.
+        // If the machine is gone, the reason that it gave is more useful than the failure to write.
         if let Err(error) = send(&self.input, question) {
             return match lock(&self.answers).recv_timeout(Duration::from_secs(1)) {
                 Ok(Err(why)) => Err(anyhow!("{}: {why}", self.name)),
@@ -164,10 +165,10 @@ impl Line {
         Ok(())
     }
 
-    /// The answer to what was asked.
+    /// Waits for the answer to the last question, and returns it.
     ///
     /// # Errors
-    /// Fails if the machine is gone, or says that it can't do it.
+    /// Fails if the machine is gone, or if it reports a failure.
     pub fn answer(&self) -> Result<FromMachine> {
         self.timed_answer().map(|(answer, _)| answer)
     }
@@ -182,14 +183,14 @@ impl Line {
         }
     }
 
-    /// The transport of the agent that [`ToMachine::Begin`] started.
+    /// Returns the transport of the agent that [`ToMachine::Begin`] started.
     pub fn agent(&self, sink: Sink) -> Served {
         *lock(&self.agent) = Some(sink);
         Served(Arc::clone(&self.input))
     }
 
-    /// Returns the lead of the machine's monotonic clock over this one's, and of its wall clock, with the same error;
-    /// nanoseconds.
+    /// Returns the lead of the machine's monotonic clock over this machine's, and the lead of its wall clock,
+    /// which has the same error; both in nanoseconds.
     ///
     /// # Errors
     /// Fails if the machine is gone.
@@ -199,7 +200,7 @@ impl Line {
             let asked_ns = monotonic_ns();
             self.ask(&ToMachine::Time)?;
             let (FromMachine::Time { heard_ns, answered_ns, wall_ns }, came_ns) = self.timed_answer()? else {
-                bail!("{} did not tell the time", self.name);
+                bail!("{} did not answer with its time", self.name);
             };
             wall = wall_ns;
             rounds.push(Round { asked_ns, heard_ns, answered_ns, came_ns });
@@ -209,7 +210,7 @@ impl Line {
         Ok((offset, offset.offset_ns + wall - crate::describe::wall_ns()))
     }
 
-    /// Returns a handle that ends the session from another thread.
+    /// Returns a handle with which another thread ends the session.
     pub fn leaver(&self) -> Leaver {
         Leaver { input: Arc::clone(&self.input), child: Arc::clone(&self.child) }
     }
@@ -222,7 +223,7 @@ impl Drop for Line {
     }
 }
 
-/// Ends a session.
+/// A handle that ends a session.
 #[derive(Clone)]
 pub struct Leaver {
     input: Input,
@@ -230,18 +231,18 @@ pub struct Leaver {
 }
 
 impl Leaver {
-    /// Tells the machine's engine to leave; that restores what it changed.
+    /// Tells the machine's engine to leave, which restores the settings that it changed.
     pub fn tell(&self) {
         lock(&self.input).take();
     }
 
-    /// Tells it, and waits until it has left, for a while.
+    /// Tells the machine's engine to leave, and waits for a limited time until it has left.
     pub fn leave(&self) {
         self.tell();
         let deadline = Instant::now() + LEAVING;
         while matches!(lock(&self.child).try_wait(), Ok(None)) {
             if Instant::now() > deadline {
-                // Its guard goes on there.
+                // The guard on the machine continues.
                 let _ = lock(&self.child).kill();
                 let _ = lock(&self.child).wait();
                 return;
@@ -251,7 +252,7 @@ impl Leaver {
     }
 }
 
-/// Says every now and then that this side is there, and ends a command whose machine has become silent.
+/// Sends signs of life, and ends a command whose machine has become silent.
 fn beat(input: &Input, child: &Arc<Mutex<Child>>, heard: &Arc<AtomicI64>) {
     let (input, child, heard) = (Arc::downgrade(input), Arc::downgrade(child), Arc::clone(heard));
     std::thread::spawn(move || {
@@ -269,7 +270,7 @@ fn beat(input: &Input, child: &Arc<Mutex<Child>>, heard: &Arc<AtomicI64>) {
     });
 }
 
-/// Keeps the end of what a command says on its error output, and logs it.
+/// Keeps the end of a command's error output, and logs the output.
 fn listen_to_errors(
     name: &str,
     errors: impl Read + Send + 'static,
@@ -288,12 +289,13 @@ fn listen_to_errors(
     })
 }
 
-/// The engine's first line, after others' greetings; `None` where the shell says that there is no engine.
+/// Returns the engine's first line, which may follow other programs' greetings; `None` if the shell reports that
+/// there is no engine.
 fn greeting_of(output: &mut impl BufRead) -> Result<Option<Welcome>> {
     for _ in 0..GREETING_LINES {
         let mut line = Vec::new();
         let length =
-            output.take(SAID_BYTES as u64).read_until(b'\n', &mut line).context("reading from it")?;
+            output.take(SAID_BYTES as u64).read_until(b'\n', &mut line).context("reading the engine's greeting")?;
         if length == 0 {
             bail!("the command ended");
         }
@@ -302,10 +304,10 @@ fn greeting_of(output: &mut impl BufRead) -> Result<Option<Welcome>> {
             return Ok(None);
         }
         if let Some(welcome) = line.strip_prefix(WELCOME) {
-            return Ok(Some(document(welcome.as_bytes()).context("reading its first line")?));
+            return Ok(Some(document(welcome.as_bytes()).context("reading the engine's first line")?));
         }
     }
-    bail!("it writes other things than the engine does")
+    bail!("its output is not that of nettrial's engine")
 }
 
 fn check_version(welcome: &Welcome) -> Result<()> {
@@ -316,7 +318,7 @@ fn check_version(welcome: &Welcome) -> Result<()> {
     Ok(())
 }
 
-/// Reads what the machine says until the session is over.
+/// Reads the machine's messages until the session is over.
 fn listen(
     mut output: impl BufRead,
     agent: &Mutex<Option<Sink>>,
@@ -334,38 +336,39 @@ fn listen(
         let read = (&mut output).take(MOST_REPORT_BYTES).read_until(b'\n', &mut line);
         let came_ns = monotonic_ns();
         if !matches!(read, Ok(1..)) || line.last() != Some(&b'\n') {
-            break "the connection to the machine broke; what was changed there is restored there".to_owned();
+            break "the connection to the machine broke; the machine restores its settings by itself".to_owned();
         }
         heard.store(came_ns, Ordering::Relaxed);
         match document(&line) {
             Ok(FromMachine::StillHere) => {}
             Ok(FromMachine::Report(report)) => tell(Event::Report(*report)),
             Ok(FromMachine::AgentEnded(why)) => tell(Event::Ended(why)),
-            // Nobody listens any more if this fails.
+            // If this fails, nobody waits for the answer any more.
             Ok(answer) => drop(answers.send(Ok((answer, came_ns)))),
-            Err(error) => break format!("the machine says what is no answer: {error}"),
+            Err(error) => break format!("the machine sent an invalid answer: {error}"),
         }
     };
     tell(Event::Ended(why.clone()));
     let _ = answers.send(Err(why));
 }
 
-/// Returns the remedy where a machine could not be reached, by what ssh (ssh(1)), the shell or the engine said.
+/// Returns the remedy for a machine that could not be reached, according to the errors of ssh (ssh(1)), the shell
+/// or the engine.
 fn remedy(why: &str, place: &Place) -> String {
     let has = |words: &[&str]| words.iter().any(|word| why.contains(word));
     let by = &place.reached_by;
     if has(&[NOT_THERE]) {
-        "`nettrial machines install` copies the engine there".into()
+        "run `nettrial machines install`, which copies the engine there".into()
     } else if has(&["the engine's version there"]) {
-        "`nettrial machines install` copies this one's there: versions that differ never talk".into()
+        "run `nettrial machines install`, which copies this machine's engine there: engines of different versions never talk to each other".into()
     } else if has(&["Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED"]) {
         format!(
-            "find out whether it is the right machine: compare its key with what `ssh-keygen -lf` says there of its \
+            "make sure that it is the right machine: compare its key with the output of `ssh-keygen -lf` there for its \
              /etc/ssh/ssh_host_*_key.pub; then connect once by hand ({by}), after `ssh-keygen -R` with its name if \
              an old key is known"
         )
     } else if has(&["Permission denied"]) {
-        format!("let {by} work without being asked for a password: ssh-copy-id, or a running ssh-agent")
+        format!("make {by} work without a password prompt: use ssh-copy-id, or a running ssh-agent")
     } else if has(&[
         "Could not resolve",
         "Connection refused",
@@ -373,11 +376,11 @@ fn remedy(why: &str, place: &Place) -> String {
         "No route to host",
         "no answer within",
     ]) {
-        format!("see that the machine is up and that {by} reaches it")
+        format!("check that the machine is up and that {by} reaches it")
     } else if has(&["Exec format error", "cannot execute"]) {
-        "the engine there is for another CPU or system: build it for that one".into()
+        "the engine there is for another CPU or system: build one for that machine".into()
     } else {
-        format!("try {by} by hand: it must give a shell without asking for anything")
+        format!("try {by} by hand: it must open a shell without asking for anything")
     }
 }
 
@@ -422,6 +425,6 @@ mod tests {
         let greets = "read line; echo 'nettrial-machine {\"version\": \"0.0.1\"}'; cat";
         let found = refused(&["sh", "-c", greets]);
         assert!(found.why.contains("version there is 0.0.1"), "{found:?}");
-        assert!(found.remedy.contains("versions that differ never talk"), "{found:?}");
+        assert!(found.remedy.contains("engines of different versions never talk"), "{found:?}");
     }
 }

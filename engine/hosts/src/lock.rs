@@ -1,4 +1,4 @@
-//! The right to change settings of a machine, which one process has at a time.
+//! The right to change settings of a machine, which only one process has at a time.
 
 use crate::journal::directory;
 use anyhow::{Context, Result};
@@ -7,11 +7,11 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The interval at which a lock that another process holds is tried.
+/// The interval between attempts to take a lock that another process holds.
 const TRY: Duration = Duration::from_millis(20);
 
-/// The right to change settings of this machine, which one process has at a time, and the one that it gives it to: a
-/// locked file.
+/// The right to change settings of this machine: a locked file, which one process holds at a time, together with
+/// the processes with which it shares the file.
 pub struct Lock(Held);
 
 /// The file, locked for as long as any process has it open.
@@ -21,13 +21,14 @@ type Held = nix::fcntl::Flock<File>;
 type Held = File;
 
 impl Lock {
-    /// Takes it, and waits for `patience` while another process has it: `None` if that still has it.
+    /// Takes the lock, and waits at most `patience` while another process holds it; returns `None` if that process
+    /// still holds it.
     ///
     /// # Errors
-    /// Fails if the file can't be made.
+    /// Fails if the file can't be created.
     pub fn take(patience: Duration) -> Result<Option<Self>> {
         let directory = directory()?;
-        fs::create_dir_all(&directory).with_context(|| format!("making {}", directory.display()))?;
+        fs::create_dir_all(&directory).with_context(|| format!("creating {}", directory.display()))?;
         let path = directory.join("lock");
         let deadline = Instant::now() + patience;
         loop {
@@ -39,16 +40,16 @@ impl Lock {
         }
     }
 
-    /// The lock's file, for a process that is to hold it, too.
+    /// Returns the lock's file, for another process that is to hold the lock as well.
     ///
     /// # Errors
-    /// Fails if there are no descriptors left.
+    /// Fails if no file descriptors are left.
     pub fn share(&self) -> Result<File> {
         self.0.try_clone().context("sharing the journal's lock")
     }
 }
 
-/// Locks the file at `path` (flock(2)); `None` while another process holds it.
+/// Locks the file at `path` (flock(2)); returns `None` while another process holds the lock.
 #[cfg(unix)]
 fn hold(path: &Path) -> io::Result<Option<Held>> {
     use nix::errno::Errno;
@@ -61,8 +62,8 @@ fn hold(path: &Path) -> io::Result<Option<Held>> {
     }
 }
 
-/// Opens the file at `path` so that no other process can open it (CreateFile without sharing); `None` while another one
-/// has it open.
+/// Opens the file at `path` so that no other process can open it (CreateFile without sharing); returns `None`
+/// while another process has it open.
 #[cfg(windows)]
 fn hold(path: &Path) -> io::Result<Option<Held>> {
     use std::os::windows::fs::OpenOptionsExt;

@@ -1,4 +1,4 @@
-//! The nodes of a scenario and the machines that stand for them.
+//! The mapping from the nodes of a scenario to the machines that stand for them.
 
 use crate::inventory::{Inventory, Place as Machine};
 use anyhow::{Context, Result};
@@ -7,13 +7,13 @@ use nettrial_scenario::{Directory, Interface, IpVersion, NodeKind, Place, Proble
 use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// A scenario, and the machine of each of its hosts and of those of its routers that the inventory has.
+/// A scenario, with a machine for each of its hosts and for those of its routers that are in the inventory.
 pub struct Mapping<'a> {
     /// The scenario.
     pub scenario: &'a Scenario,
-    /// Its nodes by name.
+    /// The scenario's nodes by name.
     pub directory: Directory<'a>,
-    /// Its paths.
+    /// The paths between the scenario's nodes.
     pub paths: Paths<'a>,
     machines: HashMap<&'a str, (&'a str, &'a Machine)>,
 }
@@ -22,7 +22,8 @@ impl<'a> Mapping<'a> {
     /// Maps `scenario`, which has passed [`nettrial_scenario::check`], to `inventory`.
     ///
     /// # Errors
-    /// A problem for each node without a machine, or with one that has not the interfaces and addresses for it.
+    /// Returns a problem for each node without a machine, and for each whose machine lacks interfaces or
+    /// addresses.
     pub fn of(scenario: &'a Scenario, inventory: &'a Inventory) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
         let mut machines: HashMap<&str, (&str, &Machine)> = HashMap::new();
@@ -33,12 +34,12 @@ impl<'a> Mapping<'a> {
                 Ok(found) => {
                     if let Some((other, _)) = machines.iter().find(|(_, (name, _))| *name == found.0) {
                         let expected = "a machine for each node";
-                        let hint = format!("it stands for {other} already");
+                        let hint = format!("this machine already stands for {other}");
                         problems.push(place.problem("machine", found.0, expected, hint));
                     }
                     machines.insert(&node.name, found);
                 }
-                // Packets pass through a router that the inventory has not, and through every switch.
+                // Packets pass through switches, and through routers that are not in the inventory.
                 Err(_) if wanted.is_none() && node.kind != NodeKind::Host => {}
                 Err(why) => {
                     let value = wanted.unwrap_or("none");
@@ -53,8 +54,8 @@ impl<'a> Mapping<'a> {
         if problems.is_empty() { Ok(mapping) } else { Err(problems) }
     }
 
-    /// A problem for each machine that has fewer interfaces than its node has links, and for each that has no address
-    /// for a flow of its node's.
+    /// Returns a problem for each machine that has fewer interfaces than its node has links, and for each that has
+    /// no address for a flow of its node.
     fn lacking(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         for (number, node) in self.scenario.nodes.iter().enumerate() {
@@ -64,7 +65,7 @@ impl<'a> Mapping<'a> {
             if interfaces < links {
                 let expected =
                     format!("a machine with {links} interfaces in the inventory, one for each link");
-                problems.push(place.problem("machine", name, expected, format!("it has {interfaces}")));
+                problems.push(place.problem("machine", name, expected, format!("this machine has {interfaces}")));
             }
             for version in [IpVersion::V4, IpVersion::V6] {
                 let mut flows = self.scenario.workload.iter();
@@ -80,18 +81,19 @@ impl<'a> Mapping<'a> {
         problems
     }
 
-    /// The machine that stands for `node`, with its name.
+    /// Returns the machine that stands for `node`, with its name.
     pub fn machine(&self, node: &str) -> Option<(&'a str, &'a Machine)> {
         self.machines.get(node).copied()
     }
 
-    /// The names of the machines in use, in the order of their nodes.
+    /// Returns the names of the machines in use, in the order of their nodes.
     pub fn machines(&self) -> Vec<&'a str> {
         let nodes = self.scenario.nodes.iter();
         nodes.filter_map(|node| self.machine(&node.name)).map(|(name, _)| name).collect()
     }
 
-    /// The address of the inventory that flows of `version` use at `node`: the first of that version.
+    /// Returns the address in the inventory that flows of `version` use at `node`, which is the first of that
+    /// version.
     pub fn address(&self, node: &str, version: IpVersion) -> Result<IpAddr> {
         let (name, machine) = self.machine(node).with_context(|| format!("no machine stands for {node}"))?;
         let addresses = machine.interfaces.iter().flat_map(|interface| &interface.addresses);
@@ -101,7 +103,7 @@ impl<'a> Mapping<'a> {
         })
     }
 
-    /// The address that the scenario gives to `node`, by which its paths are found.
+    /// Returns the address that the scenario assigns to `node`, by which its paths are found.
     pub fn planned_address(&self, node: &str, version: IpVersion) -> Result<IpAddr> {
         let address = self.directory.addresses(node, version).next();
         address.with_context(|| format!("{node} has no IPv{} address", u8::from(version)))
@@ -116,16 +118,16 @@ impl<'a> Mapping<'a> {
         interfaces.filter(move |(_, interface)| interface.node == node)
     }
 
-    /// The problem that a machine of the scenario's was not reached.
+    /// Returns the problem of a machine that could not be reached.
     pub fn unreached(&self, shortfall: &Shortfall) -> Problem {
-        let expected = "a machine that is reached";
+        let expected = "a machine that can be reached";
         let hint = format!("{}; {}", shortfall.why, shortfall.remedy);
         Place::new("/nodes", "the nodes")
             .problem_here("machine", &shortfall.what, expected, hint)
             .of_machine()
     }
 
-    /// The problem that the machines could not be asked about the scenario.
+    /// Returns the problem of machines that could not be asked about the scenario.
     pub fn failed(&self, error: &anyhow::Error) -> Problem {
         let hint = format!("{error:#}");
         Place::new("/nodes", "the nodes")

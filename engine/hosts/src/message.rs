@@ -7,13 +7,14 @@ use nettrial_session::Reading;
 use nettrial_traffic::{Order, Report};
 use serde::{Deserialize, Serialize};
 
-/// Begins the first line of a machine's engine. What came before it is others', such as a login script's greeting.
+/// The beginning of the first line of a machine's engine. Earlier lines come from other programs, such as login
+/// scripts.
 pub const WELCOME: &str = "nettrial-machine ";
 
 /// The first line, after [`WELCOME`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Welcome {
-    /// The engine's version there: both ends must be of one.
+    /// The version of the machine's engine, which must be the same at both ends.
     pub version: String,
 }
 
@@ -21,38 +22,40 @@ pub struct Welcome {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ToMachine {
-    /// Nothing but that somebody is there. Answered by [`FromMachine::StillHere`].
+    /// A sign of life. The answer is [`FromMachine::StillHere`].
     StillHere,
-    /// Ask for a description. Answered by [`FromMachine::Described`].
+    /// A request for a description. The answer is [`FromMachine::Described`].
     Describe {
         /// The interfaces to describe.
         interfaces: Vec<String>,
     },
-    /// Ask what of these the machine can't do. Answered by [`FromMachine::Problems`].
+    /// A question about the flows and congestion controls that the machine can't run. The answer is
+    /// [`FromMachine::Problems`].
     Problems {
-        /// The flows that it is to carry, with their numbers in the scenario.
+        /// The flows that the machine is to carry, with their numbers in the scenario.
         flows: Vec<(usize, Flow)>,
-        /// The congestion controls that its connections are to have.
+        /// The congestion controls that the machine's connections are to have.
         controls: Vec<String>,
     },
-    /// Begin a trial: put these settings in force, and start a new agent; the one before, and all it has opened, is
-    /// gone. Answered by [`FromMachine::Begun`].
+    /// The start of a trial: the machine puts these settings in force and starts a new agent. The previous agent
+    /// and its sockets are gone. The answer is [`FromMachine::Begun`].
     Begin {
         /// The settings.
         settings: Vec<Change>,
-        /// True if there is an agent.
+        /// True if the machine is to start an agent.
         agent: bool,
     },
-    /// For the agent. Its report is [`FromMachine::Report`].
+    /// An order for the agent. Its report is [`FromMachine::Report`].
     Order(Box<Order>),
-    /// Ask for the time. Answered by [`FromMachine::Time`].
+    /// A request for the time. The answer is [`FromMachine::Time`].
     Time,
-    /// Ask how busy the machine is. Answered by [`FromMachine::Observed`].
+    /// A request for an observation of the machine. The answer is [`FromMachine::Observed`].
     Observe {
-        /// The interfaces to count at.
+        /// The interfaces to observe.
         interfaces: Vec<String>,
     },
-    /// End the trial: the agent, and all it has opened, is gone. Answered by [`FromMachine::Ended`].
+    /// The end of the trial: the machine ends the agent and closes its sockets. The answer is
+    /// [`FromMachine::Ended`].
     End,
 }
 
@@ -60,89 +63,90 @@ pub enum ToMachine {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum FromMachine {
-    /// Answers [`ToMachine::StillHere`].
+    /// The answer to [`ToMachine::StillHere`].
     StillHere,
-    /// Answers [`ToMachine::Describe`].
+    /// The answer to [`ToMachine::Describe`].
     Described(Box<nettrial_scenario::Machine>),
-    /// Answers [`ToMachine::Problems`].
+    /// The answer to [`ToMachine::Problems`].
     Problems {
         /// The problems of the flows.
         flows: Vec<Problem>,
-        /// The congestion controls that it has not.
+        /// The congestion controls that the machine does not have.
         without: Vec<String>,
     },
-    /// Answers [`ToMachine::Begin`].
+    /// The answer to [`ToMachine::Begin`].
     Begun,
     /// A report of the agent.
     Report(Box<Report>),
-    /// The agent ended without being told to; the reason.
+    /// The agent ended without being told to, for this reason.
     AgentEnded(String),
-    /// The time by the monotonic clock.
+    /// The answer to [`ToMachine::Time`]: times of the monotonic clock.
     Time {
-        /// The time at which the question came, nanoseconds.
+        /// The time at which the question arrived, in nanoseconds.
         heard_ns: i64,
-        /// The time at which this was sent.
+        /// The time at which this answer was sent, in nanoseconds.
         answered_ns: i64,
         /// The wall clock less the monotonic clock, nanoseconds.
         wall_ns: i64,
     },
-    /// Answers [`ToMachine::Observe`].
+    /// The answer to [`ToMachine::Observe`].
     Observed(Observation),
-    /// Answers [`ToMachine::End`].
+    /// The answer to [`ToMachine::End`].
     Ended,
-    /// A question could not be answered; why.
+    /// A question could not be answered, for this reason.
     Failed(String),
 }
 
-/// A machine at one moment.
+/// The state of a machine at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Observation {
-    /// The clocks of its CPUs; none where it does not tell them.
+    /// The clocks of the machine's CPUs; `None` if it does not report them.
     pub processors: Option<Reading>,
     /// The wall clock less the monotonic clock, nanoseconds.
     pub wall_ns: i64,
-    /// Its interfaces, as they were asked for.
+    /// The interfaces that were asked for.
     pub interfaces: Vec<Counted>,
-    /// The settings of the pace of its CPUs.
+    /// The settings that determine the speed of its CPUs.
     pub pace: Pace,
-    /// The largest lateness of a thread that wakes every 20 ms since the last observation, nanoseconds.
+    /// The largest lateness since the last observation of a thread that wakes every 20 ms, in nanoseconds.
     pub late_ns: u64,
 }
 
-/// The settings of the pace of a machine's processors: what its system does not tell is absent or 0.
+/// The settings that determine the speed of a machine's CPUs. Values that its system does not report are absent or
+/// 0.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
-    /// The governor of each CPU and the highest frequency that it may take, kHz, as the kernel writes them; each
-    /// once.
+    /// The governors and highest permitted frequencies of the CPUs, in kHz, as the kernel writes them; equal ones
+    /// appear once.
     pub policies: Vec<String>,
-    /// True where it runs on mains power, false where on a battery.
+    /// True if the machine runs on mains power, false if on battery.
     pub on_mains: Option<bool>,
-    /// The number of times that CPUs were slowed down for their heat.
+    /// The number of times that CPUs were slowed down because of heat.
     pub throttled: u64,
-    /// The number of times that it slept (suspended to memory or disk).
+    /// The number of times that the machine slept (suspended to memory or disk).
     pub slept: u64,
 }
 
-/// An interface at one moment.
+/// The state of an interface at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counted {
-    /// Its name.
+    /// The interface's name.
     pub name: String,
-    /// Bytes sent, Ethernet's headers counted.
+    /// Bytes sent, including Ethernet headers.
     pub sent_bytes: u64,
     /// Packets sent.
     pub sent_pkts: u64,
-    /// Bytes received, Ethernet's headers counted.
+    /// Bytes received, including Ethernet headers.
     pub received_bytes: u64,
     /// Packets received.
     pub received_pkts: u64,
-    /// The number of times that its link came or went.
+    /// The number of times that its link went up or down.
     pub carrier_changes: u64,
-    /// The speed of its link, bits per second, where the driver says it.
+    /// The speed of the interface's link in bits per second, if the driver reports it.
     pub speed_bps: Option<u64>,
-    /// Its radio, if it is a Wi-Fi interface.
+    /// The state of its radio, if it is a Wi-Fi interface.
     pub wireless: Option<Wireless>,
 }

@@ -1,13 +1,15 @@
-//! Reads what sets the pace of this machine's processors: governors and limits of frequency, mains power, heat, sleep.
+//! Reads what determines the speed of this machine's CPUs: governors, frequency limits, mains power, heat and
+//! sleep.
 
 use crate::message::Pace;
 use std::fs;
 use std::path::Path;
 
-/// The directory in which the kernel says it.
+/// The directory in which the kernel reports it (sysfs).
 const SYS: &str = "/sys";
 
-/// Reads it (Documentation/ABI/testing/sysfs-devices-system-cpu, sysfs-class-power, sysfs-power).
+/// Reads the settings and counters (Documentation/ABI/testing/sysfs-devices-system-cpu, sysfs-class-power,
+/// sysfs-power).
 pub fn pace() -> Pace {
     read(Path::new(SYS))
 }
@@ -41,7 +43,7 @@ fn read(sys: &Path) -> Pace {
     }
 }
 
-/// The governors in force, each once, with commas between; `None` where the kernel sets no frequencies.
+/// Returns the governors in force, each once, separated by commas; `None` if the kernel does not set frequencies.
 #[cfg(target_os = "linux")]
 pub fn governor() -> Option<String> {
     let mut names: Vec<String> =
@@ -61,24 +63,24 @@ fn line(folder: &Path, name: &str) -> Option<String> {
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// Returns what of the pace changed between two moments, as sentences without a full stop.
+/// Returns the changes between two moments, as sentences without a full stop.
 pub fn changes(before: &Pace, after: &Pace) -> Vec<String> {
     let mut found = Vec::new();
     if before.policies != after.policies {
         let told = |pace: &Pace| pace.policies.join(" kHz, ");
         let (was, is) = (told(before), told(after));
-        found.push(format!("governor and highest frequency were {was} kHz, and then {is} kHz"));
+        found.push(format!("governor and highest frequency were {was} kHz, and later {is} kHz"));
     }
     if let (Some(was), Some(is)) = (before.on_mains, after.on_mains)
         && was != is
     {
-        found.push(format!("it went {} mains power", if is { "back to" } else { "off" }));
+        found.push(format!("the machine went {} mains power", if is { "back to" } else { "off" }));
     }
     if after.throttled > before.throttled {
         found.push(format!("heat slowed CPUs down {} times", after.throttled - before.throttled));
     }
     if after.slept > before.slept {
-        found.push("it slept".into());
+        found.push("the machine slept".into());
     }
     found
 }
@@ -116,8 +118,8 @@ mod tests {
         let found = changes(&before, &read(&sys));
         fs::remove_dir_all(&sys).unwrap();
         assert_eq!(found.len(), 3, "{found:?}");
-        assert!(found[0].ends_with("and then schedutil 1200000 kHz, schedutil 3600000 kHz"), "{found:?}");
-        assert_eq!(found[1..], ["it went off mains power", "heat slowed CPUs down 2 times"]);
+        assert!(found[0].ends_with("and later schedutil 1200000 kHz, schedutil 3600000 kHz"), "{found:?}");
+        assert_eq!(found[1..], ["the machine went off mains power", "heat slowed CPUs down 2 times"]);
         assert!(changes(&before, &before).is_empty());
     }
 

@@ -1,22 +1,24 @@
-//! Reads what a card on a conventional PCI or PCI-X bus says of the bus it is made for. sysfs tells lanes of PCI Express alone,
-//! and the registers (include/uapi/linux/pci_regs.h) tell what the card can do: no register tells the width or the clock of
-//! the slot that it is in.
+//! Reads the capabilities of a card on a conventional PCI or PCI-X bus. sysfs reports lanes of PCI Express only.
+//! The registers (include/uapi/linux/pci_regs.h) have the capabilities of the card, but not the width or the clock
+//! of its slot.
 
-/// Bytes of the registers that any user may read; capabilities lie beyond, which takes root.
+/// The number of bytes of the registers that any user may read; only root may read the capabilities beyond.
 const HEADER_BYTES: usize = 64;
-/// The status (PCI_STATUS), and in it the list of capabilities and a card of 66 MHz.
+/// The position of the status (PCI_STATUS). Bits of it show that the card has a list of capabilities, and that it
+/// can run at 66 MHz.
 const STATUS: usize = 0x06;
 const HAS_CAPABILITIES: u16 = 0x10;
 const IS_66_MHZ: u16 = 0x20;
-/// The place of the first capability (PCI_CAPABILITY_LIST).
+/// The position of the first capability's address (PCI_CAPABILITY_LIST).
 const FIRST_CAPABILITY: usize = 0x34;
-/// PCI-X (PCI_CAP_ID_PCIX), the place of its status within, and the bits there of a card of 64 bits and of its clock.
+/// The number of the capability PCI-X (PCI_CAP_ID_PCIX). The constants below are the position of its status, and
+/// the status bits of a 64-bit card and of its clock.
 const PCI_X: u8 = 0x07;
 const PCI_X_STATUS: usize = 4;
 const IS_64_BITS: u32 = 0x0001_0000;
 const CLOCKS: [(u32, u32); 3] = [(0x8000_0000, 533), (0x4000_0000, 266), (0x0002_0000, 133)];
 
-/// Describes a card in words, by its registers.
+/// Describes a card in words, from its registers.
 pub fn card(registers: &[u8]) -> String {
     let short = |at: usize| Some(u16::from_le_bytes([*registers.get(at)?, *registers.get(at + 1)?]));
     let Some(status) = short(STATUS) else { return "whose registers can't be read".into() };
@@ -32,13 +34,13 @@ pub fn card(registers: &[u8]) -> String {
     format!("a card of conventional PCI, {clock} MHz; {width}")
 }
 
-/// The same of a card of PCI-X, by that capability; `None` without it.
+/// Describes a PCI-X card by its PCI-X capability; returns `None` if the card has none.
 fn pci_x(registers: &[u8], status: u16) -> Option<String> {
     if status & HAS_CAPABILITIES == 0 {
         return None;
     }
     let mut at = usize::from(*registers.get(FIRST_CAPABILITY)?) & !3;
-    // A list that goes round is longer than the registers have room for.
+    // A circular list would be longer than the registers have room for.
     for _ in 0..registers.len() / 4 {
         let (id, next) = (*registers.get(at)?, *registers.get(at + 1)?);
         if at < HEADER_BYTES {
@@ -61,7 +63,7 @@ fn pci_x(registers: &[u8], status: u16) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Registers with capabilities at 0x40 (power management, of 8 bytes) and at 0x48.
+    /// Returns registers with capabilities at 0x40 (power management, 8 bytes) and at 0x48.
     fn registers(status: u16, second: &[u8]) -> Vec<u8> {
         let mut bytes = vec![0; 256];
         bytes[STATUS..STATUS + 2].copy_from_slice(&status.to_le_bytes());
@@ -73,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_card_of_pci_x_tells_its_width_and_clock() {
-        // Intel's 82545GM: 64 bits, 133 MHz.
+        // These are the registers of Intel's 82545GM: 64 bits, 133 MHz.
         let wide = registers(0x0230, &[0x07, 0x00, 0x22, 0x00, 0x08, 0x00, 0x43, 0x04]);
         assert_eq!(card(&wide), "a card of PCI-X, 64 bits, up to 133 MHz");
         let narrow = registers(0x0230, &[0x07, 0x00, 0x22, 0x00, 0x08, 0x00, 0x00, 0x00]);

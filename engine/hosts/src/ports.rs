@@ -1,14 +1,14 @@
-//! The ports of this machine that a program can have which asks for any.
+//! The free ephemeral ports of this machine.
 
 use std::collections::HashSet;
 use std::fs;
 use std::ops::RangeInclusive;
 
-/// The kernel's lists of sockets: second column, address and port in hexadecimal digits (proc(5)).
+/// The kernel's lists of sockets, whose second column has address and port in hexadecimal digits (proc(5)).
 const SOCKETS: [&str; 4] = ["tcp", "tcp6", "udp", "udp6"];
 
-/// Counts the free ports of the range from which the kernel gives ports (net.ipv4.ip_local_port_range), those that are
-/// reserved taken out; `None` where it does not say.
+/// Counts the free ports in the range from which the kernel assigns ports (net.ipv4.ip_local_port_range), without
+/// the reserved ones; `None` if the kernel does not report the range.
 pub fn free() -> Option<u32> {
     let setting = |name: &str| fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).ok();
     let range = range(&setting("ip_local_port_range")?)?;
@@ -24,7 +24,7 @@ fn range(text: &str) -> Option<RangeInclusive<u16>> {
     Some(words.next()?.ok()?..=words.next()?.ok()?)
 }
 
-/// Ports and ranges of ports with commas between, such as "8080,9000-9010" (ip-sysctl.rst).
+/// Returns the ports in a text of ports and ranges separated by commas, such as "8080,9000-9010" (ip-sysctl.rst).
 fn reserved(text: &str) -> HashSet<u16> {
     let ports = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

@@ -1,4 +1,4 @@
-//! Finds what the user's machines can run by reaching each.
+//! Finds the capabilities of the user's machines by connecting to each of them.
 
 use crate::inventory::Place;
 use crate::message::{FromMachine, ToMachine};
@@ -11,10 +11,11 @@ use nettrial_traffic::Cookie;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// The MTU that most switches and interfaces admit which admit jumbo frames.
+/// The MTU that most switches and interfaces with jumbo frames support.
 const JUMBO: u64 = 9000;
 
-/// Reaches every machine of the inventory; `thorough`: looks how large packets pass between them, too.
+/// Connects to every machine of the inventory; if `thorough`, also measures the size of packets that pass between
+/// them.
 pub fn examine(hosts: &mut Hosts, thorough: bool) -> Preflight {
     let names: Vec<String> = hosts.inventory.machines.keys().cloned().collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -32,11 +33,11 @@ pub fn examine(hosts: &mut Hosts, thorough: bool) -> Preflight {
                 what: "packets between the machines".into(),
                 why: format!("{error:#}"),
                 remedy:
-                    "let UDP and TCP pass between the addresses of the inventory, at every port above 1023"
+                    "let UDP and TCP pass between the addresses in the inventory, on all ports above 1023"
                         .into(),
             }),
         }
-        // A trial begins anew.
+        // A trial connects to the machines anew.
         hosts.lines.clear();
     }
     for (name, found) in &reaches {
@@ -54,7 +55,7 @@ pub fn examine(hosts: &mut Hosts, thorough: bool) -> Preflight {
     }
 }
 
-/// This machine, which drives the others.
+/// Describes this machine, which drives the others.
 fn environment(machines: Vec<Machine>) -> Environment {
     let here = crate::describe::describe(&[]).ok();
     let text = |part: fn(&Machine) -> String| here.as_ref().map_or_else(|| "unknown".into(), part);
@@ -71,7 +72,7 @@ fn environment(machines: Vec<Machine>) -> Environment {
     }
 }
 
-/// Returns what a machine that was reached lacks of what the inventory says.
+/// Returns what a machine lacks compared with its entry in the inventory.
 fn lacking(name: &str, place: &Place, machine: &Machine) -> Vec<Shortfall> {
     let mut missing = Vec::new();
     let mut lack = |what: String, why: &str, remedy: String| {
@@ -79,17 +80,17 @@ fn lacking(name: &str, place: &Place, machine: &Machine) -> Vec<Shortfall> {
     };
     for given in &place.interfaces {
         let Some(there) = machine.interfaces.iter().find(|interface| interface.name == given.name) else {
-            let remedy = "give the interface that `ip link` shows there in the inventory".into();
-            lack(format!("interface {}", given.name), "it is not there", remedy);
+            let remedy = "name an interface in the inventory that `ip link` shows there".into();
+            lack(format!("interface {}", given.name), "the machine has no such interface", remedy);
             continue;
         };
         for address in given.addresses.iter().filter(|address| !there.addresses.contains(address)) {
             let remedy =
-                format!("ip address add {address}/… dev {} there, or mend the inventory", given.name);
-            lack(format!("address {address} on {}", given.name), "the interface has it not", remedy);
+                format!("run `ip address add {address}/… dev {}` there, or correct the inventory", given.name);
+            lack(format!("address {address} on {}", given.name), "the interface does not have it", remedy);
         }
         if !there.is_up {
-            let remedy = format!("ip link set {} up there, and look at the cable", given.name);
+            let remedy = format!("run `ip link set {} up` there, and check the cable", given.name);
             lack(format!("interface {}", given.name), "its link is down", remedy);
         }
     }
@@ -103,8 +104,8 @@ fn lacking(name: &str, place: &Place, machine: &Machine) -> Vec<Shortfall> {
         let names = refused.join(", ");
         lack(
             format!("a way to change {names}"),
-            &format!("this is {}, where nettrial changes the MTU alone", machine.system),
-            format!("take {names} out of its may_change, and set there yourself what a study needs"),
+            &format!("on {} nettrial can only change the MTU", machine.system),
+            format!("remove {names} from its may_change, and set there yourself what a study needs"),
         );
     } else if !machine.is_root && !names.is_empty() {
         lack(
@@ -112,26 +113,25 @@ fn lacking(name: &str, place: &Place, machine: &Machine) -> Vec<Shortfall> {
             if machine.is_linux() {
                 "the user there is not root"
             } else {
-                "the user there has no right to it"
+                "the user there does not have the privileges"
             },
             format!(
-                "reach it as root, such as by `ssh: root@{name}` or `command: [ssh, -T, {name}, sudo, -n]`; or take \
-                 may_change out of the inventory"
+                "reach it as root, for example with `ssh: root@{name}` or `command: [ssh, -T, {name}, sudo, -n]`; or remove \ may_change from the inventory"
             ),
         );
     }
     missing
 }
 
-/// An address of a machine, and the largest packets that its interface is tried with.
+/// An address of a machine, and the size of the largest packets with which its interface is tried.
 struct Probe<'a> {
     machine: &'a str,
     address: IpAddr,
     largest: u64,
 }
 
-/// Measures how large packets reach each machine from each other one. The MTU of an interface that may be changed is raised
-/// for it, and restored.
+/// Measures the size of the packets that reach each machine from each of the others. The MTU of an interface is
+/// raised for the measurement if it may be changed, and restored afterwards.
 fn between(hosts: &Hosts) -> Result<BTreeMap<String, Vec<MachineReach>>> {
     let mut agents = Agents::default();
     let mut probes = Vec::new();
@@ -159,7 +159,7 @@ fn between(hosts: &Hosts) -> Result<BTreeMap<String, Vec<MachineReach>>> {
     }
     for line in hosts.lines.values() {
         let begun = line.answer()?;
-        ensure!(matches!(begun, FromMachine::Begun), "{} answers something else", line.name);
+        ensure!(matches!(begun, FromMachine::Begun), "{} sent an unexpected answer", line.name);
     }
     probe(&mut agents, &probes)
 }
@@ -189,7 +189,7 @@ fn probe(agents: &mut Agents, probes: &[Probe]) -> Result<BTreeMap<String, Vec<M
             passed_bytes: found.largest,
         };
         let of = reaches.entry(direction.from.0.to_owned()).or_default();
-        // Of several addresses of a machine the one that is reached best counts.
+        // If a machine has several addresses, the one that receives the largest packets counts.
         match of.iter_mut().find(|other| other.to == reach.to && other.ip == reach.ip) {
             Some(other) if other.passed_bytes < reach.passed_bytes => *other = reach,
             Some(_) => {}
@@ -203,16 +203,16 @@ fn too_small(name: &str, reach: &MachineReach) -> Option<Shortfall> {
     let what =
         format!("packets of {} B from {name} to {}, IPv{}", reach.tried_bytes, reach.to, u8::from(reach.ip));
     let remedy = format!(
-        "raise the MTU of every switch and router on the way; `nettrial path` on {name} shows where it is smaller"
+        "raise the MTU of every switch and router on the path; `nettrial path` on {name} shows where it is smaller"
     );
     match reach.passed_bytes {
         0 => Some(Shortfall {
             what,
             why: "no packet passes".into(),
-            remedy: "join the two machines by a network, give routes to it, and let UDP pass".into(),
+            remedy: "connect the two machines by a network, set up routes, and let UDP pass".into(),
         }),
         passed if passed < reach.tried_bytes => {
-            Some(Shortfall { what, why: format!("the largest that passes is {passed} B"), remedy })
+            Some(Shortfall { what, why: format!("the largest packet that passes has {passed} B"), remedy })
         }
         _ => None,
     }

@@ -1,15 +1,17 @@
-//! The radio of a Wi-Fi interface, as commands of Windows, macOS and FreeBSD tell it. What a command does not tell is absent:
-//! Windows tells no width, and FreeBSD how far a signal is above the noise, but not its strength.
+//! The state of a Wi-Fi interface's radio, as commands of Windows, macOS and FreeBSD report it. Values that a
+//! command does not report are absent: Windows does not report the channel width, and FreeBSD reports the distance
+//! of the signal from the noise but not its strength.
 
 use nettrial_scenario::Wireless;
 use serde_json::Value;
 
-/// Reads that of the interface called `name`, where it has one.
+/// Reads the state of the radio of the interface called `name`, if it has one.
 #[cfg(not(target_os = "linux"))]
 pub fn of(name: &str) -> Option<Wireless> {
     use std::collections::HashMap;
     use std::sync::{LazyLock, Mutex, PoisonError};
-    /// The interfaces that were asked for, and if they have a radio: the commands of some systems take a second.
+    /// The interfaces that were asked for, each with true if it has a radio. They are kept because the commands of
+    /// some systems take a second.
     static KNOWN: LazyLock<Mutex<HashMap<String, bool>>> = LazyLock::new(Mutex::default);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if known().get(name) == Some(&false) {
@@ -26,7 +28,7 @@ pub fn of(name: &str) -> Option<Wireless> {
     found
 }
 
-/// The output of a command; nothing where it fails.
+/// Returns the output of a command; empty if it fails.
 #[cfg(not(target_os = "linux"))]
 fn output(program: &str, words: &[&str]) -> String {
     let made = std::process::Command::new(program).args(words).stdin(std::process::Stdio::null()).output();
@@ -34,7 +36,8 @@ fn output(program: &str, words: &[&str]) -> String {
     made.map_or_else(String::new, |made| String::from_utf8_lossy(&made.stdout).into_owned())
 }
 
-/// The middle of a channel's primary 20 MHz, by its number and band (IEEE 802.11-2020 annex E).
+/// Returns the centre frequency of a channel's primary 20 MHz, from its number and band (IEEE 802.11-2020 annex
+/// E).
 fn frequency_mhz(channel: u32, band: Band) -> Option<u32> {
     match band {
         Band::Two if channel == 14 => Some(2484),
@@ -51,7 +54,8 @@ enum Band {
     Six,
 }
 
-/// The band that a text names, such as "5 GHz"; else that in which a channel of this number is since there is Wi-Fi.
+/// Returns the band that a text names, such as "5 GHz"; or else the band that traditionally has a channel of this
+/// number.
 fn band(text: &str, channel: u32) -> Band {
     match text.trim_start().chars().next() {
         Some('2') => Band::Two,
@@ -66,9 +70,9 @@ fn megabits(text: &str) -> Option<u64> {
     Some((text.trim().parse::<f64>().ok()? * 1e6) as u64)
 }
 
-/// Reads the output of `netsh wlan show interfaces` in English: blocks of lines `name : value`, one for each interface. A
-/// quality of signal of 0 to 100% stands for -100 to -50 dBm (the documentation of WLAN_ASSOCIATION_ATTRIBUTES); Windows 11
-/// tells the strength itself.
+/// Reads the output of `netsh wlan show interfaces` in English: blocks of lines `name : value`, one for each
+/// interface. A signal quality of 0 to 100% stands for -100 to -50 dBm (the documentation of
+/// WLAN_ASSOCIATION_ATTRIBUTES); Windows 11 reports the strength itself.
 pub fn netsh(text: &str, name: &str) -> Option<Wireless> {
     let pairs = text.lines().filter_map(|line| line.split_once(" : "));
     let pairs: Vec<(&str, &str)> = pairs.map(|(key, value)| (key.trim(), value.trim())).collect();
@@ -90,7 +94,7 @@ pub fn netsh(text: &str, name: &str) -> Option<Wireless> {
 }
 
 /// Reads the output of `system_profiler SPAirPortDataType -json`: a channel such as "36 (5GHz, 80MHz)", a signal and the
-/// noise such as "-52 dBm / -92 dBm", and the rate of what is sent. Of the access point macOS tells programs nothing.
+/// noise such as "-52 dBm / -92 dBm", and the sending rate. macOS does not show programs the access point.
 pub fn system_profiler(text: &str, name: &str) -> Option<Wireless> {
     let document: Value = serde_json::from_str(text).ok()?;
     let interfaces = document.get("SPAirPortDataType")?.as_array()?.iter();
@@ -121,7 +125,7 @@ pub fn system_profiler(text: &str, name: &str) -> Option<Wireless> {
 }
 
 /// Reads the output of `ifconfig NAME`, such as "ssid home channel 36 (5180 MHz 11a vht/80) bssid aa:bb:cc:dd:ee:ff", and that
-/// of `ifconfig NAME list sta`, whose column RATE has the rate of what is sent, such as "54M".
+/// of `ifconfig NAME list sta`, whose column RATE has the sending rate, such as "54M".
 pub fn ifconfig(about: &str, stations: &str) -> Option<Wireless> {
     let line = about.lines().find(|line| line.trim_start().starts_with("ssid "))?;
     let (_, after) = line.split_once(" channel ")?;
@@ -137,7 +141,7 @@ pub fn ifconfig(about: &str, stations: &str) -> Option<Wireless> {
     let rate = lines.find(is_its).zip(column).and_then(|(line, column)| line.split_whitespace().nth(column));
     Some(Wireless {
         frequency_mhz: mode.split_once(" MHz").and_then(|(number, _)| number.trim().parse().ok()),
-        // Without a wider mode, such as "11g", it is the 20 MHz of each channel.
+        // A mode without a width, such as "11g", has channels of 20 MHz.
         width_mhz: width.map_or(Some(20), |width| width.parse().ok()),
         sent_bps: rate.and_then(|rate| megabits(rate.strip_suffix('M')?)),
         access_point,

@@ -1,4 +1,4 @@
-//! The settings of a machine that a study may change: each is read, written and read back as text.
+//! The settings of a machine that a study may change. Each is read, written and read back as text.
 
 #[cfg(not(target_os = "linux"))]
 use crate::elsewhere::{Ethtool, netlink as nettrial_netlink};
@@ -19,64 +19,65 @@ pub const SYSCTLS: &[&str] = &[
     "net.ipv4.tcp_window_scaling",
     "net.ipv4.tcp_wmem",
 ];
-/// The sysctl that says which congestion control a program has that chooses none.
+/// The sysctl with the default congestion control, which programs have that choose none.
 pub const CONGESTION_CONTROL: &str = "net.ipv4.tcp_congestion_control";
-/// The smallest MTU that is set: below it the kernel takes an interface's IPv6 addresses away (RFC 8200 section 5), and
-/// restoring the MTU does not bring them back.
+/// The smallest MTU that nettrial sets. Below it the kernel removes an interface's IPv6 addresses (RFC 8200
+/// section 5), and restoring the MTU does not bring them back.
 pub const SMALLEST_MTU: u64 = 1280;
-/// The time that a link may take to come back after its interface was changed.
+/// The time that a link may take to come up again after its interface was changed.
 const LINK_RETURNS: Duration = Duration::from_secs(20);
-/// The interval at which the link is looked at meanwhile.
+/// The interval at which the link is checked during that time.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// A setting.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Setting {
-    /// The MTU of an interface: bytes.
+    /// The MTU of an interface, in bytes.
     Mtu {
         /// Its name.
         interface: String,
     },
-    /// The features of an interface that TSO, GSO and GRO stand for: the names of those that are asked for, with
-    /// spaces between.
+    /// The features of an interface that TSO, GSO and GRO stand for: the names of the requested ones, separated by
+    /// spaces.
     Offloads {
         /// Its name.
         interface: String,
     },
-    /// The setting of ICMP that the machine originates, as routers do to say what they can't forward: `answered` or `filtered`.
+    /// The handling of ICMP messages that the machine originates, as routers do about packets that they can't
+    /// forward: `answered` or `filtered`.
     Icmp,
-    /// A sysctl: its words, with single spaces between.
+    /// A sysctl: its words, separated by single spaces.
     Sysctl {
-        /// Its name, such as `net.ipv4.tcp_sack`.
+        /// The sysctl's name, such as `net.ipv4.tcp_sack`.
         name: String,
     },
 }
 
-/// A setting and the value that it is to have.
+/// A setting, and the value to which it is to be set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// The setting.
     pub setting: Setting,
-    /// Its value.
+    /// The setting's value.
     pub value: String,
 }
 
-/// The offloads that a scenario's are, as a value of [`Setting::Offloads`] that names them.
+/// Returns a scenario's offloads as a value of [`Setting::Offloads`], which names those that are on.
 pub fn offloads_value(offloads: nettrial_scenario::Offloads) -> String {
     let named = [("tso", offloads.tso), ("gso", offloads.gso), ("gro", offloads.gro)];
     let on: Vec<&str> = named.into_iter().filter(|(_, on)| *on).map(|(name, _)| name).collect();
     format!("offloads {}", on.join(" ")).trim_end().to_owned()
 }
 
-/// The value of [`Setting::Icmp`].
+/// Returns the value of [`Setting::Icmp`].
 pub fn icmp_value(filters: bool) -> &'static str {
     if filters { "filtered" } else { "answered" }
 }
 
 impl Setting {
-    /// The permission that changing it takes.
+    /// Returns the permission that changing the setting needs.
     pub fn permission(&self) -> Permission {
         match self {
             Self::Mtu { .. } => Permission::Mtu,
@@ -87,17 +88,17 @@ impl Setting {
         }
     }
 
-    /// The setting in words.
+    /// Returns the setting in words.
     pub fn in_words(&self) -> String {
         match self {
             Self::Mtu { interface } => format!("the MTU of {interface}"),
             Self::Offloads { interface } => format!("the offloads of {interface}"),
-            Self::Icmp => "whether it answers by ICMP".into(),
+            Self::Icmp => "the ICMP messages of the machine".into(),
             Self::Sysctl { name } => name.clone(),
         }
     }
 
-    /// Reads its value.
+    /// Reads the setting's value.
     ///
     /// # Errors
     /// Fails if there is no such setting.
@@ -105,11 +106,11 @@ impl Setting {
         match self {
             Self::Mtu { interface } => {
                 let found = link(interface)?;
-                // The journal has one value of it.
+                // The journal keeps a single value of a setting.
                 #[cfg(not(target_os = "linux"))]
                 ensure!(
                     found.has_one_mtu,
-                    "the MTUs of {interface} for IPv4 and IPv6 differ: give both one value first"
+                    "the MTUs of {interface} for IPv4 and IPv6 differ: set both to one value first"
                 );
                 Ok(found.mtu.to_string())
             }
@@ -122,14 +123,14 @@ impl Setting {
         }
     }
 
-    /// Gives it a value, and waits until an interface that was changed has its link again.
+    /// Sets the value. If an interface was changed, waits until its link is up again.
     ///
     /// # Errors
-    /// Fails if the kernel refuses, or the link does not come back.
+    /// Fails if the kernel refuses the value, or if the link does not come up again.
     pub fn write(&self, value: &str) -> Result<()> {
         match self {
             Self::Mtu { interface } => {
-                let mtu: u64 = value.parse().with_context(|| format!("{value:?} is no MTU"))?;
+                let mtu: u64 = value.parse().with_context(|| format!("{value:?} is not an MTU"))?;
                 let was_up = link(interface)?.is_up;
                 nettrial_netlink::set_mtu(interface, mtu)?;
                 if was_up { await_link(interface) } else { Ok(()) }
@@ -157,7 +158,7 @@ impl Setting {
         }
     }
 
-    /// Returns true if it has `value` in force.
+    /// Returns true if `value` is in force.
     ///
     /// # Errors
     /// Fails if there is no such setting.
@@ -171,19 +172,19 @@ impl Setting {
     }
 }
 
-/// The file of a sysctl that may be changed.
+/// Returns the file of a sysctl that may be changed.
 fn file(name: &str) -> Result<String> {
     ensure!(
         SYSCTLS.contains(&name) || name == CONGESTION_CONTROL,
-        "{name} is none of the sysctls that may be changed"
+        "{name} is not one of the sysctls that may be changed"
     );
     Ok(format!("/proc/sys/{}", name.replace('.', "/")))
 }
 
-/// The interface called `name`.
+/// Returns the interface called `name`.
 ///
 /// # Errors
-/// Fails if there is none.
+/// Fails if there is no such interface.
 pub fn link(name: &str) -> Result<nettrial_netlink::Interface> {
     let found = nettrial_netlink::interfaces()?.into_iter().find(|interface| interface.name == name);
     found.with_context(|| format!("there is no interface {name}"))
@@ -193,7 +194,7 @@ fn await_link(interface: &str) -> Result<()> {
     let deadline = Instant::now() + LINK_RETURNS;
     while !link(interface)?.is_up {
         if Instant::now() > deadline {
-            bail!("the link of {interface} did not come back within {} s", LINK_RETURNS.as_secs());
+            bail!("the link of {interface} did not come up again within {} s", LINK_RETURNS.as_secs());
         }
         std::thread::sleep(LOOK);
     }
@@ -208,7 +209,7 @@ mod tests {
     #[test]
     fn no_other_sysctl_is_touched() {
         let other = Setting::Sysctl { name: "kernel.panic".into() };
-        assert!(other.write("1").unwrap_err().to_string().contains("none of the sysctls"));
+        assert!(other.write("1").unwrap_err().to_string().contains("not one of the sysctls"));
         assert!(other.read().is_err());
         assert!(Setting::Sysctl { name: "net.ipv4.tcp_sack/../../../kernel/panic".into() }.read().is_err());
     }

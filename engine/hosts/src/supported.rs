@@ -2,10 +2,10 @@
 
 use nettrial_scenario::{Capabilities, Figure, Medium, Problem, Scenario, Setting, Traffic, Transport};
 
-/// The capabilities on machines that lack nothing.
+/// Returns the capabilities of machines that lack nothing.
 pub fn capabilities() -> Capabilities {
     Capabilities {
-        parallel: false, // other trials would take its network
+        parallel: false, // other trials would share the network
         deterministic: false,
         estimates: false,
         warm_up: true,
@@ -20,7 +20,7 @@ pub fn capabilities() -> Capabilities {
         traffic: Traffic::KINDS.map(str::to_owned).to_vec(),
         media: vec![Medium::Cable],
         disciplines: vec!["drop_tail".to_owned()],
-        figures: vec![Figure::Cpu, Figure::OwdError], // links are not nettrial's
+        figures: vec![Figure::Cpu, Figure::OwdError], // nettrial does not control the links
         settings: vec![
             Setting::Block,
             Setting::FiltersIcmp,
@@ -34,11 +34,11 @@ pub fn capabilities() -> Capabilities {
     }
 }
 
-/// A problem for everything in `scenario` that is not done on machines of the user's own.
+/// Returns a problem for each part of `scenario` that can't run on machines of the user's own.
 pub fn problems(scenario: &Scenario) -> Vec<Problem> {
     capabilities().problems(scenario, "on machines of your own", |setting| match setting {
-        "packet_sizes" | "queue_interval" => "queues and links between machines are not nettrial's: use the lab",
+        "packet_sizes" | "queue_interval" => "nettrial does not control the queues and links between machines: use the lab",
         "transport" => "one connection uses one pair of addresses there: use the lab for MPTCP",
-        _ => "the network between machines is what it is: run the study with `--backend lab` or `--backend sim`",
+        _ => "nettrial can't change the network between machines: run the study with `--backend lab` or `--backend sim`",
     })
 }

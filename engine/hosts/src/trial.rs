@@ -1,4 +1,4 @@
-//! One trial, from the settings of its machines to its record.
+//! Runs one trial, from the settings of its machines to its record.
 
 use crate::disturbances::disturbances;
 use crate::expectations;
@@ -18,17 +18,17 @@ use nettrial_traffic::{ClockOffset, Cookie, Side};
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The machines of a trial by their nodes' names.
+/// The connections to the machines of a trial, by the names of their nodes.
 type Lines<'a> = Vec<(&'a str, &'a Line)>;
 
-/// Runs `scenario` on the machines of `mapping`, each of which has its line and was `found` as it is.
+/// Runs the scenario of `mapping` on its machines, each of which has a connection; `found` has their descriptions.
 pub fn run(
     scenario: &Scenario,
     mapping: &Mapping,
     lines: &BTreeMap<String, Line>,
     found: &BTreeMap<String, Machine>,
 ) -> Result<Record> {
-    let started = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is before 1970")?;
+    let started = SystemTime::now().duration_since(UNIX_EPOCH).context("this machine's clock is before 1970")?;
     let mut phases = Phases::default();
     let mut moment = Instant::now();
     let mut lap = || nanoseconds(std::mem::replace(&mut moment, Instant::now()).elapsed());
@@ -91,7 +91,7 @@ pub fn run(
     })
 }
 
-/// Asks every machine something, and takes the answers once all are asked.
+/// Sends every machine a question, and takes the answers once all of them are sent.
 fn ask_all<'a, T>(
     lines: &Lines<'a>,
     question: impl Fn(&str) -> ToMachine,
@@ -102,7 +102,7 @@ fn ask_all<'a, T>(
     }
     let answer = |(node, line): &(&'a str, &Line)| -> Result<(&'a str, T)> {
         let taken = take(line.answer()?);
-        Ok((node, taken.with_context(|| format!("{} answers something else", line.name))?))
+        Ok((node, taken.with_context(|| format!("{} sent an unexpected answer", line.name))?))
     };
     lines.iter().map(answer).collect()
 }
@@ -124,12 +124,12 @@ fn begin(mapping: &Mapping, lines: &Lines, found: &BTreeMap<String, Machine>) ->
     Ok(agents)
 }
 
-/// The machine of `node` as it was found.
+/// Returns the description of the machine of `node`.
 fn on<'a>(mapping: &Mapping, found: &'a BTreeMap<String, Machine>, node: &str) -> Option<&'a Machine> {
     found.get(mapping.machine(node)?.0)
 }
 
-/// Warns of each host whose machine keeps its system's own settings, since nettrial sets none there.
+/// Warns of each host whose machine keeps the settings of its system, because nettrial sets none there.
 fn own_settings(mapping: &Mapping, found: &BTreeMap<String, Machine>, findings: &mut Findings) {
     for node in mapping.scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host) {
         let Some(machine) = on(mapping, found, &node.name).filter(|machine| !machine.is_linux()) else {
@@ -139,10 +139,10 @@ fn own_settings(mapping: &Mapping, found: &BTreeMap<String, Machine>, findings: 
             "system_settings",
             &format!("machine {}", machine.name),
             format!(
-                "{} keeps its own congestion control, TCP options, buffers and offloads: nettrial sets none of them there",
+                "{} keeps its own congestion control, TCP options, buffers and offloads, because nettrial can't set them there",
                 machine.system
             ),
-            "the stack of the study is in force on the other hosts alone",
+            "the study's stack is in force only on the other hosts",
         );
     }
 }
@@ -160,9 +160,9 @@ fn paths(mapping: &Mapping, agents: &mut Agents, cookie: Cookie, findings: &mut 
     let found = path_mtus(agents, &probed, cookie)?;
     for ((direction, found), (from, to, version)) in probed.iter().zip(found).zip(&pairs) {
         let consequence = match found.largest {
-            0 => "UDP does not pass, and what the path's MTU is, is not known",
+            0 => "UDP does not pass, so the path MTU is not known",
             _ => {
-                "the trial does not measure the MTU it is named after: set that of every switch and router on the way"
+                "the trial does not measure the MTU that it is named after: set the MTU of every switch and router on the path"
             }
         };
         let object = format!("{from} to {to}, IPv{}", u8::from(*version));
@@ -171,15 +171,15 @@ fn paths(mapping: &Mapping, agents: &mut Agents, cookie: Cookie, findings: &mut 
     Ok(())
 }
 
-/// Returns the lead of the clock of each node's machine over this one's.
+/// Returns the lead of the clock of each node's machine over this machine's.
 fn clocks<'a>(lines: &Lines<'a>) -> Result<HashMap<&'a str, Offset>> {
-    // At the same time: each takes some round trips.
+    // The machines are asked at the same time, because each takes some round trips.
     std::thread::scope(|scope| {
         let threads: Vec<_> =
             lines.iter().map(|(node, line)| (*node, scope.spawn(|| line.clock()))).collect();
         let mut clocks = HashMap::new();
         for (node, thread) in threads {
-            let Ok(found) = thread.join() else { bail!("a thread that asks for the time panicked") };
+            let Ok(found) = thread.join() else { bail!("a thread that measures clocks panicked") };
             clocks.insert(node, found?.0);
         }
         Ok(clocks)
@@ -195,7 +195,7 @@ fn lead(flow: &Flow, clocks: &HashMap<&str, Offset>) -> Option<ClockOffset> {
     })
 }
 
-/// Opens every flow's receiver and looks at a connection of each.
+/// Opens the receiver of every flow, and checks a connection of each.
 fn prepare(
     mapping: &Mapping,
     found: &BTreeMap<String, Machine>,
@@ -206,7 +206,7 @@ fn prepare(
 ) -> Result<Vec<Ready>> {
     let side = |flow: &Flow, host: &str| -> Result<Side> {
         let stack = mapping.directory.stack(host).with_context(|| format!("{host} has no stack"))?;
-        // Only Linux has it chosen by name: without one an agent takes its system's own.
+        // Only on Linux the congestion control is chosen by name: without a name an agent uses its system's own.
         let chooses = on(mapping, found, host).is_none_or(Machine::is_linux);
         Ok(Side {
             flow: flow.clone(),
@@ -245,8 +245,8 @@ fn observe<'a>(mapping: &Mapping, lines: &Lines<'a>) -> Result<Vec<(&'a str, Obs
     })
 }
 
-/// Adds to the error of a flow's one-way delays what the clocks drifted apart, and takes the delays out where the
-/// smallest is not above that error.
+/// Adds the drift of the clocks to the error of a flow's one-way delays, and removes the delays if the smallest
+/// one is not above that error.
 fn bound_delays(
     flow: &Flow,
     record: &mut FlowRecord,
@@ -290,7 +290,7 @@ fn clock_check(machine: &str, offset: Offset) -> Check {
     }
 }
 
-/// Returns what each host's CPUs did, and why that is not known of some.
+/// Returns the CPU figures of each host, and the reasons why those of some hosts are not known.
 fn hosts(
     mapping: &Mapping,
     found: &BTreeMap<String, Machine>,
@@ -315,8 +315,8 @@ fn hosts(
         findings.warn(
             "same_machine",
             &format!("{one} and {other}"),
-            "their machines run one kernel".into(),
-            "they share CPUs, and the network between them is that kernel's own",
+            "their machines run the same kernel".into(),
+            "they share CPUs, and the network between them is inside that kernel",
         );
     }
     for node in scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host) {
@@ -343,8 +343,8 @@ fn hosts(
                 let busy_ns: u64 = spent.values().map(|spent| spent.busy_ns).sum();
                 Ok((busy_ns, busy_ns as f64 / all_ns.max(1) as f64 * 100.0))
             }
-            (_, true) => Err("its machine runs the same kernel as another node's"),
-            (None, _) => Err("its machine does not tell how busy its CPUs are"),
+            (_, true) => Err("its machine runs the same kernel as the machine of another node"),
+            (None, _) => Err("its machine does not report how busy its CPUs are"),
         };
         if let (Err(reason), true) = (busy, measured) {
             for metric in ["cpu", "service_demand"] {

@@ -1,4 +1,4 @@
-//! Finds what a scenario needs set on each machine, and what keeps it from being set.
+//! Finds the settings that a scenario needs on each machine, and the problems that keep them from being set.
 
 use crate::inventory::Permission;
 use crate::mapping::Mapping;
@@ -6,16 +6,16 @@ use crate::settings::{CONGESTION_CONTROL, Change, SMALLEST_MTU, Setting, icmp_va
 use nettrial_scenario::{Buffer, Machine, MachineInterface, NodeKind, Place, Problem, Stack, Traffic};
 use std::collections::BTreeMap;
 
-/// A setting that a scenario needs, and where that comes from.
+/// A setting that a scenario needs, and the part of the scenario that needs it.
 pub struct Wanted {
     /// The setting and its value.
     pub change: Change,
-    /// The object in the scenario, and the field.
+    /// The object in the scenario; `field` is the object's field.
     place: Place,
     field: &'static str,
 }
 
-/// Everything that the scenario needs set on the machine of `node`.
+/// Returns all settings that the scenario needs on the machine of `node`.
 pub fn of(mapping: &Mapping, node: &str) -> Vec<Wanted> {
     let Some((_, machine)) = mapping.machine(node) else { return Vec::new() };
     let Some((number, found)) =
@@ -47,7 +47,7 @@ pub fn of(mapping: &Mapping, node: &str) -> Vec<Wanted> {
             mapping.scenario.workload.iter().any(|flow| {
                 (flow.from == node || flow.to == node) && matches!(flow.traffic, Traffic::Tool(_))
             });
-        // nettrial's own agents choose it for each connection; other programs may not.
+        // nettrial's own agents choose the congestion control for each connection; other programs may not.
         if has_tools {
             sysctl("congestion_control", CONGESTION_CONTROL, stack.congestion_control.clone());
         }
@@ -71,15 +71,16 @@ fn sysctls(stack: &Stack) -> [(&'static str, &'static str, String); 6] {
     ]
 }
 
-/// A problem for everything that the scenario needs set and that can't be: for want of a permission, of the right to
-/// do it there, or because the machine does not admit it. `found` are the machines as they were found.
+/// Returns a problem for each setting that the scenario needs and that can't be set: for lack of a permission in
+/// the inventory or of privileges on the machine, or because the machine does not support it. `found` has the
+/// descriptions of the machines.
 pub fn problems(mapping: &Mapping, found: &BTreeMap<String, Machine>) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (number, node) in mapping.scenario.nodes.iter().enumerate() {
         let Some((name, given)) = mapping.machine(&node.name) else {
             if node.filters_icmp {
                 let expected = "false for a router that is not in the inventory";
-                let hint = format!("give a machine of the inventory the node {:?}", node.name);
+                let hint = format!("assign the node {:?} to a machine of the inventory", node.name);
                 let problem = Place::node(number, node).problem("filters_icmp", "true", expected, hint);
                 problems.push(problem.of_machine());
             }
@@ -93,8 +94,8 @@ pub fn problems(mapping: &Mapping, found: &BTreeMap<String, Machine>) -> Vec<Pro
     problems
 }
 
-/// A problem for each host whose machine's kernel is `without` the congestion control of its stack: machines by their
-/// names.
+/// Returns a problem for each host whose machine's kernel does not have the congestion control of its stack.
+/// `without` has the missing ones by the names of the machines.
 pub fn absent_controls(
     mapping: &Mapping,
     found: &BTreeMap<String, Machine>,
@@ -110,21 +111,22 @@ pub fn absent_controls(
         let place = Place::node(number, node).within("stack");
         let expected = found.get(name).map_or_else(String::new, |there| there.congestion_controls.join(", "));
         let hint = format!(
-            "machine {name} has it not, or its user may not choose it: as root there, modprobe tcp_{control}; those of \
-             nettrial's own are in the lab and the simulator alone"
+            "machine {name} does not have it, or its user may not choose it: run modprobe tcp_{control} as root there; \ nettrial's own congestion controls exist only in the lab and the simulator"
         );
         problems.push(place.problem("congestion_control", control, expected, hint).of_machine());
     }
     problems
 }
 
-/// Returns the settings of `wanted` that the system of `machine` has. The others are its own, and a trial there says so.
+/// Returns the settings of `wanted` that nettrial can change on the system of `machine`. The system keeps its own
+/// values of the others, of which a trial warns.
 pub fn had(wanted: Vec<Wanted>, machine: &Machine) -> Vec<Change> {
     let has = |change: &Change| changes(machine, change.setting.permission());
     wanted.into_iter().map(|wanted| wanted.change).filter(has).collect()
 }
 
-/// Returns whether settings of that kind are changed on the system of `machine`: of Linux all, of the others the MTU.
+/// Returns true if nettrial can change settings of that kind on the system of `machine`: all of them on Linux,
+/// only the MTU on other systems.
 pub fn changes(machine: &Machine, permission: Permission) -> bool {
     machine.is_linux() || permission == Permission::Mtu
 }
@@ -145,7 +147,8 @@ impl Wanted {
                 there.mtu_bytes.to_string()
             }
             Setting::Offloads { interface: called } => offloads_value(interface(called)?.offloads?),
-            // A session that ended with it filtered has restored it by the time that the next one begins.
+            // A session that filtered ICMP messages has restored the setting by the time that the next session
+            // begins.
             Setting::Icmp => icmp_value(false).to_owned(),
             Setting::Sysctl { name } => machine.sysctls.get(name)?.clone(),
         };
@@ -156,15 +159,14 @@ impl Wanted {
         if !changes(machine, permission) {
             let expected = format!("{there}, as machine {name} has it");
             let hint =
-                format!("on {} nettrial changes the MTU alone: set {what} there yourself", machine.system);
+                format!("on {} nettrial can only change the MTU: set {what} there yourself", machine.system);
             return refuse(value, expected, hint);
         }
         let has = |value: &str| if value == "offloads" { "no offloads".to_owned() } else { value.to_owned() };
         if !may_change.contains(&permission) {
             let expected = format!("{}, as machine {name} has it", has(&there));
             let hint = format!(
-                "the inventory does not let nettrial change {what}: add `{}` to may_change of {name}, or set it there \
-                 yourself",
+                "the inventory does not permit changing {what}: add `{}` to may_change of {name}, or set it there \ yourself",
                 permission.name()
             );
             return refuse(&has(value), expected, hint);
@@ -172,8 +174,7 @@ impl Wanted {
         if !machine.is_root {
             let expected = format!("{}, as machine {name} has it", has(&there));
             let hint = format!(
-                "the user there may not change {what}: reach {name} as root (on Windows as an administrator), such as by \
-                 `command: [ssh, -T, {name}, sudo, -n]`"
+                "the user there may not change {what}: reach {name} as root (on Windows as an administrator), for example with \ `command: [ssh, -T, {name}, sudo, -n]`"
             );
             return refuse(&has(value), expected, hint);
         }
@@ -185,10 +186,10 @@ impl Wanted {
         let in_words = format!("{value} B");
         if let Some(largest) = there.largest_mtu_bytes.filter(|largest| value > *largest) {
             let expected = format!("up to {largest} B on {} of machine {}", there.name, machine.name);
-            let hint = "its driver admits no larger one";
+            let hint = "its driver does not support a larger MTU";
             return Some(self.place.problem(self.field, in_words, expected, hint).of_machine());
         }
-        let hint = "below that Linux takes the interface's IPv6 addresses away";
+        let hint = "below that, Linux removes the interface's IPv6 addresses";
         let expected = format!("{SMALLEST_MTU} B or more on machines of your own");
         (value < SMALLEST_MTU && value != there.mtu_bytes)
             .then(|| self.place.problem(self.field, in_words, expected, hint))

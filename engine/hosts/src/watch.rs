@@ -1,5 +1,5 @@
-//! Looks whether a process of this machine gets a CPU in time: a thread that wakes every 20 ms notes how late it
-//! was. What an agent is to do waits as long.
+//! Watches whether processes of this machine get a CPU in time: a thread that wakes every 20 ms notes its
+//! lateness. The work of an agent is delayed by as much.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// Goes on until it is dropped.
+/// A running watch, which ends when it is dropped.
 pub struct Watch {
     latest_ns: Arc<AtomicU64>,
     ended: Arc<AtomicBool>,
 }
 
 impl Watch {
-    /// Starts looking.
+    /// Starts a watch.
     pub fn start() -> Self {
         let watch = Self { latest_ns: Arc::default(), ended: Arc::default() };
         let (latest_ns, ended) = (Arc::clone(&watch.latest_ns), Arc::clone(&watch.ended));
@@ -29,7 +29,7 @@ impl Watch {
         watch
     }
 
-    /// Returns the largest lateness since this was asked last, nanoseconds.
+    /// Returns the largest lateness since the last call, in nanoseconds.
     pub fn latest_ns(&self) -> u64 {
         self.latest_ns.swap(0, Ordering::Relaxed)
     }

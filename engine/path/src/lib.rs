@@ -71,8 +71,9 @@ pub fn examine(request: &PathRequest) -> PathAnswer {
             Err(error) => missing.push(Shortfall {
                 what: format!("IPv{} to {}", u8::from(IpVersion::of(target.ip())), target.ip()),
                 why: format!("{error:#}"),
-                remedy: "check the routes and addresses of this host, and the packets that its firewall lets out"
-                    .into(),
+                remedy:
+                    "check the routes and addresses of this host, and the packets that its firewall lets out"
+                        .into(),
             }),
         }
     }

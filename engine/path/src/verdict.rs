@@ -121,7 +121,8 @@ fn judge(known: Known, reasons: &mut Vec<String>) -> (Jumbo, Option<String>) {
                 ));
             } else if reverse_carries.is_none() {
                 reasons.push(
-                    "jumbo frames pass towards the host; the reverse path was not measured with jumbo frames".into(),
+                    "jumbo frames pass towards the host; the reverse path was not measured with jumbo frames"
+                        .into(),
                 );
             }
             (Jumbo::CannotTell, None)

@@ -1,4 +1,4 @@
-//! Describes and observes this machine, as far as its system tells.
+//! Describes and observes this machine, as far as its system allows.
 
 use crate::message::{Counted, Observation};
 use crate::radio;
@@ -9,11 +9,11 @@ use nettrial_traffic::machine::{self, Interface};
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Describes this machine and those of `interfaces` that are there. Its name and its clock's lead are the asker's to
-/// fill in.
+/// Describes this machine and those of `interfaces` that exist. The caller fills in the machine's name and the
+/// lead of its clock.
 ///
 /// # Errors
-/// Fails if the system does not tell its interfaces.
+/// Fails if the system does not report its interfaces.
 pub fn describe(interfaces: &[String]) -> Result<Machine> {
     let about = machine::describe();
     Ok(Machine {
@@ -38,9 +38,9 @@ pub fn describe(interfaces: &[String]) -> Result<Machine> {
     })
 }
 
-/// Returns the interfaces with these names that are there, in the names' order.
+/// Returns the existing interfaces among those with these names, in the order of the names.
 fn of(names: &[String]) -> Result<Vec<Interface>> {
-    let mut all = machine::interfaces().context("looking at the interfaces")?;
+    let mut all = machine::interfaces().context("listing interfaces")?;
     let mut take = |name: &String| {
         let place = all.iter().position(|interface| interface.name == *name)?;
         Some(all.swap_remove(place))
@@ -63,14 +63,14 @@ fn described(found: Interface) -> MachineInterface {
     }
 }
 
-/// The wall clock less the monotonic clock, nanoseconds.
+/// Returns the time of the wall clock minus that of the monotonic clock, in nanoseconds.
 pub fn wall_ns() -> i64 {
     let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(wall.as_nanos()).unwrap_or(i64::MAX) - monotonic_ns()
 }
 
-/// Observes this machine and those of `interfaces` that are there. Of an interface whose packets the system does not count
-/// there are none, before the traffic and after it.
+/// Observes this machine and those of `interfaces` that exist. An interface whose packets the system does not
+/// count has zero packets, before and after the traffic.
 ///
 /// # Errors
 /// Fails if the system does not tell its interfaces.
@@ -97,7 +97,7 @@ pub fn observe(interfaces: &[String], late_ns: u64) -> Result<Observation> {
     })
 }
 
-/// Returns true: flows choose no congestion control here, and whatever the system has is theirs.
+/// Returns true, because flows do not choose a congestion control here and use the system's own.
 pub fn has_control(_name: &str) -> bool {
     true
 }
