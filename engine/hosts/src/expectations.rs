@@ -47,7 +47,8 @@ pub fn warnings(
         let fits = delay_us * SHORTEST_SHARE..=delay_us * LONGEST_TIMES + LONGEST_MORE_US;
         if record.min_rtt_us > 0 && !fits.contains(&found_us) {
             let message = format!(
-                "its smallest round-trip time is {found_us:.0} us, but the links' delays add up to {delay_us:.0} us"
+                "its smallest round-trip time is {found_us:.0} us, but the links' delays add up to \
+                 {delay_us:.0} us"
             );
             warnings.push(Warning::new(
                 "unexpected_delay",

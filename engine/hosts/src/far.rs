@@ -173,7 +173,8 @@ impl State {
         let left = journal::restore().context("restoring the settings that an earlier session changed")?;
         ensure!(
             left.failed.is_empty(),
-            "settings that an earlier session changed could not be restored: {}; fix that, then run `nettrial machines restore`",
+            "settings that an earlier session changed could not be restored: {}; fix that, then run \
+             `nettrial machines restore`",
             left.failed.join("; ")
         );
         self.journal = Some((Journal::open()?, lock));

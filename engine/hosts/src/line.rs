@@ -89,7 +89,8 @@ impl Line {
     }
 
     fn reach(name: &str, place: &Place, said: &Arc<Mutex<Vec<u8>>>) -> Result<Self> {
-        let (program, words) = place.reach.split_first().context("the inventory has no command to reach it")?;
+        let (program, words) =
+            place.reach.split_first().context("the inventory has no command to reach it")?;
         let mut child = Command::new(program)
             .args(words)
             .stdin(Stdio::piped())
@@ -294,8 +295,10 @@ fn listen_to_errors(
 fn greeting_of(output: &mut impl BufRead) -> Result<Option<Welcome>> {
     for _ in 0..GREETING_LINES {
         let mut line = Vec::new();
-        let length =
-            output.take(SAID_BYTES as u64).read_until(b'\n', &mut line).context("reading the engine's greeting")?;
+        let length = output
+            .take(SAID_BYTES as u64)
+            .read_until(b'\n', &mut line)
+            .context("reading the engine's greeting")?;
         if length == 0 {
             bail!("the command ended");
         }
@@ -336,7 +339,8 @@ fn listen(
         let read = (&mut output).take(MOST_REPORT_BYTES).read_until(b'\n', &mut line);
         let came_ns = monotonic_ns();
         if !matches!(read, Ok(1..)) || line.last() != Some(&b'\n') {
-            break "the connection to the machine broke; the machine restores its settings by itself".to_owned();
+            break "the connection to the machine broke; the machine restores its settings by itself"
+                .to_owned();
         }
         heard.store(came_ns, Ordering::Relaxed);
         match document(&line) {
@@ -360,11 +364,13 @@ fn remedy(why: &str, place: &Place) -> String {
     if has(&[NOT_THERE]) {
         "run `nettrial machines install`, which copies the engine there".into()
     } else if has(&["the engine's version there"]) {
-        "run `nettrial machines install`, which copies this machine's engine there: engines of different versions never talk to each other".into()
+        "run `nettrial machines install`, which copies this machine's engine there: engines of different \
+         versions never talk to each other"
+            .into()
     } else if has(&["Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED"]) {
         format!(
-            "make sure that it is the right machine: compare its key with the output of `ssh-keygen -lf` there for its \
-             /etc/ssh/ssh_host_*_key.pub; then connect once by hand ({by}), after `ssh-keygen -R` with its name if \
+            "make sure that it is the right machine: compare its key with the output of `ssh-keygen -lf` \
+             there for its /etc/ssh/ssh_host_*_key.pub; then connect once by hand ({by}), after `ssh-keygen -R` with its name if \
              an old key is known"
         )
     } else if has(&["Permission denied"]) {

@@ -65,7 +65,12 @@ impl<'a> Mapping<'a> {
             if interfaces < links {
                 let expected =
                     format!("a machine with {links} interfaces in the inventory, one for each link");
-                problems.push(place.problem("machine", name, expected, format!("this machine has {interfaces}")));
+                problems.push(place.problem(
+                    "machine",
+                    name,
+                    expected,
+                    format!("this machine has {interfaces}"),
+                ));
             }
             for version in [IpVersion::V4, IpVersion::V6] {
                 let mut flows = self.scenario.workload.iter();

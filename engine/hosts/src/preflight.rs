@@ -85,8 +85,10 @@ fn lacking(name: &str, place: &Place, machine: &Machine) -> Vec<Shortfall> {
             continue;
         };
         for address in given.addresses.iter().filter(|address| !there.addresses.contains(address)) {
-            let remedy =
-                format!("run `ip address add {address}/… dev {}` there, or correct the inventory", given.name);
+            let remedy = format!(
+                "run `ip address add {address}/… dev {}` there, or correct the inventory",
+                given.name
+            );
             lack(format!("address {address} on {}", given.name), "the interface does not have it", remedy);
         }
         if !there.is_up {
@@ -116,7 +118,8 @@ fn lacking(name: &str, place: &Place, machine: &Machine) -> Vec<Shortfall> {
                 "the user there does not have the privileges"
             },
             format!(
-                "reach it as root, for example with `ssh: root@{name}` or `command: [ssh, -T, {name}, sudo, -n]`; or remove \ may_change from the inventory"
+                "reach it as root, for example with `ssh: root@{name}` or `command: [ssh, -T, {name}, sudo, \
+                 -n]`; or remove may_change from the inventory"
             ),
         );
     }
@@ -203,7 +206,8 @@ fn too_small(name: &str, reach: &MachineReach) -> Option<Shortfall> {
     let what =
         format!("packets of {} B from {name} to {}, IPv{}", reach.tried_bytes, reach.to, u8::from(reach.ip));
     let remedy = format!(
-        "raise the MTU of every switch and router on the path; `nettrial path` on {name} shows where it is smaller"
+        "raise the MTU of every switch and router on the path; `nettrial path` on {name} shows where it is \
+         smaller"
     );
     match reach.passed_bytes {
         0 => Some(Shortfall {

@@ -28,7 +28,8 @@ pub fn run(
     lines: &BTreeMap<String, Line>,
     found: &BTreeMap<String, Machine>,
 ) -> Result<Record> {
-    let started = SystemTime::now().duration_since(UNIX_EPOCH).context("this machine's clock is before 1970")?;
+    let started =
+        SystemTime::now().duration_since(UNIX_EPOCH).context("this machine's clock is before 1970")?;
     let mut phases = Phases::default();
     let mut moment = Instant::now();
     let mut lap = || nanoseconds(std::mem::replace(&mut moment, Instant::now()).elapsed());
@@ -139,7 +140,8 @@ fn own_settings(mapping: &Mapping, found: &BTreeMap<String, Machine>, findings: 
             "system_settings",
             &format!("machine {}", machine.name),
             format!(
-                "{} keeps its own congestion control, TCP options, buffers and offloads, because nettrial can't set them there",
+                "{} keeps its own congestion control, TCP options, buffers and offloads, because nettrial \
+                 can't set them there",
                 machine.system
             ),
             "the study's stack is in force only on the other hosts",
@@ -162,7 +164,8 @@ fn paths(mapping: &Mapping, agents: &mut Agents, cookie: Cookie, findings: &mut 
         let consequence = match found.largest {
             0 => "UDP does not pass, so the path MTU is not known",
             _ => {
-                "the trial does not measure the MTU that it is named after: set the MTU of every switch and router on the path"
+                "the trial does not measure the MTU that it is named after: set the MTU of every switch and \
+                 router on the path"
             }
         };
         let object = format!("{from} to {to}, IPv{}", u8::from(*version));

@@ -111,7 +111,8 @@ pub fn absent_controls(
         let place = Place::node(number, node).within("stack");
         let expected = found.get(name).map_or_else(String::new, |there| there.congestion_controls.join(", "));
         let hint = format!(
-            "machine {name} does not have it, or its user may not choose it: run modprobe tcp_{control} as root there; \ nettrial's own congestion controls exist only in the lab and the simulator"
+            "machine {name} does not have it, or its user may not choose it: run modprobe tcp_{control} as \
+             root there; nettrial's own congestion controls exist only in the lab and the simulator"
         );
         problems.push(place.problem("congestion_control", control, expected, hint).of_machine());
     }
@@ -166,7 +167,8 @@ impl Wanted {
         if !may_change.contains(&permission) {
             let expected = format!("{}, as machine {name} has it", has(&there));
             let hint = format!(
-                "the inventory does not permit changing {what}: add `{}` to may_change of {name}, or set it there \ yourself",
+                "the inventory does not permit changing {what}: add `{}` to may_change of {name}, or set it \
+                 there yourself",
                 permission.name()
             );
             return refuse(&has(value), expected, hint);
@@ -174,7 +176,8 @@ impl Wanted {
         if !machine.is_root {
             let expected = format!("{}, as machine {name} has it", has(&there));
             let hint = format!(
-                "the user there may not change {what}: reach {name} as root (on Windows as an administrator), for example with \ `command: [ssh, -T, {name}, sudo, -n]`"
+                "the user there may not change {what}: reach {name} as root (on Windows as an \
+                 administrator), for example with `command: [ssh, -T, {name}, sudo, -n]`"
             );
             return refuse(&has(value), expected, hint);
         }

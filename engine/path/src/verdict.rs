@@ -90,7 +90,8 @@ fn judge(known: Known, reasons: &mut Vec<String>) -> (Jumbo, Option<String>) {
     }
     if let (Some(false), Some(reverse)) = (directions[1], reverse) {
         reasons.push(format!(
-            "from the host no packet above {} bytes arrives whole; the place where larger ones are lost can't be found from here",
+            "from the host no packet above {} bytes arrives whole; the place where larger ones are lost \
+             can't be found from here",
             reverse.mtu_bytes
         ));
     }
@@ -115,7 +116,8 @@ fn judge(known: Known, reasons: &mut Vec<String>) -> (Jumbo, Option<String>) {
                 reasons.push(format!("no packet above {} bytes was tried", known.largest_tried));
             } else if forward_carries.is_none() {
                 reasons.push(format!(
-                    "echo requests above {} bytes are not answered, and nothing shows in which direction they \
+                    "echo requests above {} bytes are not answered, and nothing shows in which direction \
+                     they \
                      are lost",
                     forward.mtu_bytes
                 ));
