@@ -53,7 +53,7 @@ pub enum Permission {
     Mtu,
     /// The offloads of the interfaces in the inventory: TSO, GSO, GRO.
     Offloads,
-    /// Whether the machine originates ICMP messages.
+    /// The ICMP messages that the machine originates: on or off.
     Icmp,
     /// The congestion control of programs that choose none.
     CongestionControl,

@@ -369,9 +369,9 @@ fn remedy(why: &str, place: &Place) -> String {
             .into()
     } else if has(&["Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED"]) {
         format!(
-            "make sure that it is the right machine: compare its key with the output of `ssh-keygen -lf` \
-             there for its /etc/ssh/ssh_host_*_key.pub; then connect once by hand ({by}), after `ssh-keygen -R` with its name if \
-             an old key is known"
+            "make sure that it is the right machine: compare its key with the output of `ssh-keygen -lf` there \
+             for its /etc/ssh/ssh_host_*_key.pub; then connect once by hand ({by}), after `ssh-keygen -R` with \
+             its name if an old key is known"
         )
     } else if has(&["Permission denied"]) {
         format!("make {by} work without a password prompt: use ssh-copy-id, or a running ssh-agent")
