@@ -1,35 +1,35 @@
-//! BALIA as the out-of-tree MPTCP kernel has it: net/mptcp/mptcp_balia.c of multipath-tcp v0.9x.
+//! BALIA as in the out-of-tree MPTCP kernel: net/mptcp/mptcp_balia.c of multipath-tcp v0.9x.
 //!
-//! The model differs from [`crate::balia`], the draft's, and from engine/bpf's: alpha is divided in whole
-//! numbers before it is scaled, so that a loss takes half of the window or three quarters, never anything
-//! between; what a loss takes and how many acknowledgments a window needs to grow are kept from when the
-//! window last changed, so a subflow's answer to its siblings is late; acknowledgments are counted and not
-//! segments, and one more than needed; rates are bytes a second, above 2²⁵ shifted right by fives. Differs
-//! from that kernel: nothing overflows; the window after a loss is at least two segments, where that one has
-//! 1; what is computed after a reduction or a timeout is computed at the next acknowledgment; with one
-//! subflow it is Linux's Reno, as for plain TCP. Where it stops being valid: shifted rates of a few bits lose
-//! what is slow beside the fastest.
+//! Differences from [`crate::balia`], which follows the draft, and from engine/bpf: alpha is divided in whole
+//! numbers before it is scaled, so that a loss reduces the window by one half or by three quarters, but never by
+//! anything between; the reduction after a loss and the number of acknowledgments that a window needs to grow are
+//! computed when the window changes and then kept, so that a subflow reacts late to its siblings; the kernel
+//! counts acknowledgments instead of segments, and needs one more than necessary; rates are bytes per second, and
+//! rates above 2²⁵ are shifted right by multiples of five bits. Differences from that kernel: nothing overflows;
+//! the window after a loss is at least two segments instead of one; the values after a reduction or a timeout are
+//! computed at the next acknowledgment; with a single subflow it is Linux's Reno, as for plain TCP. Limits of
+//! validity: shifted rates of a few bits lose the rates of subflows that are slow compared with the fastest.
 
 use crate::reno::{self, left_after_slow_start};
 use crate::{Ack, Control, Event, Subflow, Window};
 
-/// Bits that the fastest rate may have (rate_scale_limit).
+/// The number of bits that the fastest rate may have (rate_scale_limit).
 const RATE_BITS: u32 = 25;
-/// The bits by which it is shifted at a time (scale_num).
+/// The number of bits by which rates are shifted at a time (scale_num).
 const SHIFT_BITS: u32 = 5;
 
 /// BALIA with the kernel's quirks.
 #[derive(Debug, Default)]
 pub struct BaliaKernel {
-    /// Acknowledgments that the window needs to grow by one; 0: not known yet.
+    /// The number of acknowledgments that the window needs to grow by one; 0 if it is not known yet.
     needed: u128,
-    /// Segments that a loss takes.
+    /// The number of segments by which a loss reduces the window.
     lost: u32,
     acks: u128,
     is_stale: bool,
 }
 
-/// x of each subflow that counts, bytes a second.
+/// Returns x of each subflow that counts, in bytes per second.
 fn rates<'a>(
     window: &'a Window,
     subflows: &'a [Subflow],
@@ -45,7 +45,7 @@ fn rate(window: &Window, subflow: &Subflow) -> u128 {
 }
 
 impl BaliaKernel {
-    /// mptcp_balia_recalc_ai.
+    /// Computes both values from the subflows (mptcp_balia_recalc_ai).
     fn compute(&mut self, window: &Window, subflows: &[Subflow], own: usize) {
         (self.needed, self.lost, self.is_stale) = (0, 0, false);
         let rates = rates(window, subflows, own);

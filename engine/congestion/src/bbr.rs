@@ -1,19 +1,19 @@
 //! BBR, version 1: Cardwell, Cheng, Gunn, Yeganeh and Jacobson, "BBR: Congestion-Based Congestion Control",
-//! ACM Queue 14 (2016), as net/ipv4/tcp_bbr.c of Linux has it: the largest delivery rate of ten rounds, the
-//! least round trip of ten seconds, and windows and pacing from the two.
+//! ACM Queue 14 (2016), as in net/ipv4/tcp_bbr.c of Linux. It computes windows and pacing from the largest
+//! delivery rate of ten rounds and the least round-trip time of ten seconds.
 //!
-//! A round trip equal to the least one does not put PROBE_RTT off: tcp_bbr.c compares with `<` since Linux 5.10
-//! (commit 1b9e2a8c99a5, "tcp: only postpone PROBE_RTT if RTT is < current min_rtt estimate"); its authors' draft
-//! (draft-cardwell-iccrg-bbr-congestion-control-00, BBRUpdateRTprop) compares with `<=`.
+//! A round-trip time equal to the least one does not postpone PROBE_RTT: tcp_bbr.c compares with `<` since Linux
+//! 5.10 (commit 1b9e2a8c99a5, "tcp: only postpone PROBE_RTT if RTT is < current min_rtt estimate"); its authors'
+//! draft (draft-cardwell-iccrg-bbr-congestion-control-00, BBRUpdateRTprop) compares with `<=`.
 //!
-//! The model differs from Linux: there is no detection of policers (long-term bandwidth), so a token bucket costs it
-//! more than there; the phase in which PROBE_BW's cycle begins, random there, follows from the time at which
-//! it begins, by a multiplicative hash; rates are doubles; what pacing has already scheduled is taken for
-//! none (with Linux's own pacing it is at most a burst); a round trip is taken after ten seconds though a
-//! delayed acknowledgment brought it; a sample of PROBE_RTT counts as limited by the application up to what
-//! was sent before it. Windows leave room for three bursts of segmentation offload, as there, whether the
-//! sender has it or not. Where it stops being valid: what version 1 is known for: several in a shallow queue
-//! lose much, for losses do not slow it, and in a deep one flows of longer round trips get more.
+//! Differences from Linux: there is no detection of policers (long-term bandwidth), so a token bucket costs the
+//! model more; the initial phase of PROBE_BW's cycle, which is random in Linux, is a multiplicative hash of the
+//! time at which the cycle begins; rates are doubles; the data that pacing has already scheduled counts as zero
+//! (with Linux's own pacing it is at most a burst); after ten seconds a round-trip time is accepted even if it is
+//! that of a delayed acknowledgment; samples of PROBE_RTT count as limited by the application up to the data that
+//! was sent before it. As in Linux, windows leave room for three bursts of segmentation offload, whether the
+//! sender has it or not. Limits of validity are the known ones of version 1: several flows in a shallow queue lose
+//! many segments, because losses do not slow them, and in a deep queue flows of longer round trips get more.
 
 mod filters;
 mod modes;
@@ -23,28 +23,29 @@ use modes::{Mode, Probing};
 
 use crate::{Ack, Control, Event, Phase, Subflow, Window};
 
-/// Rounds that the bandwidth is the largest of (bbr_bw_rtts).
+/// The number of rounds over which the bandwidth is the largest delivery rate (bbr_bw_rtts).
 const BANDWIDTH_ROUNDS: u64 = 10;
-/// The share of the bandwidth that a segment's pacing leaves (bbr_pacing_margin_percent).
+/// The pacing rate as a share of the bandwidth (bbr_pacing_margin_percent).
 const PACING_MARGIN: f64 = 0.99;
-/// The smallest window (bbr_cwnd_min_target).
+/// The smallest window, in segments (bbr_cwnd_min_target).
 const WINDOW_LEAST: u32 = 4;
-/// The window before anything is known (TCP_INIT_CWND).
+/// The initial window, in segments (TCP_INIT_CWND).
 const WINDOW_FIRST: u32 = 10;
-/// The most acknowledgments are taken to be aggregated over, seconds (bbr_extra_acked_max_us).
+/// The longest time, in seconds, over which acknowledgments count as aggregated (bbr_extra_acked_max_us).
 const AGGREGATION_SECONDS: f64 = 0.1;
-/// The largest burst of segmentation offload, bytes (GSO_MAX_SIZE - 1 - MAX_TCP_HEADER), and segments.
+/// The largest burst of segmentation offload, in bytes (GSO_MAX_SIZE - 1 - MAX_TCP_HEADER) and in segments.
 const BURST_MOST: (f64, u32) = (65_215.0, 127);
-/// Rates below which bursts are one segment, bits a second (bbr_min_tso_rate).
+/// The rate below which bursts are one segment, in bits per second (bbr_min_tso_rate).
 const SMALL_RATE_BPS: f64 = 1.2e6;
 
 /// BBR.
 #[derive(Debug)]
 pub struct Bbr {
-    /// Segments a second.
+    /// The bandwidth, in segments per second.
     bandwidth: MaxFilter,
     round: u64,
-    /// The round ends with what is sent after so much was delivered.
+    /// The number of delivered segments at which the round ends: it ends with a segment sent after they were
+    /// delivered.
     round_end_pkts: u64,
     is_round_start: bool,
     probing: Probing,
@@ -54,14 +55,14 @@ pub struct Bbr {
     is_restarting: bool,
     /// The window before recovery or PROBE_RTT.
     prior_cwnd_pkts: u32,
-    /// Bytes of payload a second; `None` before the first acknowledgment.
+    /// The pacing rate in bytes of payload per second; `None` before the first acknowledgment.
     pacing_rate: Option<f64>,
     has_seen_rtt: bool,
     mss_bytes: u32,
 }
 
 impl Bbr {
-    /// At the beginning of a connection.
+    /// Creates the state at the beginning of a connection.
     pub fn new() -> Self {
         Self {
             bandwidth: MaxFilter::default(),
@@ -80,7 +81,7 @@ impl Bbr {
         }
     }
 
-    /// bbr_update_bw.
+    /// Takes in an acknowledgment's delivery rate (bbr_update_bw).
     fn update_bandwidth(&mut self, ack: &Ack) {
         self.is_round_start = false;
         let Some((pkts, interval_ns)) = ack.rate.filter(|&(_, interval_ns)| interval_ns > 0) else { return };
@@ -96,14 +97,14 @@ impl Bbr {
         }
     }
 
-    /// Segments of a burst (bbr_tso_segs_goal).
+    /// Returns the number of segments of a burst (bbr_tso_segs_goal).
     fn burst_pkts(&self) -> u32 {
         let bytes = (self.pacing_rate.unwrap_or(0.0) / 1024.0).min(BURST_MOST.0);
         let pkts = (bytes / f64::from(self.mss_bytes.max(1))) as u32;
         pkts.max(self.least_burst_pkts()).min(BURST_MOST.1)
     }
 
-    /// The bandwidth-delay product at a gain (bbr_bdp).
+    /// Returns the bandwidth-delay product times a gain (bbr_bdp).
     fn product_pkts(&self, gain: f64) -> u32 {
         match self.probing.min_rtt_ns() {
             None => WINDOW_FIRST,
@@ -111,18 +112,18 @@ impl Bbr {
         }
     }
 
-    /// Room for bursts (bbr_quantization_budget).
+    /// Returns the window with additional room for bursts (bbr_quantization_budget).
     fn with_bursts(&self, cwnd_pkts: u32) -> u32 {
         let cwnd = cwnd_pkts.saturating_add(3 * self.burst_pkts()).saturating_add(1) & !1;
         if self.probing.is_probing_for_bandwidth() { cwnd.saturating_add(2) } else { cwnd }
     }
 
-    /// Returns the packets that are to be in flight at a gain (bbr_inflight).
+    /// Returns the number of packets that should be in flight at a gain (bbr_inflight).
     fn target_pkts(&self, gain: f64) -> u32 {
         self.with_bursts(self.product_pkts(gain))
     }
 
-    /// bbr_set_pacing_rate.
+    /// Sets the pacing rate (bbr_set_pacing_rate).
     fn pace(&mut self, window: &Window, ack: &Ack) {
         let paced = |rate: f64| rate * f64::from(ack.mss_bytes) * PACING_MARGIN;
         if self.pacing_rate.is_none() || (!self.has_seen_rtt && ack.srtt_ns > 0) {
@@ -138,7 +139,8 @@ impl Bbr {
         }
     }
 
-    /// Returns what recovery makes of the window, and whether that is all (bbr_set_cwnd_to_recover_or_restore).
+    /// Returns the window that recovery requires, and true if it must not be changed further
+    /// (bbr_set_cwnd_to_recover_or_restore).
     fn recover(&mut self, cwnd_pkts: u32, ack: &Ack) -> (u32, bool) {
         let mut cwnd = cwnd_pkts.saturating_sub(ack.lost_pkts).max(1);
         let conserved = ack.in_flight_pkts + ack.acked_pkts;
@@ -155,7 +157,7 @@ impl Bbr {
         if self.is_conserving { (cwnd.max(conserved), true) } else { (cwnd, false) }
     }
 
-    /// bbr_set_cwnd.
+    /// Sets the window (bbr_set_cwnd).
     fn set_window(&mut self, window: &mut Window, ack: &Ack) {
         if ack.acked_pkts > 0 {
             let (cwnd, is_all) = self.recover(window.cwnd_pkts, ack);
@@ -180,13 +182,13 @@ impl Bbr {
         cwnd.max(WINDOW_LEAST)
     }
 
-    /// bbr_ack_aggregation_cwnd.
+    /// Returns the additional window for aggregated acknowledgments (bbr_ack_aggregation_cwnd).
     fn aggregated_pkts(&self) -> u32 {
         let most = (self.bandwidth.get() * AGGREGATION_SECONDS) as u32;
         if self.probing.is_full() { self.aggregation.most_pkts().min(most) } else { 0 }
     }
 
-    /// bbr_save_cwnd.
+    /// Saves the window before recovery or PROBE_RTT (bbr_save_cwnd).
     fn save_window(&mut self, window: &Window) {
         let is_cut = is_repairing(self.phase) || self.probing.mode() == Mode::ProbeRtt;
         let kept = if is_cut { self.prior_cwnd_pkts } else { 0 };
@@ -248,7 +250,7 @@ impl Control for Bbr {
         window.cwnd_pkts
     }
 
-    /// bbr_min_tso_segs.
+    /// Returns the least number of segments of a burst (bbr_min_tso_segs).
     fn least_burst_pkts(&self) -> u32 {
         if self.pacing_rate.unwrap_or(0.0) * 8.0 < SMALL_RATE_BPS { 1 } else { 2 }
     }

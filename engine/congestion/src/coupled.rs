@@ -1,10 +1,10 @@
-//! The quantities that the controls that couple a connection's subflows compute with: in floating point, and with
-//! nothing kept from one acknowledgment to the next but the fraction of a segment that a window is larger than its
-//! whole ones.
+//! The quantities from which the coupled congestion controls compute, in floating point. Nothing is kept from one
+//! acknowledgment to the next but the fraction of a segment by which a window exceeds its whole segments.
 //!
-//! The same equations as engine/bpf's programs, which have them in fixed point
-//! (engine/bpf/programs/coupling.h); where a detail is open, this follows them: a subflow counts from its
-//! first round-trip sample, idle or not, and with its window as it is, in recovery too.
+//! The equations are those of engine/bpf's programs, which have them in fixed point
+//! (engine/bpf/programs/coupling.h). Where the documents leave a detail open, this module follows the programs: a
+//! subflow counts from its first round-trip sample on, idle or not, and with its current window, in recovery as
+//! well.
 
 use crate::reno::{self, left_after_slow_start};
 use crate::{Ack, Subflow, Window};
@@ -12,22 +12,23 @@ use crate::{Ack, Subflow, Window};
 /// A subflow as the equations see it.
 #[derive(Debug, Clone, Copy)]
 pub struct Path {
-    /// Its window w, segments.
+    /// The subflow's window w, in segments.
     pub window: f64,
-    /// Its smoothed round-trip time, seconds.
+    /// The subflow's smoothed round-trip time, in seconds.
     pub rtt: f64,
-    /// OLIA's l, bytes.
+    /// OLIA's l, in bytes.
     pub interval: f64,
 }
 
 impl Path {
-    /// x = w / rtt, segments a second.
+    /// Returns x = w / rtt, in segments per second.
     pub fn rate(&self) -> f64 {
         self.window / self.rtt
     }
 }
 
-/// The subflows of a connection and which of them is asking, whose window is `window` whatever is listed.
+/// The subflows of a connection, and the one of them that computes, whose window is `window` instead of the listed
+/// one.
 #[derive(Clone, Copy)]
 pub struct Coupling<'a> {
     window: &'a Window,
@@ -36,31 +37,31 @@ pub struct Coupling<'a> {
 }
 
 impl<'a> Coupling<'a> {
-    /// Returns the coupling of the subflow `own`, or `None` where it is alone, or has no round-trip time yet: every
-    /// control then is the one for a single path.
+    /// Returns the coupling of the subflow `own`; `None` if it is the only one or has no round-trip time yet, in
+    /// which case every control behaves as for a single path.
     pub fn of(window: &'a Window, subflows: &'a [Subflow], own: usize) -> Option<Self> {
         let coupling = Self { window, subflows, own };
         let own_counts = subflows.get(own).is_some_and(|subflow| subflow.srtt_ns > 0);
         (own_counts && coupling.paths().count() > 1).then_some(coupling)
     }
 
-    /// The subflow that asks.
+    /// Returns the subflow `own`.
     pub fn own(&self) -> Path {
         self.path(self.own)
     }
 
-    /// Every subflow that counts, in order, the asking one among them.
+    /// Returns all subflows that count, in order, including `own`.
     pub fn paths(&self) -> impl Iterator<Item = Path> + use<'_> {
         let counts = |&place: &usize| self.subflows[place].srtt_ns > 0;
         (0..self.subflows.len()).filter(counts).map(|place| self.path(place))
     }
 
-    /// Σ w / rtt, segments a second.
+    /// Returns Σ w / rtt, in segments per second.
     pub fn total_rate(&self) -> f64 {
         self.paths().map(|path| path.rate()).sum()
     }
 
-    /// The largest of what `of` gives for each subflow.
+    /// Returns the largest value of `of` over all subflows.
     pub fn largest(&self, of: impl Fn(Path) -> f64) -> f64 {
         self.paths().map(of).fold(0.0, f64::max)
     }
@@ -76,13 +77,13 @@ impl<'a> Coupling<'a> {
     }
 }
 
-/// The part of a window beyond its whole segments: from 0 to below 1.
+/// The part of a window beyond its whole segments, from 0 to below 1.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Fraction(f64);
 
 impl Fraction {
-    /// Adds `increase` segments, which may be negative, for each acknowledged one; no more of them count than
-    /// the window holds, and a segment is always left of it.
+    /// Adds `increase` segments, which may be negative, for each acknowledged one. At most as many acknowledged
+    /// segments count as the window holds, and the window stays at one segment or more.
     pub fn grow(&mut self, window: &mut Window, increase: f64, acked_pkts: u32) {
         let acked = acked_pkts.min(window.cwnd_pkts);
         let sum = self.0 + increase * f64::from(acked);
@@ -93,7 +94,7 @@ impl Fraction {
     }
 }
 
-/// Grows a window after an acknowledgment: in slow start and without another subflow as Reno does, else by `increase`
+/// Grows a window after an acknowledgment: as Reno does in slow start and for a single subflow, else by `increase`
 /// for each acknowledged segment.
 pub fn grow(
     fraction: &mut Fraction,

@@ -1,59 +1,60 @@
-//! CUBIC: RFC 9438, as net/ipv4/tcp_cubic.c of Linux has it, in the same integers: C = 410/1024, beta =
-//! 717/1024, fast convergence, the Reno-friendly region, and HyStart ([`crate::hystart`]).
+//! CUBIC: RFC 9438, as in net/ipv4/tcp_cubic.c of Linux and with the same integers: C = 410/1024, beta = 717/1024,
+//! fast convergence, the Reno-friendly region, and HyStart ([`crate::hystart`]).
 //!
-//! Differs from the RFC as Linux does: the window W(t) is looked up one least round trip ahead; after a
-//! timeout the maximum is forgotten; growth is at most one segment for two acknowledged; before the first
-//! loss at least 5% a round. Differs from Linux: a tick is 1 ms (HZ = 1000, where a distribution's kernel may
-//! have 250); the cube root is exact (Linux's is off by 0.2% on average); an idle time is counted from the
-//! last acknowledgment, not the last sending; what would overflow saturates. Where it stops being valid:
-//! windows above a million segments, for which Linux's integers are not made.
+//! Differences from the RFC, as in Linux: the window W(t) is computed for one least round-trip time ahead; a
+//! timeout forgets the maximum; the window grows by at most one segment for two acknowledged segments, and before
+//! the first loss by at least 5% per round. Differences from Linux: a tick is 1 ms (HZ = 1000, where a
+//! distribution's kernel may have 250); the cube root is exact (Linux's is off by 0.2% on average); an idle time
+//! is counted from the last acknowledgment instead of the last transmission; values that would overflow saturate.
+//! Limits of validity: windows above a million segments, for which Linux's integers are not made.
 
 use crate::hystart::HyStart;
 use crate::reno::left_after_slow_start;
 use crate::{Ack, Control, Event, Subflow, Window};
 
-/// beta, of 1024: what is left of the window after a loss.
+/// beta, in 1024ths: the share of the window that is left after a loss.
 const BETA: u64 = 717;
-/// C, of 1024 (bic_scale · 10): segments per cubic second.
+/// C, in 1024ths (bic_scale · 10) of a segment per cubic second.
 const C: u128 = 410;
-/// Acknowledged segments for one of Reno's window, of 8 of CUBIC's window: (1 + beta) / (1 - beta) / 3.
+/// The number of acknowledged segments that grow Reno's window by one, in eighths of CUBIC's window: (1 + beta) /
+/// (1 - beta) / 3.
 const RENO_FRIENDLY: u64 = 8 * (1024 + BETA) / 3 / (1024 - BETA);
-/// A second, in the unit of K (BICTCP_HZ).
+/// The binary logarithm of a second in the unit of K (BICTCP_HZ).
 const SECOND_BITS: u32 = 10;
 
 /// CUBIC.
 #[derive(Debug)]
 pub struct Cubic {
-    /// Acknowledged segments for one more of the window.
+    /// The number of acknowledged segments that grow the window by one.
     per_pkts: u32,
     /// The window at the last loss (W_max), which fast convergence may have lowered.
     last_max_pkts: u32,
     last_cwnd_pkts: u32,
     last_time_ms: u64,
     epoch: Option<Epoch>,
-    /// The least round trip, microseconds; 0: none yet.
+    /// The least round-trip time, in microseconds; 0 if there is none yet.
     delay_min_us: u64,
     hystart: HyStart,
     last_ack_ns: u64,
     timed_out: bool,
 }
 
-/// The time since a reduction, over which the cubic function runs.
+/// The period since a reduction, over which the cubic function runs.
 #[derive(Debug)]
 struct Epoch {
     start_ms: u64,
-    /// The window of the function's turning point.
+    /// The window at the function's turning point.
     origin_pkts: u32,
-    /// K: from the start to the turning point, in 1024ths of a second.
+    /// K, the time from the start to the turning point, in 1024ths of a second.
     k: u64,
-    /// Acknowledged segments that have not yet grown Reno's window.
+    /// The number of acknowledged segments that have not yet grown Reno's window.
     acked_pkts: u64,
     /// The window that Reno would have.
     reno_pkts: u32,
 }
 
 impl Cubic {
-    /// At the beginning of a connection.
+    /// Creates the state at the beginning of a connection.
     pub fn new() -> Self {
         Self {
             per_pkts: 0,
@@ -77,7 +78,7 @@ impl Cubic {
 
     /// Takes in a round-trip time (cubictcp_acked).
     fn sample(&mut self, window: &mut Window, ack: &Ack, rtt_ns: u64) {
-        // Right after a recovery, samples show the queue that it was about.
+        // Right after a recovery, samples include the queue that caused the loss.
         let young = self.epoch.as_ref().is_some_and(|epoch| ack.now_ns / 1_000_000 < epoch.start_ms + 1000);
         if young {
             return;
@@ -91,7 +92,7 @@ impl Cubic {
         }
     }
 
-    /// Computes how many acknowledged segments now grow the window by one (bictcp_update).
+    /// Computes the number of acknowledged segments that now grow the window by one (bictcp_update).
     fn update(&mut self, cwnd_pkts: u32, acked_pkts: u32, now_ms: u64) {
         if let Some(epoch) = &mut self.epoch {
             epoch.acked_pkts += u64::from(acked_pkts);
@@ -120,7 +121,7 @@ impl Cubic {
         }
     }
 
-    /// The Reno-friendly region (RFC 9438 section 4.3).
+    /// Keeps up with Reno's window in the Reno-friendly region (RFC 9438 section 4.3).
     fn keep_up_with_reno(&mut self, cwnd_pkts: u32) {
         let Some(epoch) = &mut self.epoch else { return };
         let per_pkts = ((u64::from(cwnd_pkts) * RENO_FRIENDLY) >> 3).max(1);
@@ -146,10 +147,10 @@ impl Epoch {
         }
     }
 
-    /// W(t) = C (t - K)³ + W_max (RFC 9438 equation 1).
+    /// Returns W(t) = C (t - K)³ + W_max (RFC 9438 equation 1).
     fn window_at(&self, time_ms: u64) -> u32 {
         let t = (time_ms.saturating_sub(self.start_ms) << SECOND_BITS) / 1000;
-        // Above two days it saturates long since.
+        // The window saturates long before two days.
         let distance = u128::from(t.abs_diff(self.k).min(1 << 28));
         let delta = (C * distance * distance * distance) >> (10 + 3 * SECOND_BITS);
         let delta = u32::try_from(delta).unwrap_or(u32::MAX);
@@ -161,7 +162,7 @@ impl Epoch {
     }
 }
 
-/// The largest whole number whose cube is at most `value`.
+/// Returns the largest whole number whose cube is at most `value`.
 fn cube_root(value: u128) -> u64 {
     let (mut low, mut high) = (0u128, 1u128 << 42);
     while low + 1 < high {
@@ -208,7 +209,8 @@ impl Control for Cubic {
 
     fn on_event(&mut self, event: Event, _: &mut Window, now_ns: u64) {
         match event {
-            // At the next acknowledgment, so that the threshold is still asked of what was known before.
+            // The reset happens at the next acknowledgment, so that the threshold is still computed from the
+            // earlier state.
             Event::Timeout => self.timed_out = true,
             Event::Restart => {
                 if let Some(epoch) = &mut self.epoch {

@@ -1,11 +1,12 @@
-//! DCTCP: RFC 8257, as net/ipv4/tcp_dctcp.c of Linux has it, in the same integers: alpha in 1024ths, from 1
-//! on, with g = 1/16; a mark takes alpha / 2 of the window, a loss half of it. It grows as Reno.
+//! DCTCP: RFC 8257, as in net/ipv4/tcp_dctcp.c of Linux and with the same integers: alpha is in 1024ths, begins at
+//! 1, and is smoothed with g = 1/16. A mark reduces the window by alpha / 2 of it, a loss by half. The window
+//! grows as Reno's.
 //!
-//! The model differs from Linux: it counts marks of an acknowledgment with the round that it ends, and a loss found
-//! while a mark's reduction goes on does not lower the threshold further. The receiver's part, one echo for
-//! each mark (RFC 8257 section 3.2), is the sender's and receiver's of [`Control::needs_ecn`]. Where it stops
-//! being valid: queues that do not mark, or mark by RED's slow average; beside flows that do not know it, for
-//! which RFC 8257 section 5 warns.
+//! Differences from Linux: the marks of an acknowledgment count in the round that it ends, and a loss that is
+//! found during the reduction after a mark does not lower the threshold further. The sender and receiver implement
+//! the receiver's part, one echo for each mark (RFC 8257 section 3.2), if [`Control::needs_ecn`] says so. Limits
+//! of validity: queues that do not mark, or that mark by RED's slow average; competition with flows that do not
+//! implement DCTCP, against which RFC 8257 section 5 warns.
 
 use crate::{Ack, Control, Event, Subflow, Window, reno};
 
@@ -17,19 +18,19 @@ const SHIFT_G: u32 = 4;
 /// DCTCP.
 #[derive(Debug)]
 pub struct Dctcp {
-    /// The marked fraction of what was delivered, smoothed over rounds, of `ONE`.
+    /// The marked fraction of delivered segments, smoothed over rounds, in units of 1 / `ONE`.
     alpha: u64,
-    /// The round ends when this is acknowledged.
+    /// The sequence number whose acknowledgment ends the round.
     end_bytes: u64,
     delivered_pkts: u64,
     marked_pkts: u64,
     cwnd_at_reduction_pkts: u32,
-    /// True if the reduction that begins is for a loss.
+    /// True if the reduction that begins is because of a loss.
     has_lost: bool,
 }
 
 impl Dctcp {
-    /// At the beginning of a connection.
+    /// Creates the state at the beginning of a connection.
     pub fn new() -> Self {
         Self {
             alpha: ONE,
@@ -41,7 +42,8 @@ impl Dctcp {
         }
     }
 
-    /// alpha = (1 - g) alpha + g F, F the marked fraction of the round (RFC 8257 section 3.3).
+    /// Ends a round: alpha becomes (1 - g) alpha + g F, where F is the marked fraction of the round (RFC 8257
+    /// section 3.3).
     fn end_round(&mut self, ack: &Ack) {
         let delivered = ack.delivered_pkts - self.delivered_pkts;
         let marked = ack.delivered_marked_pkts - self.marked_pkts;
@@ -84,7 +86,7 @@ impl Control for Dctcp {
     fn on_event(&mut self, event: Event, window: &mut Window, _: u64) {
         match event {
             Event::EnterRecovery => self.has_lost = true,
-            // The threshold was asked for before.
+            // The sender has asked for the threshold before.
             Event::Timeout => window.ssthresh_pkts = reno::ssthresh(window),
             _ => {}
         }

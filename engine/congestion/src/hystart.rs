@@ -1,26 +1,27 @@
-//! HyStart (Ha and Rhee, "Taming the Elephants: New TCP Slow Start", 2008), by which CUBIC leaves slow start
-//! before it loses: hystart_update in net/ipv4/tcp_cubic.c of Linux 5.6 and later, both its detections on, as
-//! by default.
+//! HyStart (Ha and Rhee, "Taming the Elephants: New TCP Slow Start", 2008), with which CUBIC leaves slow start
+//! before it loses segments: hystart_update in net/ipv4/tcp_cubic.c of Linux 5.6 and later, with both detections
+//! on, as by default.
 //!
-//! The model differs from Linux: the pacing rate, of which the allowance for bursts is computed, is that of
-//! tcp_update_pacing_rate at its default ratios (2 in slow start, 1.2 near the threshold), from the window
-//! alone. Where it stops being valid: paths with jitter of more than an eighth of the round trip (at least 4
-//! ms) make it leave early, as they make Linux; RFC 9406's HyStart++ is not here.
+//! Difference from Linux: the pacing rate from which the allowance for bursts is computed is that of
+//! tcp_update_pacing_rate with its default ratios (2 in slow start, 1.2 near the threshold), computed from the
+//! window only. Limits of validity: paths with jitter of more than an eighth of the round-trip time (at least 4
+//! ms) make it leave slow start early, as in Linux. RFC 9406's HyStart++ is not implemented.
 
 use crate::{Ack, Window};
 
-/// The least window at which it looks, segments (hystart_low_window).
+/// The least window at which HyStart acts, in segments (hystart_low_window).
 const LEAST_WINDOW_PKTS: u32 = 16;
-/// Acknowledgments no further apart belong to one train (hystart_ack_delta_us).
+/// The largest gap between two acknowledgments of one train, in microseconds (hystart_ack_delta_us).
 const TRAIN_GAP_US: u64 = 2_000;
-/// Samples of a round before its least round-trip time counts (HYSTART_MIN_SAMPLES).
+/// The number of samples of a round before its least round-trip time counts (HYSTART_MIN_SAMPLES).
 const SAMPLES_LEAST: u32 = 8;
-/// Bounds of the delay that ends slow start (HYSTART_DELAY_MIN, HYSTART_DELAY_MAX).
+/// The bounds of the increase of the delay that ends slow start, in microseconds (HYSTART_DELAY_MIN,
+/// HYSTART_DELAY_MAX).
 const DELAY_US: (u64, u64) = (4_000, 16_000);
-/// The size of a burst of segmentation offload at most (sk_gso_max_size).
+/// The largest size of a burst of segmentation offload, in bytes (sk_gso_max_size).
 const BURST_BYTES: u64 = 65_536;
 
-/// The state of the present round.
+/// The state of the current round.
 #[derive(Debug)]
 pub struct HyStart {
     found: bool,
@@ -32,19 +33,19 @@ pub struct HyStart {
 }
 
 impl HyStart {
-    /// At the beginning of a connection; its first acknowledgment of data begins a round.
+    /// Creates the state at the beginning of a connection, whose first acknowledgment of data begins a round.
     pub fn new() -> Self {
         Self { found: false, end_bytes: 0, started_us: 0, last_us: 0, least_us: u64::MAX, samples: 0 }
     }
 
-    /// Has slow start looked at again, after a timeout, from the next round on.
+    /// Restarts the detection after a timeout, beginning with the next round.
     pub fn restart(&mut self, ack: &Ack) {
         self.found = false;
         self.start_round(ack);
     }
 
-    /// Looks at an acknowledgment in slow start with a sample `rtt_us` of the round trip, of which
-    /// `delay_min_us` is the least so far. Sets the threshold to the window where slow start is to end.
+    /// Evaluates an acknowledgment in slow start with a sample `rtt_us` of the round-trip time, whose least value
+    /// so far is `delay_min_us`. Sets the threshold to the window if slow start should end.
     pub fn look(&mut self, window: &mut Window, ack: &Ack, rtt_us: u64, delay_min_us: u64) {
         if self.found {
             return;
@@ -74,8 +75,8 @@ impl HyStart {
         };
     }
 
-    /// Returns true if acknowledgments have come close together for half of the path's round trip: what was sent at
-    /// once then fills it one way.
+    /// Returns true if acknowledgments have arrived close together for half of the path's round-trip time, because
+    /// data that was sent at once then fills the path in one direction.
     fn train_is_long(&mut self, window: &Window, ack: &Ack, delay_min_us: u64) -> bool {
         let now_us = ack.now_ns / 1000;
         if now_us - self.last_us > TRAIN_GAP_US {

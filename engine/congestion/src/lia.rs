@@ -1,14 +1,15 @@
 //! LIA, the linked increases algorithm: RFC 6356 section 3, equations (1) and (2).
 //!
-//! Per acknowledged segment in congestion avoidance a window grows by min(alpha / w_total, 1 / w_r), where
-//! alpha / w_total = max_i(w_i / rtt_i²) / (Σ_i w_i / rtt_i)². A loss halves it, as Reno; alone it is Reno.
+//! In congestion avoidance a window grows by min(alpha / w_total, 1 / w_r) for each acknowledged segment, where
+//! alpha / w_total = max_i(w_i / rtt_i²) / (Σ_i w_i / rtt_i)². A loss halves it, as in Reno. With a single subflow
+//! LIA is Reno.
 //!
-//! Three of them: this one in floating point; engine/bpf's in fixed point, which rounds an increase by at
-//! most 2⁻¹⁵ of itself; [`crate::lia_kernel`], which has the out-of-tree kernel's rounding and remembered
-//! alpha. Differs from the RFC: it counts segments, as Linux does, and not bytes (so subflows of different
-//! segment sizes count by segments), and computes alpha for every acknowledgment. Where it stops being valid:
-//! as RFC 6356 section 3, it balances congestion only halfway, so a congested path keeps more than fairness
-//! gives it.
+//! There are three implementations: this one in floating point; that of engine/bpf in fixed point, which rounds an
+//! increase by at most 2⁻¹⁵ of its value; and [`crate::lia_kernel`], which has the out-of-tree kernel's rounding
+//! and remembered alpha. Differences from the RFC: it counts segments instead of bytes, as Linux does (so subflows
+//! of different segment sizes count by segments), and computes alpha for every acknowledgment. Limits of validity:
+//! as in RFC 6356 section 3, it balances congestion only halfway, so a congested path keeps more than its fair
+//! share.
 
 use crate::coupled::{self, Coupling, Fraction};
 use crate::{Ack, Control, Subflow, Window, reno};
@@ -19,7 +20,7 @@ pub struct Lia {
     fraction: Fraction,
 }
 
-/// Returns what each acknowledged segment adds to the window, segments.
+/// Returns the number of segments that each acknowledged segment adds to the window.
 pub fn increase(coupling: &Coupling<'_>) -> f64 {
     let total = coupling.total_rate();
     let best = coupling.largest(|path| path.rate() / path.rtt);

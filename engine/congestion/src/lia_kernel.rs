@@ -1,46 +1,47 @@
-//! LIA as the out-of-tree MPTCP kernel has it: net/mptcp/mptcp_coupled.c of multipath-tcp v0.9x, "coupled".
+//! LIA as in the out-of-tree MPTCP kernel: net/mptcp/mptcp_coupled.c of multipath-tcp v0.9x, "coupled".
 //!
-//! The model differs from [`crate::lia`], the RFC's, and from engine/bpf's: alpha is one of the whole
-//! connection, computed anew only when a window has grown by one, in slow start, and after a change of phase,
-//! and kept in between; it is a whole number of 2⁻¹², at least 1, so that a window needs 2¹² / alpha
-//! acknowledgments to grow, 4096 at most, and few values between; the best path's w / rtt² is a whole number
-//! of 2⁻³² over eighths of a microsecond squared, which is 0 for many windows of tens of milliseconds: of
-//! those that are 0, the last is taken for the best; acknowledgments are counted and not segments, and one
-//! more than the window is needed. Differs from that kernel: nothing overflows; a change of phase is noticed
-//! by the subflow that it is of; with one subflow it is Linux's Reno, as for plain TCP, where that kernel
-//! counts acknowledgments too.
+//! Differences from [`crate::lia`], which follows the RFC, and from engine/bpf: the whole connection has one
+//! alpha, which is computed anew only when a window has grown by one, in slow start, and after a change of phase,
+//! and is kept in between; it is a whole number of 2⁻¹², at least 1, so that a window needs 2¹² / alpha
+//! acknowledgments to grow, at most 4096, with few values in between; the best path's w / rtt² is a whole number
+//! of 2⁻³² over eighths of a microsecond squared, which is 0 for many windows with round-trip times of tens of
+//! milliseconds, and of several that are 0 the last counts as the best; the kernel counts acknowledgments instead
+//! of segments, and needs one more than the window. Differences from that kernel: nothing overflows; a change of
+//! phase is noticed by the subflow that it concerns; with a single subflow it is Linux's Reno, as for plain TCP,
+//! whereas that kernel counts acknowledgments there as well.
 
 use crate::reno::{self, left_after_slow_start};
 use crate::{Ack, Control, Phase, Shared, Subflow, Window};
 
-/// Bits of alpha's scale (alpha_scale = alpha_scale_num - 2 alpha_scale_den).
+/// The number of bits of alpha's scale (alpha_scale = alpha_scale_num - 2 alpha_scale_den).
 const ALPHA_BITS: u32 = 12;
-/// Bits by which a window is scaled over a round trip's square (alpha_scale_num).
+/// The number of bits by which a window is scaled when it is divided by the square of a round-trip time
+/// (alpha_scale_num).
 const NUMERATOR_BITS: u32 = 32;
-/// Bits by which a window is scaled over a round trip (alpha_scale_den).
+/// The number of bits by which a window is scaled when it is divided by a round-trip time (alpha_scale_den).
 const DENOMINATOR_BITS: u32 = 10;
 
 /// LIA with the kernel's quirks.
 #[derive(Debug)]
 pub struct LiaKernel {
-    /// The alpha that this subflow computed last, and when.
+    /// The alpha that this subflow computed last, and the time at which it did.
     computed: (u64, u64),
     acks: u32,
     phase: Phase,
 }
 
 impl LiaKernel {
-    /// At the beginning of a connection.
+    /// Creates the state at the beginning of a connection.
     pub fn new() -> Self {
         Self { computed: (1, 0), acks: 0, phase: Phase::Open }
     }
 
-    /// mptcp_ccc_recalc_alpha.
+    /// Computes alpha from the subflows (mptcp_ccc_recalc_alpha).
     fn compute(&mut self, window: &Window, subflows: &[Subflow], own: usize, now_ns: u64) {
         self.computed = (alpha(paths(window, subflows, own)), now_ns);
     }
 
-    /// The connection's alpha: what any of its subflows computed last.
+    /// Returns the connection's alpha, which is the last one that any of its subflows computed.
     fn alpha(&self, subflows: &[Subflow], own: usize) -> u64 {
         let mut newest = self.computed;
         for (place, subflow) in subflows.iter().enumerate() {
@@ -52,7 +53,7 @@ impl LiaKernel {
     }
 }
 
-/// Window and round trip, in eighths of a microsecond, of each subflow that counts.
+/// Returns the window and the round-trip time, in eighths of a microsecond, of each subflow that counts.
 fn paths<'a>(
     window: &'a Window,
     subflows: &'a [Subflow],

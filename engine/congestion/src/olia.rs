@@ -1,18 +1,18 @@
 //! OLIA, the opportunistic linked increases algorithm: Khalili, Gast, Popovic and Le Boudec, "MPTCP is not
 //! Pareto-optimal", CoNEXT 2012, and draft-khalili-mptcp-congestion-control-05.
 //!
-//! Per acknowledged segment in congestion avoidance a window changes by (w_r / rtt_r²) / (Σ_p w_p / rtt_p)² +
-//! alpha_r / w_r. M are the subflows with the largest window, B those with the largest l / rtt², l the bytes
-//! acknowledged since the last loss or between the last two, whichever is more; alpha is 1 / (n |B \ M|) in B
-//! \ M, -1 / (n |M|) in M where B \ M is not empty, else 0. A loss halves the window, as Reno; alone it is
-//! Reno.
+//! In congestion avoidance a window changes by (w_r / rtt_r²) / (Σ_p w_p / rtt_p)² + alpha_r / w_r for each
+//! acknowledged segment. M is the set of the subflows with the largest window, and B that of those with the
+//! largest l / rtt², where l is the number of bytes acknowledged since the last loss or between the last two
+//! losses, whichever is larger. alpha is 1 / (n |B \ M|) in B \ M, -1 / (n |M|) in M if B \ M is not empty, and 0
+//! otherwise. A loss halves the window, as in Reno. With a single subflow OLIA is Reno.
 //!
-//! Three of them: this one in floating point; engine/bpf's in fixed point, which rounds the first term by at
-//! most 2⁻¹⁵ of itself and compares l / rtt² exactly where this one rounds both to doubles;
-//! [`crate::olia_kernel`], which has the out-of-tree kernel's rounding. Differs from the draft, as
-//! engine/bpf's: a loss is where a threshold is asked for, a mark too; one taken back still counts; a window
-//! shrinks to one segment at least. Where it stops being valid: before a subflow's first losses its l says
-//! little of its path.
+//! There are three implementations: this one in floating point; that of engine/bpf in fixed point, which rounds
+//! the first term by at most 2⁻¹⁵ of its value and compares l / rtt² exactly, whereas this one rounds both to
+//! doubles; and [`crate::olia_kernel`], which has the out-of-tree kernel's rounding. Differences from the draft,
+//! as in engine/bpf: every request for a threshold counts as a loss, including one for a mark, and including
+//! losses that are undone later; a window shrinks to one segment at least. Limits of validity: before a subflow's
+//! first losses its l says little about its path.
 
 use crate::coupled::{self, Coupling, Fraction};
 use crate::{Ack, Control, Shared, Subflow, Window, reno};
@@ -24,7 +24,7 @@ pub struct Olia {
     run: Run,
 }
 
-/// The bytes that got through between losses.
+/// The bytes that were delivered between losses.
 #[derive(Debug, Default)]
 pub struct Run {
     una: u64,
@@ -33,12 +33,12 @@ pub struct Run {
 }
 
 impl Run {
-    /// All below `una_bytes` is acknowledged.
+    /// Notes that all data below `una_bytes` is acknowledged.
     pub fn reached(&mut self, una_bytes: u64) {
         self.una = una_bytes;
     }
 
-    /// A loss; the same one again, such as a timeout in recovery, ends no run.
+    /// Notes a loss. A repetition of the same loss, such as a timeout in recovery, does not end a run.
     pub fn lost(&mut self) {
         if self.una != self.at_loss {
             self.between = self.una - self.at_loss;
@@ -46,13 +46,13 @@ impl Run {
         }
     }
 
-    /// OLIA's l.
+    /// Returns OLIA's l.
     pub fn longest(&self) -> u64 {
         self.between.max(self.una - self.at_loss)
     }
 }
 
-/// alpha of the subflow that asks.
+/// Returns alpha of the subflow `own`.
 pub fn alpha(coupling: &Coupling<'_>) -> f64 {
     let own = coupling.own();
     let widest = coupling.largest(|path| path.window);
@@ -76,7 +76,8 @@ pub fn alpha(coupling: &Coupling<'_>) -> f64 {
     }
 }
 
-/// Returns what each acknowledged segment adds to the window, segments; below 0 where it shrinks.
+/// Returns the number of segments that each acknowledged segment adds to the window; negative if the window
+/// shrinks.
 pub fn increase(coupling: &Coupling<'_>) -> f64 {
     let (own, total) = (coupling.own(), coupling.total_rate());
     own.rate() / own.rtt / (total * total) + alpha(coupling) / own.window

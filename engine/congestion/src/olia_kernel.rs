@@ -1,32 +1,32 @@
-//! OLIA as the out-of-tree MPTCP kernel has it: net/mptcp/mptcp_olia.c of multipath-tcp v0.9x.
+//! OLIA as in the out-of-tree MPTCP kernel: net/mptcp/mptcp_olia.c of multipath-tcp v0.9x.
 //!
-//! The model differs from [`crate::olia`], the draft's, and from engine/bpf's: the window of a subflow in
-//! recovery is its threshold; what a window grows or shrinks by is counted in 2⁻¹⁰ of a segment, rounded to
-//! 0, and acknowledgment by acknowledgment, not segment by segment; once it is a segment less 2⁻¹⁰ the window
-//! changes by one and counting begins anew, so what was counted beyond is lost; increases below 2⁻¹⁰ are
-//! none. Differs from that kernel: nothing overflows (there, products of windows of thousands of segments
-//! do); with one subflow it is Linux's Reno, as for plain TCP.
+//! Differences from [`crate::olia`], which follows the draft, and from engine/bpf: the window of a subflow in
+//! recovery is its threshold; changes of a window are counted in 2⁻¹⁰ of a segment, rounded towards 0, and per
+//! acknowledgment instead of per segment; once the count reaches a segment less 2⁻¹⁰ the window changes by one and
+//! counting restarts, so that any excess is lost; increases below 2⁻¹⁰ count as none. Differences from that
+//! kernel: nothing overflows (there, products of windows of thousands of segments do); with a single subflow it is
+//! Linux's Reno, as for plain TCP.
 
 use crate::olia::Run;
 use crate::reno::left_after_slow_start;
 use crate::{Ack, Control, Phase, Shared, Subflow, Window, reno};
 
-/// Bits of a segment's scale.
+/// The number of bits of a segment's scale.
 const SCALE: u32 = 10;
 
 /// OLIA with the kernel's quirks.
 #[derive(Debug, Default)]
 pub struct OliaKernel {
     run: Run,
-    /// The growth of the window since it last changed, 2⁻¹⁰ of a segment; below 0 where it shrinks.
+    /// The growth of the window since it last changed, in 2⁻¹⁰ of a segment; negative if it shrinks.
     counted: i128,
 }
 
-/// A subflow as that kernel sees it.
+/// A subflow as the out-of-tree kernel sees it.
 #[derive(Debug, Clone, Copy)]
 struct Path {
     window: i128,
-    /// Eighths of a microsecond.
+    /// The round-trip time, in eighths of a microsecond.
     rtt: i128,
     run: i128,
 }
@@ -43,7 +43,8 @@ impl Path {
     }
 }
 
-/// The subflows of a connection, and of them the one that asks, whose window and run are newer than listed.
+/// The subflows of a connection, and the one of them that computes, whose window and run are newer than the listed
+/// ones.
 #[derive(Clone, Copy)]
 struct Paths<'a> {
     window: &'a Window,
@@ -58,7 +59,7 @@ impl Paths<'_> {
         Path::of(own.srtt_ns, self.window.cwnd_pkts, self.run.longest())
     }
 
-    /// Every subflow that counts.
+    /// Returns all subflows that count.
     fn all(&self) -> impl Iterator<Item = Path> + use<'_> {
         let path = |(place, subflow): (usize, &Subflow)| match (place == self.own, subflow.phase) {
             (true, _) => self.own(),
@@ -70,7 +71,7 @@ impl Paths<'_> {
         self.subflows.iter().enumerate().map(path).filter(|path| path.rtt > 0)
     }
 
-    /// epsilon of the own subflow, as a sign and what divides it (mptcp_get_epsilon).
+    /// Returns epsilon of the subflow `own`, as a sign and a divisor (mptcp_get_epsilon).
     fn epsilon(&self) -> (i128, i128) {
         let own = self.own();
         let widest = self.all().map(|path| path.window).max().unwrap_or(0);
@@ -86,7 +87,7 @@ impl Paths<'_> {
         }
     }
 
-    /// Returns what an acknowledgment counts, 2⁻¹⁰ of a segment.
+    /// Returns the change that an acknowledgment counts for, in 2⁻¹⁰ of a segment.
     fn increase(&self) -> i128 {
         let own = self.own();
         let (sign, divisor) = self.epsilon();

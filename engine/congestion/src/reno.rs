@@ -1,15 +1,15 @@
-//! Reno (RFC 5681), as Linux has it: net/ipv4/tcp_cong.c, `tcp_reno`.
+//! Reno (RFC 5681), as in Linux: net/ipv4/tcp_cong.c, `tcp_reno`.
 //!
-//! Differs from the RFC as Linux does: windows are whole segments, and in congestion avoidance an
-//! acknowledgment counts for as many as it acknowledges (RFC 3465 without its limit).
+//! Differences from the RFC, as in Linux: windows are whole segments, and in congestion avoidance an
+//! acknowledgment counts for as many segments as it acknowledges (RFC 3465 without its limit).
 
 use crate::{Ack, Control, Subflow, Window};
 
-/// Reno: one segment a round trip more, half of the window after a loss.
+/// Reno: the window grows by one segment per round trip, and a loss halves it.
 #[derive(Debug)]
 pub struct Reno;
 
-/// Grows Reno's window by an acknowledgment (tcp_reno_cong_avoid).
+/// Grows Reno's window after an acknowledgment (tcp_reno_cong_avoid).
 pub fn grow(window: &mut Window, ack: &Ack) {
     let left = left_after_slow_start(window, ack);
     if left > 0 {
@@ -17,8 +17,8 @@ pub fn grow(window: &mut Window, ack: &Ack) {
     }
 }
 
-/// Grows a window in slow start and gives how many segments are left for congestion avoidance: none where the
-/// window may not grow.
+/// Grows a window in slow start, and returns how many acknowledged segments are left for congestion avoidance; 0
+/// if the window may not grow.
 pub fn left_after_slow_start(window: &mut Window, ack: &Ack) -> u32 {
     match (ack.may_grow_window(), window.in_slow_start()) {
         (false, _) => 0,
@@ -27,7 +27,7 @@ pub fn left_after_slow_start(window: &mut Window, ack: &Ack) -> u32 {
     }
 }
 
-/// Reno's threshold after a loss (tcp_reno_ssthresh).
+/// Returns Reno's threshold after a loss (tcp_reno_ssthresh).
 pub fn ssthresh(window: &Window) -> u32 {
     (window.cwnd_pkts / 2).max(2)
 }

@@ -1,27 +1,28 @@
-//! Rounds of a round trip each, and the round-trip times seen in them: what the controls by delay compute
-//! with.
+//! Rounds of one round trip each, and the round-trip times measured in them, from which delay-based controls
+//! compute.
 
 use crate::{Ack, Phase};
 
-/// Samples that a round needs before it decides anything: with fewer, all may be of delayed acknowledgments.
+/// The number of samples that a round needs before it decides anything: with fewer, all of them may be those of
+/// delayed acknowledgments.
 const SAMPLES_LEAST: u32 = 3;
 
-/// The present round of a sender that goes by delay only while nothing is out of order.
+/// The current round of a sender that uses delay only while no data is out of order.
 #[derive(Debug)]
 pub struct Rounds {
-    /// The round ends when something above is acknowledged.
+    /// The sequence number above which an acknowledgment ends the round.
     end_bytes: u64,
-    /// Round-trip times of this round.
+    /// The number of round-trip times in this round.
     samples: u32,
     sum_ns: u64,
     least_ns: u64,
-    /// The shortest round-trip time ever.
+    /// The shortest round-trip time so far.
     pub base_ns: u64,
     phase: Phase,
 }
 
 impl Rounds {
-    /// At the beginning of a connection.
+    /// Creates the state at the beginning of a connection.
     pub fn new() -> Self {
         Self {
             end_bytes: 0,
@@ -38,8 +39,8 @@ impl Rounds {
         *self = Self { end_bytes, phase: self.phase, ..Self::new() };
     }
 
-    /// Takes in an acknowledgment. Gives whether the sender has just come back to [`Phase::Open`], with which
-    /// a new round has begun.
+    /// Takes in an acknowledgment. Returns true if the sender has just returned to [`Phase::Open`], which begins a
+    /// new round.
     pub fn take(&mut self, ack: &Ack) -> bool {
         if let Some(rtt_ns) = ack.rtt_ns {
             let rtt_ns = rtt_ns.max(1);
@@ -61,17 +62,17 @@ impl Rounds {
         ack.una_bytes > self.end_bytes
     }
 
-    /// Begins a round; its samples are those to come.
+    /// Begins a round without samples.
     pub fn start(&mut self, ack: &Ack) {
         *self = Self { end_bytes: ack.next_bytes, base_ns: self.base_ns, phase: self.phase, ..Self::new() };
     }
 
-    /// The average round-trip time of the round, if it has samples enough.
+    /// Returns the average round-trip time of the round, if it has enough samples.
     pub fn average_ns(&self) -> Option<u64> {
         (self.samples >= SAMPLES_LEAST).then(|| self.sum_ns / u64::from(self.samples))
     }
 
-    /// The least round-trip time of the round, if it has samples enough.
+    /// Returns the least round-trip time of the round, if it has enough samples.
     pub fn least_ns(&self) -> Option<u64> {
         (self.samples >= SAMPLES_LEAST).then_some(self.least_ns)
     }

@@ -1,23 +1,24 @@
 //! Vegas: Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC
-//! 13 (1995), as net/ipv4/tcp_vegas.c of Linux has it, at its default alpha = 2, beta = 4 and gamma = 1
+//! 13 (1995), as in net/ipv4/tcp_vegas.c of Linux, with its defaults of alpha = 2, beta = 4 and gamma = 1
 //! segments.
 //!
-//! Once a round trip: diff = w (rtt - base) / base, rtt the round's least and base the least ever. Slow start
-//! ends when diff > gamma; after it the window grows by one if diff < alpha and shrinks by one if diff >
-//! beta. Differs from the paper as Linux does: it divides by base where the paper's diff, in segments that
-//! wait, divides by rtt (so with queues as long as the path it keeps fewer), slow start doubles each round
-//! and not every other, and what is lost is found and answered as by Reno. Differs from Linux: times are
-//! nanoseconds, not whole microseconds and one more. Where it stops being valid: beside controls that fill
-//! queues it gets little; a route that becomes longer looks like a queue for ever.
+//! Once per round trip Vegas computes diff = w (rtt - base) / base, where rtt is the round's least round-trip time
+//! and base the least one so far. Slow start ends when diff > gamma; after it the window grows by one if diff <
+//! alpha and shrinks by one if diff > beta. Differences from the paper, as in Linux: the divisor is base, whereas
+//! the paper's diff, in waiting segments, has the divisor rtt (so with queues as long as the path Vegas keeps
+//! fewer segments queued); slow start doubles the window each round instead of every other; losses are found and
+//! answered as by Reno. Difference from Linux: times are nanoseconds instead of whole microseconds plus one.
+//! Limits of validity: Vegas gets little beside controls that fill queues, and a route that becomes longer looks
+//! like a permanent queue.
 
 use crate::rounds::Rounds;
 use crate::{Ack, Control, Event, Phase, Subflow, Window, reno};
 
-/// Segments that it keeps queued at least.
+/// The least number of segments that Vegas keeps queued.
 const ALPHA: u64 = 2;
-/// Segments that it keeps queued at most.
+/// The largest number of segments that Vegas keeps queued.
 const BETA: u64 = 4;
-/// Segments in the queue that end slow start.
+/// The number of queued segments that ends slow start.
 const GAMMA: u64 = 1;
 
 /// Vegas.
@@ -28,12 +29,12 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// At the beginning of a connection.
+    /// Creates the state at the beginning of a connection.
     pub fn new() -> Self {
         Self { rounds: Rounds::new(), next_bytes: 0 }
     }
 
-    /// Changes the window by a round of `rtt_ns`.
+    /// Changes the window after a round whose least round-trip time is `rtt_ns`.
     fn end_round(&self, window: &mut Window, ack: &Ack, rtt_ns: u64) {
         let (cwnd, base) = (u128::from(window.cwnd_pkts), u128::from(self.rounds.base_ns));
         let diff = (cwnd * (u128::from(rtt_ns) - base) / base) as u64;
@@ -54,12 +55,12 @@ impl Vegas {
     }
 }
 
-/// Keeps the threshold below the window (tcp_vegas_ssthresh), so that congestion avoidance goes on.
+/// Keeps the threshold below the window (tcp_vegas_ssthresh), so that congestion avoidance continues.
 pub fn lower_threshold(window: &mut Window) {
     window.ssthresh_pkts = window.ssthresh_pkts.min(window.cwnd_pkts.saturating_sub(1));
 }
 
-/// Keeps the threshold at three quarters of the window or more (tcp_current_ssthresh).
+/// Keeps the threshold at three quarters of the window or above (tcp_current_ssthresh).
 pub fn raise_threshold(window: &mut Window) {
     window.ssthresh_pkts = window.ssthresh_pkts.max(window.cwnd_pkts / 2 + window.cwnd_pkts / 4).max(2);
 }

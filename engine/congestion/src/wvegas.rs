@@ -1,19 +1,20 @@
 //! wVegas, weighted Vegas: Cao, Xu and Fu, "Delay-based Congestion Control for Multipath TCP", ICNP 2012, and
 //! draft-xu-mptcp-congestion-control-05.
 //!
-//! Once a round trip, if it had three samples: diff = w (rtt - base) / rtt, rtt the round's average and base
-//! the least ever. Slow start ends when diff > gamma = 1. After it, when diff >= alpha_r, alpha_r becomes
-//! max(2, 10 x_r / Σ x), x = w / rtt; the window grows by one if diff < alpha_r and shrinks by one if diff >
-//! alpha_r. The least queueing delay rtt - base is kept; where it doubles, the window becomes w base / (2
-//! rtt) and the least is forgotten. Alone it is Vegas with alpha = 10.
+//! Once per round trip, if the round had three samples, wVegas computes diff = w (rtt - base) / rtt, where rtt is
+//! the round's average round-trip time and base the least one so far. Slow start ends when diff > gamma = 1. After
+//! it, when diff >= alpha_r, alpha_r becomes max(2, 10 x_r / Σ x), where x = w / rtt; the window grows by one if
+//! diff < alpha_r and shrinks by one if diff > alpha_r. The least queueing delay rtt - base is kept; if the delay
+//! doubles, the window becomes w base / (2 rtt) and the least delay is forgotten. With a single subflow wVegas is
+//! Vegas with alpha = 10.
 //!
-//! Three of them: this one in floating point; engine/bpf's in fixed point, of which a share of the rate is
-//! off by at most 2⁻¹⁶ of itself; [`crate::wvegas_kernel`], which weighs by the rates of when each subflow
-//! last had alpha segments queued, and halves windows that queue nothing. Differs from the draft, as
-//! engine/bpf's: diff and alpha are whole segments, rounded down, so that a window can rest; it grows only
-//! where it limits the sender; the weight is of the present rates; an empty queue is none to drain. Where it
-//! stops being valid: beside controls that fill queues it gets little, and a flow that joins a queue takes it
-//! for part of the path.
+//! There are three implementations: this one in floating point; that of engine/bpf in fixed point, whose shares of
+//! the rate are off by at most 2⁻¹⁶ of their value; and [`crate::wvegas_kernel`], whose weights are the rates at
+//! which each subflow last had alpha segments queued, and which halves windows that queue nothing. Differences
+//! from the draft, as in engine/bpf: diff and alpha are whole segments, rounded down, so that a window can come to
+//! rest; the window grows only if it limits the sender; weights are computed from the current rates; an empty
+//! queue is not drained. Limits of validity: wVegas gets little beside controls that fill queues, and a flow that
+//! joins a queue mistakes the queue for part of the path.
 
 use crate::coupled::Coupling;
 use crate::reno::{self, left_after_slow_start};
@@ -21,13 +22,13 @@ use crate::rounds::Rounds;
 use crate::vegas::raise_threshold;
 use crate::{Ack, Control, Event, Phase, Subflow, Window};
 
-/// Segments that a connection keeps queued on all its paths together (total_alpha).
+/// The number of segments that a connection keeps queued on all its paths together (total_alpha).
 pub const ALPHA_TOTAL: f64 = 10.0;
-/// The least that a subflow keeps queued, and its alpha to begin with.
+/// The least number of segments that a subflow keeps queued, which is also its initial alpha.
 pub const ALPHA_LEAST: u64 = 2;
-/// Segments in the queue that end slow start.
+/// The number of queued segments that ends slow start.
 pub const GAMMA: u64 = 1;
-/// The smallest window.
+/// The smallest window, in segments.
 const WINDOW_LEAST: u32 = 2;
 
 /// wVegas in floating point.
@@ -35,13 +36,13 @@ const WINDOW_LEAST: u32 = 2;
 pub struct WVegas {
     rounds: Rounds,
     alpha: u64,
-    /// The least queueing delay since the last drain, nanoseconds; 0: none yet.
+    /// The least queueing delay since the last drain, in nanoseconds; 0 if there is none yet.
     least_queueing_ns: u64,
     next_bytes: u64,
 }
 
 impl WVegas {
-    /// At the beginning of a connection.
+    /// Creates the state at the beginning of a connection.
     pub fn new() -> Self {
         Self { rounds: Rounds::new(), alpha: ALPHA_LEAST, least_queueing_ns: 0, next_bytes: 0 }
     }
@@ -51,7 +52,7 @@ impl WVegas {
         self.least_queueing_ns = 0;
     }
 
-    /// Changes the window by a round of `rtt_ns` on average, in congestion avoidance.
+    /// Changes the window in congestion avoidance, after a round whose average round-trip time is `rtt_ns`.
     fn avoid(&mut self, window: &mut Window, rtt_ns: u64, share: f64, may_grow: bool) {
         let queued = queued(window, self.rounds.base_ns, rtt_ns);
         if queued >= self.alpha {
@@ -66,7 +67,7 @@ impl WVegas {
         self.drain(window, rtt_ns);
     }
 
-    /// Empties the queue where its delay has doubled; slow start, below the threshold, refills the path.
+    /// Empties the queue if its delay has doubled; slow start, below the threshold, refills the path.
     fn drain(&mut self, window: &mut Window, rtt_ns: u64) {
         let queueing_ns = rtt_ns - self.rounds.base_ns;
         if self.least_queueing_ns == 0 || queueing_ns < self.least_queueing_ns {
@@ -92,12 +93,12 @@ impl WVegas {
     }
 }
 
-/// Whole segments of a window that wait in queues: w (rtt - base) / rtt.
+/// Returns the number of whole segments of a window that wait in queues: w (rtt - base) / rtt.
 pub fn queued(window: &Window, base_ns: u64, rtt_ns: u64) -> u64 {
     (u128::from(window.cwnd_pkts) * u128::from(rtt_ns - base_ns) / u128::from(rtt_ns)) as u64
 }
 
-/// Whole segments of a window that fill the path: w base / rtt.
+/// Returns the number of whole segments of a window that fill the path: w base / rtt.
 pub fn filling(window: &Window, base_ns: u64, rtt_ns: u64) -> u32 {
     (u128::from(window.cwnd_pkts) * u128::from(base_ns) / u128::from(rtt_ns)) as u32
 }

@@ -1,19 +1,19 @@
-//! wVegas as the out-of-tree MPTCP kernel has it: net/mptcp/mptcp_wvegas.c of multipath-tcp v0.9x.
+//! wVegas as in the out-of-tree MPTCP kernel: net/mptcp/mptcp_wvegas.c of multipath-tcp v0.9x.
 //!
-//! The model differs from [`crate::wvegas`], the draft's, and from engine/bpf's: a subflow's weight is its share
-//! of the rates that each subflow had when it last had alpha segments queued, among those with a sample in
-//! their present round, in 2⁻¹⁶; an empty queue counts as a least queueing delay of 0, of which any delay is
-//! twice, so that a window which queues nothing is halved; the window grows whether it limits the sender or
-//! not; a drain leaves the threshold at three quarters of the window after it. Differs from that kernel: its
-//! rates are of whole microseconds and one more; alone, its Reno is Linux's own. Where it stops being valid:
-//! as the draft's.
+//! Differences from [`crate::wvegas`], which follows the draft, and from engine/bpf: a subflow's weight is its
+//! share, in 2⁻¹⁶, of the rates that the subflows had when each last had alpha segments queued, among the subflows
+//! with a sample in their current round; an empty queue counts as a least queueing delay of 0, and any delay is
+//! more than twice that, so that a window which queues nothing is halved; the window grows whether it limits the
+//! sender or not; a drain leaves the threshold at three quarters of the new window. Differences from that kernel:
+//! the kernel's rates are computed from whole microseconds plus one; with a single subflow its Reno is Linux's
+//! own. Limits of validity are those of the draft's wVegas.
 
 use crate::rounds::Rounds;
 use crate::vegas::{lower_threshold, raise_threshold};
 use crate::wvegas::{ALPHA_LEAST, ALPHA_TOTAL, GAMMA, filling, queued};
 use crate::{Ack, Control, Event, Phase, Shared, Subflow, Window, reno};
 
-/// One, of a rate or a weight (MPTCP_WVEGAS_SCALE).
+/// The scale of rates and weights: the value that stands for one (MPTCP_WVEGAS_SCALE).
 const ONE: f64 = 65536.0;
 
 /// wVegas with the kernel's quirks.
@@ -21,16 +21,17 @@ const ONE: f64 = 65536.0;
 pub struct WVegasKernel {
     rounds: Rounds,
     alpha: u64,
-    /// Segments a microsecond, of `ONE`, when alpha segments were last queued; 0: not yet.
+    /// The rate when alpha segments were last queued, in segments per microsecond times `ONE`; 0 if they never
+    /// were.
     rate: f64,
-    /// Share of the rates, of `ONE`.
+    /// The subflow's share of the rates, times `ONE`.
     weight: f64,
     least_queueing_ns: u64,
     next_bytes: u64,
 }
 
 impl WVegasKernel {
-    /// At the beginning of a connection.
+    /// Creates the state at the beginning of a connection.
     pub fn new() -> Self {
         Self {
             rounds: Rounds::new(),
@@ -42,13 +43,13 @@ impl WVegasKernel {
         }
     }
 
-    /// wvegas_enable.
+    /// Restarts wVegas (wvegas_enable).
     fn begin_again(&mut self) {
         let rounds = std::mem::replace(&mut self.rounds, Rounds::new());
         *self = Self { rounds, next_bytes: self.next_bytes, ..Self::new() };
     }
 
-    /// mptcp_wvegas_weight.
+    /// Computes the weight from the subflows' rates (mptcp_wvegas_weight).
     fn weigh(&mut self, subflows: &[Subflow], own: usize) {
         let others = subflows.iter().enumerate().filter(|&(place, _)| place != own);
         let total = self.rate + others.map(|(_, subflow)| subflow.shared.rate_pkts).sum::<f64>();

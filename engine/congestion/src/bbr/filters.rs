@@ -1,14 +1,15 @@
 //! The filters with which BBR remembers the past.
 
-/// The largest of what was seen in the last rounds, from the best of three parts of them: lib/win_minmax.c of
-/// Linux, after Nichols. Once the largest is too old, what follows may not be quite the next largest.
+/// The maximum of a value over the last rounds, kept as the best values of three parts of them: lib/win_minmax.c
+/// of Linux, after Nichols. Once the maximum is too old, the value that replaces it may be slightly below the next
+/// largest.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct MaxFilter {
     best: [(u64, f64); 3],
 }
 
 impl MaxFilter {
-    /// The largest.
+    /// Returns the maximum.
     pub fn get(&self) -> f64 {
         self.best[0].1
     }
@@ -28,7 +29,8 @@ impl MaxFilter {
         self.age(window, sample);
     }
 
-    /// minmax_subwin_update: the second and third best are to be of the window's later parts.
+    /// Replaces values that are too old, so that the second and third best are from the later parts of the window
+    /// (minmax_subwin_update).
     fn age(&mut self, window: u64, sample: (u64, f64)) {
         let [first, second, third] = self.best;
         let past = sample.0 - first.0;
@@ -45,8 +47,8 @@ impl MaxFilter {
     }
 }
 
-/// Segments acknowledged beyond what the bandwidth explains, as aggregation does it: the most in the last
-/// five to ten rounds (bbr_update_ack_aggregation).
+/// The largest number of segments in the last five to ten rounds that were acknowledged beyond those that the
+/// bandwidth explains, because acknowledgments were aggregated (bbr_update_ack_aggregation).
 #[derive(Debug, Default)]
 pub struct Aggregation {
     started_ns: u64,
@@ -56,20 +58,20 @@ pub struct Aggregation {
     place: usize,
 }
 
-/// Rounds that each of the two maxima is of (bbr_extra_acked_win_rtts).
+/// The number of rounds that each of the two maxima covers (bbr_extra_acked_win_rtts).
 const ROUNDS: u32 = 5;
-/// Segments after which counting begins anew (bbr_ack_epoch_acked_reset_thresh).
+/// The number of segments after which counting restarts (bbr_ack_epoch_acked_reset_thresh).
 const ACKED_MOST: u32 = 1 << 20;
 
 impl Aggregation {
-    /// Begins counting anew.
+    /// Restarts counting.
     pub fn restart(&mut self, now_ns: u64) {
         self.started_ns = now_ns;
         self.acked_pkts = 0;
     }
 
-    /// Takes in `acked_pkts` acknowledged at a bandwidth of `rate` segments a second, with a window of
-    /// `cwnd_pkts`.
+    /// Takes in `acked_pkts` acknowledged segments, at a bandwidth of `rate` segments per second and with a window
+    /// of `cwnd_pkts`.
     pub fn take(&mut self, now_ns: u64, acked_pkts: u32, rate: f64, cwnd_pkts: u32, is_round_start: bool) {
         if acked_pkts == 0 {
             return;
@@ -92,7 +94,7 @@ impl Aggregation {
         self.most_pkts[self.place] = self.most_pkts[self.place].max(extra);
     }
 
-    /// The most.
+    /// Returns the maximum.
     pub fn most_pkts(&self) -> u32 {
         self.most_pkts[0].max(self.most_pkts[1])
     }
@@ -118,7 +120,7 @@ mod tests {
     #[test]
     fn aggregation_is_what_comes_beyond_the_rate() {
         let mut aggregation = Aggregation::default();
-        // A thousand a second, in bursts of twenty.
+        // A thousand segments per second are acknowledged, in bursts of twenty.
         for burst in 1..100u64 {
             for _ in 0..20 {
                 aggregation.take(burst * 20_000_000, 1, 1000.0, 100, false);

@@ -1,33 +1,34 @@
-//! BBR's modes: when it fills the path, drains it, and probes for its bandwidth and round trip.
+//! BBR's modes, in which it fills the path, drains it, and probes for its bandwidth and round-trip time.
 
 use super::{Bbr, WINDOW_LEAST};
 use crate::{Ack, Window};
 
-/// 2 / ln 2: doubles the rate each round (bbr_high_gain).
+/// The gain of startup, 2 / ln 2, which doubles the rate each round (bbr_high_gain).
 pub const HIGH_GAIN: f64 = 739.0 / 256.0;
-/// Drains in a round what that queued (bbr_drain_gain).
+/// The gain that drains the queue of startup within a round (bbr_drain_gain).
 const DRAIN_GAIN: f64 = 88.0 / 256.0;
-/// Gain of the window in PROBE_BW (bbr_cwnd_gain).
+/// The gain of the window in PROBE_BW (bbr_cwnd_gain).
 const CWND_GAIN: f64 = 2.0;
-/// PROBE_BW's cycle (bbr_pacing_gain).
+/// The pacing gains of PROBE_BW's cycle (bbr_pacing_gain).
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// The path is full when its bandwidth has not grown by this (bbr_full_bw_thresh) in so many rounds.
+/// The growth of the bandwidth (bbr_full_bw_thresh), and the number of rounds without such growth after which the
+/// path counts as full.
 const FULL: (f64, u32) = (1.25, 3);
-/// The time for which a least round trip holds (bbr_min_rtt_win_sec).
+/// The time for which a least round-trip time is valid (bbr_min_rtt_win_sec).
 const MIN_RTT_NS: u64 = 10_000_000_000;
-/// The time for which PROBE_RTT lasts at least (bbr_probe_rtt_mode_ms).
+/// The least duration of PROBE_RTT (bbr_probe_rtt_mode_ms).
 const PROBE_RTT_NS: u64 = 200_000_000;
 
 /// A mode of BBR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Ramps up until the path is full.
+    /// BBR ramps up its rate until the path is full.
     Startup,
-    /// Drains the queue that startup has made.
+    /// BBR drains the queue that startup has built.
     Drain,
-    /// Probes for bandwidth, by cycles.
+    /// BBR probes for bandwidth in cycles.
     ProbeBandwidth,
-    /// Empties the path to see its round trip.
+    /// BBR empties the path to measure its round-trip time.
     ProbeRtt,
 }
 
@@ -37,21 +38,22 @@ pub struct Probing {
     mode: Mode,
     cycle: usize,
     cycle_start_ns: u64,
-    /// The bandwidth that has to be exceeded for the path not to be full, segments a second.
+    /// The bandwidth that must be exceeded for the path not to count as full, in segments per second.
     full_bandwidth: f64,
     full_rounds: u32,
     is_full: bool,
     min_rtt_ns: u64,
     min_rtt_at_ns: u64,
-    /// The time at which PROBE_RTT may end; `None` until the path is as good as empty.
+    /// The time at which PROBE_RTT may end; `None` until the path is nearly empty.
     probe_rtt_end_ns: Option<u64>,
     has_probed_a_round: bool,
-    /// Samples of what was sent before so much was delivered say nothing of the bandwidth.
+    /// The number of delivered segments up to which samples are limited by the application: samples of segments
+    /// that were sent earlier say nothing about the bandwidth.
     app_limited_pkts: u64,
 }
 
 impl Probing {
-    /// At the beginning of a connection.
+    /// Creates the state at the beginning of a connection.
     pub fn new() -> Self {
         Self {
             mode: Mode::Startup,
@@ -68,12 +70,12 @@ impl Probing {
         }
     }
 
-    /// The connection is established.
+    /// Begins when the connection is established.
     pub fn begin(&mut self, now_ns: u64) {
         self.min_rtt_at_ns = now_ns;
     }
 
-    /// The mode.
+    /// Returns the mode.
     pub fn mode(&self) -> Mode {
         self.mode
     }
@@ -83,22 +85,22 @@ impl Probing {
         self.is_full
     }
 
-    /// The least round trip, if one was seen.
+    /// Returns the least round-trip time, if one was measured.
     pub fn min_rtt_ns(&self) -> Option<u64> {
         (self.min_rtt_ns != u64::MAX).then_some(self.min_rtt_ns)
     }
 
-    /// Returns true if it sends more than the bandwidth to see whether there is more.
+    /// Returns true if BBR sends faster than the bandwidth to find out whether there is more.
     pub fn is_probing_for_bandwidth(&self) -> bool {
         self.mode == Mode::ProbeBandwidth && self.cycle == 0
     }
 
-    /// Returns true if a sample was limited by what there was to send.
+    /// Returns true if a sample was limited by the application.
     pub fn is_app_limited(&self, ack: &Ack) -> bool {
         ack.rate_is_app_limited || ack.prior_delivered_pkts < self.app_limited_pkts
     }
 
-    /// Returns the multiple of the bandwidth at which it sends (bbr_update_gains).
+    /// Returns the pacing rate as a multiple of the bandwidth (bbr_update_gains).
     pub fn pacing_gain(&self) -> f64 {
         match self.mode {
             Mode::Startup => HIGH_GAIN,
@@ -108,7 +110,7 @@ impl Probing {
         }
     }
 
-    /// Returns the multiple of the bandwidth-delay product that the window is.
+    /// Returns the window as a multiple of the bandwidth-delay product.
     pub fn cwnd_gain(&self) -> f64 {
         match self.mode {
             Mode::Startup | Mode::Drain => HIGH_GAIN,
@@ -117,13 +119,13 @@ impl Probing {
         }
     }
 
-    /// Forgets the full bandwidth, for what slowed it down was no sign of a full path.
+    /// Forgets the full bandwidth, because the reduction was not a sign of a full path.
     pub fn forget_full_bandwidth(&mut self) {
         self.full_bandwidth = 0.0;
         self.full_rounds = 0;
     }
 
-    /// bbr_check_full_bw_reached.
+    /// Checks whether the path is full (bbr_check_full_bw_reached).
     fn look_whether_full(&mut self, bandwidth: f64) {
         if bandwidth >= self.full_bandwidth * FULL.0 {
             self.full_bandwidth = bandwidth;
@@ -134,7 +136,7 @@ impl Probing {
         }
     }
 
-    /// Begins PROBE_BW's cycle in any phase but the second, in which it would send less than there is
+    /// Begins PROBE_BW's cycle in any phase but the second, in which it would send less than the bandwidth
     /// (bbr_reset_probe_bw_mode).
     fn probe_bandwidth(&mut self, now_ns: u64) {
         let seven = (now_ns.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % (CYCLE.len() - 1);
@@ -143,7 +145,7 @@ impl Probing {
         self.cycle_start_ns = now_ns;
     }
 
-    /// bbr_reset_mode.
+    /// Returns to startup or to PROBE_BW (bbr_reset_mode).
     fn resume(&mut self, now_ns: u64) {
         if self.is_full {
             self.probe_bandwidth(now_ns);
@@ -152,7 +154,7 @@ impl Probing {
         }
     }
 
-    /// Takes in a round trip; gives whether the least one had lasted too long (bbr_update_min_rtt).
+    /// Takes in a round-trip time; returns true if the least one was too old (bbr_update_min_rtt).
     fn take_rtt(&mut self, ack: &Ack) -> bool {
         let is_old = ack.now_ns > self.min_rtt_at_ns.saturating_add(MIN_RTT_NS);
         if let Some(rtt_ns) = ack.rtt_ns
@@ -166,7 +168,7 @@ impl Probing {
 }
 
 impl Bbr {
-    /// Goes on to the next phase or mode where it is time for it.
+    /// Changes to the next phase or mode when it is time.
     pub(super) fn update_modes(&mut self, window: &mut Window, ack: &Ack) {
         if self.probing.mode == Mode::ProbeBandwidth && self.is_phase_over(ack) {
             self.probing.cycle = (self.probing.cycle + 1) % CYCLE.len();
@@ -179,7 +181,7 @@ impl Bbr {
         self.update_min_rtt(window, ack);
     }
 
-    /// bbr_is_next_cycle_phase.
+    /// Returns true if the phase of PROBE_BW's cycle is over (bbr_is_next_cycle_phase).
     fn is_phase_over(&self, ack: &Ack) -> bool {
         let gain = self.probing.pacing_gain();
         let is_full_length = ack.now_ns - self.probing.cycle_start_ns > self.probing.min_rtt_ns;
@@ -193,7 +195,7 @@ impl Bbr {
         }
     }
 
-    /// bbr_check_drain.
+    /// Begins the drain after startup, and ends it (bbr_check_drain).
     fn look_whether_drained(&mut self, window: &mut Window, ack: &Ack) {
         if self.probing.mode == Mode::Startup && self.probing.is_full {
             self.probing.mode = Mode::Drain;
@@ -204,7 +206,7 @@ impl Bbr {
         }
     }
 
-    /// bbr_update_min_rtt.
+    /// Updates the least round-trip time, and begins and ends PROBE_RTT (bbr_update_min_rtt).
     fn update_min_rtt(&mut self, window: &mut Window, ack: &Ack) {
         let is_old = self.probing.take_rtt(ack);
         if is_old && !self.is_restarting && self.probing.mode != Mode::ProbeRtt {
@@ -243,7 +245,7 @@ impl Bbr {
         }
     }
 
-    /// Sending starts again: at the bandwidth, for more is not needed (bbr_cwnd_event).
+    /// Restarts sending after an idle time at the bandwidth, because a faster rate is not needed (bbr_cwnd_event).
     pub(super) fn restart_modes(&mut self, window: &mut Window, now_ns: u64) {
         match self.probing.mode {
             Mode::ProbeBandwidth if self.bandwidth.get() > 0.0 => {

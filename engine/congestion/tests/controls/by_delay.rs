@@ -1,4 +1,4 @@
-//! Vegas and wVegas: over links of their own, and over rounds of given round-trip times.
+//! Tests Vegas and wVegas over dedicated links, and over rounds of given round-trip times.
 
 use nettrial_congestion::{Ack, Control, Phase, Shared, Subflow, Window};
 
@@ -14,14 +14,14 @@ struct Rounds {
 }
 
 impl Rounds {
-    /// In congestion avoidance, with one round of `base_ns` behind it.
+    /// Creates a sender in congestion avoidance, after one round of `base_ns`.
     fn new(name: &str, cwnd_pkts: u32, base_ns: u64, others: &[(u32, u64)]) -> Self {
         let subflow = |&(cwnd_pkts, srtt_ns): &(u32, u64)| Subflow {
             window: avoiding(cwnd_pkts),
             srtt_ns,
             mss_bytes: MSS,
             phase: Phase::Open,
-            // As the kernel's variant tells: 2⁻¹⁶ segments a microsecond.
+            // The unit is that of the kernel's variant: 2⁻¹⁶ segments per microsecond.
             shared: Shared {
                 rate_pkts: f64::from(cwnd_pkts) * 65_536_000.0 / srtt_ns as f64,
                 ..Shared::default()
@@ -31,13 +31,13 @@ impl Rounds {
         subflows.extend(others.iter().map(subflow));
         let control = nettrial_congestion::new(name).unwrap();
         let mut rounds = Self { control, window: avoiding(cwnd_pkts), subflows, round: 0 };
-        // With fewer samples than a round needs.
+        // A round needs more samples than these.
         rounds.take_some(base_ns, 2);
         rounds.window = avoiding(cwnd_pkts);
         rounds
     }
 
-    /// The window once a round of `rtt_ns` has begun: that says what the one before was.
+    /// Returns the window once a round of `rtt_ns` has begun, which is the result of the round before.
     fn take(&mut self, rtt_ns: u64) -> u32 {
         self.take_some(rtt_ns, 10)
     }
@@ -47,7 +47,7 @@ impl Rounds {
         let mut after = 0;
         for number in 1..=acks {
             let ack = Ack {
-                // The first ends the round before, whose samples are to be its own.
+                // The first acknowledgment ends the previous round, which should have no samples but its own.
                 rtt_ns: (number > 1).then_some(rtt_ns),
                 una_bytes: self.round * 100 + number,
                 next_bytes: self.round * 100 + 100,
@@ -64,8 +64,8 @@ impl Rounds {
     }
 }
 
-/// It keeps from alpha = 2 to beta = 4 segments queued, and never more or less once it is there. Slow start
-/// ends below, for what that leaves queued goes away by a segment a round only.
+/// Vegas keeps from alpha = 2 to beta = 4 segments queued, and never more or less once it has got there. Slow
+/// start ends below that, because the queue that it leaves shrinks by only one segment per round.
 #[test]
 fn vegas_keeps_from_alpha_to_beta_queued() {
     for delay_ms in [20, 50, 200] {
@@ -74,7 +74,7 @@ fn vegas_keeps_from_alpha_to_beta_queued() {
         let mut flows = [flow];
         run(&mut flows, 10_000 * MS, |now_ns, flows| {
             let queued = f64::from(flows[0].window.cwnd_pkts) - flows[0].product_pkts();
-            // Whole segments, each side.
+            // The bounds allow for the rounding to whole segments.
             let is_there = (1.0..=5.0).contains(&queued);
             assert!(now_ns < 5_000 * MS || is_there, "{queued} queued at {now_ns} ns of {delay_ms} ms");
         });
@@ -82,7 +82,7 @@ fn vegas_keeps_from_alpha_to_beta_queued() {
     }
 }
 
-/// From above and below it comes to rest where w (60 - 50) / 50, rounded down, is from 2 to 4.
+/// Vegas comes to rest, from above and below, where w (60 - 50) / 50, rounded down, is from 2 to 4.
 #[test]
 fn vegas_rests_from_alpha_to_beta() {
     for (first, rests) in [(5, 10), (15, 15), (40, 24)] {
@@ -94,20 +94,20 @@ fn vegas_rests_from_alpha_to_beta() {
     }
 }
 
-/// A round of two samples decides nothing, for both may be of delayed acknowledgments: the window grows as
-/// Reno's.
+/// A round of two samples decides nothing, because both may be those of delayed acknowledgments: the window grows
+/// as Reno's.
 #[test]
 fn two_samples_decide_nothing() {
     for name in ["vegas", "wvegas", "wvegas-kernel"] {
         let mut rounds = Rounds::new(name, 100, 50 * MS, &[]);
-        // Each has a sample of all but its first acknowledgment.
+        // Each round has a sample from all acknowledgments but its first.
         rounds.take_some(100 * MS, 3);
         assert_eq!(rounds.take_some(100 * MS, 4), 100, "{name}");
         assert!(rounds.take(100 * MS) < 100, "{name}");
     }
 }
 
-/// Slow start ends when more than a segment waits, with what fills the path and one more.
+/// Slow start ends when more than one segment waits, with the window that fills the path and one more segment.
 #[test]
 fn slow_start_ends_with_a_queue() {
     for name in ["vegas", "wvegas", "wvegas-kernel"] {
@@ -124,8 +124,8 @@ fn slow_start_ends_with_a_queue() {
     }
 }
 
-/// Alone, the window rests where ten segments wait: from w (60 - 50) / 60 = 10 on, whence a smaller one grows
-/// by one a round.
+/// With a single subflow the window rests where ten segments wait: at w (60 - 50) / 60 = 10, up to which a smaller
+/// window grows by one per round.
 #[test]
 fn wvegas_alone_is_vegas_with_alpha_ten() {
     for name in ["wvegas", "wvegas-kernel"] {
@@ -139,8 +139,9 @@ fn wvegas_alone_is_vegas_with_alpha_ten() {
     }
 }
 
-/// A subflow rests where as many of the ten wait as is its share of the rate: beside one of 19 segments and
-/// the same round trip, w / 6 of its own are 10 w / (w + 19) first at 36, in whole segments.
+/// A subflow rests where its share of the ten waiting segments is its share of the rate: beside a subflow of 19
+/// segments with the same round-trip time, its w / 6 waiting segments are 10 w / (w + 19) first at 36, in whole
+/// segments.
 #[test]
 fn wvegas_weighs_subflows_by_their_rates() {
     for name in ["wvegas", "wvegas-kernel"] {
@@ -152,8 +153,8 @@ fn wvegas_weighs_subflows_by_their_rates() {
     }
 }
 
-/// The window, as soon as the queueing delay doubles, becomes w base / (2 rtt), and may return in slow start to
-/// three quarters.
+/// The window becomes w base / (2 rtt) as soon as the queueing delay doubles, and may return in slow start to
+/// three quarters of its size.
 #[test]
 fn wvegas_drains_a_queue_that_doubles() {
     let mut rounds = Rounds::new("wvegas", 100, 50 * MS, &[]);
@@ -161,15 +162,15 @@ fn wvegas_drains_a_queue_that_doubles() {
     rounds.take(60 * MS);
     let before = rounds.window.cwnd_pkts;
     let after = rounds.take(60 * MS);
-    // It has shrunk by one before, for more than ten wait; the first acknowledgment of the next round grows
-    // it by one.
+    // The window has shrunk by one before, because more than ten segments wait; the first acknowledgment of the
+    // next round grows it by one.
     let emptied = (before - 1) * 50 / 120 + 1;
     assert!(after.abs_diff(emptied) <= 1, "{before} became {after}, not {emptied}");
     assert_eq!(rounds.window.ssthresh_pkts, (before - 1) / 2 + (before - 1) / 4);
 }
 
-/// Over a link of its own it never leaves the link idle for long, and its queue stays by alpha and what slow
-/// start leaves, as engine/bpf's does over the same.
+/// Over a dedicated link wVegas never leaves the link idle for long, and its queue stays at alpha plus what slow
+/// start leaves, as engine/bpf's does over the same link.
 #[test]
 fn wvegas_fills_a_path_of_its_own() {
     let mut flow = Flow::new("wvegas", MS, 50 * MS);
@@ -182,8 +183,8 @@ fn wvegas_fills_a_path_of_its_own() {
     assert!(flows[0].delivered_pkts > 21_000, "{}", flows[0].delivered_pkts);
 }
 
-/// An empty queue is twice its least delay of 0, for the out-of-tree kernel: it halves a window that queues
-/// nothing, where the draft's grows.
+/// For the out-of-tree kernel an empty queue has twice its least delay of 0: it halves a window that queues
+/// nothing, whereas the draft's wVegas grows it.
 #[test]
 fn the_kernels_wvegas_halves_windows_that_queue_nothing() {
     for (name, expected) in [("wvegas", 41), ("wvegas-kernel", 20)] {

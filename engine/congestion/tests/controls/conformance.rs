@@ -1,11 +1,11 @@
-//! Tests what every control must keep to, whatever its sender meets.
+//! Tests the rules that every control must follow, whatever happens to its sender.
 
 use nettrial_congestion::{Ack, Event, Phase, Window};
 use proptest::prelude::*;
 
 use crate::support::{Connection, MS, ack};
 
-/// Something that happens to a sender.
+/// An event at a sender.
 #[derive(Debug, Clone)]
 enum Step {
     Acked { pkts: u32, after_ns: u64, rtt_ns: Option<u64>, limited: bool, marked: bool },
@@ -32,7 +32,7 @@ fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
     prop::collection::vec((0usize..8, step), 1..200)
 }
 
-/// A connection's senders, as little as they can be.
+/// The minimal senders of a connection.
 struct Senders {
     connection: Connection,
     now_ns: u64,
@@ -40,7 +40,7 @@ struct Senders {
     marked_pkts: Vec<u64>,
     prior_pkts: Vec<u32>,
     phases: Vec<Phase>,
-    /// The sum of all windows that acknowledgments allow.
+    /// The largest window of each sender that its acknowledgments allow.
     bounds: Vec<u64>,
 }
 
@@ -71,7 +71,7 @@ impl Senders {
         control.on_event(event, window, self.now_ns);
     }
 
-    /// A reduction begins, as Linux's senders do it but at once.
+    /// Begins a reduction as Linux's senders do, but reduces the window at once.
     fn reduce(&mut self, own: usize, event: Event, phase: Phase) -> u32 {
         self.tell(own, event);
         self.prior_pkts[own] = self.window(own).cwnd_pkts;
@@ -121,7 +121,7 @@ impl Senders {
         }
     }
 
-    /// Takes a step, and gives the window after it.
+    /// Takes a step, and returns the window after it.
     fn take(&mut self, own: usize, step: &Step) -> Result<u32, TestCaseError> {
         let own = own % self.phases.len();
         let threshold = match step {
@@ -167,8 +167,8 @@ fn windows(name: &str, count: usize, steps: &[(usize, Step)]) -> Result<Vec<u32>
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Windows stay at one segment or more and grow by no more than what was acknowledged and one for each
-    /// acknowledgment, thresholds are two or more, and the same steps give the same windows.
+    /// Windows stay at one segment or more and grow by at most the acknowledged segments and one for each
+    /// acknowledgment; thresholds are two or more; and the same steps give the same windows.
     #[test]
     fn keeps_to_the_rules(count in 1usize..=8, steps in steps()) {
         for name in nettrial_congestion::names() {
@@ -196,8 +196,8 @@ fn the_registry_is_in_order_and_knows_its_names() {
     assert!(nettrial_congestion::new("none").is_none());
 }
 
-/// A subflow that is established but has no round trip yet counts for nothing, and is no reason to stop.
-/// (That kernel couples a window by itself, once there are two, to about the same.)
+/// A subflow that is established but has no round-trip time yet does not count, and does not stop the others. (The
+/// out-of-tree kernel couples a window with itself once there are two subflows, with nearly the same result.)
 #[test]
 fn a_subflow_without_a_round_trip_is_left_out() {
     for name in nettrial_congestion::names().filter(|name| !name.ends_with("-kernel")) {

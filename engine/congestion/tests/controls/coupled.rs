@@ -1,13 +1,13 @@
-//! LIA, OLIA and BALIA against their documents' equations: what an acknowledged segment adds on average over
-//! many acknowledgments, to 0.2% and the one segment that is not yet whole; windows in segments, round trips
-//! in seconds.
+//! Tests LIA, OLIA and BALIA against the equations of their documents: the average growth per acknowledged segment
+//! over many acknowledgments, to 0.2% and the one segment that is not yet whole. Windows are in segments,
+//! round-trip times in seconds.
 
 use crate::support::{Connection, MS, ack};
 
-/// Acknowledgments that an average is over.
+/// The number of acknowledgments over which growth is averaged.
 const ACKS: u32 = 100_000;
 
-/// Connections of unlike subflows.
+/// Connections with different subflows.
 const CONNECTIONS: [&[(u32, u64)]; 5] = [
     &[(10, 20 * MS), (20, 20 * MS)],
     &[(50, 10 * MS), (5, 100 * MS)],
@@ -25,7 +25,7 @@ const CONNECTIONS: [&[(u32, u64)]; 5] = [
     ],
 ];
 
-/// The equations' x = w / rtt.
+/// Returns the x = w / rtt of the equations.
 fn rates(flows: &[(u32, u64)]) -> Vec<f64> {
     flows.iter().map(|&(window, rtt_ns)| f64::from(window) / seconds(rtt_ns)).collect()
 }
@@ -38,8 +38,8 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(f64::MIN, f64::max)
 }
 
-/// Checks what each subflow of each connection grows by against `model` of the subflows and the one that
-/// grows.
+/// Compares the growth of each subflow of each connection with `model`, a function of the subflows and the index
+/// of the one that grows.
 fn grows_as(name: &str, model: impl Fn(&[(u32, u64)], usize) -> f64) {
     for flows in CONNECTIONS {
         for own in 0..flows.len() {
@@ -51,7 +51,8 @@ fn grows_as(name: &str, model: impl Fn(&[(u32, u64)], usize) -> f64) {
     }
 }
 
-/// min(alpha / w_total, 1 / w_r), alpha = w_total max(w_i / rtt_i²) / (Σ w_i / rtt_i)² (RFC 6356 section 3).
+/// The growth is min(alpha / w_total, 1 / w_r), where alpha = w_total max(w_i / rtt_i²) / (Σ w_i / rtt_i)² (RFC
+/// 6356 section 3).
 #[test]
 fn lia_grows_as_rfc_6356_says() {
     grows_as("lia", |flows, own| {
@@ -62,8 +63,8 @@ fn lia_grows_as_rfc_6356_says() {
     });
 }
 
-/// (w_r / rtt_r²) / (Σ w_p / rtt_p)²: without losses and bytes, all are best, the widest too, unless a
-/// narrower one is as good, of which then window moves to it.
+/// The growth is (w_r / rtt_r²) / (Σ w_p / rtt_p)²: without losses and bytes all subflows are best, including the
+/// widest, and then no window moves.
 #[test]
 fn olia_grows_as_the_paper_says() {
     grows_as("olia", |flows, own| {
@@ -80,15 +81,15 @@ fn olia_grows_as_the_paper_says() {
     });
 }
 
-/// The narrower of two like paths that got more through between losses takes window from the wider; once
-/// it is the wider too, nothing moves. One that is worse takes nothing.
+/// The narrower of two similar paths takes window from the wider one if it delivered more between losses. Once it
+/// is also the wider one, nothing moves. A path that is worse takes nothing.
 #[test]
 fn olia_moves_window_to_the_better_path() {
     let opportunistic = |windows: [u32; 2], bytes: [u64; 2]| {
         let flows = windows.map(|window| (window, 20 * MS));
         let mut connection = Connection::of("olia", &flows);
         for (own, una_bytes) in bytes.into_iter().enumerate() {
-            // A run of these bytes ends with a loss, and none since is longer.
+            // A run of these bytes ends with a loss, and no run since then is longer.
             let reached =
                 nettrial_congestion::Ack { una_bytes, is_cwnd_limited: false, ..ack(0, 20 * MS, 0) };
             connection.on_ack(own, &reached);
@@ -97,7 +98,7 @@ fn olia_moves_window_to_the_better_path() {
         let rates = rates(&flows);
         let coupled = |own: usize| rates[own] / 0.02 / rates.iter().sum::<f64>().powi(2);
         [0, 1].map(|own| {
-            // The run since the loss is none.
+            // The run since the loss is empty.
             let subflows = connection.subflows();
             let (control, window, _) = &mut connection.flows[own];
             let mut grown = 0.0;
@@ -121,7 +122,7 @@ fn olia_moves_window_to_the_better_path() {
     is(opportunistic([20, 20], [100_000, 1_000_000]), [0.0, 0.0]);
 }
 
-/// x_r / (rtt_r (Σ x)²) (1 + alpha)/2 (4 + alpha)/5, alpha = max(x) / x_r.
+/// The growth is x_r / (rtt_r (Σ x)²) (1 + alpha)/2 (4 + alpha)/5, where alpha = max(x) / x_r.
 #[test]
 fn balia_grows_as_the_draft_says() {
     grows_as("balia", |flows, own| {
@@ -132,7 +133,8 @@ fn balia_grows_as_the_draft_says() {
     });
 }
 
-/// w - (w / 2) min(alpha, 1.5), rounded down, at least 2: half of the fastest, a quarter of one half as fast.
+/// The window after a loss is w - (w / 2) min(alpha, 1.5), rounded down, and at least 2: half for the fastest
+/// subflow, and a quarter for one that is half as fast.
 #[test]
 fn balia_shrinks_as_the_draft_says() {
     for (flows, expected) in [
@@ -146,8 +148,8 @@ fn balia_shrinks_as_the_draft_says() {
     }
 }
 
-/// RFC 6356's second goal in the small: n like subflows together grow as one flow of all their windows, by 1
-/// / (n² w) for each acknowledged segment.
+/// RFC 6356's second goal on a small scale: n equal subflows together grow as one flow with all their windows, by
+/// 1 / (n² w) for each acknowledged segment.
 #[test]
 fn like_subflows_grow_as_one() {
     for name in ["balia", "lia", "olia"] {

@@ -1,13 +1,14 @@
-//! The quirks of the out-of-tree MPTCP kernel: where its variants differ from the documents, and where they
-//! do not.
+//! Tests the quirks of the out-of-tree MPTCP kernel: the differences of its variants from the documents, and their
+//! agreement elsewhere.
 
 use crate::support::{Connection, MS, ack};
 
-/// Acknowledgments that an average is over.
+/// The number of acknowledgments over which growth is averaged.
 const ACKS: u32 = 100_000;
 
-/// alpha is divided before it is scaled: a subflow of 1/1.9 of the fastest's rate is halved, one of 1/2 loses
-/// three quarters, where the draft's loses 95% of a half, and as here.
+/// The kernel divides alpha before it scales it: a subflow with 1/1.9 of the fastest's rate is halved, and one
+/// with 1/2 loses three quarters. With the draft's equation the first loses 95% of a half, and the second the same
+/// as here.
 #[test]
 fn balia_takes_a_half_or_three_quarters() {
     for (slower_ms, of_kernel, of_draft) in
@@ -22,8 +23,8 @@ fn balia_takes_a_half_or_three_quarters() {
     }
 }
 
-/// Rates above 2²⁵ bytes a second are shifted: a window still grows as the draft's, counting one
-/// acknowledgment more, to 1%.
+/// Rates above 2²⁵ bytes per second are shifted: a window still grows as the draft's, with one more
+/// acknowledgment, to 1%.
 #[test]
 fn balia_shifts_fast_rates() {
     let flows = [(1000, MS), (500, MS)];
@@ -35,8 +36,8 @@ fn balia_shifts_fast_rates() {
     assert!((kernel / model - 1.0).abs() < 0.01, "{kernel}, not {model}");
 }
 
-/// A loss takes what was computed when the window last changed: siblings that have become faster since count as
-/// before.
+/// The reduction after a loss is the one computed when the window last changed: siblings that have become faster
+/// since then count as before.
 #[test]
 fn balia_remembers_its_siblings() {
     let mut connection = Connection::of("balia-kernel", &[(100, 20 * MS), (100, 20 * MS)]);
@@ -45,7 +46,8 @@ fn balia_remembers_its_siblings() {
     assert_eq!(connection.after_loss(1), 50);
 }
 
-/// Acknowledgments count, not segments: delayed ones, of two segments each, add no more than others.
+/// The kernel counts acknowledgments instead of segments: delayed ones, for two segments each, add no more than
+/// others.
 #[test]
 fn growth_counts_acknowledgments() {
     for (name, counts_acks) in
@@ -61,8 +63,8 @@ fn growth_counts_acknowledgments() {
     }
 }
 
-/// LIA's alpha in 2⁻¹²: an increase of 1/5000 is less than one of them and counts as one, 1/4096; and with
-/// round trips of 100 ms all paths' w / rtt² are 0, so that the last is taken for the best.
+/// LIA's alpha is in units of 2⁻¹²: an increase of 1/5000 is less than one unit and counts as one, 1/4096; and
+/// with round-trip times of 100 ms w / rtt² of all paths is 0, so that the last path counts as the best.
 #[test]
 fn lia_rounds_alpha() {
     let increase = |name: &str, flows: &[(u32, u64)]| {
@@ -74,15 +76,15 @@ fn lia_rounds_alpha() {
     assert!((increase("lia-kernel", &large) - 1.0 / 4097.0).abs() < 2e-5);
     assert!((increase("lia", &large) - 1.0 / 5000.0).abs() < 2e-5);
 
-    // The first is better, 30 / (30 + 10)², but the last is taken: once its window is 31, 2¹² · 10 / (31 +
-    // 10)² is 24, and 4096 / 24 acknowledgments, and one more, are needed.
+    // The first path is better, 30 / (30 + 10)², but the last one is used: once its window is 31, 2¹² · 10 / (31 +
+    // 10)² is 24, and it needs 4096 / 24 acknowledgments and one more.
     let slow = [(30, 100 * MS), (10, 100 * MS)];
     assert!((1.0 / increase("lia-kernel", &slow) - 171.0).abs() < 1.0);
     assert!((1.0 / increase("lia", &slow) - 1600.0 / 30.0).abs() < 1.0);
 }
 
-/// OLIA in 2⁻¹⁰, and what is counted beyond a segment is lost: a window grows by one in as many
-/// acknowledgments as make 1023 of them, to 2% for the rounding of rates.
+/// OLIA counts in units of 2⁻¹⁰, and any excess over a segment is lost: a window grows by one in as many
+/// acknowledgments as make 1023 units, to 2% because of the rounding of rates.
 #[test]
 fn olia_counts_in_whole_parts() {
     for flows in [[(5, 20 * MS), (5, 20 * MS)], [(4, 10 * MS), (8, 40 * MS)], [(40, 30 * MS), (20, 20 * MS)]]

@@ -1,11 +1,11 @@
-//! Reno and CUBIC against their equations, over acknowledgments that come evenly, a window a round trip.
+//! Tests Reno and CUBIC against their equations, with evenly spaced acknowledgments, one window per round trip.
 
 use nettrial_congestion::{Control, Window};
 
 use crate::support::{MS, ack, avoiding};
 
-/// Acknowledges `window` segment by segment from `from_ns` until `until_ns`, and tells `seen` of the time and
-/// window after each round trip.
+/// Acknowledges `window` segment by segment from `from_ns` until `until_ns`, and calls `seen` with the time and
+/// the window after each round trip.
 fn run(
     control: &mut dyn Control,
     window: &mut Window,
@@ -29,7 +29,7 @@ fn run(
     }
 }
 
-/// After a loss at a window.
+/// Applies a loss.
 fn lose(control: &mut dyn Control, window: &mut Window) {
     window.ssthresh_pkts = control.ssthresh(window, &[], 0);
     window.cwnd_pkts = window.ssthresh_pkts;
@@ -48,8 +48,8 @@ fn reno_grows_by_one_segment_a_round_trip_and_halves() {
     assert_eq!((window.cwnd_pkts, window.ssthresh_pkts), (30, 30));
 }
 
-/// W(t) = C (t - K)³ + W_max from 0.7 W_max on (RFC 9438 section 4.2), to 1%: before, at and past the turning
-/// point.
+/// The window follows W(t) = C (t - K)³ + W_max from 0.7 W_max on (RFC 9438 section 4.2), to 1%: before, at and
+/// after the turning point.
 #[test]
 fn cubic_grows_by_its_function() {
     let mut control = nettrial_congestion::new("cubic").unwrap();
@@ -66,8 +66,8 @@ fn cubic_grows_by_its_function() {
     assert!(window.cwnd_pkts > 1100, "{window:?}");
 }
 
-/// A second loss below the last maximum leaves room for others: W_max = 0.85 of the window (RFC 9438 section
-/// 4.7). The window then rests there.
+/// A second loss below the last maximum leaves room for other flows: W_max becomes 0.85 of the window (RFC 9438
+/// section 4.7). The window then rests there.
 #[test]
 fn cubic_converges_fast() {
     let mut control = nettrial_congestion::new("cubic").unwrap();
@@ -87,10 +87,10 @@ fn cubic_converges_fast() {
     assert!((f64::from(at_turning) / origin - 1.0).abs() < 0.01, "{at_turning}, not {origin}");
 }
 
-/// With a small window and a short round trip, the window that Reno with CUBIC's decrease would have: 8/15 of
-/// a segment a round trip (RFC 9438 section 4.3 has 9/17), where the cubic function alone gave 20. To 4
-/// segments: that window is looked at each 1/32 s, in which it gains 1.7 here, counts whole segments, and is
-/// reached a round trip later.
+/// With a small window and a short round-trip time, the window is that of Reno with CUBIC's decrease: it grows by
+/// 8/15 of a segment per round trip (RFC 9438 section 4.3 has 9/17), where the cubic function alone would give 20.
+/// The tolerance is 4 segments: CUBIC compares with Reno's window every 1/32 s, in which it gains 1.7 segments
+/// here, counts whole segments, and reaches that window a round trip later.
 #[test]
 fn cubic_is_friendly_to_reno() {
     let mut control = nettrial_congestion::new("cubic").unwrap();
@@ -105,8 +105,8 @@ fn cubic_is_friendly_to_reno() {
     });
 }
 
-/// Before its first loss, once HyStart has ended slow start, the window grows by one for 20 acknowledged
-/// segments where the function, without a maximum to regain, hardly rises: 5% a round trip, to 1%.
+/// Before its first loss, once HyStart has ended slow start, the window grows by one for 20 acknowledged segments
+/// as long as the function, without a maximum to regain, hardly rises: 5% per round trip, to 1%.
 #[test]
 fn cubic_grows_by_a_twentieth_before_its_first_loss() {
     let mut control = nettrial_congestion::new("cubic").unwrap();
@@ -116,8 +116,8 @@ fn cubic_grows_by_a_twentieth_before_its_first_loss() {
     assert!((f64::from(window.cwnd_pkts) / model - 1.0).abs() < 0.01, "{window:?}, not {model}");
 }
 
-/// HyStart's delay detection: eight samples of a round trip that has grown by more than an eighth, at least 4
-/// ms, end slow start where it stands; by less, they do not.
+/// HyStart's delay detection: eight samples of a round-trip time that has grown by more than an eighth, and at
+/// least 4 ms, end slow start at the current window. Smaller growth does not.
 #[test]
 fn cubic_leaves_slow_start_when_the_delay_grows() {
     for (queue_ms, leaves) in [(4, false), (6, true)] {
@@ -129,7 +129,7 @@ fn cubic_leaves_slow_start_when_the_delay_grows() {
             let acks = window.cwnd_pkts;
             let next_bytes = bytes + 2 * u64::from(acks);
             for number in 1..=u64::from(acks) {
-                // Further apart than a train's, so that the train detection does not see them.
+                // These are further apart than those of a train, so that the train detection does not act.
                 let now_ns = round * 1000 * MS + number * 3 * MS;
                 let ack = nettrial_congestion::Ack {
                     una_bytes: bytes + number,
@@ -154,7 +154,7 @@ fn cubic_leaves_slow_start_when_a_train_fills_the_path() {
         let ack = nettrial_congestion::Ack {
             una_bytes: number,
             next_bytes: 80,
-            // A train of 1 ms each; the first two set the round.
+            // A train has an acknowledgment per millisecond; the first two start the round.
             ..ack(100 * MS + number * MS, 40 * MS, 1)
         };
         control.on_ack(&mut window, &ack, &[], 0);
@@ -162,7 +162,7 @@ fn cubic_leaves_slow_start_when_a_train_fills_the_path() {
             left_at_ns = Some(number * MS);
         }
     }
-    // Half of 40 ms, and half of the at most 1 ms allowed for bursts, from the first.
+    // The time from the first is half of 40 ms, plus half of the at most 1 ms allowed for bursts.
     let left_at_ns = left_at_ns.expect("slow start has ended");
     assert!((20 * MS..=23 * MS).contains(&left_at_ns), "after {left_at_ns} ns");
 }

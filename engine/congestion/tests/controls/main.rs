@@ -1,4 +1,4 @@
-//! The controls by what their users see: windows after acknowledgments and losses.
+//! Tests the controls from their users' view: windows after acknowledgments and losses.
 
 mod by_delay;
 mod conformance;

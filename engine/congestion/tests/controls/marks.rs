@@ -1,10 +1,10 @@
-//! DCTCP against RFC 8257's equations.
+//! Tests DCTCP against RFC 8257's equations.
 
 use nettrial_congestion::{Ack, Control, Event};
 
 use crate::support::{MS, ack, avoiding};
 
-/// Rounds of 100 segments of which so many are marked.
+/// Runs rounds of 100 segments, of which `marked_pkts` are marked.
 fn mark(control: &mut dyn Control, rounds: u64, marked_pkts: u64) {
     let (mut delivered, mut marked) = (0, 0);
     let mut window = avoiding(100);
@@ -22,13 +22,13 @@ fn mark(control: &mut dyn Control, rounds: u64, marked_pkts: u64) {
     }
 }
 
-/// alpha, from what a mark takes of a window: alpha / 2.
+/// Returns alpha, from the share of a window by which a mark reduces it: alpha / 2.
 fn alpha(control: &mut dyn Control) -> f64 {
     control.on_event(Event::Marked, &mut avoiding(10_000), 0);
     2.0 * (1.0 - f64::from(control.ssthresh(&avoiding(10_000), &[], 0)) / 10_000.0)
 }
 
-/// alpha comes to be the marked fraction (RFC 8257 section 3.3), to 3%, which is what rounding 1/16 of
+/// alpha converges to the marked fraction (RFC 8257 section 3.3), to 3%, which is the error that rounding 1/16 of
 /// 1024ths can leave.
 #[test]
 fn alpha_becomes_the_marked_fraction() {
@@ -40,7 +40,7 @@ fn alpha_becomes_the_marked_fraction() {
     }
 }
 
-/// It begins at 1 and goes down by a sixteenth a round without marks.
+/// alpha begins at 1, and decreases by a sixteenth per round without marks.
 #[test]
 fn alpha_goes_down_by_a_sixteenth() {
     let mut control = nettrial_congestion::new("dctcp").unwrap();

@@ -1,5 +1,5 @@
-//! Flows over links of a rate and a delay, with queues without an end: acknowledgments as a real path spaces
-//! them.
+//! Flows over links with a rate, a delay and unlimited queues, so that acknowledgments are spaced as on a real
+//! path.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use nettrial_congestion::{Ack, Control, Event, Phase, Subflow, Window};
 
 use crate::support::{MSS, ack};
 
-/// A segment on its way.
+/// A segment in flight.
 struct Sent {
     sent_ns: u64,
     acked_ns: u64,
@@ -17,12 +17,12 @@ struct Sent {
     first_sent_ns: u64,
 }
 
-/// A sender, and the link that is its own.
+/// A sender with a dedicated link.
 pub struct Flow {
     control: Box<dyn Control>,
-    /// Its window.
+    /// The sender's window.
     pub window: Window,
-    /// Segments delivered.
+    /// The number of segments delivered.
     pub delivered_pkts: u64,
     /// The round-trip time of the last segment.
     pub rtt_ns: u64,
@@ -37,7 +37,8 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Over a link that takes so long for a segment and as its round trip.
+    /// Creates a flow over a link that needs `per_pkt_ns` for each segment and has a round-trip time of
+    /// `delay_ns`.
     pub fn new(name: &str, per_pkt_ns: u64, delay_ns: u64) -> Self {
         let mut control = nettrial_congestion::new(name).unwrap();
         let mut window = Window { cwnd_pkts: 10, ssthresh_pkts: u32::MAX, credit_pkts: 0 };
@@ -58,12 +59,12 @@ impl Flow {
         }
     }
 
-    /// Segments that fill the link's rate and delay.
+    /// Returns the bandwidth-delay product of the link, in segments.
     pub fn product_pkts(&self) -> f64 {
         (self.delay_ns + self.per_pkt_ns) as f64 / self.per_pkt_ns as f64
     }
 
-    /// The pacing rate, segments a second.
+    /// Returns the pacing rate, in segments per second.
     pub fn paced_pkts(&self) -> Option<f64> {
         self.control.pacing_rate_bps().map(|bps| bps / 8.0 / f64::from(MSS))
     }
@@ -114,7 +115,7 @@ impl Flow {
     }
 }
 
-/// Runs the subflows of a connection until a time, and tells `seen` of the time after each acknowledgment.
+/// Runs the subflows of a connection until a time, and calls `seen` with the time after each acknowledgment.
 pub fn run(flows: &mut [Flow], until_ns: u64, mut seen: impl FnMut(u64, &[Flow])) {
     let mut subflows: Vec<Subflow> = flows.iter().map(listed).collect();
     loop {

@@ -1,13 +1,13 @@
-//! BBR over a link of its own.
+//! Tests BBR over a dedicated link.
 
 use nettrial_congestion::{Ack, Event, Window};
 
 use crate::path::{Flow, run};
 use crate::support::{MS, ack};
 
-/// It finds a link's rate and round trip: 1000 segments a second, 51 ms. It then sends 99% of the rate on
-/// average (its pacing's margin), to 2%; keeps a window of twice the product and the room for bursts; and
-/// queues less than the product, where a window of twice would queue it all.
+/// BBR finds a link's rate and round-trip time: 1000 segments per second and 51 ms. It then sends 99% of the rate
+/// on average (its pacing margin), to 2%; keeps a window of twice the bandwidth-delay product plus room for
+/// bursts; and queues less than the product, although a window of twice the product could queue all of it.
 #[test]
 fn bbr_finds_rate_and_round_trip() {
     let mut flows = [Flow::new("bbr", MS, 50 * MS)];
@@ -31,7 +31,7 @@ fn bbr_finds_rate_and_round_trip() {
     assert!((51.0..60.0).contains(&mean_rtt_ms), "{mean_rtt_ms} ms");
 }
 
-/// Startup doubles the rate each round: within 1 s, twenty rounds, it sends all that a fast link takes.
+/// Startup doubles the rate each round: within 1 s, or twenty rounds, it uses the whole rate of a fast link.
 #[test]
 fn bbr_starts_up_fast() {
     let mut flows = [Flow::new("bbr", MS / 20, 50 * MS)];
@@ -40,9 +40,9 @@ fn bbr_starts_up_fast() {
     assert!((3_500..=4_000).contains(&late), "{late} segments of at most 4000 in 200 ms");
 }
 
-/// An application that sends less than the path takes makes every round trip the least one, for nothing ever waits.
-/// They do not put PROBE_RTT off, as Linux has it since 5.10: in 60 s it is entered five times, every ten seconds
-/// and its own length.
+/// If an application sends less than the path's capacity, every round-trip time is the least one, because nothing
+/// ever waits. As in Linux since 5.10 these do not postpone PROBE_RTT: in 60 s BBR enters it five times, every ten
+/// seconds plus its own duration.
 #[test]
 fn bbr_probes_the_round_trip_where_all_are_equal() {
     let mut control = nettrial_congestion::new("bbr").unwrap();
@@ -50,7 +50,7 @@ fn bbr_probes_the_round_trip_where_all_are_equal() {
     control.on_event(Event::Established, &mut window, 0);
     let (mut begun_ns, mut was_small) = (Vec::new(), false);
     for number in 1..60_000u64 {
-        // A segment each millisecond over a round trip of 2 ms.
+        // The application sends a segment each millisecond over a path with a round-trip time of 2 ms.
         let taken = Ack {
             in_flight_pkts: 1,
             prior_in_flight_pkts: 2,
@@ -73,7 +73,8 @@ fn bbr_probes_the_round_trip_where_all_are_equal() {
     }
 }
 
-/// Ten seconds after its least round trip it empties the path, for 200 ms and a round, and goes on as before.
+/// Ten seconds after its least round-trip time BBR empties the path, for 200 ms and a round, and then continues as
+/// before.
 #[test]
 fn bbr_probes_the_round_trip() {
     let mut flows = [Flow::new("bbr", MS, 50 * MS)];

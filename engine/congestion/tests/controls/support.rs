@@ -1,13 +1,13 @@
-//! Acknowledgments, and connections of some subflows.
+//! Helpers: acknowledgments, and connections of several subflows.
 
 use nettrial_congestion::{Ack, Control, Phase, Subflow, Window};
 
 /// A millisecond, in nanoseconds.
 pub const MS: u64 = 1_000_000;
-/// Bytes of payload of every segment here.
+/// The payload of every segment, in bytes.
 pub const MSS: u32 = 1448;
 
-/// An acknowledgment of segments in order, with nothing lost and the window full.
+/// Returns an acknowledgment of segments in order, with nothing lost and the window full.
 pub fn ack(now_ns: u64, rtt_ns: u64, acked_pkts: u32) -> Ack {
     Ack {
         now_ns,
@@ -32,19 +32,21 @@ pub fn ack(now_ns: u64, rtt_ns: u64, acked_pkts: u32) -> Ack {
     }
 }
 
-/// A window in congestion avoidance.
+/// Returns a window in congestion avoidance.
 pub fn avoiding(cwnd_pkts: u32) -> Window {
     Window { cwnd_pkts, ssthresh_pkts: cwnd_pkts.min(2), credit_pkts: 0 }
 }
 
-/// The subflows of a connection: their controls, windows and smoothed round-trip times.
+/// A connection.
 pub struct Connection {
-    /// In congestion avoidance to begin with.
+    /// The subflows, in congestion avoidance at the beginning: their controls, windows and smoothed round-trip
+    /// times.
     pub flows: Vec<(Box<dyn Control>, Window, u64)>,
 }
 
 impl Connection {
-    /// With a control of that name on each subflow of a window, segments, and a round trip, nanoseconds.
+    /// Creates a connection with a control of that name on each subflow, which is given as its window in segments
+    /// and its round-trip time in nanoseconds.
     pub fn of(name: &str, flows: &[(u32, u64)]) -> Self {
         let flow = |&(cwnd_pkts, rtt_ns): &(u32, u64)| {
             (nettrial_congestion::new(name).unwrap(), avoiding(cwnd_pkts), rtt_ns)
@@ -52,7 +54,7 @@ impl Connection {
         Self { flows: flows.iter().map(flow).collect() }
     }
 
-    /// Returns what the controls see of each other.
+    /// Returns the subflows as the controls see them.
     pub fn subflows(&self) -> Vec<Subflow> {
         let subflow = |(control, window, rtt_ns): &(Box<dyn Control>, Window, u64)| Subflow {
             window: *window,
@@ -64,21 +66,21 @@ impl Connection {
         self.flows.iter().map(subflow).collect()
     }
 
-    /// An acknowledgment on subflow `own`.
+    /// Handles an acknowledgment on subflow `own`.
     pub fn on_ack(&mut self, own: usize, ack: &Ack) {
         let subflows = self.subflows();
         let (control, window, _) = &mut self.flows[own];
         control.on_ack(window, ack, &subflows, own);
     }
 
-    /// The window that a loss on subflow `own` leaves, without taking it.
+    /// Returns the window that a loss on subflow `own` would leave, without changing it.
     pub fn after_loss(&mut self, own: usize) -> u32 {
         let subflows = self.subflows();
         let (control, window, _) = &mut self.flows[own];
         control.ssthresh(window, &subflows, own)
     }
 
-    /// Has subflow `own` compute what it keeps between growths, which it does in slow start.
+    /// Lets subflow `own` compute the values that it keeps between growths, which it does in slow start.
     pub fn settle(&mut self, own: usize) {
         let rtt_ns = self.flows[own].2;
         let kept = std::mem::replace(&mut self.flows[own].1.ssthresh_pkts, u32::MAX);
@@ -86,13 +88,13 @@ impl Connection {
         self.flows[own].1.ssthresh_pkts = kept;
     }
 
-    /// Returns what an acknowledged segment adds to the window of subflow `own` on average over `acks`, all windows
-    /// kept as they are.
+    /// Returns the average growth of the window of subflow `own` per acknowledged segment, over `acks`
+    /// acknowledgments, while all windows are kept as they are.
     pub fn increase(&mut self, own: usize, acks: u32) -> f64 {
         self.increase_by(own, acks, 1)
     }
 
-    /// The same of acknowledgments of so many segments each, for an acknowledgment.
+    /// Returns the average growth per acknowledgment of `acked_pkts` segments, over `acks` acknowledgments.
     pub fn increase_by(&mut self, own: usize, acks: u32, acked_pkts: u32) -> f64 {
         let subflows = self.subflows();
         let (control, window, rtt_ns) = &mut self.flows[own];
