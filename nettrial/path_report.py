@@ -34,7 +34,7 @@ class Absence(Generated):
 
 class Buffers(Generated):
     """
-    The bandwidth-delay product against the buffers of this host.
+    The bandwidth-delay product of the path, compared with the buffers of this host.
     """
 
     model_config = ConfigDict(
@@ -42,15 +42,15 @@ class Buffers(Generated):
     )
     bdp_bytes: Annotated[int, Field(ge=0)]
     """
-    Rate times the smallest round-trip time.
+    The bandwidth-delay product: the rate times the smallest round-trip time.
     """
     fixes: list[str]
     """
-    Lines for sysctl.conf that let one connection fill the path; none if it can.
+    The lines for sysctl.conf that let one connection fill the path; empty if it can already.
     """
     rate_bps: Annotated[int, Field(ge=0)]
     """
-    The rate taken for the path's slowest link, bits per second.
+    The rate assumed for the path's slowest link, in bits per second.
     """
     rate_from: str
     """
@@ -58,15 +58,15 @@ class Buffers(Generated):
     """
     receive_window_bytes: Annotated[int, Field(ge=0)]
     """
-    The window that this host's receive buffer lets a sender fill.
+    The largest window that this host's receive buffer allows.
     """
     send_window_bytes: Annotated[int, Field(ge=0)]
     """
-    The same of its send buffer.
+    The largest window that this host's send buffer allows.
     """
     sysctls: dict[str, str]
     """
-    The settings these follow from, by sysctl name.
+    The settings that determine these windows, by sysctl name.
     """
 
 
@@ -80,11 +80,11 @@ class Direction(Generated):
     )
     how: str
     """
-    The way in which it was found.
+    The way in which the path MTU was found.
     """
     limited: bool
     """
-    True if a packet one byte larger was seen not to. If not, the path MTU may be larger.
+    True if a packet that was one byte larger did not arrive. If false, the path MTU may be larger.
     """
     mtu_bytes: Annotated[int, Field(ge=0)]
     """
@@ -102,16 +102,17 @@ class Goodput(Generated):
     )
     efficiency: float
     """
-    Payload over what its frame occupies on Ethernet: MTU and 38 bytes.
+    The ratio of the payload to the bytes that its frame occupies on Ethernet, which are the MTU and 38 bytes.
     """
     line_bps: float | None = None
     """
-    The goodput as that share of the rate, bits per second.
+    The efficiency times the rate, in bits per second.
     """
     loss_bps: float | None = None
     """
-    The goodput that loss leaves to a Reno-like sender (Mathis et al. 1997: MSS / RTT × sqrt(3/2p)), bits per
-    second. Only where probes were lost; a handful of probes makes a coarse estimate.
+    The goodput that a Reno-like sender reaches with the measured loss (Mathis et al. 1997: MSS / RTT ×
+    sqrt(3/2p)), in bits per second. Present only if probes were lost; a handful of probes gives a coarse
+    estimate.
     """
     mtu_bytes: Annotated[int, Field(ge=0)]
     """
@@ -119,11 +120,11 @@ class Goodput(Generated):
     """
     passes: bool | None = None
     """
-    True if packets of that size are known to pass in both directions; absent where that is not known.
+    True if packets of that size are known to pass in both directions; absent if that is not known.
     """
     window_bps: float | None = None
     """
-    Window over round-trip time with the buffers in force, bits per second.
+    The window that the buffers in force allow, divided by the round-trip time, in bits per second.
     """
 
 
@@ -137,31 +138,31 @@ class Hop(Generated):
     )
     address: str | None = None
     """
-    Its address; absent where it is silent.
+    The hop's address; absent if it is silent.
     """
     claimed_mtu_bytes: Annotated[int | None, Field(ge=0)] = None
     """
-    The MTU it claimed in an ICMP message.
+    The MTU that the hop claimed in an ICMP message.
     """
     lie: str | None = None
     """
-    The part of that claim that is not so.
+    The part of that claim that the measurements contradict.
     """
     not_reached_bytes: Annotated[int | None, Field(ge=0)] = None
     """
-    The smallest packet that is known not to come to it.
+    The smallest packet that is known not to reach the hop.
     """
     number: Annotated[int, Field(ge=0, le=255)]
     """
-    Links from this host: 1 is the first router.
+    The number of links between this host and the hop: 1 is the first router.
     """
     reached_bytes: Annotated[int | None, Field(ge=0)] = None
     """
-    The largest packet that is known to have come to it.
+    The largest packet that is known to have reached the hop.
     """
     rtt_us: float | None = None
     """
-    Round-trip time of one small packet, microseconds.
+    The round-trip time of one small packet, in microseconds.
     """
 
 
@@ -175,13 +176,13 @@ class IpVersion(RootModel[Literal[4, 6]]):
 class Jumbo(RootModel[Literal["clean", "not_clean", "cannot_tell"]]):
     root: Literal["clean", "not_clean", "cannot_tell"]
     """
-    The answer to whether packets of 9000 bytes pass in both directions.
+    The answer to the question whether packets of 9000 bytes pass in both directions.
     """
 
 
 class Limit(Generated):
     """
-    A place where the path gets narrower: behind one hop and before another.
+    A place where the path gets narrower, between two hops.
     """
 
     model_config = ConfigDict(
@@ -189,23 +190,23 @@ class Limit(Generated):
     )
     after_hop: Annotated[int, Field(ge=0, le=255)]
     """
-    The last hop that larger packets came to; 0 is this host.
+    The last hop that larger packets reached; 0 is this host.
     """
     announced_by: str | None = None
     """
-    The address that said in an ICMP message that it is the limit, if any did.
+    The address that announced this limit in an ICMP message, if any did.
     """
     at_fault: str
     """
-    The hop at fault in words.
+    The hop or link at fault, in words.
     """
     before_hop: Annotated[int, Field(ge=0, le=255)]
     """
-    The first hop that answers and that they did not come to. Hops between the two are silent.
+    The first hop that answers and that larger packets did not reach. Hops between the two are silent.
     """
     below_bytes: Annotated[int, Field(ge=0)]
     """
-    The smallest that is known not to; sizes between the two were not tried there.
+    The smallest packet that is known not to pass; sizes between the two were not tried there.
     """
     mtu_bytes: Annotated[int, Field(ge=0)]
     """
@@ -335,7 +336,7 @@ class Size(RootModel[str]):
 
 class TooBig(Generated):
     """
-    An ICMP "fragmentation needed" (RFC 1191) or "packet too big" (RFC 4443 section 3.2).
+    An ICMP message "fragmentation needed" (RFC 1191) or "packet too big" (RFC 4443 section 3.2).
     """
 
     model_config = ConfigDict(
@@ -343,21 +344,21 @@ class TooBig(Generated):
     )
     by: str
     """
-    Its sender.
+    The message's sender.
     """
     mtu_bytes: Annotated[int, Field(ge=0)]
     """
-    The MTU it claims.
+    The MTU that the message claims.
     """
     size_bytes: Annotated[int, Field(ge=0)]
     """
-    The size of the packet it is about.
+    The size of the packet that caused the message.
     """
 
 
 class Trusting(Generated):
     """
-    Path MTU discovery as RFC 1191 and RFC 8201 have it: the size follows ICMP messages alone.
+    Path MTU discovery according to RFC 1191 and RFC 8201, which relies on ICMP messages alone.
     """
 
     model_config = ConfigDict(
@@ -365,15 +366,15 @@ class Trusting(Generated):
     )
     arrives: bool
     """
-    True if packets of that size arrive. If not it has met a black hole, and its connections stall.
+    True if packets of that size arrive. If false, the sender has met a black hole, and its connections stall.
     """
     messages: list[TooBig]
     """
-    The messages it got, in order.
+    The messages that the sender received, in order.
     """
     mtu_bytes: Annotated[int, Field(ge=0)]
     """
-    The size such a sender ends with.
+    The size that a sender that relies on ICMP arrives at.
     """
 
 
@@ -387,11 +388,11 @@ class Verdict(Generated):
     )
     at_fault: str | None = None
     """
-    The node or host at fault, in words; absent where none is, or where that is not known.
+    The node or host at fault, in words; absent if none is, or if it is not known.
     """
     black_hole: bool | None = None
     """
-    True if a sender that relies on ICMP stalls on this path; absent where that is not known.
+    True if a sender that relies on ICMP stalls on this path; absent if that is not known.
     """
     jumbo: Jumbo
     """
@@ -399,13 +400,13 @@ class Verdict(Generated):
     """
     reasons: list[str]
     """
-    The reasons, and what else to know, a sentence each.
+    The reasons for the verdict and further remarks, one sentence each.
     """
 
 
 class BaseRtt(Generated):
     """
-    Round-trip time of small packets, one in flight.
+    The round-trip time of small packets, one at a time.
     """
 
     model_config = ConfigDict(
@@ -413,29 +414,29 @@ class BaseRtt(Generated):
     )
     means: Means
     """
-    The means by which it was measured.
+    The kind of probe with which it was measured.
     """
     median_us: float
     """
-    The median, microseconds.
+    The median of the round-trip times, in microseconds.
     """
     minimum_us: float
     """
-    The smallest time, microseconds.
+    The smallest round-trip time, in microseconds.
     """
     received_pkts: Annotated[int, Field(ge=0)]
     """
-    Probes answered.
+    The number of probes answered.
     """
     sent_pkts: Annotated[int, Field(ge=0)]
     """
-    Probes sent.
+    The number of probes sent.
     """
 
 
 class Interface(Generated):
     """
-    The interface that packets leave by.
+    The interface through which packets leave.
     """
 
     model_config = ConfigDict(
@@ -443,19 +444,19 @@ class Interface(Generated):
     )
     mtu_bytes: Annotated[int, Field(ge=0)]
     """
-    Its MTU.
+    The interface's MTU.
     """
     name: str
     """
-    Its name.
+    The interface's name.
     """
     offloads: Offloads | None = None
     """
-    Its offloads, where its driver says.
+    The interface's offloads, if its driver reports them.
     """
     speed_bps: Annotated[int | None, Field(ge=0)] = None
     """
-    The speed of its link, where its driver says.
+    The speed of the interface's link in bits per second, if its driver reports it.
     """
 
 
@@ -469,19 +470,20 @@ class Mss(Generated):
     )
     announced_bytes: Annotated[int, Field(ge=0)]
     """
-    The MSS option this host sent.
+    The MSS option that this host sent.
     """
     finding: MssFinding
     """
-    The comparison of the two.
+    The comparison of the MSS in force with the implied one.
     """
     implied_bytes: Annotated[int | None, Field(ge=0)] = None
     """
-    The MSS that the path MTU towards the host implies: less IP and TCP headers (RFC 9293 section 3.7.1).
+    The MSS that the path MTU towards the host implies: the path MTU less the IP and TCP headers (RFC 9293
+    section 3.7.1).
     """
     option_bytes: Annotated[int, Field(ge=0)]
     """
-    Bytes of TCP options in each segment.
+    The number of bytes of TCP options in each segment.
     """
     port: Annotated[int, Field(ge=0, le=65535)]
     """
@@ -489,7 +491,7 @@ class Mss(Generated):
     """
     segment_bytes: Annotated[int, Field(ge=0)]
     """
-    Payload of a full segment that this host would send.
+    The payload of a full segment that this host would send.
     """
     timestamps: bool
     """
@@ -503,7 +505,7 @@ class Mss(Generated):
 
 class BadRequestAnswer(Generated):
     """
-    The request can't be followed.
+    The request is invalid.
     """
 
     model_config = ConfigDict(
@@ -518,7 +520,7 @@ class BadRequestAnswer(Generated):
 
 class CannotAnswer(Generated):
     """
-    This machine can't probe.
+    This machine can't send probes.
     """
 
     model_config = ConfigDict(
@@ -527,13 +529,13 @@ class CannotAnswer(Generated):
     answer: Literal["cannot"] = "cannot"
     missing: list[Shortfall]
     """
-    Every reason.
+    All reasons.
     """
 
 
 class PathRecord(Generated):
     """
-    One path. Sizes are of whole IP packets, in bytes, unless they say otherwise.
+    The findings about one path. Sizes are those of whole IP packets, in bytes, unless stated otherwise.
     """
 
     model_config = ConfigDict(
@@ -553,19 +555,19 @@ class PathRecord(Generated):
     """
     buffers: Buffers | None = None
     """
-    The bandwidth-delay product and the buffers in force here.
+    The bandwidth-delay product, and the buffers in force on this host.
     """
     forward: Direction | None = None
     """
-    Towards the far host.
+    The path MTU towards the far host.
     """
     hops: list[Hop]
     """
-    The routers on the path, and last the far host.
+    The routers on the path, and as the last hop the far host.
     """
     interface: Interface
     """
-    The interface they leave by.
+    The interface through which packets to the far host leave.
     """
     ip: IpVersion
     """
@@ -573,8 +575,8 @@ class PathRecord(Generated):
     """
     kernel_mtu_bytes: Annotated[int | None, Field(ge=0)] = None
     """
-    The path MTU that the kernel held before the examination: the route's, or one it learned. Absent where it does not
-    tell.
+    The path MTU that the kernel held before the examination: the MTU of the route, or one that it learned.
+    Absent if the system does not report it.
     """
     largest_tried_bytes: Annotated[int, Field(ge=0)]
     """
@@ -582,11 +584,12 @@ class PathRecord(Generated):
     """
     limits: list[Limit]
     """
-    The places where large packets end, towards the far host: each where the path gets narrower, in order.
+    The places where the path towards the far host gets narrower, in order, so that larger packets are lost
+    there.
     """
     local_address: str
     """
-    The address that packets to it are sent from.
+    The source address of packets to the far host.
     """
     mss: Mss | None = None
     """
@@ -594,7 +597,7 @@ class PathRecord(Generated):
     """
     reverse: Direction | None = None
     """
-    From the far host back.
+    The path MTU from the far host back.
     """
     rtt: BaseRtt | None = None
     """
@@ -606,7 +609,7 @@ class PathRecord(Generated):
     """
     trusting: Trusting | None = None
     """
-    Towards the far host as a sender sees it that relies on ICMP.
+    The path MTU towards the far host as found by a sender that relies on ICMP.
     """
     verdict: Verdict
     """
@@ -616,7 +619,7 @@ class PathRecord(Generated):
 
 class PathReport(Generated):
     """
-    The findings about the paths to a host: one for each IP version.
+    The findings about the paths to a host, one path for each IP version.
     """
 
     model_config = ConfigDict(
@@ -624,7 +627,7 @@ class PathReport(Generated):
     )
     absent: list[Absence]
     """
-    IP versions that could not, and why.
+    The IP versions whose path could not be examined, each with the reason.
     """
     engine_version: str
     """
@@ -640,11 +643,11 @@ class PathReport(Generated):
     """
     paths: list[PathRecord]
     """
-    One for each IP version that could be examined.
+    The paths that were examined, one for each IP version.
     """
     started_unix_ns: Annotated[int, Field(ge=0)]
     """
-    The beginning of the examination, nanoseconds since 1970-01-01 UTC.
+    The time at which the examination began, in nanoseconds since 1970-01-01 UTC.
     """
 
 
@@ -658,29 +661,29 @@ class PathRequest(Generated):
     )
     host: str
     """
-    The far host: a name or an address.
+    The name or address of the far host.
     """
     ip: IpVersion | None = None
     """
-    The IP version; each one that the host has an address of where absent.
+    The IP version; if absent, each version of which the host has an address.
     """
     max_mtu: Size | None = None
     """
-    The largest IP packet to try; where absent, the largest that the interface sends.
+    The largest IP packet to try; if absent, the largest one that the interface sends.
     """
     ports: Annotated[list[Port] | None, Field(validate_default=True)] = []
     """
-    TCP ports of the host to connect to, in this order, until one is open.
+    The TCP ports of the host to which to connect, in this order, until one is open.
     """
     rate: Rate | None = None
     """
-    The line rate of the path's slowest link; where absent, the speed of the interface.
+    The line rate of the path's slowest link; if absent, the speed of the interface.
     """
 
 
 class ReportAnswer(Generated):
     """
-    The path was examined, whatever came of it.
+    The path was examined, whatever the findings.
     """
 
     model_config = ConfigDict(
@@ -702,7 +705,7 @@ class PathAnswer(RootModel[ReportAnswer | BadRequestAnswer | CannotAnswer]):
 
 class PathProtocol(Generated):
     """
-    The roots of what crosses the standard input and output of the engine that examines a path.
+    The documents that cross the standard input and output of the engine that examines a path.
     """
 
     answer: PathAnswer
