@@ -4,10 +4,10 @@
 
 Each case, or each CASE, REPEATS times (default 5) in the lab, in blocks, and with as many seeds in the
 simulator: those of `simulator-agreement`, or with `radio` those of `benches/radio_agreement.yaml`. Prints a
-table in Markdown: means with half of their 95% intervals (Student's t), and how far the simulator is from the
-lab, whose round-trip times have the time of the probe's own frames added (see `Comparison.frames_ms`). It
-exits with 1 where that is more than the comparison's bounds. Warnings of the lab's trials go to standard
-error.
+table in Markdown: means with the half-widths of their 95% intervals (Student's t), and the difference of the
+simulator from the lab, whose round-trip times have the time of the probe's own frames added (see
+`Comparison.frames_ms`). It exits with 1 where that is more than the comparison's bounds. Warnings of
+the lab's trials go to standard error.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ def until_it_holds(run: Run, attempt: Attempt, timers: Callable[[], TimerLatenes
     """Makes attempts until one holds; `timers` measures how late the machine's timers are now.
 
     Raises AssertionError where `QUIET_FAILURES` of them failed with nothing else on the machine, and
-    Inconclusive where it can't be told."""
+    Inconclusive where it can't be determined."""
     disturbances: list[str] = []
     failures = 0
     for _ in range(ATTEMPTS):

@@ -42,6 +42,12 @@ PHRASES = {
     "who has no token": "clients without the token",
     "what the order of trials follows from": "seed for the trial order",
     "as the study's source made it": "the original publication's scale",
+    "half of its 95%": "half-width of its 95%",
+    "half of their 95%": "half-widths of their 95%",
+    "half of the 95%": "half-width of the 95%",
+    "half of the interval": "half-width of the interval",
+    "holds the truth": "contains the true value",
+    "hold the truth": "contain the true value",
 }
 """Beginnings of phrases, in lower case, and what to write instead."""
 READ = {
@@ -49,6 +55,8 @@ READ = {
     ".py": ("nettrial/**/*", "benches/**/*", "tools/**/*", "tests/**/*"),
     ".md": ("docs/**/*", "studies/**/*", "examples/**/*", "*"),
     ".txt": ("tests/golden/*",),
+    ".yaml": ("studies/**/*", "examples/**/*", "benches/**/*"),
+    ".j2": ("nettrial/**/*",),
 }
 """The files that are read of each kind."""
 

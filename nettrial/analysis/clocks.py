@@ -7,11 +7,11 @@ from nettrial.analysis.warning_groups import WarningGroup
 from nettrial.store import Run
 
 CHANGED = 0.05
-"""A clock that varies by more of its slowest value is warned of."""
+"""A clock that varies by more of its slowest value gives a warning."""
 
 
 def clocks_are_known(run: Run) -> bool | None:
-    """Returns whether the kernel told any CPU's clock; None where no trial tells of CPUs."""
+    """Returns whether the kernel told any CPU's clock; None where no trial reports CPUs."""
     processors = [each for trial in run.trials() for each in trial.record.processors or ()]
     return any(each.frequency_mhz for each in processors) if processors else None
 

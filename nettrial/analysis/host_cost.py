@@ -2,7 +2,7 @@
 
 A host takes a time for each packet that it sends or receives, and a time for each 1000 bytes of it, headers
 of IP included: the sum that the simulator's hosts take (`HostCost` of the scenario). An interrupt's cost and
-how many packets share one can't be told from records, so theirs is part of a packet's."""
+how many packets share one can't be determined from records, so theirs is part of a packet's."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def told_apart(work: Sequence[Work]) -> tuple[int, ...]:
     relative = _relative(work)
     norms = np.linalg.norm(relative, axis=0)
     cosine = float(relative[:, 0] @ relative[:, 1] / norms.prod())
-    # The variance inflation factor of each, there being two and no constant; told by rounding at the least.
+    # The variance inflation factor of each, there being two and no constant; told by rounding at least.
     inflation = 1 / max(1 - cosine**2, 1e-12)
     return (0, 1) if inflation <= LARGEST_INFLATION else (0,)
 

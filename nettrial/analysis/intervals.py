@@ -53,7 +53,7 @@ class StandardError:
     """The standard error of each independent mean, and its degrees of freedom."""
 
     def half_width(self, comparisons: int = 1) -> float:
-        """Half of the interval that holds together with `comparisons` - 1 others (Bonferroni).
+        """The half-width of the interval that holds together with `comparisons` - 1 others (Bonferroni).
 
         Of one mean that is Student's t interval. Of the difference of two means it is that of S. K. Banerjee
         ("On confidence interval for two-means problem based on separate estimates of variances and tabulated

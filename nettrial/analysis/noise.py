@@ -85,7 +85,7 @@ def _of_skewness(response: ResponseSummary, found: Order, skewed: float) -> list
     if skewed >= LEVEL or abs(found.skewness) < SKEWNESS:
         return []
     consequence = (
-        "Student's t interval of a mean holds the truth less often than 95% where few values are skewed: "
+        "with few skewed values, Student's t interval contains the true mean in less than 95% of runs: "
         "look at the medians and their intervals, or use more replicates"
     )
     side = "high" if found.skewness > 0 else "low"

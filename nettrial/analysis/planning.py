@@ -38,7 +38,7 @@ class Need:
     response: str
     treatment: Levels
     wanted: float
-    """Half of the interval, percent of the mean."""
+    """The half-width of the interval, percent of the mean."""
     trials: int
     """Earlier trials that gave a value; 0 where there are none."""
     variation: float | None

@@ -14,7 +14,7 @@ class Shortfall:
 
     treatment: Levels
     reached: float | None
-    """Half of the interval of the mean, in percent of the mean; None without an interval or
+    """The half-width of the interval of the mean, in percent of the mean; None without an interval or
     of a mean of 0."""
 
 
@@ -24,7 +24,7 @@ class Precision:
 
     response: Response
     wanted: float
-    """Half of the 95% interval of each treatment's mean at most, in percent of the mean."""
+    """The half-width of the 95% interval of each treatment's mean at most, in percent of the mean."""
     shortfalls: tuple[Shortfall, ...]
     """The treatments that did not get there, in the order of treatments."""
     treatments: int

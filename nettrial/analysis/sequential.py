@@ -17,8 +17,8 @@ from nettrial.analysis.intervals import CONFIDENCE, Interval, around, holm, quan
 
 PRIOR = 0.5
 """The number of trials that the sequence expects, as a prior: it is narrowest for few trials where this is
-small, for many where it is large. 0.5 suits 5 to 50 trials. It is fixed, for it must not follow from what was
-measured."""
+small, for many where it is large. 0.5 suits 5 to 50 trials. It is fixed, because it must not
+depend on the measurements."""
 
 
 SEQUENCE = "confidence sequence"
@@ -28,8 +28,9 @@ NO_INTERVAL = "too few blocks, or equal values, for an interval that holds at an
 
 
 def widening(trials: int, confidence: float) -> float:
-    """Half of the interval of a mean in standard errors (the sample's standard deviation over the square
-    root of the number of trials), where Student's t interval has its quantile; infinite for too few trials.
+    """The half-width of the interval of a mean in standard errors (the sample's standard deviation over the
+    square root of the number of trials), where Student's t interval has its quantile; infinite for too
+    few trials.
 
     The mixture of t statistics over normally distributed effects is a test martingale for normal data of any
     variance (H. Wang and A. Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian means with
@@ -105,8 +106,8 @@ def _widened(change: Change) -> Change:
 
 
 def half_width(values: Sequence[float], confidence: float) -> float | None:
-    """Half of the interval of the mean of `values`, in their unit; None where they are too few, or all equal:
-    those hold no evidence of their spread, and would end any run at once."""
+    """The half-width of the interval of the mean of `values`, in their unit; None where they are too few,
+    or all equal: those hold no evidence of their spread, and would end any run at once."""
     factor = widening(len(values), confidence)
     if math.isinf(factor) or min(values) == max(values):
         return None

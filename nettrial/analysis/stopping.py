@@ -21,7 +21,8 @@ class Width:
     response: str
     treatment: Levels
     percent: float
-    """Half of the interval, in percent of the mean; infinite where there is none yet, or the mean is 0."""
+    """The half-width of the interval, in percent of the mean; infinite where there is none yet, or the
+    mean is 0."""
     wanted: float
     """The width wanted, percent."""
 
@@ -92,6 +93,6 @@ def stopping(run: Run) -> Stopping | None:
 
 
 def _percent(values: list[float]) -> float:
-    """Half of the interval of a mean, in percent of it."""
+    """The half-width of the interval of a mean, in percent of it."""
     half, mean = half_width(values, CONFIDENCE), abs(fmean(values))
     return 100 * half / mean if half is not None and mean else math.inf

@@ -64,7 +64,7 @@ def check_plan(design: Design) -> None:
     try:
         backend = kind.start(kind.configuration())
     except CannotRun:
-        say("the plan was not checked, for there is no engine here; `nettrial run` checks it")
+        say("the plan was not checked, because there is no engine here; `nettrial run` checks it")
         return
     with backend:
         try:

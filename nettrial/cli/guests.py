@@ -15,7 +15,7 @@ ADDING = "adding a system"
 
 
 def add(kind: str, package: str | None, kernel: Path | None, modules: Path | None, name: str | None) -> None:
-    """Adds a system; raises BadInput, and CannotRun where its package can't be had."""
+    """Adds a system; raises BadInput, and CannotRun where its package is not available."""
     if kind != "linux":
         raise BadInput(ADDING, "SYSTEM", kind, "linux", "guests of other systems can't be run yet")
     if (package is None) == (kernel is None) or (kernel is None) != (modules is None):

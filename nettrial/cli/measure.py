@@ -221,7 +221,7 @@ def _print(options: MeasureOptions, records: list[Record]) -> None:
         )
     print(f"{_in_words(options)}, {numbers.counted(len(records), 'repeat')} of {options.time}")
     print()
-    print_table(["metric", "mean ± half of its 95% interval", "median", "unit", "repeats"], rows)
+    print_table(["metric", "mean ± half-width of its 95% interval", "median", "unit", "repeats"], rows)
     if options.parallel > 1:
         _print_streams(options, records)
     warned = [
@@ -240,7 +240,7 @@ def _print(options: MeasureOptions, records: list[Record]) -> None:
 
 
 def _mean(cell: Cell) -> str:
-    """Returns the mean of a cell with half of its interval."""
+    """Returns the mean of a cell with the half-width of its interval."""
     assert cell.mean is not None
     decimals = numbers.value_decimals([cell])
     half = f" ± {numbers.fixed(cell.interval.half_width, decimals)}" if cell.interval else ""

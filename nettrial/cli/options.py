@@ -95,9 +95,9 @@ Until = Annotated[
     typer.Option(
         "--until",
         metavar="PERCENT",
-        help="Add blocks until half of the interval of every response's mean is this much of it or less, "
-        'such as "2%"; of one response alone: "rtt=5%"; "declared": as the study\'s responses say by their '
-        "`precision`. May be given more than once.",
+        help="Add blocks until the half-width of the interval of every response's mean is at most this "
+        'percentage of the mean, such as "2%"; for a single response: "rtt=5%"; "declared": the `precision` '
+        "of the study's responses. May be given more than once.",
     ),
 ]
 MinBlocks = Annotated[

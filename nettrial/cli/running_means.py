@@ -45,8 +45,8 @@ class Spread:
 
     @property
     def half_width(self) -> float | None:
-        """Half of the 95% interval of the mean, by Student's t or of a confidence sequence; None for too few
-        values."""
+        """The half-width of the 95% interval of the mean, by Student's t or of a confidence sequence; None
+        for too few values."""
         factor = math.inf
         if self.count > 1:
             factor = widening(self.count, CONFIDENCE) if self.sequential else quantile(self.count - 1)

@@ -19,7 +19,7 @@ _PLACED = {True: "inside the interval", False: "outside the interval", None: "no
 
 @dataclass(frozen=True)
 class Chapter:
-    """The part of a book that tells of one run."""
+    """The part of a book about one run."""
 
     name: str
     """The study's name."""
@@ -45,8 +45,8 @@ def chapter(run: Run) -> Chapter:
     study, answers = run.study, report.answers
     figures = plain(
         f"{study.study}-figures",
-        "Every published figure with what was measured: mean ± half of its 95% interval over the trials, or "
-        "the change with its interval, paired by block.",
+        "Each published figure beside the measured one: mean ± half-width of its 95% interval over the "
+        "trials, or the change with its interval, paired by block.",
         FIGURES,
         [line for each in answers.agreement for line in _lines(report, each)],
     )

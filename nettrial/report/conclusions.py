@@ -18,7 +18,7 @@ def extreme_level(report: Report) -> str | None:
 MOST_LEVELS = 3
 """The largest number of levels that the answer names; of more it tells the last."""
 MOST_RESPONSES = 4
-"""The largest number of responses that the answer tells of a level."""
+"""The largest number of responses that the answer gives for a level."""
 
 
 def answer(report: Report) -> str:
@@ -168,10 +168,10 @@ def limits(report: Report) -> list[str]:
     if 0 < blocks < 10:
         found.append(
             f"A sample of {numbers.counted(blocks, 'block')} is small. The intervals allow for that "
-            "only where the trials' values (for a change: the logarithms of ratios) are close to normal. So "
-            "few trials hardly show whether they are: of values as skewed as a log-normal distribution with "
-            "a deviation of the logarithm of 1, the interval of a mean holds the truth in 82% to 89% instead "
-            "of 95%."
+            "only if the trials' values (for a change: the logarithms of ratios) are close to normal. So "
+            "few trials hardly show whether they are: for values as skewed as a log-normal distribution with "
+            "a deviation of the logarithm of 1, the interval contains the true mean in 82% to 89% of runs "
+            "instead of 95%."
         )
     if report.summary.comparisons > 1:
         by_chance = report.summary.comparisons * 0.05

@@ -85,7 +85,7 @@ def measured(report: Report, section: Section) -> DataTable:
     ]
     factor = study.factors[study.layout.rows].title
     caption = (
-        f"{section.title}, {section.unit}: mean ± half of its 95% interval; change from {factor} "
+        f"{section.title}, {section.unit}: mean ± half-width of its 95% interval; change from {factor} "
         f"{baseline(study)} in %, with its 95% interval, paired by block."
     )
     return DataTable(
@@ -260,7 +260,7 @@ def _sweep(report: Report, found: sweeps.Sweeps) -> DataTable:
                 rows.append((*levels, curve.flow, int(size), len(curve.blocks), *times))
     return DataTable(
         "round-trip-times",
-        f"Round-trip time by packet size, us: mean ± half of its 95% interval; change from "
+        f"Round-trip time by packet size, us: mean ± half-width of its 95% interval; change from "
         f"{sweeps.caption(study)} in %, with its 95% interval, paired by block.",
         (table.row_title, *(("us", "change, %") * len(table.columns))),
         tuple(lines),

@@ -59,8 +59,8 @@ def _heading(report: Report, console: Console, spread: bool) -> None:
     columns = f"{tables.column_title(study)} across. " if study.layout.columns else ""
     _say(
         console,
-        f"Tables: {columns}Mean ± half of its 95% interval{_SPREAD if spread else ''}; change from {factor} "
-        f"{baseline(study)} in % [its 95% interval], paired by block.",
+        f"Tables: {columns}Mean ± half-width of its 95% interval{_SPREAD if spread else ''}; change from "
+        f"{factor} {baseline(study)} in % [its 95% interval], paired by block.",
     )
     if report.machines:
         _say(console, f"Machines: {'; '.join(report.machines)}.")

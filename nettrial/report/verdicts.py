@@ -11,8 +11,8 @@ from nettrial.study import Study
 COLUMNS = ("conclusion", "the source says", "verdict", "comparison", "expected")
 """The columns of the table of verdicts."""
 CAPTION = (
-    "Each conclusion of the source with the comparison that judges it: confirmed where its whole 95% "
-    "interval lies where the conclusion has it, contradicted where the whole interval of one lies elsewhere."
+    "Each conclusion of the source with the comparison that tests it. A conclusion is confirmed if the whole "
+    "95% interval of every comparison agrees with it, and contradicted if that of any comparison disagrees."
 )
 
 

@@ -101,8 +101,8 @@ class Response(Strict):
     unit: str
     """The metric's unit, repeated so that the study file can be read alone."""
     precision: Annotated[float, BeforeValidator(_as_percent)] | None = None
-    """The precision that the study wants for each treatment's mean: half of its 95% interval, in percent of
-    the mean, such as "2%". Reports name the treatments that did not get there."""
+    """The precision that the study wants for each treatment's mean: the half-width of its 95% interval, in
+    percent of the mean, such as "2%". Reports name the treatments that did not reach it."""
 
 
 class Layout(Strict):
@@ -159,8 +159,8 @@ class Until(Strict):
     narrow."""
 
     percent: Annotated[dict[str, Annotated[float, Field(gt=0)]], Field(min_length=1)]
-    """The precision wanted, by response: half of the interval of its mean under each treatment, in percent of
-    that mean, at most."""
+    """The precision wanted, by response: the largest half-width of the interval of its mean under each
+    treatment, in percent of that mean."""
     minimum: Annotated[int, Field(ge=4)] = 5
     """Blocks before the intervals are looked at."""
     maximum: Annotated[int, Field(ge=4)] = 50

@@ -197,7 +197,7 @@ def test_the_other_studies_run_unchanged_between_four_machines(row: Machines) ->
         checks = {check.name: check for check in trial.record.checks if check.name in ("path_mtu", "mss")}
         assert checks["path_mtu"].found == f"{smallest} B", levels
         assert trial.record.flows[0].bytes > 0, levels
-        # Where ICMP tells of it, and where no packet is too large, segments have the size at once.
+        # Where ICMP reports it, and where no packet is too large, segments have the size at once.
         if not filtered or levels["mtu"] == f"{smallest} B":
             assert trial.record.flows[0].mss_bytes == smallest - 52, levels
     for trial in Run.open(row.folder / "mtu-packet-size").trials():

@@ -110,7 +110,7 @@ def test_each_tool_over_each_transport_gives_its_figures(
         for name in ("iperf3", "netperf"):
             assert found[name].congestion_control == "cubic"
             assert found[name].mss_bytes == {4: 1448, 6: 1428}[ip]
-        assert found["ditg"].congestion_control  # the kernel's default, for it has no option
+        assert found["ditg"].congestion_control  # the kernel's default, because it has no option
 
 
 @pytest.mark.measures

@@ -1,4 +1,4 @@
-"""Intervals against hand-worked values and by how often they hold the truth."""
+"""Intervals against hand-worked values and by how often they contain the true value."""
 
 import math
 

@@ -45,12 +45,12 @@ def near(share: float, truth: float, experiments: int = EXPERIMENTS) -> bool:
 
 
 def coverage(samples: Floats, truth: float, interval: Callable[[list[float]], object]) -> float:
-    """The share of the rows whose interval holds the truth."""
+    """The share of the rows whose interval contains the true value."""
     found = [interval(row) for row in samples.tolist()]
     return sum(each is not None and each.contains(truth) for each in found) / len(found)  # type: ignore[attr-defined]
 
 
-# --- How often intervals hold the truth
+# --- How often intervals contain the true value
 
 
 @pytest.mark.parametrize("count", [2, 5, 20])

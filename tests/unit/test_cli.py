@@ -77,7 +77,7 @@ def test_list(nettrial, golden, what):
 def test_show_says_what_would_run_and_runs_nothing(nettrial, golden):
     done = nettrial("show", "jumbo-ipv6", NETTRIAL_ENGINE="/nowhere")
     assert done.returncode == 0
-    assert "not checked, for there is no engine here" in done.stderr
+    assert "not checked, because there is no engine here" in done.stderr
     golden("show", done.stdout)
     assert list(nettrial.directory.iterdir()) == []
 

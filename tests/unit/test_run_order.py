@@ -121,7 +121,7 @@ def test_normal_values_are_called_skewed_as_seldom_as_the_test_says(shape: tuple
     assert np.mean(np.array(p_values) < 0.01) < 0.016
 
 
-# --- How often runs are warned of
+# --- How often runs have a warning
 
 
 def warned(runs: int, blocks: int, treatments: int) -> Counter[str]:
@@ -197,7 +197,7 @@ SKEWED = {
 def test_skewed_values_are_warned_of_as_often_as_documented(treatments: int, blocks: int) -> None:
     samples = generator().lognormal(0, 1, (2000, blocks, treatments))
     share = float(np.mean(["skewed_values" in codes(each) for each in samples]))
-    print(f"\n{treatments} treatments, {blocks} replicates: {share:.0%} are warned of")
+    print(f"\n{treatments} treatments, {blocks} replicates: {share:.0%} have a warning")
     assert share == pytest.approx(SKEWED[treatments, blocks], abs=0.04)
 
 

@@ -1,4 +1,4 @@
-"""Intervals that hold at every number of trials: by a second library, and how often they hold the truth."""
+"""Intervals that hold at every number of trials: against a second library, and their coverage."""
 
 import math
 from collections.abc import Callable

@@ -267,7 +267,7 @@ def test_reports_and_comparisons_say_what_was_simulated(nettrial):
 
 
 def test_equal_values_of_simulated_trials_are_no_fault(nettrial):
-    """Every replicate of one seed is the same: the interval has no width, and nothing is warned of."""
+    """Every replicate of one seed is the same: the interval has no width, and there is no warning."""
     done = nettrial(*SMALL, "--out", "sim", "--backend", "sim", FAKE_SAME="1")
     assert done.returncode == 0
     assert "all values of a treatment are equal" not in nettrial("report", "sim", "--tables").stdout

@@ -24,6 +24,9 @@ _spec.loader.exec_module(check_words)
         (".py", 'NAME = 1\n"""Of a PNG."""\n'),
         (".py", 'help="Runs without rights."\n'),
         (".md", "The way\nback is long; the way back is measured.\n"),
+        (".md", "Means ± half of their 95% intervals.\n"),
+        (".py", '"""The share of intervals that hold the truth."""\n'),
+        (".yaml", "question: What is it?\n# what came of the run\n"),
     ],
 )
 def test_what_nobody_should_read_is_found(suffix, text):

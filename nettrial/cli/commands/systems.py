@@ -44,7 +44,7 @@ def _systems_add(
 ) -> None:
     """Add a system to the cache, under a name that studies use: `hosts.NAME.system`.
 
-    Exit status: 0 done, 2 bad input, 3 the package can't be had.
+    Exit status: 0 done, 2 bad input, 3 the package is not available.
     """
     from nettrial.cli import guests
 
