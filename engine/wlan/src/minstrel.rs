@@ -1,16 +1,19 @@
 //! Rate control after Minstrel-HT of Linux (net/mac80211/rc80211_minstrel_ht.c, as of 5.13 and later).
 //!
-//! The share of MPDUs that arrive by each rate is followed by an exponentially weighted mean, each 50 ms. What a rate would
-//! carry is that share, at most 0.9, over the time of a packet of 1200 B with its part of the PPDU's overhead; a share
+//! The share of MPDUs that arrive by each rate is followed by a low-pass filter of second order, each 50 ms. A rate that was
+//! never used is given the highest share of the faster ones with as many streams. What a rate would
+//! carry is its share, at most 0.9, over the time of a packet of 1200 B with its part of the PPDU's overhead; a share
 //! below 0.1 counts as none. The best rate is used, after two PPDUs in a row of which nothing arrived the second best, and
-//! after two more the one whose share is highest. Each 20 ms a PPDU is sent by another rate, to learn of it, in turn:
+//! after two more the surest: of those with fewer streams than the best, or of all where there are none, the one that
+//! carries most among those whose share is above 0.75, or else the one with the highest share. Each 20 ms a PPDU is sent by another rate, to learn of it, in turn:
 //! the slowest with so many streams that is faster than the best rate, each number of streams in turn; any that is faster
 //! than all of those three; and, each sixth time, one between the fastest and the slowest of these. Such a PPDU has one MPDU:
 //! Linux asks for it by IEEE80211_TX_CTL_RATE_CTRL_PROBE, and drivers (ath9k's xmit.c, mt76) do not aggregate what has
 //! this flag.
 //!
 //! Left out: choosing the guard interval and the width, which stay those of the channel; legacy rates beside those of
-//! 802.11n and later; spatial multiplexing power save; the limits of retries by time (6 ms) of each stage, which are two here.
+//! 802.11n and later; spatial multiplexing power save; the fall to fewer streams between two updates when three MPDUs of four
+//! are lost; the limits of retries by time (6 ms) of each stage, which are two here.
 //! Linux draws the rates that it samples from shuffled tables; here they take turns. A PPDU that met others counts as
 //! lost, as there.
 
@@ -21,12 +24,19 @@ use crate::timing::{SLOT, Timing};
 const UPDATE_PS: u64 = 50_000_000_000;
 /// From one sample to the next.
 const SAMPLE_PS: u64 = 20_000_000_000;
-/// The part of what is known in its update (EWMA_LEVEL of EWMA_DIV).
+/// The part of the mean number of MPDUs that is kept in its update (EWMA_LEVEL of EWMA_DIV).
 const KEPT: f64 = 96.0 / 128.0;
+/// The parts of the last share and of the one before it in a new share; the share just found has the rest
+/// (MINSTREL_AVG_COEFF2 and 3).
+const FILTER: [f64; 2] = [5273.0 / 4096.0, -2350.0 / 4096.0];
+/// The least share that the filter gives: 0 means that nothing is known.
+const LEAST_SHARE: f64 = 1.0 / 4096.0;
 /// Bytes of the packet by which rates are compared (AVG_PKT_SIZE).
 const PACKET_BYTES: u64 = 1200;
 /// The least share of MPDUs that counts, and the most.
 const SHARES: (f64, f64) = (0.1, 0.9);
+/// A rate with a greater share is sure enough to be chosen for what it carries.
+const SURE: f64 = 0.75;
 /// PPDUs of which nothing arrives before the next stage.
 const TRIES: u32 = 2;
 /// The kinds of samples, in their order (minstrel_sample_seq).
@@ -51,15 +61,30 @@ struct Known {
     overhead_ps: f64,
     sent: usize,
     arrived: usize,
-    /// The share of MPDUs that arrive; `None` before the first.
-    share: Option<f64>,
+    /// True if it was used before the last update.
+    is_tried: bool,
+    /// The share of MPDUs that arrive, and the one before it; 0 before the first.
+    share: f64,
+    share_before: f64,
 }
 
 impl Known {
+    /// Takes the share of an update into the filter (minstrel_filter_avg_add).
+    fn found(&mut self, found: f64) {
+        let [of_last, of_before] = FILTER;
+        let found = found.max(LEAST_SHARE);
+        let (last, new) = if self.share == 0.0 {
+            (found, found)
+        } else {
+            let kept = of_last * self.share + of_before * self.share_before;
+            (self.share, (1.0 - of_last - of_before) * found + kept)
+        };
+        (self.share_before, self.share) = (last, new.clamp(LEAST_SHARE, 1.0));
+    }
+
     /// Packets a picosecond that it would carry in PPDUs of so many, relative to other rates.
     fn throughput(&self, mpdus: f64) -> f64 {
-        let share = self.share.unwrap_or(0.0);
-        let used = if share < SHARES.0 { 0.0 } else { share.min(SHARES.1) };
+        let used = if self.share < SHARES.0 { 0.0 } else { self.share.min(SHARES.1) };
         used / (self.packet_ps + self.overhead_ps / mpdus)
     }
 }
@@ -69,7 +94,7 @@ impl Known {
 pub struct Minstrel {
     /// From the slowest to the fastest.
     known: Vec<Known>,
-    /// The best, the second best, and the one most likely to arrive, by place in `known`.
+    /// The best, the second best, and the surest, by place in `known`.
     stages: [usize; 3],
     /// The mean number of MPDUs in a PPDU.
     mpdus: f64,
@@ -103,7 +128,9 @@ impl Minstrel {
                 overhead_ps: overhead_ps as f64,
                 sent: 0,
                 arrived: 0,
-                share: None,
+                is_tried: false,
+                share: 0.0,
+                share_before: 0.0,
             }
         };
         let mut known: Vec<Known> = places.map(known).collect();
@@ -153,26 +180,63 @@ impl Minstrel {
         if ppdus > 0 {
             self.mpdus = KEPT * self.mpdus + (1.0 - KEPT) * mpdus as f64 / ppdus as f64;
         }
-        for known in self.known.iter_mut().filter(|known| known.sent > 0) {
-            let found = known.arrived as f64 / known.sent as f64;
-            known.share = Some(known.share.map_or(found, |share| KEPT * share + (1.0 - KEPT) * found));
-            (known.sent, known.arrived) = (0, 0);
+        for streams in 1..=self.most_streams() {
+            let mut of_faster = 0.0_f64;
+            for known in self.known.iter_mut().rev().filter(|known| known.streams == streams) {
+                if known.sent > 0 {
+                    known.found(known.arrived as f64 / known.sent as f64);
+                    (known.sent, known.arrived, known.is_tried) = (0, 0, true);
+                }
+                if known.is_tried {
+                    of_faster = of_faster.max(known.share);
+                } else {
+                    known.share = of_faster.max(known.share);
+                }
+            }
         }
-        let throughput = |place: usize| self.known[place].throughput(self.mpdus);
-        let mut order: Vec<usize> = (0..self.known.len()).collect();
-        order.sort_by(|one, other| throughput(*other).total_cmp(&throughput(*one)));
-        let best = order[0];
-        let second = order.get(1).copied().unwrap_or(best);
-        // Among rates of which nearly all arrives, the fastest.
-        let sure = |place: &&usize| self.known[**place].share.is_some_and(|share| share >= 0.95);
-        let likely = order.iter().find(sure).copied().unwrap_or_else(|| {
-            let share = |place: usize| self.known[place].share.unwrap_or(0.0);
-            (0..self.known.len())
-                .rev()
-                .max_by(|one, other| share(*one).total_cmp(&share(*other)))
-                .unwrap_or(0)
+        let mut order: Vec<usize> =
+            (0..self.known.len()).rev().filter(|place| self.throughput(*place) > 0.0).collect();
+        order.sort_by(|one, other| {
+            let rank = |place: usize| (self.throughput(place), self.known[place].share);
+            let (one, other) = (rank(*one), rank(*other));
+            other.0.total_cmp(&one.0).then(other.1.total_cmp(&one.1))
         });
-        self.stages = [best, second, likely];
+        let [best, second] = [0, 1].map(|rank| order.get(rank).copied().unwrap_or(0));
+        self.stages = [best, second, self.surest(best)];
+    }
+
+    fn most_streams(&self) -> u32 {
+        self.known.iter().map(|known| known.streams).max().unwrap_or(1)
+    }
+
+    fn throughput(&self, place: usize) -> f64 {
+        self.known[place].throughput(self.mpdus)
+    }
+
+    /// The surest rate beside the best one (minstrel_ht_set_best_prob_rate, minstrel_ht_prob_rate_reduce_streams).
+    fn surest(&self, best: usize) -> usize {
+        let surest_of = |streams: std::ops::RangeInclusive<u32>| {
+            let slowest = self.known.iter().position(|known| streams.contains(&known.streams)).unwrap_or(0);
+            let places = streams.flat_map(|streams| {
+                let has = move |place: &usize| self.known[*place].streams == streams;
+                (0..self.known.len()).filter(has)
+            });
+            places.fold(slowest, |chosen, place| {
+                let [rate, chosen_rate, best] = [place, chosen, best].map(|place| &self.known[place]);
+                let is_rash = rate.packet_ps < best.packet_ps && rate.share < best.share;
+                let is_surer = if rate.share > SURE {
+                    self.throughput(place) > self.throughput(chosen)
+                } else {
+                    rate.share > chosen_rate.share
+                };
+                if is_surer && !is_rash { place } else { chosen }
+            })
+        };
+        let of_fewer = (1..self.known[best].streams).map(|streams| surest_of(streams..=streams));
+        let of_fewer = of_fewer.filter(|place| self.throughput(*place) > 0.0);
+        of_fewer
+            .reduce(|one, other| if self.throughput(other) > self.throughput(one) { other } else { one })
+            .unwrap_or_else(|| surest_of(1..=self.most_streams()))
     }
 
     /// The rate to learn of next, by its place in `known`; `None` if there is none of that kind.
@@ -183,7 +247,7 @@ impl Minstrel {
         let times = self.stages.map(|place| self.known[place].packet_ps);
         let fastest_ps = times.into_iter().fold(f64::INFINITY, f64::min);
         let slowest_ps = times.into_iter().fold(0.0, f64::max);
-        let most_streams = self.known.iter().map(|known| known.streams).max()?;
+        let most_streams = self.most_streams();
         let after = |streams: u32, faster_than_ps: f64| {
             let found = |streams: u32| -> Vec<usize> {
                 let is_it = |place: &usize| {
@@ -209,9 +273,7 @@ impl Minstrel {
             }
             Sample::Slower => {
                 let is_between = |known: &Known| {
-                    known.packet_ps > fastest_ps
-                        && known.packet_ps < slowest_ps
-                        && known.share.is_none_or(|share| share <= 0.95)
+                    known.packet_ps > fastest_ps && known.packet_ps < slowest_ps && known.share <= 0.95
                 };
                 let between: Vec<usize> =
                     (0..self.known.len()).filter(|place| is_between(&self.known[*place])).collect();
@@ -224,6 +286,7 @@ impl Minstrel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rates::Choice;
     use nettrial_scenario::WlanStation;
 
     /// The rates used in two seconds, a PPDU each millisecond, where MPDUs arrive by the first `good` rates only, by
@@ -256,5 +319,46 @@ mod tests {
     fn others_are_sampled() {
         let used = used(4);
         assert!((1..9).all(|rate| used.contains(&rate)));
+    }
+
+    fn minstrel(wlan: &str) -> Minstrel {
+        let rates = Rates::new(&serde_json::from_str(wlan).unwrap(), &[WlanStation::default(); 2]);
+        let Choice::Minstrel(minstrel) = rates.choice(0, 1) else { panic!("no rate control") };
+        *minstrel
+    }
+
+    /// By the kernel's arithmetic, worked out by hand: (1173 found + 5273 last - 2350 before) / 4096.
+    #[test]
+    fn a_share_goes_through_the_filter_of_second_order() {
+        let mut known = minstrel(r#"{"rate_control": "minstrel_ht"}"#).known.swap_remove(0);
+        let mut shares = |found: f64| {
+            known.found(found);
+            (known.share * 1000.0).round() / 1000.0
+        };
+        assert_eq!([1.0, 0.0, 0.0, 0.0, 0.0].map(&mut shares), [1.0, 0.714, 0.345, 0.035, 0.0]);
+        assert_eq!([1.0, 1.0, 1.0, 1.0].map(&mut shares), [0.267, 0.630, 0.944, 1.0]);
+    }
+
+    #[test]
+    fn slower_rates_that_were_never_used_are_trusted_as_faster_ones_are() {
+        let mut minstrel = minstrel(r#"{"rate_control": "minstrel_ht"}"#);
+        minstrel.learn(5, 10, 10);
+        minstrel.update();
+        assert_eq!(minstrel.stages, [4, 3, 4]);
+    }
+
+    #[test]
+    fn the_surest_rate_has_fewer_streams() {
+        let mut minstrel = minstrel(r#"{"rate_control": "minstrel_ht", "streams": 2}"#);
+        let place = |minstrel: &Minstrel, streams: u32, rank: usize| {
+            let has = |place: &usize| minstrel.known[*place].streams == streams;
+            (0..minstrel.known.len()).filter(has).nth(rank).unwrap()
+        };
+        let [two_streams, one_stream] = [2, 1].map(|streams| place(&minstrel, streams, 5));
+        for place in [two_streams, one_stream] {
+            minstrel.learn(minstrel.known[place].rate, 10, 9);
+        }
+        minstrel.update();
+        assert_eq!((minstrel.stages[0], minstrel.stages[2]), (two_streams, one_stream));
     }
 }
