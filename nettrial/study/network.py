@@ -9,14 +9,15 @@ import networkx as nx
 from pydantic import Field, ValidationError, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
-from nettrial.fields import UNKNOWN_FIELD, Strict, Wrong, name_in, wrong
+from nettrial.fields import UNKNOWN_FIELD, Strict, Wrong, in_short, name_in, wrong
 from nettrial.registry import near
 from nettrial.study import base
 from nettrial.study.base import LossBursts, Offloads, Outage, Wlan
 from nettrial.study.block import FIRST, Block
 from nettrial.study.queues import DROP_TAIL, DisciplineSettings
 from nettrial.study.traffic import Seed
-from nettrial.topology import MOST_INTERFACES, TOPOLOGIES, Forwarding, Parameters
+from nettrial.topology import CHANNEL, MOST_INTERFACES, TOPOLOGIES, Forwarding, Parameters
+from nettrial.topology.wlan import ACCESS_POINT, MOST_STATIONS, station_names, with_stations
 from nettrial.units import Duration, Queue, Rate, Size
 
 
@@ -77,6 +78,16 @@ class LinkKinds(Strict):
     """Links between routers or switches."""
 
 
+class StationsSettings(Strict):
+    """Stations that share a radio channel, on an access point that is added to the topology: a bridge between
+    the channel and a cable."""
+
+    at: str
+    """The router or switch of the topology that the cable of `access-point` leads to."""
+    count: Annotated[int, Field(ge=1, le=MOST_STATIONS)] = 1
+    """The number of stations: `station-1`, `station-2`, …"""
+
+
 class NetworkSettings(Strict):
     """The network; rate, delay, queue, discipline, impairment and MTU are those of every cable, unless
     `links` differs. A radio channel has the MTU, and its own settings."""
@@ -116,8 +127,10 @@ class NetworkSettings(Strict):
     """The settings of cables of one kind that differ from the rest."""
     events: list[Outage] = []
     """The links and nodes that fail while traffic goes, and when they return."""
+    stations: StationsSettings | None = None
+    """Stations of a radio channel beside the hosts of the topology, which has none of its own."""
     wlan: Wlan | None = None
-    """The settings of the radio channel, where the topology has one; on the simulator alone."""
+    """The settings of the radio channel, where there is one: that of the topology `wlan` or of `stations`."""
 
     def link(self, kind: Literal["host", "fabric"]) -> LinkSettings:
         """Returns the settings of cables of a kind: its own, or else the network's."""
@@ -146,7 +159,29 @@ class NetworkSettings(Strict):
     def graph(self, hosts: Iterable[str], block: Block = FIRST) -> nx.MultiGraph:
         """The network's graph in a block; `hosts` are those that the study names."""
         topology = TOPOLOGIES[self.topology]
-        return topology.graph(self.shape(block), hosts if topology.joins else (), self.forwarding)
+        added = set(self.station_names())
+        own = [host for host in hosts if host not in added]
+        graph = topology.graph(self.shape(block), own if topology.joins else (), self.forwarding)
+        return self._with_stations(graph, self.stations) if self.stations else graph
+
+    def station_names(self) -> list[str]:
+        """The names of the stations that are added to the topology."""
+        return station_names(self.stations.count) if self.stations else []
+
+    def _with_stations(self, graph: nx.MultiGraph, stations: StationsSettings) -> nx.MultiGraph:
+        if any(channel is not None for *_, channel in graph.edges(data=CHANNEL)):
+            hint = "it has stations of its own: say how many in `parameters`"
+            raise wrong(("network", "stations"), "given", f"left out with the topology {self.topology}", hint)
+        devices = [node for node, kind in graph.nodes(data="kind") if kind != "host"]
+        if stations.at not in devices:
+            expected = in_short(devices) if devices else f"a topology other than {self.topology}"
+            hint = near(stations.at, devices) or "an access point is joined to a router or a switch"
+            raise wrong(("network", "stations", "at"), stations.at, expected, hint)
+        for name in (ACCESS_POINT, *self.station_names()):
+            if name in graph:
+                hint = f"the topology {self.topology} has a {name} of its own"
+                raise wrong(("network", "stations"), name, "a topology without a node of that name", hint)
+        return with_stations(graph, stations.at, stations.count)
 
     def _given(self) -> dict[str, Any]:
         """The parameters that the study gives to its topology."""

@@ -136,8 +136,15 @@ class Settings(Strict):
         if EVERY in self.hosts:
             expected = f"names of hosts: the topology {shape} joins those that are named here"
             raise wrong(("hosts", EVERY), EVERY, expected)
-        if not fewest <= len(self.hosts) <= (most or len(self.hosts)):
-            expected = f"{topology.hosts} hosts with the topology {shape}"
+        stations = self.network.station_names()
+        for name in stations:
+            if name not in self.hosts:
+                expected, hint = f"an entry for {name}", "each station is a host, and named as the others are"
+                raise wrong(("hosts",), ", ".join(self.hosts), expected, hint)
+        joined = len(self.hosts) - len(stations)
+        if not fewest <= joined <= (most or joined):
+            beside = " beside the stations" if stations else ""
+            expected = f"{topology.hosts} hosts with the topology {shape}{beside}"
             raise wrong(("hosts",), ", ".join(self.hosts), expected)
         for name in self.hosts:
             if name in topology.devices:

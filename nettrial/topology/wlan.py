@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Annotated
 
 import networkx as nx
 from pydantic import Field, model_validator
 
 from nettrial.fields import wrong
-from nettrial.topology.topology import CHANNEL, DEVICE, TOPOLOGIES, Parameters, Topology
+from nettrial.topology.topology import CHANNEL, DEVICE, KINDS, TOPOLOGIES, Parameters, Topology
 
 ACCESS_POINT = "access-point"
 MOST_STATIONS = 250
@@ -41,7 +42,7 @@ class WlanParameters(Parameters):
 def build(parameters: WlanParameters, _: Sequence[str] = ()) -> nx.MultiGraph:
     """The stations, the hosts with a cable, and the access point between them. Without one the first station
     is at each of the graph's links, which are one channel."""
-    stations = [f"station-{number + 1}" for number in range(parameters.stations)]
+    stations = station_names(parameters.stations)
     wired = [f"wired-{number + 1}" for number in range(parameters.wired)]
     graph = nx.MultiGraph()
     graph.add_nodes_from([*stations, *wired], kind="host")
@@ -52,6 +53,30 @@ def build(parameters: WlanParameters, _: Sequence[str] = ()) -> nx.MultiGraph:
     graph.add_edges_from(((station, ACCESS_POINT) for station in stations), **{CHANNEL: 0})
     graph.add_edges_from((host, ACCESS_POINT) for host in wired)
     return graph
+
+
+def station_names(count: int) -> list[str]:
+    """Returns the names of so many stations."""
+    return [f"station-{number + 1}" for number in range(count)]
+
+
+@lru_cache(maxsize=8)
+def with_stations(graph: nx.MultiGraph, at: str, count: int) -> nx.MultiGraph:
+    """Returns a graph with so many stations more, whose access point has a cable to the node `at`. Hosts and
+    their links still come first."""
+    stations = station_names(count)
+    kinds = dict(graph.nodes(data="kind"))
+    is_of_host = {edge: "host" in (kinds[edge[0]], kinds[edge[1]]) for edge in graph.edges(keys=True)}
+    new = nx.MultiGraph()
+    new.add_nodes_from((node, data) for node, data in graph.nodes(data=True) if data["kind"] == "host")
+    new.add_nodes_from(stations, kind="host")
+    new.add_nodes_from((node, data) for node, data in graph.nodes(data=True) if data["kind"] != "host")
+    new.add_node(ACCESS_POINT, kind=KINDS["bridges"])
+    new.add_edges_from((*edge, graph.edges[edge]) for edge, is_first in is_of_host.items() if is_first)
+    new.add_edges_from(((station, ACCESS_POINT) for station in stations), **{CHANNEL: 0})
+    new.add_edges_from((*edge, graph.edges[edge]) for edge, is_first in is_of_host.items() if not is_first)
+    new.add_edge(ACCESS_POINT, at)
+    return nx.freeze(new)
 
 
 TOPOLOGIES.add(

@@ -107,6 +107,58 @@ def test_stations_without_an_access_point_are_in_one_network():
         TOPOLOGIES["wlan"].parameters(wired=1, access_point=False)
 
 
+TOPOLOGY = "topology: wlan\n  parameters: {stations: 3, wired: 1}"
+LEAVES = "topology: leaf-spine\n  parameters: {leaves: 2, spines: 1, hosts_per_switch: 1}"
+
+
+def test_stations_are_added_to_any_topology(tmp_path):
+    from nettrial.design.resolve import resolve
+
+    shape = (TOPOLOGY, f"{LEAVES}\n  stations: {{at: leaf-2, count: 2}}")
+    found = resolve(study(tmp_path, shape=shape, to=("to: wired-1", "to: host-2")), {"mcs": "7"}).scenario
+    kinds = [(node.name, node.kind.root) for node in found.nodes]
+    assert kinds[:4] == [(name, "host") for name in ("host-1", "host-2", "station-1", "station-2")]
+    assert kinds[4:] == [
+        ("leaf-1", "router"),
+        ("leaf-2", "router"),
+        ("spine-1", "router"),
+        ("access-point", "switch"),
+    ]
+    channel = next(link for link in found.links if link.wlan)
+    assert [end.node for end in channel.ends] == ["access-point", "station-1", "station-2"]
+    cable = next(link for link in found.links if link is not channel and link.ends[1].node == "access-point")
+    # The router's end of the cable is in the stations' network.
+    assert [cable.ends[0].node, cable.ends[0].addresses[0].root] == ["leaf-2", "10.0.2.3/24"]
+    assert [end.addresses[0].root for end in channel.ends[1:]] == ["10.0.2.1/24", "10.0.2.2/24"]
+
+
+def test_stations_of_a_topology_that_joins_hosts_are_named_as_these(tmp_path):
+    named = "hosts: {a: {stack: linux-cubic}, b: {stack: linux-cubic}, station-1: {stack: linux-bbr}}"
+    replaced = {
+        "shape": (TOPOLOGY, "topology: routed\n  stations: {at: router}"),
+        "to": ("to: wired-1", "to: b"),
+        "hosts": ("hosts:\n  every: {stack: linux-cubic}", named),
+    }
+    assert study(tmp_path, **replaced).settings({"mcs": "7"}).host_names() == ["a", "b", "station-1"]
+    replaced["hosts"] = (replaced["hosts"][0], named.replace("station-1", "c"))
+    with pytest.raises(BadInput, match="an entry for station-1"):
+        study(tmp_path, **replaced)
+
+
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        (f"{TOPOLOGY}\n  stations: {{at: access-point}}", "it has stations of its own"),
+        (f"{LEAVES}\n  stations: {{at: leaf-3}}", "leaf-1, leaf-2, spine-1"),
+        (f"{LEAVES}\n  stations: {{at: leaf-1, count: 0}}", "stations.count"),
+    ],
+)
+def test_stations_where_they_cannot_be_are_refused(tmp_path, shape, said):
+    with pytest.raises(BadInput) as error:
+        study(tmp_path, shape=(TOPOLOGY, shape), to=("to: wired-1", "to: host-2"))
+    assert said in str(error.value)
+
+
 def test_a_station_has_settings_of_its_own(tmp_path):
     from nettrial.design.resolve import resolve
 
