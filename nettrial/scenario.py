@@ -1791,6 +1791,10 @@ class StationRecord(Generated):
     """
     The IP packets that CoDel dropped because they had waited for too long.
     """
+    codel_marks_pkts: Annotated[int | None, Field(ge=0)] = None
+    """
+    The IP packets that CoDel marked instead of dropping them, because their transport understands marks (ECN).
+    """
     collided_ps: Annotated[int, Field(ge=0)]
     """
     The time of the station's own frames that collided, picoseconds.

@@ -70,8 +70,15 @@ impl<T> FqCoDel<T> {
         Some(dropped)
     }
 
-    /// The packet to be sent next, of so many bytes as `bytes` says; those that CoDel drops are added to `dropped`.
-    pub fn pop(&mut self, now_ps: u64, bytes: impl Fn(&T) -> u32, dropped: &mut Vec<T>) -> Option<T> {
+    /// The packet to be sent next, of so many bytes as `bytes` says; those that CoDel drops are added to `dropped`. `mark`
+    /// marks a packet, if it can be: says whether.
+    pub fn pop(
+        &mut self,
+        now_ps: u64,
+        bytes: impl Fn(&T) -> u32,
+        mut mark: impl FnMut(&mut T) -> bool,
+        dropped: &mut Vec<T>,
+    ) -> Option<T> {
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };
@@ -83,7 +90,7 @@ impl<T> FqCoDel<T> {
                 self.old.push_back(number);
                 continue;
             }
-            let taken = flow.queue.pop(now_ps, |_| false);
+            let taken = flow.queue.pop(now_ps, &mut mark);
             self.packets -= taken.dropped.len();
             dropped.extend(taken.dropped);
             if let Some(packet) = taken.packet {
@@ -118,8 +125,9 @@ mod tests {
             (0..5).for_each(|_| queue.push(0, 2, 2, 300));
         }
         let mut dropped = Vec::new();
-        let mut next =
-            |queue: &mut FqCoDel<u32>| queue.pop(0, |flow| if *flow == 1 { 1500 } else { 300 }, &mut dropped);
+        let mut next = |queue: &mut FqCoDel<u32>| {
+            queue.pop(0, |flow| if *flow == 1 { 1500 } else { 300 }, |_| false, &mut dropped)
+        };
         let served: Vec<u32> = (0..300).filter_map(|_| next(&mut queue)).collect();
         let [one, two] = [1, 2].map(|flow| served.iter().filter(|other| **other == flow).count());
         assert!((48..=52).contains(&one) && (248..=252).contains(&two), "{one} {two}");
@@ -144,7 +152,7 @@ mod tests {
             for (later_ps, flow, what) in events {
                 now_ps += later_ps;
                 match what {
-                    0 => sent += usize::from(queue.pop(now_ps, |_| 1500, &mut dropped).is_some()),
+                    0 => sent += usize::from(queue.pop(now_ps, |_| 1500, |_| false, &mut dropped).is_some()),
                     1 if flow == 4 => dropped.extend(queue.drop_fattest()),
                     _ => {
                         queue.push(now_ps, flow, flow, 1500);
@@ -153,7 +161,7 @@ mod tests {
                 }
                 prop_assert_eq!(pushed, sent + dropped.len() + queue.packets());
             }
-            while queue.pop(now_ps, |_| 1500, &mut dropped).is_some() {
+            while queue.pop(now_ps, |_| 1500, |_| false, &mut dropped).is_some() {
                 sent += 1;
             }
             prop_assert_eq!((pushed, queue.packets()), (sent + dropped.len(), 0));

@@ -553,6 +553,9 @@ pub struct StationRecord {
     /// The IP packets that CoDel dropped because they had waited for too long.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub codel_drops_pkts: u64,
+    /// The IP packets that CoDel marked instead of dropping them, because their transport understands marks (ECN).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub codel_marks_pkts: u64,
     /// The IP packets dropped because they had been sent as often as the settings allow.
     pub retry_drops_pkts: u64,
     /// The IP packets still queued at the end of the trial.

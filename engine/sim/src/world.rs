@@ -8,7 +8,7 @@ use crate::fate::Outcome;
 use crate::link::Verdict;
 use crate::network::Network;
 use crate::processor::{Next, Processors};
-use crate::{Endpoint, Io, Notice, Packet, PathId, Time};
+use crate::{Codepoint, Endpoint, Io, Notice, Packet, PathId, Time};
 use nettrial_wlan::{Category, Outcome as OnAir, Packet as OfAir};
 use std::collections::VecDeque;
 
@@ -211,11 +211,17 @@ impl Engine {
     /// left, if it is taken.
     fn enter_air(&mut self, number: u32, direction: u32) -> Option<Time> {
         let (now, network) = (self.events.now(), &mut self.network);
-        let &mut Travel { next, ip_bytes, .. } = self.arena.travel(number);
+        let &mut Travel { next, ip_bytes, ecn } = self.arena.travel(number);
         let is_too_big = ip_bytes > network.links[direction as usize].mtu_bytes();
         let between = network.between(next).filter(|_| !is_too_big);
         let category = Category::of_dscp(network.paths.dscp(self.arena.path(number)));
-        let packet = OfAir { category, flow: self.arena.flow(number), tag: number, bytes: ip_bytes };
+        let packet = OfAir {
+            category,
+            flow: self.arena.flow(number),
+            can_be_marked: ecn != Codepoint::NotCapable,
+            tag: number,
+            bytes: ip_bytes,
+        };
         let is_of_host = next == network.paths.start(self.arena.path(number));
         let sender = self.arena.accountant(number).filter(|_| is_of_host);
         if !between.is_some_and(|between| network.air.offer(now, between, packet, sender)) {
@@ -270,9 +276,15 @@ impl Engine {
     fn look_at_air(&mut self, channel: u32) {
         let now = self.events.now();
         let outcomes = self.network.air.look(now, channel as usize);
+        for outcome in &outcomes {
+            if let OnAir::Marked(number) = outcome {
+                self.arena.travel(*number).ecn = Codepoint::Experienced;
+            }
+        }
         self.take_down_channel(channel as usize);
         for outcome in outcomes {
             match outcome {
+                OnAir::Marked(_) => {}
                 OnAir::Dropped(number) => self.drop(number),
                 OnAir::Delivered(number) => {
                     let place = self.arena.travel(number).next;

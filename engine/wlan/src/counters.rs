@@ -116,6 +116,8 @@ pub struct Counters {
     pub queue_drops_pkts: u64,
     /// Packets that CoDel dropped.
     pub codel_drops_pkts: u64,
+    /// Packets that CoDel marked.
+    pub codel_marks_pkts: u64,
     /// Packets given up.
     pub retry_drops_pkts: u64,
     /// Packets there.

@@ -29,6 +29,8 @@ pub struct Packet {
     pub category: Category,
     /// The number of its flow: those of one number share a queue where flows have queues of their own.
     pub flow: u32,
+    /// True if its transport understands marks, so that CoDel marks it instead of dropping it (RFC 3168).
+    pub can_be_marked: bool,
     /// The number by which outcomes tell of it.
     pub tag: u32,
     /// Bytes of the IP packet.
@@ -40,6 +42,8 @@ pub struct Packet {
 pub enum Outcome {
     /// It has arrived at the station that it is for.
     Delivered(u32),
+    /// CoDel has marked it. What becomes of it is told later.
+    Marked(u32),
     /// It is dropped: its tries are used up, CoDel took it, or a queue is full that had taken it.
     Dropped(u32),
 }
@@ -65,7 +69,7 @@ pub struct Medium {
     /// The time of the next beacon, and what lies between two; 0 for none.
     beacon_ps: (u64, u64),
     /// The outcomes of packets between events.
-    dropped: Vec<Outcome>,
+    early: Vec<Outcome>,
     /// The frames sent since they were taken, where they are kept.
     sent: Option<Vec<Sent>>,
     /// The time of the next event.
@@ -121,7 +125,7 @@ impl Medium {
             idle_ps: 0,
             collisions_ps: 0,
             beacon_ps,
-            dropped: Vec::new(),
+            early: Vec::new(),
             sent: None,
             next_ps: 0,
             is_busy: false,
@@ -154,7 +158,7 @@ impl Medium {
 
     /// A packet comes to station `from` for station `to`; gives whether the queue takes it.
     pub fn offer(&mut self, now_ps: u64, [from, to]: [usize; 2], packet: Packet) -> bool {
-        let Packet { category, flow, tag, bytes } = packet;
+        let Packet { category, flow, can_be_marked, tag, bytes } = packet;
         let counters = &mut self.stations[from];
         counters.offered_pkts += 1;
         let is_full = match self.limit {
@@ -174,12 +178,12 @@ impl Medium {
         let rates = &self.rates;
         let contender = &mut self.contenders[number];
         let outbox = contender.outbox(receiver, self.is_fair, || rates.choice(from, receiver));
-        outbox.push(Msdu { tag, flow, bytes, to, came_ps: now_ps });
+        outbox.push(Msdu { tag, flow, can_be_marked, bytes, to, came_ps: now_ps });
         contender.on_packet(now_ps, is_busy, |window| backoff(&self.random, &mut self.drawn, window));
         if is_full {
             self.drop_fattest(from);
         }
-        if !self.dropped.is_empty() {
+        if !self.early.is_empty() {
             self.next_ps = self.next_ps.min(now_ps);
         } else if !self.is_busy {
             self.next_ps = self.next_ps.min(self.due_ps(&self.contenders[number]));
@@ -207,7 +211,7 @@ impl Medium {
         let counters = &mut self.stations[station];
         counters.queued_pkts -= 1;
         counters.queued_bytes -= u64::from(packet.bytes);
-        self.dropped.push(Outcome::Dropped(packet.tag));
+        self.early.push(Outcome::Dropped(packet.tag));
     }
 
     /// Returns what station `number` has done.
@@ -256,7 +260,7 @@ impl Medium {
         self.end_frames(now_ps, outcomes);
         self.begin_frames(now_ps);
         self.is_busy = false;
-        outcomes.append(&mut self.dropped);
+        outcomes.append(&mut self.early);
         self.next_ps = self.next_event_ps();
     }
 

@@ -12,7 +12,8 @@ use crate::timing::Timing;
 use nettrial_queueing::{CoDelSettings, FqCoDel};
 use std::collections::VecDeque;
 
-/// CoDel as mac80211 sets it (net/mac80211/sta_info.c), and the bytes that a flow may send in its turn (include/net/fq_impl.h).
+/// CoDel as mac80211 sets it for all stations since Linux 6.16 (ieee80211_txq_setup_flows, net/mac80211/tx.c), and the bytes
+/// that a flow may send in its turn (include/net/fq_impl.h).
 const CODEL: CoDelSettings =
     CoDelSettings { target_ps: 20_000_000_000, interval_ps: 100_000_000_000, frame_bytes: 0 };
 const QUANTUM_BYTES: u32 = 300;
@@ -29,6 +30,8 @@ pub struct Msdu {
     pub tag: u32,
     /// The number of its flow.
     pub flow: u32,
+    /// True if it can be marked instead of dropped (ECN).
+    pub can_be_marked: bool,
     /// Bytes of the IP packet.
     pub bytes: u32,
     /// The station that it is for.
@@ -130,8 +133,9 @@ pub struct Outbox {
     queue: VecDeque<Msdu>,
     /// The queues of flows and the airtime that it may still use, where each flow has its own.
     fair: Option<(FqCoDel<Msdu>, i64)>,
-    /// Packets that CoDel has dropped and that are not yet accounted for.
+    /// Packets that CoDel has dropped, and the tags of those that it has marked, which are not yet accounted for.
     dropped: Vec<Msdu>,
+    marked: Vec<u32>,
     window: VecDeque<Mpdu>,
     /// Packets that the sender still has to do something for.
     packets: usize,
@@ -148,6 +152,7 @@ impl Outbox {
             queue: VecDeque::new(),
             fair: is_fair.then(|| (FqCoDel::new(CODEL, QUANTUM_BYTES), AIRTIME_PS)),
             dropped: Vec::new(),
+            marked: Vec::new(),
             window: VecDeque::new(),
             packets: 0,
             sequence: 0,
@@ -179,17 +184,21 @@ impl Outbox {
         Some(dropped)
     }
 
-    /// Takes the packets that CoDel has dropped.
-    pub fn take_dropped(&mut self) -> Vec<Msdu> {
-        std::mem::take(&mut self.dropped)
+    /// Takes the packets that CoDel has dropped, and the tags of those that it has marked.
+    pub fn take_dropped_and_marked(&mut self) -> (Vec<Msdu>, Vec<u32>) {
+        (std::mem::take(&mut self.dropped), std::mem::take(&mut self.marked))
     }
 
     /// Takes from the queues of flows what the next MPDU may have.
     pub fn stage(&mut self, now_ps: u64, timing: &Timing) {
         let Some((flows, _)) = &mut self.fair else { return };
         let before = self.dropped.len();
+        let mut mark = |packet: &mut Msdu| {
+            self.marked.extend(packet.can_be_marked.then_some(packet.tag));
+            packet.can_be_marked
+        };
         while timing.may_take_more(self.queue.iter().map(|packet| packet.bytes.into()))
-            && let Some(packet) = flows.pop(now_ps, |packet| packet.bytes, &mut self.dropped)
+            && let Some(packet) = flows.pop(now_ps, |packet| packet.bytes, &mut mark, &mut self.dropped)
         {
             self.queue.push_back(packet);
         }

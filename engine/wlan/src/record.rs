@@ -33,6 +33,7 @@ impl Medium {
                 delivered_pkts: counters.delivered_pkts,
                 queue_drops_pkts: counters.queue_drops_pkts,
                 codel_drops_pkts: counters.codel_drops_pkts,
+                codel_marks_pkts: counters.codel_marks_pkts,
                 retry_drops_pkts: counters.retry_drops_pkts,
                 queued_pkts: counters.queued_pkts,
                 aggregates: counters.aggregates.clone(),

@@ -24,6 +24,41 @@ fn category(bytes: &[u8]) -> Category {
     }
 }
 
+/// The place of the ECN field of the IP packet of a frame behind its offload header, and its bits there.
+fn ecn_field(bytes: &[u8]) -> Option<(usize, u8)> {
+    let place = OFFLOAD_HEADER_BYTES + 15;
+    let bits = match bytes.get(OFFLOAD_HEADER_BYTES + 12..OFFLOAD_HEADER_BYTES + 14)? {
+        [8, 0] => 0b11,
+        [0x86, 0xdd] => 0b11_0000,
+        _ => return None,
+    };
+    (bytes.len() > place).then_some((place, bits))
+}
+
+/// Returns whether the IP packet of a frame behind its offload header can be marked.
+fn can_be_marked(bytes: &[u8]) -> bool {
+    ecn_field(bytes).is_some_and(|(place, bits)| bytes[place] & bits != 0)
+}
+
+/// Marks the IP packet of a frame behind its offload header, and keeps the checksum of IPv4's header right (RFC 1624,
+/// equation 3).
+fn mark(bytes: &mut [u8]) {
+    let Some((place, bits)) = ecn_field(bytes) else { return };
+    let before = bytes[place];
+    bytes[place] |= bits;
+    let sum_place = place + 9;
+    if bits == 0b11
+        && let Some(&[high, low]) = bytes.get(sum_place..sum_place + 2)
+    {
+        let sum = u32::from(!u16::from_be_bytes([high, low]));
+        // Of the first word the mark changes the lower byte alone.
+        let sum = sum + u32::from(!u16::from(before)) + u32::from(bytes[place]);
+        let folded = (sum & 0xffff) + (sum >> 16);
+        let folded = (folded & 0xffff) + (folded >> 16);
+        bytes[sum_place..sum_place + 2].copy_from_slice(&(!(folded as u16)).to_be_bytes());
+    }
+}
+
 /// The number of the flow of a frame behind its offload header: of its addresses, its protocol and its ports, by FNV-1a.
 fn flow(bytes: &[u8]) -> u32 {
     let frame = bytes.get(OFFLOAD_HEADER_BYTES..).unwrap_or_default();
@@ -145,7 +180,8 @@ impl Driver {
     /// bytes, arrived at `at_ns`.
     pub fn arrived(&mut self, at_ns: u64, stations: [usize; 2], frame: &[u8], bytes: u32) {
         let tag = self.frames.put(frame, stations[1]);
-        let packet = Packet { category: category(frame), flow: flow(frame), tag, bytes };
+        let can_be_marked = can_be_marked(frame);
+        let packet = Packet { category: category(frame), flow: flow(frame), can_be_marked, tag, bytes };
         self.arrivals.push(Arrival { at_ns, stations, packet });
     }
 
@@ -169,6 +205,11 @@ impl Driver {
         while self.medium.next() <= until_ps {
             let at_ps = self.medium.next();
             self.medium.advance(at_ps, &mut self.outcomes);
+            for outcome in &self.outcomes {
+                if let Outcome::Marked(tag) = outcome {
+                    mark(&mut self.frames.get_mut(*tag).bytes);
+                }
+            }
             if let Some(sniffing) = &mut self.sniffing {
                 sniffing.take(self.began_ns, &self.medium.take_sent(), &self.frames);
             }
@@ -177,6 +218,7 @@ impl Driver {
                     Outcome::Delivered(tag) => {
                         due.push(Delivery { due_ns: self.began_ns + at_ps.div_ceil(1000), tag });
                     }
+                    Outcome::Marked(_) => {}
                     Outcome::Dropped(tag) => self.frames.free(tag),
                 }
             }
@@ -270,6 +312,34 @@ mod tests {
             assert_ne!(flow(&frame(kind, 1, 0)), flow(&frame(kind, 2, 0)));
         }
         assert_eq!(flow(&[]), flow(&[1]));
+    }
+
+    /// The sum of a right header's words is all ones (RFC 1071).
+    #[test]
+    fn a_mark_is_in_the_header_and_its_checksum_stays_right() {
+        for (service, total) in [(0b01, 0x1234_u16), (0b10, 0xffff), (0b1011_1010, 0x00ff), (0b11, 1)] {
+            let mut frame = vec![0; OFFLOAD_HEADER_BYTES + 60];
+            frame[OFFLOAD_HEADER_BYTES + 12..][..4].copy_from_slice(&[8, 0, 0x45, service]);
+            frame[OFFLOAD_HEADER_BYTES + 16..][..2].copy_from_slice(&total.to_be_bytes());
+            let sum_of = |frame: &[u8]| {
+                let header = &frame[OFFLOAD_HEADER_BYTES + 14..][..20];
+                let words = header.chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+                let sum = words.sum::<u32>();
+                ((sum & 0xffff) + (sum >> 16)) as u16
+            };
+            let sum = !sum_of(&frame);
+            frame[OFFLOAD_HEADER_BYTES + 24..][..2].copy_from_slice(&sum.to_be_bytes());
+            assert!(can_be_marked(&frame));
+            mark(&mut frame);
+            assert_eq!((frame[OFFLOAD_HEADER_BYTES + 15], sum_of(&frame)), (service | 3, 0xffff));
+        }
+        let mut frame = [&[0; OFFLOAD_HEADER_BYTES + 12], &[0x86, 0xdd, 0x6b, 0xa1][..], &[0; 40]].concat();
+        assert!(can_be_marked(&frame));
+        mark(&mut frame);
+        assert_eq!(frame[OFFLOAD_HEADER_BYTES + 14..][..2], [0x6b, 0xb1]);
+        let [plain, arp] = [[8, 0, 0x45, 0xb8], [8, 6, 0, 3]]
+            .map(|bytes| [&[0; OFFLOAD_HEADER_BYTES + 12], bytes.as_slice(), &[0; 40]].concat());
+        assert!(!can_be_marked(&plain) && !can_be_marked(&arp) && !can_be_marked(&[]));
     }
 
     #[test]

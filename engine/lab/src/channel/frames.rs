@@ -35,6 +35,11 @@ impl Frames {
         &self.slots[tag as usize]
     }
 
+    /// The frame with this tag, to be changed.
+    pub fn get_mut(&mut self, tag: u32) -> &mut Frame {
+        &mut self.slots[tag as usize]
+    }
+
     /// Frees a tag.
     pub fn free(&mut self, tag: u32) {
         self.free.push(tag);

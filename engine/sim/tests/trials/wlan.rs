@@ -214,6 +214,28 @@ fn requests_do_not_wait_behind_a_transfer_with_fq_codel() {
     assert!(series.len() >= 20 && series.iter().all(|sample| sample.queue_delay_ns.is_some()), "{series:?}");
 }
 
+/// A connection that asked for marks is told of the queue by them: nothing of it is dropped, so nothing is retransmitted.
+#[test]
+fn fq_codel_marks_the_packets_of_connections_that_ask_for_it() {
+    let found = |ecn: bool| {
+        let wlan = json!({"standard": "n", "mcs": 3, "queue": "1000 packets", "discipline": "fq_codel"});
+        let transfer = json!({"kind": "transfer", "duration": "2 s"});
+        let mut scenario = scenario(wlan, ["wired", "one"], "tcp", transfer);
+        for node in &mut scenario.nodes {
+            node.stack.iter_mut().for_each(|stack| stack.ecn = ecn);
+        }
+        let record = record(&scenario);
+        let ap = &record.channels[0].stations[0];
+        (ap.codel_drops_pkts, ap.codel_marks_pkts, goodput_mbps(&record))
+    };
+    let ((dropped, unmarked, plain), (undropped, marked, told)) = (found(false), found(true));
+    assert!(
+        dropped > 0 && unmarked == 0 && undropped == 0 && marked > 0,
+        "{dropped} {unmarked} {undropped} {marked}"
+    );
+    assert!((0.9..1.1).contains(&(told / plain)), "{plain} {told}");
+}
+
 #[test]
 fn an_ad_hoc_network_has_no_access_point() {
     let mut scenario = scenario(json!({"mode": "ad_hoc"}), ["one", "two"], "udp", datagrams());

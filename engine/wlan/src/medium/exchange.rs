@@ -136,8 +136,10 @@ impl Medium {
         let aggregate =
             contender.change(place, |outbox| outbox.take(now_ps, timing, category, most, counters));
         let outbox = &mut contender.outboxes[place];
-        let (receiver, dropped) = (outbox.receiver, outbox.take_dropped());
+        let (receiver, (dropped, marked)) = (outbox.receiver, outbox.take_dropped_and_marked());
         counters.codel_drops_pkts += dropped.len() as u64;
+        counters.codel_marks_pkts += marked.len() as u64;
+        self.early.extend(marked.into_iter().map(Outcome::Marked));
         dropped.into_iter().for_each(|packet| self.forget(station, packet));
         Some(Exchange { receiver, rate, aggregate, bytes: (0, 0), sent_ps: 0, ..exchange })
     }

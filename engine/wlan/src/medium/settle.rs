@@ -147,8 +147,8 @@ impl Medium {
 
     /// The access point sends a packet on to another station; gives whether its queue takes it.
     fn pass_on(&mut self, now_ps: u64, packet: Msdu, category: Category) -> bool {
-        let Msdu { tag, flow, bytes, to, .. } = packet;
-        self.offer(now_ps, [ACCESS_POINT, to], Packet { category, flow, tag, bytes })
+        let Msdu { tag, flow, can_be_marked, bytes, to, .. } = packet;
+        self.offer(now_ps, [ACCESS_POINT, to], Packet { category, flow, can_be_marked, tag, bytes })
     }
 
     /// Accounts for the time that an exchange alone had the medium.

@@ -31,7 +31,7 @@ fn medium(wlan: &Wlan, count: usize) -> Medium {
 
 /// A packet of the flow 0.
 fn packet(category: Category, tag: u32, bytes: u32) -> Packet {
-    Packet { category, flow: 0, tag, bytes }
+    Packet { category, flow: 0, can_be_marked: false, tag, bytes }
 }
 
 fn random() -> Random {
@@ -345,12 +345,13 @@ proptest! {
         let mut medium = Medium::new(&wlan, &own[..stations], Random::new(seed, 1));
         let mut offers: Vec<_> = offers.into_iter().filter(|(_, from, to, ..)| from != to && *from < stations && *to < stations).collect();
         offers.sort_unstable();
+        let ends = |outcomes: &[Outcome]| outcomes.iter().filter(|outcome| !matches!(outcome, Outcome::Marked(_))).count();
         let (mut taken, mut ended, mut tag) = (0, 0, 0);
         for (at, from, to, category, bytes) in offers {
-            run(&mut medium, at, |_, _, outcomes| ended += outcomes.len());
-            let packet = Packet { flow: tag % 3, ..packet(Category::ALL[category], tag, bytes) };
+            run(&mut medium, at, |_, _, outcomes| ended += ends(outcomes));
+            let packet = Packet { flow: tag % 3, can_be_marked: tag % 2 == 0, ..packet(Category::ALL[category], tag, bytes) };
             taken += usize::from(medium.offer(at, [from, to], packet));
-            run(&mut medium, at, |_, _, outcomes| ended += outcomes.len());
+            run(&mut medium, at, |_, _, outcomes| ended += ends(outcomes));
             tag += 1;
             let unused = medium.unused_ps(at);
             let used: u64 = (0..stations).map(|station| {
@@ -361,7 +362,7 @@ proptest! {
             let waiting: u64 = (0..stations).map(|station| medium.counters(station).queued_pkts).sum();
             prop_assert_eq!(taken, ended + waiting as usize);
         }
-        run(&mut medium, 10 * SECOND, |_, _, outcomes| ended += outcomes.len());
+        run(&mut medium, 10 * SECOND, |_, _, outcomes| ended += ends(outcomes));
         prop_assert_eq!(taken, ended);
         for station in 0..stations {
             let all = medium.counters(station);

@@ -21,7 +21,7 @@ fn run(settings: &str, is_sniffed: bool) -> (Medium, Vec<Seen>) {
         medium.keep_sent();
     }
     for (station, tag) in [1, 2].into_iter().flat_map(|station| (0..20).map(move |tag| (station, tag))) {
-        let packet = Packet { category: Category::Video, flow: 0, tag, bytes: 1000 };
+        let packet = Packet { category: Category::Video, flow: 0, can_be_marked: false, tag, bytes: 1000 };
         assert!(medium.offer(0, [station, 0], packet));
     }
     let (mut seen, mut outcomes) = (Vec::new(), Vec::new());

@@ -28,7 +28,7 @@ fn crowded(settings: &str) -> (Medium, Vec<u64>) {
     fill(&mut medium, 0, &mut there, &mut sent);
     run(&mut medium, SECOND, |medium, now_ps, outcomes| {
         for outcome in outcomes {
-            let (Outcome::Delivered(tag) | Outcome::Dropped(tag)) = *outcome;
+            let (Outcome::Delivered(tag) | Outcome::Dropped(tag)) = *outcome else { continue };
             match tag.checked_sub(100) {
                 Some(number) => delays.push(now_ps.saturating_sub(u64::from(number) * 10 * MS)),
                 None => there[tag as usize] -= 1,
@@ -62,6 +62,37 @@ fn a_sparse_flow_does_not_wait_for_others() {
     let ((in_line_ms, none), (own_ms, dropped)) = (found("drop_tail"), found("fq_codel"));
     assert!(in_line_ms > 80 && own_ms < 25, "{in_line_ms} {own_ms}");
     assert!(none == 0 && dropped > 10, "{none} {dropped}");
+}
+
+/// What CoDel would drop of packets that can be marked it marks, once each, and drops none.
+#[test]
+fn packets_that_can_be_marked_are_marked_instead_of_dropped() {
+    let seen = |can_be_marked: bool| {
+        let mut medium = medium(&wlan(r#""mcs": 0, "queue": "500 packets", "discipline": "fq_codel""#), 2);
+        for tag in 0..400 {
+            let packet = Packet { can_be_marked, ..packet(Category::BestEffort, tag, 1500) };
+            assert!(medium.offer(0, [0, 1], packet));
+        }
+        let mut outcomes = Vec::new();
+        run(&mut medium, SECOND, |_, _, more| outcomes.extend_from_slice(more));
+        let counters = medium.counters(0);
+        (outcomes, counters.codel_drops_pkts, counters.codel_marks_pkts, counters.delivered_pkts)
+    };
+    let (outcomes, dropped, marked, delivered) = seen(true);
+    assert!(dropped == 0 && marked > 5 && delivered == 400, "{dropped} {marked} {delivered}");
+    let mut tags: Vec<u32> = outcomes
+        .iter()
+        .enumerate()
+        .filter_map(|(at, outcome)| {
+            let Outcome::Marked(tag) = outcome else { return None };
+            assert!(outcomes[at..].contains(&Outcome::Delivered(*tag)));
+            Some(*tag)
+        })
+        .collect();
+    tags.dedup();
+    assert_eq!(tags.len() as u64, marked);
+    let (_, dropped, marked, delivered) = seen(false);
+    assert!(dropped > 5 && marked == 0 && dropped + delivered == 400, "{dropped} {marked} {delivered}");
 }
 
 #[test]
