@@ -48,8 +48,9 @@ impl Worker {
         while !self.switch.stopped.load(Relaxed) {
             self.take();
             self.driver.advance(monotonic_ns(), &mut self.due);
-            self.hand_over();
+            // First, since handing over takes longer than a station contends: a sender is told before its station's next PPDU.
             self.let_go();
+            self.hand_over();
             if self.counts.is_some() && self.switch.armed.load(Relaxed) && self.driver.restart() {
                 self.driven = Driven::default();
                 let sniffing = self.sniffing.lock().unwrap_or_else(PoisonError::into_inner).take();
