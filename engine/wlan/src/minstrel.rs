@@ -327,7 +327,7 @@ mod tests {
         *minstrel
     }
 
-    /// By the kernel's arithmetic, worked out by hand: (1173 found + 5273 last - 2350 before) / 4096.
+    /// Worked out by hand from the kernel's arithmetic: (1173 found + 5273 last - 2350 before) / 4096.
     #[test]
     fn a_share_goes_through_the_filter_of_second_order() {
         let mut known = minstrel(r#"{"rate_control": "minstrel_ht"}"#).known.swap_remove(0);

@@ -64,7 +64,7 @@ fn a_sparse_flow_does_not_wait_for_others() {
     assert!(none == 0 && dropped > 10, "{none} {dropped}");
 }
 
-/// What CoDel would drop of packets that can be marked it marks, once each, and drops none.
+/// CoDel marks, once each, the packets that it would drop if they could not be marked, and drops none.
 #[test]
 fn packets_that_can_be_marked_are_marked_instead_of_dropped() {
     let seen = |can_be_marked: bool| {
