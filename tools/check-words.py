@@ -48,6 +48,17 @@ PHRASES = {
     "half of the interval": "half-width of the interval",
     "holds the truth": "contains the true value",
     "hold the truth": "contain the true value",
+    "at the most": "at most",
+    "at the least": "at least",
+    "warned of": "gives a warning",
+    "can't be had": "is not available",
+    "tells of ": "reports",
+    "tell of ": "report",
+    ", for it is ": ", because it is",
+    ", for they ": ", because they",
+    ", for there ": ", because there",
+    ", for nobody ": ", because nobody",
+    ", for nothing ": ", because nothing",
 }
 """Beginnings of phrases, in lower case, and what to write instead."""
 READ = {
@@ -78,7 +89,8 @@ def findings(text: str, suffix: str) -> Iterator[tuple[int, str, str]]:
         at = lowered.find(phrase)
         while at >= 0:
             line = text[text.rfind("\n", 0, at) + 1 : at]
-            if not line[-1:].isalnum() and (suffix != ".rs" or _READ_OF_RUST.search(line)):
+            begins = not (phrase[0].isalnum() and line[-1:].isalnum())
+            if begins and (suffix != ".rs" or _READ_OF_RUST.search(line)):
                 yield at, phrase, f"say {instead!r}"
             at = lowered.find(phrase, at + 1)
 

@@ -24,6 +24,8 @@ _spec.loader.exec_module(check_words)
         (".py", 'NAME = 1\n"""Of a PNG."""\n'),
         (".py", 'help="Runs without rights."\n'),
         (".md", "The way\nback is long; the way back is measured.\n"),
+        (".rs", "/// A packet of 64 KB at the most.\n"),
+        (".md", "The command fails, for there is no engine.\n"),
         (".md", "Means ± half of their 95% intervals.\n"),
         (".py", '"""The share of intervals that hold the truth."""\n'),
         (".yaml", "question: What is it?\n# what came of the run\n"),

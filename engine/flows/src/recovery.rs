@@ -8,7 +8,7 @@ const SAMPLES: usize = 3;
 const HALF: f64 = 0.5;
 const METRIC: &str = "time_to_recover";
 
-/// Sets how long each of `flows` took to recover from the events that happened; where that can't be told, says why and
+/// Sets how long each of `flows` took to recover from the events that happened; if that is unknown, says why and
 /// warns of it.
 ///
 /// A flow has recovered from an event once its goodput, sample by sample, is the measurement's `recovered_share` of
@@ -50,7 +50,7 @@ pub fn measure(
 /// A sample as the time it began, the time it ended, and the bytes delivered between them.
 type Span = (u64, u64, u64);
 
-/// Samples as spans of about `interval_ns` at the least: where a sampler is late, its next sample follows at once and
+/// Samples as spans of at least about `interval_ns`: where a sampler is late, its next sample follows at once and
 /// says nothing by itself.
 fn spans(samples: &[Interval], interval_ns: u64) -> Vec<Span> {
     let (mut spans, mut begins, mut bytes) = (Vec::new(), 0, 0);
@@ -64,7 +64,7 @@ fn spans(samples: &[Interval], interval_ns: u64) -> Vec<Span> {
     spans
 }
 
-/// The longest of the times that a flow with these samples took to recover from `events`; or why that can't be told.
+/// The longest time that a flow with these samples took to recover from `events`; or why that is unknown.
 fn longest(samples: &[Span], events: &[OutageRecord], share: f64) -> Result<u64, String> {
     if events.is_empty() {
         return Err("the traffic had ended before the first event".to_owned());

@@ -6,7 +6,7 @@
 //!
 //! So where timers are late the bucket is larger, and a second one, HTB's ceiling, bounds how fast its credit
 //! is spent: after an idle time a link carries what it always did at once, then at most [`CATCH_UP_PERCENT`] more
-//! than its rate, until [`LARGEST_NS`] of its rate at the most are made up for. Where timers keep time the
+//! than its rate, until at most [`LARGEST_NS`] of its rate are made up for. Where timers keep time the
 //! ceiling is the rate and nothing is made up for.
 //!
 //! A qdisc that gathers credit only while packets wait would need no bound. The kernel has none; a BPF program

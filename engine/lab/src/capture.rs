@@ -4,7 +4,8 @@
 //! and a GSO or GRO packet as one. Timestamps are the kernel's, of the wall clock.
 //!
 //! Cost: the kernel copies what is kept of each frame on the CPU that handles it, and a thread writes the files on the
-//! engine's own CPU. What the thread took is measured and warned of in the record, for the trial's figures include it.
+//! engine's own CPU. The thread's CPU time is measured and a warning in the record gives it, because the trial's
+//! figures include it.
 
 use crate::affinity::keep_to;
 use crate::namespace::Home;
@@ -24,10 +25,10 @@ use std::time::{Duration, Instant};
 
 /// Time that frames may wait in the rings.
 const PAUSE: Duration = Duration::from_millis(2);
-/// Bytes of all rings together, and of each at the most.
+/// The largest number of bytes of all rings together, and of each.
 const ALL_BYTES: usize = 512 << 20;
 const RING_BYTES: usize = 32 << 20;
-/// Frames that a ring holds at the least.
+/// The smallest number of frames that a ring holds.
 const LEAST_FRAMES: usize = 64;
 
 /// A thread that captures.

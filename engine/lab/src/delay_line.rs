@@ -14,7 +14,7 @@
 //! The line is the wire as well: where the link has a rate of up to 100 Mbit/s, a frame is sent for its bits over that
 //! rate, one after the other (`transmitter`). It leaves when its last bit has been sent, plus the delay and what its fate
 //! adds; arrivals are by the kernel's time stamps. The thread sleeps until shortly before and watches the clock for the
-//! rest, at such rates for an eighth of the time at the most. Frames that leave late, or that the line itself could not carry, are counted, and end up in
+//! rest, at such rates for at most an eighth of the time. Frames that leave late, or that the line itself could not carry, are counted, and end up in
 //! the record as a warning.
 //!
 //! Measured on a virtual machine with two processors: frames every 15 us left 1.7 us (median), 16 us (99%)
@@ -45,7 +45,7 @@ use transmitter::Transmitter;
 pub use worker::{EARLY_NS, LATE_NS, Switch, is_to_a_group, monotonic_ns, wall_offset_ns};
 use worker::{Tally, Worker};
 
-/// Bytes of a ring: at the least, and at the most.
+/// The smallest and the largest number of bytes of a ring.
 const RING_BYTES: std::ops::RangeInclusive<u64> = (2 << 20)..=(16 << 20);
 /// The streams of frames without UDP are those of the interfaces' numbers, which frames with UDP have, with this bit set.
 const WITHOUT_UDP: u64 = 1 << 32;
@@ -100,7 +100,7 @@ pub fn is_needed_by_any(scenario: &Scenario) -> bool {
 impl DelayLine {
     /// The line of `link`, a cable whose first interface has the number `first` in the scenario, between two interfaces of
     /// the calling thread's namespace, for frames of up to `largest_frame` bytes; its threads keep to `processor`.
-    /// In `longest_waits_ns`: how long a frame from each end waits for those before it at the most.
+    /// In `longest_waits_ns`: the longest time for which a frame from each end waits for those before it.
     pub fn start(
         link: &Link,
         first: usize,

@@ -151,7 +151,7 @@ impl Guests {
         let found = match self.try_kvm() {
             Ok(()) => Acceleration::Kvm,
             Err(error) => {
-                tracing::info!("guests are emulated, for KVM can't be had: {error:#}");
+                tracing::info!("guests are emulated, because KVM is not available: {error:#}");
                 Acceleration::Emulation
             }
         };

@@ -16,7 +16,7 @@ use std::thread;
 const SLEEP_NS: i64 = 200_000;
 /// Sleeps, over all CPUs together: as many as percentile 99.9 needs.
 const SLEEPS: usize = 1000;
-/// CPUs that are measured at the most; they sleep at the same time.
+/// The largest number of CPUs that are measured; they sleep at the same time.
 const PROCESSORS: usize = 8;
 
 /// Measures the lateness of timers on the CPUs that this process may use; takes about 0.3 s divided by

@@ -47,7 +47,7 @@ use std::os::fd::AsRawFd;
 
 /// The index of the network's first interface. Below it lie those a kernel may put into every namespace.
 /// No two interfaces of a network have the same: where a veth's ends do, the kernel takes them for one
-/// interface and tells of the carrier up to a second late (net/core/link_watch.c, linkwatch_urgent_event).
+/// interface and reports the carrier up to a second late (net/core/link_watch.c, linkwatch_urgent_event).
 const FIRST_INTERFACE: i32 = 100;
 
 /// A scenario's network, alive as long as this value.

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 /// The time that packets may wait in the rings.
 const PAUSE: Duration = Duration::from_millis(5);
-/// Packets that a ring holds: at the least, and at the most.
+/// The smallest and the largest number of packets that a ring holds.
 const RING_PACKETS: std::ops::RangeInclusive<usize> = 4_096..=65_536;
 /// Packets that all rings together hold, as long as each holds the least.
 const ALL_PACKETS: usize = 2_000_000;

@@ -65,7 +65,7 @@ pub struct Slot<'a> {
 
 impl Ring {
     /// A ring on the interface with this index of the calling thread's namespace, for `slots` frames of
-    /// up to `largest_frame` bytes at the least.
+    /// at least up to `largest_frame` bytes.
     pub fn open(interface: i32, intake: Intake, largest_frame: usize, slots: usize) -> Result<Self> {
         let socket = raw_socket()?;
         let (lead, keep) = match intake {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// The mean interval at which queues are read where the measurement does not ask for their lengths: only to tell
 /// whether a link was saturated.
 const INTERVAL: Duration = Duration::from_millis(2);
-/// Then reading them takes one part in so many of a CPU's time at the most.
+/// Then reading them takes at most one part in so many of a CPU's time.
 const SPARED: u32 = 100;
 
 /// A thread that samples.

@@ -30,7 +30,7 @@ pub fn inside(test: &str) -> bool {
     }
     let text = String::from_utf8_lossy(&output.stderr);
     if text.contains("unshare failed") && std::env::var_os("CI").is_none() {
-        eprintln!("not tested, for there is no namespace: {text}");
+        eprintln!("not tested, because there is no namespace: {text}");
         return false;
     }
     print!("{}", String::from_utf8_lossy(&output.stdout));

@@ -21,7 +21,7 @@ const LARGEST_GSO_BYTES: u64 = 65_536 + HEADER_BYTES;
 /// frames on a wire, a longer one costs fewer timer interrupts. Counted in time, not frames, so that those
 /// interrupts are as many at every MTU and do not hide what a frame costs.
 const GSO_PACKET_NS: u64 = 150_000;
-/// Entries of a table at the most: its netlink attribute must stay under 64 KiB.
+/// The largest number of entries of a table: its netlink attribute must stay under 64 KiB.
 const LARGEST_TABLE: u64 = 30_000;
 
 /// An interface's view of its wire.
@@ -32,7 +32,7 @@ pub struct Wire {
     segment_mtu: u64,
     /// Ethernet, IP and TCP header bytes of a full segment, if all flows agree, on their path MTU too.
     headers: Option<u64>,
-    /// Segments of a GSO packet at the most, or as many as the kernel likes.
+    /// The largest number of segments of a GSO packet, or as many as the kernel chooses.
     gso_max_segments: Option<u32>,
     forwards: bool,
 }
@@ -76,7 +76,7 @@ impl Wire {
         Self { mtu, segment_mtu: mtu, headers: None, gso_max_segments: Some(1), forwards: false }
     }
 
-    /// Segments of a GSO packet at the most, or `None` for as many as the kernel likes.
+    /// The largest number of segments of a GSO packet, or `None` for as many as the kernel chooses.
     pub fn gso_max_segments(&self) -> Option<u32> {
         self.gso_max_segments
     }

@@ -15,7 +15,7 @@ use crate::arena::Arena;
 use crate::{Flags, Packet, Time};
 use std::collections::VecDeque;
 
-/// Packets of a poll at the most (NAPI_POLL_WEIGHT).
+/// The largest number of packets of a poll (NAPI_POLL_WEIGHT).
 pub const POLL_PKTS: usize = 64;
 /// The size that a coalesced packet stays below, IP header included (GRO_LEGACY_MAX_SIZE).
 const LARGEST_BYTES: u32 = 65_536;
@@ -179,7 +179,7 @@ mod tests {
                 }))
                 == none
         );
-        // The first may tell of a reduced window, and the last end the data.
+        // The first may announce a reduced window, and the last end the data.
         assert_eq!(after(|second| second.flags = Flags::ACK.with(Flags::CWR)), [(1, 1000), (1001, 2000)]);
         assert_eq!(after(|second| second.flags = Flags::ACK.with(Flags::FIN)), [(1, 2000), (2001, 1000)]);
     }

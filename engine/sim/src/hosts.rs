@@ -70,7 +70,7 @@ impl<'a> Hosts<'a> {
         self.going == 0
     }
 
-    /// Ends the flows that are not over, for nothing moves any more.
+    /// Ends the flows that are not over, because nothing moves any more.
     pub fn give_up(&mut self, now: Time) {
         for flow in self.flows.iter_mut().filter(|flow| flow.figures.over.is_none()) {
             flow.figures.over = Some(now);

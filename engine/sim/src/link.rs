@@ -165,7 +165,7 @@ impl Link {
         self.rate_bps
     }
 
-    /// Returns what its queue holds at the most.
+    /// Returns the capacity of its queue.
     pub fn limit(&self) -> Option<QueueLimit> {
         self.limit
     }

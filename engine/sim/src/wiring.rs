@@ -17,7 +17,7 @@ pub const EPHEMERAL_PORTS: RangeInclusive<u16> = 32_768..=60_999;
 const LATEST_START: Time = Time::from_ms(1);
 /// Source ports that the connections of a flow use in turn where the path depends on the port.
 const SOURCE_PORTS: usize = 64;
-/// Subflows of a connection at the most.
+/// The largest number of subflows of a connection.
 const SUBFLOWS: usize = 8;
 
 /// A flow with its paths through the network.

@@ -31,7 +31,7 @@ pub struct Packet {
     pub flow: u32,
     /// True if its transport understands marks, so that CoDel marks it instead of dropping it (RFC 3168).
     pub can_be_marked: bool,
-    /// The number by which outcomes tell of it.
+    /// The number by which outcomes name it.
     pub tag: u32,
     /// Bytes of the IP packet.
     pub bytes: u32,

@@ -319,7 +319,7 @@ impl Outbox {
     }
 
     /// Notes that what was taken has been sent: `is_lost` says of each MPDU, of so many bytes, whether it was lost, and
-    /// `tries` how often one is sent at the most. What arrived is in the air until [`Outbox::acknowledge`].
+    /// `tries` the largest number of times that one is sent. What arrived is in the air until [`Outbox::acknowledge`].
     pub fn sent(&mut self, tries: u32, mut is_lost: impl FnMut(u64) -> bool) -> Reception {
         let mut reception = Reception::default();
         for mpdu in self.window.iter_mut().filter(|mpdu| mpdu.state == State::InAir) {

@@ -21,8 +21,8 @@ impl Findings {
             self.warn(
                 "guest_emulated",
                 node,
-                format!("{} runs under software emulation, for KVM can't be had here", guest.system),
-                "the emulator's time is in response and round-trip times, and what CPUs cost can't be told: compare \
+                format!("{} runs under software emulation, because KVM is not available here", guest.system),
+                "the emulator's time is in response and round-trip times, and what CPUs cost can't be determined: compare \
                  guests with guests alone",
             );
         }

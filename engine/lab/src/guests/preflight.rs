@@ -71,7 +71,7 @@ impl Guests {
             problems.extend(fast.into_iter().map(|(number, link)| {
                 let value = link.rate.map_or("none".to_owned(), |rate| rate.to_string());
                 let expected = format!("up to {EMULATED}, where a host is a guest");
-                let hint = "KVM can't be had here, and software emulation of a CPU carries no more";
+                let hint = "KVM is not available here, and software emulation of a CPU carries no more";
                 Place::link(number, link).problem("rate", value, expected, hint)
             }));
         }

@@ -94,7 +94,7 @@ impl Lines {
     }
 }
 
-/// Returns how long a frame from each end of `link` waits for those before it at the most: the time that its shaper lets pass
+/// Returns the longest time for which a frame from each end of `link` waits for those before it: the time that its shaper lets pass
 /// at once.
 fn longest_waits_ns(layout: &Layout, link: &Link) -> [u64; 2] {
     let wait_ns = |interface: &Interface| {

@@ -84,7 +84,7 @@ impl Wlan {
         }
     }
 
-    /// MPDUs in an A-MPDU at the most.
+    /// Returns the largest number of MPDUs in an A-MPDU.
     pub fn mpdus(&self) -> u32 {
         self.ampdu.unwrap_or(self.most_mpdus())
     }

@@ -79,7 +79,7 @@ impl Bursts {
     }
 }
 
-/// Segments of a burst at the most, at a pacing rate of so many bytes in 1/1024 s (tcp_tso_autosize).
+/// The largest number of segments of a burst, at a pacing rate of so many bytes in 1/1024 s (tcp_tso_autosize).
 fn most_pkts(paced_bytes: u64, minimum_rtt: Time, mss_bytes: u32, least_pkts: u32) -> u32 {
     let halvings = (minimum_rtt.as_ns() / 1000) >> RTT_LOG;
     let for_near = if halvings < 32 { LARGEST_BYTES >> halvings } else { 0 };
@@ -176,11 +176,11 @@ mod tests {
     #[test]
     fn a_burst_is_a_millisecond_of_the_rate_and_more_for_near_peers() {
         let far = Time::from_ms(100);
-        assert_eq!(most_pkts(0, far, 1448, 2), 2, "two at the least");
+        assert_eq!(most_pkts(0, far, 1448, 2), 2, "two at least");
         assert_eq!(most_pkts(0, far, 1448, 1), 1, "or what the control says");
         // 120 Mbit/s are 14648 bytes in 1/1024 s.
         assert_eq!(most_pkts(14_648, far, 1448, 2), 10);
-        assert_eq!(most_pkts(u64::MAX, far, 1448, 2), 45, "64 KB at the most");
+        assert_eq!(most_pkts(u64::MAX, far, 1448, 2), 45, "64 KB at most");
         assert_eq!(most_pkts(u64::MAX, far, 8948, 2), 7);
         // Within 512 us of round trip, all of 64 KB; half of it with each further 512 us.
         assert_eq!(most_pkts(0, Time::from_us(511), 1448, 2), 45);

@@ -24,7 +24,7 @@ pub(super) struct Interface {
     /// of a packet that will be told of those of memory.
     departures: VecDeque<(Time, u32)>,
     queued_bytes: u64,
-    /// True if the interface tells of packets once they have left.
+    /// True if the interface reports packets once they have left.
     tells: bool,
     /// True if it waits to be told of one (TSQF_THROTTLED).
     is_throttled: bool,
@@ -133,7 +133,7 @@ impl Tcp {
         }
     }
 
-    /// A segment has left the interface, which tells of it only then; gives whether more can be sent for that
+    /// A segment has left the interface, which reports it only then; gives whether more can be sent for that
     /// (tcp_wfree, tcp_tsq_write).
     pub(crate) fn on_left(&mut self, scope: &mut Scope<'_>) -> bool {
         let was_throttled = self.interface.on_left();
@@ -173,7 +173,7 @@ impl Tcp {
             self.interface.is_throttled = true;
             return Some(Time::NEVER);
         }
-        // Interfaces tell of what has left in batches: half of what may be there.
+        // Interfaces report in batches what has left: half of what may be there.
         self.interface.drained_to((limit / 2).max(piece))
     }
 

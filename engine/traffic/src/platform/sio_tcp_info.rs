@@ -19,7 +19,7 @@ const SND_WND: usize = 36;
 const BYTES_OUT: usize = 48;
 const BYTES_RETRANS: usize = 68;
 
-/// Decodes it. It tells of no option but timestamps, and counts no segments: those retransmitted are their bytes in
+/// Decodes it. It reports no option but timestamps, and counts no segments: those retransmitted are their bytes in
 /// segments of the full size.
 pub fn decode(bytes: &[u8; BYTES]) -> TcpState {
     // Every offset leaves room for the field.

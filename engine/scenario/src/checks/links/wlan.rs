@@ -85,12 +85,7 @@ fn check_stations(
         }
         if end.mtu.0 > Wlan::MOST_MTU {
             let expected = format!("up to {} B", Wlan::MOST_MTU);
-            problems.push(place.problem(
-                "mtu",
-                end.mtu,
-                expected,
-                "an MSDU of 802.11 has 2304 B at the most",
-            ));
+            problems.push(place.problem("mtu", end.mtu, expected, "an MSDU of 802.11 has 2304 B at most"));
         }
     }
 }

@@ -53,7 +53,7 @@ pub fn check(flow: &Flow, place: &Place, problems: &mut Vec<Problem>) {
     }
     if let Some(buffer) = options.udp_buffer {
         if flow.transport != Transport::Udp {
-            refuse("udp_buffer", buffer.to_string(), "none but over UDP", "the stack has the buffers of TCP");
+            refuse("udp_buffer", buffer.to_string(), "only with UDP", "the stack has the buffers of TCP");
         } else if !(4_096..=64 << 20).contains(&buffer.0) {
             let hint = "a kernel takes no smaller buffer as it is";
             refuse("udp_buffer", buffer.to_string(), "4 KiB to 64 MiB", hint);

@@ -6,8 +6,7 @@ use std::ops::RangeInclusive;
 /// The range of a setting that affects how far frames reach.
 type Range = (&'static str, RangeInclusive<f64>, &'static str);
 
-const TX_POWER: Range =
-    ("tx_power_dbm", -10.0..=36.0, "regulation allows 36 dBm at the most, 16 dBm is usual");
+const TX_POWER: Range = ("tx_power_dbm", -10.0..=36.0, "regulation allows 36 dBm at most, 16 dBm is usual");
 const SNR: Range = ("snr_db", -20.0..=80.0, "it is the ratio of signal to noise in dB");
 const POSITIONS: [Range; 2] = [
     ("x_m", -100_000.0..=100_000.0, "positions are in metres"),
