@@ -17,7 +17,7 @@ mod coalesced;
 #[cfg(any(windows, test))]
 mod sio_tcp_info;
 
-// What `other` has of the system itself, as the module `system`.
+// The part of `other` that depends on the system, as the module `system`.
 #[cfg(any(target_os = "macos", target_os = "freebsd"))]
 mod bsd;
 #[cfg(all(target_os = "linux", feature = "portable"))]

@@ -1,4 +1,5 @@
-//! macOS and FreeBSD, which differ in little here. Compiled by `tools/check-other-systems.sh`, and never run.
+//! The platform on macOS and FreeBSD, which differ little here. `tools/check-other-systems.sh` compiles it, but
+//! nothing runs it.
 
 mod control;
 pub mod machine;
@@ -18,20 +19,21 @@ use std::net::TcpStream;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 
-/// True where [`limit_segments`] does.
+/// True if [`limit_segments`] limits segments on this system.
 pub const LIMITS_SEGMENTS: bool = true;
 
-/// The system's name in messages.
+/// Returns the system's name for messages.
 pub fn system_name() -> String {
     if cfg!(target_os = "macos") { "macOS" } else { "FreeBSD" }.to_owned()
 }
 
-/// Nanoseconds of the monotonic clock, which is one for all processes of the machine (clock_gettime(2)).
+/// Returns the time of the monotonic clock in nanoseconds. All processes of the machine share this clock
+/// (clock_gettime(2)).
 pub fn now_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC).unwrap_or(0)
 }
 
-/// CPU time that the calling thread has used.
+/// Returns the CPU time that the calling thread has used, in nanoseconds.
 pub fn thread_cpu_ns() -> Option<u64> {
     read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
@@ -44,13 +46,13 @@ fn read(clock: libc::clockid_t) -> Option<u64> {
     (status == 0).then_some(seconds * 1_000_000_000 + ns)
 }
 
-/// Has `socket` use the congestion control `name` (TCP_CONGESTION, tcp(4) of FreeBSD).
+/// Sets the congestion control of `socket` to `name` (TCP_CONGESTION, tcp(4) of FreeBSD).
 #[cfg(target_os = "freebsd")]
 pub fn choose_congestion_control(socket: &Socket, name: &str) -> io::Result<()> {
     if name.is_empty() { Ok(()) } else { socket.set_tcp_congestion(name.as_bytes()) }
 }
 
-/// The congestion control in force on a connection.
+/// Returns the congestion control in force on a connection.
 #[cfg(target_os = "freebsd")]
 pub fn congestion_control(stream: &TcpStream) -> io::Result<String> {
     let name = socket2::SockRef::from(stream).tcp_congestion()?;
@@ -63,7 +65,7 @@ pub fn limit_segments(socket: &Socket, bytes: i32) -> io::Result<()> {
     socket.set_tcp_mss(u32::try_from(bytes).map_err(io::Error::other)?)
 }
 
-/// The path MTU that the system knows for a connected socket: there is no option that tells it.
+/// Returns `None`, because no option reports the path MTU of a connected socket.
 pub fn path_mtu(_socket: &UdpSocket) -> io::Result<Option<u64>> {
     Ok(None)
 }
@@ -84,7 +86,7 @@ pub fn forbid_fragmentation(socket: &UdpSocket) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Returns whether `error` says that a datagram is larger than the interface or the system sends.
+/// Returns true if `error` means that a datagram is larger than the interface or the system can send.
 pub fn is_too_large(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EMSGSIZE)
 }

@@ -1,15 +1,15 @@
-//! The note of Windows on a message of coalesced datagrams: the control message UDP_COALESCED_INFO, whose 32-bit number is
-//! the length of each. Its header (WSACMSGHDR of ws2def.h, on 64-bit systems) has its length in 64 bits, and level and type
-//! in 32 bits each.
+//! The control message UDP_COALESCED_INFO of Windows, which accompanies a message of coalesced datagrams. Its
+//! 32-bit number is the length of each datagram. Its header (WSACMSGHDR of ws2def.h, on 64-bit systems) has the
+//! control message's length in 64 bits, and its level and type in 32 bits each.
 
-/// 64-bit words of a control message with a number, and one to spare.
+/// The number of 64-bit words of a control message with a number, and one more.
 pub const CONTROL_WORDS: usize = 4;
-/// Bytes of a control message's header and the number behind it.
+/// The size of a control message's header and the number behind it, in bytes.
 const NEEDED_BYTES: usize = 20;
 const IPPROTO_UDP: u64 = 17;
 const UDP_COALESCED_INFO: u64 = 3;
 
-/// Reads the length of each datagram, if the first `length` bytes of `control` tell it.
+/// Reads the length of each datagram from the first `length` bytes of `control`, if they contain it.
 pub fn segment(control: &[u64; CONTROL_WORDS], length: usize) -> Option<usize> {
     let is_it = length >= NEEDED_BYTES
         && control[0] >= NEEDED_BYTES as u64
@@ -35,7 +35,7 @@ mod tests {
             [0, 1, 2, 3].map(|at| u64::from_le_bytes(words[at]))
         };
         assert_eq!(segment(&words(bytes), 24), Some(1452));
-        assert_eq!(segment(&words(bytes), 0), None, "a datagram alone has no note");
+        assert_eq!(segment(&words(bytes), 0), None, "a single datagram has no control message");
         bytes[12] = 4;
         assert_eq!(segment(&words(bytes), 24), None);
     }

@@ -1,24 +1,25 @@
-//! Packets that share a GSO packet, which the system cuts.
+//! Joins packets into GSO packets, which the system segments.
 
-/// Packets of a GSO packet at most (UDP_MAX_SEGMENTS, include/linux/udp.h).
+/// The largest number of packets in a GSO packet (UDP_MAX_SEGMENTS, include/linux/udp.h).
 pub const GSO_PACKET_PACKETS: usize = 64;
-/// Bytes of a GSO packet at most: those of a datagram over IPv4.
+/// The largest size of a GSO packet, in bytes: that of a datagram over IPv4.
 const GSO_PACKET_BYTES: usize = 65_507;
 
 /// A run of packets that one message carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message {
-    /// Their number.
+    /// The number of packets.
     pub packets: usize,
-    /// The first one's offset into the batch's bytes.
+    /// The offset of the first packet in the batch's bytes.
     pub offset: usize,
-    /// Their length together.
+    /// The total length of the packets, in bytes.
     pub bytes: usize,
-    /// The length of each.
+    /// The length of each packet, in bytes; the last one may be shorter.
     pub segment: usize,
 }
 
-/// Finds the messages that carry the packets at `places`: neighbours of one size share a GSO packet as far as it goes.
+/// Finds the messages that carry the packets at `places`: consecutive packets of the same size share a GSO packet,
+/// up to its largest size.
 pub fn join(places: impl Iterator<Item = (usize, usize)>, segment_limit: usize, messages: &mut Vec<Message>) {
     messages.clear();
     for (offset, size) in places {
@@ -43,7 +44,7 @@ mod tests {
 
     fn joined(sizes: &[usize], segment_limit: usize) -> Vec<(usize, usize)> {
         let mut messages = Vec::new();
-        // Where the packets lie makes no difference here.
+        // The offsets of the packets make no difference here.
         join(sizes.iter().map(|&size| (0, size)), segment_limit, &mut messages);
         messages.iter().map(|message| (message.packets, message.bytes)).collect()
     }

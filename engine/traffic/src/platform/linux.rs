@@ -1,4 +1,4 @@
-//! Linux.
+//! The platform on Linux.
 
 mod clock;
 mod files;
@@ -32,12 +32,12 @@ pub use zerocopy::ZeroCopy;
 use super::Refusal;
 use nettrial_scenario::Flow;
 
-/// The system's name in messages.
+/// Returns the system's name for messages.
 pub fn system_name() -> String {
     "Linux".to_owned()
 }
 
-/// The settings of `flow` that Linux does not carry: none.
+/// Returns the settings of `flow` that Linux does not support, of which there are none.
 pub fn refusals(_flow: &Flow) -> Vec<Refusal> {
     Vec::new()
 }

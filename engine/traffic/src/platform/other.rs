@@ -1,9 +1,9 @@
-//! Systems other than Linux, by what Rust's standard library, socket2 and polling have for all of them, and by what
-//! `system` has of each: clocks, CPU time, the state of connections, path MTU.
+//! The platform on systems other than Linux. It uses Rust's standard library, socket2 and polling for all of them,
+//! and the module `system` for the parts that differ: clocks, CPU time, the state of connections, path MTU.
 //!
-//! Datagrams are sent and taken one at a time, or in the system's GSO packets, and bear the moment at which this program took them: the wait
-//! in the socket's buffer counts as delay. Other programs are not run. Whatever a flow asks for beyond that is refused
-//! by [`refusals`].
+//! Datagrams are sent and received one at a time, or in the system's GSO packets, with the time at which this
+//! program received them: the wait in the socket's buffer counts as delay. Other programs can't be run.
+//! [`refusals`] refuses the settings of flows that need more.
 
 mod files;
 mod inbox;
@@ -38,7 +38,7 @@ use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-/// The settings of `flow` that this system does not carry.
+/// Returns the settings of `flow` that this system does not support.
 pub fn refusals(flow: &Flow) -> Vec<Refusal> {
     let socket = &flow.socket;
     let refusal = |part, setting, value, expected| Refusal { part, setting, value, expected };
@@ -60,7 +60,7 @@ pub fn refusals(flow: &Flow) -> Vec<Refusal> {
     all.into_iter().filter(|(is_asked, _)| *is_asked).map(|(_, refusal)| refusal).collect()
 }
 
-/// True if the system cuts GSO packets, and if it coalesces datagrams: a socket is asked.
+/// True if the system segments GSO packets, and true if it coalesces datagrams, as tried on a socket.
 static BATCHES: LazyLock<(bool, bool)> = LazyLock::new(|| {
     let Ok(socket) = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)) else { return (false, false) };
     (
@@ -69,16 +69,18 @@ static BATCHES: LazyLock<(bool, bool)> = LazyLock::new(|| {
     )
 });
 
-/// The error of what only Linux has.
+/// Returns the error of an operation that only Linux supports.
 pub(super) fn unsupported(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::Unsupported, format!("{what} needs Linux, and this is {}", system_name()))
+    io::Error::new(
+        io::ErrorKind::Unsupported,
+        format!("{what} needs Linux, and this system is {}", system_name()),
+    )
 }
 
-/// Sleeps until the clock shows `moment_ns`.
+/// Sleeps until the clock reaches `moment_ns`.
 pub fn sleep_until(moment_ns: u64) {
     std::thread::sleep(Duration::from_nanos(moment_ns.saturating_sub(now_ns())));
 }
 
-/// Has the system wake the calling thread as close to the asked moment as it can: it is left as it is, and
-/// the lateness shows it.
+/// Does nothing, because there is no such setting; the measured lateness shows how late threads wake.
 pub fn wake_promptly() {}

@@ -1,5 +1,5 @@
-//! A system of which nothing is known but what Rust's standard library has: Linux stands in for it, where the tests of
-//! the agent of other systems run (`--features portable`). It has GSO packets alone beside that, as Windows does.
+//! A system that has only what Rust's standard library offers. Linux stands in for it when the tests of the agent
+//! of other systems run (`--features portable`). In addition it has GSO packets, as Windows does.
 
 use super::ProcessorTimes;
 use super::other::unsupported;
@@ -11,68 +11,68 @@ use std::os::fd::AsRawFd;
 use std::sync::LazyLock;
 use std::time::Instant;
 
-/// The clock's reading at this process's first look, so that moments before it can be told, too: an hour.
+/// The clock's time when this process first reads it: an hour, so that earlier times can be represented, too.
 const FIRST_NS: u64 = 3_600_000_000_000;
-/// True where [`limit_segments`] does.
+/// True if [`limit_segments`] limits segments on this system.
 pub const LIMITS_SEGMENTS: bool = false;
 
 static FIRST: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// The system's name in messages.
+/// Returns the system's name for messages.
 pub fn system_name() -> String {
     "another system".to_owned()
 }
 
-/// Nanoseconds of a monotonic clock of this process.
+/// Returns the time of a monotonic clock of this process, in nanoseconds.
 pub fn now_ns() -> u64 {
     FIRST_NS + u64::try_from(FIRST.elapsed().as_nanos()).unwrap_or(u64::MAX - FIRST_NS)
 }
 
-/// CPU time that the calling thread has used: the standard library doesn't tell.
+/// Returns `None`, because the standard library doesn't report the CPU time of a thread.
 pub fn thread_cpu_ns() -> Option<u64> {
     None
 }
 
-/// Refuses to tell how busy the machine's CPUs are.
+/// Fails, because the standard library doesn't report how busy the machine's CPUs are.
 ///
 /// # Errors
-/// Always.
+/// Always fails.
 pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
-    Err(unsupported("telling how busy CPUs are"))
+    Err(unsupported("reading the clocks of CPUs"))
 }
 
-/// The path MTU that the system knows for a connected socket: it is not asked.
+/// Returns `None`, because the standard library doesn't report the path MTU of a socket.
 pub fn path_mtu(_socket: &UdpSocket) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// Refuses to send packets that may not be fragmented.
+/// Fails, because the standard library can't forbid fragmentation.
 pub fn forbid_fragmentation(_socket: &UdpSocket) -> io::Result<()> {
     Err(unsupported("probing the path MTU"))
 }
 
-/// Returns whether `error` says that a datagram may not be sent whole, which only [`forbid_fragmentation`] makes.
+/// Returns false, because only [`forbid_fragmentation`] causes such errors.
 pub fn is_too_large(_error: &io::Error) -> bool {
     false
 }
 
-/// The system's view of a connection: it is not asked.
+/// Returns `None`, because the standard library doesn't report the state of a connection.
 pub fn tcp_state(_stream: &TcpStream) -> io::Result<Option<TcpState>> {
     Ok(None)
 }
 
-/// Has each datagram that is longer cut to `bytes`, none if that is 0 (UDP_SEGMENT).
+/// Lets the system segment each longer datagram into datagrams of `bytes`, or none if `bytes` is 0 (UDP_SEGMENT).
 pub fn cut_datagrams(socket: &UdpSocket, bytes: usize) -> io::Result<()> {
     let bytes = i32::try_from(bytes).map_err(io::Error::other)?;
     Ok(nix::sys::socket::setsockopt(socket, nix::sys::socket::sockopt::UdpGsoSegment, &bytes)?)
 }
 
-/// Has the datagrams that arrive coalesced (UDP_GRO).
+/// Lets the system coalesce datagrams that arrive (UDP_GRO).
 pub fn coalesce_datagrams(socket: &UdpSocket, _bytes: usize) -> io::Result<()> {
     Ok(nix::sys::socket::setsockopt(socket, nix::sys::socket::sockopt::UdpGroSegment, &true)?)
 }
 
-/// Takes a message; gives its length, and that of each of its datagrams if they were coalesced.
+/// Receives a message; returns its length, and the length of each of its datagrams if they were coalesced.
 pub fn receive_coalesced(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<(usize, Option<usize>)> {
     use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
     let mut control = nix::cmsg_space!(i32);

@@ -1,13 +1,14 @@
-//! The answer of Windows to SIO_TCP_INFO: TCP_INFO_v0 (mstcpip.h), read byte by byte so that every system can test it.
+//! Decodes the answer of Windows to SIO_TCP_INFO: TCP_INFO_v0 (mstcpip.h). It is decoded byte by byte, so that
+//! every system can test it.
 
 use crate::tcp_state::TcpState;
 
-/// Bytes of the structure, whose fields of 8 bytes lie at multiples of 8.
+/// The size of the structure in bytes. Its fields of 8 bytes lie at multiples of 8.
 pub const BYTES: usize = 88;
-/// TCPSTATE_CLOSE_WAIT (mstcpip.h).
+/// The state TCPSTATE_CLOSE_WAIT (mstcpip.h).
 const CLOSE_WAIT: u32 = 7;
 
-/// Offsets of the fields that are read.
+/// The offset of the field State. The constants below are the offsets of the other fields that are read.
 const STATE: usize = 0;
 const MSS: usize = 4;
 const TIMESTAMPS_ENABLED: usize = 16;
@@ -19,8 +20,8 @@ const SND_WND: usize = 36;
 const BYTES_OUT: usize = 48;
 const BYTES_RETRANS: usize = 68;
 
-/// Decodes it. It reports no option but timestamps, and counts no segments: those retransmitted are their bytes in
-/// segments of the full size.
+/// Decodes the structure. It has no option but timestamps, and does not count segments: the number of
+/// retransmitted segments is computed from the retransmitted bytes and the full segment size.
 pub fn decode(bytes: &[u8; BYTES]) -> TcpState {
     // Every offset leaves room for the field.
     let short = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
@@ -45,7 +46,7 @@ pub fn decode(bytes: &[u8; BYTES]) -> TcpState {
     }
 }
 
-/// The places of the fields are those of the system's own header.
+/// Asserts that the offsets of the fields are those of the system's own header.
 #[cfg(windows)]
 const _: () = {
     use std::mem::offset_of;
@@ -62,7 +63,8 @@ const _: () = {
 mod tests {
     use super::*;
 
-    /// The structure as the header declares it, field after field: 32-bit numbers but where it says otherwise.
+    /// Returns the structure as the header declares it, field by field: 32-bit numbers unless a comment says
+    /// otherwise.
     fn vector() -> [u8; BYTES] {
         let mut bytes = Vec::new();
         bytes.extend(7u32.to_le_bytes()); // State: CLOSE_WAIT

@@ -1,4 +1,5 @@
-//! Windows 10 and later, and Wine, which is told apart: what it says of itself is never called Windows.
+//! The platform on Windows 10 and later, and on Wine, which is distinguished from Windows and never reported as
+//! Windows.
 
 pub mod machine;
 
@@ -20,17 +21,18 @@ use windows_sys::Win32::System::Performance::{QueryPerformanceCounter, QueryPerf
 use windows_sys::Win32::System::Threading::{GetCurrentThread, GetThreadTimes};
 use windows_sys::Win32::System::WindowsProgramming::SYSTEM_PROCESSOR_PERFORMANCE_INFORMATION;
 
-/// True where [`limit_segments`] does.
+/// True if [`limit_segments`] limits segments on this system.
 pub const LIMITS_SEGMENTS: bool = false;
-/// Unit of the system's counts of CPU time.
+/// The unit of the system's counts of CPU time, in nanoseconds.
 const UNIT_NS: u64 = 100;
-/// CPUs of a group at most (the calling thread's is read; machines with more have several).
+/// The largest number of CPUs in a group. The group of the calling thread is read; machines with more CPUs have
+/// several groups.
 const MOST_PROCESSORS: usize = 64;
 
-/// The version of Wine, where this program runs under it: its ntdll has a function of its own that tells it.
+/// The version of Wine, if this program runs under it: a function that only Wine's ntdll has returns it.
 static WINE: LazyLock<Option<String>> = LazyLock::new(|| {
     // SAFETY: both names end with a zero byte, ntdll is part of every process, and Wine's function has this form
-    // (dlls/ntdll/version.c): it gives a string that lives as long as the process.
+    // (dlls/ntdll/version.c): it returns a string that lives as long as the process.
     unsafe {
         let found = GetProcAddress(
             GetModuleHandleA(c"ntdll.dll".as_ptr().cast()),
@@ -41,21 +43,22 @@ static WINE: LazyLock<Option<String>> = LazyLock::new(|| {
     }
 });
 
-/// The system's name in messages.
+/// Returns the system's name for messages.
 pub fn system_name() -> String {
     WINE.as_ref().map_or_else(|| "Windows".to_owned(), |version| format!("Wine {version} (not Windows)"))
 }
 
-/// Counts of a second of the monotonic clock, which every process shares.
+/// The number of counts per second of the monotonic clock, which all processes share.
 static PER_SECOND: LazyLock<u128> = LazyLock::new(|| {
     let mut frequency = 0;
     // SAFETY: the frequency is a writable integer.
     unsafe { QueryPerformanceFrequency(&raw mut frequency) };
-    // It is never 0 since Windows XP.
+    // The frequency is never 0 since Windows XP.
     u128::try_from(frequency).unwrap_or(1).max(1)
 });
 
-/// Nanoseconds of the monotonic clock (QueryPerformanceCounter), which is one for all processes of the machine.
+/// Returns the time of the monotonic clock in nanoseconds (QueryPerformanceCounter). All processes of the machine
+/// share this clock.
 pub fn now_ns() -> u64 {
     let mut count = 0;
     // SAFETY: the count is a writable integer.
@@ -64,7 +67,8 @@ pub fn now_ns() -> u64 {
     u64::try_from(ns).unwrap_or(u64::MAX)
 }
 
-/// CPU time that the calling thread has used (GetThreadTimes), to the clock's interrupt.
+/// Returns the CPU time that the calling thread has used, in nanoseconds, at the resolution of the clock interrupt
+/// (GetThreadTimes).
 pub fn thread_cpu_ns() -> Option<u64> {
     let [mut begun, mut ended, mut kernel, mut user] = [FILETIME::default(); 4];
     // SAFETY: the handle stands for the calling thread, and the four times are writable.
@@ -80,11 +84,12 @@ pub fn thread_cpu_ns() -> Option<u64> {
 /// of interrupts (the header ntexapi.h of the Windows kernel's debugging symbols names them DpcTime and InterruptTime).
 ///
 /// # Errors
-/// Fails if the system does not tell.
+/// Fails if the system does not report them.
 pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
     let mut found = [SYSTEM_PROCESSOR_PERFORMANCE_INFORMATION::default(); MOST_PROCESSORS];
     let mut length = 0;
-    // SAFETY: the system writes at most as many bytes as the array has, and any bits are a value of its elements.
+    // SAFETY: the system writes at most as many bytes as the array has, and any bits are a valid value of its
+    // elements.
     let status = unsafe {
         NtQuerySystemInformation(
             SystemProcessorPerformanceInformation,
@@ -94,7 +99,7 @@ pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
         )
     };
     if status < 0 {
-        return Err(io::Error::other(format!("NtQuerySystemInformation gives the status {status:#x}")));
+        return Err(io::Error::other(format!("NtQuerySystemInformation returned the status {status:#x}")));
     }
     let ns = |units: i64| u64::try_from(units).unwrap_or(0).saturating_mul(UNIT_NS);
     let count = length as usize / size_of::<SYSTEM_PROCESSOR_PERFORMANCE_INFORMATION>();
@@ -102,13 +107,14 @@ pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
         processor,
         idle_ns: ns(times.IdleTime),
         steal_ns: 0,
-        // Wine counts neither.
+        // Wine counts neither of the two.
         interrupt_ns: WINE.is_none().then(|| ns(times.Reserved1[0]).saturating_add(ns(times.Reserved1[1]))),
     };
     Ok(found.iter().take(count).enumerate().map(times).collect())
 }
 
-/// The path MTU in bytes that the system knows for a connected socket (IP_MTU), where it has the option.
+/// Returns the path MTU in bytes that the system holds for a connected socket (IP_MTU), if the system has this
+/// option.
 pub fn path_mtu(socket: &UdpSocket) -> io::Result<Option<u64>> {
     let (level, option) = if socket.local_addr()?.is_ipv4() {
         (WinSock::IPPROTO_IP, WinSock::IP_MTU)
@@ -122,7 +128,7 @@ pub fn path_mtu(socket: &UdpSocket) -> io::Result<Option<u64>> {
     Ok((status == 0 && mtu > 0).then_some(u64::from(mtu)))
 }
 
-/// Sets "do not fragment", and leaves the system's own idea of the path MTU aside where it can (IP_MTU_DISCOVER,
+/// Sets "do not fragment", and ignores the path MTU that the system has learned if possible (IP_MTU_DISCOVER,
 /// Windows 10 and later).
 pub fn forbid_fragmentation(socket: &UdpSocket) -> io::Result<()> {
     let (level, discovery, plain) = if socket.local_addr()?.is_ipv4() {
@@ -133,27 +139,28 @@ pub fn forbid_fragmentation(socket: &UdpSocket) -> io::Result<()> {
     set(socket, level, discovery, WinSock::IP_PMTUDISC_PROBE).or_else(|_| set(socket, level, plain, 1))
 }
 
-/// Returns whether `error` says that a datagram is larger than the interface or the system sends.
+/// Returns true if `error` means that a datagram is larger than the interface or the system can send.
 pub fn is_too_large(error: &io::Error) -> bool {
     error.raw_os_error() == Some(WinSock::WSAEMSGSIZE)
 }
 
-/// Has each datagram that is longer cut to `bytes`, none if that is 0 (UDP_SEND_MSG_SIZE, Windows 10 version 2004 and
-/// later): what the network card can do of it, it does (USO).
+/// Lets the system segment each longer datagram into datagrams of `bytes`, or none if `bytes` is 0
+/// (UDP_SEND_MSG_SIZE, Windows 10 version 2004 and later). A network card that can do so takes over this work
+/// (USO).
 pub fn cut_datagrams(socket: &UdpSocket, bytes: usize) -> io::Result<()> {
     let bytes = i32::try_from(bytes).map_err(io::Error::other)?;
     set(socket, WinSock::IPPROTO_UDP, WinSock::UDP_SEND_MSG_SIZE, bytes)
 }
 
-/// Has the datagrams that arrive coalesced to messages of at most `bytes` (UDP_RECV_MAX_COALESCED_SIZE, Windows 10 version
-/// 2004 and later): what the network card can do of it, it does (URO).
+/// Lets the system coalesce datagrams that arrive into messages of at most `bytes` (UDP_RECV_MAX_COALESCED_SIZE,
+/// Windows 10 version 2004 and later). A network card that can do so takes over this work (URO).
 pub fn coalesce_datagrams(socket: &UdpSocket, bytes: usize) -> io::Result<()> {
     let bytes = i32::try_from(bytes).map_err(io::Error::other)?;
     set(socket, WinSock::IPPROTO_UDP, WinSock::UDP_RECV_MAX_COALESCED_SIZE, bytes)
 }
 
-/// Takes a message (WSARecvMsg); gives its length, and that of each of its datagrams if they were coalesced
-/// (UDP_COALESCED_INFO).
+/// Receives a message (WSARecvMsg); returns its length, and the length of each of its datagrams if they were
+/// coalesced (UDP_COALESCED_INFO).
 pub fn receive_coalesced(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<(usize, Option<usize>)> {
     let receive = receive_message(socket)?;
     let mut data =
@@ -168,8 +175,8 @@ pub fn receive_coalesced(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<(u
         dwFlags: 0,
     };
     let mut length = 0;
-    // SAFETY: the message refers to the buffer, which is writable for the length that is told, and to the control words;
-    // both outlive the call, which does not overlap. The socket is open for as long as it is borrowed.
+    // SAFETY: the message refers to the buffer, which is writable for the given length, and to the control words;
+    // both outlive the call, which is not overlapped. The socket is open for as long as it is borrowed.
     let status =
         unsafe { receive(handle(socket), &raw mut message, &raw mut length, std::ptr::null_mut(), None) };
     if status != 0 {
@@ -178,7 +185,7 @@ pub fn receive_coalesced(socket: &UdpSocket, buffer: &mut [u8]) -> io::Result<(u
     Ok((length as usize, coalesced::segment(&control, message.Control.len as usize)))
 }
 
-/// A function that Winsock gives to who asks for it.
+/// The type of WSARecvMsg, a function that Winsock returns on request.
 type ReceiveMessage = unsafe extern "system" fn(
     WinSock::SOCKET,
     *mut WinSock::WSAMSG,
@@ -187,15 +194,15 @@ type ReceiveMessage = unsafe extern "system" fn(
     WinSock::LPWSAOVERLAPPED_COMPLETION_ROUTINE,
 ) -> i32;
 
-/// WSARecvMsg, asked for once (SIO_GET_EXTENSION_FUNCTION_POINTER).
+/// Returns WSARecvMsg, which is requested once (SIO_GET_EXTENSION_FUNCTION_POINTER).
 fn receive_message(socket: &UdpSocket) -> io::Result<ReceiveMessage> {
     static FOUND: OnceLock<ReceiveMessage> = OnceLock::new();
     if let Some(found) = FOUND.get() {
         return Ok(*found);
     }
     let (name, mut found, mut length) = (WinSock::WSAID_WSARECVMSG, None::<ReceiveMessage>, 0);
-    // SAFETY: the identifier is readable and the pointer, for which none is null, writable for the lengths that are told;
-    // the socket is open for as long as it is borrowed. The call does not overlap.
+    // SAFETY: the identifier is readable and the pointer, whose absence is null, writable for the given lengths;
+    // the socket is open for as long as it is borrowed. The call is not overlapped.
     let status = unsafe {
         WinSock::WSAIoctl(
             handle(socket),
@@ -212,16 +219,16 @@ fn receive_message(socket: &UdpSocket) -> io::Result<ReceiveMessage> {
     if status != 0 {
         return Err(io::Error::last_os_error());
     }
-    let found = found.ok_or_else(|| io::Error::other("Winsock gives no WSARecvMsg"))?;
+    let found = found.ok_or_else(|| io::Error::other("Winsock does not provide WSARecvMsg"))?;
     Ok(*FOUND.get_or_init(|| found))
 }
 
-/// The system's view of a connection (SIO_TCP_INFO, Windows 10 version 1703 and later); `None` where it has none, as
-/// under Wine.
+/// Returns the system's view of a connection (SIO_TCP_INFO, Windows 10 version 1703 and later); `None` if the
+/// system does not report it, as under Wine.
 pub fn tcp_state(stream: &TcpStream) -> io::Result<Option<TcpState>> {
     let (version, mut info, mut length) = (0u32, [0; sio_tcp_info::BYTES], 0);
-    // SAFETY: the version is readable and the bytes writable for the lengths that are told, and the socket is open for as
-    // long as it is borrowed. The call does not overlap.
+    // SAFETY: the version is readable and the bytes writable for the given lengths, and the socket is open for as
+    // long as it is borrowed. The call is not overlapped.
     let status = unsafe {
         WinSock::WSAIoctl(
             handle(stream),
@@ -258,5 +265,5 @@ fn handle(socket: &impl AsRawSocket) -> WinSock::SOCKET {
 }
 
 fn length_of<T>(value: &T) -> u32 {
-    u32::try_from(size_of_val(value)).expect("a structure of the system's is small")
+    u32::try_from(size_of_val(value)).expect("a structure of the system is small")
 }

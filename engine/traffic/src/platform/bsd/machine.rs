@@ -10,7 +10,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::os::fd::AsRawFd;
 
-/// Describes the machine, by values of the kernel.
+/// Describes the machine, from values of the kernel.
 pub fn describe() -> About {
     let told = |name| text(name).unwrap_or_else(|| "unknown".into());
     let macos = cfg!(target_os = "macos");
@@ -21,17 +21,17 @@ pub fn describe() -> About {
         processor: told(if macos { c"machdep.cpu.brand_string" } else { c"hw.model" }),
         boot: told(if macos { c"kern.bootsessionuuid" } else { c"kern.hostuuid" }),
         clock_source: "CLOCK_MONOTONIC",
-        // SAFETY: the call reads a number of this process's.
+        // SAFETY: the call reads a number of this process.
         may_change: unsafe { libc::geteuid() } == 0,
     }
 }
 
-/// Gives the interface called `name` an MTU (SIOCSIFMTU, netintro(4)).
+/// Sets the MTU of the interface called `name` (SIOCSIFMTU, netintro(4)).
 ///
 /// # Errors
-/// Fails if there is none of that name, or the system refuses.
+/// Fails if there is no interface of that name, or if the system refuses the MTU.
 pub fn set_mtu(name: &str, bytes: u64) -> io::Result<()> {
-    /// _IOW('i', 52, struct ifreq) of sys/sockio.h, the same on both systems.
+    /// The request _IOW('i', 52, struct ifreq) of sys/sockio.h, which is the same on both systems.
     const SIOCSIFMTU: libc::c_ulong = 0x8020_6934;
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     // SAFETY: the structure is plain bytes and integers, for which zero is a value.
@@ -50,19 +50,19 @@ pub fn set_mtu(name: &str, bytes: u64) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The machine's interfaces (getifaddrs(3)).
+/// Returns the machine's interfaces (getifaddrs(3)).
 ///
 /// # Errors
-/// Fails if the kernel does not tell.
+/// Fails if the kernel does not report them.
 pub fn interfaces() -> io::Result<Vec<Interface>> {
     let mut list = std::ptr::null_mut();
-    // SAFETY: the list is writable; the library gives memory of its own for it.
+    // SAFETY: the list is writable; the library allocates its memory.
     if unsafe { libc::getifaddrs(&raw mut list) } != 0 {
         return Err(io::Error::last_os_error());
     }
     let mut found: BTreeMap<String, Interface> = BTreeMap::new();
     let mut next = list;
-    // SAFETY: the library has linked the entries, which nothing changes until they are given back.
+    // SAFETY: the library has linked the entries, and nothing changes them until they are freed.
     while let Some(entry) = unsafe { next.as_ref() } {
         // SAFETY: an entry's name ends with a zero.
         let name = unsafe { CStr::from_ptr(entry.ifa_name) }.to_string_lossy().into_owned();
@@ -76,7 +76,7 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
             speed_bps: None,
             counts: None,
         });
-        // SAFETY: an entry's address is none, or one of its family, whose length is the family's.
+        // SAFETY: an entry's address is null, or one of its family with that family's length.
         interface.addresses.extend(unsafe { address(entry) });
         // SAFETY: as above; the data of an entry of the link layer is this structure (net/if.h).
         if let Some(data) = unsafe { link_data(entry) } {
@@ -86,12 +86,12 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
         }
         next = entry.ifa_next;
     }
-    // SAFETY: the list is the library's, and nothing refers to it any more.
+    // SAFETY: the library allocated the list, and nothing refers to it any more.
     unsafe { libc::freeifaddrs(list) };
     Ok(found.into_values().collect())
 }
 
-/// An interface that carries packets (net/if.h).
+/// The flags of an interface that carries packets (net/if.h).
 const RUNNING: libc::c_uint = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_uint;
 
 /// # Safety
@@ -111,9 +111,9 @@ unsafe fn link_data(entry: &libc::ifaddrs) -> Option<libc::if_data> {
     }
 }
 
-/// The counts of an interface's packets (net/if.h).
+/// Returns the counts of an interface's packets (net/if.h).
 #[cfg(target_os = "freebsd")]
-#[expect(clippy::unnecessary_wraps, reason = "macOS may not tell")]
+#[expect(clippy::unnecessary_wraps, reason = "macOS may not report them")]
 fn counts(_entry: &libc::ifaddrs, data: &libc::if_data) -> Option<Counts> {
     Some(Counts {
         sent_bytes: data.ifi_obytes,
@@ -123,7 +123,7 @@ fn counts(_entry: &libc::ifaddrs, data: &libc::if_data) -> Option<Counts> {
     })
 }
 
-/// The counts of an interface's packets (net/if_mib.h): those in `data` wrap after 4 GiB.
+/// Returns the counts of an interface's packets (net/if_mib.h), because those in `data` wrap after 4 GiB.
 #[cfg(target_os = "macos")]
 fn counts(entry: &libc::ifaddrs, _data: &libc::if_data) -> Option<Counts> {
     // SAFETY: an entry's name ends with a zero.

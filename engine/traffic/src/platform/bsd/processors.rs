@@ -1,12 +1,12 @@
-//! The clocks of the machine's CPUs.
+//! Reads the clocks of the machine's CPUs.
 
 use crate::platform::ProcessorTimes;
 use std::io;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Reads the clocks of every CPU (the sysctl kern.cp_times), which the kernel's statistics clock samples; interrupts are
-/// one of its columns.
+/// Reads the clocks of every CPU (the sysctl kern.cp_times), which the kernel's statistics clock samples.
+/// Interrupts have their own column.
 ///
 /// # Errors
 /// Fails if the kernel does not tell.
@@ -16,7 +16,7 @@ pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
     // struct clockinfo (sys/time.h): hz, tick, spare, stathz, profhz.
     let rate = numbers::<4>(&control::bytes(c"kern.clockrate")?).get(3).copied().unwrap_or(0);
     if rate == 0 {
-        return Err(io::Error::other("kern.clockrate does not tell how often CPUs are sampled"));
+        return Err(io::Error::other("kern.clockrate does not report how often CPUs are sampled"));
     }
     let ticks = numbers::<8>(&control::bytes(c"kern.cp_times")?);
     let ns = |ticks: u64| u64::try_from(u128::from(ticks) * u128::from(SECOND_NS) / u128::from(rate));
@@ -29,7 +29,7 @@ pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
     Ok(ticks.chunks_exact(libc::CPUSTATES as usize).enumerate().map(times).collect())
 }
 
-/// The integers of `SIZE` bytes that `value` has one after the other.
+/// Returns the consecutive integers of `SIZE` bytes in `value`.
 #[cfg(target_os = "freebsd")]
 fn numbers<const SIZE: usize>(value: &[u8]) -> Vec<u64> {
     let number = |bytes: &[u8; SIZE]| {
@@ -40,19 +40,19 @@ fn numbers<const SIZE: usize>(value: &[u8]) -> Vec<u64> {
     value.as_chunks::<SIZE>().0.iter().map(number).collect()
 }
 
-/// Reads the clocks of every CPU (host_processor_info, PROCESSOR_CPU_LOAD_INFO), in ticks of 10 ms. Interrupts are in no
-/// column of their own.
+/// Reads the clocks of every CPU (host_processor_info, PROCESSOR_CPU_LOAD_INFO), in ticks of 10 ms. Interrupts
+/// have no column of their own.
 ///
 /// # Errors
 /// Fails if the kernel does not tell.
 #[cfg(target_os = "macos")]
-#[expect(deprecated, reason = "the library would have a library for Mach alone used instead")]
+#[expect(deprecated, reason = "the library recommends a separate crate for Mach")]
 pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
-    /// Ticks of a CPU's clocks (CLK_TCK, time.h).
+    /// The length of a tick of a CPU's clocks, in nanoseconds (CLK_TCK, time.h).
     const TICK_NS: u64 = SECOND_NS / 100;
     const STATES: usize = libc::CPU_STATE_MAX as usize;
     let (mut count, mut info, mut length) = (0, std::ptr::null_mut(), 0);
-    // SAFETY: the three are writable; the kernel gives memory of its own for the ticks.
+    // SAFETY: the three are writable; the kernel allocates the memory for the ticks.
     let status = unsafe {
         libc::host_processor_info(
             libc::mach_host_self(),
@@ -63,9 +63,9 @@ pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
         )
     };
     if status != libc::KERN_SUCCESS {
-        return Err(io::Error::other(format!("host_processor_info gives the status {status}")));
+        return Err(io::Error::other(format!("host_processor_info returned the status {status}")));
     }
-    // SAFETY: the kernel gave `length` integers at `info`, which are this process's until they are given back.
+    // SAFETY: the kernel returned `length` integers at `info`, which belong to this process until they are freed.
     let ticks = unsafe { std::slice::from_raw_parts(info, length as usize) };
     let times = |(processor, states): (usize, &[libc::integer_t])| ProcessorTimes {
         processor,
@@ -74,7 +74,7 @@ pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
         interrupt_ns: None,
     };
     let found = ticks.chunks_exact(STATES).enumerate().map(times).collect();
-    // SAFETY: nothing refers to the memory any more; it is given back whole.
+    // SAFETY: nothing refers to the memory any more; all of it is freed.
     unsafe {
         libc::vm_deallocate(
             libc::mach_task_self(),

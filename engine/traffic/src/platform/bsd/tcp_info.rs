@@ -1,12 +1,13 @@
-//! The kernel's view of a TCP connection. Both systems tell windows in bytes, and count no segments without payload.
+//! The kernel's view of a TCP connection. Both systems report windows in bytes, and do not count segments without
+//! payload.
 
 use crate::tcp_state::TcpState;
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 
-/// The kernel's view of `stream` (TCP_INFO, tcp(4)). It tells neither the bytes acknowledged nor the smallest round-trip
-/// time.
+/// Returns the kernel's view of `stream` (TCP_INFO, tcp(4)), which has neither the bytes acknowledged nor the
+/// smallest round-trip time.
 #[cfg(target_os = "freebsd")]
 pub fn tcp_state(stream: &TcpStream) -> io::Result<Option<TcpState>> {
     /// TCPS_CLOSE_WAIT (netinet/tcp_fsm.h).
@@ -32,8 +33,8 @@ pub fn tcp_state(stream: &TcpStream) -> io::Result<Option<TcpState>> {
     }))
 }
 
-/// The kernel's view of `stream` (TCP_CONNECTION_INFO, netinet/tcp.h), whose times are milliseconds. It tells no smallest
-/// round-trip time.
+/// Returns the kernel's view of `stream` (TCP_CONNECTION_INFO, netinet/tcp.h), whose times are in milliseconds. It
+/// has no smallest round-trip time.
 #[cfg(target_os = "macos")]
 pub fn tcp_state(stream: &TcpStream) -> io::Result<Option<TcpState>> {
     /// TCPS_CLOSE_WAIT (netinet/tcp_fsm.h).
@@ -52,7 +53,7 @@ pub fn tcp_state(stream: &TcpStream) -> io::Result<Option<TcpState>> {
         min_rtt_us: None,
         cwnd_pkts: info.tcpi_snd_cwnd / mss,
         retransmissions_pkts: info.tcpi_txretransmitbytes.div_ceil(u64::from(mss)),
-        // What was sent and is no longer in the buffer, which holds what is not acknowledged.
+        // Bytes that were sent and are no longer in the buffer are acknowledged.
         bytes_acked: Some(info.tcpi_txbytes.saturating_sub(u64::from(info.tcpi_snd_sbbytes))),
         segments_out: 0,
         data_segments_out: 0,
@@ -61,12 +62,12 @@ pub fn tcp_state(stream: &TcpStream) -> io::Result<Option<TcpState>> {
     }))
 }
 
-/// An option of TCP that is a structure of integers.
+/// Reads an option of TCP whose value is a structure of integers.
 fn read<T>(stream: &TcpStream, option: libc::c_int) -> io::Result<T> {
-    // SAFETY: both structures that are read consist of integers, for which zero is a value.
+    // SAFETY: both structures that are read consist of integers, for which zero is a valid value.
     let mut value: T = unsafe { std::mem::zeroed() };
-    let mut length = libc::socklen_t::try_from(size_of::<T>()).expect("a structure of the kernel's is small");
-    // SAFETY: `value` is writable for `length` bytes, whatever is written there is a value of its type, and the descriptor
+    let mut length = libc::socklen_t::try_from(size_of::<T>()).expect("a structure of the kernel is small");
+    // SAFETY: `value` is writable for `length` bytes, any bytes are a valid value of its type, and the descriptor
     // is open for as long as `stream` is borrowed.
     let status = unsafe {
         let at = (&raw mut value).cast();

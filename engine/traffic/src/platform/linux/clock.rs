@@ -1,21 +1,23 @@
-//! Linux's clocks, and waiting for a moment of one.
+//! Reads Linux's clocks, and waits for a time of a clock.
 
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 
-/// Two readings of a clock this close have nothing between them but a reading of another.
+/// The largest difference, in nanoseconds, between two readings of a clock that have nothing between them but a
+/// reading of another clock.
 const CLOSE_NS: u64 = 500;
-/// Readings at most, where a clock is slow or the thread often interrupted.
+/// The largest number of readings, for the case that a clock is slow or the thread is often interrupted.
 const READINGS: u32 = 10;
 
-/// Nanoseconds of the monotonic clock. Departures and arrivals are moments of this clock: hosts of one
-/// kernel share it, and a step of the wall clock does not touch it.
+/// Returns the time of the monotonic clock in nanoseconds. Departures and arrivals are times of this clock: hosts
+/// on one kernel share it, and a step of the wall clock does not affect it.
 pub fn now_ns() -> u64 {
     read(ClockId::CLOCK_MONOTONIC)
 }
 
-/// The monotonic clock less the wall clock, by which the kernel stamps packets; nanoseconds, right to half
-/// of [`CLOSE_NS`]. The readings are taken again if the thread was interrupted between them.
+/// Returns the time of the monotonic clock minus that of the wall clock, with which the kernel time-stamps
+/// packets; in nanoseconds, with an error of at most half of [`CLOSE_NS`]. The readings are repeated if the thread
+/// was interrupted between them.
 pub fn offset_ns() -> i64 {
     let mut best = (u64::MAX, 0);
     for _ in 0..READINGS {
@@ -32,7 +34,7 @@ pub fn offset_ns() -> i64 {
     best.1
 }
 
-/// CPU time that the calling thread has used, nanoseconds.
+/// Returns the CPU time that the calling thread has used, in nanoseconds.
 pub fn thread_cpu_ns() -> Option<u64> {
     Some(read(ClockId::CLOCK_THREAD_CPUTIME_ID))
 }
@@ -42,15 +44,15 @@ fn read(clock: ClockId) -> u64 {
     u64::try_from(time.num_nanoseconds()).unwrap_or(0)
 }
 
-/// Sleeps until the monotonic clock shows `moment_ns`, or a signal comes.
+/// Sleeps until the monotonic clock reaches `moment_ns`, or until a signal arrives.
 pub fn sleep_until(moment_ns: u64) {
     let moment = nix::sys::time::TimeSpec::nanoseconds(i64::try_from(moment_ns).unwrap_or(i64::MAX));
-    // Woken early by a signal, the caller looks at the clock again.
+    // If a signal ends the sleep early, the caller reads the clock again.
     let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::TIMER_ABSTIME, &moment);
 }
 
-/// Has the kernel wake the calling thread as close to the asked moment as it can. By default it may be 50 us
-/// late to save power (prctl(2)); if it does not let itself be told otherwise, the lateness shows it.
+/// Asks the kernel to wake the calling thread as close to the requested time as it can. By default it may be 50 us
+/// late to save power (prctl(2)). If the kernel refuses, the measured lateness shows it.
 pub fn wake_promptly() {
     let _ = nix::sys::prctl::set_timerslack(1);
 }

@@ -1,10 +1,10 @@
-//! Datagrams into memory, many with one call (recvmmsg(2)), each with the moment at which it arrived.
+//! Receives datagrams into memory, many with one call (recvmmsg(2)), each with the time at which it arrived.
 //!
-//! The moment is the kernel's (SO_TIMESTAMPNS, socket(7)): when the interface handed the packet up, before
-//! it waited in the socket's buffer for this program. A clock read here, once for many datagrams, would
-//! count that wait as the network's delay. The kernel stamps by the wall clock; the difference to the
-//! monotonic clock is read with each call, so a step of the wall clock touches one call's datagrams at
-//! most. A packet that the kernel coalesced (UDP_GRO) has one moment.
+//! The time is the kernel's (SO_TIMESTAMPNS, socket(7)): the interface delivered the packet at that time, before
+//! the packet waited in the socket's buffer for this program. A clock that is read here, once for many datagrams,
+//! would count that wait as delay of the network. The kernel takes time stamps from the wall clock. Its difference
+//! to the monotonic clock is read with each call, so a step of the wall clock affects the datagrams of one call at
+//! most. Datagrams that the kernel coalesced (UDP_GRO) have the same time.
 
 use super::{clock, options};
 use anyhow::{Context, Result};
@@ -13,20 +13,20 @@ use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-/// Datagrams, or GSO packets, taken with one call.
+/// The number of datagrams taken with one call.
 const SLOTS: usize = 64;
-/// The same where each may be a GSO packet of 64 KiB.
+/// The number of messages taken with one call if each may be a GSO packet of 64 KiB.
 const GSO_PACKET_SLOTS: usize = 16;
-/// Bytes of the largest GSO packet.
+/// The size of the largest GSO packet, in bytes.
 const GSO_PACKET_BYTES: usize = 1 << 16;
-/// 64-bit words for the control messages: a time stamp (32 bytes) and a segment's size (24).
+/// The number of 64-bit words for the control messages: a time stamp (32 bytes) and a segment's size (24 bytes).
 const CONTROL_WORDS: usize = 7;
-/// Room in the socket for what arrives while this program does something else, bytes.
+/// The size of the socket's buffer, in bytes, for datagrams that arrive while this program is busy.
 const BUFFER_BYTES: i32 = 32 << 20;
-/// Time that one call waits for a datagram.
+/// The time for which one call waits for a datagram.
 const WAIT: Duration = Duration::from_millis(20);
 
-/// Memory for the datagrams of one call, made once.
+/// The memory for the datagrams of one call, allocated once.
 pub struct Inbox {
     bytes: Vec<u8>,
     slot_bytes: usize,
@@ -35,13 +35,13 @@ pub struct Inbox {
     controls: Vec<[u64; CONTROL_WORDS]>,
     busy_poll: Duration,
     arrived: usize,
-    /// The time at which the latest call returned, by the monotonic clock.
+    /// The time of the monotonic clock at which the latest call returned.
     now_ns: u64,
-    /// The monotonic clock less the wall clock.
+    /// The time of the monotonic clock minus that of the wall clock.
     offset_ns: i64,
 }
 
-/// Notes of the kernel on a message, beside its bytes.
+/// The kernel's control messages about a message.
 #[derive(Default)]
 struct Notes {
     wall_ns: Option<i64>,
@@ -49,14 +49,14 @@ struct Notes {
 }
 
 impl Inbox {
-    /// For datagrams of up to `largest` bytes, or for GSO packets. A read tries again for `busy_poll` before
-    /// it sleeps.
+    /// Creates an inbox for datagrams of up to `largest` bytes, or for GSO packets. A read retries for `busy_poll`
+    /// before it sleeps.
     pub fn new(largest: usize, gso_packets: bool, busy_poll: Duration) -> Self {
-        // One byte more than expected shows that a datagram is longer.
+        // The additional byte shows that a datagram is longer than expected.
         let (slots, slot_bytes) =
             if gso_packets { (GSO_PACKET_SLOTS, GSO_PACKET_BYTES) } else { (SLOTS, largest + 1) };
-        // SAFETY: a message header of zeros is one that has no address, no data and no control; the same
-        // goes for a buffer.
+        // SAFETY: a message header of zeros has no address, no data and no control messages; the same goes for a
+        // buffer.
         let (header, buffer) = unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
         Self {
             bytes: vec![0; slots * slot_bytes],
@@ -71,28 +71,27 @@ impl Inbox {
         }
     }
 
-    /// Sets `socket` up for an inbox: time stamps, a large buffer, and GSO packets if asked for.
+    /// Sets `socket` up for an inbox: time stamps, a large buffer, and GSO packets if requested.
     pub fn set_up(socket: &UdpSocket, gso_packets: bool, busy_poll: Option<Duration>) -> Result<()> {
-        socket.set_read_timeout(Some(WAIT)).context("bounding the wait for a datagram")?;
+        socket.set_read_timeout(Some(WAIT)).context("setting the receive timeout")?;
         let set = |level, option, value| options::set(socket, level, option, value);
-        set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1).context("asking for time stamps (SO_TIMESTAMPNS)")?;
+        set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1).context("enabling time stamps (SO_TIMESTAMPNS)")?;
         if set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, BUFFER_BYTES).is_err() {
-            // Without the privilege to exceed it, up to net.core.rmem_max.
+            // Without the privilege to exceed it, net.core.rmem_max is the limit.
             set(libc::SOL_SOCKET, libc::SO_RCVBUF, BUFFER_BYTES).context("setting the receive buffer")?;
         }
         if gso_packets {
-            set(libc::SOL_UDP, libc::UDP_GRO, 1).context("udp_gro: asking for GSO packets (UDP_GRO)")?;
+            set(libc::SOL_UDP, libc::UDP_GRO, 1).context("udp_gro: enabling GSO packets (UDP_GRO)")?;
         }
         if let Some(busy_poll) = busy_poll {
             let microseconds = i32::try_from(busy_poll.as_micros()).unwrap_or(i32::MAX);
-            // Without the privilege for it the inbox's own tries remain, and a virtual link has nothing to
-            // poll.
+            // Without the privilege for it the inbox itself still retries, and a virtual link has nothing to poll.
             let _ = set(libc::SOL_SOCKET, libc::SO_BUSY_POLL, microseconds);
         }
         Ok(())
     }
 
-    /// Takes what is there, or waits a little for a datagram; returns how many messages came.
+    /// Receives the messages that have arrived, or waits for a short time for one; returns their number.
     pub fn receive(&mut self, socket: &UdpSocket) -> Result<usize> {
         let polling = Instant::now();
         self.arrived = loop {
@@ -122,8 +121,8 @@ impl Inbox {
             header.msg_hdr.msg_controllen = size_of_val(control);
         }
         let count = libc::c_uint::try_from(self.headers.len()).unwrap_or(0);
-        // SAFETY: the headers point to buffers, controls and bytes of this inbox, each of the length that
-        // is told, and none of them is touched meanwhile.
+        // SAFETY: the headers point to buffers, control messages and bytes of this inbox, each of the given
+        // length, and none of them is accessed during the call.
         let status = unsafe {
             let headers = self.headers.as_mut_ptr();
             libc::recvmmsg(socket.as_raw_fd(), headers, count, flags as _, std::ptr::null_mut())
@@ -131,7 +130,7 @@ impl Inbox {
         usize::try_from(status).map_err(|_| Error::last_os_error())
     }
 
-    /// The datagrams of the latest call, each with its arrival by the monotonic clock.
+    /// Returns the datagrams of the latest call, each with its arrival time of the monotonic clock.
     pub fn datagrams(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let messages = self.headers[..self.arrived].iter().zip(self.bytes.chunks_exact(self.slot_bytes));
         messages.flat_map(|(header, slot)| {
@@ -147,7 +146,7 @@ impl Inbox {
     }
 }
 
-/// No datagram came, or an ICMP error in its place.
+/// Returns 0 if no datagram arrived, or an ICMP error instead of one; any other error is returned.
 fn nothing(error: Error) -> Result<usize> {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::ConnectionRefused => Ok(0),
@@ -157,8 +156,8 @@ fn nothing(error: Error) -> Result<usize> {
 
 fn notes(header: &libc::msghdr) -> Notes {
     let mut notes = Notes::default();
-    // SAFETY: the kernel wrote whole control messages of the told length into the header's control
-    // buffer, which is alive as long as the header; their data is as long as their type says.
+    // SAFETY: the kernel wrote whole control messages of the reported length into the header's control buffer,
+    // which lives as long as the header; their data has the length of their type.
     unsafe {
         let mut message = libc::CMSG_FIRSTHDR(header);
         while let Some(control) = message.as_ref() {

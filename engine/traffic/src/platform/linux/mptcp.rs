@@ -10,10 +10,10 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 const SOL_MPTCP: i32 = 284;
 const MPTCP_TCPINFO: i32 = 2;
 const MPTCP_SUBFLOW_ADDRS: i32 = 3;
-/// Subflows that are looked at; Linux makes fewer.
+/// The largest number of subflows that are read; Linux creates fewer.
 const MOST_SUBFLOWS: usize = 64;
 
-/// `struct mptcp_subflow_data` and what follows it.
+/// The kernel's `struct mptcp_subflow_data` and the elements that follow it.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct List<T> {
@@ -24,7 +24,7 @@ struct List<T> {
     elements: [T; MOST_SUBFLOWS],
 }
 
-/// `struct mptcp_subflow_addrs`.
+/// The kernel's `struct mptcp_subflow_addrs`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Addresses {
@@ -32,19 +32,19 @@ struct Addresses {
     remote: [u8; 128],
 }
 
-// SAFETY: bytes.
+// SAFETY: the type consists of bytes.
 unsafe impl Plain for Addresses {}
-// SAFETY: integers, and elements that may have any value.
+// SAFETY: the type consists of integers, and of elements that may have any value.
 unsafe impl<T: Plain> Plain for List<T> {}
 
-/// The subflows of `stream`, an MPTCP connection, in the order they were opened; `None` if it has fallen
-/// back to TCP, in which case the kernel knows no options of MPTCP for it.
+/// Returns the subflows of `stream`, an MPTCP connection, in the order in which they were opened; `None` if it has
+/// fallen back to TCP, in which case it has no MPTCP options.
 pub fn subflows(stream: &TcpStream) -> Result<Option<Vec<Subflow>>> {
     loop {
         let addresses = list(stream, MPTCP_SUBFLOW_ADDRS, Addresses { local: [0; 128], remote: [0; 128] })?;
         let infos = list(stream, MPTCP_TCPINFO, TcpInfo::default())?;
         let (Some(addresses), Some(infos)) = (addresses, infos) else { return Ok(None) };
-        // The two are read one after the other; a subflow may have come or gone between.
+        // The two lists are read one after the other, and a subflow may have been added or removed in between.
         if addresses.num_subflows == infos.num_subflows {
             let count = usize::try_from(infos.num_subflows)?.min(MOST_SUBFLOWS);
             let pairs = addresses.elements.iter().zip(&infos.elements).take(count);
@@ -76,7 +76,7 @@ fn is_fallback(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOPROTOOPT))
 }
 
-/// A `struct sockaddr_in` or `sockaddr_in6`.
+/// Returns the address in a `struct sockaddr_in` or `sockaddr_in6`.
 fn address(bytes: &[u8; 128]) -> Option<SocketAddr> {
     let family = i32::from(u16::from_ne_bytes([bytes[0], bytes[1]]));
     let port = u16::from_be_bytes([bytes[2], bytes[3]]);

@@ -1,5 +1,5 @@
-//! Datagrams out of a socket, many with one call (sendmmsg(2)); packets of one size in GSO packets that the
-//! kernel cuts, if asked (UDP_SEGMENT, udp(7)).
+//! Sends datagrams over a socket, many with one call (sendmmsg(2)); if requested, packets of one size in GSO
+//! packets, which the kernel segments (UDP_SEGMENT, udp(7)).
 
 use super::options;
 use crate::platform::Datagrams;
@@ -9,13 +9,13 @@ use std::io::Error;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 
-/// 64-bit words of a control message that holds a segment's size.
+/// The number of 64-bit words of a control message with a segment's size.
 const CONTROL_WORDS: usize = 3;
 
-/// A connected socket and what its calls need, made once.
+/// A connected socket, and the memory for its calls, allocated once.
 pub struct Outbox<'a> {
     socket: &'a UdpSocket,
-    /// The largest packet that may be in a GSO packet; 0 for no GSO packets.
+    /// The size of the largest packet that may be in a GSO packet; 0 for no GSO packets.
     segment_limit: usize,
     messages: Vec<Message>,
     headers: Vec<libc::mmsghdr>,
@@ -24,7 +24,8 @@ pub struct Outbox<'a> {
 }
 
 impl<'a> Outbox<'a> {
-    /// For batches of up to `most` packets. Those of at most `segment_limit` bytes share a GSO packet.
+    /// Creates an outbox for batches of up to `most` packets. Packets of at most `segment_limit` bytes share GSO
+    /// packets.
     pub fn new(socket: &'a UdpSocket, most: usize, segment_limit: usize) -> Self {
         Self {
             socket,
@@ -36,14 +37,14 @@ impl<'a> Outbox<'a> {
         }
     }
 
-    /// Verifies that the kernel cuts GSO packets for `socket`; one before 4.18 does not know the option.
+    /// Verifies that the kernel segments GSO packets for `socket`; kernels before 4.18 do not have the option.
     pub fn verify_gso(socket: &UdpSocket) -> Result<()> {
         let mut segment = 0i32;
         options::get(socket, libc::SOL_UDP, libc::UDP_SEGMENT, &mut segment)
-            .context("udp_gso: this kernel does not cut UDP GSO packets (UDP_SEGMENT)")
+            .context("udp_gso: this kernel does not segment UDP GSO packets (UDP_SEGMENT)")
     }
 
-    /// Describes `batch` to the kernel. The pointers hold until it is changed.
+    /// Describes `batch` to the kernel. The pointers are valid until the batch is changed.
     fn prepare(&mut self, batch: &impl Datagrams) {
         join(batch.places(), self.segment_limit, &mut self.messages);
         self.headers.clear();
@@ -51,13 +52,13 @@ impl<'a> Outbox<'a> {
         self.controls.clear();
         for message in &self.messages {
             let bytes = &batch.bytes()[message.offset..message.offset + message.bytes];
-            // sendmmsg only reads what it is given.
+            // sendmmsg only reads its arguments.
             self.buffers
                 .push(libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() });
             self.controls.push([0; CONTROL_WORDS]);
         }
         for (index, message) in self.messages.iter().enumerate() {
-            // SAFETY: a message header of zeros is one that has no address, no data and no control.
+            // SAFETY: a message header of zeros has no address, no data and no control messages.
             let mut header: libc::mmsghdr = unsafe { std::mem::zeroed() };
             header.msg_hdr.msg_iov = &raw mut self.buffers[index];
             header.msg_hdr.msg_iovlen = 1;
@@ -69,15 +70,16 @@ impl<'a> Outbox<'a> {
         }
     }
 
-    /// Hands the datagrams of `batch` to the kernel. Those it refuses are taken out; returns how many.
+    /// Passes the datagrams of `batch` to the kernel. Removes the ones that the kernel refuses, and returns their
+    /// number.
     pub fn send(&mut self, batch: &mut impl Datagrams) -> Result<u64> {
         self.prepare(batch);
         let (mut done, mut kept, mut refused) = (0, 0, 0);
         while done < self.headers.len() {
             let left = &mut self.headers[done..];
             let count = libc::c_uint::try_from(left.len()).unwrap_or(libc::c_uint::MAX);
-            // SAFETY: the headers point to buffers and controls of this outbox and bytes of `batch`, none
-            // of which were moved or changed since.
+            // SAFETY: the headers point to buffers and control messages of this outbox and to bytes of `batch`,
+            // none of which have been moved or changed since then.
             let status = unsafe { libc::sendmmsg(self.socket.as_raw_fd(), left.as_mut_ptr(), count, 0) };
             if let Ok(taken) = usize::try_from(status) {
                 kept +=
@@ -87,7 +89,7 @@ impl<'a> Outbox<'a> {
             }
             let error = Error::last_os_error();
             match error.raw_os_error() {
-                // An ICMP error to an earlier datagram shows at the next call: not this one's fate.
+                // The next call reports an ICMP error about an earlier datagram, which does not concern this one.
                 Some(libc::EINTR | libc::ECONNREFUSED) => {}
                 Some(libc::ENOBUFS | libc::EAGAIN) => {
                     let packets = self.messages[done].packets;
@@ -104,7 +106,8 @@ impl<'a> Outbox<'a> {
         Ok(refused)
     }
 
-    /// Packets of a GSO packet at most, where packets share one: it goes through the kernel as one.
+    /// Returns the largest number of packets that share a GSO packet, which passes through the kernel as one;
+    /// `None` without GSO packets.
     pub fn packets_as_one(&self) -> Option<usize> {
         (self.segment_limit > 0).then_some(GSO_PACKET_PACKETS)
     }
@@ -112,8 +115,8 @@ impl<'a> Outbox<'a> {
 
 fn write_segment_size(header: &mut libc::msghdr, control: &mut [u64; CONTROL_WORDS], segment: u16) {
     header.msg_control = control.as_mut_ptr().cast();
-    // SAFETY: `control` is as large as the space of one control message with two bytes, and aligned for
-    // it, so the first message's header and data lie within.
+    // SAFETY: `control` is as large as the space of one control message with two bytes, and aligned for it, so the
+    // first message's header and data lie within it.
     unsafe {
         let length = libc::c_uint::try_from(size_of::<u16>()).unwrap_or(2);
         header.msg_controllen = libc::CMSG_SPACE(length) as _;

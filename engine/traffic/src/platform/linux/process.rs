@@ -1,8 +1,8 @@
-//! Other programs: started so that none outlives the agent, and watched.
+//! Starts other programs so that none outlives the agent, and supervises them.
 //!
-//! Each is the first process of a PID namespace of its own, so its end is the end of whatever it started
-//! (pid_namespaces(7)), and it is killed when the thread that started it ends (PR_SET_PDEATHSIG), which
-//! is when the agent does, whatever kills it.
+//! Each program is the first process of its own PID namespace, so everything that it started ends with it
+//! (pid_namespaces(7)). The kernel kills it when the thread that started it ends (PR_SET_PDEATHSIG), which happens
+//! when the agent ends, whatever kills the agent.
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};
@@ -15,18 +15,18 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Has the kernel kill this process when the thread that started it ends.
+/// Asks the kernel to kill this process when the thread that started it ends.
 pub fn die_with_parent() -> io::Result<()> {
     Ok(prctl::set_pdeathsig(Signal::SIGKILL)?)
 }
 
-/// Returns whether `path` is a file that may be executed.
+/// Returns true if `path` is a file that may be executed.
 pub fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
-/// Starts the program and arguments of `words`, with its outputs in pipes, from a thread that lives as long
-/// as it and starts nothing else.
+/// Starts the program and arguments in `words`, with pipes for its outputs, from a thread that lives as long as
+/// the program and starts nothing else.
 pub fn spawn(words: &[String]) -> io::Result<Child> {
     // The next child of this thread is the first process of a new namespace.
     unshare(CloneFlags::CLONE_NEWPID)?;
@@ -34,12 +34,12 @@ pub fn spawn(words: &[String]) -> io::Result<Child> {
     let ours_number = ours.as_raw_fd();
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // SAFETY: between fork and exec only system calls are made: no allocation, no locks. The descriptor
-    // that is closed is the child's own copy of `ours`, which nothing in the child uses.
+    // SAFETY: between fork and exec there are only system calls, without allocations or locks. The descriptor that
+    // is closed is the child's own copy of `ours`, which nothing in the child uses.
     unsafe {
         command.pre_exec(move || {
             prctl::set_pdeathsig(Signal::SIGKILL)?;
-            // Should the agent have ended before that, nobody holds the pipe's other end.
+            // If the agent has ended before that, nobody holds the pipe's other end.
             libc::close(ours_number);
             let mut end = [PollFd::new(alive.as_fd(), PollFlags::empty())];
             poll(&mut end, PollTimeout::ZERO)?;
@@ -54,7 +54,7 @@ pub fn spawn(words: &[String]) -> io::Result<Child> {
     child
 }
 
-/// The congestion control of a program that chooses none: this network namespace's default.
+/// Returns the congestion control of a program that chooses none, which is the default of this network namespace.
 pub fn default_congestion_control() -> String {
     let found = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
     found.unwrap_or_default().trim().to_owned()
@@ -65,7 +65,7 @@ pub fn default_congestion_control() -> String {
 pub fn listens(port: u16) -> io::Result<bool> {
     for (table, state) in [("tcp", Some("0A")), ("tcp6", Some("0A")), ("udp", None), ("udp6", None)] {
         let file = format!("/proc/thread-self/net/{table}");
-        // A kernel without IPv6 has no such table.
+        // A kernel without IPv6 does not have its tables.
         let Ok(text) = std::fs::read_to_string(&file) else { continue };
         if text.lines().skip(1).any(|line| is_open(line, port, state).unwrap_or(false)) {
             return Ok(true);
@@ -74,7 +74,7 @@ pub fn listens(port: u16) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Returns whether a line of such a table (proc_pid_net(5)) is of a socket at `port`, in `state`.
+/// Returns true if a line of a table of sockets (proc_pid_net(5)) is about a socket at `port`, in `state`.
 fn is_open(line: &str, port: u16, state: Option<&str>) -> Option<bool> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let (_, local) = fields.get(1)?.rsplit_once(':')?;

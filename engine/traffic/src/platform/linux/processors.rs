@@ -1,16 +1,16 @@
-//! The clocks of the machine's CPUs (/proc/stat, proc_stat(5)).
+//! Reads the clocks of the machine's CPUs (/proc/stat, proc_stat(5)).
 
 use crate::platform::ProcessorTimes;
 use std::io;
 
-/// proc_stat(5): ticks of USER_HZ, which is 100 on every Linux.
+/// The length of a tick of USER_HZ, which is 100 on every Linux system, in nanoseconds (proc_stat(5)).
 const TICK_NS: u64 = 10_000_000;
 
-/// Reads the clocks of every CPU. Idle time is exact to a tick; the kernel samples the columns of what it did, those of
-/// interrupts among them, and they are not used.
+/// Reads the clocks of every CPU. Idle time is exact to a tick. The other columns, including those of interrupts,
+/// are not used, because the kernel samples them.
 ///
 /// # Errors
-/// Fails where there is no /proc/stat.
+/// Fails if there is no /proc/stat.
 pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
     Ok(parse(&std::fs::read_to_string("/proc/stat")?))
 }

@@ -1,4 +1,4 @@
-//! Reading from sockets, and waiting for them.
+//! Reads from sockets, and waits for them.
 
 use super::options;
 use nix::errno::Errno;
@@ -14,8 +14,8 @@ pub trait Readable: AsFd + AsRawFd {}
 
 impl<S: AsFd + AsRawFd> Readable for S {}
 
-/// Has the kernel poll the interface of `socket` for `span` before a read sleeps (SO_BUSY_POLL, socket(7)).
-/// Returns whether it will: this process must be let ask, and the interface must be one that can be polled.
+/// Asks the kernel to poll the interface of `socket` for `span` before a read sleeps (SO_BUSY_POLL, socket(7)).
+/// Returns true if it will, which needs privileges and an interface that can be polled.
 pub fn poll_interface(socket: &impl Readable, span: Duration) -> bool {
     let microseconds = i32::try_from(span.as_micros()).unwrap_or(i32::MAX);
     let allowed = options::set(socket, libc::SOL_SOCKET, libc::SO_BUSY_POLL, microseconds).is_ok();
@@ -24,21 +24,21 @@ pub fn poll_interface(socket: &impl Readable, span: Duration) -> bool {
     allowed && known && interface != 0
 }
 
-/// Reads what is there, as soon as something is. An error of the kind `TimedOut` if nothing comes within the
-/// socket's own limit (SO_RCVTIMEO).
+/// Reads available bytes, and waits until there are some. Fails with an error of the kind `TimedOut` if nothing
+/// arrives within the socket's timeout (SO_RCVTIMEO).
 pub fn receive(socket: &impl Readable, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match recv(socket.as_raw_fd(), buffer, MsgFlags::empty()) {
             Err(Errno::EINTR) => {}
             Err(Errno::EAGAIN) => {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "nothing came for too long"));
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "no data arrived within the time limit"));
             }
             result => return Ok(result?),
         }
     }
 }
 
-/// Reads what is there now; `None` if nothing is.
+/// Reads the bytes that are available now; returns `None` if there are none.
 pub fn try_receive(socket: &impl Readable, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     loop {
         match recv(socket.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {
@@ -50,7 +50,7 @@ pub fn try_receive(socket: &impl Readable, buffer: &mut [u8]) -> io::Result<Opti
     }
 }
 
-/// Writes as much of `bytes` as there is room for now; returns how much.
+/// Writes as much of `bytes` as there is room for now; returns the number of bytes written.
 pub fn send_some(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     match send(stream.as_raw_fd(), bytes, MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL) {
         Err(Errno::EAGAIN | Errno::EINTR) => Ok(0),
@@ -58,8 +58,8 @@ pub fn send_some(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     }
 }
 
-/// Waits at most `limit` until there is something to read, or (if `writing`) room to write; returns whether
-/// there is.
+/// Waits at most `limit` until there is something to read, or (if `writing`) room to write; returns true if there
+/// is.
 pub fn wait(socket: &impl Readable, writing: bool, limit: Duration) -> io::Result<bool> {
     let events = if writing { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN };
     match ppoll(&mut [PollFd::new(socket.as_fd(), events)], Some(limit.into()), None) {

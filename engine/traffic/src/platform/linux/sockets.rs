@@ -1,4 +1,4 @@
-//! Sockets and their options.
+//! Opens sockets, and sets and reads their options.
 
 use super::options;
 use crate::protocol::Room;
@@ -7,23 +7,23 @@ use std::io;
 use std::net::{IpAddr, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 
-/// Not in the library: `IPPROTO_IP` option of include/uapi/linux/in.h.
+/// An option of `IPPROTO_IP` (include/uapi/linux/in.h), which the library does not define.
 const IP_BIND_ADDRESS_NO_PORT: i32 = 24;
-/// The most that a socket keeps unsent where it says nothing itself; `u32::MAX` is no limit.
+/// The file with the default limit of a socket's unsent bytes; `u32::MAX` is no limit.
 const UNSENT_SETTING: &str = "/proc/sys/net/ipv4/tcp_notsent_lowat";
 
-/// Opens a socket of TCP, or of MPTCP, which needs the sysctl net.mptcp.enabled to be 1.
+/// Opens a TCP socket, or an MPTCP socket, which needs the sysctl net.mptcp.enabled to be 1.
 pub fn stream_socket(domain: Domain, mptcp: bool) -> io::Result<Socket> {
     let protocol = if mptcp { Protocol::MPTCP } else { Protocol::TCP };
     Socket::new(domain, Type::STREAM, Some(protocol))
 }
 
-/// Has `socket` use the congestion control `name` (TCP_CONGESTION, tcp(7)).
+/// Sets the congestion control of `socket` to `name` (TCP_CONGESTION, tcp(7)).
 pub fn choose_congestion_control(socket: &Socket, name: &str) -> io::Result<()> {
     socket.set_tcp_congestion(name.as_bytes())
 }
 
-/// The congestion control in force on a connection (TCP_CONGESTION, tcp(7)).
+/// Returns the congestion control in force on a connection (TCP_CONGESTION, tcp(7)).
 pub fn congestion_control(stream: &TcpStream) -> io::Result<String> {
     let name = SockRef::from(stream).tcp_congestion()?;
     let text: Vec<u8> = name.into_iter().take_while(|&byte| byte != 0).collect();
@@ -35,8 +35,8 @@ pub fn limit_segments(socket: &Socket, bytes: i32) -> io::Result<()> {
     options::set(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, bytes)
 }
 
-/// Has `stream` take more from the program only where less than `bytes` of what it took before are unsent
-/// (TCP_NOTSENT_LOWAT, tcp(7)), unless the machine has a limit of its own (net.ipv4.tcp_notsent_lowat).
+/// Lets `stream` accept more data from the program only while less than `bytes` of the earlier data are unsent
+/// (TCP_NOTSENT_LOWAT, tcp(7)), unless the machine has its own limit (net.ipv4.tcp_notsent_lowat).
 pub fn limit_unsent(stream: &TcpStream, bytes: i32) -> io::Result<()> {
     let has_none = |text: String| text.trim().parse() == Ok(u32::MAX);
     if !std::fs::read_to_string(UNSENT_SETTING).is_ok_and(has_none) {
@@ -45,8 +45,8 @@ pub fn limit_unsent(stream: &TcpStream, bytes: i32) -> io::Result<()> {
     options::set(stream, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, bytes)
 }
 
-/// Has what `socket`, of that address's family, sends carry the differentiated services codepoint `dscp` (IP_TOS, ip(7);
-/// IPV6_TCLASS, ipv6(7)). The two bits of ECN stay TCP's.
+/// Sets the differentiated services codepoint of the packets of `socket`, whose family is that of `address`, to
+/// `dscp` (IP_TOS, ip(7); IPV6_TCLASS, ipv6(7)). TCP still sets the two bits of ECN.
 pub fn mark(socket: &Socket, address: IpAddr, dscp: u8) -> io::Result<()> {
     let (level, option) = match address {
         IpAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_TOS),
@@ -55,31 +55,32 @@ pub fn mark(socket: &Socket, address: IpAddr, dscp: u8) -> io::Result<()> {
     options::set(socket, level, option, i32::from(dscp) << 2)
 }
 
-/// Leaves the choice of `socket`'s port to the call that connects, when the kernel knows which ones are free
-/// for the destination (IP_BIND_ADDRESS_NO_PORT, ip(7)).
+/// Defers the choice of the port of `socket` until it connects, when the kernel knows which ports are free for the
+/// destination (IP_BIND_ADDRESS_NO_PORT, ip(7)).
 pub fn bind_late(socket: &Socket) -> io::Result<()> {
     options::set(socket, libc::IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
 }
 
-/// Bounds the receive window of `socket`, not yet connected, by `bytes` (TCP_WINDOW_CLAMP, tcp(7)), and gives both its
-/// buffers that size. Without privileges over the network the system's limit holds (net.core.rmem_max and wmem_max).
+/// Limits the receive window of `socket`, which is not connected yet, to `bytes` (TCP_WINDOW_CLAMP, tcp(7)), and
+/// sets both its buffers to that size. Without CAP_NET_ADMIN the system's limits apply (net.core.rmem_max and
+/// wmem_max).
 pub fn set_window(socket: &Socket, bytes: i32) -> io::Result<()> {
     bound_window(socket, bytes)?;
     size_buffers(socket, bytes)
 }
 
-/// Bounds the receive window of `socket` alone. As a connection opens, the kernel takes a segment off the bound
-/// (net/ipv4/tcp_input.c, tcp_init_buffer_space).
+/// Limits only the receive window of `socket`. When a connection opens, the kernel subtracts a segment from the
+/// limit (net/ipv4/tcp_input.c, tcp_init_buffer_space).
 pub fn bound_window(socket: &impl AsRawFd, bytes: i32) -> io::Result<()> {
     options::set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
 }
 
-/// Reads the room that `stream` has. Of a buffer's size the kernel keeps half for what it needs itself (socket(7)), and
-/// tells both.
+/// Reads the sizes of the buffers of `stream`. The kernel reserves half of a buffer for its own use (socket(7)),
+/// and reports both halves together.
 pub fn room(stream: &TcpStream) -> io::Result<Room> {
     let socket = SockRef::from(stream);
     let mut window = 0i32;
-    // A connection of MPTCP has no such bound.
+    // An MPTCP connection does not have this limit.
     let bound = options::get(stream, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, &mut window);
     Ok(Room {
         send_buffer_bytes: Some(socket.send_buffer_size()? as u64 / 2),
@@ -89,8 +90,8 @@ pub fn room(stream: &TcpStream) -> io::Result<Room> {
     })
 }
 
-/// Gives each of `socket`'s two buffers room for `bytes`. Without privileges over the network the system's
-/// limit holds (net.core.rmem_max and wmem_max).
+/// Enlarges both buffers of `socket` to hold `bytes`. Without CAP_NET_ADMIN the system's limits apply
+/// (net.core.rmem_max and wmem_max).
 pub fn enlarge_buffers(socket: &UdpSocket, bytes: i32) -> io::Result<()> {
     size_buffers(socket, bytes)
 }
@@ -104,7 +105,7 @@ fn size_buffers(socket: &impl AsRawFd, bytes: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// The path MTU in bytes that the kernel knows for a connected socket (IP_MTU, ip(7)).
+/// Returns the path MTU in bytes that the kernel holds for a connected socket (IP_MTU, ip(7)).
 pub fn path_mtu(socket: &UdpSocket) -> io::Result<Option<u64>> {
     let (level, option) = if socket.local_addr()?.is_ipv4() {
         (libc::IPPROTO_IP, libc::IP_MTU)
@@ -116,7 +117,7 @@ pub fn path_mtu(socket: &UdpSocket) -> io::Result<Option<u64>> {
     u64::try_from(mtu).map(Some).map_err(io::Error::other)
 }
 
-/// Sets "do not fragment" and leaves the kernel's own idea of the path MTU aside (IP_PMTUDISC_PROBE, ip(7)).
+/// Sets "do not fragment", and ignores the path MTU that the kernel has learned (IP_PMTUDISC_PROBE, ip(7)).
 pub fn forbid_fragmentation(socket: &UdpSocket) -> io::Result<()> {
     let (level, option, value) = if socket.local_addr()?.is_ipv4() {
         (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_PROBE)
@@ -126,7 +127,7 @@ pub fn forbid_fragmentation(socket: &UdpSocket) -> io::Result<()> {
     options::set(socket, level, option, value)
 }
 
-/// Returns whether `error` says that a datagram is larger than the interface or the kernel sends.
+/// Returns true if `error` means that a datagram is larger than the interface or the kernel can send.
 pub fn is_too_large(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EMSGSIZE)
 }
@@ -137,7 +138,7 @@ mod tests {
     use std::io::Write;
     use std::net::TcpListener;
 
-    /// Bytes that a connection takes whose other end reads nothing.
+    /// Returns the number of bytes that a connection accepts while the other end reads nothing.
     fn taken(limit: Option<i32>) -> usize {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

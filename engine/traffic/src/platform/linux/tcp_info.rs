@@ -5,72 +5,72 @@ use crate::tcp_state::TcpState;
 use std::io;
 use std::net::TcpStream;
 
-/// The other host has closed the connection, and this one has not (RFC 9293 section 3.3.2;
+/// The state of a connection that the other host has closed and this one has not (RFC 9293 section 3.3.2;
 /// include/net/tcp_states.h).
 const CLOSE_WAIT: u8 = 8;
 
-/// The leading part of the kernel's `struct tcp_info` (include/uapi/linux/tcp.h), up to the fields
-/// that are read here. The kernel fills as much of it as it knows.
+/// The leading part of the kernel's `struct tcp_info` (include/uapi/linux/tcp.h), up to the fields that are read
+/// here. The kernel fills the part of it that it supports.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TcpInfo {
     state: u8,
     more_states: [u8; 4],
-    /// Options both sides agreed to, a bit each: timestamps 1, SACK 2, window scaling 4.
+    /// The options that both sides agreed on, one bit each: timestamps 1, SACK 2, window scaling 4.
     options: u8,
-    /// The bits by which the other host scales its windows, and by which this one does: half of the byte each, in the order
-    /// that bit fields have.
+    /// The number of bits by which the other host scales its windows, and the number by which this host does: half
+    /// of the byte each, in the order of bit fields.
     scales: u8,
     flags: u8,
     rto_us: u32,
     ato_us: u32,
-    /// Maximum segment size for sending, bytes.
+    /// The maximum segment size for sending, in bytes.
     snd_mss: u32,
     rcv_mss: u32,
     counts: [u32; 5],
     times: [u32; 4],
     pmtu: u32,
     rcv_ssthresh: u32,
-    /// Smoothed round-trip time, microseconds.
+    /// The smoothed round-trip time, in microseconds.
     rtt_us: u32,
     rttvar_us: u32,
     snd_ssthresh: u32,
-    /// Congestion window, segments.
+    /// The congestion window, in segments.
     snd_cwnd: u32,
     advmss: u32,
     reordering: u32,
     rcv_rtt: u32,
     rcv_space: u32,
-    /// Segments retransmitted over the connection's life.
+    /// The number of segments retransmitted over the connection's life.
     total_retrans: u32,
     pacing_rate: u64,
     max_pacing_rate: u64,
-    /// Bytes acknowledged, those of the connection's opening and closing included.
+    /// The number of bytes acknowledged, including those of the connection's opening and closing.
     bytes_acked: u64,
     bytes_received: u64,
-    /// Segments sent, all kinds, each of a GSO packet counted.
+    /// The number of segments sent, of all kinds, counting each segment of a GSO packet.
     segs_out: u32,
     segs_in: u32,
     notsent_bytes: u32,
-    /// Smallest round-trip time seen, microseconds; the largest number if none was.
+    /// The smallest measured round-trip time, in microseconds; the largest number if there is none.
     min_rtt_us: u32,
     data_segs_in: u32,
-    /// Segments sent that carry payload.
+    /// The number of sent segments that carry payload.
     data_segs_out: u32,
-    /// The estimate of the rate at which data arrives, bytes per second.
+    /// The estimated rate at which data is delivered, in bytes per second.
     delivery_rate: u64,
     limits_us: [u64; 3],
     delivered: [u32; 2],
-    /// Bytes of payload sent, those retransmitted included.
+    /// The number of bytes of payload sent, including retransmitted ones.
     bytes_sent: u64,
-    /// Bytes of payload retransmitted.
+    /// The number of bytes of payload retransmitted.
     bytes_retrans: u64,
     more_counts: [u32; 3],
-    /// The receive window that the other host announced last, bytes (Linux 5.4 and later; 0 before).
+    /// The receive window that the other host announced last, in bytes (Linux 5.4 and later; 0 before).
     snd_wnd: u32,
 }
 
-// SAFETY: integers without padding between them.
+// SAFETY: the type consists of integers without padding between them.
 unsafe impl Plain for TcpInfo {}
 
 impl TcpInfo {
@@ -95,7 +95,7 @@ impl From<TcpInfo> for TcpState {
             }),
             peer_window_bytes: Some(info.snd_wnd).filter(|&window| window > 0),
             srtt_us: info.rtt_us,
-            // The kernel's "none yet" is the largest number.
+            // The kernel reports "none yet" as the largest number.
             min_rtt_us: Some(info.min_rtt_us).filter(|&rtt| rtt != u32::MAX),
             cwnd_pkts: info.snd_cwnd,
             retransmissions_pkts: u64::from(info.total_retrans),
@@ -108,8 +108,8 @@ impl From<TcpInfo> for TcpState {
     }
 }
 
-/// The kernel's view of `stream` (getsockopt TCP_INFO, tcp(7)); of an MPTCP connection that of its first
-/// subflow.
+/// Returns the kernel's view of `stream` (getsockopt TCP_INFO, tcp(7)), or of its first subflow if it is an MPTCP
+/// connection.
 pub fn tcp_state(stream: &TcpStream) -> io::Result<Option<TcpState>> {
     Ok(Some(TcpInfo::of(stream)?.into()))
 }
@@ -138,9 +138,9 @@ mod tests {
             offset_of!(TcpInfo, total_retrans),
         );
         assert_eq!(here, kernel);
-        // What the library's structure lacks, counted in include/uapi/linux/tcp.h from
-        // tcpi_total_retrans at 100: fields of 4 bytes, but tcpi_pacing_rate to tcpi_bytes_received,
-        // tcpi_delivery_rate to tcpi_sndbuf_limited, and tcpi_bytes_sent and what follows, of 8.
+        // The offsets of the fields that the library's structure lacks follow from include/uapi/linux/tcp.h, from
+        // tcpi_total_retrans at 100 on: fields have 4 bytes, except for tcpi_pacing_rate to tcpi_bytes_received,
+        // tcpi_delivery_rate to tcpi_sndbuf_limited, and tcpi_bytes_sent and later ones, which have 8.
         assert_eq!(offset_of!(TcpInfo, bytes_acked), 120);
         assert_eq!(offset_of!(TcpInfo, segs_out), 136);
         assert_eq!(offset_of!(TcpInfo, min_rtt_us), 148);
@@ -161,7 +161,7 @@ mod tests {
         let info = TcpInfo::of(&stream).unwrap();
         assert!(info.snd_mss > 500 && info.snd_cwnd > 0 && info.rtt_us > 0, "{info:?}");
         assert_eq!((info.bytes_sent, info.bytes_retrans, info.data_segs_out), (1000, 0, 1));
-        // The first segment, the handshake's acknowledgment, the data.
+        // The three segments are the SYN, the handshake's acknowledgment and the data.
         assert_eq!(info.segs_out, 3);
     }
 }

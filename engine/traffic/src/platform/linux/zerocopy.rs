@@ -1,4 +1,4 @@
-//! Sending without copying (Linux Documentation/networking/msg_zerocopy.rst).
+//! Sends without copying (Linux Documentation/networking/msg_zerocopy.rst).
 
 use super::options;
 use crate::platform::Copied;
@@ -12,15 +12,15 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd, AsRawFd};
 
 const MSG_ZEROCOPY: MsgFlags = MsgFlags::from_bits_retain(libc::MSG_ZEROCOPY);
-// Not in the library: include/uapi/linux/errqueue.h.
+// From include/uapi/linux/errqueue.h, because the library does not define it.
 const SO_EE_ORIGIN_ZEROCOPY: u8 = 5;
 const SO_EE_CODE_ZEROCOPY_COPIED: u8 = 1;
-/// Time to wait for the kernel to be done with a block, milliseconds.
+/// The time to wait until the kernel is done with a block, in milliseconds.
 const WAIT_MS: u16 = 100;
-/// Blocks that the kernel may have before it is asked which ones it is done with.
+/// The number of blocks that the kernel may hold before it is asked which ones are done.
 const MOST_PENDING: u32 = 64;
 
-/// A connection's blocks that are sent without copying.
+/// The blocks of a connection that sends without copying.
 #[derive(Default)]
 pub struct ZeroCopy {
     pending: u32,
@@ -28,19 +28,20 @@ pub struct ZeroCopy {
 }
 
 impl ZeroCopy {
-    /// Allows `stream` to send so.
+    /// Allows `stream` to send without copying.
     pub fn allow(stream: &TcpStream) -> Result<()> {
         options::set(stream, libc::SOL_SOCKET, libc::SO_ZEROCOPY, 1).context("setting SO_ZEROCOPY")
     }
 
-    /// The state of a connection, if it is allowed to send so.
+    /// Returns the state of a connection, if it is allowed to send without copying.
     pub fn of(stream: &TcpStream) -> Option<Self> {
         let mut allowed = 0i32;
         let known = options::get(stream, libc::SOL_SOCKET, libc::SO_ZEROCOPY, &mut allowed).is_ok();
         (known && allowed != 0).then(Self::default)
     }
 
-    /// Hands over some of `block`, which is not changed as long as the kernel has it; how much.
+    /// Passes part of `block` to the kernel, and returns the number of bytes passed. `block` must not change while
+    /// the kernel holds it.
     pub fn write(&mut self, stream: &TcpStream, block: &[u8]) -> io::Result<usize> {
         loop {
             if self.pending >= MOST_PENDING {
@@ -51,7 +52,7 @@ impl ZeroCopy {
                     self.pending += 1;
                     return Ok(count);
                 }
-                // The kernel has as many blocks as it may (net.core.optmem_max): it must give some back.
+                // The kernel holds as many blocks as it may (net.core.optmem_max), and must release some first.
                 Err(Errno::ENOBUFS) if self.pending > 0 => {
                     wait(stream)?;
                     self.collect(stream)?;
@@ -62,7 +63,7 @@ impl ZeroCopy {
         }
     }
 
-    /// Waits until the kernel is done with all blocks, or is not for a while.
+    /// Waits until the kernel is done with all blocks, or until it has made no progress for a while.
     pub fn finish(mut self, stream: &TcpStream) -> io::Result<Copied> {
         self.collect(stream)?;
         while self.pending > 0 {
@@ -76,7 +77,7 @@ impl ZeroCopy {
         Ok(self.seen)
     }
 
-    /// Takes what the kernel says of blocks that it is done with.
+    /// Reads the kernel's notices about blocks that it is done with.
     fn collect(&mut self, stream: &TcpStream) -> io::Result<()> {
         let mut space = cmsg_space!(libc::sock_extended_err, libc::sockaddr_in6);
         loop {
@@ -93,7 +94,7 @@ impl ZeroCopy {
                     continue;
                 };
                 if notice.ee_origin == SO_EE_ORIGIN_ZEROCOPY {
-                    // Blocks `ee_info` to `ee_data`, whose numbers may wrap around.
+                    // The notice is about blocks `ee_info` to `ee_data`, whose numbers may wrap around.
                     let blocks = notice.ee_data.wrapping_sub(notice.ee_info).wrapping_add(1);
                     self.pending = self.pending.saturating_sub(blocks);
                     self.seen.blocks += u64::from(blocks);
@@ -106,9 +107,9 @@ impl ZeroCopy {
     }
 }
 
-/// Waits a while for something in the error queue.
+/// Waits for a limited time for an entry in the error queue.
 fn wait(stream: &TcpStream) -> io::Result<()> {
-    // Errors are waited for without being asked for.
+    // poll(2) always waits for errors, even if no event is requested.
     match poll(&mut [PollFd::new(stream.as_fd(), PollFlags::empty())], PollTimeout::from(WAIT_MS)) {
         Ok(_) | Err(Errno::EINTR) => Ok(()),
         Err(error) => Err(error.into()),

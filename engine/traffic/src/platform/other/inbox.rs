@@ -1,5 +1,5 @@
-//! Datagrams into memory, one with each call, or those that the system has coalesced, with the moment at which the call
-//! returned.
+//! Receives datagrams into memory, one with each call or several that the system has coalesced, with the time at
+//! which the call returned.
 
 use super::{now_ns, reading, sockets, system};
 use anyhow::{Context, Result};
@@ -7,26 +7,26 @@ use std::io::{Error, ErrorKind};
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-/// Room for what arrives while this program does something else, bytes.
+/// The size of the socket's buffer, in bytes, for datagrams that arrive while this program is busy.
 const BUFFER_BYTES: i32 = 32 << 20;
-/// Bytes of the largest GSO packet.
+/// The size of the largest GSO packet, in bytes.
 const GSO_PACKET_BYTES: usize = 1 << 16;
-/// Time that one call waits for a datagram.
+/// The time for which one call waits for a datagram.
 const WAIT: Duration = Duration::from_millis(20);
 
-/// Memory for a message, made once.
+/// The memory for a message, allocated once.
 pub struct Inbox {
     bytes: Vec<u8>,
-    /// True if a message may be of several datagrams.
+    /// True if a message may contain several datagrams.
     coalesces: bool,
     busy_poll: Duration,
-    /// The message of the latest call, if one came.
+    /// The message of the latest call, if one arrived.
     message: Option<Message>,
-    /// The time at which the latest call returned, by the monotonic clock.
+    /// The time of the monotonic clock at which the latest call returned.
     now_ns: u64,
 }
 
-/// A message: datagrams of one length, but for the last, which may be shorter.
+/// A message: datagrams of the same length, except that the last one may be shorter.
 #[derive(Clone, Copy)]
 struct Message {
     bytes: usize,
@@ -34,24 +34,25 @@ struct Message {
 }
 
 impl Inbox {
-    /// For datagrams of up to `largest` bytes, or for GSO packets. A read tries again for `busy_poll` before it sleeps.
+    /// Creates an inbox for datagrams of up to `largest` bytes, or for GSO packets. A read retries for `busy_poll`
+    /// before it sleeps.
     pub fn new(largest: usize, gso_packets: bool, busy_poll: Duration) -> Self {
-        // One byte more than expected shows that a datagram is longer.
+        // The additional byte shows that a datagram is longer than expected.
         let room = if gso_packets { GSO_PACKET_BYTES } else { largest + 1 };
         Self { bytes: vec![0; room], coalesces: gso_packets, busy_poll, message: None, now_ns: 0 }
     }
 
-    /// Sets `socket` up for an inbox: a large buffer, and GSO packets if asked for.
+    /// Sets `socket` up for an inbox: a large buffer, and GSO packets if requested.
     pub fn set_up(socket: &UdpSocket, gso_packets: bool, _busy_poll: Option<Duration>) -> Result<()> {
         if gso_packets {
-            system::coalesce_datagrams(socket, GSO_PACKET_BYTES)
-                .context("udp_gro: asking for GSO packets")?;
+            system::coalesce_datagrams(socket, GSO_PACKET_BYTES).context("udp_gro: enabling GSO packets")?;
         }
-        socket.set_read_timeout(Some(WAIT)).context("bounding the wait for a datagram")?;
+        socket.set_read_timeout(Some(WAIT)).context("setting the receive timeout")?;
         sockets::enlarge_buffers(socket, BUFFER_BYTES).context("setting the receive buffer")
     }
 
-    /// Takes a message that is there, or waits a little for one; returns how many came.
+    /// Receives a message that has arrived, or waits for a short time for one; returns the number of messages
+    /// received.
     pub fn receive(&mut self, socket: &UdpSocket) -> Result<usize> {
         let polling = Instant::now();
         self.message = None;
@@ -79,10 +80,10 @@ impl Inbox {
         Ok(Some(Message { bytes, segment: segment.unwrap_or(bytes) }))
     }
 
-    /// The datagrams of the latest call, with their arrival by the monotonic clock.
+    /// Returns the datagrams of the latest call, with their arrival time of the monotonic clock.
     pub fn datagrams(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let messages = self.message.into_iter();
-        // A datagram without payload is one, too.
+        // A datagram without payload counts as a datagram, too.
         messages.flat_map(move |Message { bytes, segment }| {
             let count = bytes.div_ceil(segment.max(1)).max(1);
             (0..count).map(move |number| {
@@ -93,7 +94,7 @@ impl Inbox {
     }
 }
 
-/// No datagram came, or an ICMP error in its place.
+/// Returns `None` if no datagram arrived, or an ICMP error instead of one; any other error is returned.
 fn nothing(error: Error) -> Result<Option<Message>> {
     match error.kind() {
         ErrorKind::TimedOut

@@ -1,5 +1,5 @@
-//! Datagrams out of a socket, one with each call; packets of one size in GSO packets that the system cuts, if asked and
-//! where it does.
+//! Sends datagrams over a socket, one with each call; if requested, packets of one size in GSO packets, on systems
+//! that segment these.
 
 use super::system;
 use crate::platform::Datagrams;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use std::io::ErrorKind;
 use std::net::UdpSocket;
 
-/// "No buffer space available", as the system's calls number it.
+/// The system's error number for "No buffer space available".
 const NO_BUFFERS: i32 = if cfg!(windows) {
     10_055
 } else if cfg!(target_os = "linux") {
@@ -20,28 +20,31 @@ const NO_BUFFERS: i32 = if cfg!(windows) {
 /// A connected socket, and the messages of one batch.
 pub struct Outbox<'a> {
     socket: &'a UdpSocket,
-    /// The largest packet that may be in a GSO packet; 0 for no GSO packets.
+    /// The size of the largest packet that may be in a GSO packet; 0 for no GSO packets.
     segment_limit: usize,
-    /// The size that the system cuts GSO packets to now; 0 if it cuts none.
+    /// The current segment size of GSO packets on the socket; 0 if the system does not segment.
     segment: usize,
     messages: Vec<Message>,
 }
 
 impl<'a> Outbox<'a> {
-    /// For batches of up to `most` packets. Those of at most `segment_limit` bytes share a GSO packet.
+    /// Creates an outbox for batches of up to `most` packets. Packets of at most `segment_limit` bytes share GSO
+    /// packets.
     pub fn new(socket: &'a UdpSocket, most: usize, segment_limit: usize) -> Self {
         Self { socket, segment_limit, segment: 0, messages: Vec::with_capacity(most) }
     }
 
-    /// Verifies that the system cuts GSO packets for `socket`, and tells how large each packet may be.
+    /// Verifies that the system segments GSO packets for `socket`, and that it reports how large each packet may
+    /// be.
     pub fn verify_gso(socket: &UdpSocket) -> Result<()> {
-        system::cut_datagrams(socket, 0).context("udp_gso: having GSO packets cut")?;
+        system::cut_datagrams(socket, 0).context("udp_gso: enabling segmentation of GSO packets")?;
         let mtu = system::path_mtu(socket).context("udp_gso: reading the path MTU")?;
-        ensure!(mtu.is_some(), "udp_gso: this system does not tell the path MTU");
+        ensure!(mtu.is_some(), "udp_gso: this system does not report the path MTU");
         Ok(())
     }
 
-    /// Hands the datagrams of `batch` to the system. Those it refuses are taken out; returns how many.
+    /// Passes the datagrams of `batch` to the system. Removes the ones that the system refuses, and returns their
+    /// number.
     pub fn send(&mut self, batch: &mut impl Datagrams) -> Result<u64> {
         join(batch.places(), self.segment_limit, &mut self.messages);
         let (mut kept, mut refused) = (0, 0);
@@ -49,14 +52,15 @@ impl<'a> Outbox<'a> {
             let cut = if packets > 1 { segment } else { 0 };
             if cut != self.segment {
                 system::cut_datagrams(self.socket, cut)
-                    .with_context(|| format!("having GSO packets cut to {cut} bytes"))?;
+                    .with_context(|| format!("setting the segment size of GSO packets to {cut} bytes"))?;
                 self.segment = cut;
             }
             loop {
                 let sent = self.socket.send(&batch.bytes()[offset..offset + bytes]);
                 match sent.map_err(|error| (error.kind(), error.raw_os_error(), error)) {
                     Ok(_) => kept += packets,
-                    // An ICMP error to an earlier datagram shows at the next call: not this one's fate.
+                    // The next call reports an ICMP error about an earlier datagram, which does not concern this
+                    // one.
                     Err((
                         ErrorKind::Interrupted | ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset,
                         ..,
@@ -76,7 +80,8 @@ impl<'a> Outbox<'a> {
         Ok(refused)
     }
 
-    /// Packets of a GSO packet at most, where packets share one: it goes through the system as one.
+    /// Returns the largest number of packets that share a GSO packet, which passes through the system as one;
+    /// `None` without GSO packets.
     pub fn packets_as_one(&self) -> Option<usize> {
         (self.segment_limit > 0).then_some(GSO_PACKET_PACKETS)
     }
@@ -88,7 +93,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// Datagrams of these sizes, one after the other.
+    /// Consecutive datagrams of these sizes.
     struct Row(Vec<u8>, Vec<usize>);
 
     impl Datagrams for Row {

@@ -1,4 +1,4 @@
-//! Reading from sockets, and waiting for them.
+//! Reads from sockets, and waits for them.
 
 use polling::{Event, Events, Poller};
 use socket2::SockRef;
@@ -15,36 +15,36 @@ pub trait Readable: AsSource + AsRawSource {}
 
 impl<S: AsSource + AsRawSource> Readable for S {}
 
-/// Returns whether the kernel polls the interface of `socket` before a read sleeps: it is not asked to.
+/// Returns false, because this system can't poll the interface of a socket before a read sleeps.
 pub fn poll_interface(_socket: &impl Readable, _span: Duration) -> bool {
     false
 }
 
-/// Reads what is there, as soon as something is. An error of the kind `TimedOut` if nothing comes within the
-/// socket's own limit.
+/// Reads available bytes, and waits until there are some. Fails with an error of the kind `TimedOut` if nothing
+/// arrives within the socket's timeout.
 pub fn receive(socket: &impl Readable, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match (&*SockRef::from(socket)).read(buffer) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                return Err(io::Error::new(ErrorKind::TimedOut, "nothing came for too long"));
+                return Err(io::Error::new(ErrorKind::TimedOut, "no data arrived within the time limit"));
             }
             result => return result,
         }
     }
 }
 
-/// Reads what is there now; `None` if nothing is.
+/// Reads the bytes that are available now; returns `None` if there are none.
 pub fn try_receive(socket: &impl Readable, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     at_once(&SockRef::from(socket), |mut socket| socket.read(buffer))
 }
 
-/// Writes as much of `bytes` as there is room for now; returns how much.
+/// Writes as much of `bytes` as there is room for now; returns the number of bytes written.
 pub fn send_some(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     Ok(at_once(&SockRef::from(stream), |mut socket| socket.write(bytes))?.unwrap_or(0))
 }
 
-/// Does `call` on `socket` without waiting; `None` if it would have to wait.
+/// Performs `call` on `socket` without waiting; returns `None` if it would have to wait.
 fn at_once(
     socket: &socket2::Socket,
     call: impl FnOnce(&socket2::Socket) -> io::Result<usize>,
@@ -58,8 +58,8 @@ fn at_once(
     }
 }
 
-/// Waits at most `limit` until there is something to read, or (if `writing`) room to write; returns whether
-/// there is.
+/// Waits at most `limit` until there is something to read, or (if `writing`) room to write; returns true if there
+/// is.
 pub fn wait(socket: &impl Readable, writing: bool, limit: Duration) -> io::Result<bool> {
     let (poller, mut events) = (Poller::new()?, Events::new());
     // SAFETY: the socket is borrowed for longer than the poller lives, and is taken out of it below.

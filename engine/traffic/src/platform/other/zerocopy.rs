@@ -1,4 +1,4 @@
-//! Sending without copying, which no system does here: there is no value of the type.
+//! Sending without copying, which these systems do not support: the type has no value.
 
 use super::unsupported;
 use crate::platform::Copied;
@@ -6,26 +6,26 @@ use anyhow::Result;
 use std::io;
 use std::net::TcpStream;
 
-/// A connection's blocks that are sent without copying.
+/// The blocks of a connection that sends without copying.
 pub enum ZeroCopy {}
 
 impl ZeroCopy {
-    /// Refuses to let `stream` send so.
+    /// Fails, because this system can't send without copying.
     pub fn allow(_stream: &TcpStream) -> Result<()> {
         Err(unsupported("sending without copying").into())
     }
 
-    /// The state of a connection that is allowed to send so: none is.
+    /// Returns `None`, because no connection is allowed to send without copying.
     pub fn of(_stream: &TcpStream) -> Option<Self> {
         None
     }
 
-    /// Hands over some of `block`; returns how much.
+    /// Passes part of `block` to the system; returns the number of bytes passed.
     pub fn write(&mut self, _stream: &TcpStream, _block: &[u8]) -> io::Result<usize> {
         match *self {}
     }
 
-    /// Waits until the kernel is done with all blocks.
+    /// Waits until the system is done with all blocks.
     pub fn finish(self, _stream: &TcpStream) -> io::Result<Copied> {
         match self {}
     }

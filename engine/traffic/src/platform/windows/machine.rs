@@ -14,16 +14,17 @@ use windows_sys::Win32::Security::{GetTokenInformation, TOKEN_ELEVATION, TOKEN_Q
 use windows_sys::Win32::System::SystemInformation::OSVERSIONINFOW;
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
-/// Bytes tried first for the list of interfaces, as the documentation of GetAdaptersAddresses advises.
+/// The number of bytes tried first for the list of interfaces, as the documentation of GetAdaptersAddresses
+/// advises.
 const LIST_BYTES: u32 = 15_000;
-/// A speed that is not known.
+/// The value that stands for an unknown speed.
 const NO_SPEED: u64 = u64::MAX;
 
 /// Describes the machine.
 pub fn describe() -> About {
     let variable = |name| std::env::var(name).unwrap_or_else(|_| "unknown".into());
     let (system, kernel, boot) = match &*WINE {
-        // Wine's kernel is that of the system it runs on, whose files it shows below the drive Z:.
+        // Wine's kernel is that of the system on which it runs, whose files it shows on drive Z:.
         Some(_) => {
             let boot = std::fs::read_to_string(r"Z:\proc\sys\kernel\random\boot_id");
             let boot = boot.map_or_else(|_| variable("COMPUTERNAME"), |text| text.trim().to_owned());
@@ -41,16 +42,16 @@ pub fn describe() -> About {
         processor,
         boot,
         clock_source: "QueryPerformanceCounter",
-        // Wine has no function that changes an interface.
+        // Wine has no function to change an interface.
         may_change: WINE.is_none() && is_elevated().unwrap_or(false),
     }
 }
 
-/// Returns whether this process has an administrator's rights (TokenElevation).
+/// Returns true if this process has an administrator's privileges (TokenElevation).
 fn is_elevated() -> Option<bool> {
     let (mut token, mut found, mut length) = (std::ptr::null_mut(), TOKEN_ELEVATION::default(), 0);
     let room = u32::try_from(size_of_val(&found)).ok()?;
-    // SAFETY: the handle stands for this process; the token's place, the structure and its length are writable, and the
+    // SAFETY: the handle stands for this process; the token, the structure and its length are writable, and the
     // token is closed once, after it was opened.
     let told = unsafe {
         if OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &raw mut token) == 0 {
@@ -63,14 +64,17 @@ fn is_elevated() -> Option<bool> {
     (told != 0).then_some(found.TokenIsElevated != 0)
 }
 
-/// Gives the interface called `name` an MTU, for both versions of IP (SetIpInterfaceEntry). It lasts until the machine starts
-/// again.
+/// Sets the MTU of the interface called `name` for both versions of IP (SetIpInterfaceEntry), until the machine
+/// restarts.
 ///
 /// # Errors
-/// Fails if there is none of that name, the system refuses, or it is Wine.
+/// Fails if there is no interface of that name, if the system refuses the MTU, or under Wine.
 pub fn set_mtu(name: &str, bytes: u64) -> io::Result<()> {
     if WINE.is_some() {
-        return Err(io::Error::new(io::ErrorKind::Unsupported, format!("{} changes no MTU", system_name())));
+        return Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            format!("{} can't change an MTU", system_name()),
+        ));
     }
     let bytes = u32::try_from(bytes).map_err(io::Error::other)?;
     let list = adapters()?;
@@ -82,11 +86,11 @@ pub fn set_mtu(name: &str, bytes: u64) -> io::Result<()> {
         found.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such interface"))?.Luid;
     for mut row in entries(luid) {
         row.NlMtu = bytes;
-        // What is read of IPv4 is not taken back (the documentation of SetIpInterfaceEntry).
+        // The system refuses a value of IPv4 that was read before (the documentation of SetIpInterfaceEntry).
         if row.Family == AF_INET {
             row.SitePrefixLength = 0;
         }
-        // SAFETY: the row is the system's own with another value, and writable.
+        // SAFETY: the row is the system's own with a changed value, and writable.
         let status = unsafe { IpHelper::SetIpInterfaceEntry(&raw mut row) };
         if status != NO_ERROR {
             return Err(io::Error::from_raw_os_error(status.cast_signed()));
@@ -95,32 +99,33 @@ pub fn set_mtu(name: &str, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// The settings of each version of IP that an interface has (GetIpInterfaceEntry, which Wine does not have).
+/// Returns the settings of each version of IP that an interface has (GetIpInterfaceEntry, which Wine does not
+/// have).
 fn entries(luid: NET_LUID_LH) -> impl Iterator<Item = IpHelper::MIB_IPINTERFACE_ROW> {
     let families: &[u16] = if WINE.is_some() { &[] } else { &[AF_INET, AF_INET6] };
     families.iter().filter_map(move |&family| {
         let mut row =
             IpHelper::MIB_IPINTERFACE_ROW { Family: family, InterfaceLuid: luid, ..Default::default() };
-        // SAFETY: the row is writable and says what it is to be of.
+        // SAFETY: the row is writable and names the interface and the version of IP.
         (unsafe { IpHelper::GetIpInterfaceEntry(&raw mut row) } == NO_ERROR).then_some(row)
     })
 }
 
-/// The system's version, such as "10.0.22631".
+/// Returns the system's version, such as "10.0.22631".
 fn version() -> String {
     let mut found = OSVERSIONINFOW {
         dwOSVersionInfoSize: u32::try_from(size_of::<OSVERSIONINFOW>()).unwrap_or(0),
         ..Default::default()
     };
-    // SAFETY: the structure is writable, and says how large it is. The call does not fail.
+    // SAFETY: the structure is writable, and contains its size. The call does not fail.
     unsafe { RtlGetVersion(&raw mut found) };
     format!("{}.{}.{}", found.dwMajorVersion, found.dwMinorVersion, found.dwBuildNumber)
 }
 
-/// The machine's interfaces, by the names that the user sees (GetAdaptersAddresses).
+/// Returns the machine's interfaces, with the names that the user sees (GetAdaptersAddresses).
 ///
 /// # Errors
-/// Fails if the system does not tell.
+/// Fails if the system does not report them.
 pub fn interfaces() -> io::Result<Vec<Interface>> {
     let list = adapters()?;
     let mut found = Vec::new();
@@ -129,7 +134,7 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
         let (name, addresses) =
             unsafe { (text(adapter.FriendlyName), addresses(adapter.FirstUnicastAddress)) };
         let mut row = IpHelper::MIB_IF_ROW2 { InterfaceLuid: adapter.Luid, ..Default::default() };
-        // SAFETY: the row is writable and says which interface it is to be of.
+        // SAFETY: the row is writable and names the interface.
         let is_counted = unsafe { IpHelper::GetIfEntry2(&raw mut row) } == NO_ERROR;
         let mtus: Vec<u64> = entries(adapter.Luid).map(|row| u64::from(row.NlMtu)).collect();
         found.push(Interface {
@@ -151,7 +156,7 @@ pub fn interfaces() -> io::Result<Vec<Interface>> {
     Ok(found)
 }
 
-/// The interfaces of a list that [`adapters`] gave.
+/// Returns the interfaces of a list that [`adapters`] returned.
 fn all(list: &[u64]) -> impl Iterator<Item = &IpHelper::IP_ADAPTER_ADDRESSES_LH> {
     let mut next = list.as_ptr().cast::<IpHelper::IP_ADAPTER_ADDRESSES_LH>();
     if list.is_empty() {
@@ -166,7 +171,7 @@ fn all(list: &[u64]) -> impl Iterator<Item = &IpHelper::IP_ADAPTER_ADDRESSES_LH>
     })
 }
 
-/// The memory of a list of interfaces, aligned for it; empty where there are none.
+/// Returns the memory of a list of interfaces, aligned for it; empty if there are none.
 fn adapters() -> io::Result<Vec<u64>> {
     let flags = IpHelper::GAA_FLAG_SKIP_ANYCAST
         | IpHelper::GAA_FLAG_SKIP_MULTICAST
@@ -181,7 +186,7 @@ fn adapters() -> io::Result<Vec<u64>> {
         };
         match status {
             NO_ERROR => return Ok(memory),
-            // It says how many it needs.
+            // The system has reported how many bytes it needs.
             ERROR_BUFFER_OVERFLOW => {}
             ERROR_NO_DATA => return Ok(Vec::new()),
             error => return Err(io::Error::from_raw_os_error(error.cast_signed())),
@@ -189,23 +194,23 @@ fn adapters() -> io::Result<Vec<u64>> {
     }
 }
 
-/// GetAdaptersAddresses: there are no interfaces.
+/// The error of GetAdaptersAddresses if there are no interfaces.
 const ERROR_NO_DATA: u32 = 232;
 
-/// The text at `start`.
+/// Returns the text at `start`.
 ///
 /// # Safety
-/// It ends with a zero.
+/// The text ends with a zero.
 unsafe fn text(start: *const u16) -> String {
     // SAFETY: the caller's.
     let letters = (0..).map(|index| unsafe { *start.add(index) }).take_while(|&letter| letter != 0);
     String::from_utf16_lossy(&letters.collect::<Vec<u16>>())
 }
 
-/// The addresses of the list that begins at `next`.
+/// Returns the addresses of the list that begins at `next`.
 ///
 /// # Safety
-/// The list is linked, and whole.
+/// The list is linked, and all its entries are valid.
 unsafe fn addresses(mut next: *const IpHelper::IP_ADAPTER_UNICAST_ADDRESS_LH) -> Vec<IpAddr> {
     let mut found = Vec::new();
     // SAFETY: the caller's.
@@ -221,8 +226,8 @@ unsafe fn addresses(mut next: *const IpHelper::IP_ADAPTER_UNICAST_ADDRESS_LH) ->
 /// The address is readable for its length.
 unsafe fn address(found: &SOCKET_ADDRESS) -> Option<IpAddr> {
     let length = usize::try_from(found.iSockaddrLength).ok()?;
-    // SAFETY: the storage is larger than any address of the families that the system was asked for, and what is copied
-    // is one.
+    // SAFETY: the storage is larger than any address of the requested families, and the copied bytes are such an
+    // address.
     let copied = unsafe {
         SockAddr::try_init(|storage, room| {
             let length = length.min(size_of_val(&*storage));
