@@ -1,4 +1,4 @@
-//! The agents of a trial: a process in each host's namespace, on the host's CPU, or in the host's guest.
+//! Starts the agents of a trial: a process in each host's namespace, on the host's CPU, or in the host's guest.
 
 use crate::guests::Running;
 use crate::namespace::Home;
@@ -34,8 +34,9 @@ pub fn start(
     Ok(agents)
 }
 
-/// Starts an agent in the calling thread's namespace. What an agent inherits of this thread need not be set
-/// between fork and exec, and so the process, which is large with a large network, need not be copied.
+/// Starts an agent in the calling thread's namespace. The agent inherits its settings from this thread, so nothing
+/// has to be set between fork and exec, and the process, which is large for a large network, does not have to be
+/// copied.
 fn spawn(processor: Option<usize>, sink: Sink) -> Result<Process> {
     let mut command = Process::own();
     command.arg0("nettrial-engine").arg("--dies-with-parent");
@@ -50,6 +51,6 @@ fn spawn(processor: Option<usize>, sink: Sink) -> Result<Process> {
     if processor.is_some() {
         sched_setaffinity(this_thread, &before)?;
     }
-    // The thread that reads what it says is not kept to its CPU.
+    // The thread that reads the agent's messages is not kept on the agent's CPU.
     Process::local(spawned?, move |event| sink.tell(event))
 }

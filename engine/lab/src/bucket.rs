@@ -1,48 +1,51 @@
-//! The size of a shaper's bucket, chosen by the lateness of this machine's timers.
+//! Chooses the size of a shaper's bucket from the lateness of this machine's timers.
 //!
-//! A token bucket gathers credit for what it could have sent, up to its size. Credit above that is forgotten: right
-//! when the link was idle, wrong when packets waited and only the timer was late. HTB can't tell one from the
-//! other, and a larger bucket lets more pass at once after an idle time.
+//! A token bucket gathers credit for the bytes that it could have sent, up to its size. Credit above that is lost,
+//! which is right if the link was idle, and wrong if packets waited and only the timer was late. HTB can't
+//! distinguish the two, and with a larger bucket more packets pass at once after an idle time.
 //!
-//! So where timers are late the bucket is larger, and a second one, HTB's ceiling, bounds how fast its credit
-//! is spent: after an idle time a link carries what it always did at once, then at most [`CATCH_UP_PERCENT`] more
-//! than its rate, until at most [`LARGEST_NS`] of its rate are made up for. Where timers keep time the
-//! ceiling is the rate and nothing is made up for.
+//! Therefore the bucket is larger if timers are late, and a second one, HTB's ceiling, bounds the speed at which
+//! its credit is spent: after an idle time a link carries the usual burst at once, then at most
+//! [`CATCH_UP_PERCENT`] more than its rate, until it has made up for at most [`LARGEST_NS`] at its rate. If timers
+//! are punctual the ceiling is the rate, and nothing is made up for.
 //!
-//! A qdisc that gathers credit only while packets wait would need no bound. The kernel has none; a BPF program
-//! can be one since Linux 6.16 (CONFIG_NET_SCH_BPF).
+//! A qdisc that gathers credit only while packets wait would need no bound. The kernel has no such qdisc; since
+//! Linux 6.16 a BPF program can be one (CONFIG_NET_SCH_BPF).
 
 use nettrial_scenario::{Rate, TimerLateness};
 
-/// Time at the rate that may pass at once after the link was idle.
+/// The size of the burst that may pass at once after the link was idle, as a time at the link's rate, in
+/// nanoseconds.
 const BURST_NS: u64 = 200_000;
-/// The same in frames, for links so slow that fewer would fit.
+/// The least size of the burst in frames, for links that are so slow that fewer would fit.
 const BURST_FRAMES: u64 = 4;
-/// The same on routers and switches. Traffic that a host shaped to the rate passes a bucket of the same
-/// rate without waiting only if that holds the host's burst and the jitter on the way; each wait costs a
-/// timer interrupt, and on a virtual machine those are dear.
+/// The size of the burst on routers and switches, in nanoseconds. Traffic that a host has shaped passes a bucket
+/// of the same rate without waiting only if the bucket holds the host's burst and the jitter on the path. Each
+/// wait costs a timer interrupt, which is expensive on a virtual machine.
 const FORWARDER_BURST_NS: u64 = 3 * BURST_NS;
-/// A larger bucket holds whole milliseconds of the rate, so that sessions on one machine have the same.
+/// The step of the size of larger buckets, in nanoseconds at the rate, so that sessions on one machine choose the
+/// same size.
 const STEP_NS: u64 = 1_000_000;
-/// Time at the rate that the largest bucket holds.
+/// The size of the largest bucket, in nanoseconds at the rate.
 const LARGEST_NS: u64 = 4_000_000;
-/// Share by which a link may exceed its rate while it makes up for a late timer, beyond what passes at once.
+/// The percentage by which a link may exceed its rate while it makes up for a late timer, beyond the burst that
+/// passes at once.
 const CATCH_UP_PERCENT: u64 = 10;
 
 /// A shaper's two buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bucket {
-    /// Bytes of credit at the link's rate.
+    /// The number of bytes of credit at the link's rate.
     pub bytes: u64,
-    /// The ceiling: the fastest that credit is spent, beyond what passes at once.
+    /// The ceiling: the highest rate at which credit is spent, beyond the burst that passes at once.
     pub ceiling_bytes_per_second: u64,
-    /// Bytes that pass at once.
+    /// The number of bytes that pass at once.
     pub at_once_bytes: u64,
 }
 
 impl Bucket {
-    /// The buckets of a link of `rate` whose largest frame takes `frame` bytes of the wire; `forwards`: at a router
-    /// or switch.
+    /// Returns the buckets of a link of `rate` whose largest frame occupies `frame` bytes on the wire; `forwards`
+    /// is true at a router or switch.
     pub fn new(rate: Rate, frame: u64, forwards: bool, lateness: &TimerLateness) -> Self {
         let bytes_per_second = (rate.0 / 8).max(1);
         let in_time = |ns: u64| {
@@ -66,7 +69,8 @@ impl Bucket {
     }
 }
 
-/// Returns the time at `rate` that passes at once at a host, or at a router or switch, after the link was idle.
+/// Returns the size of the burst, in nanoseconds at `rate`, that passes at once at a host, or at a router or
+/// switch, after the link was idle.
 pub fn at_once_ns(rate: Rate, frame: u64, forwards: bool) -> u64 {
     let frames_ns = u128::from(BURST_FRAMES * frame) * 8_000_000_000 / u128::from(rate.0.max(1));
     burst_ns(forwards).max(u64::try_from(frames_ns).unwrap_or(u64::MAX))
@@ -86,8 +90,8 @@ mod tests {
     /// The lateness of a virtual machine that shares its CPUs.
     const LATE: TimerLateness = TimerLateness { median_ns: 116_000, p99_ns: 1_300_000, p99_9_ns: 3_900_000 };
 
-    /// The share of its rate that a link carries whose queue is never empty, by the model of net/sched/sch_htb.c: a
-    /// class sends while both buckets hold credit, and its timer fires late.
+    /// Returns the share of its rate that a link carries if its queue is never empty, according to a model of
+    /// net/sched/sch_htb.c: a class sends while both buckets hold credit, and its timer fires late.
     fn carried(bucket: Bucket, lateness: &TimerLateness) -> f64 {
         const PACKET: f64 = 12.0 * FRAME as f64;
         let rate = GIGABIT.0 as f64 / 8e9;

@@ -1,8 +1,8 @@
-//! CPU time that processes with no part in the trial used meanwhile.
+//! Measures the CPU time of processes that have no part in the trial.
 //!
-//! /proc/stat cannot tell whose work kept a CPU busy, so theirs is in every host's figure. It is
-//! read from /proc/PID/stat (proc_pid_stat(5)), the time of children that ended included. Kernel threads
-//! are left out: some of them do the trial's own work.
+//! /proc/stat does not report whose work kept a CPU busy, so the hosts' figures include theirs. Their time is read
+//! from /proc/PID/stat (proc_pid_stat(5)), including the time of children that ended. Kernel threads are left out,
+//! because some of them do the trial's own work.
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,22 +10,22 @@ use std::time::Instant;
 
 /// The flag of a kernel thread (include/linux/sched.h).
 const PF_KTHREAD: u64 = 0x0020_0000;
-/// Ticks of USER_HZ, which is 100 on every Linux.
+/// The length of a tick of USER_HZ, which is 100 on every Linux system, in nanoseconds.
 const TICK_NS: u64 = 10_000_000;
 
-/// The CPU time that all of them had used at one moment.
+/// The CPU time that all these processes had used at one moment.
 pub struct Census {
     at: Instant,
-    /// A process that ends hands its ticks to its parent, so the sum loses nothing by it.
+    /// The sum of their ticks. A process that ends passes its ticks to its parent, so the sum loses nothing.
     ticks: u64,
 }
 
 impl Census {
-    /// Counts every process but those in `part_of_trial` and what they started.
+    /// Counts all processes except those in `part_of_trial` and the processes that they started.
     pub fn take(part_of_trial: &[u32]) -> Self {
         let numbers = fs::read_dir("/proc").into_iter().flatten().flatten();
         let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        // A process that ends meanwhile has no entry any more.
+        // A process that ends in the meantime has no entry any more.
         let processes: HashMap<u32, Process> = numbers
             .filter_map(|number| {
                 Some((number, parse(&fs::read_to_string(format!("/proc/{number}/stat")).ok()?)?))
@@ -36,7 +36,7 @@ impl Census {
         Self { at: Instant::now(), ticks: bystanders.map(|(_, process)| process.ticks).sum() }
     }
 
-    /// The share of one CPU that was used until `later`, in percent.
+    /// Returns the share of one CPU that was used between this census and `later`, in percent.
     pub fn percent_until(&self, later: &Self) -> f64 {
         let ticks = later.ticks.saturating_sub(self.ticks);
         let elapsed = (later.at - self.at).as_nanos() as f64;
@@ -48,13 +48,13 @@ impl Census {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Process {
     parent: u32,
-    /// The CPU time used, that of its ended children included.
+    /// The CPU time used, including that of its ended children.
     ticks: u64,
 }
 
-/// Returns true if process `number` is one of `roots`, or was started by one of them, or by what they started.
+/// Returns true if process `number` is one of `roots`, or a descendant of one of them.
 fn descends(mut number: u32, roots: &[u32], processes: &HashMap<u32, Process>) -> bool {
-    // No longer than there are processes: numbers that are used again could make a circle.
+    // The number of steps is limited to that of processes, because reused process IDs could form a cycle.
     for _ in 0..=processes.len() {
         if roots.contains(&number) {
             return true;
@@ -67,9 +67,9 @@ fn descends(mut number: u32, roots: &[u32], processes: &HashMap<u32, Process>) -
     false
 }
 
-/// Reads a process; `None` for a kernel thread.
+/// Parses a process's line; returns `None` for a kernel thread.
 fn parse(text: &str) -> Option<Process> {
-    // The name, in parentheses, may hold anything: fields are counted from the third on.
+    // The name, in parentheses, may contain anything, so the fields behind it are counted.
     let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_ascii_whitespace().collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
     if field(9)? & PF_KTHREAD != 0 {

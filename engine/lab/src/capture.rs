@@ -1,11 +1,12 @@
-//! Captures the frames of the lab's interfaces as pcapng files, both directions, by packet sockets (packet(7)).
+//! Captures the frames of the lab's interfaces in both directions as pcapng files, with packet sockets
+//! (packet(7)).
 //!
-//! A frame is captured as any capture on that host sees it: what leaves after the queue, what arrives before the stack,
-//! and a GSO or GRO packet as one. Timestamps are the kernel's, of the wall clock.
+//! Frames are captured as any capture on that host sees them: outgoing frames after the queue, incoming frames
+//! before the stack, and GSO or GRO packets as one. Timestamps are those of the kernel, from the wall clock.
 //!
-//! Cost: the kernel copies what is kept of each frame on the CPU that handles it, and a thread writes the files on the
-//! engine's own CPU. The thread's CPU time is measured and a warning in the record gives it, because the trial's
-//! figures include it.
+//! Cost: the kernel copies the captured part of each frame on the CPU that handles it, and a thread writes the
+//! files on the engine's own CPU. The thread's CPU time is measured, and a warning in the record states it,
+//! because the trial's figures include it.
 
 use crate::affinity::keep_to;
 use crate::namespace::Home;
@@ -23,15 +24,15 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Time that frames may wait in the rings.
+/// The time that frames may wait in the rings.
 const PAUSE: Duration = Duration::from_millis(2);
-/// The largest number of bytes of all rings together, and of each.
+/// The largest size of all rings together and of each ring, in bytes.
 const ALL_BYTES: usize = 512 << 20;
 const RING_BYTES: usize = 32 << 20;
-/// The smallest number of frames that a ring holds.
+/// The least number of frames that a ring holds.
 const LEAST_FRAMES: usize = 64;
 
-/// A thread that captures.
+/// A thread that captures frames.
 pub struct Capturing {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Result<Done>>,
@@ -43,7 +44,7 @@ struct Done {
     interfaces: usize,
     frames: u64,
     missed: u64,
-    /// CPU time of the thread.
+    /// The CPU time of the thread.
     cpu: Duration,
 }
 
@@ -54,7 +55,7 @@ struct Tap {
 }
 
 impl Capturing {
-    /// Captures at the interfaces that `settings` name, from now on.
+    /// Starts to capture at the interfaces that `settings` name.
     pub fn start(
         settings: &Settings,
         home: &Home,
@@ -103,8 +104,8 @@ impl Capturing {
         })
     }
 
-    /// Ends, completes the files, and gives the warning that the record has of it, and of radio channels whose so many frames
-    /// their own threads captured.
+    /// Ends the capture, completes the files, and returns the record's warning about it. `of_channels` has the
+    /// numbers of frames that the threads of radio channels have captured.
     pub fn finish(self, of_channels: &[u64]) -> Result<Warning> {
         let seconds = self.began.elapsed().as_secs_f64();
         self.stop.store(true, Relaxed);
@@ -114,16 +115,17 @@ impl Capturing {
         let percent = 100.0 * cpu.as_secs_f64() / seconds.max(1e-9);
         let lost = match missed {
             0 => String::new(),
-            missed => format!("; {missed} more came too fast and are missing from the files"),
+            missed => format!("; {missed} more arrived too fast and are missing from the files"),
         };
         Ok(Warning::new(
             "captured",
             &format!("{interfaces} interfaces"),
             format!(
-                "{frames} frames were captured, which took {percent:.1}% of a CPU, beside what the kernel takes to copy \
-                 them: the trial's throughput, delays and CPU figures include that{lost}"
+                "{frames} frames were captured, which took {percent:.1}% of a CPU in addition to the \
+                 kernel's copying: the trial's throughput, delays and CPU figures include that cost{lost}"
             ),
-            "capture fewer interfaces, fewer bytes of each frame or fewer trials, and take figures from trials without \
+            "capture fewer interfaces, fewer bytes of each frame or fewer trials, and take figures from \
+             trials without \
              a capture",
         ))
     }
@@ -145,7 +147,7 @@ fn finish(mut taps: Vec<Tap>) -> Result<Done> {
 }
 
 impl Tap {
-    /// Writes what has been seen, in the order in which the kernel saw it.
+    /// Writes the frames captured so far, in the order in which the kernel saw them.
     fn drain(&mut self) -> Result<()> {
         let mut last_ns = 0;
         while let Some(slot) = self.ring.peek() {
@@ -153,7 +155,8 @@ impl Tap {
             self.file.add(slot.arrived_unix_ns, slot.length as usize, slot.bytes);
             self.ring.release();
         }
-        // Frames that two CPUs handle at once may be in the ring out of order: some wait for the next turn.
+        // Frames that two CPUs handle at once may be out of order in the ring, so the last ones wait for the next
+        // turn.
         self.file.release(last_ns.saturating_sub(PAUSE.as_nanos() as u64))
     }
 }

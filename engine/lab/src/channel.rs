@@ -5,17 +5,19 @@
 //!      the node's own           a namespace of the channels' own
 //! ```
 //!
-//! Every interface of a channel is a veth pair, and one thread moves the frames of all of them. A frame comes to the
-//! medium at its arrival, by the kernel's time stamp, and waits there: nothing else on its way has a queue. It is
-//! handed over when the medium has delivered it. The medium's time is the clock's since the channel was armed, whenever
-//! the thread wakes: after a late wake-up all that was due happens at its own time, in its order, and only the frames are
-//! handed over late. How many, and how late, is counted and ends up in the record.
+//! Every interface of a channel is a veth pair, and one thread moves the frames of all of them. A frame enters the
+//! medium at its arrival, according to the kernel's time stamp, and waits there: nothing else on its path has a
+//! queue. The thread hands the frame over when the medium has delivered it. The medium's time is that of the clock
+//! since the channel was armed, whenever the thread wakes: after a late wake-up all events that were due happen at
+//! their own times, in their order, and only the frames are handed over late. Their number and their lateness are
+//! counted and recorded.
 //!
-//! A frame stays on the account of the socket that sent it for as long as it is at its station ([`held`]), so that
-//! senders wait for the radio as for any other interface.
+//! A frame is charged to the socket that sent it for as long as it is at its station ([`held`]), so that senders
+//! wait for the radio as for any other interface.
 //!
-//! Frames to a group (ARP, neighbour discovery, MLD) go to all others at once and take no time on the channel: the medium
-//! knows none. Frames that no station of the channel is for go to the access point, as all do in the first place.
+//! Frames to a group (ARP, neighbour discovery, MLD) go to all other stations at once and take no time on the
+//! channel, because the medium does not model them. Frames that are for no station of the channel go to the access
+//! point.
 //!
 //! Counting begins when the channel is armed, which is when the traffic starts.
 
@@ -41,54 +43,54 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use worker::{Station, Worker};
 
-/// Frames that the ring of an interface holds.
+/// The number of frames that the ring of an interface holds.
 const SLOTS: usize = 4096;
-/// The time in which what is in a channel before the traffic has crossed it.
+/// The time in which frames that are in a channel before the traffic must have crossed it.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The place of a station in the channels' namespace.
+/// A station's end in the channels' namespace.
 pub struct End {
-    /// The inner end of its veth pair.
+    /// The index of the inner end of the station's veth pair.
     pub index: i32,
-    /// The Ethernet address of its own end.
+    /// The Ethernet address of the station's own end.
     pub address: Vec<u8>,
-    /// The queue that holds its sockets' frames.
+    /// The queue that holds the frames of the station's sockets.
     pub held: Option<Held>,
 }
 
-/// A channel, which moves frames as long as this value lives.
+/// A radio channel, which moves frames as long as this value lives.
 pub struct Channel {
     link: Link,
     switch: Arc<Switch>,
     rings: Vec<OwnedFd>,
-    /// Told when the channel counts.
+    /// Receives a message when the channel begins to count.
     counting: Receiver<()>,
     thread: Option<JoinHandle<(ChannelRecord, Driven, Result<()>)>>,
-    /// The Ethernet addresses of the stations, the access point's first.
+    /// The Ethernet addresses of the stations, beginning with the access point's.
     addresses: Vec<[u8; 6]>,
-    /// The capture of the channel from when it is armed, until the thread takes it.
+    /// The capture of the channel, which begins when the channel is armed; `None` once the thread has taken it.
     sniffing: Arc<Mutex<Option<Sniffing>>>,
 }
 
 /// The work of a channel since it was armed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Driven {
-    /// Frames handed over.
+    /// The number of frames handed over.
     pub passed_pkts: u64,
-    /// Frames among them that were handed over more than [`delay_line::LATE_NS`] late.
+    /// The number of frames among them that were handed over more than [`delay_line::LATE_NS`] late.
     pub late_pkts: u64,
-    /// The latest of all.
+    /// The largest lateness of a frame, in nanoseconds.
     pub latest_ns: u64,
-    /// Frames that the channel's thread could not carry.
+    /// The number of frames that the channel's thread could not carry.
     pub lost_pkts: u64,
-    /// Frames captured on air, if the channel is captured.
+    /// The number of frames captured on air, if the channel is captured.
     pub captured_pkts: Option<u64>,
 }
 
 impl Channel {
-    /// The channel of `link`, the link with this number of a scenario with this seed, between `ends` of the calling
-    /// thread's namespace, the access point's first, which keeps its delays over time or not; its thread keeps to
-    /// `processor`.
+    /// Starts the channel of `link`, which has this number in a scenario with this seed. The channel connects
+    /// `ends` in the calling thread's namespace, beginning with the access point's, and keeps its delays over time
+    /// or not. Its thread runs on `processor`.
     pub fn start(
         link: &Link,
         (number, seed): (usize, u64),
@@ -132,17 +134,17 @@ impl Channel {
         Ok(Self { link: link.clone(), switch, rings, counting, thread, addresses, sniffing })
     }
 
-    /// Captures the channel from when it is armed, if `settings` ask for it.
+    /// Captures the channel as soon as it is armed, if `settings` request it.
     pub fn sniff(&self, settings: &Capture) -> Result<()> {
         let sniffing = Sniffing::new(settings, &self.link, self.addresses.clone())?;
         *self.sniffing.lock().unwrap_or_else(PoisonError::into_inner) = sniffing;
         Ok(())
     }
 
-    /// Begins with counting, once nothing is in the medium.
+    /// Begins counting as soon as the medium is empty.
     pub fn arm(&self) -> Result<()> {
         for ring in &self.rings {
-            // What is there so far is forgotten.
+            // The count so far is discarded.
             overflow(ring)?;
         }
         self.switch.arm();
@@ -152,7 +154,7 @@ impl Channel {
             .with_context(|| format!("{} is never idle", self.link.in_words()))
     }
 
-    /// Ends the channel; gives the link in words, the record since it was armed, and its work.
+    /// Ends the channel; returns the link in words, the record since the channel was armed, and its work.
     pub fn finish(mut self) -> Result<(String, ChannelRecord, Driven)> {
         self.switch.stop();
         let ended = self.thread.take().map(JoinHandle::join).context("a channel ends once")?;
@@ -170,7 +172,7 @@ impl Drop for Channel {
     fn drop(&mut self) {
         self.switch.stop();
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked has told so on standard error.
+            // A thread that panicked has reported so on standard error.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! Verifies what can be verified around the traffic, and says what follows for the figures.
+//! Verifies the conditions of a trial before and after the traffic, and states the consequences for its figures.
 
 mod congestion;
 mod counters;
@@ -11,12 +11,12 @@ mod saturation;
 use nettrial_session::Findings as Common;
 use std::ops::{Deref, DerefMut};
 
-/// The findings of a session on any machines, and those that the lab adds.
+/// The findings of a session on any machines, together with those of the lab.
 #[derive(Default)]
 pub struct Findings(Common);
 
 impl Findings {
-    /// All of them together.
+    /// Returns all findings together.
     pub fn into_common(self) -> Common {
         self.0
     }

@@ -1,6 +1,6 @@
-//! Congestion controls that the engine brings itself. Loaded into the kernel when a scenario first asks for
-//! one, and kept as long as this engine: the kernel's list of them is the machine's, not a namespace's, so
-//! each engine's have names of their own there.
+//! The engine's own congestion controls. They are loaded into the kernel when a scenario first requires one, and
+//! stay there as long as this engine runs. The kernel has one list of them for the machine, not one for each
+//! namespace, so each engine's controls have their own names there.
 
 use anyhow::{Result, anyhow};
 use nettrial_bpf::Registered;
@@ -15,12 +15,12 @@ pub struct Own {
 
 struct Control {
     algorithm: &'static str,
-    /// Once it was asked for: in the kernel, or why not.
+    /// The control in the kernel, or the reason why it is not there, once it was first required.
     registered: OnceCell<Result<Registered, String>>,
 }
 
 impl Own {
-    /// Nothing is loaded yet.
+    /// Creates the list without loading anything.
     pub fn new(is_root: bool, jit_is_off: bool) -> Self {
         let controls = nettrial_bpf::algorithms()
             .map(|algorithm| Control { algorithm, registered: OnceCell::new() })
@@ -28,8 +28,8 @@ impl Own {
         Self { missing: nettrial_bpf::missing(is_root, jit_is_off), controls }
     }
 
-    /// Returns the controls that the kernel takes, and what keeps the others from being loaded: what the machine
-    /// lacks, or else what the kernel says of each. Nothing stays loaded.
+    /// Returns the controls that the kernel accepts, and the reasons why the others can't be loaded: missing
+    /// features of the machine, or else the kernel's error for each. Nothing stays loaded.
     pub fn examine(&self) -> (Vec<&'static str>, Vec<Shortfall>) {
         let algorithms: Vec<&str> = self.controls.iter().map(|control| control.algorithm).collect();
         if !self.missing.is_empty() {
@@ -46,15 +46,15 @@ impl Own {
                 Err(error) => refused.push(Shortfall {
                     what: format!("congestion control {algorithm}"),
                     why: format!("{error:#}"),
-                    remedy: "another kernel: Linux 6.18 takes it".into(),
+                    remedy: "use another kernel, such as Linux 6.18".into(),
                 }),
             }
         }
         (taken, refused)
     }
 
-    /// The one of this name, in the kernel, or why it can't be there; `None` if the engine has none of that
-    /// name.
+    /// Returns the control of this name in the kernel, or the reason why it can't be loaded; `None` if the engine
+    /// has no control of that name.
     pub fn get(&self, name: &str) -> Option<Result<&Registered, &str>> {
         let control = self.controls.iter().find(|control| control.algorithm == name)?;
         let registered = control.registered.get_or_init(|| {
@@ -68,7 +68,7 @@ impl Own {
         Some(registered.as_ref().map_err(String::as_str))
     }
 
-    /// `scenario` with the kernel's names of them in its hosts' stacks.
+    /// Returns `scenario` with the kernel's names of these controls in its hosts' stacks.
     pub fn in_kernel(&self, scenario: &Scenario) -> Result<Scenario> {
         let mut scenario = scenario.clone();
         for stack in scenario.nodes.iter_mut().filter_map(|node| node.stack.as_mut()) {
@@ -103,8 +103,8 @@ impl Own {
         .collect()
     }
 
-    /// Gives them their own names in `record`, in place of the kernel's. What a tool was called with, and what
-    /// it said, stays.
+    /// Replaces the kernel's names of these controls in `record` by their own names. Tools' command lines and
+    /// outputs are left as they are.
     pub fn out_of_kernel(&self, record: &mut Record) {
         for Registered { algorithm, kernel_name, .. } in self.loaded() {
             let restore = |text: &mut String| {

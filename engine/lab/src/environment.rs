@@ -1,11 +1,10 @@
-//! The machine, as far as it bears on results.
+//! Describes the machine, as far as it affects results.
 
 use crate::{affinity, settings};
 use nettrial_scenario::{Environment, TimerLateness};
 use std::fs;
 
-/// Describes the machine, whose timers are as late as `timer_lateness` says, and the calling thread's network
-/// namespace.
+/// Describes the machine, with the lateness of its timers, and the calling thread's network namespace.
 pub fn describe(privileges: &str, timer_lateness: Option<TimerLateness>) -> Environment {
     let kernel = nix::sys::utsname::uname().map_or_else(
         |_| "unknown".to_owned(),
@@ -27,7 +26,7 @@ pub fn describe(privileges: &str, timer_lateness: Option<TimerLateness>) -> Envi
     }
 }
 
-/// The congestion controls that the kernel has loaded, without those of engines.
+/// Returns the congestion controls that the kernel has loaded, without those of engines.
 pub fn congestion_controls() -> Vec<String> {
     let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
     let kept = text.split_whitespace().filter(|name| !nettrial_bpf::is_of_an_engine(name));

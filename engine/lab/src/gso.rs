@@ -1,7 +1,8 @@
-//! Finds what the GSO packets that pass a node have in common.
+//! Finds the properties that all GSO packets that pass a node share.
 //!
-//! The wire occupancy of a GSO packet follows from its length if all its segments have headers of one known
-//! size and are cut for one path MTU (`wire`). The flows of a node say whether that is so.
+//! The number of bytes that a GSO packet occupies on the wire follows from its length if all its segments have
+//! headers of one known size and are cut for one path MTU (`wire`). The flows of a node show whether that is the
+//! case.
 
 use crate::layout::Layout;
 use nettrial_routing::segment_headers;
@@ -13,11 +14,11 @@ use std::collections::HashMap;
 pub struct GsoPackets {
     headers: Common,
     path_mtu: Common,
-    /// True if hosts hand them over uncut.
+    /// True if hosts hand them over unsegmented.
     are_whole: bool,
 }
 
-/// A number that several agree on, or not.
+/// A number on which several flows agree or do not agree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Common {
     #[default]
@@ -41,18 +42,19 @@ impl Common {
 }
 
 impl GsoPackets {
-    /// Bytes of the IP and TCP headers of each packet of a GSO packet, if they are known and always as many.
+    /// Returns the number of bytes of the IP and TCP headers of each packet of a GSO packet, if it is known and
+    /// always the same.
     pub fn headers(self) -> Option<u64> {
         self.headers.number()
     }
 
-    /// Returns true if they come to a router or a switch as they are: a veth does not cut what its interface is
-    /// said to cut.
+    /// Returns true if they reach a router or a switch unsegmented, because a veth does not segment packets whose
+    /// segmentation is offloaded to it.
     pub fn are_whole(self) -> bool {
         self.are_whole
     }
 
-    /// The path MTU of the host's flows, towards their other ends, if they all have the same.
+    /// Returns the path MTU of the host's flows towards their other ends, if it is the same for all.
     pub fn path_mtu(self) -> Option<u64> {
         self.path_mtu.number()
     }
@@ -61,12 +63,12 @@ impl GsoPackets {
 /// The GSO packets of every node.
 pub struct AllGsoPackets<'a> {
     hosts: HashMap<&'a str, GsoPackets>,
-    /// Any flow's may pass a router or a switch.
+    /// The GSO packets at routers and switches, which those of any flow may pass.
     forwarders: GsoPackets,
 }
 
 impl<'a> AllGsoPackets<'a> {
-    /// Finds those that the flows of a scenario make.
+    /// Finds the GSO packets that the flows of a scenario cause.
     pub fn new(layout: &Layout<'a>) -> Self {
         let are_whole = layout.scenario.nodes.iter().any(|node| node.offloads.tso);
         let mut all =
@@ -89,7 +91,7 @@ impl<'a> AllGsoPackets<'a> {
         all
     }
 
-    /// Returns those that pass `node`.
+    /// Returns the GSO packets that pass `node`.
     pub fn of(&self, node: &Node) -> GsoPackets {
         match node.kind {
             NodeKind::Host => self.hosts.get(node.name.as_str()).copied().unwrap_or_default(),
@@ -98,18 +100,18 @@ impl<'a> AllGsoPackets<'a> {
     }
 }
 
-/// The header bytes of each packet of a GSO packet of `flow`, if all but the last are as large as the MTU
-/// allows and their headers are of one size.
+/// Returns the number of header bytes of each packet of a GSO packet of `flow`, if all packets but the last are as
+/// large as the MTU allows and have headers of the same size.
 fn gso_headers(directory: &Directory, flow: &Flow) -> Option<u64> {
     match flow.transport {
         Transport::Tcp if flow.socket.mss.is_some() => None,
         Transport::Tcp => segment_headers(directory, flow),
-        // The sender chooses the size of UDP's; the options of MPTCP's differ.
+        // The sender chooses the size of UDP packets, and the options of MPTCP packets differ.
         _ => None,
     }
 }
 
-/// Returns true if the kernel makes GSO packets of `flow`: of TCP always, of UDP if the flow asks for it.
+/// Returns true if the kernel forms GSO packets from `flow`: always for TCP, and for UDP if the flow requests it.
 fn makes_gso_packets(flow: &Flow) -> bool {
     match flow.transport {
         Transport::Tcp | Transport::Mptcp => true,

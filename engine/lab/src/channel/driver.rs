@@ -1,4 +1,4 @@
-//! A medium between frames with times: what the clock does to it, without the clock.
+//! A medium between timed frames, driven by the clock's times but independent of the clock.
 
 use super::frames::{Frame, Frames};
 use super::sniffing::Sniffing;
@@ -7,17 +7,18 @@ use nettrial_scenario::random::Random;
 use nettrial_scenario::{Wlan, WlanStation};
 use nettrial_wlan::{Category, Medium, Outcome, Packet};
 
-/// A frame that has arrived and that the medium is still to be given.
+/// A frame that has arrived and has not been passed to the medium yet.
 struct Arrival {
     at_ns: u64,
     stations: [usize; 2],
     packet: Packet,
 }
 
-/// The access category of a frame behind its offload header, by the differentiated services codepoint of its IP packet.
+/// Returns the access category of a frame, which follows an offload header, by the differentiated services
+/// codepoint of its IP packet.
 fn category(bytes: &[u8]) -> Category {
     match bytes.get(OFFLOAD_HEADER_BYTES + 12..OFFLOAD_HEADER_BYTES + 16) {
-        // IPv4's second byte, and the eight bits of IPv6 after its version.
+        // The codepoint is in the second byte of IPv4, and in the eight bits after the version of IPv6.
         Some([8, 0, _, service]) => Category::of_dscp(service >> 2),
         Some([0x86, 0xdd, first, second]) => Category::of_dscp((first << 4 | second >> 4) >> 2),
         _ => Category::BestEffort,
@@ -59,7 +60,8 @@ fn mark(bytes: &mut [u8]) {
     }
 }
 
-/// The number of the flow of a frame behind its offload header: of its addresses, its protocol and its ports, by FNV-1a.
+/// Returns the number of the flow of a frame, which follows an offload header: the FNV-1a hash of its addresses,
+/// protocol and ports.
 fn flow(bytes: &[u8]) -> u32 {
     let frame = bytes.get(OFFLOAD_HEADER_BYTES..).unwrap_or_default();
     let part = |range: std::ops::Range<usize>| frame.get(range).unwrap_or_default();
@@ -86,12 +88,12 @@ fn new_medium(wlan: &Wlan, stations: &[WlanStation], random: Random, keeps_delay
 /// A frame that the medium has delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery {
-    /// The time at which it was due, by the monotonic clock.
+    /// The time of the monotonic clock at which the frame was due.
     pub due_ns: u64,
     tag: u32,
 }
 
-/// A medium, and the frames in it.
+/// A medium with the frames in it.
 pub struct Driver {
     wlan: Wlan,
     stations: Vec<WlanStation>,
@@ -99,9 +101,9 @@ pub struct Driver {
     /// True if the medium keeps its delays over time.
     keeps_delays: bool,
     medium: Medium,
-    /// The monotonic clock where the medium's time is 0.
+    /// The time of the monotonic clock at which the medium's time is 0.
     began_ns: u64,
-    /// Until when the medium's events have happened.
+    /// The time up to which the medium's events have happened.
     now_ns: u64,
     frames: Frames,
     arrivals: Vec<Arrival>,
@@ -110,8 +112,8 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// A medium whose time begins when the monotonic clock shows `now_ns`, between these stations, the access point
-    /// first, and which keeps its delays over time or not.
+    /// Creates a medium whose time begins at `now_ns` of the monotonic clock, between these stations, beginning
+    /// with the access point; it keeps its delays over time or not.
     pub fn new(
         wlan: Wlan,
         stations: Vec<WlanStation>,
@@ -134,12 +136,12 @@ impl Driver {
         }
     }
 
-    /// The medium.
+    /// Returns the medium.
     pub fn medium(&self) -> &Medium {
         &self.medium
     }
 
-    /// Starts over with a new medium, if nothing is in the old one; gives whether it did.
+    /// Starts over with a new medium, if the old one is empty; returns true if it did.
     pub fn restart(&mut self) -> bool {
         let is_empty = self.frames.is_empty();
         if is_empty {
@@ -149,35 +151,35 @@ impl Driver {
         is_empty
     }
 
-    /// Captures what stations send from now on.
+    /// Starts to capture the frames that stations send.
     pub fn sniff(&mut self, sniffing: Sniffing) {
         self.medium.keep_sent();
         self.sniffing = Some(sniffing);
     }
 
-    /// Ends a capture; gives it, if there was one.
+    /// Ends the capture, and returns it if there was one.
     pub fn end_sniffing(&mut self) -> Option<Sniffing> {
         self.sniffing.take()
     }
 
-    /// Until when the medium's events have happened, by the monotonic clock.
+    /// Returns the time of the monotonic clock up to which the medium's events have happened.
     pub fn now_ns(&self) -> u64 {
         self.now_ns
     }
 
-    /// The medium's time when the clock shows `now_ns`.
+    /// Returns the medium's time, in picoseconds, at `now_ns` of the clock.
     pub fn medium_ps(&self, now_ns: u64) -> u64 {
         (now_ns - self.began_ns) * 1000
     }
 
-    /// The time of the medium's next event, by the monotonic clock, if there is one.
+    /// Returns the time of the monotonic clock at which the medium's next event happens, if there is one.
     pub fn next_ns(&self) -> Option<u64> {
         let next_ps = self.medium.next();
         (next_ps != u64::MAX).then(|| self.began_ns + next_ps.div_ceil(1000))
     }
 
-    /// Notes that a frame, behind its offload header, from one of `stations` for the other, with an IP packet of so many
-    /// bytes, arrived at `at_ns`.
+    /// Notes the arrival of a frame, which follows an offload header, at `at_ns`. It is from the first of
+    /// `stations` for the second, and its IP packet has `bytes` bytes.
     pub fn arrived(&mut self, at_ns: u64, stations: [usize; 2], frame: &[u8], bytes: u32) {
         let tag = self.frames.put(frame, stations[1]);
         let can_be_marked = can_be_marked(frame);
@@ -185,7 +187,8 @@ impl Driver {
         self.arrivals.push(Arrival { at_ns, stations, packet });
     }
 
-    /// Has everything happen until then, each arrival at its own time; adds what the medium delivers to `due`.
+    /// Processes all events up to `until_ns`, each arrival at its own time; adds the frames that the medium
+    /// delivers to `due`.
     pub fn advance(&mut self, until_ns: u64, due: &mut Vec<Delivery>) {
         let mut arrivals = std::mem::take(&mut self.arrivals);
         arrivals.sort_by_key(|arrival| arrival.at_ns);
@@ -226,12 +229,12 @@ impl Driver {
         self.now_ns = until_ns;
     }
 
-    /// The frame of a delivery.
+    /// Returns the frame of a delivery.
     pub fn frame(&self, delivery: Delivery) -> &Frame {
         self.frames.get(delivery.tag)
     }
 
-    /// Forgets the frame of a delivery.
+    /// Removes the frame of a delivery.
     pub fn forget(&mut self, delivery: Delivery) {
         self.frames.free(delivery.tag);
     }
@@ -243,7 +246,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// The times at which 300 frames from two stations are due where the driver wakes each `step_ns`.
+    /// Returns the times at which 300 frames from two stations are due if the driver wakes every `step_ns`.
     fn due(step_ns: u64) -> (Vec<(u64, Vec<u8>)>, u64) {
         let wlan: Wlan = serde_json::from_str(r#"{"mpdu_loss": 0.05}"#).unwrap();
         let mut driver =
@@ -291,7 +294,7 @@ mod tests {
         assert!(!driver.restart());
         driver.advance(MS, &mut due);
         assert_eq!(due.len(), 1);
-        assert!(!driver.restart(), "a frame is to be handed over");
+        assert!(!driver.restart(), "a frame is still to be handed over");
         driver.forget(due[0]);
         assert!(driver.restart());
         assert_eq!((driver.medium_ps(MS), driver.medium().counters(1).delivered_pkts), (0, 0));
@@ -347,7 +350,7 @@ mod tests {
         let of = |bytes: [u8; 4]| {
             category(&[&[0; OFFLOAD_HEADER_BYTES + 12], bytes.as_slice(), &[0; 40]].concat())
         };
-        // EF of IPv4 and IPv6, nothing, and ARP.
+        // The frames are EF of IPv4 and IPv6, an empty one, and ARP.
         assert_eq!([of([8, 0, 0x45, 46 << 2]), of([0x86, 0xdd, 0x6b, 0x80])], [Category::Voice; 2]);
         assert_eq!([of([8, 0, 0x45, 0]), of([8, 6, 0, 184])], [Category::BestEffort; 2]);
     }

@@ -1,23 +1,23 @@
-//! The frames that are in a medium, by the tags under which it knows them.
+//! The frames in a medium, by the tags with which the medium identifies them.
 
-/// Frames in slots that are used again.
+/// Frames in slots that are reused.
 #[derive(Default)]
 pub struct Frames {
     slots: Vec<Frame>,
     free: Vec<u32>,
 }
 
-/// A frame, behind its offload header.
+/// A frame, which follows an offload header.
 #[derive(Debug, Clone, Default)]
 pub struct Frame {
-    /// The bytes.
+    /// The bytes of the header and the frame.
     pub bytes: Vec<u8>,
-    /// The station that it is for.
+    /// The station for which the frame is.
     pub to: usize,
 }
 
 impl Frames {
-    /// Takes a frame; gives its tag.
+    /// Stores a frame, and returns its tag.
     pub fn put(&mut self, bytes: &[u8], to: usize) -> u32 {
         let tag = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Frame::default());
@@ -30,7 +30,7 @@ impl Frames {
         tag
     }
 
-    /// The frame with this tag.
+    /// Returns the frame with this tag.
     pub fn get(&self, tag: u32) -> &Frame {
         &self.slots[tag as usize]
     }
@@ -45,7 +45,7 @@ impl Frames {
         self.free.push(tag);
     }
 
-    /// Returns true if no frame is there.
+    /// Returns true if there are no frames.
     pub fn is_empty(&self) -> bool {
         self.free.len() == self.slots.len()
     }

@@ -1,10 +1,10 @@
 //! Holds the frames of a station's sockets for as long as they are at the station.
 //!
-//! The kernel frees a frame, and tells its socket that it has left, as soon as nobody has it any more. The channel has
-//! copies. So the frames themselves go on into the queue of a macvtap on the inner end, where they stay on their sockets'
-//! accounts (skb_scrub_packet keeps them across namespaces since Linux 4.19, and tap_handle_frame queues them as they
-//! are), and as many are read from there, and forgotten, as have left the station in the medium. Both are in the order of
-//! the interface.
+//! The kernel frees a frame, and informs its socket that it has left, as soon as nothing refers to it any more.
+//! The channel has copies. Therefore the frames themselves go into the queue of a macvtap on the inner end, where
+//! they are still charged to their sockets (skb_scrub_packet preserves that across namespaces since Linux 4.19,
+//! and tap_handle_frame queues them unchanged). As many frames are read from there and dropped as have left the
+//! station in the medium. Both are in the order of the interface.
 
 use anyhow::{Context, Result};
 use netlink_packet_route::link::{
@@ -16,7 +16,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Frames that the queue takes.
+/// The number of frames that the queue holds.
 const LENGTH: u32 = 4096;
 
 /// The queue that holds a station's frames.
@@ -25,7 +25,7 @@ pub struct Held {
     pkts: u64,
 }
 
-/// A macvtap with this index on the interface `lower` of the same namespace.
+/// Returns a request for a macvtap with this index on the interface `lower` of the same namespace.
 pub fn tap(index: i32, lower: i32) -> LinkMessage {
     let mut message = LinkMessage::default();
     message.header.index = index.unsigned_abs();
@@ -46,11 +46,11 @@ fn name(index: i32) -> String {
 }
 
 impl Held {
-    /// Opens the queue of the macvtap with this index of the calling thread's namespace. The device file that this takes
-    /// is made in a file system that nobody else sees and that is gone afterwards.
+    /// Opens the queue of the macvtap with this index in the calling thread's namespace. The necessary device file
+    /// is created in a file system that nobody else sees and that is gone afterwards.
     ///
     /// # Errors
-    /// Fails where the process may not make device files.
+    /// Fails if the process may not create device files.
     pub fn open(index: i32) -> Result<Self> {
         // Only a sysfs mounted from within the namespace shows the namespace's interfaces.
         let nowhere = None::<&str>;
@@ -63,10 +63,10 @@ impl Held {
             .trim()
             .split_once(':')
             .and_then(|(major, minor)| Some(makedev(major.parse().ok()?, minor.parse().ok()?)));
-        let device = parts.with_context(|| format!("{number:?} is no device's number"))?;
+        let device = parts.with_context(|| format!("{number:?} is not a device number"))?;
         mount(Some("tmpfs"), "/sys", Some("tmpfs"), MsFlags::empty(), nowhere).context("mounting a tmpfs")?;
         let opened = mknod("/sys/tap", SFlag::S_IFCHR, Mode::S_IRUSR | Mode::S_IWUSR, device)
-            .context("making a device file")
+            .context("creating a device file")
             .and_then(|()| {
                 let mut options = OpenOptions::new();
                 options.read(true).write(true).custom_flags(libc::O_NONBLOCK);
@@ -76,15 +76,15 @@ impl Held {
         Ok(Self { queue: opened?, pkts: 0 })
     }
 
-    /// Another frame is there.
+    /// Notes another frame.
     pub fn add(&mut self) {
         self.pkts += 1;
     }
 
-    /// Lets go of the oldest frames, until so many are left. One that the kernel has not queued yet is let go of next
-    /// time.
+    /// Drops the oldest frames until `pkts` are left. A frame that the kernel has not queued yet is dropped at the
+    /// next call.
     pub fn keep(&mut self, pkts: u64) {
-        // What does not fit is cut off.
+        // The rest of the frame, which does not fit, is cut off.
         let mut start = [0; 64];
         while self.pkts > pkts && self.queue.read(&mut start).is_ok() {
             self.pkts -= 1;

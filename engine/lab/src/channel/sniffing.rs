@@ -1,4 +1,5 @@
-//! Captures a channel: what its stations send, as the medium has it, with the frames that the stations were given.
+//! Captures a channel: the transmissions of its stations in the medium, with the frames that the stations received
+//! to send.
 
 use super::frames::Frames;
 use crate::delay_line::wall_offset_ns;
@@ -13,13 +14,13 @@ use std::path::Path;
 pub struct Sniffing {
     sniffer: Sniffer,
     file: Capture,
-    /// The wall clock less the monotonic clock, when the capture began.
+    /// The time of the wall clock minus that of the monotonic clock when the capture began, in nanoseconds.
     offset_ns: u64,
     failure: Option<anyhow::Error>,
 }
 
 impl Sniffing {
-    /// The capture of a channel between stations with these Ethernet addresses, if `settings` ask for it.
+    /// Creates the capture of a channel between stations with these Ethernet addresses, if `settings` request it.
     pub fn new(settings: &Settings, link: &Link, addresses: Vec<[u8; 6]>) -> Result<Option<Self>> {
         let wlan = link.wlan.as_ref().with_context(|| format!("{} has no settings", link.in_words()))?;
         let Some(first) = link.interfaces.first() else { return Ok(None) };
@@ -35,7 +36,7 @@ impl Sniffing {
         }))
     }
 
-    /// Takes what was sent on a medium whose time is 0 at `began_ns` of the monotonic clock, of these frames.
+    /// Captures the transmissions of `frames` on a medium whose time is 0 at `began_ns` of the monotonic clock.
     pub fn take(&mut self, began_ns: u64, sent: &[Sent], frames: &Frames) {
         for each in sent {
             let at_ns = began_ns + self.offset_ns + each.at_ps / 1000;
@@ -48,7 +49,7 @@ impl Sniffing {
         }
     }
 
-    /// Completes the file; gives the number of its frames.
+    /// Completes the file, and returns the number of its frames.
     pub fn finish(self) -> Result<u64> {
         if let Some(failure) = self.failure {
             return Err(failure);

@@ -1,4 +1,4 @@
-//! Known answers of a channel: numbered frames in at one station, counted and timed at another.
+//! Known-answer tests of a channel: numbered frames enter at one station, and are counted and timed at another.
 
 use super::{Channel, Driven, End};
 use crate::delay_line::{monotonic_ns, wall_offset_ns};
@@ -12,14 +12,14 @@ use nettrial_netlink::Netlink;
 use nettrial_scenario::{ChannelRecord, Link};
 use std::time::{Duration, Instant};
 
-/// The access point and two stations: each one's own end and the inner end.
+/// The indexes of the own end and the inner end of the access point and of two stations.
 const ENDS: [[i32; 2]; 3] = [[101, 111], [102, 112], [103, 113]];
 /// IEEE Std 802's first EtherType for local experiments.
 const LOCAL_EXPERIMENT: [u8; 2] = [0x88, 0xb5];
 const GROUP: [u8; 6] = [0xff; 6];
-/// Bytes of the frames, Ethernet's header counted.
+/// The size of the frames, including the Ethernet header, in bytes.
 const FRAME_BYTES: usize = 1514;
-/// After so long without a frame none comes any more.
+/// The time without a frame after which no more frames are expected.
 const QUIET: Duration = Duration::from_millis(300);
 
 fn address(station: u8) -> [u8; 6] {
@@ -40,7 +40,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// A channel with these settings, as JSON.
+    /// Creates a channel with these settings, given as JSON.
     fn new(wlan: &str) -> Self {
         settings::write("net.ipv6.conf.default.disable_ipv6", "1").unwrap();
         let mut netlink = Netlink::open().unwrap();
@@ -58,7 +58,7 @@ impl Bench {
             ends.join(", ")
         ))
         .unwrap();
-        // Room for all that a test sends: what is missing was lost by the channel.
+        // The ring has room for all frames that a test sends, so missing ones were lost by the channel.
         let ring = |[own, _]: [i32; 2]| Ring::open(own, Intake::Arriving, FRAME_BYTES, 8_000).unwrap();
         let end = |(station, [_, index]): (u8, [i32; 2])| End {
             index,
@@ -80,7 +80,8 @@ impl Bench {
         assert_eq!(self.outlets[from].send(std::iter::once(frame.as_slice())), 0);
     }
 
-    /// The numbers of the frames that come to a station, and when they came by the monotonic clock.
+    /// Returns the numbers of the frames that arrive at a station, each with its arrival time of the monotonic
+    /// clock.
     fn come(&mut self, station: usize) -> Vec<(u32, u64)> {
         let (offset, mut quiet_since, mut all) = (wall_offset_ns(), Instant::now(), Vec::new());
         while quiet_since.elapsed() < QUIET {
@@ -121,7 +122,7 @@ fn frames_cross_the_channel_in_order_and_no_sooner_than_it_carries_them() {
     (0..200).for_each(|number| bench.send(1, address(0), number));
     let come = bench.come(0);
     assert!(come.iter().map(|(number, _)| *number).eq(0..200));
-    // A PPDU of 1538 bytes at 6.5 Mbit/s: 36 us, and 474 symbols of 4 us.
+    // A PPDU of 1538 bytes at 6.5 Mbit/s takes 36 us and 474 symbols of 4 us.
     let carried_ns = |count: u64| count * (36 + 474 * 4) * 1000;
     assert!((1..).zip(&come).all(|(count, (_, at))| *at >= began + carried_ns(count)));
     let (record, driven) = bench.finish();
@@ -142,7 +143,7 @@ fn frames_between_stations_cross_the_air_twice_and_others_go_to_the_access_point
     (0..50).for_each(|number| bench.send(1, address(2), number));
     (50..100).for_each(|number| bench.send(1, address(77), number));
     (100..150).for_each(|number| bench.send(0, address(1), number));
-    // Behind the access point, but not on the channel.
+    // This address is behind the access point, but not on the channel.
     bench.send(0, address(77), 150);
     assert!(bench.numbers(2).into_iter().eq(0..50));
     assert!(bench.numbers(0).into_iter().eq(50..100));

@@ -15,9 +15,9 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The station that is the access point.
+/// The number of the station that is the access point.
 const ACCESS_POINT: usize = 0;
-/// Frames taken from each ring before it is looked again whether one is due.
+/// The number of frames taken from each ring before the thread checks again whether one is due.
 const INTAKE: usize = 4 * BATCH;
 
 /// An interface of the channel.
@@ -28,22 +28,22 @@ pub struct Station {
     pub held: Option<Held>,
 }
 
-/// The thread's work: frames go between the interfaces and the medium.
+/// The thread's work, which moves frames between the interfaces and the medium.
 pub struct Worker {
     pub driver: Driver,
     pub stations: Vec<Station>,
     pub switch: Arc<Switch>,
-    /// Told, once, that the channel counts from now on.
+    /// Receives a single message when the channel begins to count.
     pub counts: Option<Sender<()>>,
-    /// The capture of the channel from then on.
+    /// The capture of the channel, which begins at the same time.
     pub sniffing: Arc<Mutex<Option<Sniffing>>>,
     pub due: Vec<Delivery>,
     pub driven: Driven,
 }
 
 impl Worker {
-    /// Moves frames until the channel is stopped; gives its record, the work since it was armed, and whether it was captured as
-    /// was asked for.
+    /// Moves frames until the channel is stopped; returns its record, the work since it was armed, and the result
+    /// of its capture.
     pub fn run(mut self, link: &Link) -> (ChannelRecord, Driven, Result<()>) {
         while !self.switch.stopped.load(Relaxed) {
             self.take();
@@ -55,7 +55,7 @@ impl Worker {
                 self.driven = Driven::default();
                 let sniffing = self.sniffing.lock().unwrap_or_else(PoisonError::into_inner).take();
                 sniffing.into_iter().for_each(|sniffing| self.driver.sniff(sniffing));
-                // Nobody hears of it where the channel is being taken down.
+                // Nobody receives the message if the channel is being taken down.
                 self.counts.take().map(|counts| counts.send(()));
             }
             self.rest();
@@ -69,7 +69,7 @@ impl Worker {
         (record, self.driven, written)
     }
 
-    /// Takes what has arrived, each frame with the time of its arrival.
+    /// Takes the frames that have arrived, each with the time of its arrival.
     fn take(&mut self) {
         if self.stations.iter().all(|station| station.ring.peek().is_none()) {
             return;
@@ -78,7 +78,7 @@ impl Worker {
         for from in 0..self.stations.len() {
             for _ in 0..INTAKE {
                 let Some(slot) = self.stations[from].ring.peek() else { break };
-                // The wall clock may be set meanwhile: the time is kept within what is known of it.
+                // The wall clock may have been set in the meantime, so the time is kept within its known bounds.
                 let at_ns = slot.arrived_unix_ns.saturating_sub(offset).clamp(earliest, begin.max(earliest));
                 let frame = slot.bytes.get(OFFLOAD_HEADER_BYTES..).unwrap_or_default();
                 let packet = frame.get(ethernet::HEADER_BYTES as usize..).filter(|_| slot.whole);
@@ -104,7 +104,7 @@ impl Worker {
         }
     }
 
-    /// Hands over what the medium has delivered, as many frames at a time as one station gets in a row.
+    /// Hands over the frames that the medium has delivered, consecutive ones for the same station at a time.
     fn hand_over(&mut self) {
         let mut due = std::mem::take(&mut self.due);
         let driver = &self.driver;
@@ -125,7 +125,7 @@ impl Worker {
         self.due = due;
     }
 
-    /// Lets go of frames that are no longer at their stations.
+    /// Drops held frames that are no longer at their stations.
     fn let_go(&mut self) {
         for (number, station) in self.stations.iter_mut().enumerate() {
             if let Some(held) = &mut station.held {
@@ -134,7 +134,7 @@ impl Worker {
         }
     }
 
-    /// Sleeps until shortly before the medium's next event, or until a frame comes.
+    /// Sleeps until shortly before the medium's next event, or until a frame arrives.
     fn rest(&self) {
         let left = self.driver.next_ns().map(|next| next.saturating_sub(monotonic_ns()));
         let sleep = left.map(|left| left.saturating_sub(EARLY_NS));
@@ -144,10 +144,10 @@ impl Worker {
         }
         let mut ends = vec![PollFd::new(self.switch.wake.as_fd(), PollFlags::POLLIN)];
         ends.extend(self.stations.iter().map(|station| PollFd::new(station.ring.as_fd(), PollFlags::POLLIN)));
-        // An interrupted sleep is a short one.
+        // An interrupted sleep only is a shorter one.
         let _ = ppoll(&mut ends, sleep.map(|ns| TimeSpec::from_duration(Duration::from_nanos(ns))), None);
         if ends[0].revents().is_some_and(|events| events.contains(PollFlags::POLLIN)) {
-            // It was written, so this does not wait.
+            // The descriptor was written, so this read does not wait.
             let _ = self.switch.wake.read();
         }
         for (station, end) in self.stations.iter().zip(&ends[1..]) {
@@ -158,8 +158,8 @@ impl Worker {
     }
 }
 
-/// The station that a frame of station `from` is for: the one with its address, or else the access point, behind which
-/// others are; `None` if it is for nobody.
+/// Returns the station for which a frame of station `from` is: the one with the frame's destination address, or
+/// else the access point, which leads to other hosts; `None` if it is for no station.
 fn receiver(stations: &[Station], from: usize, frame: &[u8]) -> Option<usize> {
     let destination = frame.get(..6)?;
     let found = stations.iter().position(|station| station.address == destination);

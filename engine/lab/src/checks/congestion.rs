@@ -5,8 +5,8 @@ use nettrial_scenario::{Check, CongestionRecord, FlowRecord, Node, Scenario, Tra
 use std::collections::HashSet;
 
 impl Findings {
-    /// Verifies that the kernel called each of `counted` for the flows whose senders have it, and that it saw
-    /// the other subflows of connections that have several.
+    /// Verifies that the kernel called each congestion control of `counted` for the flows whose senders use it,
+    /// and that it saw the other subflows of connections with several.
     pub fn congestion(&mut self, scenario: &Scenario, counted: &[CongestionRecord], flows: &[FlowRecord]) {
         for control in counted {
             let has_it = |node: &&Node| {
@@ -24,10 +24,15 @@ impl Findings {
         }
     }
 
-    /// Verifies the calls of `control`, which has a sender with a connection of `subflows`.
+    /// Verifies the calls of `control`, which is used by a sender with a connection of `subflows` subflows.
     fn calls(&mut self, control: &CongestionRecord, subflows: usize) {
         let callbacks = control.callbacks;
-        self.called("congestion_control_ran", control, callbacks.cong_avoid, "no window grew as it says");
+        self.called(
+            "congestion_control_ran",
+            control,
+            callbacks.cong_avoid,
+            "no window grew according to it",
+        );
         if subflows > 1 {
             let consequence = "each subflow's window grew as if it were alone";
             self.called("congestion_control_coupled", control, callbacks.coupled, consequence);
@@ -35,18 +40,19 @@ impl Findings {
         self.left_out(control);
     }
 
-    /// Verifies that no window of `control` had to be put right.
+    /// Verifies that no window of `control` had to be corrected.
     fn left_out(&mut self, control: &CongestionRecord) {
         let repaired = control.callbacks.repaired;
         if repaired > 0 {
-            let consequence = "for a round trip a window was not the algorithm's; it was then set to Reno's";
-            let seen = format!("the kernel left out a call of it after a loss, {repaired} times");
+            let consequence =
+                "for a round trip a window was not that of the algorithm; it was then set to Reno's";
+            let seen = format!("the kernel omitted a call to it after a loss, {repaired} times");
             self.warn("congestion_control_left_out", &control.name, seen, consequence);
         }
         self.checks.push(Check {
             name: "congestion_control_left_out".into(),
             object: control.name.clone(),
-            expected: "0 windows put right".into(),
+            expected: "0 windows corrected".into(),
             found: format!("{repaired}"),
             passed: repaired == 0,
         });
@@ -55,7 +61,7 @@ impl Findings {
     fn called(&mut self, check: &str, control: &CongestionRecord, calls: u64, consequence: &str) {
         let passed = calls > 0;
         if !passed {
-            self.warn(check, &control.name, "the kernel made no such call of it".into(), consequence);
+            self.warn(check, &control.name, "the kernel made no such call to it".into(), consequence);
         }
         self.checks.push(Check {
             name: check.into(),

@@ -1,16 +1,16 @@
-//! Warns of what the nodes' own kernels counted: fragments, and datagrams that a full socket refused.
+//! Warns of fragments, and of datagrams that full sockets refused, as counted by the nodes' own kernels.
 
 use super::Findings;
 use crate::host_counters::HostCounters;
 use crate::layout::Layout;
 use nettrial_scenario::{Check, Flow, Size, ToolName, Traffic, Transport, Variate};
 
-/// Bytes of a UDP header (RFC 768), and of an ICMP echo's (RFC 792, RFC 4443).
+/// The size of a UDP header (RFC 768) and of the header of an ICMP echo (RFC 792, RFC 4443), in bytes.
 const DATAGRAM_HEADER_BYTES: u64 = 8;
 
 impl Findings {
-    /// Verifies that no node fragmented packets but for flows that ask for it, and warns of sockets that
-    /// refused datagrams, by what each node counted before and after.
+    /// Verifies that no node fragmented packets except for flows that require it, and warns of sockets that
+    /// refused datagrams, from the counters of each node before and after the traffic.
     pub fn host_counters(
         &mut self,
         layout: &Layout,
@@ -26,7 +26,7 @@ impl Findings {
                     "socket_buffer",
                     node,
                     format!(
-                        "UDP sockets refused {} datagrams, {} of them for a full receive buffer",
+                        "UDP sockets refused {} datagrams, {} of them because of a full receive buffer",
                         counted.datagrams_refused, counted.full_buffer
                     ),
                     "they were lost at the receiver and not on the path: lower the rate",
@@ -47,7 +47,7 @@ impl Findings {
             self.warn(
                 "fragmentation",
                 node,
-                format!("there were fragments, and no flow asks for them: {found}"),
+                format!("packets were fragmented, but no flow requires it: {found}"),
                 "packets on the path are not of the size that the study says, and the loss of one fragment \
                  loses the whole packet",
             );
@@ -62,7 +62,7 @@ impl Findings {
     }
 }
 
-/// Returns true if `flow` may send datagrams that its path carries in fragments only.
+/// Returns true if `flow` may send datagrams that its path can only carry in fragments.
 fn asks_for_fragments(layout: &Layout, flow: &Flow) -> bool {
     let Some(largest) = largest_datagram(flow) else { return false };
     let packet = largest.saturating_add(flow.ip.header_bytes() + DATAGRAM_HEADER_BYTES);
@@ -71,7 +71,7 @@ fn asks_for_fragments(layout: &Layout, flow: &Flow) -> bool {
         .any(|(from, to)| layout.path_mtu(from, to, flow.ip).is_some_and(|mtu| packet > mtu))
 }
 
-/// The most payload bytes that a datagram of `flow` may have, as far as its description says; `None` for
+/// Returns the largest payload of a datagram of `flow` in bytes, as far as its description defines it; `None` for
 /// flows without datagrams.
 fn largest_datagram(flow: &Flow) -> Option<u64> {
     if !matches!(flow.transport, Transport::Udp | Transport::Icmp) {
@@ -81,7 +81,7 @@ fn largest_datagram(flow: &Flow) -> Option<u64> {
         Traffic::Packets(packets) => largest(&packets.size),
         Traffic::RequestResponse(exchange) => exchange.request.0.max(exchange.response.0),
         Traffic::Sweep(sweep) => sweep.last.0,
-        // What it sends is in its own options.
+        // Its own options define the sizes of its datagrams.
         Traffic::Tool(tool) if tool.tool == ToolName::Exec => u64::MAX,
         Traffic::Tool(tool) => tool.size.map_or(0, |size| size.0),
         Traffic::Transfer(_) | Traffic::FileTransfer(_) => 0,

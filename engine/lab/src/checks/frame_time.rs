@@ -1,23 +1,23 @@
-//! Warns of round trips that lack the time of their own frames.
+//! Warns of round-trip times that do not include the transmission times of their own frames.
 //!
-//! A shaper hands a frame over when its transmission may begin, a wire when its last bit has come. A delay line adds that
-//! time on links of up to 100 Mbit/s; a link with a rate alone has no line, since a line for each costs more of a CPU than
-//! a fabric of fast links leaves (`delay_line` says how much a frame costs).
+//! A shaper hands a frame over when its transmission may begin, a wire when its last bit has arrived. A delay line
+//! adds that time on links of up to 100 Mbit/s. A link that has only a rate has no delay line, because a line for
+//! each link would cost more CPU time than a fabric of fast links leaves (`delay_line` has the cost of a frame).
 
 use super::Findings;
 use crate::delay_line;
 use crate::layout::Layout;
 use nettrial_scenario::{Flow, FlowRecord, Traffic, Transport, ethernet};
 
-/// A round trip may lack this share of itself.
+/// The share of a round-trip time that may be missing.
 const SMALL_SHARE: f64 = 0.05;
 const TCP_HEADER_BYTES: u64 = 20;
 const TIMESTAMPS_BYTES: u64 = 12;
-/// Bytes of a UDP or an ICMP echo header.
+/// The size of a UDP or an ICMP echo header, in bytes.
 const DATAGRAM_HEADER_BYTES: u64 = 8;
 
 impl Findings {
-    /// Warns of flows whose round-trip times lack a noticeable time of their own frames.
+    /// Warns of flows whose round-trip times lack a noticeable transmission time of their own frames.
     pub fn frame_time(&mut self, layout: &Layout, flows: &[FlowRecord]) {
         for (flow, record) in layout.scenario.workload.iter().zip(flows) {
             let (there, back) = (Wires::of(layout, flow, true), Wires::of(layout, flow, false));
@@ -40,22 +40,25 @@ impl Findings {
                 self.warn(
                     "frame_time",
                     &flow.name,
-                    format!("a round trip of {rtt:.1} us lacks {lacking:.1} us: the time of its own frames on links with a rate"),
-                    "round-trip times are shorter than over wires: links of up to 100 Mbit/s need a delay, of which 1 us is enough",
+                    format!("a round-trip time of {rtt:.1} us lacks {lacking:.1} us: the transmission time of its own \
+                         frames on links with a rate"),
+                    "round-trip times are shorter than over wires: give links of up to 100 Mbit/s a delay, \
+                     of which 1 us is enough",
                 );
             }
         }
     }
 }
 
-/// The links on a flow's way that hand frames over when their transmission begins: bits per second and MTU of each.
+/// The links on a flow's path that hand frames over when their transmission begins, each with its rate in bits per
+/// second and its MTU.
 struct Wires {
     links: Vec<(u64, u64)>,
     header_bytes: u64,
 }
 
 impl Wires {
-    /// Finds those on the way from a flow's first host to its second, or back.
+    /// Finds those links on the path from a flow's first host to its second, or on the reverse path.
     fn of(layout: &Layout, flow: &Flow, is_forward: bool) -> Self {
         let (near, far) = if is_forward { (&flow.from, &flow.to) } else { (&flow.to, &flow.from) };
         let address = layout.address(far, flow.ip).ok();
@@ -79,8 +82,9 @@ impl Wires {
         }
     }
 
-    /// The time that the last frame of a message of `payload` bytes takes on them together, microseconds. A message of several
-    /// frames has a full one for it: those before it are on their way meanwhile.
+    /// Returns the transmission time of the last frame of a message of `payload` bytes on these links together, in
+    /// microseconds. For a message of several frames the last one counts as a full frame, because the earlier ones
+    /// are in transit at the same time.
     fn us(&self, payload: u64) -> f64 {
         let bits = |mtu: u64| ethernet::wire_bytes((payload + self.header_bytes).min(mtu)) * 8;
         self.links.iter().map(|&(rate, mtu)| bits(mtu) as f64 * 1e6 / rate as f64).sum()
@@ -93,7 +97,7 @@ mod tests {
     use nettrial_scenario::{Distribution, Scenario};
     use serde_json::{Value, json};
 
-    /// The warnings of requests and responses of 1400 bytes over two links, with such a round trip.
+    /// Returns the warnings about requests and responses of 1400 bytes over two links, with this round-trip time.
     fn warned(second: &Value, rtt_us: f64) -> Vec<String> {
         let interface = |node: &str, name: &str, address: &str| json!({"node": node, "interface": name, "mtu": "1500 B", "addresses": [address]});
         let mut links = json!([
@@ -123,10 +127,11 @@ mod tests {
 
     #[test]
     fn a_round_trip_that_lacks_its_frames_is_warned_of() {
-        // 1400 + 8 + 20 + 38 bytes at 10 Mbit/s, there and back, on each link.
+        // Each link carries 1400 + 8 + 20 + 38 bytes at 10 Mbit/s in both directions.
         let text = |rtt: f64, us: f64| {
             [format!(
-                "frame_time: a round trip of {rtt:.1} us lacks {us:.1} us: the time of its own frames on links with a rate"
+                "frame_time: a round-trip time of {rtt:.1} us lacks {us:.1} us: the transmission time of \
+                 its own frames on links with a rate"
             )]
         };
         let as_fast = json!({"rate": "10 Mbit/s", "queue": "100 packets"});

@@ -1,4 +1,4 @@
-//! Verifies that links carried what they were given.
+//! Verifies that links carried the frames that were sent over them.
 
 use super::Findings;
 use crate::channel::Driven;
@@ -6,17 +6,17 @@ use crate::delay_line::{Carried, LATE_NS};
 use crate::network::Refused;
 use nettrial_scenario::{Check, Interface, InterfaceRecord, Scenario, Warning};
 
-/// This share of a delay line's frames may leave late.
+/// The share of a delay line's frames that may leave late.
 const LATE_SHARE: f64 = 0.01;
 
 impl Findings {
-    /// Warns of drops in queues that were not meant to overflow.
+    /// Warns of drops in queues that should not overflow.
     pub fn drops(&mut self, scenario: &Scenario, records: &[InterfaceRecord]) {
         self.warnings.extend(Warning::of_drops(scenario, records));
     }
 
-    /// Warns of frames that a link's far end could not take, though nothing of the scenario says so. What is given to
-    /// the links `failing` is meant to be lost.
+    /// Warns of frames that a link's far end could not accept, except on the links `failing`, on which the
+    /// scenario has frames lost.
     pub fn refused(&mut self, failing: &[&Interface], before: &[Refused], after: &[Refused]) {
         let is_failing = |record: &Refused| {
             failing.iter().any(|failing| failing.node == record.node && failing.name == record.interface)
@@ -27,14 +27,14 @@ impl Findings {
                 self.warn(
                     "link_drops",
                     &format!("{} of {}", record.interface, record.node),
-                    format!("the far end's kernel could not take {frames} frames"),
+                    format!("the far end's kernel could not accept {frames} frames"),
                     "the machine lost them, not the network: lower the rate, or spread the flows",
                 );
             }
         }
     }
 
-    /// Verifies that the delay line of `link` carried what it was given, in time.
+    /// Verifies that the delay line of `link` carried its frames in time.
     pub fn delay_line(&mut self, link: &str, carried: Carried) {
         let Carried { passed_pkts, late_pkts, lost_pkts } = carried;
         let late_ms = LATE_NS as f64 / 1e6;
@@ -51,7 +51,7 @@ impl Findings {
                 "delay_line",
                 link,
                 format!("the delay line could not carry {lost_pkts} frames"),
-                "there was more loss than the study asks for: lower the rate",
+                "there was more loss than the study sets: lower the rate",
             );
         }
         if is_late {
@@ -59,12 +59,12 @@ impl Findings {
                 "delay_line",
                 link,
                 format!("{late_pkts} of {passed_pkts} frames left more than {late_ms} ms late"),
-                "the delay was longer than the study says: stop other work on the machine, or lower the rate",
+                "the delay was longer than the study sets: stop other work on the machine, or lower the rate",
             );
         }
     }
 
-    /// Verifies that the radio channel of `link` handed over what its medium delivered, in time.
+    /// Verifies that the radio channel of `link` handed over in time the frames that its medium delivered.
     pub fn radio_channel(&mut self, link: &str, driven: Driven) {
         let Driven { passed_pkts, late_pkts, latest_ns, lost_pkts, .. } = driven;
         let (late_ms, latest_ms) = (LATE_NS as f64 / 1e6, latest_ns as f64 / 1e6);
@@ -82,7 +82,7 @@ impl Findings {
             self.warn(
                 "radio_channel",
                 link,
-                format!("{lost_pkts} frames were lost beside those that the channel's model drops"),
+                format!("{lost_pkts} frames were lost in addition to those that the channel's model drops"),
                 "the machine lost them: stop other work on it, or lower the rate",
             );
         }
@@ -91,22 +91,24 @@ impl Findings {
                 "radio_channel",
                 link,
                 format!(
-                    "{late_pkts} of {passed_pkts} frames were handed over more than {late_ms} ms late, the latest \
+                    "{late_pkts} of {passed_pkts} frames were handed over more than {late_ms} ms late, the \
+                     latest \
                      {latest_ms:.1} ms"
                 ),
-                "round-trip times were longer than the channel's model says: stop other work on the machine, or lower \
-                 the rate",
+                "round-trip times were longer than in the channel's model: stop other work on the machine, \
+                 or lower the rate",
             );
         }
     }
 
-    /// Warns that senders do not wait for the radio, for that `reason`.
+    /// Warns that senders do not wait for the radio, with the `reason`.
     pub fn unheld(&mut self, reason: &str) {
         self.warn(
             "sender_not_held",
             "radio channels",
-            format!("senders are told that a packet has left as soon as it waits for the radio: {reason}"),
-            "more packets wait at stations than with a real interface, and those that find the queue full are lost",
+            format!("a packet counts as sent as soon as it waits for the radio: {reason}"),
+            "more packets wait at stations than with a real interface, and packets that find the queue full \
+             are lost",
         );
     }
 }

@@ -3,12 +3,12 @@
 use super::Findings;
 use nettrial_scenario::GuestRecord;
 
-/// Other processes may use this share of one CPU.
+/// The share of one CPU that other processes may use, in percent.
 const BYSTANDER_PERCENT: f64 = 5.0;
 
 impl Findings {
-    /// Verifies that the guest of `node` runs the kernel that was added with its system, of this release, and warns of
-    /// software emulation.
+    /// Verifies that the guest of `node` runs the kernel of this `release`, which was added with its system, and
+    /// warns of software emulation.
     pub fn guest(&mut self, node: &str, guest: &GuestRecord, release: &str) {
         self.compare(
             "kernel",
@@ -22,20 +22,20 @@ impl Findings {
                 "guest_emulated",
                 node,
                 format!("{} runs under software emulation, because KVM is not available here", guest.system),
-                "the emulator's time is in response and round-trip times, and what CPUs cost can't be determined: compare \
-                 guests with guests alone",
+                "response and round-trip times include the emulator's time, and CPU figures are not \
+                 available: compare guests only with guests",
             );
         }
     }
 
-    /// Warns of other processes that used `percent` of one CPU while traffic went.
+    /// Warns of other processes that used `percent` of one CPU during the traffic.
     pub fn bystanders(&mut self, percent: f64) {
         if percent > BYSTANDER_PERCENT {
             self.warn(
                 "other_work",
                 "the machine",
                 format!("other processes used {percent:.0}% of a CPU"),
-                "their work is in the CPU time of the hosts, and may have slowed the traffic: run on a \
+                "the hosts' CPU time includes their work, which may have slowed the traffic: run on a \
                  machine that does nothing else",
             );
         }

@@ -1,4 +1,4 @@
-//! Verifies that packets take the scenario's paths, in the sizes that it implies.
+//! Verifies that packets take the scenario's paths, and have the sizes that it implies.
 
 use super::Findings;
 use crate::guests::Running;
@@ -10,7 +10,7 @@ use nettrial_scenario::{Offloads, Scenario};
 use nettrial_session::{Agents, Direction, directions, path_mtus};
 use nettrial_traffic::Cookie;
 
-/// An offload's name, and whether it is on.
+/// An offload's name, and a function that returns true if it is on.
 type Offload = (&'static str, fn(Offloads) -> bool);
 
 /// The offloads that are verified.
@@ -18,8 +18,8 @@ const OFFLOADS: [Offload; 3] =
     [("tso", |offloads| offloads.tso), ("gso", |offloads| offloads.gso), ("gro", |offloads| offloads.gro)];
 
 impl Findings {
-    /// Verifies the offloads of every interface: a check for each node, and for each interface that differs.
-    /// The offloads of guests are as the guests found them.
+    /// Verifies the offloads of every interface, with a check for each node and for each interface that differs.
+    /// The offloads of guests are those that the guests reported.
     pub fn offloads(
         &mut self,
         home: &Home,

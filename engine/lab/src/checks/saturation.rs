@@ -4,19 +4,19 @@ use super::Findings;
 use crate::queue_length::{Backlog, Sampled};
 use nettrial_scenario::{Rate, TimerLateness};
 
-/// A link is saturated if packets waited in at least this share of the samples.
+/// The share of the samples in which packets must have waited for a link to count as saturated.
 const SATURATED_SHARE: f64 = 0.9;
-/// With fewer samples nothing is said.
+/// The number of samples below which there is no finding.
 const SAMPLES: u32 = 20;
-/// A saturated link may carry this much less than its rate.
+/// The share of its rate by which a saturated link may fall short.
 const SHORT_SHARE: f64 = 0.005;
-/// Standard errors by which the time in which packets waited may be less than samples show. Of samples that see
-/// less one set in 2000 does by chance: a run makes hundreds of them.
+/// The number of standard errors by which the time in which packets waited may be shorter than the samples show.
+/// One set of samples in 2000 deviates more by chance, and a run makes hundreds of them.
 const STANDARD_ERRORS: f64 = 3.3;
 
 impl Findings {
-    /// Warns of a saturated link that carried less than its rate, with what may have kept it from that:
-    /// how late timers are on this machine, and the share of the CPU's time that the hypervisor took.
+    /// Warns of a saturated link that carried less than its rate, with the possible causes: the lateness of this
+    /// machine's timers, and the share of the CPU's time that the hypervisor took.
     pub fn saturated(&mut self, interface: &Sampled, lateness: &TimerLateness, steal_percent: f64) {
         let carried =
             interface.backlog.and_then(|backlog| carried_if_saturated(&backlog, interface.shaped.rate));
@@ -29,7 +29,8 @@ impl Findings {
             "wire_short",
             &format!("{} of {}", interface.shaped.interface, interface.node),
             format!(
-                "packets waited, and the link carried {:.1}% of its rate; timers on this machine are {:.0} us late in \
+                "packets waited, and the link carried {:.1}% of its rate; timers on this machine are {:.0} \
+                 us late in \
                  the median, {:.0} us at p99 and {:.0} us at p99.9, and the hypervisor took {steal_percent:.1}% of the \
                  processor's time",
                 carried * 100.0,
@@ -43,11 +44,11 @@ impl Findings {
     }
 }
 
-/// The share of what `rate` allows that was carried while packets waited, if they waited nearly all the time between
-/// the first and the last sample that saw one. Of that time only what the samples show with confidence is counted,
-/// by the lower bound of a binomial share (E. B. Wilson, Journal of the American Statistical Association 22, 1927),
-/// so that a link that was idle between transfers is not taken for one that fell short: where all of 1000 samples
-/// saw packets wait, it may have been idle for 1.1% of the time.
+/// Returns the share of `rate` that was carried while packets waited, if they waited nearly all the time between
+/// the first and the last sample that saw one. Only the part of that time that the samples show with confidence
+/// counts, by the lower bound of a binomial share (E. B. Wilson, Journal of the American Statistical Association
+/// 22, 1927), so that a link that was idle between transfers does not count as one that fell short: even if all of
+/// 1000 samples saw packets wait, it may have been idle for 1.1% of the time.
 fn carried_if_saturated(backlog: &Backlog, rate: Rate) -> Option<f64> {
     let samples = f64::from(backlog.samples);
     let share = f64::from(backlog.waiting) / samples;
@@ -73,8 +74,8 @@ mod tests {
     const LATE: TimerLateness = TimerLateness { median_ns: 116_000, p99_ns: 1_300_000, p99_9_ns: 3_900_000 };
     const RATE: Rate = Rate(1_000_000_000);
 
-    /// Samples of a link that carries `percent` of its rate, each 2 ms, with as many packets waiting as `queue`
-    /// says.
+    /// Returns samples, 2 ms apart, of a link that carries `percent` of its rate, in which the numbers of `queue`
+    /// packets wait.
     fn sampled(percent: f64, queue: impl Iterator<Item = u32>) -> Sampled {
         let begin = Instant::now();
         let after = |backlog, (number, packets): (u32, u32)| {
@@ -120,7 +121,7 @@ mod tests {
         assert_eq!(found, [""; 0]);
     }
 
-    /// Transfers of 40 ms with a gap of 0.5 ms after each: what `make demo` has. Samples fall anywhere.
+    /// Transfers of 40 ms with a gap of 0.5 ms after each, as in `make demo`. Samples fall at any time.
     #[test]
     fn gaps_between_transfers_are_not_taken_for_a_link_that_fell_short() {
         for experiment in 0..200 {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Frames in flight, those that keep their order apart from those held back. Buffers are used again.
+/// Frames in flight. Frames that keep their order are separate from those that are held back. Buffers are reused.
 #[derive(Default)]
 pub struct Hold {
     in_order: VecDeque<(u64, Vec<u8>)>,
@@ -15,7 +15,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Takes a frame that leaves at `due_ns`, or with the one before it if that leaves later.
+    /// Takes a frame that leaves at `due_ns`, or together with the frame before it if that one leaves later.
     pub fn push(&mut self, due_ns: u64, frame: &[u8]) {
         self.latest_ns = self.latest_ns.max(due_ns);
         let buffer = self.copy(frame);
@@ -43,7 +43,8 @@ impl Hold {
         self.in_order.front().map(|(due, _)| *due).into_iter().chain(held_back).min()
     }
 
-    /// The next frame that leaves by `now_ns`, with its time. To be given back.
+    /// Returns the next frame that leaves by `now_ns`, with its time. The caller returns its buffer to
+    /// [`Hold::recycle`].
     pub fn pop(&mut self, now_ns: u64) -> Option<(u64, Vec<u8>)> {
         let next = self.next_due_ns().filter(|due| *due <= now_ns)?;
         let frame = if self.in_order.front().is_some_and(|(due, _)| *due == next) {
@@ -61,7 +62,7 @@ impl Hold {
         self.spare.push(frame);
     }
 
-    /// Bytes of the frames in flight.
+    /// Returns the number of bytes of the frames in flight.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -1,4 +1,5 @@
-//! Known answers of the line itself: numbered frames in at one end, counted and timed at the other.
+//! Known-answer tests of the line itself: numbered frames enter at one end, and are counted and timed at the
+//! other.
 
 use super::worker::{monotonic_ns, wall_offset_ns};
 use super::{Carried, DelayLine};
@@ -25,7 +26,8 @@ fn interface(index: i32) -> LinkMessage {
     message
 }
 
-/// Frames in at the first interface, a line between the two in the middle, frames out at the last.
+/// A test bench: frames enter at the first interface, pass a line between the two in the middle, and leave at the
+/// last.
 struct Bench {
     link: Link,
     line: DelayLine,
@@ -33,7 +35,7 @@ struct Bench {
     ring: Ring,
 }
 
-/// A frame that came out: its number, and how long it took.
+/// A frame that left the line: its number, and the time that it took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Arrival {
     number: usize,
@@ -67,13 +69,13 @@ impl Bench {
             discipline: Default::default(),
             impairment,
         };
-        // Room for all that a test sends: what is missing was lost by the line.
+        // The ring has room for all frames that a test sends, so missing ones were lost by the line.
         let ring = Ring::open(ENDS[3], Intake::Arriving, 1514, 60_000).unwrap();
         let line = DelayLine::start(&link, 0, [ENDS[1], ENDS[2]], 1514, [0; 2], 0).unwrap();
         Self { link, line, outlet: Outlet::open(ENDS[0]).unwrap(), ring }
     }
 
-    /// Sends `count` frames, `gap` apart, and gives what came out, in its order.
+    /// Sends `count` frames at intervals of `gap`, and returns the frames that left the line, in their order.
     fn pass(&mut self, count: usize, gap: Span) -> Vec<Arrival> {
         let offset = wall_offset_ns();
         let mut sent = Vec::with_capacity(count);
@@ -111,14 +113,14 @@ fn numbers(arrivals: &[Arrival]) -> Vec<usize> {
     arrivals.iter().map(|arrival| arrival.number).collect()
 }
 
-/// Returns true if `count` of `trials` fits the probability, within 3.29 standard deviations (99.9%). The fates
-/// are drawn from a seed, so what fits once fits always.
+/// Returns true if `count` of `trials` is within 3.29 standard deviations (99.9%) of the probability. The fates
+/// are drawn from a seed, so a count that fits once always fits.
 fn fits(count: usize, trials: usize, probability: f64) -> bool {
     let mean = trials as f64 * probability;
     (count as f64 - mean).abs() <= 3.29 * (mean * (1.0 - probability)).sqrt()
 }
 
-/// After so long without a frame none comes any more.
+/// The time without a frame after which no more frames are expected.
 const QUIET: Span = Span::from_millis(300);
 const FRAMES: usize = 20_000;
 const GAP: Span = Span::from_micros(15);
@@ -135,7 +137,8 @@ fn every_frame_arrives_once_in_order_and_no_sooner_than_the_delay() {
     let mut took: Vec<u64> = arrivals.iter().map(|arrival| arrival.took_ns).collect();
     took.sort_unstable();
     println!("added to 5 ms, us: {:?}", [0.5, 0.9, 0.99, 0.999].map(|share| quantile(&took, share) - 5000.0));
-    // None comes sooner. How late most come depends on the machine, but some are on time on any.
+    // No frame arrives earlier. The lateness of most frames depends on the machine, but some are on time on any
+    // machine.
     assert!((5_000_000..5_100_000).contains(&took[0]), "{} ns", took[0]);
     let Carried { passed_pkts, lost_pkts, .. } = bench.line.carried().unwrap();
     assert_eq!((passed_pkts, lost_pkts), (FRAMES as u64, 0));
@@ -187,7 +190,7 @@ fn frames_held_back_are_as_many_as_set_and_are_overtaken() {
     bench.line.arm().unwrap();
     let arrivals = bench.pass(FRAMES, GAP);
     assert_eq!(arrivals.len(), FRAMES);
-    // RFC 4737 section 3.3: a frame is reordered if one sent later came before it.
+    // A frame is reordered if one that was sent later arrived before it (RFC 4737 section 3.3).
     let (mut latest, mut reordered) = (0, Vec::new());
     for arrival in &arrivals {
         if arrival.number < latest {
@@ -207,7 +210,7 @@ fn jitter_is_even_between_the_delay_and_so_much_more() {
     let impairment = Impairment { jitter: Duration(4_000_000), seed: 4, ..Default::default() };
     let mut bench = Bench::new(Duration(2_000_000), impairment);
     bench.line.arm().unwrap();
-    // Farther apart than the jitter, so that keeping the order changes no frame's delay.
+    // The frames are farther apart than the jitter, so that keeping the order does not change any frame's delay.
     let arrivals = bench.pass(400, Span::from_millis(5));
     assert_eq!(numbers(&arrivals), (0..400).collect::<Vec<_>>());
     let [mut fates, _] = super::fates(&bench.link, 0);
@@ -222,7 +225,7 @@ fn jitter_is_even_between_the_delay_and_so_much_more() {
         assert!((0..100_000).contains(&least), "jitter of {part} ms: {least} ns added");
         assert!(fits(count, 400, 0.25), "{count} with a jitter of {part} ms");
     }
-    // The drawn jitter itself is even: Kolmogorov and Smirnov's distance, 99.9%.
+    // The drawn jitter itself is uniform, by the distance of Kolmogorov and Smirnov (99.9%).
     drawn.sort_unstable();
     let distance = |(rank, value): (usize, &u64)| (*value as f64 / 4e6 - rank as f64 / 400.0).abs();
     assert!(drawn.iter().enumerate().map(distance).fold(0.0, f64::max) < 1.95 / 20.0);

@@ -1,7 +1,9 @@
-//! The transmitter of a link's direction: it sends one frame after the other, each for its bits over the link's rate.
+//! The transmitter of a link's direction, which sends one frame after the other, each for its bits divided by the
+//! link's rate.
 //!
-//! The shaper before it hands a packet over when its transmission may begin, several at once after an idle time, and all
-//! frames of a GSO packet together. On a wire each of them has come when its last bit has (store and forward).
+//! The shaper before the transmitter hands a packet over when its transmission may begin, several at once after an
+//! idle time, and all frames of a GSO packet together. On a wire each frame has arrived when its last bit has
+//! (store and forward).
 
 use crate::packet_socket::OFFLOAD_HEADER_BYTES;
 use nettrial_scenario::Rate;
@@ -10,33 +12,34 @@ use nettrial_scenario::ethernet::{MINIMUM_BYTES, OUTSIDE_BYTES};
 /// The transmitter of one direction.
 #[derive(Debug, Clone, Copy)]
 pub struct Transmitter {
-    /// The link's rate; without one a frame takes no time.
+    /// The link's rate; if there is none, a frame takes no time.
     pub rate: Option<Rate>,
-    /// The longest that a frame waits for those before it: what the shaper lets pass at once. It passes more only to make
-    /// up for a timer that was late, which the transmitter does with it.
+    /// The longest time that a frame waits for those before it, which is the time of the shaper's burst. The
+    /// shaper passes more frames only to make up for a late timer, and then the transmitter does so, too.
     pub longest_wait_ns: u64,
     /// The end of the last transmission.
     free_ns: u64,
 }
 
 impl Transmitter {
-    /// A transmitter that is free.
+    /// Creates a transmitter that is free.
     pub fn new(rate: Option<Rate>, longest_wait_ns: u64) -> Self {
         Self { rate, longest_wait_ns, free_ns: 0 }
     }
 
-    /// Transmits a frame that came at `arrived_ns`, behind its offload header; returns the time of its last bit.
+    /// Transmits a frame, which follows an offload header and arrived at `arrived_ns`; returns the time of its
+    /// last bit.
     pub fn transmit(&mut self, arrived_ns: u64, frame: &[u8]) -> u64 {
         let Some(rate) = self.rate else { return arrived_ns };
         let start = self.free_ns.clamp(arrived_ns, arrived_ns + self.longest_wait_ns);
-        // Rounded down: a transmitter slower than its shaper would fall behind it.
+        // The time is rounded down, because a transmitter that is slower than its shaper would fall behind.
         let took = u128::from(wire_bytes(frame)) * 8_000_000_000 / u128::from(rate.0.max(1));
         self.free_ns = start.saturating_add(u64::try_from(took).unwrap_or(u64::MAX));
         self.free_ns
     }
 }
 
-/// Bytes that a frame, or the frames of a GSO packet, occupy on the wire.
+/// Returns the number of bytes that a frame, or the frames of a GSO packet, occupy on the wire.
 fn wire_bytes(bytes: &[u8]) -> u64 {
     let (header, frame) = bytes.split_at(OFFLOAD_HEADER_BYTES.min(bytes.len()));
     let length = frame.len() as u64;
@@ -47,14 +50,15 @@ fn wire_bytes(bytes: &[u8]) -> u64 {
     })
 }
 
-/// The pieces of a GSO packet: bytes of headers that each of its frames has, and of payload.
+/// The pieces of a GSO packet: the bytes of the headers of each of its frames, and those of the payload.
 struct Gso {
     headers: u64,
     segment: u64,
 }
 
-/// Reads `struct virtio_net_hdr` (include/uapi/linux/virtio_net.h); its `hdr_len` is a hint, so the headers' length comes from
-/// where the checksum begins, at the transport header, and from that header.
+/// Reads `struct virtio_net_hdr` (include/uapi/linux/virtio_net.h); its `hdr_len` is only a hint, so the length of
+/// the headers is computed from the beginning of the checksummed part, which is the transport header, and from
+/// that header.
 fn gso(header: &[u8], frame: &[u8]) -> Option<Gso> {
     const UDP_L4: u8 = 5;
     const KIND: u8 = 0x7f;
@@ -73,7 +77,7 @@ fn gso(header: &[u8], frame: &[u8]) -> Option<Gso> {
 mod tests {
     use super::*;
 
-    /// A frame of `length` bytes behind an offload header of these bytes.
+    /// Returns a frame of `length` bytes that follows an offload header of these bytes.
     fn frame(offload: [u8; OFFLOAD_HEADER_BYTES], length: usize) -> Vec<u8> {
         let mut bytes = offload.to_vec();
         bytes.resize(OFFLOAD_HEADER_BYTES + length, 0);
@@ -94,12 +98,13 @@ mod tests {
     fn a_gso_packet_takes_what_its_frames_take() {
         let [size_low, size_high] = 1448_u16.to_ne_bytes();
         let [start_low, start_high] = 34_u16.to_ne_bytes();
-        // VIRTIO_NET_HDR_GSO_TCPV4 with ECN; a wrong hint of the headers' length; TCP has 32 bytes of header.
+        // This is VIRTIO_NET_HDR_GSO_TCPV4 with ECN and a wrong hint of the headers' length; the TCP header has 32
+        // bytes.
         let header = [1, 0x81, 200, 0, size_low, size_high, start_low, start_high, 16, 0];
         let mut bytes = frame(header, 66 + 2 * 1448 + 100);
         bytes[OFFLOAD_HEADER_BYTES + 34 + 12] = 8 << 4;
         assert_eq!(wire_bytes(&bytes), 2 * 1538 + 100 + 66 + 24);
-        // VIRTIO_NET_HDR_GSO_UDP_L4.
+        // This is VIRTIO_NET_HDR_GSO_UDP_L4.
         let header = [1, 5, 0, 0, size_low, size_high, start_low, start_high, 6, 0];
         assert_eq!(wire_bytes(&frame(header, 42 + 3 * 1448)), 3 * (1448 + 42 + 24));
     }

@@ -14,77 +14,78 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// A sleep ends this long before a frame is due, and the rest of the time is watched: a virtual machine
-/// serves a timer some 40 us late.
+/// The time before a frame is due at which a sleep ends, in nanoseconds. The thread watches the clock for the
+/// rest, because timers fire about 40 us late on a virtual machine.
 pub const EARLY_NS: u64 = 50_000;
-/// The clock is watched for one part in so many of the time,
+/// The reciprocal of the largest share of the time in which the thread watches the clock.
 const WATCHED_SHARE: u64 = 8;
-/// and for so long at a stretch: a message of 64 KiB at 1 Gbit/s goes by in half of it.
+/// The longest time that the thread watches the clock without a pause, in nanoseconds: a message of 64 KiB at 1
+/// Gbit/s passes in half of it.
 const WATCHED_NS: u64 = 1_000_000;
-/// The longest sleep while frames are in flight, so that new ones do not fill the ring.
+/// The longest sleep while frames are in flight, in nanoseconds, so that new ones do not fill the ring.
 const DOZE_NS: u64 = 1_000_000;
-/// Frames taken from the ring before it is looked again whether one is due.
+/// The number of frames taken from the ring before the thread checks again whether one is due.
 const INTAKE: usize = 4 * BATCH;
-/// Bytes of the frames that may be in flight: 10 Gbit/s for 200 ms.
+/// The largest number of bytes of frames in flight: 10 Gbit/s for 200 ms.
 const HOLD_BYTES: usize = 256 << 20;
-/// A frame that leaves this much later than it should is late.
+/// The delay beyond its time, in nanoseconds, above which a frame counts as late.
 pub const LATE_NS: u64 = 500_000;
 
 /// The work of one direction since it was armed.
 #[derive(Default)]
 pub struct Tally {
-    /// Frames handed to the far end, copies counted.
+    /// The number of frames handed to the far end, including copies.
     pub passed_pkts: AtomicU64,
-    /// Frames that left more than [`LATE_NS`] late.
+    /// The number of frames that left more than [`LATE_NS`] late.
     pub late_pkts: AtomicU64,
-    /// Frames that the line itself could not carry.
+    /// The number of frames that the line itself could not carry.
     pub lost_pkts: AtomicU64,
 }
 
-/// One direction of a link: what comes in at one end, and goes out at the other.
+/// One direction of a link: frames enter at one end, and leave at the other.
 pub struct Worker {
     pub ring: Ring,
     pub outlet: Outlet,
     pub transmitter: Transmitter,
     pub delay_ns: u64,
     pub reordering_delay_ns: u64,
-    /// The fates of frames without UDP, and of those with it.
+    /// The fates of frames without UDP, and of frames with UDP.
     pub fates: [Fates; 2],
     pub switch: Arc<Switch>,
     pub tally: Arc<Tally>,
 }
 
-/// Switches that tell a line's workers what to do.
+/// The switches that control a line's workers.
 pub struct Switch {
     /// True while frames are impaired and counted.
     pub armed: AtomicBool,
-    /// True while the link is cut: what comes and what is under way is lost.
+    /// True while the link is cut, so that frames that arrive or are in flight are lost.
     pub cut: AtomicBool,
-    /// True once the workers are to end.
+    /// True once the workers should end.
     pub stopped: AtomicBool,
-    /// Written to wake them.
+    /// The descriptor that is written to wake the workers.
     pub wake: EventFd,
 }
 
 impl Switch {
-    /// A switch that is neither armed nor stopped.
+    /// Creates a switch that is neither armed nor stopped.
     pub fn new() -> Result<Self> {
-        let wake = EventFd::from_flags(EfdFlags::EFD_CLOEXEC).context("making an event descriptor")?;
+        let wake = EventFd::from_flags(EfdFlags::EFD_CLOEXEC).context("creating an event descriptor")?;
         let off = || AtomicBool::new(false);
         Ok(Self { armed: off(), cut: off(), stopped: off(), wake })
     }
 
-    /// Has the workers impair and count.
+    /// Lets the workers impair and count frames.
     pub fn arm(&self) {
         self.armed.store(true, Relaxed);
     }
 
-    /// Has the workers lose every frame, or no longer.
+    /// Lets the workers lose every frame, or ends that.
     pub fn cut(&self, cut: bool) {
         self.cut.store(cut, Relaxed);
     }
 
-    /// Has the workers end.
+    /// Lets the workers end.
     pub fn stop(&self) {
         self.stopped.store(true, Relaxed);
         self.call();
@@ -92,7 +93,7 @@ impl Switch {
 
     /// Wakes the workers.
     pub fn call(&self) {
-        // It can't fail with a counter this small.
+        // The write can't fail with a counter this small.
         let _ = self.wake.write(1);
     }
 }
@@ -101,15 +102,16 @@ impl Switch {
 #[derive(Default)]
 struct State {
     hold: Hold,
-    /// Until when all that had arrived was taken.
+    /// The time up to which all frames that had arrived were taken.
     taken_ns: u64,
     batch: Vec<(u64, Vec<u8>)>,
     watching: Watching,
 }
 
-/// A bound on the time in which the clock is watched. Frames that follow each other on a wire are due a few microseconds
-/// apart: watching for each of them would take a CPU, which hosts need. So single frames leave on time, and those of a long
-/// train when a timer says so, some tens of microseconds late and several together.
+/// A bound on the time in which the thread watches the clock. Consecutive frames on a wire are due a few
+/// microseconds apart, and watching for each of them would occupy a CPU, which hosts need. Therefore single frames
+/// leave on time, and those of a long train leave when a timer fires, some tens of microseconds late and several
+/// together.
 #[derive(Default)]
 struct Watching {
     left_ns: u64,
@@ -117,7 +119,7 @@ struct Watching {
 }
 
 impl Watching {
-    /// Returns true if there is time left at `now_ns` to watch for `wanted_ns`, which is taken.
+    /// Returns true if there is time left at `now_ns` to watch for `wanted_ns`, and takes that time.
     fn takes(&mut self, now_ns: u64, wanted_ns: u64) -> bool {
         let gained_ns = now_ns.saturating_sub(self.told_ns) / WATCHED_SHARE;
         self.left_ns = self.left_ns.saturating_add(gained_ns).min(WATCHED_NS);
@@ -141,7 +143,7 @@ impl Worker {
         }
     }
 
-    /// Takes what has arrived into the hold.
+    /// Moves the frames that have arrived into the hold.
     fn take(&mut self, state: &mut State) {
         if self.ring.peek().is_none() {
             state.taken_ns = monotonic_ns();
@@ -157,18 +159,18 @@ impl Worker {
             if taken == INTAKE {
                 break;
             }
-            // The wall clock may be set meanwhile: the time is kept within what is known of it.
+            // The wall clock may have been set in the meantime, so the time is kept within its known bounds.
             let arrived = slot.arrived_unix_ns.saturating_sub(offset).clamp(state.taken_ns, monotonic_ns());
-            // What is lost on its way has been sent, too.
+            // Frames that are lost on the link have been transmitted, too.
             let sent = self.transmitter.transmit(arrived, slot.bytes);
             let mut fate = Fate::default();
-            // Frames to a group are the kernel's own (neighbour discovery, MLD): they come at any time, and would
-            // shift the fates of all that follow.
+            // Frames to a group come from the kernel itself (neighbour discovery, MLD). They arrive at any time,
+            // and would shift the fates of all later frames.
             if armed && !is_to_a_group(slot.bytes) {
                 fate = self.fates[usize::from(has_udp(slot.bytes))].next();
             }
             if cut {
-                // It is lost, as on a cut cable.
+                // The frame is lost, as on a cut cable.
             } else if !slot.whole || state.hold.bytes() > HOLD_BYTES {
                 self.tally.lost_pkts.fetch_add(1, Relaxed);
             } else if !fate.is_lost {
@@ -185,7 +187,7 @@ impl Worker {
         }
     }
 
-    /// Sends what is due, a batch at a time.
+    /// Sends the frames that are due, a batch at a time.
     fn send_due(&mut self, state: &mut State) {
         loop {
             let now = monotonic_ns();
@@ -211,7 +213,7 @@ impl Worker {
         }
     }
 
-    /// Sleeps until shortly before the next frame is due, or until one comes if none is on its way.
+    /// Sleeps until shortly before the next frame is due, or until one arrives if none is in flight.
     fn rest(&self, state: &mut State) {
         let wake = PollFd::new(self.switch.wake.as_fd(), PollFlags::POLLIN);
         let waited = match state.hold.next_due_ns() {
@@ -228,7 +230,7 @@ impl Worker {
                 let left = due.saturating_sub(now);
                 let mut sleep = left.saturating_sub(EARLY_NS).min(DOZE_NS);
                 if sleep == 0 && self.transmitter.rate.is_none() {
-                    std::hint::spin_loop(); // frames that came together leave together: that is soon over
+                    std::hint::spin_loop(); // frames that arrived together leave together, so this is soon over
                     return;
                 }
                 if sleep == 0 && left > 0 && state.watching.takes(now, left) {
@@ -242,7 +244,7 @@ impl Worker {
                 ppoll(&mut [wake], Some(sleep), None)
             }
         };
-        // An interrupted sleep is a short one.
+        // An interrupted sleep only is a shorter one.
         let _ = waited;
     }
 }
@@ -254,12 +256,13 @@ fn watch(due_ns: u64) {
     }
 }
 
-/// Returns true if a frame, behind its offload header, is to a group of stations (IEEE 802: the first byte is odd).
+/// Returns true if a frame, which follows an offload header, is to a group of stations (IEEE 802: the first byte
+/// is odd).
 pub fn is_to_a_group(bytes: &[u8]) -> bool {
     bytes.get(OFFLOAD_HEADER_BYTES).is_some_and(|first| first & 1 == 1)
 }
 
-/// Returns true if a frame, behind its offload header, is of UDP over IPv4 or IPv6.
+/// Returns true if a frame, which follows an offload header, carries UDP over IPv4 or IPv6.
 fn has_udp(bytes: &[u8]) -> bool {
     const UDP: u8 = 17;
     match bytes.get(OFFLOAD_HEADER_BYTES..) {
@@ -269,13 +272,13 @@ fn has_udp(bytes: &[u8]) -> bool {
     }
 }
 
-/// The monotonic clock.
+/// Returns the time of the monotonic clock, in nanoseconds.
 pub fn monotonic_ns() -> u64 {
     read_ns(ClockId::CLOCK_MONOTONIC)
 }
 
-/// The wall clock less the monotonic clock, to within a microsecond unless the thread is interrupted
-/// again and again.
+/// Returns the time of the wall clock minus that of the monotonic clock, in nanoseconds, to within a microsecond
+/// unless the thread is interrupted again and again.
 pub fn wall_offset_ns() -> u64 {
     let read = || {
         let before = monotonic_ns();
