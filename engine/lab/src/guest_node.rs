@@ -1,5 +1,5 @@
-//! A node of a trial inside a guest: its own process there, which builds the node as the lab builds nodes, and is then
-//! its agent.
+//! A node of a trial inside a guest: a separate process in the guest, which builds the node as the lab builds
+//! nodes, and then becomes its agent.
 
 use crate::layout::Layout;
 use crate::namespace::Home;
@@ -19,9 +19,10 @@ pub struct NodeOrder {
     pub scenario: Scenario,
     /// The node's name.
     pub node: String,
-    /// Name and Ethernet address of each of its interfaces, in the order of the guest's network devices.
+    /// The name and Ethernet address of each of the node's interfaces, in the order of the guest's network
+    /// devices.
     pub interfaces: Vec<(String, Vec<u8>)>,
-    /// The neighbours that it is told of.
+    /// The node's neighbours.
     pub neighbours: Vec<Neighbour>,
 }
 
@@ -48,16 +49,16 @@ pub struct Neighbour {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// The node is built; the offloads in force on each of its interfaces.
+    /// The node is built, with these offloads in force on each of its interfaces.
     Built(Vec<(String, Offloads)>),
-    /// The reason for which it can't be built.
+    /// The node can't be built, for this reason.
     Failed(String),
 }
 
-/// Is a node in a guest until the standard input ends.
+/// Runs a node in a guest until the standard input ends.
 ///
 /// # Errors
-/// Fails if the input can't be read, or a line of it is no order.
+/// Fails if the input can't be read, or if a line of it is not an order.
 pub fn run() -> Result<()> {
     let mut lines = std::io::stdin().lock();
     let mut line = String::new();
@@ -74,15 +75,15 @@ pub fn run() -> Result<()> {
     home.visit(namespace, || nettrial_traffic::run_agent(lines))
 }
 
-/// The namespace that the process has entered, the network of the one node, and its offloads.
+/// The namespaces that the process has entered, the network of the single node, and its offloads.
 type Built = (Home, Network, Vec<(String, Offloads)>);
 
 fn build(order: &NodeOrder) -> Result<Built> {
     let devices = network_devices(order.interfaces.len())?;
     let indexes = devices.iter().map(|name| nix::net::if_::if_nametoindex(name.as_str()));
     let indexes =
-        indexes.collect::<nix::Result<Vec<_>>>().context("looking for the guest's network devices")?;
-    // From here on the thread is elsewhere; this socket stays where the devices are.
+        indexes.collect::<nix::Result<Vec<_>>>().context("looking up the guest's network devices")?;
+    // The thread enters another namespace below; this socket stays in the one that has the devices.
     let mut outside = Netlink::open()?;
     let home = Home::enter().map_err(|shortfalls| {
         let reasons: Vec<String> =

@@ -1,12 +1,12 @@
-//! Hosts with a kernel of their own: guests, each joined to its node's interfaces by TAP devices.
+//! Hosts with their own kernels: guests, each of which is connected to its node's interfaces by TAP devices.
 //!
 //! ```text
 //! node's namespace:  veth (shaped, delayed, captured as any host's) ── bridge ── TAP ── QEMU ── the guest's interface
 //! ```
 //!
-//! The guest has the addresses, routes and TCP settings; its node's namespace has none. A guest that is not in a trial
-//! is kept for the next one that needs the same system and hardware: a trial's node is a process in a network
-//! namespace of its own inside the guest, so nothing of a trial is left there.
+//! The guest has the addresses, routes and TCP settings, and its node's namespace has none. A guest that is not in
+//! use is kept for the next trial that needs the same system and hardware. A trial's node is a process in its own
+//! network namespace inside the guest, so nothing of a trial is left there.
 
 mod preflight;
 mod trial;
@@ -24,29 +24,29 @@ pub use trial::Running;
 
 /// The time that a guest may take to boot: software emulation on a busy machine takes half a minute.
 const BOOT: Duration = Duration::from_secs(180);
-/// The time that a guest may take to boot for a look whether KVM carries it.
+/// The time that a guest may take to boot in an attempt to use KVM.
 const TRY: Duration = Duration::from_secs(30);
-/// Guests that are kept for later trials: each has hundreds of megabytes of memory.
+/// The largest number of guests that are kept for later trials. Each has hundreds of megabytes of memory.
 const KEPT: usize = 4;
 
-/// Every guest of a session, and the systems that there are.
+/// All guests of a session, and the systems that are installed.
 pub struct Guests {
     catalogue: Catalogue,
     disks: HashMap<String, Vec<u8>>,
     free: Vec<Kept>,
     acceleration: Option<Acceleration>,
-    /// The number of TAP devices that were made.
+    /// The number of TAP devices created so far.
     taps: usize,
 }
 
-/// A guest, and what it is joined to networks by.
+/// A guest with the devices that connect it to networks.
 struct Kept {
     key: Key,
     guest: Guest,
     taps: Vec<Tap>,
-    /// The release of its kernel; empty until it is ready.
+    /// The release of the guest's kernel; empty until the guest is ready.
     kernel: String,
-    /// The release that the kernel was added with.
+    /// The release with which the kernel was added.
     expected: String,
 }
 
@@ -59,7 +59,7 @@ struct Key {
 }
 
 impl Guests {
-    /// No guest yet.
+    /// Creates a session without guests.
     pub fn new() -> Self {
         Self {
             catalogue: Catalogue::of_environment(),
@@ -70,10 +70,11 @@ impl Guests {
         }
     }
 
-    /// Takes a guest for each node of the layout that is one: those that are there, and new ones that have booted.
+    /// Takes a guest for each node of the layout that is one: guests that were kept, and new ones that have
+    /// booted.
     ///
     /// # Errors
-    /// Fails if one does not boot; its console's last lines are part of the error.
+    /// Fails if a guest does not boot; the error has the last lines of its console.
     pub fn take(&mut self, layout: &Layout) -> Result<Running> {
         let mut guests = Vec::new();
         self.free.retain_mut(|kept| kept.guest.is_alive());
@@ -87,7 +88,7 @@ impl Guests {
             };
             guests.push((node.name.clone(), kept));
         }
-        // All boot at once.
+        // All guests boot at the same time.
         for (node, kept) in guests.iter_mut().filter(|(_, kept)| kept.kernel.is_empty()) {
             tracing::info!(node, system = kept.key.system, "waiting for a guest to boot");
             kept.kernel =
@@ -125,7 +126,7 @@ impl Guests {
         let first = self.taps;
         self.taps += key.devices;
         let taps = (first..self.taps).map(|number| Tap::create(&format!("tap{number}")));
-        let taps = taps.collect::<Result<Vec<_>>>().context("making the network devices of a guest")?;
+        let taps = taps.collect::<Result<Vec<_>>>().context("creating the network devices of a guest")?;
         let files: Vec<BorrowedFd> = taps.iter().map(Tap::file).collect();
         let guest = Guest::start(&node.name, &system, self.disk(&system)?, key.hardware, &files)?;
         Ok(Kept { key, guest, taps, kernel: String::new(), expected: system.release })
@@ -142,8 +143,8 @@ impl Guests {
         Ok(&self.disks[&system.name])
     }
 
-    /// The way in which this machine carries out guests, found by starting one: a device /dev/kvm does not say that
-    /// stock kernels start under it.
+    /// Returns the way in which this machine runs guests, found by starting one, because the device /dev/kvm does
+    /// not guarantee that stock kernels start with it.
     pub fn acceleration(&mut self) -> Acceleration {
         if let Some(known) = self.acceleration {
             return known;
@@ -160,8 +161,9 @@ impl Guests {
 
     fn try_kvm(&mut self) -> Result<()> {
         OpenOptions::new().read(true).write(true).open("/dev/kvm").context("opening /dev/kvm")?;
-        program().context("there is no QEMU")?;
-        let name = self.catalogue.names().into_iter().next().context("there is no system to try it with")?;
+        program().context("QEMU is not installed")?;
+        let name =
+            self.catalogue.names().into_iter().next().context("no system is installed to try it with")?;
         let system = self.system(&name)?;
         let hardware = Hardware { processors: 1, memory_bytes: 512 << 20, acceleration: Acceleration::Kvm };
         let mut guest = Guest::start("of a try", &system, self.disk(&system)?, hardware, &[])?;

@@ -3,18 +3,18 @@
 use anyhow::{Context, Result};
 use std::fs;
 
-/// Counters of a node, IPv4 and IPv6 together (RFC 4293, RFC 4113).
+/// The counters of a node, for IPv4 and IPv6 together (RFC 4293, RFC 4113).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HostCounters {
-    /// Fragments made (FragCreates).
+    /// The number of fragments created (FragCreates).
     pub fragments_made: u64,
-    /// Fragments that arrived (ReasmReqds).
+    /// The number of fragments that arrived (ReasmReqds).
     pub fragments_arrived: u64,
-    /// Packets that could not be fragmented, or not be put together (FragFails, ReasmFails).
+    /// The number of packets that could not be fragmented or reassembled (FragFails, ReasmFails).
     pub fragment_failures: u64,
-    /// Datagrams refused for a full receive buffer (RcvbufErrors).
+    /// The number of datagrams refused because of a full receive buffer (RcvbufErrors).
     pub full_buffer: u64,
-    /// All datagrams that arrived and were refused (InErrors), those among them.
+    /// The number of all datagrams that arrived and were refused, including those (InErrors).
     pub datagrams_refused: u64,
 }
 
@@ -23,13 +23,13 @@ impl HostCounters {
     pub fn read() -> Result<Self> {
         let read = |path: &str| fs::read_to_string(path).with_context(|| format!("reading {path}"));
         let old = read("/proc/thread-self/net/snmp")?;
-        // Absent on a kernel without IPv6.
+        // The file is absent on a kernel without IPv6.
         let new = read("/proc/thread-self/net/snmp6").unwrap_or_default();
         Ok(Self::parse(&old, &new))
     }
 
-    /// Reads `/proc/net/snmp`, a line of names and one of values for each protocol, and
-    /// `/proc/net/snmp6`, a name and a value a line.
+    /// Parses `/proc/net/snmp`, which has a line of names and a line of values for each protocol, and
+    /// `/proc/net/snmp6`, which has a name and a value per line.
     fn parse(old: &str, new: &str) -> Self {
         let lines: Vec<Vec<&str>> = old.lines().map(|line| line.split_ascii_whitespace().collect()).collect();
         let version_4 = |protocol: &str, name: &str| -> u64 {
@@ -52,7 +52,7 @@ impl HostCounters {
         }
     }
 
-    /// Returns what was counted since `before`.
+    /// Returns the differences from `before`.
     pub fn since(self, before: Self) -> Self {
         Self {
             fragments_made: self.fragments_made.saturating_sub(before.fragments_made),

@@ -1,4 +1,4 @@
-//! Observes the interfaces of all links while traffic goes, and makes their records.
+//! Observes the interfaces of all links during the traffic, and creates their records.
 
 use crate::namespace::Home;
 use crate::network::{InterfaceCounters, Network};
@@ -16,13 +16,13 @@ pub struct Observation {
     before: Vec<InterfaceCounters>,
     counter: Option<Result<PacketCounter>>,
     sampler: QueueSampler,
-    /// True if the measurement asks for the lengths of queues.
+    /// True if the measurement requests the lengths of queues.
     with_lengths: bool,
 }
 
 /// The observations of a trial.
 pub struct Observed {
-    /// A record of each interface.
+    /// The record of each interface.
     pub interfaces: Vec<InterfaceRecord>,
     /// The figures that could not be observed.
     pub absent: Vec<Absence>,
@@ -31,7 +31,7 @@ pub struct Observed {
 }
 
 impl Observation {
-    /// Begins with what the scenario's measurement asks for.
+    /// Starts the observations that the scenario's measurement requests.
     pub fn start(
         home: &Home,
         network: &mut Network,
@@ -45,7 +45,7 @@ impl Observation {
         Ok(Self { before: network.counters()?, counter, sampler, with_lengths: interval.is_some() })
     }
 
-    /// Ends, and gives what was observed.
+    /// Ends the observation, and returns its results.
     pub fn finish(self, network: &mut Network) -> Result<Observed> {
         let sampled = self.sampler.finish()?;
         let after = network.counters()?;
@@ -86,7 +86,7 @@ impl Observation {
     }
 }
 
-/// The readings of each interface whose queue's lengths are asked for, by node and interface.
+/// The readings of each interface whose queue lengths are requested, by node and interface.
 type Lengths<'a> = HashMap<(String, String), &'a Sampled>;
 
 fn shaped(counted: InterfaceCounters, lengths: &Lengths) -> InterfaceRecord {
@@ -108,7 +108,7 @@ fn shaped(counted: InterfaceCounters, lengths: &Lengths) -> InterfaceRecord {
     }
 }
 
-/// Returns the record of an interface without a queue of its own, from the packets it sent.
+/// Returns the record of an interface without its own queue, from the packets that it sent.
 fn unshaped(node: String, interface: String, sizes: Vec<PacketSize>) -> InterfaceRecord {
     let occupied = |size: &PacketSize| ethernet::wire_bytes(size.size_bytes.into());
     InterfaceRecord {

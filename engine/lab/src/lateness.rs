@@ -1,9 +1,9 @@
 //! Measures the lateness of the kernel's timers on this machine.
 //!
-//! A shaper releases each packet by a timer. On a virtual machine that shares its CPUs a timer fires late
-//! while another machine has the CPU, and a link falls short by what its bucket can't hold meanwhile. Where
-//! other processes keep a CPU busy, the kernel leaves part of a shaper's work to a thread of ordinary
-//! priority (ksoftirqd), so sleeps are measured at that priority.
+//! A shaper releases each packet by a timer. On a virtual machine that shares its CPUs, a timer fires late while
+//! another machine has the CPU, and the link falls short by the bytes that its bucket can't hold during that time.
+//! If other processes keep a CPU busy, the kernel leaves part of a shaper's work to a thread of ordinary priority
+//! (ksoftirqd), so sleeps are measured at that priority.
 
 use crate::affinity::{keep_to, usable};
 use anyhow::{Context, Result, bail};
@@ -12,15 +12,15 @@ use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use std::thread;
 
-/// Time that each sleep is asked to take: about as long as a shaper waits between two packets.
+/// The requested length of each sleep, in nanoseconds: about the time that a shaper waits between two packets.
 const SLEEP_NS: i64 = 200_000;
-/// Sleeps, over all CPUs together: as many as percentile 99.9 needs.
+/// The number of sleeps over all CPUs together: as many as percentile 99.9 needs.
 const SLEEPS: usize = 1000;
-/// The largest number of CPUs that are measured; they sleep at the same time.
+/// The largest number of CPUs that are measured. The threads on them sleep at the same time.
 const PROCESSORS: usize = 8;
 
-/// Measures the lateness of timers on the CPUs that this process may use; takes about 0.3 s divided by
-/// their number.
+/// Measures the lateness of timers on the CPUs that this process may use; this takes about 0.3 s divided by their
+/// number.
 ///
 /// # Errors
 /// Fails if a thread can't be started, or if the kernel refuses to let it sleep.
@@ -34,7 +34,7 @@ pub fn measure() -> Result<TimerLateness> {
             sleep_and_measure(sleeps)
         })
     });
-    // All threads are started before the first is waited for.
+    // All threads are started before the first is joined.
     let threads = measured.collect::<std::io::Result<Vec<_>>>().context("starting threads that sleep")?;
     let mut lateness = Vec::with_capacity(SLEEPS);
     for thread in threads {
@@ -43,12 +43,12 @@ pub fn measure() -> Result<TimerLateness> {
             Err(_) => bail!("a thread that measured the lateness of timers ended early"),
         }
     }
-    summarise(lateness).context("no CPU may be used")
+    summarise(lateness).context("this process may use no CPU")
 }
 
-/// Returns by how many nanoseconds each of `sleeps` sleeps was longer than asked.
+/// Returns the time, in nanoseconds, by which each of `sleeps` sleeps was longer than requested.
 fn sleep_and_measure(sleeps: usize) -> Result<Vec<u64>> {
-    // The kernel's own timers have no slack; a thread's sleeps have 50 us of it by default (prctl(2)).
+    // The kernel's own timers have no slack, but a thread's sleeps have a slack of 50 us by default (prctl(2)).
     nix::sys::prctl::set_timerslack(1).context("prctl(PR_SET_TIMERSLACK)")?;
     let now = || clock_gettime(ClockId::CLOCK_MONOTONIC).context("reading the monotonic clock");
     let sleep = |_| -> Result<u64> {
@@ -64,7 +64,7 @@ fn sleep_and_measure(sleeps: usize) -> Result<Vec<u64>> {
 fn summarise(mut lateness: Vec<u64>) -> Option<TimerLateness> {
     lateness.sort_unstable();
     let last = lateness.len().checked_sub(1)?;
-    // The smallest value that at least so many in a thousand do not exceed.
+    // A quantile is the smallest value that at least so many in a thousand do not exceed.
     let quantile =
         |per_mille: usize| lateness[(lateness.len() * per_mille).div_ceil(1000).clamp(1, last + 1) - 1];
     Some(TimerLateness { median_ns: quantile(500), p99_ns: quantile(990), p99_9_ns: quantile(999) })

@@ -1,18 +1,18 @@
-//! A scenario with what every part of a trial looks up in it.
+//! A scenario with the data that every part of a trial looks up in it.
 
 use anyhow::{Context, Result};
 use nettrial_routing::Paths;
 use nettrial_scenario::{Directory, IpVersion, Scenario};
 use std::net::IpAddr;
 
-/// A scenario, its nodes by name and its paths: made once, since making them takes as long as the scenario is
-/// large.
+/// A scenario, its nodes by name and its paths. They are computed once, because that takes time in proportion to
+/// the size of the scenario.
 pub struct Layout<'a> {
     /// The scenario, which has passed its check.
     pub scenario: &'a Scenario,
-    /// Its nodes by name.
+    /// The scenario's nodes by name.
     pub directory: Directory<'a>,
-    /// Its paths.
+    /// The paths between the scenario's nodes.
     pub paths: Paths<'a>,
 }
 
@@ -22,14 +22,14 @@ impl<'a> Layout<'a> {
         Self { scenario, directory: Directory::new(scenario), paths: Paths::new(scenario) }
     }
 
-    /// The first address of IP version `version` that `host` has: the one its flows use.
+    /// Returns the first address of IP version `version` of `host`, which its flows use.
     pub fn address(&self, host: &str, version: IpVersion) -> Result<IpAddr> {
         let address = self.directory.addresses(host, version).next();
         address.with_context(|| format!("{host} has no IPv{} address", u8::from(version)))
     }
 
-    /// The MTU of the path that packets of a flow take `from` one host `to` another, bytes; `None` where there
-    /// is no path.
+    /// Returns the MTU, in bytes, of the path that packets of a flow take `from` one host `to` another; `None` if
+    /// there is no path.
     pub fn path_mtu(&self, from: &str, to: &str, version: IpVersion) -> Option<u64> {
         self.paths.path_mtu(from, self.address(to, version).ok()?)
     }

@@ -1,12 +1,12 @@
-//! Runs a trial on real kernels' TCP/IP between network namespaces of this machine.
+//! Runs trials on the TCP/IP stacks of real kernels, between network namespaces of this machine.
 //!
 //! ```text
 //! Lab::enter ── once ──> a mount, user (if not root) and network namespace of the engine's own
 //! Lab::run   ── a trial ─> network::build ─> agents::start ─> checks::before ─> traffic ─> checks::after
 //! ```
 //!
-//! No namespace has a name: each lives by a descriptor of this process, and agents die with it, so
-//! whatever kills the engine takes the whole network away.
+//! No namespace has a name. Each is kept alive by a descriptor of this process, and agents die with the process,
+//! so whatever kills the engine removes the whole network.
 
 mod affinity;
 mod agents;
@@ -51,23 +51,23 @@ use layout::Layout;
 use nettrial_scenario::{Capture, Flow, Place, Preflight, Problem, Record, Scenario, TimerLateness};
 use std::cell::RefCell;
 
-/// The lab backend, inside namespaces of its own.
+/// The lab backend, inside its own namespaces.
 pub struct Lab {
     home: namespace::Home,
     own: congestion::Own,
     lateness: TimerLateness,
-    /// The guests that stay from one trial to the next.
+    /// The guests that are kept from one trial to the next.
     guests: RefCell<guests::Guests>,
 }
 
 impl Lab {
-    /// Moves this process into namespaces of its own: as root, or through a user namespace where the
-    /// system allows. The process must still have one thread only.
+    /// Moves this process into its own namespaces, as root or through a user namespace if the system allows. The
+    /// process must still have a single thread.
     ///
     /// # Errors
     /// Fails with everything that was tried and its results.
     pub fn enter() -> Result<Self, Box<Preflight>> {
-        // The engine's own namespace does not show it.
+        // The engine's own namespace does not show this setting.
         let jit_is_off = nettrial_bpf::jit_is_off();
         let refuse = |missing| {
             let environment = environment::describe("none", None);
@@ -84,13 +84,13 @@ impl Lab {
         Ok(Self { home, own, lateness, guests: RefCell::new(guests::Guests::new()) })
     }
 
-    /// Returns what this machine can run, found by trying it; `thorough`: the engine's own congestion controls,
-    /// too.
+    /// Returns the capabilities of this machine, found by trying them; if `thorough`, also those of the engine's
+    /// own congestion controls.
     pub fn preflight(&self, thorough: bool) -> Preflight {
         preflight::examine(&self.home, thorough.then_some(&self.own), self.lateness)
     }
 
-    /// Everything that keeps `scenario` from running here; empty if nothing does.
+    /// Returns all problems that keep `scenario` from running here; empty if there are none.
     pub fn check(&self, scenario: &Scenario) -> Vec<Problem> {
         let mut problems = nettrial_scenario::check(scenario);
         for (number, flow) in scenario.workload.iter().enumerate() {
@@ -108,8 +108,8 @@ impl Lab {
     /// Runs one trial and takes its network down.
     ///
     /// # Errors
-    /// Fails if the scenario does not pass [`Lab::check`], or if the network cannot be built or the
-    /// traffic not completed, or a capture not written.
+    /// Fails if the scenario does not pass [`Lab::check`], if the network can't be built, if the traffic is not
+    /// completed, or if a capture can't be written.
     pub fn run(&self, scenario: &Scenario, capture: Option<&Capture>) -> anyhow::Result<Record> {
         if let Some(problem) = self.check(scenario).first() {
             anyhow::bail!("{problem}");

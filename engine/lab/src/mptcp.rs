@@ -1,9 +1,9 @@
-//! Tells the kernel's path manager which addresses an MPTCP connection may use (RFC 8684 section 3.4;
+//! Configures the addresses that an MPTCP connection may use in the kernel's path manager (RFC 8684 section 3.4;
 //! generic netlink family `mptcp_pm`, the kernel's include/uapi/linux/mptcp_pm.h).
 //!
-//! The host that accepts announces every further address it has; the host that connects opens a subflow
-//! to each that it hears of, from the address that its routes prefer: the one that it pairs with that of the
-//! other host (`nettrial_routing::Paths::pairs`). Two hosts with several addresses each so get a subflow from
+//! The host that accepts announces all its further addresses. The host that connects opens a subflow to each
+//! announced address, from the address that its routes prefer, which is the one that is paired with that of the
+//! other host (`nettrial_routing::Paths::pairs`). Two hosts with several addresses each thus get a subflow from
 //! the first to the first, from the second to the second, and so on.
 
 use crate::namespace::Home;
@@ -17,9 +17,10 @@ use nettrial_scenario::{Flow, IpVersion, Scenario, Transport};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-/// The setting that every kernel with MPTCP has.
+/// The sysctl that every kernel with MPTCP has.
 const ENABLED: &str = "net.mptcp.enabled";
-/// Subflows and announced addresses a connection may have beyond its first: the most the kernel allows.
+/// The number of subflows and announced addresses that a connection may have beyond its first, which is the most
+/// that the kernel allows.
 const MOST: u32 = 8;
 
 // include/uapi/linux/netlink.h and genetlink.h
@@ -64,16 +65,16 @@ pub fn prepare(home: &Home, network: &Network, scenario: &Scenario) -> Result<()
                 }
                 Ok(())
             })
-            .with_context(|| format!("telling {host} which addresses MPTCP may use"))?;
+            .with_context(|| format!("configuring the MPTCP addresses of {host}"))?;
         }
     }
     Ok(())
 }
 
-/// Lets subflows of `flow` reach the further addresses of the host that accepts, at the flow's own `port`:
-/// the agent listens at its first address only. (Announcing a port of their own does not fit beside
-/// timestamps in an IPv6 segment.) The kernel takes subflows by their connection's token and hands them to
-/// no listener, so what else connects here is never served. Open as long as the sockets are held.
+/// Lets subflows of `flow` reach the further addresses of the host that accepts, at the flow's own `port`, because
+/// the agent listens at its first address only. (Announcing another port does not fit beside timestamps in an IPv6
+/// segment.) The kernel assigns subflows by their connection's token and does not pass them to a listener, so
+/// other connections here are never served. The port stays open as long as the returned sockets are held.
 pub fn accept_subflows(
     home: &Home,
     network: &Network,
@@ -101,7 +102,7 @@ pub fn accept_subflows(
     })
 }
 
-/// The addresses of `host` beside the one that its flows are opened to.
+/// Returns the addresses of `host` other than the one to which its flows are opened.
 fn further_addresses(scenario: &Scenario, host: &str, version: IpVersion) -> impl Iterator<Item = IpAddr> {
     let first = address_of(scenario, host, version);
     let interfaces = scenario
@@ -126,7 +127,7 @@ impl PathManager {
         socket.connect(&netlink_sys::SocketAddr::new(0, 0)).context("connecting a generic netlink socket")?;
         let mut manager = Self { socket, family: GENL_ID_CTRL };
         let name = attribute(CTRL_ATTR_FAMILY_NAME, FAMILY);
-        let answer = manager.request(CTRL_CMD_GETFAMILY, &name).context("looking for the family mptcp_pm")?;
+        let answer = manager.request(CTRL_CMD_GETFAMILY, &name).context("looking up the family mptcp_pm")?;
         let found = find(answer.get(HEADER_BYTES..).unwrap_or_default(), CTRL_ATTR_FAMILY_ID);
         let number = found.and_then(|value| value.first_chunk().copied());
         manager.family = u16::from_ne_bytes(number.context("the family mptcp_pm has no number")?);
@@ -151,19 +152,19 @@ impl PathManager {
         ];
         let message = attribute(ATTR_ADDR | NLA_F_NESTED, &endpoint.concat());
         match self.request(CMD_ADD_ADDR, &message) {
-            // Another flow has had it announced.
+            // Another flow has announced the address already.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             result => result.map(|_| ()).with_context(|| format!("announcing {address} to MPTCP")),
         }
     }
 
-    /// Sends a request, and gives what the kernel answers it with: an object, or that it is done.
+    /// Sends a request, and returns the kernel's answer: an object, or an acknowledgement.
     fn request(&mut self, command: u8, attributes: &[u8]) -> io::Result<Vec<u8>> {
         let length = u32::try_from(HEADER_BYTES + attributes.len()).map_err(io::Error::other)?;
         let mut message = length.to_ne_bytes().to_vec();
         let flags = if self.family == GENL_ID_CTRL { NLM_F_REQUEST } else { NLM_F_REQUEST | NLM_F_ACK };
         message.extend([self.family, flags].map(u16::to_ne_bytes).concat());
-        // Sequence number and port are not needed with one request at a time; version 1.
+        // Sequence number and port are not needed with one request at a time. The version is 1.
         message.extend([0; 8]);
         message.extend([command, 1, 0, 0]);
         message.extend(attributes);
@@ -181,7 +182,7 @@ impl PathManager {
     }
 }
 
-/// The value of the first attribute of this kind.
+/// Returns the value of the first attribute of this kind.
 fn find(mut attributes: &[u8], kind: u16) -> Option<&[u8]> {
     loop {
         let (length, rest) =

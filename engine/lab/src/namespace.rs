@@ -1,4 +1,4 @@
-//! Namespaces without names: made by unshare, held by descriptors.
+//! Namespaces without names, which are created by unshare(2) and held by descriptors.
 
 use anyhow::{Context, Result};
 use nettrial_scenario::Shortfall;
@@ -8,35 +8,35 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::fs::{self, File};
 use std::os::fd::AsFd;
 
-/// Open files that a process of the lab may have: two for each node of a fabric, two for each agent, and in an
-/// agent a few for each of its flows.
+/// The number of open files that a process of the lab may have: two for each node of a fabric, two for each agent,
+/// and in an agent a few for each of its flows.
 const DESCRIPTORS: u64 = 1 << 16;
 
-/// The engine's own namespaces, in which all others are made.
+/// The engine's own namespaces, in which all others are created.
 pub struct Home {
     network: Namespace,
-    /// True if the engine's privileges are root's on the machine, not only in a user namespace.
+    /// True if the engine has root's privileges on the machine, not only in a user namespace.
     pub is_root: bool,
 }
 
-/// A network namespace, alive as long as this value.
+/// A network namespace, which lives as long as this value.
 pub struct Namespace(File);
 
 impl Namespace {
-    /// The namespace the calling thread is in.
+    /// Returns the calling thread's namespace.
     fn current() -> Result<Self> {
         File::open("/proc/thread-self/ns/net").map(Self).context("opening /proc/thread-self/ns/net")
     }
 
-    /// The descriptor that holds it.
+    /// Returns the descriptor that holds the namespace.
     pub fn file(&self) -> &File {
         &self.0
     }
 }
 
 impl Home {
-    /// Enters a mount and a network namespace, and before them a user namespace if root's privileges are
-    /// not at hand.
+    /// Enters a new mount namespace and a new network namespace, and before them a new user namespace if root's
+    /// privileges are not available.
     pub fn enter() -> Result<Self, Vec<Shortfall>> {
         let wanted = CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS;
         let (user, group) = (nix::unistd::geteuid(), nix::unistd::getegid());
@@ -72,7 +72,7 @@ impl Home {
             vec![Shortfall {
                 what: "entering the engine's namespaces".into(),
                 why: format!("{error:#}"),
-                remedy: "run as root, or on a system that lets a user namespace be used to the full".into(),
+                remedy: "run as root, or on a system that does not restrict user namespaces".into(),
             }]
         })
     }
@@ -85,7 +85,7 @@ impl Home {
             write("/proc/self/gid_map", &format!("0 {group} 1"))?;
         }
         if is_root {
-            // What is mounted over it here (`processors`) must not show outside.
+            // Mounts over /sys in this namespace (`processors`) must not be visible outside.
             let flags = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
             mount(None::<&str>, "/sys", None::<&str>, flags, None::<&str>).context("making /sys private")?;
         }
@@ -93,21 +93,22 @@ impl Home {
         Ok(Self { network: Namespace::current()?, is_root })
     }
 
-    /// The engine's own network namespace.
+    /// Returns the engine's own network namespace.
     pub fn network(&self) -> &Namespace {
         &self.network
     }
 
-    /// Makes a network namespace and runs `inside` in it; the calling thread is back home afterwards.
+    /// Creates a network namespace and runs `inside` in it. The calling thread returns to its own namespace
+    /// afterwards.
     pub fn create<T>(&self, inside: impl FnOnce() -> Result<T>) -> Result<(Namespace, T)> {
-        unshare(CloneFlags::CLONE_NEWNET).context("making a network namespace")?;
+        unshare(CloneFlags::CLONE_NEWNET).context("creating a network namespace")?;
         let made = Namespace::current().and_then(|namespace| Ok((namespace, inside()?)));
         setns(self.network.0.as_fd(), CloneFlags::CLONE_NEWNET)
             .context("returning to the engine's namespace")?;
         made
     }
 
-    /// Runs `inside` in `namespace`; the calling thread is back home afterwards.
+    /// Runs `inside` in `namespace`. The calling thread returns to its own namespace afterwards.
     pub fn visit<T>(&self, namespace: &Namespace, inside: impl FnOnce() -> Result<T>) -> Result<T> {
         setns(namespace.0.as_fd(), CloneFlags::CLONE_NEWNET).context("entering a network namespace")?;
         let result = inside();
@@ -117,7 +118,8 @@ impl Home {
     }
 }
 
-/// Lets this process, and those it starts, have as many files open as a fabric of thousands of nodes takes.
+/// Raises the limit of open files of this process and its children to the number that a fabric of thousands of
+/// nodes needs.
 fn raise_descriptor_limit() -> Result<()> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
     let wanted = soft.max(DESCRIPTORS);
@@ -127,7 +129,8 @@ fn raise_descriptor_limit() -> Result<()> {
     Ok(())
 }
 
-/// Returns true if this process is in the machine's first user namespace (user_namespaces(7): its map is whole).
+/// Returns true if this process is in the machine's initial user namespace, which maps all users
+/// (user_namespaces(7)).
 fn maps_all_users() -> bool {
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     map.split_whitespace().eq(["0", "0", "4294967295"])
@@ -137,7 +140,7 @@ fn write(path: &str, text: &str) -> Result<()> {
     fs::write(path, text).with_context(|| format!("writing {text:?} to {path}"))
 }
 
-/// The kernel settings that most often forbid user namespaces, in words, where they can be read.
+/// Returns the kernel settings that most often forbid user namespaces in words, as far as they can be read.
 fn user_namespace_settings() -> String {
     let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).ok();
     let settings = [

@@ -1,7 +1,7 @@
 //! Builds a scenario's network: namespaces, links, addresses, routes, offloads, queues.
 //!
-//! It takes time in proportion to links and routes: the requests of a kind go to the kernel together for each
-//! node, and nothing waits for the kernel's timers.
+//! Building takes time in proportion to the number of links and routes: all requests of a kind for a node go to
+//! the kernel together, and nothing waits for the kernel's timers.
 
 mod channels;
 mod counters;
@@ -45,12 +45,13 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::os::fd::AsRawFd;
 
-/// The index of the network's first interface. Below it lie those a kernel may put into every namespace.
-/// No two interfaces of a network have the same: where a veth's ends do, the kernel takes them for one
-/// interface and reports the carrier up to a second late (net/core/link_watch.c, linkwatch_urgent_event).
+/// The index of the network's first interface. Lower indexes belong to interfaces that a kernel may put into every
+/// namespace. No two interfaces of a network have the same index: if the ends of a veth do, the kernel mistakes
+/// them for one interface and reports the carrier up to a second late (net/core/link_watch.c,
+/// linkwatch_urgent_event).
 const FIRST_INTERFACE: i32 = 100;
 
-/// A scenario's network, alive as long as this value.
+/// A scenario's network, which lives as long as this value.
 pub struct Network {
     nodes: Vec<BuiltNode>,
     by_name: HashMap<String, usize>,
@@ -59,8 +60,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Builds the network of a scenario; the receive work of each node goes to its CPU in `placement`,
-    /// if there is one. Shapers allow for timers as late as `lateness` says.
+    /// Builds the network of a scenario. The receive work of each node is steered to its CPU in `placement`, if
+    /// there is one. Shapers allow for the `lateness` of timers.
     pub fn build(
         home: &Home,
         layout: &Layout,
@@ -106,7 +107,7 @@ impl Network {
         Ok(network)
     }
 
-    /// Every node, in the scenario's order.
+    /// Returns all nodes, in the scenario's order.
     pub fn nodes(&self) -> impl Iterator<Item = &BuiltNode> {
         self.nodes.iter()
     }
@@ -125,7 +126,8 @@ impl Network {
         Ok(&mut self.nodes[place])
     }
 
-    /// The node called `name`, if its addresses and routes are those of its namespace here: not a guest's.
+    /// Returns the node called `name`, if its addresses and routes are those of its namespace here, as they are
+    /// not for a guest.
     fn configured(&mut self, name: &str) -> Option<&mut BuiltNode> {
         self.node_mut(name).ok().filter(|node| !node.is_before_guest)
     }
@@ -145,7 +147,7 @@ impl Network {
             let interfaces = paths.interfaces().of_link(number).zip(&own);
             let shut = interfaces.filter(|(interface, _)| paths.is_blocked(*interface));
             blocked.extend(shut.map(|(_, message)| message.header.index));
-            let object = format!("making {}", link.in_words());
+            let object = format!("creating {}", link.in_words());
             let pairs = match (&mut self.lines, &mut self.channels) {
                 (_, Some(channels)) if link.wlan.is_some() => {
                     let kind =
@@ -178,7 +180,7 @@ impl Network {
         Ok(())
     }
 
-    /// Notes `interface`, with its `index`, and describes it.
+    /// Registers `interface` with its `index`, and returns its description.
     fn new_interface(
         &mut self,
         scenario: &Scenario,
@@ -203,7 +205,7 @@ impl Network {
         ];
         message.attributes.extend(SINGLE_QUEUES);
         let wire = Wire::new(node, gso_packets.of(node), interface.mtu.0, link.rate);
-        // What is on air by itself comes to the channel by itself.
+        // Each frame on air must reach the channel by itself.
         let segments = if link.wlan.is_some() { Some(1) } else { wire.gso_max_segments() };
         message.attributes.extend(segments.map(LinkAttribute::GsoMaxSegs));
         Ok(message)
@@ -256,9 +258,9 @@ impl Network {
         self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
     }
 
-    /// Tells every interface of a link between hosts and routers who is at the others. Found out by asking,
-    /// neighbours go into one table of the kernel for all namespaces of the machine, which holds 1024
-    /// (net.ipv4.neigh.default.gc_thresh3); what it is told does not count.
+    /// Adds permanent neighbour entries to every interface of a link between hosts and routers. Neighbours that
+    /// the kernel resolves itself go into one table for all namespaces of the machine, which holds 1024 entries
+    /// (net.ipv4.neigh.default.gc_thresh3); permanent entries do not count.
     fn introduce(&mut self, scenario: &Scenario) -> Result<()> {
         for link in &scenario.links {
             let places = link
@@ -281,7 +283,7 @@ impl Network {
                     for address in &other.addresses {
                         let message =
                             new_neighbour(indexes[here], address.address(), ethernet_address(indexes[there]));
-                        let purpose = format!("telling {} of its neighbour {}", interface.node, other.node);
+                        let purpose = format!("adding the neighbour {1} of {0}", interface.node, other.node);
                         let netlink = &mut self.nodes[places[here]].netlink;
                         netlink.create(RouteNetlinkMessage::NewNeighbour(message), purpose)?;
                     }
@@ -291,7 +293,7 @@ impl Network {
         self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
     }
 
-    /// Takes down everything but the hosts, which it gives.
+    /// Takes down everything except the hosts, and returns these.
     pub fn into_hosts(self, scenario: &Scenario) -> Vec<BuiltNode> {
         drop((self.lines, self.channels));
         let kinds = scenario.nodes.iter().map(|node| node.kind);
@@ -303,45 +305,45 @@ impl Network {
             .collect()
     }
 
-    /// A breaker of the links that are to fail.
+    /// Returns a breaker of the links that are to fail.
     pub fn breaker(&self, home: &Home) -> Result<Breaker> {
         self.lines.as_ref().context("no link is to fail")?.breaker(home)
     }
 
-    /// Captures the radio channels that `settings` name from when they are armed.
+    /// Captures the radio channels that `settings` name as soon as they are armed.
     pub fn sniff(&self, settings: &Capture) -> Result<()> {
         self.channels.as_ref().map_or(Ok(()), |channels| channels.sniff(settings))
     }
 
-    /// Begins with what the links do to frames beside carrying and delaying them.
+    /// Begins with the impairments of links beside their delays, and with counting.
     pub fn arm(&self) -> Result<()> {
         self.lines.as_ref().map_or(Ok(()), Lines::arm)?;
         self.channels.as_ref().map_or(Ok(()), Channels::arm)
     }
 
-    /// Ends the radio channels; gives of each its link in words, its record since it was armed, and its work.
+    /// Ends the radio channels; returns for each its link in words, its record since it was armed, and its work.
     pub fn finish_channels(&mut self) -> Result<Vec<(String, ChannelRecord, Driven)>> {
         self.channels.as_mut().map_or(Ok(Vec::new()), Channels::finish)
     }
 
-    /// The reason for which senders on radio channels are not held back while their frames are at their stations, if
-    /// there are any and they are not.
+    /// Returns the reason why senders on radio channels are not held back while their frames are at their
+    /// stations, if there are channels and they are not.
     pub fn unheld(&self) -> Option<&str> {
         self.channels.as_ref()?.unheld()
     }
 
-    /// Returns the work of each delay line since then, by its link in words; to be called once.
+    /// Returns the work of each delay line since it was armed, by its link in words. It must be called only once.
     pub fn carried(&self) -> Result<Vec<(&str, Carried)>> {
         self.lines.as_ref().map_or(Ok(Vec::new()), Lines::carried)
     }
 }
 
-/// The two ends of a cable.
+/// Returns the two ends of a cable.
 fn cable(link: &Link, own: Vec<LinkMessage>) -> Result<[LinkMessage; 2]> {
-    own.try_into().ok().with_context(|| format!("{} is no cable", link.in_words()))
+    own.try_into().ok().with_context(|| format!("{} is not a cable", link.in_words()))
 }
 
-/// The nodes that have an IPv6 address.
+/// Returns the nodes that have an IPv6 address.
 fn with_ipv6(scenario: &Scenario) -> HashSet<&str> {
     let interfaces = scenario.links.iter().flat_map(|link| &link.interfaces);
     let of_ipv6 =

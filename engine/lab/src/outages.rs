@@ -1,9 +1,9 @@
-//! Links and nodes that fail while traffic goes.
+//! Links and nodes that fail during the traffic.
 //!
-//! A link that is to fail has a delay line, whose inner ends go down: both nodes then lose the carrier at once, as
-//! where a cable is cut, and what is under way is lost. Their own interfaces stay up and keep their routes, which the
-//! kernel leaves out while there is no carrier (`ignore_routes_with_linkdown`), so that a router takes another of its
-//! equal next hops. Routes are static: no other router hears of it.
+//! A link that is to fail has a delay line, whose inner ends go down. Both nodes then lose the carrier at once, as
+//! if a cable were cut, and frames in flight are lost. The nodes' own interfaces stay up and keep their routes,
+//! which the kernel ignores while there is no carrier (`ignore_routes_with_linkdown`), so that a router uses
+//! another of its equal next hops. Routes are static, so no other router learns of the failure.
 
 use crate::namespace::Home;
 use crate::network::{Breaker, Network};
@@ -19,7 +19,7 @@ pub struct Outages {
     thread: JoinHandle<Result<Vec<OutageRecord>>>,
 }
 
-/// A change at a time: event number `event` begins, or the link or node that failed returns.
+/// A change at one time: event number `event` begins, or the link or node that failed returns.
 struct Change {
     at_ns: u64,
     event: usize,
@@ -27,7 +27,7 @@ struct Change {
 }
 
 impl Outages {
-    /// Has the events of `scenario` happen, whose times count from now; `None` if it has none.
+    /// Starts the events of `scenario`, whose times count from now; returns `None` if it has none.
     pub fn start(home: &Home, network: &Network, scenario: &Scenario) -> Result<Option<Self>> {
         if scenario.events.is_empty() {
             return Ok(None);
@@ -52,14 +52,14 @@ impl Outages {
         Ok(Some(Self { stop, thread: thread.context("starting a thread for the events")? }))
     }
 
-    /// Ends the events, and gives those that have happened.
+    /// Ends the events, and returns those that have happened.
     pub fn finish(self) -> Result<Vec<OutageRecord>> {
         drop(self.stop);
         self.thread.join().map_err(|_| anyhow::anyhow!("the thread of the events panicked"))?
     }
 }
 
-/// Makes each change at its time, for as long as `wait` gives true once it has come.
+/// Applies each change at its time, as long as `wait` returns true when the time has come.
 fn happen(
     mut breaker: Breaker,
     changes: &[Change],
@@ -68,7 +68,7 @@ fn happen(
     wait: impl Fn(u64) -> bool,
 ) -> Result<Vec<OutageRecord>> {
     let mut records: Vec<Option<OutageRecord>> = vec![None; links.len()];
-    // A link may be away by several events at a time.
+    // Several events may keep a link down at the same time.
     let mut away = vec![0_u32; links.iter().flatten().max().map_or(0, |last| last + 1)];
     for Change { at_ns, event, returns } in changes {
         if !wait(*at_ns) {
@@ -88,7 +88,7 @@ fn happen(
             }
         }
         let now_ns = u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        tracing::info!(event, returns, now_ns, "a link or node has changed");
+        tracing::info!(event, returns, now_ns, "a link or node has failed or returned");
         match &mut records[*event] {
             Some(record) => record.returned_ns = Some(now_ns),
             none => {

@@ -1,12 +1,12 @@
 //! Counts the packets that every interface sends, by size.
 //!
-//! They are counted where the kernel hands them to the interface: after the queue, so that its drops are
-//! not among them, and after GSO packets are cut, so that sizes are those of frames. A filter in
-//! the kernel lets one byte of each packet through; its length is beside it. (A counter of nftables would
-//! sit before the queue, or behind the far interface's own GRO.)
+//! Packets are counted when the kernel hands them to the interface: after the queue, so that its drops do not
+//! count, and after the segmentation of GSO packets, so that sizes are those of frames. A filter in the kernel
+//! passes only one byte of each packet, together with its length. (A counter of nftables would be before the
+//! queue, or behind the far interface's own GRO.)
 //!
-//! Cost: a transfer that sent 1.14 million packets a second over a link without a rate sent 0.74 million
-//! when they were counted, so about half a microsecond a packet, on the sender's CPU for the most.
+//! Cost: a transfer that sent 1.14 million packets per second over a link without a rate sent 0.74 million while
+//! they were counted, so counting takes about half a microsecond per packet, mostly on the sender's CPU.
 
 use crate::affinity::keep_to;
 use crate::namespace::Home;
@@ -23,12 +23,12 @@ use std::time::Duration;
 
 /// The time that packets may wait in the rings.
 const PAUSE: Duration = Duration::from_millis(5);
-/// The smallest and the largest number of packets that a ring holds.
+/// The least and the largest number of packets that a ring holds.
 const RING_PACKETS: std::ops::RangeInclusive<usize> = 4_096..=65_536;
-/// Packets that all rings together hold, as long as each holds the least.
+/// The number of packets that all rings together hold, as long as each holds its least number.
 const ALL_PACKETS: usize = 2_000_000;
 
-/// A thread that counts.
+/// A thread that counts packets.
 pub struct PacketCounter {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Vec<Tap>>,
@@ -40,7 +40,7 @@ pub struct Sent {
     pub node: String,
     /// Its interface.
     pub interface: String,
-    /// The number of packets of each size, or why that is not known.
+    /// The number of packets of each size, or the reason why it is not known.
     pub sizes: Result<Vec<PacketSize>, String>,
 }
 
@@ -49,12 +49,12 @@ struct Tap {
     interface: String,
     ring: Ring,
     socket: OwnedFd,
-    /// Packets sent, by size.
+    /// The number of packets sent, by size.
     packets: Vec<u64>,
 }
 
 impl PacketCounter {
-    /// Counts at every interface from now on.
+    /// Starts to count at every interface.
     pub fn start(home: &Home, network: &Network, placement: Option<&Placement>) -> Result<Self> {
         let interfaces: usize = network.nodes().map(|node| node.interfaces().len()).sum();
         let slots = (ALL_PACKETS / interfaces.max(1)).clamp(*RING_PACKETS.start(), *RING_PACKETS.end());
@@ -83,7 +83,7 @@ impl PacketCounter {
         Ok(Self { stop, thread: thread.context("starting a thread to count packets")? })
     }
 
-    /// Ends, and gives what was counted.
+    /// Ends counting, and returns the results.
     pub fn finish(self) -> Result<Vec<Sent>> {
         self.stop.store(true, Relaxed);
         let taps = self.thread.join().map_err(|_| anyhow::anyhow!("the packet counter ended early"))?;
@@ -92,7 +92,7 @@ impl PacketCounter {
 }
 
 impl Tap {
-    /// Counts what has been sent.
+    /// Counts the packets that have been sent.
     fn drain(&mut self) {
         while let Some(slot) = self.ring.peek() {
             let size = (slot.length as usize).saturating_sub(ethernet::HEADER_BYTES as usize);
@@ -114,7 +114,7 @@ impl Tap {
         let sizes = if missed == 0 {
             Ok(sizes.collect())
         } else {
-            Err(format!("{missed} packets came too fast to be counted"))
+            Err(format!("{missed} packets arrived too fast to be counted"))
         };
         Ok(Sent { node: self.node, interface: self.interface, sizes })
     }

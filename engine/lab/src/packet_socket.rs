@@ -1,8 +1,8 @@
-//! Whole frames to and from an interface, past the IP stack (packet(7)).
+//! Passes whole frames to and from an interface, bypassing the IP stack (packet(7)).
 //!
-//! Reading is through a ring that the kernel shares with this process (TPACKET_V2, the kernel's
-//! Documentation/networking/packet_mmap.rst): its memory is not bound by `net.core.rmem_max`, each frame
-//! has the time at which it arrived, and what did not fit is counted.
+//! Frames are read from a ring that the kernel shares with this process (TPACKET_V2, the kernel's
+//! Documentation/networking/packet_mmap.rst). `net.core.rmem_max` does not limit its memory, each frame has its
+//! arrival time, and frames that did not fit are counted.
 
 use anyhow::{Context, Result};
 use nix::sys::socket::sockopt::SocketError;
@@ -12,28 +12,29 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Bytes of `struct virtio_net_hdr`: how far a frame's checksum and segmentation are still to be done.
-/// Frames here have it in front, so that what one interface leaves to the next is left to it still.
+/// The size of `struct virtio_net_hdr` in bytes, which describes the parts of a frame's checksum and segmentation
+/// that are still to be done. Frames here begin with this header, so that work that one interface leaves to the
+/// next is still left to it.
 pub const OFFLOAD_HEADER_BYTES: usize = 10;
-/// More than the kernel's own headers in a slot take.
+/// A number of bytes that exceeds the kernel's own headers in a slot.
 const SLOT_HEADER_BYTES: usize = 96;
-/// Bytes of the kernel's smallest allocation for a ring.
+/// The size of the kernel's smallest allocation for a ring, in bytes.
 const BLOCK_BYTES: usize = 64 << 10;
-/// Frames given to the kernel in one call.
+/// The number of frames passed to the kernel in one call.
 pub const BATCH: usize = 64;
 
-/// The packets that a ring takes in.
+/// The packets that a ring receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Intake {
     /// Every frame that arrives, whole.
     Arriving,
     /// The first bytes of every frame that arrives or leaves.
     Captured,
-    /// The length alone of every IP packet that leaves, as it leaves the queue.
+    /// Only the length of every IP packet that leaves, after the queue.
     LeavingLengths,
 }
 
-/// Frames of one interface, in the order in which the kernel saw them.
+/// A ring with the frames of one interface, in the order in which the kernel saw them.
 pub struct Ring {
     socket: OwnedFd,
     memory: NonNull<u8>,
@@ -43,7 +44,7 @@ pub struct Ring {
     block_bytes: usize,
     slots: usize,
     next: usize,
-    /// Bytes in front of each frame.
+    /// The number of bytes before each frame.
     lead: usize,
 }
 
@@ -53,19 +54,19 @@ unsafe impl Send for Ring {}
 
 /// A frame in its slot.
 pub struct Slot<'a> {
-    /// The bytes that were kept of it; with `Intake::Arriving` behind an offload header.
+    /// The bytes of the frame that were kept; with `Intake::Arriving` they follow an offload header.
     pub bytes: &'a [u8],
-    /// Its length on the interface, Ethernet's header counted.
+    /// The frame's length on the interface, including the Ethernet header.
     pub length: u32,
-    /// True if all of it was kept.
+    /// True if the whole frame was kept.
     pub whole: bool,
-    /// The time at which the kernel took it, nanoseconds since 1970-01-01 UTC.
+    /// The time at which the kernel received the frame, in nanoseconds since 1970-01-01 UTC.
     pub arrived_unix_ns: u64,
 }
 
 impl Ring {
-    /// A ring on the interface with this index of the calling thread's namespace, for `slots` frames of
-    /// at least up to `largest_frame` bytes.
+    /// Opens a ring on the interface with this index in the calling thread's namespace, for at least `slots`
+    /// frames of up to `largest_frame` bytes.
     pub fn open(interface: i32, intake: Intake, largest_frame: usize, slots: usize) -> Result<Self> {
         let socket = raw_socket()?;
         let (lead, keep) = match intake {
@@ -82,8 +83,8 @@ impl Ring {
             .context("choosing a ring of version 2")?;
         match intake {
             Intake::Arriving => {
-                set(&socket, libc::PACKET_VNET_HDR, &1).context("asking for offload headers")?;
-                set(&socket, libc::PACKET_IGNORE_OUTGOING, &1).context("leaving out what is sent")?;
+                set(&socket, libc::PACKET_VNET_HDR, &1).context("enabling offload headers")?;
+                set(&socket, libc::PACKET_IGNORE_OUTGOING, &1).context("leaving out outgoing frames")?;
             }
             Intake::Captured => {}
             Intake::LeavingLengths => keep_lengths_of_packets(&socket)?,
@@ -95,8 +96,8 @@ impl Ring {
             tp_frame_nr: u32::try_from(blocks * slots_per_block)?,
         };
         set(&socket, libc::PACKET_RX_RING, &request)
-            .with_context(|| format!("making a ring of {length} bytes for frames"))?;
-        // SAFETY: a new mapping of the descriptor's ring, of the length that was just asked for.
+            .with_context(|| format!("creating a ring of {length} bytes for frames"))?;
+        // SAFETY: this is a new mapping of the descriptor's ring, of the length that was just set.
         let memory = unsafe {
             let access = libc::PROT_READ | libc::PROT_WRITE;
             libc::mmap(ptr::null_mut(), length, access, libc::MAP_SHARED, socket.as_raw_fd(), 0)
@@ -124,13 +125,13 @@ impl Ring {
         unsafe { AtomicU32::from_ptr(self.header().as_ptr().cast()) }
     }
 
-    /// The oldest frame that was not released, if there is one.
+    /// Returns the oldest frame that was not released, if there is one.
     pub fn peek(&self) -> Option<Slot<'_>> {
         if self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
             return None;
         }
-        // SAFETY: the slot is this process's until its status says otherwise, and the kernel has written
-        // its header.
+        // SAFETY: the slot belongs to this process until its status changes, and the kernel has written its
+        // header.
         let header = unsafe { self.header().as_ref() };
         let kept = header.tp_snaplen as usize;
         // SAFETY: the kernel put the frame, and the offload header before it, inside the slot.
@@ -146,19 +147,20 @@ impl Ring {
         })
     }
 
-    /// Gives the slot of the oldest frame back to the kernel.
+    /// Returns the slot of the oldest frame to the kernel.
     pub fn release(&mut self) {
         self.status().store(libc::TP_STATUS_KERNEL, Ordering::Release);
         self.next = (self.next + 1) % self.slots;
     }
 
-    /// Takes the socket's error, such as that its interface went down: until then every wait for it ends at once.
+    /// Clears the socket's error, such as that its interface went down. Until then every wait for the socket ends
+    /// at once.
     pub fn forget_error(&self) {
-        // What it was is told by the interface's state; here it only has to be gone.
+        // The interface's state shows the cause; here the error only has to be cleared.
         let _ = getsockopt(&self.socket, SocketError);
     }
 
-    /// A second descriptor of the same socket, for [`overflow`].
+    /// Returns a second descriptor of the same socket, for [`overflow`].
     pub fn socket(&self) -> Result<OwnedFd> {
         self.socket.try_clone().context("duplicating a socket")
     }
@@ -172,12 +174,12 @@ impl AsFd for Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's, and no slot of it is borrowed any more.
+        // SAFETY: the mapping belongs to this value, and no slot of it is borrowed any more.
         unsafe { libc::munmap(self.memory.as_ptr().cast(), self.length) };
     }
 }
 
-/// Frames that found a ring full since this was last asked.
+/// Returns the number of frames that found a ring full since the last call.
 pub fn overflow(ring_socket: &OwnedFd) -> Result<u64> {
     let mut statistics = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
     let mut length = libc::socklen_t::try_from(size_of_val(&statistics))?;
@@ -197,27 +199,27 @@ pub fn overflow(ring_socket: &OwnedFd) -> Result<u64> {
     Ok(statistics.tp_drops.into())
 }
 
-/// Sends whole frames out of one interface, past its queue.
+/// An outlet, which sends whole frames through one interface, bypassing its queue.
 pub struct Outlet(OwnedFd);
 
 impl Outlet {
-    /// An outlet of the interface with this index of the calling thread's namespace.
+    /// Opens an outlet of the interface with this index in the calling thread's namespace.
     pub fn open(interface: i32) -> Result<Self> {
         let socket = raw_socket()?;
-        set(&socket, libc::PACKET_VNET_HDR, &1).context("sending offload headers")?;
-        set(&socket, libc::PACKET_QDISC_BYPASS, &1).context("passing the queue by")?;
+        set(&socket, libc::PACKET_VNET_HDR, &1).context("enabling offload headers")?;
+        set(&socket, libc::PACKET_QDISC_BYPASS, &1).context("bypassing the queue")?;
         bind(&socket, interface, 0)?;
         Ok(Self(socket))
     }
 
-    /// Takes the socket's error, such as that its interface went down: until then it sends nothing.
+    /// Clears the socket's error, such as that its interface went down. Until then the socket sends nothing.
     pub fn forget_error(&self) {
-        // What it was is told by the interface's state; here it only has to be gone.
+        // The interface's state shows the cause; here the error only has to be cleared.
         let _ = getsockopt(&self.0, SocketError);
     }
 
-    /// Sends up to [`BATCH`] frames, each behind its offload header; gives how many the kernel refused
-    /// (its far end's receive queue is full, or takes no frame of that length).
+    /// Sends up to [`BATCH`] frames, each of which follows its offload header. Returns the number of frames that
+    /// the kernel refused, because the far end's receive queue is full or does not accept frames of that length.
     pub fn send<'a>(&self, frames: impl Iterator<Item = &'a [u8]>) -> u64 {
         let empty = libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 };
         let mut pieces = [empty; BATCH];
@@ -252,7 +254,7 @@ impl Outlet {
 }
 
 fn raw_socket() -> Result<OwnedFd> {
-    // Without a protocol it receives nothing until it is bound.
+    // Without a protocol the socket receives nothing until it is bound.
     socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, None)
         .context("opening a packet socket (AF_PACKET)")
 }
@@ -281,7 +283,7 @@ fn bind(socket: &OwnedFd, interface: i32, protocol: libc::c_int) -> Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()).context("binding a packet socket") }
 }
 
-/// Keeps one byte of each IPv4 or IPv6 packet that leaves, and nothing of the rest.
+/// Keeps one byte of each IPv4 or IPv6 packet that leaves, and drops all other frames.
 fn keep_lengths_of_packets(socket: &OwnedFd) -> Result<()> {
     const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
@@ -299,5 +301,6 @@ fn keep_lengths_of_packets(socket: &OwnedFd) -> Result<()> {
     ];
     let length = u16::try_from(program.len())?;
     let program = libc::sock_fprog { len: length, filter: program.as_mut_ptr() };
-    set_at(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program).context("filtering what is kept")
+    set_at(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+        .context("setting the filter of a packet socket")
 }

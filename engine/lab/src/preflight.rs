@@ -1,4 +1,4 @@
-//! Finds what this machine can run by trying each thing in a namespace that is thrown away.
+//! Finds the capabilities of this machine by trying each in a temporary namespace.
 
 pub mod routing;
 
@@ -25,7 +25,8 @@ use std::ffi::OsString;
 const INTERFACE: &str = "try0";
 const INTERFACE_INDEX: i32 = 100;
 
-/// Tries everything a trial needs; of congestion controls those of `own`. Timers are as late as `lateness` says.
+/// Tries everything that a trial needs, including the congestion controls of `own`. `lateness` is that of the
+/// machine's timers.
 pub fn examine(home: &Home, own: Option<&Own>, lateness: TimerLateness) -> Preflight {
     let privileges = if home.is_root { "root" } else { "user_namespace" };
     let mut missing = Vec::new();
@@ -36,7 +37,11 @@ pub fn examine(home: &Home, own: Option<&Own>, lateness: TimerLateness) -> Prefl
         Ok(())
     });
     if let Err(error) = tried {
-        missing.push(shortfall("a network namespace", &error, "allow this user to make network namespaces"));
+        missing.push(shortfall(
+            "a network namespace",
+            &error,
+            "allow this user to create network namespaces",
+        ));
     }
     let (taken, refused) = own.map(Own::examine).unwrap_or_default();
     environment.congestion_controls.extend(taken.into_iter().map(str::to_owned));
@@ -49,7 +54,7 @@ pub fn examine(home: &Home, own: Option<&Own>, lateness: TimerLateness) -> Prefl
     }
 }
 
-/// Says that the lateness of timers could not be measured.
+/// Returns the shortfall that the lateness of timers could not be measured.
 pub fn no_timers(error: &anyhow::Error) -> Shortfall {
     shortfall("timers", error, "allow this user's processes to start threads that sleep")
 }
@@ -58,7 +63,7 @@ fn shortfall(what: &str, error: &anyhow::Error, remedy: &str) -> Shortfall {
     Shortfall { what: what.into(), why: format!("{error:#}"), remedy: remedy.into() }
 }
 
-/// Everything that fails in the calling thread's namespace, each tried whatever became of the others.
+/// Returns everything that fails in the calling thread's namespace. Each feature is tried even if others failed.
 fn try_all(lateness: &TimerLateness) -> Vec<Shortfall> {
     let mut missing = Vec::new();
     let mut attempt = |what: &str, remedy: &str, result: Result<()>| {
@@ -110,7 +115,7 @@ fn try_bridge() -> Result<()> {
         LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Bridge)]),
     ];
     let mut netlink = Netlink::open()?;
-    netlink.create(RouteNetlinkMessage::NewLink(message), "making a bridge")?;
+    netlink.create(RouteNetlinkMessage::NewLink(message), "creating a bridge")?;
     netlink.flush()
 }
 
@@ -122,7 +127,7 @@ fn try_shaping(lateness: &TimerLateness) -> Result<()> {
     netlink.flush()
 }
 
-/// Returns the missing features that trials can do without.
+/// Returns the missing features that are not required by all trials.
 fn limits(home: &Home) -> Vec<Shortfall> {
     let mut limits = Vec::new();
     if !home.is_root {
@@ -138,8 +143,7 @@ fn limits(home: &Home) -> Vec<Shortfall> {
             what: "a CPU for the router".into(),
             why: format!("there are {processors} CPUs"),
             remedy:
-                "with three or more, forwarding falls on none that is measured; the record says on whose \
-                     it fell"
+                "with three or more, no measured CPU does the forwarding; the record says which one did it"
                     .into(),
         });
     }
@@ -171,28 +175,30 @@ fn limits(home: &Home) -> Vec<Shortfall> {
         limits.push(shortfall(
             "senders that wait for the radio",
             &error,
-            "run as root, with a kernel with CONFIG_MACVTAP; without it they wait for nothing, more packets are at \
+            "run as root, with a kernel with CONFIG_MACVTAP; without it they wait for nothing, more packets \
+             are at \
              stations, and trials with radio channels warn of it",
         ));
     }
     limits
 }
 
-/// Fails if frames can't be taken from and given to an interface.
+/// Fails if frames can't be read from and written to an interface.
 fn try_delay_line() -> Result<()> {
     const LOOPBACK: i32 = 1;
     Ring::open(LOOPBACK, Intake::Arriving, 1514, 1)?;
     Outlet::open(LOOPBACK).map(|_| ())
 }
 
-/// Fails if a socket does not take the congestion control; the kernel loads its module if it may.
+/// Fails if a socket does not accept the congestion control. The kernel loads its module if the user is allowed
+/// to.
 fn try_congestion_control(name: &str) -> Result<()> {
     let socket = socket(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
     setsockopt(&socket, sockopt::TcpCongestion, &OsString::from(name))
         .with_context(|| format!("setsockopt(TCP_CONGESTION, {name:?})"))
 }
 
-/// Returns what of `scenario` this backend, or this kernel, cannot do.
+/// Returns the problems that keep `scenario` from running on this backend or this kernel.
 pub fn scenario_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut links = scenario.links.iter().enumerate();
@@ -215,7 +221,8 @@ pub fn scenario_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
         }
         if flow.socket.udp_gso && shaped {
             let expected = "false, or links without a rate";
-            let hint = "a link's shaper is given whole GSO packets and cannot tell how many frames they make";
+            let hint =
+                "a link's shaper gets whole GSO packets, and can't determine the number of their frames";
             problems.push(place.within("socket").problem("udp_gso", true, expected, hint));
         }
     }
@@ -224,20 +231,20 @@ pub fn scenario_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
     problems
 }
 
-/// Returns what keeps the radio channels of `scenario` from being carried.
+/// Returns the problems that keep the radio channels of `scenario` from running.
 fn radio_problems(scenario: &Scenario) -> Vec<Problem> {
     let mut problems = Vec::new();
     let channels = || scenario.links.iter().enumerate().filter(|(_, link)| link.wlan.is_some());
     if let Some((number, link)) = channels().next()
         && let Err(error) = try_delay_line()
     {
-        let hint = format!("frames can't be taken from and given to interfaces here: {error:#}");
+        let hint = format!("frames can't be read from and written to interfaces here: {error:#}");
         problems.push(Place::link(number, link).problem("medium", "wlan", "cable", hint));
     }
     for (number, node) in scenario.nodes.iter().enumerate() {
         let is_at = |link: &Link| link.interfaces.iter().any(|interface| interface.node == node.name);
         if node.offloads.tso && channels().any(|(_, link)| is_at(link)) {
-            let hint = "no radio takes a GSO packet: on air each of its segments is a frame of its own";
+            let hint = "a radio can't send a GSO packet: on air each of its segments is a separate frame";
             let place = Place::node(number, node).within("offloads");
             problems.push(place.problem("tso", true, "false with a radio channel in the lab", hint));
         }
@@ -245,7 +252,8 @@ fn radio_problems(scenario: &Scenario) -> Vec<Problem> {
     problems
 }
 
-/// A problem for each congestion control that hosts ask for and can't have, of the first such host.
+/// Returns a problem for each congestion control that hosts need and that is not available, about the first such
+/// host.
 fn congestion_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
     let nodes = scenario.nodes.iter().enumerate();
     let stacks =
@@ -266,7 +274,7 @@ fn congestion_problems(scenario: &Scenario, own: &Own) -> Vec<Problem> {
     refused.collect()
 }
 
-/// The congestion controls that hosts can have.
+/// Returns the congestion controls that are available to hosts.
 fn there_are(own: &Own) -> Vec<String> {
     let mut names = environment::congestion_controls();
     names.extend(own.examine().0.into_iter().map(str::to_owned));

@@ -1,8 +1,8 @@
-//! Gives each node's work a CPU, and measures how busy that was.
+//! Assigns each node's work to a CPU, and measures how busy that CPU was.
 //!
-//! A host's CPU runs its processes (affinity) and the receive work of its interfaces (receive
-//! packet steering, Documentation/networking/scaling.rst), so what /proc/stat says of that CPU,
-//! softirq included, is the host's.
+//! A host's CPU runs its processes (affinity) and the receive work of its interfaces (receive packet steering,
+//! Documentation/networking/scaling.rst), so the figures of /proc/stat for that CPU, including softirq, are the
+//! host's.
 
 use crate::affinity::usable;
 use crate::delay_line;
@@ -17,17 +17,17 @@ use std::fs;
 pub struct Placement {
     by_node: HashMap<String, usize>,
     engine: usize,
-    /// The work of the engine's own threads while traffic goes.
+    /// The work of the engine's own threads during the traffic.
     engine_work: Vec<&'static str>,
 }
 
 impl Placement {
-    /// A CPU of its own for each host whose CPU time is measured; the other nodes and the
-    /// engine's own work share those that are left, or else the first host's (a sender's, by custom:
-    /// receiving costs more).
+    /// Plans a separate CPU for each host whose CPU time is measured. The other nodes and the engine's own work
+    /// share the remaining CPUs, or else the CPU of the first host, which by custom is a sender, because receiving
+    /// costs more.
     ///
     /// # Errors
-    /// The reason for which it cannot be had.
+    /// Returns the reason why there is no such placement.
     pub fn plan(scenario: &Scenario, home: &Home) -> Result<Self, String> {
         let measured = &scenario.measurement.cpu;
         let processors = usable();
@@ -36,7 +36,7 @@ impl Placement {
         }
         if processors.len() < measured.len() {
             return Err(format!(
-                "{} hosts are to be measured and there are {} CPUs: each needs one of its own",
+                "{} hosts are to be measured, but there are {} CPUs, and each host needs one of its own",
                 measured.len(),
                 processors.len()
             ));
@@ -53,17 +53,17 @@ impl Placement {
         Ok(Self { by_node, engine, engine_work: engine_work(scenario) })
     }
 
-    /// The CPU of the engine's own work.
+    /// Returns the CPU of the engine's own work.
     pub fn engine_processor(&self) -> usize {
         self.engine
     }
 
-    /// The CPU of `node`.
+    /// Returns the CPU of `node`.
     pub fn of(&self, node: &str) -> Option<usize> {
         self.by_node.get(node).copied()
     }
 
-    /// The other nodes on the CPU of `node`, in the scenario's order, and the engine's own work there.
+    /// Returns the other nodes on the CPU of `node`, in the scenario's order, and the engine's own work there.
     pub fn neighbours(&self, scenario: &Scenario, node: &str) -> Vec<String> {
         let shares = |other: &str| other != node && self.of(other) == self.of(node);
         let names =
@@ -74,7 +74,7 @@ impl Placement {
         nodes.chain(work).collect()
     }
 
-    /// Steers the receive work of `interfaces`, all of `node` in `namespace`, to the node's CPU.
+    /// Steers the receive work of `interfaces`, which all belong to `node` in `namespace`, to the node's CPU.
     pub fn steer<'a>(
         &self,
         home: &Home,
@@ -85,7 +85,7 @@ impl Placement {
         self.of(node).map_or(Ok(()), |processor| Self::steer_to(processor, home, namespace, interfaces))
     }
 
-    /// Steers the receive work of `interfaces` of `namespace` to `processor`.
+    /// Steers the receive work of `interfaces` in `namespace` to `processor`.
     pub fn steer_to<'a>(
         processor: usize,
         home: &Home,
@@ -107,7 +107,7 @@ impl Placement {
     }
 }
 
-/// Returns what the engine's own threads have to do for `scenario` while traffic goes.
+/// Returns the work of the engine's own threads for `scenario` during the traffic.
 fn engine_work(scenario: &Scenario) -> Vec<&'static str> {
     let work = [
         ("delay line", delay_line::is_needed_by_any(scenario)),
@@ -118,7 +118,7 @@ fn engine_work(scenario: &Scenario) -> Vec<&'static str> {
     work.into_iter().filter(|(_, there)| *there).map(|(name, _)| name).collect()
 }
 
-/// A CPU as the kernel's bitmap: hexadecimal words of 32 bits, comma between them.
+/// Returns a CPU as the kernel's bitmap: hexadecimal words of 32 bits, separated by commas.
 fn mask_text(processor: usize) -> String {
     let mut text = format!("{:x}", 1u32 << (processor % 32));
     for _ in 0..processor / 32 {
@@ -127,7 +127,7 @@ fn mask_text(processor: usize) -> String {
     text
 }
 
-/// The clock of each usable CPU in MHz, by number, where its driver says it
+/// Returns the clock of each usable CPU in MHz, by its number, if its driver reports it
 /// (Documentation/admin-guide/pm/cpufreq.rst).
 pub fn frequencies_mhz() -> HashMap<usize, f64> {
     let read = |processor: usize| {

@@ -1,16 +1,16 @@
-//! Instances of procfs of the engine's own.
+//! The engine's own instances of procfs.
 //!
-//! A procfs has the directory of settings (`sys/net/ipv4`) of every network namespace under one name and keeps
-//! it; whoever opens one is compared with all that were opened before (fs/proc/proc_sysctl.c,
-//! proc_sys_compare). With a thousand namespaces that took most of the time it took to build a network. An
-//! instance that few namespaces are reached through is quick, and takes what it keeps with it.
+//! A procfs has the directories of settings (`sys/net/ipv4`) of all network namespaces under one name, and caches
+//! them. Opening one compares it with all that were opened before (fs/proc/proc_sysctl.c, proc_sys_compare). With
+//! a thousand namespaces that took most of the time of building a network. An instance through which few
+//! namespaces are reached is fast, and its cache ends with it.
 
 use anyhow::{Context, Result};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 
-/// Namespaces that are reached through one instance.
+/// The number of namespaces that are reached through one instance.
 const NAMESPACES: u32 = 64;
 
 // include/uapi/linux/mount.h
@@ -18,20 +18,20 @@ const FSOPEN_CLOEXEC: libc::c_long = 1;
 const FSMOUNT_CLOEXEC: libc::c_long = 1;
 const FSCONFIG_CMD_CREATE: libc::c_long = 6;
 
-/// The root of a procfs, another one after some namespaces.
+/// The root of a procfs, which is replaced by a new one after some namespaces.
 pub struct Procfs {
     root: File,
     namespaces: u32,
 }
 
 impl Procfs {
-    /// An instance of its own where that may be had, else the one at /proc: a user namespace has it only
-    /// together with a process-ID namespace, and kernels before 5.8 have but one.
+    /// Opens a separate instance if possible, or else the one at /proc: a user namespace can have one only
+    /// together with a process-ID namespace, and kernels before 5.8 have a single instance.
     pub fn open() -> Result<Self> {
         Ok(Self { root: root()?, namespaces: 0 })
     }
 
-    /// The root to reach the next namespace through.
+    /// Returns the root through which to reach the next namespace.
     pub fn next(&mut self) -> Result<&File> {
         if self.namespaces == NAMESPACES {
             *self = Self::open()?;
@@ -45,7 +45,7 @@ fn root() -> Result<File> {
     instance().or_else(|_| File::open("/proc")).context("opening /proc")
 }
 
-/// Makes an instance that is mounted nowhere (fsopen(2), fsconfig(2), fsmount(2)).
+/// Creates an instance that is not mounted anywhere (fsopen(2), fsconfig(2), fsmount(2)).
 fn instance() -> io::Result<File> {
     // SAFETY: the name is a string that ends with a zero; the call touches no other memory.
     let context = file(unsafe { libc::syscall(libc::SYS_fsopen, c"proc".as_ptr(), FSOPEN_CLOEXEC) })?;
@@ -60,7 +60,7 @@ fn instance() -> io::Result<File> {
     file(unsafe { libc::syscall(libc::SYS_fsmount, context.as_raw_fd(), FSMOUNT_CLOEXEC, 0) })
 }
 
-/// The file of a descriptor that a system call has just given, or its error.
+/// Returns the file of a descriptor that a system call has just returned, or the call's error.
 fn file(answer: libc::c_long) -> io::Result<File> {
     let descriptor = i32::try_from(answer).map_err(io::Error::other)?;
     if descriptor < 0 {

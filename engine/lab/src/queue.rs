@@ -1,7 +1,7 @@
-//! Link shaping: HTB for the line rate, pfifo or bfifo for the queue, and their counters.
+//! Shapes links: HTB for the line rate, pfifo or bfifo for the queue; and reads their counters.
 //!
-//! The kernel looks up what a packet occupies on the wire in a table (`wire`), which it applies as it
-//! takes the packet into the queue (tc-stab(8)); rates and counters here are those of the wire.
+//! The kernel looks up the number of bytes that a packet occupies on the wire in a table (`wire`) when it puts the
+//! packet into the queue (tc-stab(8)). Rates and counters here are those on the wire.
 
 use crate::bucket::Bucket;
 use crate::wire::{SizeTable, Wire};
@@ -22,7 +22,7 @@ const TCA_HTB_INIT: u16 = 2;
 const TCA_HTB_RATE64: u16 = 6;
 const TCA_HTB_CEIL64: u16 = 7;
 const TC_LINKLAYER_ETHERNET: u8 = 1;
-/// Nanoseconds of a packet scheduler tick (PSCHED_SHIFT is 6).
+/// The length of a packet scheduler tick, in nanoseconds (PSCHED_SHIFT is 6).
 const TICK_NS: u64 = 64;
 
 const SHAPER: TcHandle = TcHandle { major: 1, minor: 0 };
@@ -32,11 +32,11 @@ const FIFO: TcHandle = TcHandle { major: 2, minor: 0 };
 /// The packets that a queue has passed and dropped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Bytes sent, as they occupy the wire.
+    /// The number of bytes sent, as they occupy the wire.
     pub wire_bytes: u64,
-    /// Frames sent.
+    /// The number of frames sent.
     pub packets: u64,
-    /// Frames dropped.
+    /// The number of frames dropped.
     pub drops: u64,
 }
 
@@ -52,20 +52,20 @@ fn attributes(kind: &str, options: Vec<u8>) -> Vec<TcAttribute> {
     vec![TcAttribute::Kind(kind.to_owned()), TcAttribute::Other(DefaultNla::new(TCA_OPTIONS, options))]
 }
 
-/// `struct tc_htb_glob`: version 3, rate to quantum 10, default class 1.
+/// Returns a `struct tc_htb_glob`: version 3, rate to quantum 10, default class 1.
 fn shaper_options() -> Vec<u8> {
     let words: [u32; 5] = [3, 10, 1, 0, 0];
     attribute(TCA_HTB_INIT, &words.map(u32::to_ne_bytes).concat())
 }
 
-/// `struct tc_ratespec`; sizes come from the table, so nothing is added to them here.
+/// Returns a `struct tc_ratespec`. Sizes come from the table, so nothing is added to them here.
 fn rate_specification(bytes_per_second: u64) -> Vec<u8> {
     let mut bytes = vec![0, TC_LINKLAYER_ETHERNET, 0, 0, 0, 0, 0, 0];
     bytes.extend(u32::try_from(bytes_per_second).unwrap_or(u32::MAX).to_ne_bytes());
     bytes
 }
 
-/// `struct tc_htb_opt` and the 64-bit rates.
+/// Returns a `struct tc_htb_opt` and the 64-bit rates.
 fn class_options(rate: Rate, frame: u64, bucket: Bucket) -> Vec<u8> {
     let bytes_per_second = (rate.0 / 8).max(1);
     let ceiling = bucket.ceiling_bytes_per_second;
@@ -86,7 +86,7 @@ fn class_options(rate: Rate, frame: u64, bucket: Bucket) -> Vec<u8> {
     .concat()
 }
 
-/// `struct tc_sizespec` and its table.
+/// Returns a `struct tc_sizespec` and its table.
 fn size_table_options(table: &SizeTable) -> Vec<u8> {
     let mut base = vec![table.cell_log, table.size_log, 0, 0];
     let length = u32::try_from(table.sizes.len()).expect("a table that fits an attribute");
@@ -97,11 +97,11 @@ fn size_table_options(table: &SizeTable) -> Vec<u8> {
     [attribute(TCA_STAB_BASE, &base), attribute(TCA_STAB_DATA, &sizes)].concat()
 }
 
-/// The shaping of an interface, ready to be asked for: interfaces that are shaped alike share it.
+/// The shaping of an interface as attributes of requests, which interfaces with the same shaping share.
 pub struct Shaping {
     rate: Rate,
     limit: QueueLimit,
-    /// The bytes that pass at once, and are made up for after a late timer.
+    /// The shaper's buckets.
     pub bucket: Bucket,
     shaper: Vec<TcAttribute>,
     class: Vec<TcAttribute>,
@@ -109,7 +109,7 @@ pub struct Shaping {
 }
 
 impl Shaping {
-    /// To `rate`, with a queue that holds `limit`, where timers are as late as `lateness` says.
+    /// Creates the shaping to `rate`, with a queue that holds `limit`, for timers with this `lateness`.
     pub fn new(rate: Rate, limit: QueueLimit, wire: &Wire, lateness: &TimerLateness) -> Result<Self> {
         let frame = wire.largest_frame();
         let bucket = Bucket::new(rate, frame, wire.forwards(), lateness);
@@ -125,13 +125,13 @@ impl Shaping {
         Ok(Self { rate, limit, bucket, shaper, class, fifo })
     }
 
-    /// Queues the requests that shape what `interface` (called `object` in errors) sends. Where the interface
-    /// is not up yet the kernel need not wait until nobody uses its old queue.
+    /// Queues the requests that shape the packets that `interface` (called `object` in errors) sends. If the
+    /// interface is not up yet the kernel does not have to wait until nobody uses its old queue.
     pub fn apply(&self, netlink: &mut Netlink, (interface, object): (i32, &str)) -> Result<()> {
         let shaper = message(interface, TcHandle::ROOT, SHAPER, &self.shaper);
         netlink.create(
             RouteNetlinkMessage::NewQueueDiscipline(shaper),
-            format!("giving {object} a shaper (HTB)"),
+            format!("adding a shaper (HTB) to {object}"),
         )?;
         let class = message(interface, SHAPER, CLASS, &self.class);
         netlink.create(
@@ -149,13 +149,14 @@ impl Shaping {
 /// The length of a queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Length {
-    /// Packets as the kernel counts them: a GSO packet that is cut after the queue is one.
+    /// The number of packets as the kernel counts them: a GSO packet that is segmented after the queue counts as
+    /// one.
     pub packets: u32,
-    /// Bytes, as they will occupy the wire.
+    /// The number of bytes that they will occupy on the wire.
     pub bytes: u32,
 }
 
-/// A shaped interface at one moment.
+/// The state of a shaped interface at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
     /// The interface's index.
@@ -166,7 +167,7 @@ pub struct Reading {
     pub counters: Counters,
 }
 
-/// Reads every shaped interface of the namespace.
+/// Reads all shaped interfaces of the namespace.
 pub fn read(netlink: &mut Netlink) -> Result<Vec<Reading>> {
     Ok(shapers(netlink)?.iter().map(reading).collect())
 }

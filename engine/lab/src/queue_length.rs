@@ -1,4 +1,4 @@
-//! Samples every shaped interface's queue while traffic goes: how long it is, and what it has passed.
+//! Samples the queue of every shaped interface during the traffic: its length, and its counters.
 
 use crate::affinity::keep_to;
 use crate::namespace::Home;
@@ -12,15 +12,15 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// The mean interval at which queues are read where the measurement does not ask for their lengths: only to tell
+/// The mean interval at which queues are read if the measurement does not request their lengths, only to find out
 /// whether a link was saturated.
 const INTERVAL: Duration = Duration::from_millis(2);
-/// Then reading them takes at most one part in so many of a CPU's time.
+/// The reciprocal of the largest share of a CPU's time that reading them takes in that case.
 const SPARED: u32 = 100;
 
-/// A thread that samples.
+/// A thread that samples queues.
 pub struct QueueSampler {
-    /// Dropped to end it.
+    /// A sender that is dropped to end the thread.
     stop: Sender<()>,
     thread: JoinHandle<Result<Vec<Probe>>>,
 }
@@ -31,29 +31,29 @@ pub struct Sampled {
     pub node: String,
     /// The interface.
     pub shaped: Shaped,
-    /// The length of its queue in each sample, if the measurement asks for that.
+    /// The length of its queue in each sample, if the measurement requests it.
     pub lengths: Vec<Length>,
-    /// None if no packet waited in any sample.
+    /// The samples in which packets waited; `None` if no packet waited in any sample.
     pub backlog: Option<Backlog>,
 }
 
 /// The samples from the first to the last of them that saw packets wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backlog {
-    /// The beginning of that time, and the bytes that had been sent then, as they occupy the wire.
+    /// The time of the first sample, and the bytes that had been sent by then, as they occupy the wire.
     pub begin: (Instant, u64),
-    /// Its end, and the bytes that had been sent then.
+    /// The time of the last sample, and the bytes that had been sent by then.
     pub end: (Instant, u64),
-    /// Samples in it, the first and the last included.
+    /// The number of these samples, including the first and the last.
     pub samples: u32,
-    /// Samples that saw packets wait.
+    /// The number of samples that saw packets wait.
     pub waiting: u32,
-    /// Samples after it.
+    /// The number of samples after the last of them.
     idle: u32,
 }
 
 impl Backlog {
-    /// With one sample more.
+    /// Returns the backlog with one more sample.
     pub fn after(backlog: Option<Self>, now: Instant, reading: &Reading) -> Option<Self> {
         let here = (now, reading.counters.wire_bytes);
         match backlog {
@@ -76,8 +76,8 @@ struct Probe {
 }
 
 impl QueueSampler {
-    /// Reads every shaped queue each `interval` from now on, and keeps lengths. Without one as often as costs
-    /// little, at random times: traffic that has a rhythm can't keep out of their way.
+    /// Starts to read every shaped queue each `interval`, and to keep the lengths. Without an interval queues are
+    /// read at random times, as often as is cheap, so that periodic traffic can't evade the samples.
     pub fn start(
         home: &Home,
         network: &Network,
@@ -101,7 +101,8 @@ impl QueueSampler {
             let mut next = Instant::now();
             let mut pause = interval.unwrap_or(INTERVAL);
             loop {
-                // After a late sample the next is an interval later: none are made in a burst.
+                // After a late sample the next one follows an interval later, so that there is no burst of
+                // samples.
                 next = (next + pause).max(Instant::now());
                 match stopped.recv_timeout(next.saturating_duration_since(Instant::now())) {
                     Err(RecvTimeoutError::Timeout) => {
@@ -119,7 +120,7 @@ impl QueueSampler {
         Ok(Self { stop, thread: thread.context("starting a thread to sample queues")? })
     }
 
-    /// Ends, and gives what was read of every shaped interface.
+    /// Ends sampling, and returns the readings of every shaped interface.
     pub fn finish(self) -> Result<Vec<Sampled>> {
         drop(self.stop);
         let probes = self.thread.join().map_err(|_| anyhow::anyhow!("the queue sampler ended early"))??;

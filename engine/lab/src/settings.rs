@@ -1,4 +1,5 @@
-//! Kernel network settings of a namespace, through /proc/sys of the calling thread's namespace.
+//! Reads and writes the kernel's network settings of a namespace, through /proc/sys of the calling thread's
+//! namespace.
 
 use anyhow::{Context, Result};
 use nettrial_scenario::{Buffer, Node, NodeKind, Stack};
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write};
 
-/// Settings that bear on results and are left as a fresh namespace has them; recorded with a run.
+/// The settings that affect results, are left as in a fresh namespace, and are recorded with a run.
 const RECORDED: &[&str] = &[
     "net.mptcp.checksum_enabled",
     "net.mptcp.enabled",
@@ -38,14 +39,14 @@ pub fn write(name: &str, value: &str) -> Result<()> {
 
 /// A directory of settings of one namespace, such as `net.ipv4`.
 ///
-/// Opened once for all that is written there: see `procfs`.
+/// The directory is opened once for all its settings: see `procfs`.
 struct Settings {
     name: &'static str,
     directory: File,
 }
 
 impl Settings {
-    /// Opens the setting of the calling thread's namespace, in the procfs with this root.
+    /// Opens the settings of the calling thread's namespace, in the procfs with this root.
     fn open(procfs: &File, name: &'static str) -> io::Result<Self> {
         let place = format!("sys/{}", name.replace('.', "/"));
         let flags = OFlag::O_RDONLY | OFlag::O_CLOEXEC;
@@ -71,7 +72,8 @@ fn path(name: &str) -> String {
     format!("/proc/sys/{}", name.replace('.', "/"))
 }
 
-/// The recorded settings as the calling thread's namespace has them; what this kernel lacks is left out.
+/// Returns the values of the recorded settings in the calling thread's namespace, without those that this kernel
+/// lacks.
 pub fn recorded() -> BTreeMap<String, String> {
     let read = |name: &&str| {
         let text = fs::read_to_string(path(name)).ok()?;
@@ -80,27 +82,27 @@ pub fn recorded() -> BTreeMap<String, String> {
     RECORDED.iter().filter_map(read).collect()
 }
 
-/// Prepares the calling thread's namespace, before it has links, for `node`, whose links have IPv6 addresses or not;
-/// through the procfs with this root.
+/// Prepares the calling thread's namespace, before it has links, for `node`, whose links have IPv6 addresses or
+/// not, through the procfs with this root.
 pub fn apply(procfs: &File, node: &Node, has_ipv6: bool) -> Result<()> {
     let ipv4 = Settings::open(procfs, "net.ipv4").context("opening the settings net.ipv4")?;
     let forwarding = if node.kind == NodeKind::Router { "1" } else { "0" };
     ipv4.write("ip_forward", forwarding)?;
-    // A fresh namespace may inherit the machine's; replies may come back another way.
+    // A fresh namespace may inherit the machine's value, and replies may return on another path.
     ipv4.write("conf.all.rp_filter", "0")?;
     ipv4.write("conf.default.rp_filter", "0")?;
     match Settings::open(procfs, "net.ipv6") {
         Ok(ipv6) if has_ipv6 => apply_ipv6(&ipv6, forwarding)?,
-        // It would send packets of its own over the links, such as multicast listener reports (RFC 3810).
+        // IPv6 would send packets of its own over the links, such as multicast listener reports (RFC 3810).
         Ok(ipv6) => ipv6.write("conf.default.disable_ipv6", "1")?,
-        // A kernel without it.
+        // The kernel has no IPv6.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error).context("opening the settings net.ipv6"),
     }
     node.stack.as_ref().map_or(Ok(()), |stack| apply_stack(&ipv4, stack))
 }
 
-/// Has the kernel leave out next hops over links without a carrier, in the calling thread's namespace.
+/// Lets the kernel ignore next hops over links without a carrier, in the calling thread's namespace.
 pub fn leave_out_dead_routes(has_ipv6: bool) -> Result<()> {
     for version in if has_ipv6 { ["ipv4", "ipv6"].as_slice() } else { &["ipv4"] } {
         for scope in ["all", "default"] {
@@ -113,7 +115,7 @@ pub fn leave_out_dead_routes(has_ipv6: bool) -> Result<()> {
 fn apply_ipv6(ipv6: &Settings, forwarding: &str) -> Result<()> {
     ipv6.write("conf.all.forwarding", forwarding)?;
     for scope in ["all", "default"] {
-        // Addresses are used at once: nobody else is on the link to have them.
+        // Addresses are used at once, because nobody else on the link can have them.
         ipv6.write(&format!("conf.{scope}.accept_dad"), "0")?;
         ipv6.write(&format!("conf.{scope}.accept_ra"), "0")?;
         ipv6.write(&format!("conf.{scope}.disable_ipv6"), "0")?;
@@ -124,8 +126,8 @@ fn apply_ipv6(ipv6: &Settings, forwarding: &str) -> Result<()> {
 fn apply_stack(ipv4: &Settings, stack: &Stack) -> Result<()> {
     let switch = |on: bool| if on { "1" } else { "0" };
     let triple = |buffer: &Buffer| format!("{} {} {}", buffer.minimum.0, buffer.initial.0, buffer.maximum.0);
-    // For programs that choose none themselves. A namespace may only have one that is listed in
-    // net.ipv4.tcp_allowed_congestion_control; where it is not, a check says so of a tool's flow.
+    // This is for programs that choose none themselves. A namespace can only use one that is listed in
+    // net.ipv4.tcp_allowed_congestion_control; if it is not, a check of a tool's flow reports that.
     let _ = ipv4.write("tcp_congestion_control", &stack.congestion_control);
     ipv4.write("tcp_window_scaling", switch(stack.window_scaling))?;
     ipv4.write("tcp_sack", switch(stack.sack))?;

@@ -2,10 +2,10 @@
 
 use nettrial_scenario::{Capabilities, Figure, Medium, Problem, Scenario, Setting, Traffic, Transport};
 
-/// The lab's capabilities on a machine that lacks nothing.
+/// Returns the lab's capabilities on a machine that lacks nothing.
 pub fn capabilities() -> Capabilities {
     Capabilities {
-        parallel: false, // other trials would take its CPU time
+        parallel: false, // other trials would take CPU time
         deterministic: false,
         estimates: false,
         warm_up: true,
@@ -36,14 +36,14 @@ pub fn capabilities() -> Capabilities {
             Setting::Window,
             Setting::Zerocopy,
         ],
-        figures: vec![Figure::Channels, Figure::Cpu, Figure::Interfaces], // all hosts have one clock
+        figures: vec![Figure::Channels, Figure::Cpu, Figure::Interfaces], // all hosts share one clock
     }
 }
 
-/// A problem for everything in `scenario` that the lab does not have.
+/// Returns a problem for each part of `scenario` that the lab does not support.
 pub fn problems(scenario: &Scenario) -> Vec<Problem> {
     capabilities().problems(scenario, "in the lab", |setting| match setting {
         "machine" => "machines of your own are for `--backend hosts`",
-        _ => "the lab's hosts and links don't have it: run the study with `--backend sim`",
+        _ => "the lab's hosts and links don't support it: run the study with `--backend sim`",
     })
 }

@@ -14,14 +14,14 @@ const IFF_TAP: libc::c_short = 0x0002;
 const IFF_NO_PI: libc::c_short = 0x1000;
 const IFF_VNET_HDR: libc::c_short = 0x4000;
 
-/// A TAP device, there as long as this value or a copy of its file that another process has.
+/// A TAP device, which exists as long as this value, or a copy of its file in another process.
 pub struct Tap {
     file: File,
     name: String,
 }
 
 impl Tap {
-    /// Makes a device of that name in the calling thread's namespace.
+    /// Creates a device of that name in the calling thread's namespace.
     pub fn create(name: &str) -> Result<Self> {
         let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE);
         let file = file.with_context(|| format!("opening {DEVICE}"))?;
@@ -34,30 +34,31 @@ impl Tap {
         // SAFETY: the descriptor is open, and `request` outlives the call.
         let status = unsafe { libc::ioctl(file.as_raw_fd(), TUNSETIFF as _, &raw mut request) };
         if status != 0 {
-            return Err(io::Error::last_os_error()).with_context(|| format!("making the TAP device {name}"));
+            return Err(io::Error::last_os_error())
+                .with_context(|| format!("creating the TAP device {name}"));
         }
         Ok(Self { file, name: name.to_owned() })
     }
 
-    /// Its name.
+    /// Returns the device's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its file.
+    /// Returns the device's file.
     pub fn file(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 
-    /// Bounds the bytes, with what the kernel keeps about them, of frames that were written and are not on the wire yet:
-    /// whoever writes more waits.
+    /// Limits the bytes, including the kernel's overhead, of frames that were written and are not on the wire yet.
+    /// A process that writes more waits.
     pub fn bound(&self, bytes: i32) -> Result<()> {
         // SAFETY: the descriptor is open, and the number outlives the call.
         let status = unsafe { libc::ioctl(self.file.as_raw_fd(), TUNSETSNDBUF as _, &raw const bytes) };
         if status == 0 {
             Ok(())
         } else {
-            Err(io::Error::last_os_error()).context("bounding a TAP device's frames")
+            Err(io::Error::last_os_error()).context("limiting the frames of a TAP device")
         }
     }
 }

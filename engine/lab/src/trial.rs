@@ -1,4 +1,4 @@
-//! One trial, from building its network to its record.
+//! Runs one trial, from building its network to its record.
 
 use crate::bystanders::Census;
 use crate::capture::Capturing;
@@ -25,8 +25,8 @@ use socket2::Socket;
 use std::collections::HashMap;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-/// Runs `scenario`, which has passed the lab's check and has the kernel's names of the congestion controls in
-/// `own`. Timers are as late as `lateness` says.
+/// Runs `scenario`, which has passed the lab's check and uses the kernel's names of the congestion controls in
+/// `own`. `lateness` is that of the machine's timers.
 pub fn run(
     home: &Home,
     scenario: &Scenario,
@@ -142,7 +142,7 @@ pub fn run(
     absent.extend(untold);
     absent.extend(untold_delays(&layout));
     drop(subflow_listeners);
-    // The kernel removes namespaces one after the other, on a CPU that ending the agents leaves free.
+    // The kernel removes namespaces one after the other, on a CPU that is free while the agents end.
     let mut apart = network.into_hosts(scenario);
     drop(agents);
     guests.finish(home, &mut apart, pool)?;
@@ -170,8 +170,7 @@ pub fn run(
     })
 }
 
-/// Opens every flow's receiver and looks at a connection of each; the sockets are to be held while traffic
-/// goes.
+/// Opens the receiver of every flow, and checks a connection of each. The sockets must be held during the traffic.
 fn prepare(
     home: &Home,
     network: &Network,
@@ -187,7 +186,7 @@ fn prepare(
             cookie,
             address: layout.address(host, flow.ip)?,
             congestion_control: stack.congestion_control.clone(),
-            // A guest has a clock of its own.
+            // A guest has its own clock.
             clock_offset: (!has_guest(layout, flow)).then_some(ClockOffset::ONE_CLOCK),
         })
     };
@@ -217,7 +216,7 @@ fn has_guest(layout: &Layout, flow: &Flow) -> bool {
     is_guest(&flow.from) || is_guest(&flow.to)
 }
 
-/// The one-way delays that are absent because an end of their flow is a guest.
+/// Returns the one-way delays that are absent because an end of their flow is a guest.
 fn untold_delays(layout: &Layout) -> Vec<Absence> {
     let flows = layout.scenario.workload.iter().filter(|flow| flow.transport == Transport::Udp);
     let absence = |flow: &Flow| Absence {
@@ -232,7 +231,7 @@ fn nanoseconds(span: std::time::Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// The wall clock less the monotonic clock.
+/// Returns the time of the wall clock minus that of the monotonic clock, in nanoseconds.
 fn clock_offset_ns() -> Result<i64> {
     let read = |clock| -> Result<i64> {
         let time = clock_gettime(clock).context("reading a clock")?;
@@ -241,7 +240,7 @@ fn clock_offset_ns() -> Result<i64> {
     Ok(read(ClockId::CLOCK_REALTIME)? - read(ClockId::CLOCK_MONOTONIC)?)
 }
 
-/// Returns how each usable CPU spent the traffic's time, by number.
+/// Returns the use of each usable CPU during the traffic, by its number.
 fn usage(before: &Reading, after: &Reading) -> Vec<(usize, Use)> {
     let all = before.until(after);
     let spent = |processor| Some((processor, *all.get(&processor)?));
@@ -257,7 +256,7 @@ fn record_of(number: usize, spent: Use, frequencies: &HashMap<usize, f64>) -> Pr
     }
 }
 
-/// A CPU in words: its number, and the nodes whose work is kept on it.
+/// Returns a CPU in words: its number, and the nodes whose work is kept on it.
 fn processor_object(scenario: &Scenario, placement: Option<&Placement>, processor: usize) -> String {
     let here = |name: &&str| placement.is_some_and(|placement| placement.of(name) == Some(processor));
     let nodes: Vec<&str> = scenario.nodes.iter().map(|node| node.name.as_str()).filter(here).collect();

@@ -1,55 +1,59 @@
-//! Computes what packets occupy on an Ethernet wire, and in what pieces the kernel hands them to an interface.
+//! Computes the number of bytes that packets occupy on an Ethernet wire, and the pieces in which the kernel hands
+//! them to an interface.
 //!
-//! A frame takes 24 bytes beyond those the kernel counts (its header of 14 is among them): preamble 8,
-//! frame check sequence 4, inter-frame gap 12; and 84 at least (IEEE 802.3 clauses 3 and 4.2.7).
+//! A frame occupies 24 bytes more than the kernel counts, which includes its header of 14 bytes: preamble 8, frame
+//! check sequence 4, inter-frame gap 12; and at least 84 in total (IEEE 802.3 clauses 3 and 4.2.7).
 //!
-//! TCP builds GSO packets whatever an interface's offload features say (net/core/sock.c,
-//! sk_setup_caps); without segmentation offload they are cut into frames after the queue. The kernel
-//! charges a GSO packet as one packet, so a shaper would let too much through: up to 1.6% at MTU 1500. The
-//! table here charges each GSO packet what its frames occupy, which follows from its length if all its
-//! segments have headers of one known size and are cut for one path MTU, which may be below the
-//! interface's. Where the flows of a node differ in either (IPv4 beside IPv6, timestamps beside none, a
-//! smaller link on one's way), GSO packets are kept to one segment.
+//! TCP builds GSO packets whatever the offload features of an interface (net/core/sock.c, sk_setup_caps). Without
+//! segmentation offload they are segmented into frames after the queue. The kernel charges a GSO packet as one
+//! packet, so a shaper would pass too many bytes: up to 1.6% at MTU 1500. The table here charges each GSO packet
+//! the bytes of its frames. They follow from its length if all its segments have headers of one known size and are
+//! cut for one path MTU, which may be below the interface's. If the flows of a node differ in either (IPv4 beside
+//! IPv6, timestamps beside none, a smaller link on the path of one), GSO packets are limited to one segment.
 
 use crate::gso::GsoPackets;
 use nettrial_scenario::ethernet::{FRAMING_BYTES, HEADER_BYTES, MINIMUM_BYTES, OUTSIDE_BYTES};
 use nettrial_scenario::{Node, NodeKind, Offloads, Rate};
 
-/// The largest GSO packet the kernel makes by default (GSO_LEGACY_MAX_SIZE), with its Ethernet header.
+/// The size of the largest GSO packet that the kernel forms by default (GSO_LEGACY_MAX_SIZE), with its Ethernet
+/// header, in bytes.
 const LARGEST_GSO_BYTES: u64 = 65_536 + HEADER_BYTES;
-/// The time that a GSO packet may occupy the wire when segmentation offload is off. A shorter one is nearer to
-/// frames on a wire, a longer one costs fewer timer interrupts. Counted in time, not frames, so that those
-/// interrupts are as many at every MTU and do not hide what a frame costs.
+/// The time for which a GSO packet may occupy the wire when segmentation offload is off, in nanoseconds. A shorter
+/// time is closer to frames on a wire, a longer one costs fewer timer interrupts. The limit is a time instead of a
+/// number of frames, so that the number of these interrupts is the same at every MTU and does not hide the cost of
+/// a frame.
 const GSO_PACKET_NS: u64 = 150_000;
-/// The largest number of entries of a table: its netlink attribute must stay under 64 KiB.
+/// The largest number of entries of a table, whose netlink attribute must stay under 64 KiB.
 const LARGEST_TABLE: u64 = 30_000;
 
 /// An interface's view of its wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Wire {
     mtu: u64,
-    /// The packet that a full segment makes: as large as the path MTU.
+    /// The size of the packet of a full segment, which is the path MTU.
     segment_mtu: u64,
-    /// Ethernet, IP and TCP header bytes of a full segment, if all flows agree, on their path MTU too.
+    /// The number of Ethernet, IP and TCP header bytes of a full segment, if all flows agree on it and on their
+    /// path MTU.
     headers: Option<u64>,
     /// The largest number of segments of a GSO packet, or as many as the kernel chooses.
     gso_max_segments: Option<u32>,
     forwards: bool,
 }
 
-/// A table as the kernel wants it (`struct tc_sizespec`): entry `length >> cell_log` is the size, shifted
-/// right by `size_log`.
+/// A table in the kernel's format (`struct tc_sizespec`): entry `length >> cell_log` is the size, shifted right by
+/// `size_log`.
 pub struct SizeTable {
-    /// Bits of a length that do not choose the entry.
+    /// The number of low bits of a length that do not select the entry.
     pub cell_log: u8,
-    /// Bits by which the entries are shifted.
+    /// The number of bits by which the entries are shifted.
     pub size_log: u8,
     /// The entries.
     pub sizes: Vec<u16>,
 }
 
 impl Wire {
-    /// The wire of an interface of `node` with `mtu` bytes, on a link of `rate`; `gso_packets` pass the node.
+    /// Creates the wire of an interface of `node` with an MTU of `mtu` bytes, on a link of `rate`; `gso_packets`
+    /// pass the node.
     pub fn new(node: &Node, gso_packets: GsoPackets, mtu: u64, rate: Option<Rate>) -> Self {
         let forwards = node.kind != NodeKind::Host;
         let path_mtu = if forwards { Some(mtu) } else { gso_packets.path_mtu() };
@@ -71,30 +75,31 @@ impl Wire {
         Self { mtu, segment_mtu, headers, gso_max_segments, forwards }
     }
 
-    /// The wire of a host's interface that is given single frames.
+    /// Creates the wire of a host's interface that gets single frames.
     pub fn plain(mtu: u64) -> Self {
         Self { mtu, segment_mtu: mtu, headers: None, gso_max_segments: Some(1), forwards: false }
     }
 
-    /// The largest number of segments of a GSO packet, or `None` for as many as the kernel chooses.
+    /// Returns the largest number of segments of a GSO packet; `None` for the kernel's own limit.
     pub fn gso_max_segments(&self) -> Option<u32> {
         self.gso_max_segments
     }
 
-    /// Returns true if the node passes on what others send.
+    /// Returns true if the node forwards packets of others.
     pub fn forwards(&self) -> bool {
         self.forwards
     }
 
-    /// Bytes of the largest frame on the wire.
+    /// Returns the number of bytes that the largest frame occupies on the wire.
     pub fn largest_frame(&self) -> u64 {
         self.mtu + FRAMING_BYTES
     }
 
-    /// Bytes on the wire of a packet that the kernel counts as `length` bytes.
+    /// Returns the number of bytes on the wire of a packet that the kernel counts as `length` bytes.
     fn occupied(&self, length: u64) -> u64 {
         let frame = self.segment_mtu + HEADER_BYTES;
-        // With segments of unknown headers, the smallest: no more than is right is charged.
+        // If the headers of segments are unknown, the smallest ones are assumed, so that no packet is charged too
+        // much.
         let headers = self.headers.unwrap_or(HEADER_BYTES + 40);
         if length <= frame || frame <= headers {
             return (length + OUTSIDE_BYTES).max(MINIMUM_BYTES);
@@ -104,7 +109,7 @@ impl Wire {
         payload + frames * (headers + OUTSIDE_BYTES)
     }
 
-    /// The table of [`Wire::occupied`] for every length the interface can be given.
+    /// Returns the table of [`Wire::occupied`] for every length that the interface can get.
     pub fn size_table(&self) -> SizeTable {
         let frame = self.segment_mtu + HEADER_BYTES;
         let gso_packet =
@@ -116,7 +121,8 @@ impl Wire {
         let segment = frame.saturating_sub(headers).max(1);
         let entry = |cell: u64| {
             let (first, last) = (cell << cell_log, ((cell + 1) << cell_log) - 1);
-            // Exact for a GSO packet of full segments, which most are; else for the cell's first length.
+            // The entry is exact for a GSO packet of full segments, as most are, or else for the cell's first
+            // length.
             let full = last.saturating_sub(headers) / segment * segment + headers;
             let length = if (first..=last).contains(&full) { full } else { first };
             u16::try_from(self.occupied(length).div_ceil(1 << size_log)).unwrap_or(u16::MAX)
@@ -130,7 +136,7 @@ mod tests {
     use super::*;
 
     fn wire(mtu: u64) -> Wire {
-        // IPv6 with timestamps: 14 + 40 + 20 + 12.
+        // The headers are those of IPv6 with timestamps: 14 + 40 + 20 + 12.
         Wire { mtu, segment_mtu: mtu, headers: Some(86), gso_max_segments: None, forwards: false }
     }
 
@@ -151,7 +157,7 @@ mod tests {
         for segments in 1..40 {
             assert_eq!(wire(1500).occupied(86 + segments * mss), segments * 1538);
         }
-        // Two full segments and one of 100 bytes.
+        // The packet has two full segments and one of 100 bytes.
         assert_eq!(wire(1500).occupied(86 + 2 * mss + 100), 2 * 1538 + 100 + 86 + 24);
     }
 

@@ -1,4 +1,4 @@
-//! Finds what keeps hosts from being guests.
+//! Finds the problems that keep hosts from being guests.
 
 use super::Guests;
 use nettrial_guest::{Acceleration, PROGRAM, program};
@@ -9,7 +9,7 @@ use nettrial_scenario::{Link, Node, Place, Problem, Rate, Scenario, Traffic, Tra
 const EMULATED: Rate = Rate(50_000_000);
 
 impl Guests {
-    /// Everything that keeps the hosts of `scenario` that are guests from being that.
+    /// Returns all problems that keep hosts of `scenario` from being the guests that they should be.
     pub fn problems(&mut self, scenario: &Scenario) -> Vec<Problem> {
         let mut problems = Vec::new();
         let guests: Vec<(usize, &Node, &str)> = scenario
@@ -30,7 +30,8 @@ impl Guests {
                 problems.push(problem.of_machine());
             }
             if !names.iter().any(|name| name == system) {
-                let known = if names.is_empty() { "none there is yet".to_owned() } else { names.join(", ") };
+                let known =
+                    if names.is_empty() { "none is installed yet".to_owned() } else { names.join(", ") };
                 let hint = "`nettrial systems add linux --package NAME` adds one";
                 problems.push(place.problem("system", system, known, hint).of_machine());
             }
@@ -42,11 +43,11 @@ impl Guests {
             }
             let place = Place::flow(number, flow);
             if flow.transport == Transport::Mptcp {
-                let hint = "the path manager of a guest's kernel is not told which addresses to use";
+                let hint = "nettrial does not configure the MPTCP path manager of guests";
                 problems.push(place.problem("transport", "mptcp", "tcp, udp", hint));
             }
             if let Traffic::Tool(_) = flow.traffic {
-                let hint = "a guest has no programs beside nettrial's agent";
+                let hint = "guests have no program other than nettrial's agent";
                 let expected = "traffic of nettrial's own between guests";
                 problems.push(place.within("traffic").problem("kind", "tool", expected, hint));
             }
@@ -62,7 +63,7 @@ impl Guests {
         let links = || scenario.links.iter().enumerate().filter(|(_, link)| of_guest(link));
         let radio = links().filter(|(_, link)| link.wlan.is_some()).map(|(number, link)| {
             let hint = "guests have Ethernet interfaces";
-            Place::link(number, link).problem("medium", "wlan", "cable, where a host is a guest", hint)
+            Place::link(number, link).problem("medium", "wlan", "cable, if a host is a guest", hint)
         });
         let mut problems: Vec<Problem> = radio.collect();
         let is_fast = |link: &Link| link.rate.is_none_or(|rate| rate > EMULATED);
@@ -70,8 +71,8 @@ impl Guests {
         if !fast.is_empty() && self.acceleration() == Acceleration::Emulation {
             problems.extend(fast.into_iter().map(|(number, link)| {
                 let value = link.rate.map_or("none".to_owned(), |rate| rate.to_string());
-                let expected = format!("up to {EMULATED}, where a host is a guest");
-                let hint = "KVM is not available here, and software emulation of a CPU carries no more";
+                let expected = format!("up to {EMULATED}, if a host is a guest");
+                let hint = "KVM is not available here, and an emulated CPU can't carry more";
                 Place::link(number, link).problem("rate", value, expected, hint)
             }));
         }

@@ -27,7 +27,7 @@ struct Guest {
     node: String,
     kept: Kept,
     offloads: Vec<(String, Offloads)>,
-    /// Tells that the node has ended, once an agent listens to the guest.
+    /// Receives true when the node has ended, once an agent listens to the guest.
     ended: Option<Receiver<bool>>,
 }
 
@@ -37,16 +37,16 @@ impl Running {
         Self { guests: guests.into_iter().map(guest).collect() }
     }
 
-    /// Joins each guest to its node's interfaces and has it be that node.
+    /// Connects each guest to its node's interfaces, and builds the node in it.
     ///
     /// # Errors
-    /// Fails if a device can't be moved, or a node not be built.
+    /// Fails if a device can't be moved, or if a node can't be built.
     pub fn begin(&mut self, home: &Home, network: &mut Network, scenario: &Scenario) -> Result<()> {
         for guest in &mut self.guests {
             let (node, taps) = (&guest.node, &guest.kept.taps);
             network
                 .attach(home, scenario, node, taps)
-                .with_context(|| format!("joining the guest of {node}"))?;
+                .with_context(|| format!("connecting the guest of {node}"))?;
             let Introduction { interfaces, neighbours } = network.introduction(scenario, node)?;
             let order = NodeOrder { scenario: scenario.clone(), node: node.clone(), interfaces, neighbours };
             guest.kept.guest.send(&Order::Begin(serde_json::to_string(&order)?))?;
@@ -64,20 +64,20 @@ impl Running {
         Ok(())
     }
 
-    /// True if the node is a guest.
+    /// Returns true if the node is a guest.
     pub fn has(&self, node: &str) -> bool {
         self.guests.iter().any(|guest| guest.node == node)
     }
 
-    /// True if any node is a guest.
+    /// Returns true if any node is a guest.
     pub fn are_some(&self) -> bool {
         !self.guests.is_empty()
     }
 
-    /// The agent of a node that is a guest.
+    /// Returns the agent of a node that is a guest.
     pub fn agent(&mut self, node: &str, sink: Sink) -> Result<Agent> {
         let guest = self.guests.iter_mut().find(|guest| guest.node == node);
-        let guest = guest.with_context(|| format!("{node} is no guest"))?;
+        let guest = guest.with_context(|| format!("{node} is not a guest"))?;
         let (sender, ended) = channel();
         guest.ended = Some(ended);
         guest.kept.guest.listen(move |told| match told {
@@ -103,7 +103,7 @@ impl Running {
         Ok(Agent { sender: guest.kept.guest.sender(), process: guest.kept.guest.process() })
     }
 
-    /// The offloads that each guest found in force on its interfaces.
+    /// Returns the offloads that each guest reported as in force on its interfaces.
     pub fn offloads(&self) -> HashMap<&str, Vec<(&str, Offloads)>> {
         self.guests
             .iter()
@@ -114,7 +114,7 @@ impl Running {
             .collect()
     }
 
-    /// The record of each guest, by its node, and the release that its kernel was added with.
+    /// Returns the record of each guest, by its node, and the release with which its kernel was added.
     pub fn records(&self) -> BTreeMap<String, (GuestRecord, String)> {
         let record = |guest: &Guest| {
             let Kept { key, kernel, expected, .. } = &guest.kept;
@@ -132,7 +132,8 @@ impl Running {
         self.guests.iter().map(record).collect()
     }
 
-    /// Ends the nodes and takes the guests out of `nodes`, for later trials. A guest that does not answer ends.
+    /// Ends the nodes, and takes the guests out of `nodes` for later trials. A guest that does not answer is
+    /// ended.
     ///
     /// # Errors
     /// Fails if a device can't be moved.
@@ -144,7 +145,7 @@ impl Running {
                 (Ok(()), None) => kept.guest.next(ENDING).is_ok_and(|told| told == Told::Ended),
             };
             if !has_ended {
-                tracing::warn!(node, "the guest did not end its node: it is not used again");
+                tracing::warn!(node, "the guest did not end its node and is not used again");
                 continue;
             }
             let built = nodes.iter_mut().find(|built| built.name == node);

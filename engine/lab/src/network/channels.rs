@@ -1,4 +1,4 @@
-//! The radio channels of a network, in a namespace of their own.
+//! The radio channels of a network, in a separate namespace.
 
 use super::inside::{Inside, processor_of};
 use super::messages::{up, veth};
@@ -13,17 +13,17 @@ use nettrial_scenario::{Capture, ChannelRecord, Scenario};
 
 /// The namespace with the inner ends of all channels, and the channels.
 pub struct Channels {
-    // In this order: the channels end before their namespace goes.
+    // The order of these fields matters: the channels end before their namespace is removed.
     channels: Vec<Channel>,
     inside: Inside,
     links: Vec<Planned>,
-    /// The reason for which senders are not held back, if they are not.
+    /// The reason why senders are not held back, if they are not.
     unheld: Option<String>,
 }
 
 /// A channel that is being built.
 struct Planned {
-    /// The scenario's number of its link.
+    /// The number of its link in the scenario.
     number: usize,
     /// The stations, the access point first.
     ends: Vec<PlannedEnd>,
@@ -39,7 +39,7 @@ struct PlannedEnd {
 }
 
 impl Channels {
-    /// The namespace, if a link of `scenario` is a radio channel.
+    /// Creates the namespace, if a link of `scenario` is a radio channel.
     pub fn create(home: &Home, scenario: &Scenario) -> Result<Option<Self>> {
         if scenario.links.iter().all(|link| link.wlan.is_none()) {
             return Ok(None);
@@ -48,8 +48,9 @@ impl Channels {
         Ok(Some(Self { channels: Vec::new(), inside, links: Vec::new(), unheld: None }))
     }
 
-    /// The veth pair of an interface of the scenario's link `number`, `own` with that Ethernet address being the node's
-    /// end; the inner end has this index, and where the node is a host that of what holds its frames is `tap`.
+    /// Returns a request for the veth pair of an interface of the scenario's link `number`, whose end at the node
+    /// is `own` with that Ethernet address. The inner end has this index, and if the node is a host, `tap` is the
+    /// index of the macvtap that holds its frames.
     pub fn pair(
         &mut self,
         number: usize,
@@ -65,12 +66,12 @@ impl Channels {
         [own, self.inside.end(index)]
     }
 
-    /// Starts the inner ends.
+    /// Brings up the inner ends.
     pub fn bring_up(&mut self) -> Result<()> {
         self.inside.bring_up(self.links.iter().flat_map(|link| &link.ends).map(|end| &end.index))
     }
 
-    /// Starts moving frames. Each channel keeps to one CPU.
+    /// Starts to move frames. Each channel stays on one CPU.
     pub fn start(&mut self, home: &Home, layout: &Layout, placement: Option<&Placement>) -> Result<()> {
         for Planned { number, ends } in std::mem::take(&mut self.links) {
             let processor = processor_of(number, placement);
@@ -96,44 +97,44 @@ impl Channels {
         Ok(())
     }
 
-    /// Has the frames at the inner end `index` held by a macvtap with the index `number`.
+    /// Lets a macvtap with the index `number` hold the frames at the inner end `index`.
     fn hold(&mut self, home: &Home, number: i32, index: i32) -> Result<Held> {
-        anyhow::ensure!(home.is_root, "making device files needs root");
+        anyhow::ensure!(home.is_root, "creating device files needs root");
         let netlink = &mut self.inside.netlink;
-        netlink.create(RouteNetlinkMessage::NewLink(tap(number, index)), "making a macvtap")?;
+        netlink.create(RouteNetlinkMessage::NewLink(tap(number, index)), "creating a macvtap")?;
         netlink.flush()?;
-        netlink.change(RouteNetlinkMessage::SetLink(up(number)), "starting a macvtap")?;
+        netlink.change(RouteNetlinkMessage::SetLink(up(number)), "bringing up a macvtap")?;
         netlink.flush()?;
         home.visit(&self.inside.namespace, || Held::open(number)).context("holding frames at a station")
     }
 
-    /// Captures the channels that `settings` name from when they are armed.
+    /// Captures the channels that `settings` name as soon as they are armed.
     pub fn sniff(&self, settings: &Capture) -> Result<()> {
         self.channels.iter().try_for_each(|channel| channel.sniff(settings))
     }
 
-    /// Begins with counting.
+    /// Begins counting.
     pub fn arm(&self) -> Result<()> {
         self.channels.iter().try_for_each(Channel::arm)
     }
 
-    /// Ends all channels; gives of each its link in words, its record since it was armed, and its work.
+    /// Ends all channels; returns for each its link in words, its record since it was armed, and its work.
     pub fn finish(&mut self) -> Result<Vec<(String, ChannelRecord, Driven)>> {
         std::mem::take(&mut self.channels).into_iter().map(Channel::finish).collect()
     }
 
-    /// The reason for which senders are not held back while their frames are at their stations, if they are not.
+    /// Returns the reason why senders are not held back while their frames are at their stations, if they are not.
     pub fn unheld(&self) -> Option<&str> {
         self.unheld.as_deref()
     }
 }
 
-/// Fails where the frames of a station can't be held, tried in a namespace that is thrown away.
+/// Fails if the frames of a station can't be held, which is tried in a temporary namespace.
 pub fn try_holding(home: &Home) -> Result<()> {
     let [index, other, number] = [100, 101, 102];
     let mut inside = Inside::create(home, "try of a radio channel")?;
     let pair = veth([inside.end(index), inside.end(other)]);
-    inside.netlink.create(RouteNetlinkMessage::NewLink(pair), "making a veth pair")?;
+    inside.netlink.create(RouteNetlinkMessage::NewLink(pair), "creating a veth pair")?;
     inside.bring_up([index, other].iter())?;
     let mut channels = Channels { channels: Vec::new(), inside, links: Vec::new(), unheld: None };
     channels.hold(home, number, index).map(drop)

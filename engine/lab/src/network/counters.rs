@@ -14,18 +14,18 @@ use std::collections::HashMap;
 pub struct InterfaceCounters {
     /// The node that sends.
     pub node: String,
-    /// Its interface.
+    /// The interface that sends.
     pub interface: String,
-    /// Since the interface was made.
+    /// The counts since the interface was created.
     pub counters: queue::Counters,
-    /// Bytes that its shaper holds as credit.
+    /// The number of bytes that its shaper holds as credit.
     pub burst_bytes: u64,
-    /// The interface's index, which no other of the network has.
+    /// The interface's index, which is unique in the network.
     index: i32,
 }
 
 impl InterfaceCounters {
-    /// Returns what each of `after` has counted since `before`.
+    /// Returns the differences of the counters of `after` from those of `before`.
     pub fn difference(before: &[Self], mut after: Vec<Self>) -> Vec<Self> {
         let earlier: HashMap<i32, queue::Counters> =
             before.iter().map(|interface| (interface.index, interface.counters)).collect();
@@ -41,19 +41,19 @@ impl InterfaceCounters {
     }
 }
 
-/// Frames that an interface sent and that its far end could not take.
+/// The frames that an interface sent and that its far end could not accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     /// The node that sent.
     pub node: String,
-    /// Its interface.
+    /// The interface that sends.
     pub interface: String,
-    /// Since the interface was made.
+    /// The number of frames since the interface was created.
     pub frames_pkts: u64,
 }
 
 impl Network {
-    /// The counters of every shaped interface.
+    /// Returns the counters of every shaped interface.
     pub fn counters(&mut self) -> Result<Vec<InterfaceCounters>> {
         let mut all = Vec::new();
         for node in &mut self.nodes {
@@ -68,9 +68,9 @@ impl Network {
         Ok(all)
     }
 
-    /// Returns what every interface sent and its far end could not take (its kernel's receive queue was full): a
-    /// veth counts that as dropped by the sender (drivers/net/veth.c, veth_xmit). A qdisc's drops are not
-    /// in it.
+    /// Returns the number of frames that every interface sent and that its far end could not accept, because its
+    /// kernel's receive queue was full. A veth counts them as dropped by the sender (drivers/net/veth.c,
+    /// veth_xmit). Drops of a qdisc are not included.
     pub fn refused(&mut self) -> Result<Vec<Refused>> {
         let mut all = Vec::new();
         for node in &mut self.nodes {
@@ -91,7 +91,7 @@ impl Network {
         Ok(all)
     }
 
-    /// Returns what each host's and router's kernel has counted, by the node's name.
+    /// Returns the counters of each host's and router's kernel, by the node's name.
     pub fn host_counters(&self, home: &Home, scenario: &Scenario) -> Result<Vec<(String, HostCounters)>> {
         let counts = |built: &BuiltNode, node: &Node| node.kind != NodeKind::Switch && !built.is_before_guest;
         let nodes = self.nodes.iter().zip(&scenario.nodes).filter(|(built, node)| counts(built, node));

@@ -1,4 +1,4 @@
-//! Nodes that are guests: what the engine builds of them around the guest, and what is built inside.
+//! Builds nodes that are guests: their parts around the guest, and their parts inside it.
 
 use super::messages::{new_bridge, new_neighbour, up};
 use super::{BuiltNode, FIRST_INTERFACE, Network, ethernet_address, with_ipv6};
@@ -16,24 +16,24 @@ use nettrial_scenario::{Interface, NodeKind, Scenario};
 use nix::net::if_::if_nametoindex;
 use std::os::fd::AsRawFd;
 
-/// Bytes of a guest's frames that may wait for its shaper, with what the kernel keeps about them, as frames of a real
-/// interface do in its ring: some 16 of 1500 bytes. QEMU is woken when half of them have left, which gives it 5 ms at
-/// 20 Mbit/s.
+/// The number of bytes of a guest's frames that may wait for its shaper, including the kernel's overhead, as
+/// frames of a real interface wait in its ring: about 16 frames of 1500 bytes. QEMU is woken when half of them
+/// have left, which gives it 5 ms at 20 Mbit/s.
 const WAITING_BYTES: u64 = 40_000;
 /// The least number of frames that may wait.
 const WAITING_FRAMES: u64 = 4;
-/// Bytes that the kernel accounts for a frame beside those it has.
+/// The number of bytes that the kernel charges for a frame in addition to its own.
 const FRAME_COST_BYTES: u64 = 1024;
 
-/// The Ethernet address of an interface that stands before a guest's: another one than the guest's has, or a bridge
-/// would keep the guest's frames to itself.
+/// Returns the Ethernet address of the interface before a guest's. It differs from the guest's, because otherwise
+/// a bridge would keep the guest's frames to itself.
 pub fn outer_address(index: i32) -> Vec<u8> {
     [[0x06, 0].as_slice(), &index.to_be_bytes()].concat()
 }
 
 impl Network {
-    /// Joins the TAP devices of a guest, which are in the engine's namespace, to the interfaces of the `node` that it
-    /// is, a bridge each.
+    /// Connects the TAP devices of a guest, which are in the engine's namespace, to the interfaces of its `node`,
+    /// by a bridge for each.
     pub fn attach(&mut self, home: &Home, scenario: &Scenario, node: &str, taps: &[Tap]) -> Result<()> {
         let mut here = Netlink::open()?;
         let built = self.node_mut(node)?;
@@ -48,7 +48,7 @@ impl Network {
             here.flush()?;
             let own = home.visit(&built.namespace, || Ok(if_nametoindex(tap.name())?))?;
             let bridge = FIRST_INTERFACE - 1 - i32::try_from(number)?;
-            let purpose = format!("joining {} to {interface} of {node}", tap.name());
+            let purpose = format!("connecting {} to {interface} of {node}", tap.name());
             let netlink = &mut built.netlink;
             let message = new_bridge(bridge, &format!("bridge{number}"));
             netlink.create(RouteNetlinkMessage::NewLink(message), purpose.clone())?;
@@ -72,7 +72,7 @@ impl Network {
         Ok(())
     }
 
-    /// The identity of `node` on its links, for the guest that it is.
+    /// Returns the identity of `node` on its links, for its guest.
     pub fn introduction(&self, scenario: &Scenario, node: &str) -> Result<Introduction> {
         let address = |interface: &Interface| -> Result<Vec<u8>> {
             Ok(ethernet_address(self.node(&interface.node)?.index_of(&interface.name)?))
@@ -97,7 +97,7 @@ impl Network {
         Ok(Introduction { interfaces, neighbours })
     }
 
-    /// Builds the one node that this guest is, of the devices with these indexes, which `outside` reaches.
+    /// Builds the node of this guest from the devices with these indexes, which `outside` reaches.
     pub fn build_in_guest(
         home: &Home,
         layout: &Layout,
@@ -112,7 +112,10 @@ impl Network {
         for ((name, ethernet), device) in order.interfaces.iter().zip(devices) {
             let mut message = to_namespace(*device, built.namespace.file());
             message.attributes.push(LinkAttribute::IfName(name.clone()));
-            outside.change(RouteNetlinkMessage::SetLink(message), format!("making a device {name}"))?;
+            outside.change(
+                RouteNetlinkMessage::SetLink(message),
+                format!("moving the device {name} to the node"),
+            )?;
             outside.flush()?;
             let index = home.visit(&built.namespace, || Ok(if_nametoindex(name.as_str())?))?;
             let interface = interface_of(scenario, &node.name, name)?;
@@ -134,7 +137,7 @@ impl Network {
         let built = &mut network.nodes[0];
         for Neighbour { interface, address, ethernet } in &order.neighbours {
             let message = new_neighbour(built.index_of(interface)?, *address, ethernet.clone());
-            let purpose = format!("telling {} of its neighbour {address}", node.name);
+            let purpose = format!("adding the neighbour {address} of {}", node.name);
             built.netlink.create(RouteNetlinkMessage::NewNeighbour(message), purpose)?;
         }
         built.netlink.flush()?;
@@ -146,7 +149,7 @@ impl Network {
 }
 
 impl BuiltNode {
-    /// Takes the TAP devices of a guest back to the engine's namespace.
+    /// Moves the TAP devices of a guest back to the engine's namespace.
     pub fn detach(&mut self, home: &Home, taps: &[Tap]) -> Result<()> {
         for tap in taps {
             let index = home.visit(&self.namespace, || Ok(if_nametoindex(tap.name())?))?;
@@ -158,14 +161,14 @@ impl BuiltNode {
     }
 }
 
-/// The interface called `name` of a node.
+/// Returns the interface called `name` of a node.
 fn interface_of<'a>(scenario: &'a Scenario, node: &str, name: &str) -> Result<&'a Interface> {
     let mut interfaces = scenario.links.iter().flat_map(|link| &link.interfaces);
     let found = interfaces.find(|interface| interface.node == node && interface.name == name);
     found.with_context(|| format!("{node} has no interface {name}"))
 }
 
-/// A request that moves the interface with this index to another namespace.
+/// Returns a request that moves the interface with this index to another namespace.
 fn to_namespace(index: u32, namespace: &std::fs::File) -> LinkMessage {
     let mut message = LinkMessage::default();
     message.header.index = index;

@@ -10,31 +10,31 @@ use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 use nettrial_netlink::Netlink;
 use std::os::fd::AsRawFd;
 
-/// An inner end takes whatever a node's may send.
+/// The MTU of an inner end, which accepts all frames that a node's end may send.
 const LARGEST_MTU: u32 = 65_535;
 
-/// The namespace, and a socket into it.
+/// The namespace, with a socket in it.
 pub struct Inside {
     pub netlink: Netlink,
     pub namespace: Namespace,
 }
 
 impl Inside {
-    /// A namespace for the inner ends of `purpose`.
+    /// Creates a namespace for the inner ends of `purpose`.
     pub fn create(home: &Home, purpose: &str) -> Result<Self> {
         let inside = || {
             if std::fs::exists("/proc/sys/net/ipv6").unwrap_or(false) {
-                // Inner ends have no say of their own on the links.
+                // Inner ends must not send packets of their own on the links.
                 settings::write("net.ipv6.conf.default.disable_ipv6", "1")?;
             }
             Netlink::open()
         };
         let (namespace, netlink) =
-            home.create(inside).with_context(|| format!("making the namespace of the {purpose}"))?;
+            home.create(inside).with_context(|| format!("creating the namespace of the {purpose}"))?;
         Ok(Self { netlink, namespace })
     }
 
-    /// An inner end with this index.
+    /// Returns a request for an inner end with this index.
     pub fn end(&self, index: i32) -> LinkMessage {
         let mut message = LinkMessage::default();
         message.header.index = index.unsigned_abs();
@@ -47,16 +47,16 @@ impl Inside {
         message
     }
 
-    /// Starts the inner ends with these indexes.
+    /// Brings up the inner ends with these indexes.
     pub fn bring_up<'a>(&mut self, indexes: impl Iterator<Item = &'a i32>) -> Result<()> {
         for index in indexes {
-            self.netlink.change(RouteNetlinkMessage::SetLink(up(*index)), "starting an inner end")?;
+            self.netlink.change(RouteNetlinkMessage::SetLink(up(*index)), "bringing up an inner end")?;
         }
         self.netlink.flush()
     }
 
-    /// Steers the receive work of inner ends to a processor: frames that reach the kernel's receive queues of several
-    /// may overtake each other there.
+    /// Steers the receive work of inner ends to one CPU, because frames in the kernel's receive queues of several
+    /// CPUs may overtake each other.
     pub fn steer(&self, home: &Home, processor: usize, indexes: &[i32]) -> Result<()> {
         if !home.is_root {
             return Ok(());
@@ -66,7 +66,8 @@ impl Inside {
     }
 }
 
-/// The CPU of the link with this number, which its frames keep to: the engine's in `placement` if there is one.
+/// Returns the CPU on which the frames of the link with this number stay: the engine's in `placement`, if there is
+/// one.
 pub fn processor_of(number: usize, placement: Option<&Placement>) -> usize {
     let usable = affinity::usable();
     let chosen = usable.get(number % usable.len().max(1)).copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The delay lines of a network, in a namespace of their own.
+//! The delay lines of a network, in a separate namespace.
 
 use super::inside::{Inside, processor_of};
 use super::messages::{down, up};
@@ -15,20 +15,20 @@ use nettrial_scenario::{Interface, Link, NodeKind, Scenario, ethernet};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// More than a GSO packet has (GSO_LEGACY_MAX_SIZE, with headers).
+/// A number of bytes that exceeds that of any GSO packet (GSO_LEGACY_MAX_SIZE, with headers).
 const LARGEST_GSO_BYTES: u64 = 65_536 + 256;
 
 /// The namespace with the inner ends of every link that has a delay line, and the lines.
 pub struct Lines {
-    // In this order: the lines end before their namespace goes.
+    // The order of these fields matters: the lines end before their namespace is removed.
     lines: Vec<DelayLine>,
     inside: Inside,
-    /// The scenario's number of each such link, and the indexes of its two inner ends.
+    /// The number of each such link in the scenario, and the indexes of its two inner ends.
     links: Vec<(usize, [i32; 2])>,
 }
 
 impl Lines {
-    /// The namespace, if a link of `scenario` needs a line.
+    /// Creates the namespace, if a link of `scenario` needs a line.
     pub fn create(home: &Home, scenario: &Scenario) -> Result<Option<Self>> {
         if !delay_line::is_needed_by_any(scenario) {
             return Ok(None);
@@ -36,8 +36,8 @@ impl Lines {
         Ok(Some(Self { lines: Vec::new(), inside: Inside::create(home, "delay lines")?, links: Vec::new() }))
     }
 
-    /// The two veth pairs of the scenario's link `number` between the nodes' `pair`, with inner ends of
-    /// these indexes.
+    /// Returns requests for the two veth pairs of the scenario's link `number` between the nodes' `pair`, with
+    /// inner ends of these indexes.
     pub fn between(
         &mut self,
         number: usize,
@@ -49,12 +49,12 @@ impl Lines {
         [[near, self.inside.end(indexes[0])], [self.inside.end(indexes[1]), far]]
     }
 
-    /// Starts the inner ends.
+    /// Brings up the inner ends.
     pub fn bring_up(&mut self) -> Result<()> {
         self.inside.bring_up(self.links.iter().flat_map(|(_, indexes)| indexes))
     }
 
-    /// Starts moving frames. Each line keeps to one CPU.
+    /// Starts to move frames. Each line stays on one CPU.
     pub fn start(&mut self, home: &Home, layout: &Layout, placement: Option<&Placement>) -> Result<()> {
         for (number, indexes) in &self.links {
             self.inside.steer(home, processor_of(*number, placement), indexes)?;
@@ -72,7 +72,7 @@ impl Lines {
         Ok(())
     }
 
-    /// A breaker of the links that have lines.
+    /// Returns a breaker of the links that have lines.
     pub fn breaker(&self, home: &Home) -> Result<Breaker> {
         let line = |((number, indexes), line): (&(usize, [i32; 2]), &DelayLine)| {
             (*number, (*indexes, line.switch(), line.link.clone()))
@@ -83,7 +83,7 @@ impl Lines {
         })
     }
 
-    /// Begins with loss and the rest, and with counting, on every link that has them.
+    /// Begins with loss and the other impairments, and with counting, on every link that has a line.
     pub fn arm(&self) -> Result<()> {
         self.lines.iter().try_for_each(DelayLine::arm)
     }
@@ -94,8 +94,8 @@ impl Lines {
     }
 }
 
-/// Returns the longest time for which a frame from each end of `link` waits for those before it: the time that its shaper lets pass
-/// at once.
+/// Returns the longest time, in nanoseconds, that a frame from each end of `link` waits for those before it, which
+/// is the time of its shaper's burst.
 fn longest_waits_ns(layout: &Layout, link: &Link) -> [u64; 2] {
     let wait_ns = |interface: &Interface| {
         let node = layout.directory.node(&interface.node);
@@ -107,7 +107,7 @@ fn longest_waits_ns(layout: &Layout, link: &Link) -> [u64; 2] {
     [waits.next().unwrap_or(0), waits.next().unwrap_or(0)]
 }
 
-/// Cuts links that have delay lines, and mends them.
+/// A breaker, which cuts and restores links that have delay lines.
 pub struct Breaker {
     netlink: Netlink,
     /// The indexes of a link's inner ends, its line's switch, and the link in words, by its number.
@@ -122,7 +122,7 @@ impl Breaker {
         self.set(link, indexes.map(down))
     }
 
-    /// Mends it.
+    /// Restores link number `link`.
     pub fn mend(&mut self, link: usize) -> Result<()> {
         let (indexes, switch, _) = self.line(link)?;
         self.set(link, indexes.map(up))?;
@@ -138,14 +138,14 @@ impl Breaker {
         let (_, _, words) = self.line(link)?;
         for request in requests {
             self.netlink
-                .change(RouteNetlinkMessage::SetLink(request), format!("cutting or mending {words}"))?;
+                .change(RouteNetlinkMessage::SetLink(request), format!("cutting or restoring {words}"))?;
         }
         self.netlink.flush()
     }
 }
 
-/// Bytes of the largest frame that either end of `link` may hand over: a GSO packet where
-/// something may leave GSO packets uncut.
+/// Returns the size of the largest frame that either end of `link` may hand over, in bytes: that of a GSO packet
+/// if GSO packets may arrive unsegmented.
 fn largest_frame(layout: &Layout, link: &Link) -> usize {
     let offloads =
         link.interfaces.iter().filter_map(|interface| Some(layout.directory.node(&interface.node)?.offloads));

@@ -1,4 +1,4 @@
-//! The route netlink messages that a network is built with.
+//! The route netlink messages with which a network is built.
 
 use anyhow::Result;
 use netlink_packet_route::AddressFamily;
@@ -16,11 +16,12 @@ use nettrial_routing::Route;
 use nettrial_scenario::InterfaceAddress;
 use std::net::IpAddr;
 
-/// One queue in each direction. Without asking a veth gets one for each CPU, all but one of which are taken away
-/// again, and the kernel waits until nobody uses them (drivers/net/veth.c, veth_init_queues).
+/// The attributes of a veth with one queue in each direction. By default a veth gets a queue for each CPU, of
+/// which all but one are removed again, and the kernel waits until nobody uses them (drivers/net/veth.c,
+/// veth_init_queues).
 pub const SINGLE_QUEUES: [LinkAttribute; 2] = [LinkAttribute::NumTxQueues(1), LinkAttribute::NumRxQueues(1)];
 
-/// A veth pair, each end created straight into its namespace.
+/// Returns a request for a veth pair, each end of which is created in its own namespace.
 pub fn veth([mut near, far]: [LinkMessage; 2]) -> LinkMessage {
     near.attributes.push(LinkAttribute::LinkInfo(vec![
         LinkInfo::Kind(InfoKind::Veth),
@@ -29,7 +30,7 @@ pub fn veth([mut near, far]: [LinkMessage; 2]) -> LinkMessage {
     near
 }
 
-/// A bridge that is a plain learning switch: multicast goes to every port.
+/// Returns a request for a bridge that is a plain learning switch, with multicast to every port.
 pub fn new_bridge(index: i32, name: &str) -> LinkMessage {
     let mut message = LinkMessage::default();
     message.header.index = index.unsigned_abs();
@@ -43,7 +44,7 @@ pub fn new_bridge(index: i32, name: &str) -> LinkMessage {
     message
 }
 
-/// A request that starts the interface with this index.
+/// Returns a request that brings up the interface with this index.
 pub fn up(index: i32) -> LinkMessage {
     let mut message = LinkMessage::default();
     message.header.index = index.unsigned_abs();
@@ -52,19 +53,20 @@ pub fn up(index: i32) -> LinkMessage {
     message
 }
 
-/// A request that stops the interface with this index.
+/// Returns a request that takes down the interface with this index.
 pub fn down(index: i32) -> LinkMessage {
     let mut message = up(index);
     message.header.flags = LinkFlags::empty();
     message
 }
 
-/// The Ethernet address of the interface with this index: a local one (IEEE 802 section 8.4).
+/// Returns the Ethernet address of the interface with this index, which is a locally administered one (IEEE 802
+/// section 8.4).
 pub fn ethernet_address(index: i32) -> Vec<u8> {
     [[0x02, 0].as_slice(), &index.to_be_bytes()].concat()
 }
 
-/// A request for an entry that says which Ethernet address the neighbour with this address has, over the
+/// Returns a request for an entry with the Ethernet address of the neighbour with this IP address, on the
 /// interface with this index.
 pub fn new_neighbour(index: i32, address: IpAddr, ethernet_address: Vec<u8>) -> NeighbourMessage {
     let mut message = NeighbourMessage::default();
@@ -79,7 +81,7 @@ pub fn new_neighbour(index: i32, address: IpAddr, ethernet_address: Vec<u8>) -> 
     message
 }
 
-/// A request for the state of the interface with this index, without its counters.
+/// Returns a request for the state of the interface with this index, without its counters.
 pub fn state_of(index: i32) -> LinkMessage {
     let mut message = LinkMessage::default();
     message.header.index = index.unsigned_abs();
@@ -87,7 +89,7 @@ pub fn state_of(index: i32) -> LinkMessage {
     message
 }
 
-/// A request for an address of the interface with this index.
+/// Returns a request for an address of the interface with this index.
 pub fn new_address(index: i32, address: InterfaceAddress) -> Result<AddressMessage> {
     let mut message = AddressMessage::default();
     message.header.index = u32::try_from(index)?;
@@ -99,8 +101,8 @@ pub fn new_address(index: i32, address: InterfaceAddress) -> Result<AddressMessa
     Ok(message)
 }
 
-/// A request for an entry of the forwarding table `table`, by these interfaces' indexes and to these
-/// gateways.
+/// Returns a request for an entry of the forwarding table `table`, through the interfaces with these indexes and
+/// to these gateways.
 pub fn new_route(route: &Route, table: u32, next_hops: &[(u32, Option<IpAddr>)]) -> RouteMessage {
     let mut message = RouteMessage::default();
     let is_on_link = next_hops.iter().all(|(_, gateway)| gateway.is_none());
@@ -134,7 +136,8 @@ pub fn new_route(route: &Route, table: u32, next_hops: &[(u32, Option<IpAddr>)])
     message
 }
 
-/// A request for a rule that packets from `source` are routed by table `table`, if it has an entry for them.
+/// Returns a request for a rule by which packets from `source` are routed by table `table`, if it has an entry for
+/// them.
 pub fn source_rule(source: IpAddr, table: u32) -> RuleMessage {
     let mut rule = RuleMessage::default();
     rule.header.family = family(source);

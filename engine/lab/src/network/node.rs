@@ -14,42 +14,42 @@ use nettrial_scenario::{Node, Offloads, Rate};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-/// The time that the links of a node may take to have their carrier.
+/// The time that the links of a node may take to get their carrier.
 const CARRIER_PATIENCE: Duration = Duration::from_secs(5);
 /// The index and name of a switch's bridge.
 const BRIDGE_INDEX: i32 = super::FIRST_INTERFACE - 1;
 const BRIDGE_NAME: &str = "bridge";
 const LOOPBACK_INDEX: i32 = 1;
 
-/// A node's namespace and a socket into it.
+/// A node's namespace, with a socket in it.
 pub struct BuiltNode {
     /// The node's name.
     pub name: String,
-    /// Its namespace.
+    /// The node's namespace.
     pub namespace: Namespace,
     pub(super) netlink: Netlink,
     pub(super) interfaces: Vec<(String, i32)>,
     pub(super) shaped: Vec<Shaped>,
-    /// True if a guest is the node, and this namespace stands between it and the links.
+    /// True if the node is a guest, and this namespace is between the guest and the links.
     pub(super) is_before_guest: bool,
 }
 
 /// An interface that is shaped.
 #[derive(Debug, Clone)]
 pub struct Shaped {
-    /// Its name.
+    /// The interface's name.
     pub interface: String,
-    /// Its index.
+    /// The interface's index.
     pub index: i32,
     /// The link's rate.
     pub rate: Rate,
-    /// The bytes that pass at once.
+    /// The shaper's buckets.
     pub bucket: Bucket,
 }
 
 impl BuiltNode {
-    /// Makes the namespace of `node`, with the node's settings and without interfaces; they will have IPv6 addresses
-    /// or not, and links that fail or not.
+    /// Creates the namespace of `node`, with the node's settings and without interfaces, which will have IPv6
+    /// addresses or not, and links that fail or not.
     pub(super) fn create(
         home: &Home,
         procfs: &mut Procfs,
@@ -65,23 +65,24 @@ impl BuiltNode {
             Netlink::open()
         };
         let (namespace, netlink) =
-            home.create(inside).with_context(|| format!("making node {:?}", node.name))?;
+            home.create(inside).with_context(|| format!("creating node {:?}", node.name))?;
         let (name, interfaces, shaped) = (node.name.clone(), Vec::new(), Vec::new());
         Ok(Self { name, namespace, netlink, interfaces, shaped, is_before_guest: false })
     }
 
-    /// Makes the namespace between the links of `node` and the guest that it is. It has no say of its own on them.
+    /// Creates the namespace between the links of `node` and its guest. The namespace sends no packets of its own
+    /// on the links.
     pub(super) fn create_before_guest(home: &Home, procfs: &mut Procfs, node: &Node) -> Result<Self> {
         let bare = Node { stack: None, ..node.clone() };
         Ok(Self { is_before_guest: true, ..Self::create(home, procfs, &bare, [false; 2])? })
     }
 
-    /// Name and index of each of its interfaces.
+    /// Returns the name and index of each of the node's interfaces.
     pub fn interfaces(&self) -> &[(String, i32)] {
         &self.interfaces
     }
 
-    /// Each of its interfaces that is shaped.
+    /// Returns the node's shaped interfaces.
     pub fn shaped(&self) -> &[Shaped] {
         &self.shaped
     }
@@ -103,7 +104,7 @@ impl BuiltNode {
         })
     }
 
-    /// The offloads in force on every interface, by its name.
+    /// Returns the offloads in force on every interface, by its name.
     pub fn offloads(&self, home: &Home) -> Result<Vec<(&str, Offloads)>> {
         home.visit(&self.namespace, || {
             let ethtool = Ethtool::open()?;
@@ -111,12 +112,12 @@ impl BuiltNode {
         })
     }
 
-    /// Joins the interfaces by a bridge, but for those with an index in `blocked`: these take part in nothing, as
-    /// ports that a spanning tree blocks.
+    /// Connects the interfaces by a bridge, except for those with an index in `blocked`, which forward nothing,
+    /// like ports that a spanning tree blocks.
     pub(super) fn create_bridge(&mut self, blocked: &HashSet<u32>) -> Result<()> {
         let Self { name, netlink, interfaces, .. } = self;
         let message = new_bridge(BRIDGE_INDEX, BRIDGE_NAME);
-        netlink.create(RouteNetlinkMessage::NewLink(message), format!("making the bridge of {name}"))?;
+        netlink.create(RouteNetlinkMessage::NewLink(message), format!("creating the bridge of {name}"))?;
         for (interface, index) in interfaces {
             let mut port = LinkMessage::default();
             port.header.index = index.unsigned_abs();
@@ -126,36 +127,36 @@ impl BuiltNode {
             port.attributes = vec![LinkAttribute::Controller(BRIDGE_INDEX.unsigned_abs())];
             netlink.change(
                 RouteNetlinkMessage::SetLink(port),
-                format!("joining {interface} to the bridge of {name}"),
+                format!("connecting {interface} to the bridge of {name}"),
             )?;
         }
         netlink.change(
             RouteNetlinkMessage::SetLink(up(BRIDGE_INDEX)),
-            format!("starting the bridge of {name}"),
+            format!("bringing up the bridge of {name}"),
         )?;
         netlink.flush()
     }
 
-    /// Starts every interface.
+    /// Brings up every interface.
     pub(super) fn bring_up(&mut self) -> Result<()> {
         let Self { name, netlink, interfaces, .. } = self;
         netlink.change(
             RouteNetlinkMessage::SetLink(up(LOOPBACK_INDEX)),
-            format!("starting the loopback interface of {name}"),
+            format!("bringing up the loopback interface of {name}"),
         )?;
         for (interface, index) in interfaces {
-            let purpose = format!("starting {interface} of {name}");
+            let purpose = format!("bringing up {interface} of {name}");
             netlink.change(RouteNetlinkMessage::SetLink(up(*index)), purpose)?;
         }
         netlink.flush()
     }
 
-    /// Waits until every interface is in the operational state "up" (RFC 2863): until then the kernel drops
-    /// what is sent over it.
+    /// Waits until every interface is in the operational state "up" (RFC 2863), because the kernel drops packets
+    /// that are sent over it earlier.
     ///
-    /// Each is asked for by itself. Since Linux 6.9 that makes the kernel do at once what it has put off about
-    /// its carrier, up to a second where many links come up together (net/core/link_watch.c,
-    /// linkwatch_sync_dev).
+    /// Each interface is requested separately. Since Linux 6.9 such a request makes the kernel process the
+    /// interface's carrier at once, which it otherwise postpones for up to a second if many links come up together
+    /// (net/core/link_watch.c, linkwatch_sync_dev).
     pub(super) fn await_carrier(&mut self) -> Result<()> {
         let deadline = Instant::now() + CARRIER_PATIENCE;
         for (interface, index) in &self.interfaces {

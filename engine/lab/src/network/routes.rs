@@ -1,4 +1,4 @@
-//! Forwarding tables, and the rules that choose among them by where a packet comes from.
+//! Creates forwarding tables, and the rules that choose among them by a packet's source.
 
 use super::Network;
 use super::messages::{new_route, source_rule};
@@ -12,20 +12,22 @@ use nettrial_scenario::{NodeKind, RoutingPolicy, Scenario};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
-/// The first table of a node for packets from one address. The kernel's own lie below (rt_tables(5)).
+/// The number of a node's first table for packets from one address. The kernel's own tables have lower numbers
+/// (rt_tables(5)).
 const FIRST_TABLE: u32 = 1000;
-/// The seed of the kernel's hash, where it can be set (Linux 6.11 and later).
+/// The sysctl with the seed of the kernel's hash (Linux 6.11 and later).
 pub const HASH_SEED: &str = "net.ipv4.fib_multipath_hash_seed";
-/// The settings that decide what of a packet each version's hash is made of (CONFIG_IP_ROUTE_MULTIPATH).
+/// The sysctls that decide, for each version of IP, the parts of a packet that are hashed
+/// (CONFIG_IP_ROUTE_MULTIPATH).
 pub const HASH_POLICIES: [&str; 2] =
     ["net.ipv4.fib_multipath_hash_policy", "net.ipv6.fib_multipath_hash_policy"];
-/// Addresses, protocol and ports.
+/// The value of these sysctls for addresses, protocol and ports.
 const FIVE_TUPLE: &str = "1";
-/// The setting by which an interface answers ARP for the node's other addresses; 1: it does not.
+/// The sysctl by which an interface answers ARP requests for the node's other addresses; with 1 it does not.
 const ARP_IGNORE: &str = "net.ipv4.conf.all.arp_ignore";
 
 impl Network {
-    /// Gives the nodes these entries.
+    /// Adds these entries to the nodes' tables.
     pub(super) fn route(&mut self, home: &Home, scenario: &Scenario, routes: &[Route]) -> Result<()> {
         let mut tables: HashMap<&str, HashMap<IpAddr, u32>> = HashMap::new();
         for route in routes {
@@ -38,7 +40,7 @@ impl Network {
                     let next = FIRST_TABLE + u32::try_from(known.len())?;
                     let table = *known.entry(*source).or_insert(next);
                     if table == next {
-                        let purpose = format!("giving {name} a table for packets from {source}");
+                        let purpose = format!("adding a table for packets from {source} to {name}");
                         let rule = source_rule(*source, table);
                         node.netlink.create(RouteNetlinkMessage::NewRule(rule), purpose)?;
                     }
@@ -48,7 +50,7 @@ impl Network {
             let index = |hop: &NextHop| Ok((u32::try_from(node.index_of(hop.interface)?)?, hop.gateway));
             let next_hops = route.next_hops.iter().map(index).collect::<Result<Vec<_>>>()?;
             let message = new_route(route, table, &next_hops);
-            let purpose = format!("giving {name} a route to {destination}");
+            let purpose = format!("adding a route to {destination} to {name}");
             node.netlink.create(RouteNetlinkMessage::NewRoute(message), purpose)?;
         }
         self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())?;
@@ -64,14 +66,14 @@ impl Network {
                     }
                     if answers_by_source { settings::write(ARP_IGNORE, "1") } else { Ok(()) }
                 })
-                .with_context(|| format!("choosing paths on {}", node.name))?;
+                .with_context(|| format!("configuring the choice of paths on {}", node.name))?;
             }
         }
         Ok(())
     }
 }
 
-/// Lets the node in whose namespace the thread is choose among equal next hops by a hash of its own.
+/// Lets the node, in whose namespace the thread is, choose among equal next hops by its own hash.
 fn hash_flows(routing: RoutingPolicy, node: usize) -> Result<()> {
     for policy in HASH_POLICIES {
         if settings::is_there(policy) {

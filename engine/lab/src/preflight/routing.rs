@@ -1,4 +1,4 @@
-//! Finds what routes this kernel can have.
+//! Finds the routing features of this kernel.
 
 use super::shortfall;
 use crate::network::{HASH_POLICIES, HASH_SEED};
@@ -10,7 +10,7 @@ use nettrial_netlink::Netlink;
 use nettrial_routing::Paths;
 use nettrial_scenario::{Place, Problem, RoutingPolicy, Scenario, Shortfall};
 
-/// Returns what this kernel's routing can't do and most trials do without.
+/// Returns the routing features that this kernel lacks and that most trials do not need.
 pub fn limits() -> Vec<Shortfall> {
     let mut limits = Vec::new();
     if let Err(error) = try_rules() {
@@ -35,12 +35,12 @@ pub fn limits() -> Vec<Shortfall> {
     lacks(
         "the seed of the choice among equal paths (ECMP)",
         HASH_SEED,
-        "Linux 6.11 or later; without it the kernel draws one by itself, and the scenario's has no effect",
+        "Linux 6.11 or later; without it the kernel draws a seed itself, and the scenario's has no effect",
     );
     limits
 }
 
-/// Fails if there are no rules that choose a table.
+/// Fails if the kernel has no rules that choose a table.
 fn try_rules() -> Result<()> {
     let mut netlink = Netlink::open()?;
     let mut families = vec![AddressFamily::Inet];
@@ -53,7 +53,8 @@ fn try_rules() -> Result<()> {
     Ok(())
 }
 
-/// Returns what of the routing of `scenario`, which has passed [`nettrial_scenario::check`], this kernel can't do.
+/// Returns the problems that keep this kernel from the routing of `scenario`, which has passed
+/// [`nettrial_scenario::check`].
 pub fn problems(scenario: &Scenario) -> Vec<Problem> {
     let mut problems = Vec::new();
     let routing = Place::new("/routing", "the routing");
@@ -62,7 +63,7 @@ pub fn problems(scenario: &Scenario) -> Vec<Problem> {
             "policy",
             "ecmp",
             "shortest_path, k_shortest_paths, spanning_tree",
-            "this kernel takes one path only: it was built without CONFIG_IP_ROUTE_MULTIPATH",
+            "this kernel uses a single path: it was built without CONFIG_IP_ROUTE_MULTIPATH",
         ));
     }
     if let Err(error) = try_rules()
