@@ -624,6 +624,10 @@ class FrameErrors(RootModel[Literal["none", "awgn"]]):
     """
 
 
+class PinnedItem(RootModel[int]):
+    root: Annotated[int, Field(ge=0)]
+
+
 class GuestRecord(Generated):
     """
     A guest that was a host.
@@ -2758,9 +2762,19 @@ class GuestHardware(Generated):
     model_config = ConfigDict(
         extra="forbid",
     )
+    coalescing: Annotated[Duration | None, Field(validate_default=True)] = "0 ns"
+    """
+    The time for which a packet that the guest sends waits for others, to leave together with them; 0: it leaves at
+    once.
+    """
     memory: Annotated[Size | None, Field(validate_default=True)] = "512 MiB"
     """
     Memory, which the guest takes of this machine's as it uses it.
+    """
+    pinned: Annotated[list[PinnedItem] | None, Field(validate_default=True)] = []
+    """
+    The CPUs of this machine, by number, to which the virtual CPUs are bound, one for each; where empty, the kernel
+    chooses.
     """
     processors: Annotated[int | None, Field(ge=1, le=64)] = 1
     """
@@ -3428,7 +3442,7 @@ class Node(Generated):
     """
     guest: GuestHardware | None = None
     """
-    The hardware of the guest, where the host is one.
+    The hardware of the guest, where the node is one.
     """
     kind: NodeKind
     """
@@ -3457,8 +3471,8 @@ class Node(Generated):
     """
     system: str | None = None
     """
-    The operating system that the host runs as a guest, a virtual machine on this one, by its name in `nettrial systems
-    list`; where absent, the host has this machine's own kernel. In the lab only.
+    The operating system that the host or router runs as a guest, a virtual machine on this one, by its name in `nettrial
+    systems list`; where absent, it has this machine's own kernel. In the lab only.
     """
 
 

@@ -5,19 +5,38 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from nettrial.backends import Backend
 from nettrial.cli.console import print_table, say
-from nettrial.errors import BadInput, CannotRun
+from nettrial.design import scenario_of
+from nettrial.errors import BadInput, CannotRun, Lack
 from nettrial.files import Unreadable
-from nettrial.guests import Catalogue, Kernel, unpack
+from nettrial.guests import Catalogue, Disk, Kernel, unpack
 from nettrial.guests.kernel import Unfit
+from nettrial.scenario import Problem
+from nettrial.study import load
 
 ADDING = "adding a system"
+STUDY = "kernel-versions"
+"""The study whose first scenario leads an engine to the measurement of what guests carry."""
 
 
-def add(kind: str, package: str | None, kernel: Path | None, modules: Path | None, name: str | None) -> None:
+def add(
+    kind: str,
+    package: str | None,
+    kernel: Path | None,
+    modules: Path | None,
+    name: str | None,
+    image: Path | None = None,
+) -> None:
     """Adds a system; raises BadInput, and CannotRun where its package is not available."""
+    if image is not None:
+        if (package, kernel, modules) != (None, None, None):
+            raise BadInput(ADDING, "--image", str(image), "no --package, --kernel and --modules beside it")
+        _add_disk(name or kind, image)
+        return
     if kind != "linux":
-        raise BadInput(ADDING, "SYSTEM", kind, "linux", "guests of other systems can't be run yet")
+        expected = "linux, or --image with the image of a disk"
+        raise BadInput(ADDING, "SYSTEM", kind, expected, "kernels by themselves are Linux's")
     if (package is None) == (kernel is None) or (kernel is None) != (modules is None):
         raise BadInput(ADDING, "options", "", "either --package, or both --kernel and --modules")
     with tempfile.TemporaryDirectory(prefix="nettrial-") as scratch:
@@ -37,6 +56,44 @@ def add(kind: str, package: str | None, kernel: Path | None, modules: Path | Non
     )
 
 
+def _add_disk(name: str, image: Path) -> None:
+    try:
+        disk = Disk.read(image)
+        entry = Catalogue().add_disk(name, disk)
+    except Unfit as error:
+        raise BadInput(ADDING, "--image", str(error), "the image of a disk") from None
+    except OSError as error:
+        raise BadInput(ADDING, str(image), str(error), "an image that can be copied to the cache") from None
+    say(f"{entry.name}: a disk of the format {disk.format}; a study names it by `system: {entry.name}`")
+
+
+def calibrate() -> None:
+    """Measures what emulated guests carry and prints it; raises BadInput, and CannotRun where guests can't
+    run here."""
+    catalogue = Catalogue()
+    entry = min(catalogue.entries(), key=lambda entry: entry.kernel is None, default=None)
+    if entry is None:
+        raise BadInput("calibrating", "systems", "none", "a system", "`nettrial systems add` adds one")
+    study = load(STUDY)
+    levels = {name: factor.levels[0] for name, factor in study.factors.items()}
+    scenario = scenario_of(study, levels).model_copy(deep=True)
+    for node in scenario.nodes:
+        node.system = entry.name
+    catalogue.forget_calibration()
+    with Backend("lab") as lab:
+        problems = lab.check(scenario)
+    if (carried := catalogue.calibration()) is not None:
+        say(f"{carried / 1e6:.0f} Mbit/s: links of emulated guests have no higher rate on this machine")
+    elif problems:
+        raise CannotRun("measuring what guests carry", [_lack(problem) for problem in problems])
+    else:
+        say("guests run under KVM: their links have any rate")
+
+
+def _lack(problem: Problem) -> Lack:
+    return Lack(problem.object, f"{problem.setting} is {problem.value}, not {problem.expected}", problem.hint)
+
+
 def show() -> None:
     """Prints the systems; raises BadInput."""
     entries = Catalogue().entries()
@@ -44,7 +101,8 @@ def show() -> None:
         say("no system yet: `nettrial systems add linux --package NAME` adds one")
         return
     print_table(
-        ["system", "kernel", "from"], [[entry.name, entry.release, entry.source] for entry in entries]
+        ["system", "kernel", "from"],
+        [[entry.name, entry.release or "that of the disk", entry.source] for entry in entries],
     )
 
 

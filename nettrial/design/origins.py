@@ -73,6 +73,10 @@ class Origins:
                 return ("network", "offloads", *more)
             case ["filters_icmp"]:
                 return ("network", "icmp")
+            case ["system"] if kind == "router":
+                return ("network", "system")
+            case ["guest", *more] if kind == "router":
+                return ("network", "guest", *more)
             case _ if kind != "host":
                 return ("network", "topology")
             case ["stack", str(own), *_] if (

@@ -110,6 +110,8 @@ def _outage(outage: Outage) -> scenario.Outage:
 
 def _node(settings: Settings, name: str, kind: str) -> scenario.Node:
     host = settings.host(name) if kind == "host" else None
+    with_system = host or (settings.network if kind == "router" else None)
+    system = with_system.system if with_system else None
     return scenario.Node.model_validate(
         {
             "name": name,
@@ -119,8 +121,8 @@ def _node(settings: Settings, name: str, kind: str) -> scenario.Node:
             "filters_icmp": kind == "router" and settings.network.icmp == "filtered",
             "cost": host.cost.model_dump() if host and host.cost != HostCost() else None,
             "machine": host.machine if host else None,
-            "system": host.system if host else None,
-            **({"guest": host.guest.model_dump()} if host and host.system else {}),
+            "system": system,
+            **({"guest": with_system.guest.model_dump()} if with_system and system else {}),
         }
     )
 

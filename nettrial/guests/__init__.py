@@ -1,7 +1,9 @@
-"""Operating systems that hosts of the lab can run as guests: a kernel and its modules each, in a cache."""
+"""Operating systems that hosts of the lab can run as guests: a kernel and its modules, or the image of
+a disk, each, in a cache."""
 
 from nettrial.guests.catalogue import Catalogue, Entry
+from nettrial.guests.disk import Disk
 from nettrial.guests.kernel import Kernel
 from nettrial.guests.package import unpack
 
-__all__ = ["Catalogue", "Entry", "Kernel", "unpack"]
+__all__ = ["Catalogue", "Disk", "Entry", "Kernel", "unpack"]

@@ -3,38 +3,61 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from nettrial.errors import BadInput
 from nettrial.fields import Strict, SystemName
-from nettrial.files import Unreadable, read_bytes, read_text
+from nettrial.files import Unreadable, read_text
 from nettrial.guests.archive import archive
-from nettrial.guests.kernel import MOST_KERNEL_BYTES, Kernel
+from nettrial.guests.disk import Disk
+from nettrial.guests.kernel import Kernel
 from nettrial.systems import guest_systems
 
 _MOST_ENTRY_BYTES = 64 << 10
-_MOST_ARCHIVE_BYTES = 1 << 30
 _UNFINISHED = ".unfinished-"
+_CALIBRATION = "calibration"
+_PIECE_BYTES = 1 << 20
 
-Sha256 = Field(pattern="^[0-9a-f]{64}$")
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class Entry(Strict):
-    """A system of the cache."""
+    """A system of the cache: a kernel with its modules, or the image of a disk."""
 
     name: SystemName
     """Its name in studies."""
-    release: str
-    """The release of its kernel."""
     source: str
     """The package or file that it comes from."""
-    kernel: str = Sha256
+    release: str | None = None
+    """The release of its kernel."""
+    kernel: Sha256 | None = None
     """The SHA-256 of the kernel's image."""
-    modules: str = Sha256
+    modules: Sha256 | None = None
     """The SHA-256 of the archive of its modules (cpio)."""
+    image: Sha256 | None = None
+    """The SHA-256 of the disk's image."""
+    format: Literal["qcow2", "raw"] | None = None
+    """The format of the disk's image."""
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Entry:
+        kernel = (self.release, self.kernel, self.modules)
+        disk = (self.image, self.format)
+        if (None in kernel) == (None in disk) or any(disk if None in disk else kernel):
+            raise ValueError("neither a kernel with its modules nor the image of a disk")
+        return self
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The SHA-256 of each of its files, by what it is."""
+        files = {"kernel": self.kernel, "modules": self.modules, "image": self.image}
+        return {what: hash for what, hash in files.items() if hash is not None}
 
 
 class Catalogue:
@@ -45,18 +68,26 @@ class Catalogue:
         self.directory = directory or guest_systems()
 
     def add(self, name: str, kernel: Kernel, source: str) -> Entry:
-        """Keeps a kernel under a name; raises BadInput where that is another kernel's."""
+        """Keeps a kernel under a name; raises BadInput where that is another system's."""
         modules = archive(
             "modules", [(f"{n:03}-{module}.ko", data) for n, (module, data) in enumerate(kernel.modules)]
         )
+        files = {"kernel": [kernel.image], "modules": [modules]}
+        return self._add({"name": name, "source": source, "release": kernel.release}, files)
+
+    def add_disk(self, name: str, disk: Disk) -> Entry:
+        """Keeps a disk's image under a name; raises BadInput where that is another system's, and OSError
+        where the image can't be read or written."""
+        with disk.path.open("rb") as image:
+            pieces = iter(lambda: image.read(_PIECE_BYTES), b"")
+            known = {"name": name, "source": str(disk.path), "format": disk.format}
+            return self._add(known, {"image": pieces})
+
+    def _add(self, known: dict[str, str], files: Mapping[str, Iterable[bytes]]) -> Entry:
+        """Keeps the files of a system, each in pieces, and its document."""
+        name = known["name"]
         try:
-            entry = Entry(
-                name=name,
-                release=kernel.release,
-                source=source,
-                kernel=_sha256(kernel.image),
-                modules=_sha256(modules),
-            )
+            Entry(name=name, source="", image="0" * 64, format="raw")
         except ValidationError:
             raise BadInput(
                 "adding a system",
@@ -64,19 +95,23 @@ class Catalogue:
                 name,
                 "up to 63 letters, digits, -, _ and ., first a letter or digit",
             ) from None
-        known = next((known for known in self.entries() if known.name == name), None)
-        if known is not None and (known.kernel, known.modules) != (entry.kernel, entry.modules):
+        self.directory.mkdir(parents=True, exist_ok=True)
+        before = {file.name for file in self.directory.iterdir()}
+        kept = {what: self._keep(pieces) for what, pieces in files.items()}
+        entry = Entry.model_validate({**known, **kept})
+        other = next((other for other in self.entries() if other.name == name), None)
+        if other is not None and other.files != entry.files:
+            for hash in set(kept.values()) - before:
+                (self.directory / hash).unlink(missing_ok=True)
             raise BadInput(
                 "adding a system",
                 name,
-                f"there is one of that name, of {known.source}",
+                f"there is one of that name, of {other.source}",
                 hint=f"give another --name, or `nettrial systems remove {name}` first",
             )
-        self.directory.mkdir(parents=True, exist_ok=True)
-        self._keep(entry.kernel, kernel.image)
-        self._keep(entry.modules, modules)
         # The document comes last: a system is there with all its files or not at all.
-        self._keep(f"{name}.json", entry.model_dump_json(indent=2).encode() + b"\n")
+        document = entry.model_dump_json(indent=2, exclude_none=True).encode() + b"\n"
+        self._keep([document], f"{name}.json")
         return entry
 
     def entries(self) -> list[Entry]:
@@ -86,18 +121,29 @@ class Catalogue:
     def check(self, entry: Entry) -> list[str]:
         """Returns what is wrong with a system's files, a sentence each; nothing where they are as added."""
         problems = []
-        for what, hash, most in (
-            ("kernel", entry.kernel, MOST_KERNEL_BYTES),
-            ("modules", entry.modules, _MOST_ARCHIVE_BYTES),
-        ):
+        for what, hash in entry.files.items():
             try:
-                data = read_bytes(self.directory / hash, most)
-            except Unreadable as error:
-                problems.append(f"the file of its {what} can't be read: {error}")
+                with (self.directory / hash).open("rb") as file:
+                    found = hashlib.file_digest(file, "sha256").hexdigest()
+            except OSError as error:
+                problems.append(f"the file of its {what} can't be read: {error.strerror}")
                 continue
-            if _sha256(data) != hash:
+            if found != hash:
                 problems.append(f"the file of its {what} has changed since it was added")
         return problems
+
+    def calibration(self) -> float | None:
+        """The goodput of the transfer between two emulated guests that an engine made on this machine, bits
+        per second; None where none has."""
+        try:
+            found = json.loads(read_text(self.directory / _CALIBRATION, _MOST_ENTRY_BYTES))
+            return float(found["goodput_bps"])
+        except (Unreadable, ValueError, KeyError, TypeError):
+            return None
+
+    def forget_calibration(self) -> None:
+        """Has the next engine that needs it make the transfer anew."""
+        (self.directory / _CALIBRATION).unlink(missing_ok=True)
 
     def remove(self, name: str) -> None:
         """Removes a system, and the files that no other one needs; raises BadInput where there is none."""
@@ -106,9 +152,9 @@ class Catalogue:
             known = ", ".join(entry.name for entry in entries) or "none: there is no system yet"
             raise BadInput("removing a system", name, "", f"one of the systems there are: {known}")
         (self.directory / f"{name}.json").unlink(missing_ok=True)
-        kept = {hash for entry in entries if entry.name != name for hash in (entry.kernel, entry.modules)}
+        kept = {hash for entry in entries if entry.name != name for hash in entry.files.values()}
         for file in self.directory.iterdir():
-            if file.suffix != ".json" and file.name not in kept:
+            if file.suffix != ".json" and file.name not in (*kept, _CALIBRATION):
                 file.unlink(missing_ok=True)
 
     def _entry(self, file: Path) -> Entry:
@@ -122,16 +168,16 @@ class Catalogue:
                 hint="remove the file, and add the system again",
             ) from None
 
-    def _keep(self, name: str, data: bytes) -> None:
-        """Writes a file under a name, where it is whole or absent whatever happens. What an earlier attempt
-        left goes with the next removal."""
+    def _keep(self, pieces: Iterable[bytes], name: str | None = None) -> str:
+        """Writes a file under a name, or under its SHA-256, where it is whole or absent whatever happens.
+        What an earlier attempt left goes with the next removal. Returns the SHA-256."""
         unfinished = self.directory / f"{_UNFINISHED}{os.getpid()}"
+        digest = hashlib.sha256()
         with unfinished.open("wb") as file:
-            file.write(data)
+            for piece in pieces:
+                digest.update(piece)
+                file.write(piece)
             file.flush()
             os.fsync(file.fileno())
-        unfinished.replace(self.directory / name)
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
+        unfinished.replace(self.directory / (name or digest.hexdigest()))
+        return digest.hexdigest()

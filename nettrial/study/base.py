@@ -289,6 +289,12 @@ class GuestHardware(Strict):
     """Virtual CPUs."""
     memory: Size = "512 MiB"
     """Memory, which the guest takes of this machine's as it uses it."""
+    pinned: list[Annotated[int, Field(ge=0)]] = []
+    """The CPUs of this machine, by number, to which the virtual CPUs are bound, one for each; where
+    empty, the kernel chooses."""
+    coalescing: Duration = "0 ns"
+    """The time for which a packet that the guest sends waits for others, to leave together with them; 0:
+    it leaves at once."""
 
 
 class HostCost(Strict):

@@ -9,10 +9,10 @@ import networkx as nx
 from pydantic import Field, ValidationError, ValidationInfo, model_validator
 from pydantic_core import PydanticCustomError
 
-from nettrial.fields import UNKNOWN_FIELD, Strict, Wrong, in_short, name_in, wrong
+from nettrial.fields import UNKNOWN_FIELD, Strict, SystemName, Wrong, in_short, name_in, wrong
 from nettrial.registry import near
 from nettrial.study import base
-from nettrial.study.base import LossBursts, Offloads, Outage, Wlan
+from nettrial.study.base import GuestHardware, LossBursts, Offloads, Outage, Wlan
 from nettrial.study.block import FIRST, Block
 from nettrial.study.queues import DROP_TAIL, DisciplineSettings
 from nettrial.study.traffic import Seed
@@ -108,6 +108,11 @@ class NetworkSettings(Strict):
     and with `k_shortest_paths` each takes a path of its own, even where hosts have one link."""
     icmp: Literal["answered", "filtered"] = "answered"
     """The answer of routers that drop a packet: they say by ICMP why, or nothing."""
+    system: SystemName | None = None
+    """The operating system that routers run as guests, virtual machines on this one: a name in
+    `nettrial systems list`. Where absent, routers have this machine's own kernel. In the lab alone."""
+    guest: GuestHardware = GuestHardware()
+    """The hardware of these guests."""
     rate: Rate | None = None
     """The line rate on the wire, preamble and gap counted; links are not shaped where absent."""
     delay: Duration = "0 ns"

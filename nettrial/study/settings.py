@@ -188,6 +188,8 @@ class Settings(Strict):
         expected = "left out with the topology " + network.topology
         if network.icmp == "filtered" and "router" not in kinds.values():
             raise wrong(("network", "icmp"), network.icmp, expected, "it has no router")
+        if network.system is not None and "router" not in kinds.values():
+            raise wrong(("network", "system"), network.system, expected, "it has no router")
         self._radio_fits()
         given = network.links.fabric.model_dump(exclude_none=True)
         if given and all("host" in (kinds[one], kinds[other]) for one, other in self.graph().edges()):

@@ -4,8 +4,10 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -14,11 +16,12 @@ from nettrial.backends.find import engine
 from nettrial.design import scenario_of, traffic_seconds
 from nettrial.guests import Catalogue
 from nettrial.guests.archive import archive
-from nettrial.scenario import Record, Scenario, Transport
+from nettrial.scenario import GuestHardware, Outage, Record, Scenario, Transport
 from nettrial.study import load
 from nettrial.systems import GUEST_SYSTEMS
 from tests.lab.conftest import timers
 from tests.lab.sandbox import Sandbox, wait_for
+from tests.lab.test_routing import diamond
 from tests.measuring import until_it_holds
 
 SYSTEMS = Path(os.environ.get(GUEST_SYSTEMS) or Path(__file__).parents[2] / ".venv" / "systems")
@@ -46,11 +49,24 @@ def between(client: str | None, server: str | None, **overrides: str) -> Scenari
     study = load("kernel-versions").with_overrides(given)
     levels = {name: factor.levels[0] for name, factor in study.factors.items()}
     scenario = scenario_of(study, levels).model_copy(deep=True)
-    for node, system in zip(scenario.nodes, (client, server), strict=True):
-        node.system = system
+    systems = {"client": client, "server": server}
+    for node in scenario.nodes:
+        node.system = systems.get(node.name, node.system)
     return scenario
 
 
+RUNNER = [
+    "env",
+    "NETTRIAL_LOG=info",
+    sys.executable,
+    "-c",
+    "import subprocess, sys\n"
+    "with subprocess.Popen([sys.argv[1], 'lab'], stdin=subprocess.PIPE) as engine:\n"
+    "    engine.stdin.write(sys.stdin.buffer.read())\n"
+    "    engine.stdin.flush()\n"
+    "    engine.wait()\n",
+]
+"""A process that starts the engine in its argument, gives it a line, and waits, as a runner does."""
 SHORT = {
     "workload__transfer__traffic__duration": "1 s",
     "workload__request__start": "1 s",
@@ -83,6 +99,25 @@ def test_two_kernels_are_hosts_of_one_trial_and_boot_once(guests: Backend) -> No
     assert again.phases.network_ns < booting or again.hosts[0].guest == found["client"]
 
 
+def test_a_guest_is_a_router_that_takes_another_way_where_one_fails(guests: Backend) -> None:
+    """The guest has three interfaces, and routes that the path MTU checks follow."""
+    scenario = diamond(4).scenario({"policy": "ecmp", "seed": 1}, flows=6)
+    next(node for node in scenario.nodes if node.name == "l").system = NEW
+    for flow in scenario.workload:
+        flow.traffic.root.duration = scenario.measurement.interval.__class__("4 s")
+    scenario.events = [Outage.model_validate({"at": "500 ms", "fails": ["u"], "returns": "3500 ms"})]
+    assert guests.check(scenario) == []
+    record = guests.run("router", scenario, traffic_seconds(scenario) + 300)
+    assert [c for c in record.checks if not c.passed and c.name not in ("clock", "delay_line")] == []
+    assert [(c.object, c.found) for c in record.checks if c.name == "kernel"] == [("l", KERNELS[NEW])]
+    [event] = record.events or []
+    assert event.returned_ns is not None
+    for flow in record.flows:
+        # The kernel may put off for a second what it does about a carrier.
+        during = [s.bytes for s in flow.intervals if event.at_ns + 1.5e9 < s.at_ns < event.returned_ns]
+        assert sum(during) > 0, (flow.name, [s.bytes for s in flow.intervals])
+
+
 def test_what_guests_can_not_do_is_refused_where_it_is(guests: Backend) -> None:
     scenario = between(OLD, "linux-0.1")
     (problem,) = guests.check(scenario)
@@ -91,6 +126,27 @@ def test_what_guests_can_not_do_is_refused_where_it_is(guests: Backend) -> None:
     scenario = between(OLD, NEW)
     scenario.workload[0].transport = Transport("mptcp")
     assert [problem.setting for problem in guests.check(scenario)] == ["transport"]
+    scenario = between(OLD, None)
+    scenario.nodes[0].guest = GuestHardware(pinned=[4096])
+    (problem,) = guests.check(scenario)
+    assert (problem.pointer, problem.value) == ("/nodes/0/guest/pinned", "4096")
+
+
+def test_a_rate_above_what_guests_were_found_to_carry_is_refused_with_the_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, guests: Backend
+) -> None:
+    scenario = between(OLD, None, network__rate="100 Gbit/s")
+    (problem,) = guests.check(scenario)
+    assert (problem.pointer, problem.value, problem.of_machine) == ("/links/0/rate", "100 Gbit/s", True)
+    found = json.loads((SYSTEMS / "calibration").read_text())
+    assert problem.expected == f"up to {found['goodput_bps'] // 10**6} Mbit/s, where an end is a guest"
+    # Another machine's figure is none of this one's: it is measured again, which this kernel can't be.
+    (tmp_path / "calibration").write_text(json.dumps({**found, "machine": "another"}))
+    broken(tmp_path)
+    monkeypatch.setenv(GUEST_SYSTEMS, str(tmp_path))
+    with Backend("lab") as backend:
+        (problem,) = backend.check(scenario)
+    assert "the transfer between two emulated guests that measures their rate failed" in problem.hint
 
 
 def test_without_qemu_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,35 +159,93 @@ def test_without_qemu_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch
     assert problem.hint == "install QEMU: apt-get install qemu-system-x86"
 
 
-def test_a_guest_that_does_not_boot_costs_one_trial_and_shows_its_console(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def broken(directory: Path, modules: bytes = b"no archive") -> None:
+    """Makes a cache whose old kernel has other modules; one that are no archive it panics over, at once."""
     good = next(entry for entry in Catalogue(SYSTEMS).entries() if entry.name == OLD)
-    # Without its modules the old kernel has no port to the guest's owner.
-    (tmp_path / good.kernel).symlink_to((SYSTEMS / good.kernel).resolve())
-    (tmp_path / ("0" * 64)).write_bytes(archive("modules", []))
+    assert good.kernel is not None
+    (directory / good.kernel).symlink_to((SYSTEMS / good.kernel).resolve())
+    (directory / ("0" * 64)).write_bytes(modules)
     bad = good.model_copy(update={"modules": "0" * 64})
-    (tmp_path / f"{OLD}.json").write_text(bad.model_dump_json())
+    (directory / f"{OLD}.json").write_text(bad.model_dump_json(exclude_none=True))
+
+
+@pytest.mark.parametrize(
+    ("modules", "said"),
+    [
+        (b"no archive", "Kernel panic"),
+        # Without its modules the old kernel has no port to the guest's owner, for which init waits.
+        pytest.param(archive("modules", []), "no port leads to the guest's owner", marks=pytest.mark.slow),
+    ],
+)
+def test_a_guest_that_does_not_boot_costs_one_trial_and_shows_its_console(
+    modules: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(tmp_path, modules)
+    (tmp_path / "calibration").write_bytes((SYSTEMS / "calibration").read_bytes())
     monkeypatch.setenv(GUEST_SYSTEMS, str(tmp_path))
-    scenario = between(OLD, None, **SHORT)
     with Backend("lab") as backend:
         with pytest.raises(TrialFailed) as failure:
-            backend.run("bad", scenario, 300)
-        said = str(failure.value)
-        assert "booting the guest of client" in said
-        assert "no port leads to the guest's owner" in said
+            backend.run("bad", between(OLD, None, **SHORT), 300)
+        assert "booting the guest of client" in str(failure.value)
+        assert said in str(failure.value)
         assert backend.run("good", between(None, None, **SHORT), 300).flows[0].goodput_bps
 
 
-@pytest.mark.parametrize("moment", ["booting", pytest.param("trial", marks=pytest.mark.slow)])
-def test_a_killed_engine_leaves_no_guest(
-    moment: str, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.slow
+def test_a_guest_that_hangs_in_a_trial_costs_that_trial(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(GUEST_SYSTEMS, str(SYSTEMS))
+    hangs = between(OLD, None)
+    hangs.workload[0].traffic.root.duration = "10 min"
+    requests = [("hangs", hangs), ("good", between(OLD, None, **SHORT))]
+    with subprocess.Popen(
+        sandbox.command(["env", "NETTRIAL_LOG=info", str(engine()), "lab"]),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        for name, scenario in requests:
+            document = scenario.model_dump(mode="json", by_alias=True, exclude_none=True)
+            line = json.dumps({"request": "run", "trial": name, "scenario": document}) + "\n"
+            process.stdin.write(line.encode())
+            process.stdin.flush()
+            if name == "hangs":
+                assert any(b"starting the traffic" in said for said in process.stderr)
+                sandbox.kill("qemu", signal.SIGSTOP)
+                Thread(target=process.stderr.read, daemon=True).start()
+        answers = [json.loads(process.stdout.readline()) for _ in requests]
+        process.stdin.close()
+    assert [(answer["event"], answer["trial"]) for answer in answers] == [
+        ("failed", "hangs"),
+        ("record", "good"),
+    ]
+    assert "the guest client hangs; the last lines of its console" in answers[0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("victim", "moment"),
+    [
+        ("runner", "booting"),
+        ("engine", "booting"),
+        pytest.param("runner", "trial", marks=pytest.mark.slow),
+        pytest.param("engine", "trial", marks=pytest.mark.slow),
+    ],
+)
+def test_whoever_is_killed_no_guest_is_left_and_no_file(
+    victim: str, moment: str, sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The runner stands for `nettrial run`: a process whose engine has its input from it."""
+    monkeypatch.setenv(GUEST_SYSTEMS, str(SYSTEMS))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    kept = sorted(SYSTEMS.iterdir())
     scenario = between(OLD, None).model_dump(mode="json", by_alias=True, exclude_none=True)
     line = json.dumps({"request": "run", "trial": "killed", "scenario": scenario}) + "\n"
     with subprocess.Popen(
-        sandbox.command(["env", "NETTRIAL_LOG=info", str(engine()), "lab"]),
+        sandbox.command([*RUNNER, str(engine())]),
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -139,14 +253,16 @@ def test_a_killed_engine_leaves_no_guest(
         assert process.stdin is not None
         assert process.stderr is not None
         process.stdin.write(line.encode())
-        process.stdin.flush()
+        process.stdin.close()
         awaited = b"waiting for a guest" if moment == "booting" else b"starting the traffic"
         assert any(awaited in said for said in process.stderr)
         assert any("qemu" in command for command in sandbox.processes().values())
-        sandbox.kill("nettrial-engine lab", signal.SIGKILL)
+        sandbox.kill({"engine": "nettrial-engine lab", "runner": "import subprocess"}[victim], signal.SIGKILL)
         process.stderr.close()
         process.wait(60)
     assert wait_for(lambda: not sandbox.processes(), 20)
+    assert list(tmp_path.iterdir()) == []
+    assert sorted(SYSTEMS.iterdir()) == kept
 
 
 @pytest.mark.slow

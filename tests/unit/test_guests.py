@@ -111,6 +111,35 @@ def test_a_system_is_kept_checked_and_removed(made, cache, capsys):
     assert list(cache.iterdir()) == []
 
 
+def test_a_disk_is_copied_under_its_name_and_told_from_what_is_none(cache, tmp_path, capsys):
+    image = tmp_path / "disk.qcow2"
+    image.write_bytes(b"QFI\xfb\0\0\0\3" + bytes(100))
+    commands.add("freebsd", None, None, None, None, image)
+    (tmp_path / "disk.img").write_bytes(bytes(510) + b"\x55\xaa" + bytes(512))
+    commands.add("windows", None, None, None, "win-2022", tmp_path / "disk.img")
+    image.unlink()
+    assert commands.check() == 0
+    entries = {entry.name: (entry.format, entry.kernel) for entry in Catalogue().entries()}
+    assert entries == {"freebsd": ("qcow2", None), "win-2022": ("raw", None)}
+    commands.show()
+    assert "that of the disk" in capsys.readouterr().out
+    (cache / "calibration").write_text('{"machine": "x", "goodput_bps": 7}')
+    assert Catalogue().calibration() == 7
+    commands.remove("freebsd")
+    assert len(list(cache.iterdir())) == 3, "what belongs to another system, or to none, stays"
+    for contents, why in (
+        (b"QFI\xfb\0\0\0\3" + bytes([0, 0, 0, 0, 0, 0, 1, 0]) + bytes(90), "another image behind it"),
+        (bytes(512), "is no image of a disk"),
+    ):
+        image.write_bytes(contents)
+        with pytest.raises(BadInput, match=why):
+            commands.add("freebsd", None, None, None, None, image)
+    with pytest.raises(BadInput, match="no --package"):
+        commands.add("freebsd", "x", None, None, None, image)
+    with pytest.raises(BadInput, match="is no file"):
+        commands.add("freebsd", None, None, None, None, tmp_path / "none")
+
+
 def test_what_can_not_be_added_is_said(made, cache, tmp_path):
     image, modules = made
     commands.add("linux", None, image, modules, "mine")
@@ -122,7 +151,7 @@ def test_what_can_not_be_added_is_said(made, cache, tmp_path):
     for options in ((None, None, None), ("a", image, modules), (None, image, None)):
         with pytest.raises(BadInput, match="either --package, or both"):
             commands.add("linux", *options, None)
-    with pytest.raises(BadInput, match="can't be run yet"):
+    with pytest.raises(BadInput, match="linux, or --image"):
         commands.add("windows", "x", None, None, None)
     with pytest.raises(BadInput, match="one of the systems there are: mine"):
         commands.remove("other")

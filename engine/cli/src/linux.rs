@@ -50,9 +50,14 @@ pub enum Command {
 pub enum Guest {
     /// Be its first process
     Init,
+    /// Be its agent, where its system has another first process
+    Serve,
     /// Be a node of a trial
     Node,
 }
+
+/// The arguments with which this program is a node in a guest.
+const GUEST_NODE: &[&str] = &["guest", "node"];
 
 /// Does what a command says.
 ///
@@ -63,7 +68,8 @@ pub fn run(command: Command) -> Result<()> {
         Command::Lab => lab::serve(),
         Command::Hosts(options) => hosts::serve(&options),
         Command::Machine(part) => machine::machine(&part),
-        Command::Guest(Guest::Init) => nettrial_guest::init(&["guest", "node"]),
+        Command::Guest(Guest::Init) => nettrial_guest::init(GUEST_NODE),
+        Command::Guest(Guest::Serve) => nettrial_guest::serve(GUEST_NODE),
         Command::Guest(Guest::Node) => nettrial_lab::guest_node(),
         Command::Path => path::answer(),
         Command::Serve(options) => remote::serve(options),

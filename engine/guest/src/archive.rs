@@ -1,7 +1,6 @@
 //! The initial RAM disk of guests: archives in the format newc of cpio, one after the other (the kernel's
 //! Documentation/driver-api/early-userspace/buffer-format.rst).
 
-use crate::catalogue::System;
 use crate::elf;
 use anyhow::{Context, Result};
 use std::collections::BTreeSet;
@@ -21,12 +20,12 @@ pub const MOUNTS: [&str; 4] = ["/dev", "/proc", "/sys", "/tmp"];
 const DIRECTORY: u32 = 0o40_755;
 const PROGRAM: u32 = 0o100_755;
 
-/// Returns the initial RAM disk for a system: its modules, and this very program with the libraries that it runs
+/// Returns the initial RAM disk for a kernel with this archive of modules: the modules, and this very program with the libraries that it runs
 /// with, so that the agent is of the same version on both sides and nothing needs to be installed for guests.
 ///
 /// # Errors
 /// Fails if one of these files can't be read.
-pub fn initial_ram_disk(system: &System) -> Result<Vec<u8>> {
+pub fn initial_ram_disk(modules: &Path) -> Result<Vec<u8>> {
     let read = |path: &Path| fs::read(path).with_context(|| format!("reading {}", path.display()));
     let program = read(Path::new("/proc/self/exe"))?;
     let interpreter = elf::interpreter(&program);
@@ -42,7 +41,7 @@ pub fn initial_ram_disk(system: &System) -> Result<Vec<u8>> {
     let directories = MOUNTS.iter().map(|path| (*path).to_owned());
     let parents = files.iter().flat_map(|(path, _)| parents(path));
     let directories: BTreeSet<String> = directories.chain(parents).collect();
-    let mut archive = read(&system.modules)?;
+    let mut archive = read(modules)?;
     for path in directories {
         entry(&mut archive, &path, DIRECTORY, &[]);
     }
@@ -114,13 +113,7 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("nettrial-archive-{}", std::process::id()));
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("modules"), b"0707 of modules.").unwrap();
-        let system = System {
-            name: "x".into(),
-            release: "6".into(),
-            kernel: directory.join("kernel"),
-            modules: directory.join("modules"),
-        };
-        let disk = initial_ram_disk(&system).unwrap();
+        let disk = initial_ram_disk(&directory.join("modules")).unwrap();
         fs::remove_dir_all(directory).unwrap();
         assert!(disk.starts_with(b"0707 of modules.070701"));
         let has = |text: &[u8]| disk.windows(text.len()).any(|window| window == text);

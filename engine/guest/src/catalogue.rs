@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The environment variable that names the cache's directory.
 pub const VARIABLE: &str = "NETTRIAL_SYSTEMS";
@@ -14,32 +14,60 @@ pub struct Catalogue {
     directory: Option<PathBuf>,
 }
 
-/// A system: a kernel and its modules.
+/// A system.
 #[derive(Debug, Clone)]
 pub struct System {
     /// Its name in studies.
     pub name: String,
-    /// The kernel's release, as it was added.
-    pub release: String,
-    /// The file of the kernel's image.
-    pub kernel: PathBuf,
-    /// The file of the archive of its modules.
-    pub modules: PathBuf,
+    /// The thing that its machine boots.
+    pub boot: Boot,
+}
+
+/// The thing that a machine boots.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Boot {
+    /// A Linux kernel and its modules.
+    Kernel {
+        /// The kernel's release, as it was added.
+        release: String,
+        /// The file of the kernel's image.
+        image: PathBuf,
+        /// The file of the archive of its modules.
+        modules: PathBuf,
+    },
+    /// A disk with an installed system, which starts the agent.
+    Disk {
+        /// The file of the disk's image.
+        image: PathBuf,
+        /// The image's format, as QEMU calls it.
+        format: String,
+    },
 }
 
 /// A document of the cache (`nettrial/guests/catalogue.py`).
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Entry {
     name: String,
-    release: String,
     #[serde(rename = "source")]
     _source: String,
-    kernel: String,
-    modules: String,
+    #[serde(flatten)]
+    files: Files,
+}
+
+/// The files of a system, by their hashes.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Files {
+    Kernel { release: String, kernel: String, modules: String },
+    Disk { image: String, format: String },
 }
 
 impl Catalogue {
+    /// The directory, where there is one.
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
     /// The cache that the environment names; empty where it names none.
     pub fn of_environment() -> Self {
         Self { directory: std::env::var_os(VARIABLE).map(PathBuf::from) }
@@ -68,9 +96,15 @@ impl Catalogue {
         };
         let file = directory.join(format!("{name}.json"));
         let text = fs::read(&file).with_context(|| format!("reading {}", file.display()))?;
-        let Entry { name, release, kernel, modules, .. } =
+        let Entry { name, files, .. } =
             serde_json::from_slice(&text).with_context(|| format!("reading {}", file.display()))?;
-        Ok(Some(System { name, release, kernel: directory.join(kernel), modules: directory.join(modules) }))
+        let boot = match files {
+            Files::Kernel { release, kernel, modules } => {
+                Boot::Kernel { release, image: directory.join(kernel), modules: directory.join(modules) }
+            }
+            Files::Disk { image, format } => Boot::Disk { image: directory.join(image), format },
+        };
+        Ok(Some(System { name, boot }))
     }
 }
 
@@ -87,10 +121,14 @@ mod tests {
         fs::write(directory.join("linux-6.12.json"), entry).unwrap();
         fs::write(directory.join("broken.json"), "{").unwrap();
         fs::write(directory.join("aa"), "").unwrap();
+        let entry = r#"{"name": "freebsd", "source": "x", "image": "cc", "format": "qcow2"}"#;
+        fs::write(directory.join("freebsd.json"), entry).unwrap();
         let catalogue = Catalogue { directory: Some(directory.clone()) };
-        assert_eq!(catalogue.names(), ["broken", "linux-6.12"]);
-        let system = catalogue.get("linux-6.12").unwrap().unwrap();
-        assert_eq!((system.release.as_str(), system.kernel), ("6.12.1", directory.join("aa")));
+        assert_eq!(catalogue.names(), ["broken", "freebsd", "linux-6.12"]);
+        let boot = |name| catalogue.get(name).unwrap().unwrap().boot;
+        let [image, modules] = ["aa", "bb"].map(|file| directory.join(file));
+        assert_eq!(boot("linux-6.12"), Boot::Kernel { release: "6.12.1".into(), image, modules });
+        assert_eq!(boot("freebsd"), Boot::Disk { image: directory.join("cc"), format: "qcow2".into() });
         assert!(catalogue.get("../aa").unwrap().is_none());
         assert!(catalogue.get("broken").is_err());
         assert!(Catalogue { directory: None }.get("linux-6.12").unwrap().is_none());

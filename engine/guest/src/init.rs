@@ -26,7 +26,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// # Errors
 /// Fails if a file system can't be mounted, a module not be loaded, or no port leads to the guest's owner.
 pub fn init(arguments: &[&str]) -> Result<()> {
-    let done = serve(arguments);
+    let done = boot().and_then(|()| serve(arguments));
     if let Err(error) = &done {
         eprintln!("nettrial: {error:#}");
     }
@@ -35,16 +35,26 @@ pub fn init(arguments: &[&str]) -> Result<()> {
     done
 }
 
-fn serve(arguments: &[&str]) -> Result<()> {
+/// Mounts the kernel's file systems and loads the modules.
+fn boot() -> Result<()> {
     for (place, kind) in MOUNTS.into_iter().zip(["devtmpfs", "proc", "sysfs", "tmpfs"]) {
         mount(Some(kind), place, Some(kind), MsFlags::empty(), None::<&str>)
             .with_context(|| format!("mounting {place}"))?;
     }
-    load_modules()?;
+    load_modules()
+}
+
+/// Is a guest's agent on a system that has an init of its own, such as that of a disk's image. Nodes are this program with
+/// these `arguments`. Returns only on an error.
+///
+/// # Errors
+/// Fails if no port leads to the guest's owner, or a node can't be started.
+pub fn serve(arguments: &[&str]) -> Result<()> {
     let port = OpenOptions::new().read(true).write(true).open(port()?).context("opening the port")?;
     let output = Arc::new(Mutex::new(port.try_clone().context("opening the port")?));
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").context("reading the kernel's release")?;
-    tell(&output, &Told::Ready(kernel.trim().to_owned()));
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    tell(&output, &Told::Ready { version, kernel: kernel.trim().to_owned() });
     let mut node = None;
     for line in BufReader::new(Port(port)).lines() {
         match Order::decode(&line.context("reading the port")?) {
@@ -54,6 +64,7 @@ fn serve(arguments: &[&str]) -> Result<()> {
                 drop(node.take());
                 tell(&output, &Told::Ended);
             }
+            Some(Order::Answer) => tell(&output, &Told::Alive),
             None => bail!("the port gave what is no order"),
         }
     }

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! A guest boots a kernel of the [`Catalogue`] with an initial RAM disk ([`initial_ram_disk`]) whose init is this very
-//! program ([`init`]): it needs no image and no installed system. Init starts a process for the node of each trial
+//! program ([`init`]): it needs no image and no installed system. Or it boots an installed system from a disk's image, which
+//! starts this program as a service ([`serve`]). Init starts a process for the node of each trial
 //! and passes lines on; what the node is, and what the lines say, is the business of whoever uses the guest. A guest
 //! stays between trials. It ends with the [`Guest`], and with the thread that started it, however that ends.
 
@@ -16,9 +17,11 @@ mod elf;
 mod init;
 mod lines;
 mod machine;
+mod monitor;
 
 pub use archive::initial_ram_disk;
-pub use catalogue::{Catalogue, System, VARIABLE};
-pub use init::{init, network_devices};
+pub use catalogue::{Boot, Catalogue, System, VARIABLE};
+pub use init::{init, network_devices, serve};
 pub use lines::{Order, Told};
 pub use machine::{Acceleration, Guest, Hardware, PROGRAM, Sender, program};
+pub use monitor::Monitor;

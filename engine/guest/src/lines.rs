@@ -9,17 +9,26 @@ pub enum Order {
     Line(String),
     /// End the node's process. Answered by [`Told::Ended`].
     End,
+    /// Say that init runs. Answered by [`Told::Alive`].
+    Answer,
 }
 
 /// A line of init's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
-    /// The guest is ready; the kernel's release, as uname(2) tells it there.
-    Ready(String),
+    /// The guest is ready.
+    Ready {
+        /// The agent's version.
+        version: String,
+        /// The kernel's release, as uname(2) tells it there.
+        kernel: String,
+    },
     /// A line of the node's process.
     Line(String),
     /// The node's process has ended.
     Ended,
+    /// Init runs.
+    Alive,
 }
 
 impl Order {
@@ -29,6 +38,7 @@ impl Order {
             Self::Begin(line) => format!("+{line}\n"),
             Self::Line(line) => format!(">{line}\n"),
             Self::End => "-\n".into(),
+            Self::Answer => "?\n".into(),
         }
     }
 
@@ -38,6 +48,7 @@ impl Order {
             ("+", line) => Some(Self::Begin(line.to_owned())),
             (">", line) => Some(Self::Line(line.to_owned())),
             ("-", "") => Some(Self::End),
+            ("?", "") => Some(Self::Answer),
             _ => None,
         }
     }
@@ -47,18 +58,23 @@ impl Told {
     /// Returns it as a line.
     pub fn encode(&self) -> String {
         match self {
-            Self::Ready(kernel) => format!("!{kernel}\n"),
+            Self::Ready { version, kernel } => format!("!{version} {kernel}\n"),
             Self::Line(line) => format!("<{line}\n"),
             Self::Ended => "-\n".into(),
+            Self::Alive => "?\n".into(),
         }
     }
 
     /// Reads a line; `None` where it is none of these.
     pub fn decode(line: &str) -> Option<Self> {
         match line.split_at_checked(1)? {
-            ("!", kernel) => Some(Self::Ready(kernel.to_owned())),
+            ("!", both) => {
+                let (version, kernel) = both.split_once(' ')?;
+                Some(Self::Ready { version: version.to_owned(), kernel: kernel.to_owned() })
+            }
             ("<", line) => Some(Self::Line(line.to_owned())),
             ("-", "") => Some(Self::Ended),
+            ("?", "") => Some(Self::Alive),
             _ => None,
         }
     }
@@ -70,12 +86,17 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        for order in
-            [Order::Begin("{}".into()), Order::Line(">x".into()), Order::Line(String::new()), Order::End]
-        {
+        for order in [
+            Order::Begin("{}".into()),
+            Order::Line(">x".into()),
+            Order::Line("".into()),
+            Order::End,
+            Order::Answer,
+        ] {
             assert_eq!(Order::decode(order.encode().trim_end()), Some(order));
         }
-        for told in [Told::Ready("6.1".into()), Told::Line("-".into()), Told::Ended] {
+        let ready = Told::Ready { version: "0.1.0".into(), kernel: "6.1 of mine".into() };
+        for told in [ready, Told::Line("-".into()), Told::Ended, Told::Alive] {
             assert_eq!(Told::decode(told.encode().trim_end()), Some(told));
         }
         assert_eq!((Order::decode(""), Told::decode("é")), (None, None));

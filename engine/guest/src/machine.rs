@@ -1,16 +1,19 @@
 //! A guest's machine: a process of QEMU.
 
 use crate::archive::{INIT, LIBRARIES};
-use crate::catalogue::System;
+use crate::catalogue::{Boot, System};
 use crate::lines::{Order, Told};
+use crate::monitor::Monitor;
 use anyhow::{Context, Result, bail};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::unistd::Pid;
 use std::collections::VecDeque;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,6 +25,10 @@ pub const PROGRAM: &str = "qemu-system-x86_64";
 pub const PORT: &str = "nettrial";
 /// Lines of the console that are kept for an error.
 const KEPT_LINES: usize = 30;
+/// The version of the agent.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// The time for which a guest in a trial may say nothing before it is asked, and then again before it is taken to hang.
+const SILENCE: Duration = Duration::from_secs(15);
 /// The time that the last lines of a console may take.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 /// Bytes of a line of the console.
@@ -43,6 +50,8 @@ pub struct Hardware {
     pub processors: u32,
     /// Memory, bytes.
     pub memory_bytes: u64,
+    /// The time for which a packet that the guest sends waits for others, nanoseconds.
+    pub coalescing_ns: u64,
     /// The way in which instructions are carried out.
     pub acceleration: Acceleration,
 }
@@ -54,6 +63,7 @@ pub struct Guest {
     /// Locked by whoever listens.
     told: Arc<Mutex<Receiver<Told>>>,
     console: Console,
+    monitor: Arc<Monitor>,
 }
 
 /// Gives a guest lines.
@@ -77,8 +87,8 @@ pub fn program() -> Option<PathBuf> {
 }
 
 impl Guest {
-    /// Starts a guest called `name` in messages, with these TAP devices as its network devices. It is ready when
-    /// [`Guest::await_ready`] returns.
+    /// Starts a guest called `name` in messages, with these TAP devices as its network devices, and with the initial RAM
+    /// disk where the system is a kernel. It is ready when [`Guest::await_ready`] returns.
     ///
     /// # Errors
     /// Fails if QEMU can't be started.
@@ -93,10 +103,13 @@ impl Guest {
         let disk = memfd_create(c"initial RAM disk", MFdFlags::MFD_CLOEXEC).context("making a RAM disk")?;
         let mut disk = File::from(disk);
         disk.write_all(initial_ram_disk).context("writing a RAM disk")?;
+        let (monitor, monitored) = Monitor::pair()?;
         let mut command = Command::new(PROGRAM);
-        command.args(arguments(system, hardware, disk.as_raw_fd(), taps));
+        command.args(arguments(hardware, monitored.as_raw_fd(), taps));
+        command.args(booting(system, hardware.acceleration, disk.as_raw_fd()));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let kept: Vec<RawFd> = taps.iter().map(AsRawFd::as_raw_fd).chain([disk.as_raw_fd()]).collect();
+        let own = [disk.as_raw_fd(), monitored.as_raw_fd()];
+        let kept: Vec<RawFd> = taps.iter().map(AsRawFd::as_raw_fd).chain(own).collect();
         let parent = nix::unistd::getpid();
         let prepare = move || {
             for descriptor in &kept {
@@ -120,18 +133,56 @@ impl Guest {
         let watched = console.clone();
         std::thread::spawn(move || watched.watch(errors));
         let sender = Sender { input: Arc::new(Mutex::new(input)), console: console.clone() };
-        Ok(Self { child, sender, told: Arc::new(Mutex::new(told)), console })
+        Ok(Self { child, sender, told: Arc::new(Mutex::new(told)), console, monitor: Arc::new(monitor) })
     }
 
     /// Waits for the guest to be ready, for `patience`; returns the kernel's release as the guest tells it.
     ///
     /// # Errors
-    /// Fails if the machine ends, or is not ready in time; the console's last lines are part of the error.
+    /// Fails if the machine ends, or is not ready in time, and the console's last lines are part of the error; or if the
+    /// guest's agent is of another version, as one in the image of a disk may be.
     pub fn await_ready(&mut self, patience: Duration) -> Result<String> {
-        match self.next(patience)? {
-            Told::Ready(kernel) => Ok(kernel),
-            _ => bail!("the guest {} said something before it was ready", self.console.guest),
+        let told = self.next(patience)?;
+        let guest = &self.console.guest;
+        match told {
+            Told::Ready { version, kernel } if version == VERSION => Ok(kernel),
+            Told::Ready { version, .. } => bail!(
+                "the nettrial-engine in the guest {guest} is of version {version}, not {VERSION}: copy this \
+                 machine's into the image, and add it again"
+            ),
+            _ => bail!("the guest {guest} said something before it was ready"),
         }
+    }
+
+    /// Binds each virtual CPU to one of this machine's CPUs, in their order; where none is given, to all that this
+    /// process may use.
+    ///
+    /// # Errors
+    /// Fails if a CPU can't be used.
+    pub fn pin(&self, processors: &[usize]) -> Result<()> {
+        let tasks = PathBuf::from(format!("/proc/{}/task", self.child.id()));
+        let all = sched_getaffinity(Pid::from_raw(0)).context("reading the usable CPUs")?;
+        for entry in fs::read_dir(&tasks).context("listing the threads of a guest")?.filter_map(Result::ok) {
+            let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+            // "CPU 0/KVM", and "ALL CPUs/TCG" where one thread emulates all of them.
+            let Some(number) = name.strip_prefix("CPU ").and_then(|rest| rest.split('/').next()) else {
+                continue;
+            };
+            let mut set = all;
+            if let Some(processor) = number.parse().ok().and_then(|number: usize| processors.get(number)) {
+                set = CpuSet::new();
+                set.set(*processor)?;
+            }
+            let task = entry.file_name().to_string_lossy().parse().context("the number of a thread")?;
+            sched_setaffinity(Pid::from_raw(task), &set)
+                .with_context(|| format!("binding virtual CPU {number} of a guest"))?;
+        }
+        Ok(())
+    }
+
+    /// The monitor of the guest's machine.
+    pub fn monitor(&self) -> Arc<Monitor> {
+        Arc::clone(&self.monitor)
     }
 
     /// Returns what the guest tells next, within `patience`.
@@ -146,18 +197,36 @@ impl Guest {
         })
     }
 
-    /// Has a thread hand on what the guest tells, until `take` returns false. Where the machine ends, `take` is given
-    /// the reason, and nothing more.
+    /// Has a thread hand on what the guest tells, until `take` returns false. Where the machine ends, or the guest does
+    /// not answer any more, `take` is given the reason, and nothing more.
     pub fn listen(&self, mut take: impl FnMut(Result<Told, String>) -> bool + Send + 'static) {
         let (told, console) = (Arc::clone(&self.told), self.console.clone());
+        let sender = self.sender.clone();
         std::thread::spawn(move || {
             let told = locked(&told);
-            while let Ok(told) = told.recv() {
-                if !take(Ok(told)) {
-                    return;
-                }
+            let mut is_asked = false;
+            loop {
+                let why = match told.recv_timeout(SILENCE) {
+                    Ok(Told::Alive) => {
+                        is_asked = false;
+                        continue;
+                    }
+                    Ok(told) => {
+                        if take(Ok(told)) {
+                            continue;
+                        }
+                        return;
+                    }
+                    Err(RecvTimeoutError::Timeout) if !is_asked => {
+                        is_asked = sender.send(&Order::Answer).is_ok();
+                        continue;
+                    }
+                    Err(RecvTimeoutError::Timeout) => "hangs",
+                    Err(RecvTimeoutError::Disconnected) => "is gone",
+                };
+                take(Err(console.error(why).to_string()));
+                return;
             }
-            take(Err(console.error("is gone").to_string()));
         });
     }
 
@@ -251,17 +320,45 @@ impl Console {
     }
 }
 
-/// QEMU's arguments.
-fn arguments(system: &System, hardware: Hardware, disk: RawFd, taps: &[BorrowedFd]) -> Vec<String> {
-    let (machine, processor, clock) = match hardware.acceleration {
-        Acceleration::Kvm => ("pc,accel=kvm", Some("host"), "kvm-clock"),
-        // Its TSC would be calibrated against a timer that emulation delivers late; this clock is QEMU's own.
-        Acceleration::Emulation => ("pc,accel=tcg", None, "hpet"),
+/// QEMU's arguments about what the machine boots.
+fn booting(system: &System, acceleration: Acceleration, ram_disk: RawFd) -> Vec<String> {
+    match &system.boot {
+        Boot::Kernel { image, .. } => {
+            let timers = match acceleration {
+                Acceleration::Kvm => "clocksource=kvm-clock",
+                // The TSC would be calibrated against a timer that emulation delivers late; the HPET is QEMU's own. On a
+                // busy machine the kernel would take late interrupts for a broken timer, and panic.
+                Acceleration::Emulation => "clocksource=hpet no_timer_check",
+            };
+            let console = "console=ttyS0 quiet panic=-1 reboot=t";
+            let init = format!("LD_LIBRARY_PATH={LIBRARIES} rdinit={INIT} -- guest init");
+            let line = format!("{console} {timers} {init}");
+            let ram_disk = format!("/proc/self/fd/{ram_disk}");
+            [
+                "-kernel".into(),
+                image.display().to_string(),
+                "-initrd".into(),
+                ram_disk,
+                "-append".into(),
+                line,
+            ]
+            .to_vec()
+        }
+        // What the guest writes goes to a file without a name, and with the guest.
+        Boot::Disk { image, format } => {
+            let file = image.display().to_string().replace(',', ",,");
+            let drive = format!("file={file},format={format},if=ide,snapshot=on");
+            ["-drive".into(), drive, "-vga".into(), "std".into()].to_vec()
+        }
+    }
+}
+
+/// QEMU's other arguments.
+fn arguments(hardware: Hardware, monitor: RawFd, taps: &[BorrowedFd]) -> Vec<String> {
+    let (machine, processor) = match hardware.acceleration {
+        Acceleration::Kvm => ("pc,accel=kvm", Some("host")),
+        Acceleration::Emulation => ("pc,accel=tcg", None),
     };
-    let console = "console=ttyS0 quiet panic=-1 reboot=t";
-    let kernel =
-        format!("{console} clocksource={clock} LD_LIBRARY_PATH={LIBRARIES} rdinit={INIT} -- guest init");
-    let file = |path: &Path| path.display().to_string();
     let mut words: Vec<String> = [
         "-nodefaults",
         "-no-user-config",
@@ -270,12 +367,9 @@ fn arguments(system: &System, hardware: Hardware, disk: RawFd, taps: &[BorrowedF
         "none",
         "-machine",
         machine,
-        "-kernel",
-        &file(&system.kernel),
-        "-initrd",
-        &format!("/proc/self/fd/{disk}"),
-        "-append",
-        &kernel,
+        // Threads have names, by which virtual CPUs are found.
+        "-name",
+        "guest=nettrial,debug-threads=on",
         "-smp",
         &hardware.processors.to_string(),
         "-m",
@@ -291,6 +385,10 @@ fn arguments(system: &System, hardware: Hardware, disk: RawFd, taps: &[BorrowedF
         "file,id=console,path=/proc/self/fd/2",
         "-serial",
         "chardev:console",
+        "-chardev",
+        &format!("socket,id=monitor,fd={monitor}"),
+        "-mon",
+        "chardev=monitor,mode=control",
     ]
     .map(str::to_owned)
     .to_vec();
@@ -298,7 +396,12 @@ fn arguments(system: &System, hardware: Hardware, disk: RawFd, taps: &[BorrowedF
     for (number, tap) in taps.iter().enumerate() {
         words.extend(["-netdev".to_owned(), format!("tap,id=net{number},fd={}", tap.as_raw_fd())]);
         let address = format!("mac=52:54:00:00:00:{number:02x}");
-        words.extend(["-device".to_owned(), format!("virtio-net-pci,netdev=net{number},romfile=,{address}")]);
+        let waits = match hardware.coalescing_ns {
+            0 => String::new(),
+            time => format!(",tx=timer,x-txtimer={time}"),
+        };
+        let device = format!("virtio-net-pci,netdev=net{number},romfile=,{address}{waits}");
+        words.extend(["-device".to_owned(), device]);
     }
     words
 }
@@ -312,12 +415,14 @@ mod tests {
         let Some(_) = program() else { return };
         let system = System {
             name: "none".into(),
-            release: "0".into(),
-            kernel: "/nonexistent/kernel".into(),
-            modules: "/nonexistent/modules".into(),
+            boot: Boot::Kernel {
+                release: "0".into(),
+                image: "/nonexistent/kernel".into(),
+                modules: "/nonexistent/modules".into(),
+            },
         };
-        let hardware =
-            Hardware { processors: 1, memory_bytes: 64 << 20, acceleration: Acceleration::Emulation };
+        let acceleration = Acceleration::Emulation;
+        let hardware = Hardware { processors: 1, memory_bytes: 64 << 20, coalescing_ns: 0, acceleration };
         let mut guest = Guest::start("a", &system, b"", hardware, &[]).unwrap();
         let error = guest.await_ready(Duration::from_secs(60)).unwrap_err().to_string();
         assert!(error.starts_with("the guest a is gone") && error.contains("/nonexistent/kernel"), "{error}");

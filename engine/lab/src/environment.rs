@@ -35,7 +35,8 @@ pub fn congestion_controls() -> Vec<String> {
     names
 }
 
-fn processor_model() -> String {
+/// The CPU's model.
+pub fn processor_model() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
         let line = text.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name))?;

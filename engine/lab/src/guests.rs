@@ -8,19 +8,21 @@
 //! use is kept for the next trial that needs the same system and hardware. A trial's node is a process in its own
 //! network namespace inside the guest, so nothing of a trial is left there.
 
+mod carried;
 mod preflight;
 mod trial;
 
 use crate::layout::Layout;
 use crate::tap::Tap;
 use anyhow::{Context, Result};
-use nettrial_guest::{Acceleration, Catalogue, Guest, Hardware, System, initial_ram_disk, program};
+use carried::Carried;
+use nettrial_guest::{Acceleration, Boot, Catalogue, Guest, Hardware, System, initial_ram_disk, program};
 use nettrial_scenario::{Node, Scenario};
 use std::collections::HashMap;
 use std::fs::OpenOptions;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
-pub use trial::Running;
+pub use trial::{Carrier, Running};
 
 /// The time that a guest may take to boot: software emulation on a busy machine takes half a minute.
 const BOOT: Duration = Duration::from_secs(180);
@@ -35,6 +37,10 @@ pub struct Guests {
     disks: HashMap<String, Vec<u8>>,
     free: Vec<Kept>,
     acceleration: Option<Acceleration>,
+    /// The rate that emulated guests were found to carry; absent until it has been asked for.
+    carried: Option<Carried>,
+    /// The number of calibration transfers that this session may still make.
+    calibrations: u32,
     /// The number of TAP devices created so far.
     taps: usize,
 }
@@ -46,8 +52,8 @@ struct Kept {
     taps: Vec<Tap>,
     /// The release of the guest's kernel; empty until the guest is ready.
     kernel: String,
-    /// The release with which the kernel was added.
-    expected: String,
+    /// The release with which the kernel was added; absent for an installed system.
+    expected: Option<String>,
 }
 
 /// The properties that decide whether a guest can be a node.
@@ -66,6 +72,8 @@ impl Guests {
             disks: HashMap::new(),
             free: Vec::new(),
             acceleration: None,
+            carried: None,
+            calibrations: carried::ATTEMPTS,
             taps: 0,
         }
     }
@@ -95,6 +103,11 @@ impl Guests {
                 kept.guest.await_ready(BOOT).with_context(|| format!("booting the guest of {node}"))?;
             tracing::info!(node, kernel = kept.kernel, "the guest is ready");
         }
+        for (name, kept) in &guests {
+            let node = layout.directory.node(name).with_context(|| format!("no node {name}"))?;
+            let pinned: Vec<usize> = node.guest.pinned.iter().map(|number| *number as usize).collect();
+            kept.guest.pin(&pinned).with_context(|| format!("preparing the guest of {name}"))?;
+        }
         Ok(Running::new(guests))
     }
 
@@ -117,6 +130,7 @@ impl Guests {
         Hardware {
             processors: node.guest.processors,
             memory_bytes: node.guest.memory.0,
+            coalescing_ns: node.guest.coalescing.0,
             acceleration: self.acceleration(),
         }
     }
@@ -129,16 +143,25 @@ impl Guests {
         let taps = taps.collect::<Result<Vec<_>>>().context("creating the network devices of a guest")?;
         let files: Vec<BorrowedFd> = taps.iter().map(Tap::file).collect();
         let guest = Guest::start(&node.name, &system, self.disk(&system)?, key.hardware, &files)?;
-        Ok(Kept { key, guest, taps, kernel: String::new(), expected: system.release })
+        let expected = match system.boot {
+            Boot::Kernel { release, .. } => Some(release),
+            Boot::Disk { .. } => None,
+        };
+        Ok(Kept { key, guest, taps, kernel: String::new(), expected })
     }
 
     fn system(&self, name: &str) -> Result<System> {
         self.catalogue.get(name)?.with_context(|| format!("there is no system {name}"))
     }
 
+    /// The initial RAM disk of a system; empty where it boots from a disk of its own.
     fn disk(&mut self, system: &System) -> Result<&[u8]> {
         if !self.disks.contains_key(&system.name) {
-            self.disks.insert(system.name.clone(), initial_ram_disk(system)?);
+            let disk = match &system.boot {
+                Boot::Kernel { modules, .. } => initial_ram_disk(modules)?,
+                Boot::Disk { .. } => Vec::new(),
+            };
+            self.disks.insert(system.name.clone(), disk);
         }
         Ok(&self.disks[&system.name])
     }
@@ -162,10 +185,12 @@ impl Guests {
     fn try_kvm(&mut self) -> Result<()> {
         OpenOptions::new().read(true).write(true).open("/dev/kvm").context("opening /dev/kvm")?;
         program().context("QEMU is not installed")?;
-        let name =
-            self.catalogue.names().into_iter().next().context("no system is installed to try it with")?;
-        let system = self.system(&name)?;
-        let hardware = Hardware { processors: 1, memory_bytes: 512 << 20, acceleration: Acceleration::Kvm };
+        let systems = self.catalogue.names().into_iter().filter_map(|name| self.system(&name).ok());
+        // A kernel boots faster than an installed system.
+        let system = systems.min_by_key(|system| matches!(system.boot, Boot::Disk { .. }));
+        let system = system.context("no system is installed to try it with")?;
+        let acceleration = Acceleration::Kvm;
+        let hardware = Hardware { processors: 1, memory_bytes: 512 << 20, coalescing_ns: 0, acceleration };
         let mut guest = Guest::start("of a try", &system, self.disk(&system)?, hardware, &[])?;
         guest.await_ready(TRY).map(|_| ())
     }

@@ -99,10 +99,24 @@ impl Lab {
         problems.extend(preflight::scenario_problems(scenario, &self.own));
         problems.extend(self.guests.borrow_mut().problems(scenario));
         if problems.is_empty() {
+            self.calibrate(scenario);
+            problems.extend(self.guests.borrow().rate_problems(scenario));
+        }
+        if problems.is_empty() {
             problems.extend(unreachable_flows(scenario));
             problems.extend(preflight::routing::problems(scenario));
         }
         problems
+    }
+
+    /// Finds out what emulated guests carry, if `scenario` has some and that is not known.
+    fn calibrate(&self, scenario: &Scenario) {
+        let pool = &mut self.guests.borrow_mut();
+        while let Some(calibration) = pool.calibration(scenario) {
+            tracing::info!("measuring the rate of emulated guests");
+            let outcome = trial::run(&self.home, &calibration, &self.own, &self.lateness, None, pool);
+            pool.calibrated(outcome);
+        }
     }
 
     /// Runs one trial and takes its network down.

@@ -16,6 +16,7 @@ use crate::channel::Driven;
 use crate::delay_line;
 use crate::delay_line::Carried;
 use crate::gso::AllGsoPackets;
+use crate::guests::Carrier;
 use crate::layout::Layout;
 use crate::namespace::Home;
 use crate::processors::Placement;
@@ -97,7 +98,9 @@ impl Network {
         network.introduce(scenario)?;
         network.route(home, scenario, &layout.paths.routes())?;
         for node in scenario.nodes.iter().filter(|node| node.filters_icmp) {
-            filter_icmp(&mut network.node_mut(&node.name)?.netlink, &node.name)?;
+            if let Some(built) = network.configured(&node.name) {
+                filter_icmp(&mut built.netlink, &node.name)?;
+            }
         }
         if let Some(placement) = placement {
             for node in &network.nodes {
@@ -293,21 +296,21 @@ impl Network {
         self.nodes.iter_mut().try_for_each(|node| node.netlink.flush())
     }
 
-    /// Takes down everything except the hosts, and returns these.
+    /// Takes down everything but the hosts and what guests are joined to, which it gives.
     pub fn into_hosts(self, scenario: &Scenario) -> Vec<BuiltNode> {
         drop((self.lines, self.channels));
         let kinds = scenario.nodes.iter().map(|node| node.kind);
         self.nodes
             .into_iter()
             .zip(kinds)
-            .filter(|(_, kind)| *kind == NodeKind::Host)
+            .filter(|(node, kind)| *kind == NodeKind::Host || node.is_before_guest)
             .map(|(node, _)| node)
             .collect()
     }
 
-    /// Returns a breaker of the links that are to fail.
-    pub fn breaker(&self, home: &Home) -> Result<Breaker> {
-        self.lines.as_ref().context("no link is to fail")?.breaker(home)
+    /// A breaker of the links that are to fail, with the interfaces of guests that are on each link.
+    pub fn breaker(&self, home: &Home, carriers: HashMap<usize, Vec<Carrier>>) -> Result<Breaker> {
+        self.lines.as_ref().context("no link is to fail")?.breaker(home, carriers)
     }
 
     /// Captures the radio channels that `settings` name as soon as they are armed.

@@ -43,7 +43,7 @@ pub fn run(
     let layout = Layout::new(scenario);
     let mut guests = pool.take(&layout)?;
     let placement = if guests.are_some() {
-        Err("a host is a guest, whose work is not kept on one CPU".to_owned())
+        Err(guests.without_cpu_time().to_owned())
     } else if scenario.measurement.cpu.is_empty() {
         Err("the study does not ask for it".to_owned())
     } else {
@@ -66,7 +66,7 @@ pub fn run(
     findings.offloads(home, &network, scenario, &guests)?;
     let of_guests = guests.records();
     for (node, (guest, release)) in &of_guests {
-        findings.guest(node, guest, release);
+        findings.guest(node, guest, release.as_deref());
     }
     findings.path_mtus(&mut agents, &layout, cookie)?;
     let (ready, subflow_listeners) = prepare(home, &network, &mut agents, &layout, cookie, &mut findings)?;
@@ -84,7 +84,7 @@ pub fn run(
     network.arm()?;
     let calls = own.callbacks()?;
     let idle = Reading::now()?;
-    let outages = Outages::start(home, &network, scenario)?;
+    let outages = Outages::start(home, &network, scenario, &guests)?;
     let mut flows = drive(&mut agents, &ready, scenario.measurement.interval.0, &mut findings)?;
     let events = outages.map_or(Ok(Vec::new()), Outages::finish)?;
     let driven = network.finish_channels()?;
@@ -145,7 +145,7 @@ pub fn run(
     // The kernel removes namespaces one after the other, on a CPU that is free while the agents end.
     let mut apart = network.into_hosts(scenario);
     drop(agents);
-    guests.finish(home, &mut apart, pool)?;
+    guests.finish(home, scenario, &mut apart, pool)?;
     drop(apart);
     phases.tear_down_ns = lap();
     tracing::info!(took_ns = phases.tear_down_ns, "the network is gone");

@@ -10,6 +10,8 @@ use crate::{
 };
 use std::collections::HashSet;
 
+/// The longest time that a packet of a guest's may wait for others.
+const MOST_COALESCING: Duration = Duration(1_000_000_000);
 /// The least memory of a guest.
 const LEAST_GUEST_MEMORY: Size = Size(256 << 20);
 /// The object of problems with the measurement.
@@ -76,19 +78,10 @@ fn check_nodes(scenario: &Scenario, problems: &mut Vec<Problem>) {
             let hint = "only hosts have a CPU";
             problems.push(place.problem("cost", "given", "none", hint));
         }
-        if let Some(system) = node.system.as_ref().filter(|_| node.kind != NodeKind::Host) {
-            problems.push(place.problem("system", system, "none", "only hosts are guests"));
+        if let Some(system) = node.system.as_ref().filter(|_| node.kind == NodeKind::Switch) {
+            problems.push(place.problem("system", system, "none", "only hosts and routers are guests"));
         }
-        let GuestHardware { processors, memory } = node.guest;
-        if !(1..=64).contains(&processors) {
-            let place = place.within("guest");
-            problems.push(place.problem("processors", processors, "1 to 64", "a guest has virtual CPUs"));
-        }
-        if memory < LEAST_GUEST_MEMORY {
-            let hint = "a kernel, its modules and the agent don't fit in less";
-            let expected = format!("{LEAST_GUEST_MEMORY} or more");
-            problems.push(place.within("guest").problem("memory", memory, expected, hint));
-        }
+        check_guest(&place.within("guest"), &node.guest, problems);
         match (node.kind, &node.stack) {
             (NodeKind::Host, None) => {
                 problems.push(place.problem("stack", "none", "a stack", "a host needs TCP/IP settings"))
@@ -99,6 +92,27 @@ fn check_nodes(scenario: &Scenario, problems: &mut Vec<Problem>) {
             (_, Some(stack)) => check_stack(&place.within("stack"), stack, problems),
             _ => {}
         }
+    }
+}
+
+fn check_guest(place: &Place, guest: &GuestHardware, problems: &mut Vec<Problem>) {
+    let GuestHardware { processors, memory, pinned, coalescing } = guest;
+    if !(1..=64).contains(processors) {
+        problems.push(place.problem("processors", processors, "1 to 64", "a guest has virtual CPUs"));
+    }
+    if *memory < LEAST_GUEST_MEMORY {
+        let hint = "a kernel, its modules and the agent don't fit in less";
+        let expected = format!("{LEAST_GUEST_MEMORY} or more");
+        problems.push(place.problem("memory", memory, expected, hint));
+    }
+    if !pinned.is_empty() && pinned.len() != *processors as usize {
+        let value = pinned.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        let expected = format!("none, or {processors}: one for each virtual CPU");
+        problems.push(place.problem("pinned", value, expected, "add CPUs, or change `processors`"));
+    }
+    if *coalescing > MOST_COALESCING {
+        let expected = format!("up to {MOST_COALESCING}");
+        problems.push(place.problem("coalescing", coalescing, expected, "packets wait for so long"));
     }
 }
 

@@ -41,17 +41,17 @@ pub struct Node {
     /// a machine by the node's name. For the user's own machines only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<String>,
-    /// The operating system that the host runs as a guest, a virtual machine on this one, by its name in `nettrial systems
-    /// list`; where absent, the host has this machine's own kernel. In the lab only.
+    /// The operating system that the host or router runs as a guest, a virtual machine on this one, by its name in `nettrial
+    /// systems list`; where absent, it has this machine's own kernel. In the lab only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
-    /// The hardware of the guest, where the host is one.
+    /// The hardware of the guest, where the node is one.
     #[serde(default, skip_serializing_if = "GuestHardware::is_default")]
     pub guest: GuestHardware,
 }
 
 /// The hardware of a guest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GuestHardware {
     /// Virtual CPUs.
@@ -61,6 +61,14 @@ pub struct GuestHardware {
     /// Memory, which the guest takes of this machine's as it uses it.
     #[serde(default = "guest_memory")]
     pub memory: Size,
+    /// The CPUs of this machine, by number, to which the virtual CPUs are bound, one for each; where empty, the kernel
+    /// chooses.
+    #[serde(default)]
+    pub pinned: Vec<u32>,
+    /// The time for which a packet that the guest sends waits for others, to leave together with them; 0: it leaves at
+    /// once.
+    #[serde(default)]
+    pub coalescing: Duration,
 }
 
 fn one_processor() -> u32 {
@@ -74,7 +82,12 @@ fn guest_memory() -> Size {
 
 impl Default for GuestHardware {
     fn default() -> Self {
-        Self { processors: one_processor(), memory: guest_memory() }
+        Self {
+            processors: one_processor(),
+            memory: guest_memory(),
+            pinned: Vec::new(),
+            coalescing: Duration::default(),
+        }
     }
 }
 

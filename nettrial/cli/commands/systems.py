@@ -17,7 +17,9 @@ commands = typer.Typer(
 
 @command(commands, "add")
 def _systems_add(
-    kind: Annotated[str, typer.Argument(metavar="SYSTEM", help="The kind of system: linux.")],
+    kind: Annotated[
+        str, typer.Argument(metavar="SYSTEM", help="The kind of system: linux; any with --image.")
+    ],
     package: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
@@ -34,10 +36,19 @@ def _systems_add(
         Optional[Path],  # noqa: UP045
         typer.Option(metavar="DIR", help="Take its modules from here, such as /lib/modules/6.12.0."),
     ] = None,
+    image: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="FILE",
+            help="Take an installed system from this image of a disk (qcow2 or raw), which is copied and "
+            "never written to. It must start the agent as a service.",
+        ),
+    ] = None,
     name: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
-            metavar="NAME", help="Its name in studies. [default: linux- and its version, as linux-6.12]"
+            metavar="NAME",
+            help="Its name in studies. [default: linux- and its version, as linux-6.12; SYSTEM with --image]",
         ),
     ] = None,
     verbose: Verbose = 0,
@@ -48,7 +59,7 @@ def _systems_add(
     """
     from nettrial.cli import guests
 
-    guests.add(kind, package, kernel, modules, name)
+    guests.add(kind, package, kernel, modules, name, image)
 
 
 @command(commands, "list")
@@ -68,6 +79,19 @@ def _systems_check(verbose: Verbose = 0) -> None:
     from nettrial.cli import guests
 
     raise typer.Exit(guests.check())
+
+
+@command(commands, "calibrate")
+def _systems_calibrate(verbose: Verbose = 0) -> None:
+    """Measure the rate that emulated guests carry on this machine, above which their links are refused.
+
+    The first session that needs it measures it, too; the figure stays in the cache until the machine changes.
+
+    Exit status: 0 done, 2 bad input, 3 guests can't run here.
+    """
+    from nettrial.cli import guests
+
+    guests.calibrate()
 
 
 @command(commands, "remove")

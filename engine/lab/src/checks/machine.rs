@@ -7,16 +7,18 @@ use nettrial_scenario::GuestRecord;
 const BYSTANDER_PERCENT: f64 = 5.0;
 
 impl Findings {
-    /// Verifies that the guest of `node` runs the kernel of this `release`, which was added with its system, and
-    /// warns of software emulation.
-    pub fn guest(&mut self, node: &str, guest: &GuestRecord, release: &str) {
-        self.compare(
-            "kernel",
-            node,
-            release.to_owned(),
-            guest.kernel.clone(),
-            "the trial is not of the system that it is named after",
-        );
+    /// Verifies that the guest of `node` runs the kernel that was added with its system, of this release where it is
+    /// known, and warns of software emulation.
+    pub fn guest(&mut self, node: &str, guest: &GuestRecord, release: Option<&str>) {
+        if let Some(release) = release {
+            self.compare(
+                "kernel",
+                node,
+                release.to_owned(),
+                guest.kernel.clone(),
+                "the trial is not of the system that it is named after",
+            );
+        }
         if guest.emulated {
             self.warn(
                 "guest_emulated",

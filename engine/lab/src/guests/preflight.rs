@@ -1,12 +1,10 @@
 //! Finds the problems that keep hosts from being guests.
 
 use super::Guests;
+use super::carried::{self, Carried};
+use crate::affinity;
 use nettrial_guest::{Acceleration, PROGRAM, program};
-use nettrial_scenario::{Link, Node, Place, Problem, Rate, Scenario, Traffic, Transport};
-
-/// The highest rate of a guest's links under software emulation, the same on all machines. It was not calibrated:
-/// the rate that emulated guests can carry depends on the machine's CPUs.
-const EMULATED: Rate = Rate(50_000_000);
+use nettrial_scenario::{Link, Node, Place, Problem, Scenario, Traffic, Transport};
 
 impl Guests {
     /// Returns all problems that keep hosts of `scenario` from being the guests that they should be.
@@ -35,6 +33,12 @@ impl Guests {
                 let hint = "`nettrial systems add linux --package NAME` adds one";
                 problems.push(place.problem("system", system, known, hint).of_machine());
             }
+            let usable = affinity::usable();
+            for number in node.guest.pinned.iter().filter(|number| !usable.contains(&(**number as usize))) {
+                let expected = usable.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
+                let hint = "these are the CPUs that nettrial may use here";
+                problems.push(place.within("guest").problem("pinned", number, expected, hint).of_machine());
+            }
         }
         let is_guest = |name: &str| guests.iter().any(|(_, node, _)| node.name == name);
         for (number, flow) in scenario.workload.iter().enumerate() {
@@ -52,30 +56,46 @@ impl Guests {
                 problems.push(place.within("traffic").problem("kind", "tool", expected, hint));
             }
         }
-        if problems.is_empty() {
-            problems.extend(self.rate_problems(scenario, is_guest));
-        }
+        let radio = links_of_guests(scenario).filter(|(_, link)| link.wlan.is_some());
+        problems.extend(radio.map(|(number, link)| {
+            let hint = "guests have Ethernet interfaces";
+            Place::link(number, link).problem("medium", "wlan", "cable, where an end is a guest", hint)
+        }));
         problems
     }
 
-    fn rate_problems(&mut self, scenario: &Scenario, is_guest: impl Fn(&str) -> bool) -> Vec<Problem> {
-        let of_guest = |link: &Link| link.interfaces.iter().any(|interface| is_guest(&interface.node));
-        let links = || scenario.links.iter().enumerate().filter(|(_, link)| of_guest(link));
-        let radio = links().filter(|(_, link)| link.wlan.is_some()).map(|(number, link)| {
-            let hint = "guests have Ethernet interfaces";
-            Place::link(number, link).problem("medium", "wlan", "cable, if a host is a guest", hint)
-        });
-        let mut problems: Vec<Problem> = radio.collect();
-        let is_fast = |link: &Link| link.rate.is_none_or(|rate| rate > EMULATED);
-        let fast: Vec<_> = links().filter(|(_, link)| link.wlan.is_none() && is_fast(link)).collect();
-        if !fast.is_empty() && self.acceleration() == Acceleration::Emulation {
-            problems.extend(fast.into_iter().map(|(number, link)| {
-                let value = link.rate.map_or("none".to_owned(), |rate| rate.to_string());
-                let expected = format!("up to {EMULATED}, if a host is a guest");
-                let hint = "KVM is not available here, and an emulated CPU can't carry more";
-                Place::link(number, link).problem("rate", value, expected, hint)
-            }));
+    /// Returns the scenario of a calibration transfer that is to be made before `scenario`, which has no other problem,
+    /// can be judged: where none has shown yet that guests carry the rates of their links.
+    pub fn calibration(&mut self, scenario: &Scenario) -> Option<Scenario> {
+        let systems: Vec<&str> = scenario.nodes.iter().filter_map(|node| node.system.as_deref()).collect();
+        let (first, last) = (systems.first()?, systems.last()?);
+        if self.acceleration() == Acceleration::Kvm {
+            return None;
         }
-        problems
+        if self.carried.is_none() {
+            self.carried = Carried::known(&self.catalogue);
+        }
+        let is_known = self.carried.is_some() && self.rate_problems(scenario).is_empty();
+        (!is_known && self.calibrations > 0).then(|| carried::calibration([first, last]))
     }
+
+    /// Returns a problem for each link of a guest that is faster than guests are known to be.
+    pub fn rate_problems(&self, scenario: &Scenario) -> Vec<Problem> {
+        let Some(carried) = self.carried else { return Vec::new() };
+        let is_fast = |link: &Link| link.rate.is_none_or(|rate| rate > carried.rate());
+        let fast = links_of_guests(scenario).filter(|(_, link)| is_fast(link));
+        fast.map(|(number, link)| {
+            let value = link.rate.map_or("none".to_owned(), |rate| rate.to_string());
+            let expected = format!("up to {}, where an end is a guest", carried.rate());
+            Place::link(number, link).problem("rate", value, expected, carried.reason()).of_machine()
+        })
+        .collect()
+    }
+}
+
+/// The links that a guest is at, with their numbers.
+fn links_of_guests(scenario: &Scenario) -> impl Iterator<Item = (usize, &Link)> {
+    let is_guest = |name: &str| scenario.nodes.iter().any(|node| node.name == name && node.system.is_some());
+    let links = scenario.links.iter().enumerate();
+    links.filter(move |(_, link)| link.interfaces.iter().any(|interface| is_guest(&interface.node)))
 }

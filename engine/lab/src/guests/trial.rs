@@ -5,11 +5,12 @@ use crate::guest_node::{Answer, Introduction, NodeOrder};
 use crate::namespace::Home;
 use crate::network::{BuiltNode, Network};
 use anyhow::{Context, Result, bail};
-use nettrial_guest::{Acceleration, Hardware, Order, Sender, Told};
+use nettrial_guest::{Acceleration, Hardware, Monitor, Order, Sender, Told};
 use nettrial_scenario::{GuestRecord, Offloads, Scenario};
 use nettrial_session::{Event, Sink, Transport};
 use nettrial_traffic::Order as AgentOrder;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -74,7 +75,32 @@ impl Running {
         !self.guests.is_empty()
     }
 
-    /// Returns the agent of a node that is a guest.
+    /// The reason for which the CPU time of no host is told, where any node is a guest.
+    pub fn without_cpu_time(&self) -> &'static str {
+        let is_emulated = |guest: &Guest| guest.kept.key.hardware.acceleration == Acceleration::Emulation;
+        if self.guests.iter().any(is_emulated) {
+            "a node is a guest under software emulation, whose CPU time is the emulator's"
+        } else {
+            "a node is a guest, whose work is not kept on one CPU"
+        }
+    }
+
+    /// The interfaces of guests on each link, by its number.
+    pub fn carriers(&self, scenario: &Scenario) -> HashMap<usize, Vec<Carrier>> {
+        let mut carriers: HashMap<usize, Vec<Carrier>> = HashMap::new();
+        for guest in &self.guests {
+            let links = scenario.links.iter().enumerate();
+            let ends = links.flat_map(|(number, link)| link.interfaces.iter().map(move |end| (number, end)));
+            let own = ends.filter(|(_, interface)| interface.node == guest.node);
+            for (device, (link, _)) in own.enumerate() {
+                let carrier = Carrier { monitor: guest.kept.guest.monitor(), device };
+                carriers.entry(link).or_default().push(carrier);
+            }
+        }
+        carriers
+    }
+
+    /// The agent of a node that is a guest.
     pub fn agent(&mut self, node: &str, sink: Sink) -> Result<Agent> {
         let guest = self.guests.iter_mut().find(|guest| guest.node == node);
         let guest = guest.with_context(|| format!("{node} is not a guest"))?;
@@ -114,11 +140,11 @@ impl Running {
             .collect()
     }
 
-    /// Returns the record of each guest, by its node, and the release with which its kernel was added.
-    pub fn records(&self) -> BTreeMap<String, (GuestRecord, String)> {
+    /// The record of each guest, by its node, and the release that its kernel was added with, if it was one that was.
+    pub fn records(&self) -> BTreeMap<String, (GuestRecord, Option<String>)> {
         let record = |guest: &Guest| {
             let Kept { key, kernel, expected, .. } = &guest.kept;
-            let Hardware { processors, memory_bytes, acceleration } = key.hardware;
+            let Hardware { processors, memory_bytes, acceleration, .. } = key.hardware;
             let emulated = acceleration == Acceleration::Emulation;
             let record = GuestRecord {
                 system: key.system.clone(),
@@ -137,7 +163,13 @@ impl Running {
     ///
     /// # Errors
     /// Fails if a device can't be moved.
-    pub fn finish(self, home: &Home, nodes: &mut [BuiltNode], pool: &mut Guests) -> Result<()> {
+    pub fn finish(
+        self,
+        home: &Home,
+        scenario: &Scenario,
+        nodes: &mut [BuiltNode],
+        pool: &mut Guests,
+    ) -> Result<()> {
         for Guest { node, mut kept, ended, .. } in self.guests {
             let has_ended = match (kept.guest.send(&Order::End), &ended) {
                 (Err(_), _) => false,
@@ -150,9 +182,26 @@ impl Running {
             }
             let built = nodes.iter_mut().find(|built| built.name == node);
             built.with_context(|| format!("no node {node}"))?.detach(home, &kept.taps)?;
+            if !scenario.events.is_empty() {
+                let mut devices = 0..kept.key.devices;
+                devices.try_for_each(|device| kept.guest.monitor().set_link(device, true))?;
+            }
             pool.keep(kept);
         }
         Ok(())
+    }
+}
+
+/// The carrier of a guest's interface.
+pub struct Carrier {
+    monitor: Arc<Monitor>,
+    device: usize,
+}
+
+impl Carrier {
+    /// Gives the interface its carrier, or takes it away.
+    pub fn set(&self, there: bool) -> Result<()> {
+        self.monitor.set_link(self.device, there)
     }
 }
 

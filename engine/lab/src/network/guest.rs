@@ -10,7 +10,7 @@ use crate::tap::Tap;
 use anyhow::{Context, Result};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
-use nettrial_netlink::Netlink;
+use nettrial_netlink::{Netlink, filter_icmp};
 use nettrial_routing::Route;
 use nettrial_scenario::{Interface, NodeKind, Scenario};
 use nix::net::if_::if_nametoindex;
@@ -108,7 +108,8 @@ impl Network {
         let scenario = layout.scenario;
         let node = layout.directory.node(&order.node).with_context(|| format!("no node {}", order.node))?;
         let has_ipv6 = with_ipv6(scenario).contains(node.name.as_str());
-        let mut built = BuiltNode::create(home, &mut Procfs::open()?, node, [has_ipv6, false])?;
+        let mut built =
+            BuiltNode::create(home, &mut Procfs::open()?, node, [has_ipv6, !scenario.events.is_empty()])?;
         for ((name, ethernet), device) in order.interfaces.iter().zip(devices) {
             let mut message = to_namespace(*device, built.namespace.file());
             message.attributes.push(LinkAttribute::IfName(name.clone()));
@@ -144,6 +145,9 @@ impl Network {
         let routes = layout.paths.routes();
         let own: Vec<Route> = routes.into_iter().filter(|route| route.node == node.name).collect();
         network.route(home, scenario, &own)?;
+        if node.filters_icmp {
+            filter_icmp(&mut network.nodes[0].netlink, &node.name)?;
+        }
         Ok(network)
     }
 }

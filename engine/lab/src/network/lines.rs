@@ -4,6 +4,7 @@ use super::inside::{Inside, processor_of};
 use super::messages::{down, up};
 use crate::bucket;
 use crate::delay_line::{self, Carried, DelayLine, Switch};
+use crate::guests::Carrier;
 use crate::layout::Layout;
 use crate::namespace::Home;
 use crate::processors::Placement;
@@ -72,14 +73,15 @@ impl Lines {
         Ok(())
     }
 
-    /// Returns a breaker of the links that have lines.
-    pub fn breaker(&self, home: &Home) -> Result<Breaker> {
+    /// A breaker of the links that have lines, with the interfaces of guests that are on each link.
+    pub fn breaker(&self, home: &Home, carriers: HashMap<usize, Vec<Carrier>>) -> Result<Breaker> {
         let line = |((number, indexes), line): (&(usize, [i32; 2]), &DelayLine)| {
             (*number, (*indexes, line.switch(), line.link.clone()))
         };
         Ok(Breaker {
             netlink: home.visit(&self.inside.namespace, Netlink::open)?,
             links: self.links.iter().zip(&self.lines).map(line).collect(),
+            carriers,
         })
     }
 
@@ -112,6 +114,8 @@ pub struct Breaker {
     netlink: Netlink,
     /// The indexes of a link's inner ends, its line's switch, and the link in words, by its number.
     links: HashMap<usize, ([i32; 2], Arc<Switch>, String)>,
+    /// The interfaces of guests on each link, which learn of its carrier from QEMU alone.
+    carriers: HashMap<usize, Vec<Carrier>>,
 }
 
 impl Breaker {
@@ -119,7 +123,8 @@ impl Breaker {
     pub fn cut(&mut self, link: usize) -> Result<()> {
         let (indexes, switch, _) = self.line(link)?;
         switch.cut(true);
-        self.set(link, indexes.map(down))
+        self.set(link, indexes.map(down))?;
+        self.carriers_of(link).try_for_each(|carrier| carrier.set(false))
     }
 
     /// Restores link number `link`.
@@ -127,7 +132,11 @@ impl Breaker {
         let (indexes, switch, _) = self.line(link)?;
         self.set(link, indexes.map(up))?;
         switch.cut(false);
-        Ok(())
+        self.carriers_of(link).try_for_each(|carrier| carrier.set(true))
+    }
+
+    fn carriers_of(&self, link: usize) -> impl Iterator<Item = &Carrier> {
+        self.carriers.get(&link).into_iter().flatten()
     }
 
     fn line(&self, link: usize) -> Result<([i32; 2], Arc<Switch>, String)> {

@@ -1,0 +1,96 @@
+//! QEMU's monitor, which takes orders about a guest's machine (QEMU's docs/interop/qmp-spec.rst).
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// The time that QEMU may take to answer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The monitor of a guest's machine.
+pub struct Monitor {
+    connection: Mutex<Connection>,
+}
+
+struct Connection {
+    stream: BufReader<UnixStream>,
+    /// True once QEMU has been told that orders follow.
+    is_open: bool,
+}
+
+impl Monitor {
+    /// A monitor, and the end of it that QEMU is to have.
+    pub(crate) fn pair() -> Result<(Self, UnixStream)> {
+        let (near, far) = UnixStream::pair().context("making a connection to QEMU")?;
+        near.set_read_timeout(Some(PATIENCE))?;
+        let connection = Connection { stream: BufReader::new(near), is_open: false };
+        Ok((Self { connection: Mutex::new(connection) }, far))
+    }
+
+    /// Gives the network device with this number its carrier, or takes it away.
+    ///
+    /// # Errors
+    /// Fails if QEMU is gone or refuses.
+    pub fn set_link(&self, device: usize, up: bool) -> Result<()> {
+        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        if !connection.is_open {
+            connection.execute(&json!({"execute": "qmp_capabilities"}))?;
+            connection.is_open = true;
+        }
+        let arguments = json!({"name": format!("net{device}"), "up": up});
+        connection.execute(&json!({"execute": "set_link", "arguments": arguments}))
+    }
+}
+
+impl Connection {
+    fn execute(&mut self, order: &Value) -> Result<()> {
+        let doing = || format!("telling QEMU {order}");
+        writeln!(self.stream.get_mut(), "{order}").with_context(doing)?;
+        loop {
+            let mut line = String::new();
+            if self.stream.read_line(&mut line).with_context(doing)? == 0 {
+                bail!("{}: it is gone", doing());
+            }
+            let answer: Value = serde_json::from_str(&line).with_context(doing)?;
+            if let Some(error) = answer.get("error") {
+                bail!("{}: {error}", doing());
+            }
+            // Other lines are the greeting, and events.
+            if answer.get("return").is_some() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_are_answered_beside_greeting_and_events() {
+        let (monitor, far) = Monitor::pair().unwrap();
+        let mut answers = far.try_clone().unwrap();
+        answers
+            .write_all(
+                b"{\"QMP\": {}}\n{\"return\": {}}\n{\"event\": \"RESET\"}\n{\"return\": {}}\n\
+                  {\"error\": {\"desc\": \"no such device\"}}\n",
+            )
+            .unwrap();
+        monitor.set_link(3, false).unwrap();
+        let error = monitor.set_link(4, true).unwrap_err().to_string();
+        assert!(error.contains("no such device"), "{error}");
+        let orders: Vec<Value> = BufReader::new(far)
+            .lines()
+            .take(3)
+            .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+            .collect();
+        assert_eq!(orders[0], json!({"execute": "qmp_capabilities"}));
+        assert_eq!(orders[1]["arguments"], json!({"name": "net3", "up": false}));
+        drop(answers);
+        assert!(monitor.set_link(3, true).unwrap_err().to_string().contains("set_link"));
+    }
+}

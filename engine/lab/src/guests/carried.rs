@@ -1,0 +1,164 @@
+//! The rate that emulated guests carry on this machine, which a transfer between two of them shows.
+
+use crate::environment::processor_model;
+use crate::{affinity, guests::Guests};
+use anyhow::{Context, Result};
+use nettrial_guest::{Catalogue, PROGRAM};
+use nettrial_scenario::{Rate, Record, Scenario};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::path::PathBuf;
+use std::process::Command;
+use std::{fs, process};
+
+/// The file of the cache that has it (`nettrial/guests/catalogue.py`).
+const FILE: &str = "calibration";
+/// The rate that is taken where the transfer failed, as it does where a kernel does not boot.
+const NOT_CALIBRATED: Rate = Rate(50_000_000);
+/// Transfers of a session: other work on the machine may slow one down.
+pub const ATTEMPTS: u32 = 3;
+
+/// The figure is told in steps of this.
+const STEP_BPS: u64 = 1_000_000;
+
+/// The rate that guests carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carried {
+    /// The goodput of the calibration transfer.
+    Measured(Rate),
+    /// No transfer has shown it.
+    Unknown,
+}
+
+/// The kept figure.
+#[derive(Serialize, Deserialize)]
+struct Calibration {
+    /// The machine, and the programs, that it is of.
+    machine: String,
+    /// The goodput of the transfer.
+    goodput_bps: u64,
+}
+
+impl Carried {
+    /// The rate that was measured on this machine earlier, if it is in the cache.
+    pub fn known(catalogue: &Catalogue) -> Option<Self> {
+        let text = fs::read(file(catalogue)?).ok()?;
+        let Calibration { machine, goodput_bps } = serde_json::from_slice(&text).ok()?;
+        (machine == machine_in_words()).then_some(Self::Measured(Rate(goodput_bps)))
+    }
+
+    /// The highest rate of a guest's links.
+    pub fn rate(self) -> Rate {
+        match self {
+            Self::Measured(rate) => rate,
+            Self::Unknown => NOT_CALIBRATED,
+        }
+    }
+
+    /// The reason for it.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Measured(_) => {
+                "KVM is not available here, and a transfer between two emulated guests was no faster; `nettrial systems \
+                 calibrate` measures it again"
+            }
+            Self::Unknown => {
+                "KVM is not available here, and the transfer between two emulated guests that measures their rate failed"
+            }
+        }
+    }
+}
+
+impl Guests {
+    /// Takes the outcome of a calibration transfer, and keeps the highest in the cache. After one that failed this session
+    /// makes no more.
+    pub fn calibrated(&mut self, outcome: Result<Record>) {
+        let found = outcome.and_then(|record| {
+            let flow = record.flows.first().context("it has no flow")?;
+            flow.goodput_bps.context("it has no goodput")
+        });
+        match (found, self.carried) {
+            (Ok(goodput_bps), before) => {
+                self.calibrations -= 1;
+                let rate = Rate((goodput_bps as u64 / STEP_BPS).max(1) * STEP_BPS);
+                tracing::info!("a transfer between two emulated guests had a goodput of {rate}");
+                if matches!(before, Some(Carried::Measured(known)) if known >= rate) {
+                    return;
+                }
+                self.carried = Some(Carried::Measured(rate));
+                if let Err(error) = self.keep_calibration(rate) {
+                    tracing::warn!("it is measured again by the next session: {error:#}");
+                }
+            }
+            (Err(error), before) => {
+                self.calibrations = 0;
+                tracing::warn!("the rate of emulated guests could not be measured: {error:#}");
+                self.carried = before.or(Some(Carried::Unknown));
+            }
+        }
+    }
+
+    fn keep_calibration(&self, rate: Rate) -> Result<()> {
+        let file = file(&self.catalogue).context("there is no cache of systems")?;
+        let calibration = Calibration { machine: machine_in_words(), goodput_bps: rate.0 };
+        let unfinished = file.with_extension(format!("unfinished-{}", process::id()));
+        fs::write(&unfinished, serde_json::to_vec(&calibration)?)
+            .and_then(|()| fs::rename(&unfinished, &file))
+            .with_context(|| format!("writing {}", file.display()))
+    }
+}
+
+fn file(catalogue: &Catalogue) -> Option<PathBuf> {
+    Some(catalogue.directory()?.join(FILE))
+}
+
+/// The properties of this machine that the rate depends on.
+fn machine_in_words() -> String {
+    let qemu = Command::new(PROGRAM).arg("--version").output();
+    let qemu = qemu.map(|output| String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_owned));
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let build = if cfg!(debug_assertions) { " (debug)" } else { "" };
+    let parts = [
+        processor_model(),
+        format!("{} CPUs", affinity::usable().len()),
+        format!("Linux {}", kernel.trim()),
+        qemu.ok().flatten().unwrap_or_default(),
+        format!("nettrial {}{build}", env!("CARGO_PKG_VERSION")),
+    ];
+    parts.join(", ")
+}
+
+/// The scenario of the transfer, between guests of these systems.
+pub fn calibration(systems: [&str; 2]) -> Scenario {
+    let offloads = json!({"tso": false, "gso": false, "gro": false});
+    let buffer = json!({"minimum": "4096 B", "initial": "131072 B", "maximum": "6291456 B"});
+    let stack = json!({
+        "name": "calibration", "congestion_control": "reno", "window_scaling": true, "sack": true, "timestamps": true,
+        "receive_buffer": buffer, "send_buffer": buffer,
+    });
+    let node = |name: &str, system: &str| json!({"name": name, "kind": "host", "stack": stack, "offloads": offloads, "system": system});
+    let end = |node: &str, address: &str| json!({"node": node, "interface": "eth0", "mtu": "1500 B", "addresses": [address]});
+    let scenario = json!({
+        "format": nettrial_scenario::FORMAT,
+        "nodes": [node("client", systems[0]), node("server", systems[1])],
+        "links": [{"ends": [end("client", "10.0.0.1/24"), end("server", "10.0.0.2/24")]}],
+        "routing": {"policy": "shortest_path"},
+        "workload": [{
+            "name": "calibration", "from": "client", "to": "server", "transport": "tcp", "ip": 4,
+            "traffic": {"kind": "transfer", "duration": "2 s"},
+        }],
+        "measurement": {"interval": "100 ms", "queue_drops": "allowed"},
+    });
+    serde_json::from_value(scenario).expect("a scenario that a test reads")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_calibration_is_a_scenario_without_problems() {
+        let scenario = calibration(["linux-6.1", "linux-6.12"]);
+        assert!(nettrial_scenario::check(&scenario).is_empty());
+    }
+}
