@@ -1,5 +1,5 @@
-//! The commands of other systems: those that need Linux say that this one can't do it. Being one of the user's machines
-//! (`machine serve`), serving and measuring go there, too.
+//! The commands on other systems, where those that need Linux fail with a message. Being one of the user's
+//! machines (`machine serve`), serving and measuring work there, too.
 
 pub mod iperf3;
 
@@ -10,12 +10,12 @@ use clap::{Args, Subcommand};
 use nettrial_scenario::{Capabilities, Preflight, Shortfall};
 use std::ffi::OsString;
 
-/// Exit status for what this machine cannot do.
+/// The exit status for a command that this machine can't run.
 const CANNOT: i32 = 3;
-/// The remedy on such a system.
+/// The remedy on systems without Linux.
 const REMEDY: &str = "use a machine with Linux; `nettrial run STUDY --backend sim` runs on any system";
 
-/// The commands: those of `linux`.
+/// The commands, which are those of `linux`.
 #[derive(Subcommand)]
 pub enum Command {
     /// Run trials between network namespaces of this machine (needs Linux)
@@ -43,14 +43,14 @@ pub enum Command {
     Measure(remote::Measure),
 }
 
-/// Arguments that are not looked at.
+/// Arguments that are ignored.
 #[derive(Args)]
 pub struct Ignored {
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }
 
-/// Does what a command says; refuses `lab` and `hosts` in their backend's protocol.
+/// Runs a command; refuses `lab` and `hosts` in their backend's protocol.
 ///
 /// # Errors
 /// Fails if nobody reads the answers.
@@ -71,12 +71,12 @@ pub fn run(command: Command) -> Result<()> {
     }
 }
 
-/// The capabilities of the backends that need Linux: none, because they do not run here.
+/// Returns the capabilities of the backends that need Linux, which is an empty list, because they do not run here.
 pub fn capabilities() -> Vec<(&'static str, Capabilities)> {
     Vec::new()
 }
 
-/// Ends the program: the command is not for this system.
+/// Ends the program with the error that the command does not run on this system.
 fn end(command: &str) -> ! {
     eprintln!("error: {}", message(command));
     std::process::exit(CANNOT)
@@ -84,12 +84,12 @@ fn end(command: &str) -> ! {
 
 fn message(command: &str) -> String {
     format!(
-        "this machine can't run it: `{command}` needs Linux, and this is {}; {REMEDY}",
+        "this machine can't run it: `{command}` needs Linux, and this system is {}; {REMEDY}",
         nettrial_traffic::system_name()
     )
 }
 
-/// Returns the findings of a backend that needs Linux; `what` it is that needs it.
+/// Returns the findings of a backend that needs Linux; `what` names the part that needs it.
 fn preflight(what: &str) -> Preflight {
     let mut found = nettrial_sim::preflight();
     found.capabilities = None;
@@ -97,7 +97,7 @@ fn preflight(what: &str) -> Preflight {
     found.environment.congestion_controls.clear();
     found.missing = vec![Shortfall {
         what: "Linux".to_owned(),
-        why: format!("{what} needs Linux, and this is {}", nettrial_traffic::system_name()),
+        why: format!("{what} needs Linux, and this system is {}", nettrial_traffic::system_name()),
         remedy: REMEDY.to_owned(),
     }];
     found
@@ -109,7 +109,7 @@ mod tests {
     use clap::Command as Parser;
     use nettrial_scenario::{Event, Request};
 
-    /// The names of the commands but the hidden ones, which run inside a guest alone.
+    /// Returns the names of the commands, except for the hidden ones, which run only inside a guest.
     fn names<C: Subcommand>() -> Vec<String> {
         let parser = C::augment_subcommands(Parser::new("nettrial-engine"));
         let shown = parser.get_subcommands().filter(|command| !command.is_hide_set());
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(names::<Command>(), names::<crate::system::Command>());
     }
 
-    /// Takes what either module has to have.
+    /// Fails to compile unless a module has these items, which both modules must have.
     fn is_system<C: Subcommand>(
         _run: fn(C) -> Result<()>,
         _capabilities: fn() -> Vec<(&'static str, Capabilities)>,
@@ -134,7 +134,7 @@ mod tests {
         is_system(crate::linux::run, crate::linux::capabilities);
     }
 
-    /// Takes what either client has to have.
+    /// Fails to compile unless a client has this function, which both clients must have.
     fn measures<C>(_run: fn(&C, &nettrial_scenario::Measure) -> Result<nettrial_scenario::Record>) {}
 
     #[test]

@@ -1,17 +1,18 @@
-//! One JSON document a line, in and out.
+//! Reads and writes one JSON document per line.
 
 use anyhow::Result;
 use serde::Serialize;
 use std::io::{BufRead, Write};
 use std::sync::mpsc::{Receiver, channel};
 
-/// The lines of standard input. Its end ends this process at once, whatever it is doing: whoever planned
-/// the trials is gone, or wants them stopped, and agents and namespaces go with this process.
+/// Returns the lines of standard input. The end of the input ends this process at once, whatever it is doing: the
+/// program that planned the trials is gone, or wants them stopped, and agents and namespaces end with this
+/// process.
 pub fn input() -> Receiver<String> {
     input_until(|| ())
 }
 
-/// The same, with something left to do before this process ends.
+/// Returns the lines of standard input, and calls `at_end` before the end of the input ends this process.
 pub fn input_until(at_end: impl FnOnce() + Send + 'static) -> Receiver<String> {
     let (sender, lines) = channel();
     std::thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! The commands that need Linux: its network namespaces, its sockets' options, its files of the kernel's state.
+//! The commands that need Linux: its network namespaces, its socket options and its files with the kernel's state.
 
 mod hosts;
 mod lab;
@@ -21,14 +21,14 @@ pub enum Command {
     Lab,
     /// Run trials between machines of the user's own
     ///
-    /// Reaches the machines of the inventory by commands such as ssh. Reads requests from standard input and answers
-    /// each with an event on standard output, one JSON document a line (see `schema`). The end of the input stops
-    /// everything, and restores what was changed on the machines.
+    /// Connects to the machines of the inventory with commands such as ssh. Reads requests from standard input and
+    /// answers each with an event on standard output, one JSON document a line (see `schema`). The end of the
+    /// input stops everything, and restores the settings of the machines.
     Hosts(hosts::Hosts),
     /// Be one of the machines on which `hosts` runs trials
     #[command(subcommand)]
     Machine(machine::Machine),
-    /// Be a guest of the lab's, or a node in it
+    /// Be a guest of the lab, or a node in a guest
     #[command(subcommand, hide = true)]
     Guest(Guest),
     /// Examine the path to a host
@@ -48,7 +48,7 @@ pub enum Command {
 /// The processes of a guest.
 #[derive(Subcommand)]
 pub enum Guest {
-    /// Be its first process
+    /// Be the first process of a guest
     Init,
     /// Be its agent, where its system has another first process
     Serve,
@@ -62,7 +62,7 @@ const GUEST_NODE: &[&str] = &["guest", "node"];
 /// Does what a command says.
 ///
 /// # Errors
-/// Fails as the command does.
+/// Fails if the command fails.
 pub fn run(command: Command) -> Result<()> {
     match command {
         Command::Lab => lab::serve(),
@@ -77,7 +77,7 @@ pub fn run(command: Command) -> Result<()> {
     }
 }
 
-/// The capabilities of the backends that need Linux, by name.
+/// Returns the capabilities of the backends that need Linux, by name.
 pub fn capabilities() -> Vec<(&'static str, Capabilities)> {
     vec![("hosts", nettrial_hosts::capabilities()), ("lab", nettrial_lab::capabilities())]
 }

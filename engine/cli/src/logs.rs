@@ -1,4 +1,4 @@
-//! The engine's log, on standard error: the environment variable NETTRIAL_LOG says how much of it.
+//! The engine's log on standard error, whose level the environment variable NETTRIAL_LOG sets.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -6,17 +6,18 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// The environment variable.
+/// The environment variable with the level of the log.
 const VARIABLE: &str = "NETTRIAL_LOG";
-/// Exit status for bad input.
+/// The exit status for bad input.
 const BAD_INPUT: i32 = 2;
 
-/// Begins to log. Ends the process where the variable says nothing that can be understood.
+/// Starts the log. Ends the process if the variable has an invalid value.
 pub fn start() {
     let asked = std::env::var_os(VARIABLE).unwrap_or_default();
     let Some(filter) = asked.to_str().and_then(filter) else {
         eprintln!(
-            "error: reading the environment variable {VARIABLE}: {asked:?} says no level; expected error, warn, \
+            "error: reading the environment variable {VARIABLE}: {asked:?} is not a level; expected error, \
+             warn, \
              info, debug, trace or off, or a list of them by part, such as warn,nettrial_lab=debug"
         );
         std::process::exit(BAD_INPUT)
@@ -25,9 +26,9 @@ pub fn start() {
     tracing_subscriber::registry().with(lines).with(filter).init();
 }
 
-/// The filter that a variable asks for: errors alone where it is empty.
+/// Returns the filter for the variable's value, which is only errors if it is empty; `None` if it is invalid.
 fn filter(asked: &str) -> Option<Targets> {
-    // The library takes no word at all for `error`.
+    // The library reads an empty word as `error`.
     let level = |word: &str| Some(word.trim()).filter(|word| !word.is_empty())?.parse::<LevelFilter>().ok();
     let mut filter = Targets::new().with_default(LevelFilter::ERROR);
     for part in asked.split(',').map(str::trim).filter(|part| !part.is_empty()) {
@@ -39,12 +40,12 @@ fn filter(asked: &str) -> Option<Targets> {
     Some(filter)
 }
 
-/// Writes each event as one line, in which control characters are written out: what a peer or a file said can
-/// neither steer a terminal nor look like another event.
+/// A writer of each event as one line, in which control characters are escaped, so that text of a peer or a file
+/// can neither control a terminal nor look like another event.
 struct OneLine<W>(W);
 
 impl<W: Write> Write for OneLine<W> {
-    /// Takes a whole event, as the layer above hands it over.
+    /// Takes a whole event, as the layer above passes it.
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(event);
         let mut line = String::with_capacity(text.len() + 1);

@@ -1,20 +1,20 @@
-//! This machine as one of the user's, on which `hosts` runs trials.
+//! This machine as one of the user's machines, on which `hosts` runs trials.
 
 use anyhow::{Result, bail};
 use clap::Subcommand;
 
-/// The parts that a machine does.
+/// The tasks of a machine.
 #[derive(Subcommand)]
 pub enum Machine {
     /// Answer the engine that runs trials, on standard input and output
     Serve,
-    /// Restore what was changed, at the end of standard input
+    /// Restore the settings that were changed, at the end of standard input
     Guard,
-    /// Restore what a session left changed
+    /// Restore the settings that a session left changed
     Restore,
 }
 
-/// Does the part of a machine.
+/// Does a task of a machine.
 ///
 /// # Errors
 /// Fails with what could not be restored.

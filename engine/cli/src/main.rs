@@ -1,8 +1,8 @@
-//! `nettrial-engine`: runs trials for whoever plans them, one JSON document a line.
+//! `nettrial-engine` runs trials for the program that plans them, with one JSON document per line.
 //!
-//! The simulator, the agent, a machine of `hosts`, and what serves and measures between two machines run on any operating
-//! system; everything else here needs Linux, and is in the module `linux`.
-//! `elsewhere` stands in for that on other systems, and says so. It is built for tests on Linux, too.
+//! The simulator, the agent, a machine of `hosts`, and the server and client that measure between two machines run
+//! on any operating system. Everything else here needs Linux, and is in the module `linux`. On other systems
+//! `elsewhere` replaces it with error messages. It is built for tests on Linux, too.
 
 #[cfg(any(test, not(target_os = "linux")))]
 mod elsewhere;
@@ -40,17 +40,17 @@ enum Command {
     ///
     /// Reads orders from standard input and answers on standard output. The end of the input ends it.
     Agent {
-        /// End at once with the thread that started it, whatever ends that (Linux)
+        /// End at once with the thread that started it, whatever ends that thread (Linux)
         #[arg(long)]
         dies_with_parent: bool,
     },
     /// Print the JSON Schema of scenarios, records, requests and events
     Schema {
-        /// Print that of `path` instead
+        /// Print the schema of `path` instead
         #[arg(long)]
         path: bool,
     },
-    /// Print the capabilities of each backend where nothing is missing
+    /// Print the capabilities of each backend on a machine that lacks nothing
     Capabilities,
     #[command(flatten)]
     System(system::Command),
@@ -63,7 +63,7 @@ fn main() -> anyhow::Result<()> {
         Command::Sim => serve::simulator(),
         Command::Agent { dies_with_parent } => {
             if dies_with_parent {
-                // Should that be over already, the input has ended.
+                // If that thread has ended already, the input has ended.
                 nettrial_traffic::die_with_parent()?;
             }
             nettrial_traffic::run_agent(std::io::stdin().lock())

@@ -1,4 +1,4 @@
-//! A path request in, its answer out.
+//! Reads a path request, and writes its answer.
 
 use anyhow::{Context, Result};
 use nettrial_path::{PathAnswer, PathRequest};
@@ -15,7 +15,7 @@ pub fn answer() -> Result<()> {
         while input.read_line(&mut rest).is_ok_and(|length| length > 0) {
             rest.clear();
         }
-        // Whoever asked is gone.
+        // The program that asked is gone.
         std::process::exit(0);
     });
     let answer = match serde_json::from_str::<PathRequest>(&line) {

@@ -10,9 +10,9 @@ use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-/// Exit status for bad input.
+/// The exit status for bad input.
 const BAD_INPUT: i32 = 2;
-/// Exit status for what this machine, or the network, cannot do.
+/// The exit status for a command that this machine or the network can't run.
 const CANNOT: i32 = 3;
 
 #[derive(Args)]
@@ -20,16 +20,16 @@ pub struct Serve {
     /// Serve iperf3's clients instead of nettrial's
     #[arg(long)]
     iperf3: bool,
-    /// The TCP port, and for iperf3 the UDP port; 0 for any that is free
+    /// The TCP port, and for iperf3 also the UDP port; 0 for any free port
     #[arg(long)]
     port: Option<u16>,
-    /// The address to serve at; every one, where it is not given
+    /// The address at which to serve [default: all addresses]
     #[arg(long)]
     bind: Option<IpAddr>,
     /// The file that holds the token; else the environment variable NETTRIAL_TOKEN
     #[arg(long)]
     token_file: Option<PathBuf>,
-    /// Print address, port and a token that was made as one line of JSON
+    /// Print the address, the port and a generated token as one line of JSON
     #[arg(long)]
     json: bool,
 }
@@ -38,7 +38,7 @@ pub struct Serve {
 pub struct Measure {
     /// The address and port of the machine that serves
     server: SocketAddr,
-    /// It is an iperf3 server
+    /// The server is an iperf3 server
     #[arg(long)]
     iperf3: bool,
     /// The file that holds the token; else the environment variable NETTRIAL_TOKEN
@@ -65,7 +65,8 @@ pub fn serve(options: Serve) -> Result<()> {
             announce(options.json, at, made.then_some(text.as_str()));
             if made && !options.json {
                 eprintln!(
-                    "token: {text}\nIt holds as long as this runs. Give it to the other machine in a file, or in {}.",
+                    "token: {text}\nIt is valid as long as this program runs. Give it to the other machine \
+                     in a file, or in {}.",
                     VARIABLE
                 );
             }
@@ -76,7 +77,8 @@ pub fn serve(options: Serve) -> Result<()> {
     Ok(())
 }
 
-/// Prints where it serves as the document `serve` of nettrial's commands. It serves on where nobody reads that.
+/// Prints the address and port in the document `serve` of nettrial's commands. The server continues even if nobody
+/// reads it.
 fn announce(wanted: bool, at: SocketAddr, token: Option<&str>) {
     if wanted {
         let document = serde_json::json!({
@@ -91,7 +93,7 @@ fn announce(wanted: bool, at: SocketAddr, token: Option<&str>) {
     }
 }
 
-/// The party that makes measurements.
+/// The client that measures.
 enum Measurer {
     Iperf3(iperf3::Client),
     Nettrial(Box<nettrial_remote::Client>),
@@ -141,14 +143,14 @@ fn answer(measurer: &mut Measurer, measure: nettrial_scenario::Measure) -> Event
     }
 }
 
-/// Returns, of several problems with one setting, the first.
+/// Returns the problems, but only the first of several with the same setting.
 fn distinct(mut problems: Vec<Problem>) -> Vec<Problem> {
     let mut seen = std::collections::HashSet::new();
     problems.retain(|problem| seen.insert(problem.setting.clone()));
     problems
 }
 
-/// A record with a warning for each CPU of this machine that was saturated meanwhile.
+/// Returns the record of `run`, with a warning for each CPU of this machine that was saturated during it.
 fn watched(run: impl FnOnce() -> Result<Record>) -> Result<Record> {
     let before = Reading::now();
     let mut record = run()?;

@@ -1,4 +1,4 @@
-//! Requests in, events out, for a backend.
+//! Reads requests and writes events for a backend.
 
 use crate::lines;
 use anyhow::Result;
@@ -73,7 +73,7 @@ fn log(event: &Event) {
         Event::Failed { message, .. } => tracing::error!("the trial failed: {message}"),
         Event::Checked { problems, .. } => tracing::info!(problems = problems.len(), "checked"),
         Event::Preflight { preflight } => {
-            tracing::info!(missing = preflight.missing.len(), "looked at the machine")
+            tracing::info!(missing = preflight.missing.len(), "examined the machine")
         }
         Event::Refused { message } => tracing::error!("refused: {message}"),
     }
@@ -93,7 +93,8 @@ fn simulate(request: Request) -> Event {
     }
 }
 
-/// The answer of a backend that can't run here: what is missing. A scenario's own faults are still found.
+/// Returns the answer of a backend that can't run here, with the missing features. Faults of a scenario are still
+/// reported.
 pub fn refused(refusal: &Preflight, request: Request) -> Event {
     match request {
         Request::Preflight { .. } => Event::Preflight { preflight: Box::new(refusal.clone()) },

@@ -1,4 +1,4 @@
-//! Agents behind the standard input and output of a command, as one that reaches another machine has them.
+//! Tests agents behind the standard input and output of a command, such as one that reaches another machine.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! `nettrial-engine serve`, for who has the token and asks for more than a measurement needs.
+//! Tests `nettrial-engine serve` with clients that have the token and request more than a measurement needs.
 
 #![cfg(target_os = "linux")]
 
@@ -42,7 +42,7 @@ impl Server {
         until(|| self.said.lock().unwrap().contains(text), text);
     }
 
-    /// The processes that it has started.
+    /// Returns the processes that the server has started.
     fn children(&self) -> Vec<String> {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.process.id())).unwrap();
         let children =
@@ -67,7 +67,7 @@ fn until(mut is_so: impl FnMut() -> bool, what: &str) {
     }
 }
 
-/// A client that says what it likes.
+/// A client that sends arbitrary messages.
 struct Visitor {
     stream: TcpStream,
     input: Reader<TcpStream>,
@@ -144,7 +144,7 @@ fn orders_and_samples_of_a_session_are_bounded() {
     let server = Server::start("orders");
     let mut visitor = Visitor::of(&server);
     visitor.say(&json!("new_agent"));
-    // Flows of 30,000 samples each, to a port where nobody listens.
+    // These are flows of 30,000 samples each, to a port on which nobody listens.
     let long = json!({"kind": "transfer", "duration": "30 s"});
     let start = json!({"start": {"side": side(&long, "127.0.0.1"), "destination": "127.0.0.1:1", "sample_ns": 1_000_000}});
     let refused = |reply: &Value| {
@@ -174,7 +174,7 @@ fn bytes_that_are_not_sealed_end_the_session() {
         visitor.stream.write_all(bytes).unwrap();
         visitor.stream.shutdown(std::net::Shutdown::Write).unwrap();
         let mut rest = Vec::new();
-        // A reset, where bytes were left unread.
+        // The read fails with a reset if the server left bytes unread.
         let _ = visitor.stream.read_to_end(&mut rest);
         assert!(rest.is_empty());
     }

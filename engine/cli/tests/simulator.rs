@@ -1,11 +1,11 @@
-//! The simulator as a process: the same record from every build, and no process left behind.
+//! Tests the simulator as a process: every build gives the same record, and no process is left behind.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// The engine as these tests were built.
+/// The engine of the same build as these tests.
 const ENGINE: &str = env!("CARGO_BIN_EXE_nettrial-engine");
 
 fn start(engine: &Path) -> Child {
@@ -28,7 +28,8 @@ fn record(engine: &Path, scenario: &Value) -> String {
     line
 }
 
-/// Two hosts with two paths between them, one of which loses, reorders and marks; flows of every kind.
+/// Returns a scenario with two hosts and two paths between them, one of which loses, reorders and marks packets,
+/// and with flows of every kind.
 fn scenario(duration: &str) -> Value {
     let buffer = json!({"minimum": "4 KiB", "initial": "128 KiB", "maximum": "6 MiB"});
     let host = |name: &str, control: &str| {
@@ -94,6 +95,6 @@ fn the_end_of_the_input_ends_a_trial_that_runs() {
     std::thread::sleep(std::time::Duration::from_millis(300));
     assert!(running.try_wait().unwrap().is_none(), "the trial was to go on");
     drop(running.stdin.take());
-    // Were it not to end, the test would not.
+    // If the process did not end, the test would not end.
     running.wait().unwrap();
 }

@@ -1,4 +1,4 @@
-//! The initial RAM disk of guests: archives in the format newc of cpio, one after the other (the kernel's
+//! Creates the initial RAM disk of guests: concatenated archives in the format newc of cpio (the kernel's
 //! Documentation/driver-api/early-userspace/buffer-format.rst).
 
 use crate::elf;
@@ -8,13 +8,13 @@ use std::ffi::CStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The program's place in a guest.
+/// The path of the engine in a guest.
 pub const INIT: &str = "/nettrial-engine";
-/// The directory of its libraries there.
+/// The directory of the engine's libraries in a guest.
 pub const LIBRARIES: &str = "/lib";
-/// The directory of the kernel's modules, in the order of their names.
+/// The directory of the kernel's modules, which are loaded in the order of their names.
 pub const MODULES: &str = "/modules";
-/// The directories that init mounts the kernel's file systems at.
+/// The directories at which init mounts the kernel's file systems.
 pub const MOUNTS: [&str; 4] = ["/dev", "/proc", "/sys", "/tmp"];
 
 const DIRECTORY: u32 = 0o40_755;
@@ -52,7 +52,7 @@ pub fn initial_ram_disk(modules: &Path) -> Result<Vec<u8>> {
     Ok(archive)
 }
 
-/// The directories above `path`.
+/// Returns the directories above `path`.
 fn parents(path: &str) -> Vec<String> {
     let above = Path::new(path).ancestors().skip(1).map(|path| path.to_string_lossy().into_owned());
     above.filter(|path| path.len() > 1).collect()
@@ -64,7 +64,8 @@ fn entry(archive: &mut Vec<u8>, path: &str, mode: u32, contents: &[u8]) {
     let number = u32::try_from(archive.len()).unwrap_or(u32::MAX);
     let size = u32::try_from(contents.len()).unwrap_or(u32::MAX);
     let length = u32::try_from(name.len() + 1).unwrap_or(u32::MAX);
-    // Inode, mode, user, group, links, time, size, four of devices, length of the name, checksum (unused).
+    // The fields are inode, mode, user, group, links, time, size, four device numbers, length of the name, and
+    // checksum (unused).
     let fields = [number, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, length, 0];
     archive.extend(b"070701");
     archive.extend(fields.iter().flat_map(|field| format!("{field:08X}").into_bytes()));
@@ -79,15 +80,15 @@ fn pad(archive: &mut Vec<u8>) {
     archive.resize(archive.len().next_multiple_of(4), 0);
 }
 
-/// The libraries that this program runs with, as it looked them up; none where it needs none.
+/// Returns the paths of the libraries that this program has loaded; empty if it has none.
 fn libraries() -> Vec<PathBuf> {
     unsafe extern "C" fn note(
         information: *mut libc::dl_phdr_info,
         _: libc::size_t,
         found: *mut libc::c_void,
     ) -> libc::c_int {
-        // SAFETY: `dl_iterate_phdr` hands over a valid structure, whose name is null or a string that ends with a
-        // zero, and the pointer that it was given below, to a vector that nobody else has meanwhile.
+        // SAFETY: `dl_iterate_phdr` passes a valid structure, whose name is null or a string that ends with a
+        // zero, and the pointer given below, to a vector that nobody else accesses during the call.
         unsafe {
             let (name, found) = ((*information).dlpi_name, &mut *found.cast::<Vec<PathBuf>>());
             if !name.is_null() {
@@ -99,7 +100,7 @@ fn libraries() -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     // SAFETY: the function and the vector that it fills outlive the call.
     unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut found).cast()) };
-    // The program itself has no name, and what the kernel maps (vdso) no file.
+    // The program itself has no name, and the object that the kernel maps (vdso) has no file.
     found.retain(|path| path.is_absolute() && path.is_file());
     found
 }

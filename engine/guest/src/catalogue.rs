@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// The environment variable that names the cache's directory.
 pub const VARIABLE: &str = "NETTRIAL_SYSTEMS";
 
-/// The systems in a directory.
+/// The catalogue of the systems in a directory.
 #[derive(Debug, Clone)]
 pub struct Catalogue {
     directory: Option<PathBuf>,
@@ -17,7 +17,7 @@ pub struct Catalogue {
 /// A system.
 #[derive(Debug, Clone)]
 pub struct System {
-    /// Its name in studies.
+    /// The system's name in studies.
     pub name: String,
     /// The thing that its machine boots.
     pub boot: Boot,
@@ -73,7 +73,7 @@ impl Catalogue {
         Self { directory: std::env::var_os(VARIABLE).map(PathBuf::from) }
     }
 
-    /// The names of all systems, sorted.
+    /// Returns the names of all systems, sorted.
     pub fn names(&self) -> Vec<String> {
         let entries = self.directory.as_ref().and_then(|directory| fs::read_dir(directory).ok());
         let files =
@@ -84,10 +84,10 @@ impl Catalogue {
         names
     }
 
-    /// The system of that name, if there is one.
+    /// Returns the system of that name, if there is one.
     ///
     /// # Errors
-    /// Fails if its document can't be read.
+    /// Fails if the system's document can't be read.
     pub fn get(&self, name: &str) -> Result<Option<System>> {
         let Some(directory) =
             self.directory.as_ref().filter(|_| self.names().iter().any(|known| known == name))

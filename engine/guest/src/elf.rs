@@ -1,19 +1,19 @@
-//! Programs as the kernel loads them (elf(5)): the part of a file that running it needs, and its interpreter.
+//! Reads programs as the kernel does (elf(5)): the part of a file that is needed to run it, and its interpreter.
 
 use std::ops::Range;
 
 const PT_LOAD: u32 = 1;
 const PT_INTERP: u32 = 3;
-/// Places in the header of a 64-bit file: of the place of its program headers, of that of its section headers, of size and
-/// number of program headers, and of size, number and names of its sections.
+/// The offsets in the header of a 64-bit file, in this order: the offsets of its program headers and section
+/// headers, the size and number of its program headers, and the size, number and names of its sections.
 const PROGRAM_HEADERS: usize = 0x20;
 const SECTION_HEADERS: Range<usize> = 0x28..0x30;
 const PROGRAM_HEADER_BYTES: usize = 0x36;
 const PROGRAM_HEADER_COUNT: usize = 0x38;
 const SECTIONS: Range<usize> = 0x3c..0x40;
 
-/// Returns what running a program takes of its file: without sections that are not loaded, such as those for
-/// debuggers, which are most of it. A file of another form is returned whole.
+/// Returns the part of a program's file that is needed to run it, without sections that are not loaded, such as
+/// those for debuggers, which are most of the file. A file of another format is returned whole.
 pub fn loaded(mut file: Vec<u8>) -> Vec<u8> {
     let segments = segments(&file);
     let end = segments.iter().filter(|(kind, _)| *kind == PT_LOAD).map(|(_, part)| part.end).max();
@@ -25,19 +25,19 @@ pub fn loaded(mut file: Vec<u8>) -> Vec<u8> {
     file
 }
 
-/// The path of a program's interpreter, which loads its libraries.
+/// Returns the path of a program's interpreter, which loads its libraries.
 pub fn interpreter(file: &[u8]) -> Option<String> {
     let (_, part) = segments(file).into_iter().find(|(kind, _)| *kind == PT_INTERP)?;
     let text = file.get(part)?.split(|byte| *byte == 0).next()?;
     String::from_utf8(text.to_vec()).ok()
 }
 
-/// Kind, and place in the file, of each segment of a 64-bit little-endian program.
+/// Returns the kind and the place in the file of each segment of a 64-bit little-endian program.
 fn segments(file: &[u8]) -> Vec<(u32, Range<usize>)> {
     let short = |at: usize| Some(usize::from(u16::from_le_bytes(*file.get(at..)?.first_chunk()?)));
     let long = |at: usize| usize::try_from(u64::from_le_bytes(*file.get(at..)?.first_chunk()?)).ok();
     let read = || -> Option<Vec<(u32, Range<usize>)>> {
-        // 64 bits, little-endian.
+        // The class is 64 bits, and the byte order is little-endian.
         file.strip_prefix(b"\x7fELF\x02\x01")?;
         let (start, bytes) = (long(PROGRAM_HEADERS)?, short(PROGRAM_HEADER_BYTES)?);
         let header = |number: usize| -> Option<(u32, Range<usize>)> {

@@ -1,5 +1,5 @@
-//! Init: the first process of a guest. It mounts the kernel's file systems, loads the modules, and passes lines between
-//! the guest's owner and the process of a trial's node.
+//! Init, the first process of a guest. It mounts the kernel's file systems, loads the modules, and passes lines
+//! between the guest's owner and the process of a trial's node.
 
 use crate::archive::{MODULES, MOUNTS};
 use crate::lines::{Order, Told};
@@ -17,20 +17,21 @@ use std::time::{Duration, Instant};
 
 /// The time that devices may take to appear.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The time from one look to the next.
+/// The interval between two attempts.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// Is the first process of a guest; nodes are this program with these `arguments`. Returns only where the guest has no
-/// reason to go on: its machine ends then.
+/// Runs as the first process of a guest. Nodes are this program with these `arguments`. Returns only if the guest
+/// has no reason to continue; its machine ends then.
 ///
 /// # Errors
-/// Fails if a file system can't be mounted, a module not be loaded, or no port leads to the guest's owner.
+/// Fails if a file system can't be mounted, if the modules can't be read, or if no port leads to the guest's
+/// owner.
 pub fn init(arguments: &[&str]) -> Result<()> {
     let done = boot().and_then(|()| serve(arguments));
     if let Err(error) = &done {
         eprintln!("nettrial: {error:#}");
     }
-    // SAFETY: the call takes no memory. As the first process of its machine, it ends nothing else.
+    // SAFETY: the call accesses no memory. This is the first process of its machine, so nothing else ends.
     unsafe { libc::reboot(libc::RB_AUTOBOOT) };
     done
 }
@@ -71,11 +72,11 @@ pub fn serve(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Loads every module of the initial RAM disk.
+/// Loads all modules of the initial RAM disk.
 fn load_modules() -> Result<()> {
     let mut files: Vec<PathBuf> = match fs::read_dir(MODULES) {
         Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
-        // A kernel with all of them inside.
+        // The kernel has all of them built in.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(error).context("reading the list of modules"),
     };
@@ -85,7 +86,7 @@ fn load_modules() -> Result<()> {
         // SAFETY: the descriptor is open, and the parameters are a string that ends with a zero.
         let status = unsafe { libc::syscall(libc::SYS_finit_module, file.as_raw_fd(), c"".as_ptr(), 0) };
         let error = io::Error::last_os_error();
-        // A congestion control whose own needs are not here, or one that is there already, does no harm.
+        // A congestion control whose dependencies are missing, or one that is loaded already, does no harm.
         if status != 0 {
             eprintln!("nettrial: loading {}: {error}", path.display());
         }
@@ -93,7 +94,7 @@ fn load_modules() -> Result<()> {
     Ok(())
 }
 
-/// The device of the port to the guest's owner.
+/// Returns the device of the port to the guest's owner.
 fn port() -> Result<PathBuf> {
     let named = |entry: &fs::DirEntry| {
         fs::read_to_string(entry.path().join("name")).is_ok_and(|name| name.trim() == PORT)
@@ -105,8 +106,8 @@ fn port() -> Result<PathBuf> {
     })
 }
 
-/// Waits until there are `count` network devices with a driver that are in the namespace of init, which those of an
-/// earlier trial come back to; returns their names in the order in which the machine has them.
+/// Waits until there are `count` network devices with a driver in the namespace of init, to which those of an
+/// earlier trial return. Returns their names in the machine's order.
 ///
 /// # Errors
 /// Fails if there are fewer for too long.
@@ -135,7 +136,7 @@ fn await_some<T>(otherwise: &str, mut look: impl FnMut() -> Option<T>) -> Result
     }
 }
 
-/// The port as an input. Where the other side has not opened it yet it reads as if it had ended
+/// The port as an input. As long as the other side has not opened it, reading it returns the end of the input
 /// (drivers/char/virtio_console.c, port_fops_read).
 struct Port(File);
 
@@ -152,11 +153,11 @@ impl Read for Port {
 
 fn tell(output: &Mutex<File>, told: &Told) {
     let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
-    // Whoever reads it is gone if this fails, and the machine with it.
+    // If this fails, the reader is gone, and the machine ends with it.
     let _ = output.write_all(told.encode().as_bytes());
 }
 
-/// The process of a trial's node. Dropping it ends it.
+/// The process of a trial's node, which ends when this value is dropped.
 struct Node {
     child: Child,
     input: ChildStdin,
@@ -182,7 +183,7 @@ impl Node {
     }
 
     fn line(&mut self, line: &str) {
-        // A node that is gone says so by its silence, and on the console.
+        // The silence of a node, and its console, show that it is gone.
         let _ = writeln!(self.input, "{line}");
     }
 }

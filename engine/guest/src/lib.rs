@@ -1,4 +1,4 @@
-//! Guests: hosts with a kernel of their own, under QEMU on this machine.
+//! Guests: hosts with their own kernels, which run under QEMU on this machine.
 //!
 //! ```text
 //! lab ── Guest::send ──> QEMU's standard input ── virtio-serial ──> init ── standard input ──> the node's process

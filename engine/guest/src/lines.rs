@@ -1,19 +1,20 @@
-//! The lines that go between a guest's init and whoever started the guest. The first character says what a line is.
+//! The lines between a guest's init and the process that started the guest. The first character is the kind of a
+//! line.
 
 /// A line to init.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
-    /// Start the node's process, with this first line of its input.
+    /// An order to start the node's process, with this first line of its input.
     Begin(String),
     /// A line for the node's process.
     Line(String),
-    /// End the node's process. Answered by [`Told::Ended`].
+    /// An order to end the node's process. The answer is [`Told::Ended`].
     End,
     /// Say that init runs. Answered by [`Told::Alive`].
     Answer,
 }
 
-/// A line of init's.
+/// A line from init.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Told {
     /// The guest is ready.

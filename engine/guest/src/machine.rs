@@ -1,4 +1,4 @@
-//! A guest's machine: a process of QEMU.
+//! A guest's machine, which is a process of QEMU.
 
 use crate::archive::{INIT, LIBRARIES};
 use crate::catalogue::{Boot, System};
@@ -19,11 +19,11 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The program that guests run under.
+/// The program under which guests run.
 pub const PROGRAM: &str = "qemu-system-x86_64";
 /// The name of the port over which orders go.
 pub const PORT: &str = "nettrial";
-/// Lines of the console that are kept for an error.
+/// The number of lines of the console that are kept for an error.
 const KEPT_LINES: usize = 30;
 /// The version of the agent.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -31,24 +31,24 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const SILENCE: Duration = Duration::from_secs(15);
 /// The time that the last lines of a console may take.
 const LAST_WORDS: Duration = Duration::from_millis(200);
-/// Bytes of a line of the console.
+/// The largest length of a line of the console, in bytes.
 const LONGEST_LINE_BYTES: u64 = 4096;
 
-/// The way in which a guest's instructions are carried out.
+/// The way in which a guest's instructions are executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Acceleration {
-    /// The machine's own CPUs carry them out (KVM).
+    /// The machine's own CPUs execute them (KVM).
     Kvm,
-    /// Software carries them out (QEMU's TCG).
+    /// Software emulates them (QEMU's TCG).
     Emulation,
 }
 
 /// The hardware of a guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Hardware {
-    /// Virtual CPUs.
+    /// The number of virtual CPUs.
     pub processors: u32,
-    /// Memory, bytes.
+    /// The size of the memory, in bytes.
     pub memory_bytes: u64,
     /// The time for which a packet that the guest sends waits for others, nanoseconds.
     pub coalescing_ns: u64,
@@ -56,17 +56,17 @@ pub struct Hardware {
     pub acceleration: Acceleration,
 }
 
-/// A running guest. Dropping it ends its machine.
+/// A running guest, whose machine ends when this value is dropped.
 pub struct Guest {
     child: Child,
     sender: Sender,
-    /// Locked by whoever listens.
+    /// The lines from the guest, locked by their reader.
     told: Arc<Mutex<Receiver<Told>>>,
     console: Console,
     monitor: Arc<Monitor>,
 }
 
-/// Gives a guest lines.
+/// A sender of lines to a guest.
 #[derive(Clone)]
 pub struct Sender {
     input: Arc<Mutex<ChildStdin>>,
@@ -80,7 +80,7 @@ struct Console {
     lines: Arc<Mutex<VecDeque<String>>>,
 }
 
-/// Returns the place of QEMU on PATH, if it is there.
+/// Returns the path of QEMU, if it is on PATH.
 pub fn program() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|directory| directory.join(PROGRAM)).find(|file| file.is_file())
@@ -99,8 +99,8 @@ impl Guest {
         hardware: Hardware,
         taps: &[BorrowedFd],
     ) -> Result<Self> {
-        // A file without a name: nothing of it stays, whatever ends this process.
-        let disk = memfd_create(c"initial RAM disk", MFdFlags::MFD_CLOEXEC).context("making a RAM disk")?;
+        // The file has no name, so nothing of it remains, whatever ends this process.
+        let disk = memfd_create(c"initial RAM disk", MFdFlags::MFD_CLOEXEC).context("creating a RAM disk")?;
         let mut disk = File::from(disk);
         disk.write_all(initial_ram_disk).context("writing a RAM disk")?;
         let (monitor, monitored) = Monitor::pair()?;
@@ -121,7 +121,7 @@ impl Guest {
             nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
             if nix::unistd::getppid() == parent { Ok(()) } else { Err(io::ErrorKind::NotConnected.into()) }
         };
-        // SAFETY: between fork and exec it makes system calls alone and takes no memory.
+        // SAFETY: between fork and exec it only makes system calls, and allocates no memory.
         unsafe { command.pre_exec(prepare) };
         let mut child = command.spawn().with_context(|| format!("starting {PROGRAM}"))?;
         let input = child.stdin.take().context("no pipe to a guest")?;
@@ -136,7 +136,8 @@ impl Guest {
         Ok(Self { child, sender, told: Arc::new(Mutex::new(told)), console, monitor: Arc::new(monitor) })
     }
 
-    /// Waits for the guest to be ready, for `patience`; returns the kernel's release as the guest tells it.
+    /// Waits for at most `patience` until the guest is ready; returns the kernel's release as the guest reports
+    /// it.
     ///
     /// # Errors
     /// Fails if the machine ends, or is not ready in time, and the console's last lines are part of the error; or if the
@@ -188,7 +189,7 @@ impl Guest {
     /// Returns what the guest tells next, within `patience`.
     ///
     /// # Errors
-    /// Fails if the machine ends, or says nothing in time; the console's last lines are part of the error.
+    /// Fails if the machine ends, or sends nothing in time; the error has the last lines of its console.
     pub fn next(&mut self, patience: Duration) -> Result<Told> {
         let told = locked(&self.told).recv_timeout(patience);
         told.map_err(|error| match error {
@@ -238,7 +239,7 @@ impl Guest {
         self.sender.send(order)
     }
 
-    /// Returns another owner of the guest's input.
+    /// Returns a sender, which shares the guest's input.
     pub fn sender(&self) -> Sender {
         self.sender.clone()
     }
@@ -248,7 +249,7 @@ impl Guest {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// The number of the machine's process.
+    /// Returns the ID of the machine's process.
     pub fn process(&self) -> u32 {
         self.child.id()
     }
@@ -266,7 +267,7 @@ impl Sender {
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        // An error means that it has ended already.
+        // An error means that the process has ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -286,7 +287,7 @@ fn read(output: impl Read, teller: &mpsc::Sender<Told>) {
 }
 
 impl Console {
-    /// Logs the lines of a console and keeps the last of them.
+    /// Logs the lines of a console, and keeps the last of them.
     fn watch(&self, errors: impl Read) {
         let mut errors = BufReader::new(errors);
         let mut line = Vec::new();
@@ -310,9 +311,9 @@ impl Console {
         }
     }
 
-    /// The error of a guest that is of no use any more, with what it said last.
+    /// Returns the error of a guest that can't be used any more, with its last lines.
     fn error(&self, what: &str) -> anyhow::Error {
-        // What a machine said last may still be on its way.
+        // The last lines of a machine may not have arrived yet.
         std::thread::sleep(LAST_WORDS);
         let lines: Vec<String> = locked(&self.lines).iter().cloned().collect();
         let said = if lines.is_empty() { "nothing".to_owned() } else { lines.join("\n  ") };
@@ -380,7 +381,7 @@ fn arguments(hardware: Hardware, monitor: RawFd, taps: &[BorrowedFd]) -> Vec<Str
         "virtio-serial-pci",
         "-device",
         &format!("virtserialport,chardev=orders,name={PORT}"),
-        // The console is QEMU's standard error, beside its own messages.
+        // The console goes to QEMU's standard error, together with QEMU's own messages.
         "-chardev",
         "file,id=console,path=/proc/self/fd/2",
         "-serial",

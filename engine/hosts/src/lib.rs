@@ -241,7 +241,7 @@ pub fn restore() -> Result<Restored> {
     let lock = journal::Lock::take(PATIENCE)?;
     ensure!(
         lock.is_some(),
-        "a nettrial session is using this machine: the settings that it changed are restored when it ends"
+        "a nettrial session uses this machine: the settings that it changed are restored when it ends"
     );
     journal::restore()
 }

@@ -49,7 +49,7 @@ use nettrial_scenario::{Flow, Place, Problem, Traffic};
 pub fn problems(flow: &Flow, place: &Place) -> Vec<Problem> {
     let refusals = platform::refusals(flow);
     if !refusals.is_empty() {
-        let hint = format!("it needs Linux, and this is {}", system_name());
+        let hint = format!("it needs Linux, and this system is {}", system_name());
         let problem = |refusal: platform::Refusal| {
             let part = refusal.part.map_or_else(|| place.clone(), |part| place.within(part));
             part.problem(refusal.setting, refusal.value, refusal.expected, hint.clone())

@@ -265,7 +265,7 @@ fn what_only_linux_carries_is_refused_before_anything_is_sent() {
     let problems = crate::problems(&flow, &nettrial_scenario::Place::flow(0, &flow));
     let settings: Vec<&str> = problems.iter().map(|problem| problem.setting.as_str()).collect();
     assert_eq!(settings, ["transport", "mss", "zerocopy"]);
-    assert!(problems[0].hint.starts_with("it needs Linux, and this is"), "{}", problems[0].hint);
+    assert!(problems[0].hint.starts_with("it needs Linux, and this system is"), "{}", problems[0].hint);
 }
 
 #[test]

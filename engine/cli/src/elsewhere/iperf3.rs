@@ -1,4 +1,4 @@
-//! iperf3's protocol, which needs Linux: what `nettrial_iperf3` has that the commands use.
+//! A stand-in for iperf3's protocol, which needs Linux: the items of `nettrial_iperf3` that the commands use.
 
 use super::end;
 use anyhow::Result;
@@ -6,30 +6,30 @@ use nettrial_scenario::{Measure, Problem, Record};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-/// The port of iperf3's.
+/// iperf3's default port.
 pub const PORT: u16 = 5201;
 
-/// A client.
+/// A client, which can't measure on this system.
 pub struct Client;
 
 impl Client {
-    /// Refuses to be one.
+    /// Ends the program, because a client needs Linux.
     pub fn new(_server: SocketAddr) -> Self {
         end("measure --iperf3")
     }
 
-    /// Refuses to measure.
+    /// Ends the program, because a client needs Linux.
     pub fn run(&self, _measure: &Measure) -> Result<Record> {
         end("measure --iperf3")
     }
 }
 
-/// Returns no problem: no client asks.
+/// Returns no problems, because there is no client.
 pub fn problems(_measure: &Measure) -> Vec<Problem> {
     Vec::new()
 }
 
-/// Refuses to serve.
+/// Ends the program, because a server needs Linux.
 pub fn serve<F: FnOnce(SocketAddr)>(_address: Option<IpAddr>, _port: u16, _ready: F) -> io::Result<()> {
     end("serve --iperf3")
 }

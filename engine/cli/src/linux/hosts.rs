@@ -8,7 +8,7 @@ use nettrial_hosts::{Hosts as Backend, Inventory, Leavers};
 use nettrial_scenario::{Event, Request};
 use std::sync::PoisonError;
 
-/// Exit status for bad input.
+/// The exit status for bad input.
 const BAD_INPUT: i32 = 2;
 
 #[derive(Args)]
@@ -31,7 +31,7 @@ pub fn serve(options: &Hosts) -> Result<()> {
     serve_lines(lines::input_until(move || leave(&leavers)), |request| answer(&mut hosts, request))
 }
 
-/// Has every machine restore what was changed there, and waits for it: at the same time.
+/// Lets all machines restore their settings at the same time, and waits for them.
 fn leave(leavers: &Leavers) {
     let leavers = leavers.lock().unwrap_or_else(PoisonError::into_inner);
     leavers.iter().for_each(nettrial_hosts::Leaver::tell);
@@ -45,7 +45,7 @@ fn answer(hosts: &mut Backend, request: Request) -> Event {
         }
         Request::Check { scenario } => Event::Checked { problems: hosts.check(&scenario), estimate: None },
         Request::Run { trial, capture: Some(_), .. } => {
-            Event::Failed { trial, message: "packets are not captured on machines of your own".into() }
+            Event::Failed { trial, message: "packets can't be captured on machines of your own".into() }
         }
         Request::Run { trial, scenario, capture: None } => match hosts.run(&scenario) {
             Ok(record) => Event::Record { trial, record: Box::new(record) },

@@ -10,7 +10,8 @@ use nettrial_scenario::{Event, Preflight, Request};
 /// # Errors
 /// Fails if nobody reads the answers.
 pub fn serve() -> Result<()> {
-    // Before any thread: a process with several cannot enter a user namespace.
+    // This happens before any thread is started, because a process with several threads can't enter a user
+    // namespace.
     let lab = Lab::enter();
     serve_with(|request| answer(&lab, request))
 }

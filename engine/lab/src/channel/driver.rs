@@ -25,7 +25,8 @@ fn category(bytes: &[u8]) -> Category {
     }
 }
 
-/// The place of the ECN field of the IP packet of a frame behind its offload header, and its bits there.
+/// Returns the offset of the byte with the ECN field in a frame, which follows an offload header and has an IP
+/// packet, and the field's bits in that byte.
 fn ecn_field(bytes: &[u8]) -> Option<(usize, u8)> {
     let place = OFFLOAD_HEADER_BYTES + 15;
     let bits = match bytes.get(OFFLOAD_HEADER_BYTES + 12..OFFLOAD_HEADER_BYTES + 14)? {
@@ -36,13 +37,13 @@ fn ecn_field(bytes: &[u8]) -> Option<(usize, u8)> {
     (bytes.len() > place).then_some((place, bits))
 }
 
-/// Returns whether the IP packet of a frame behind its offload header can be marked.
+/// Returns true if the IP packet of a frame, which follows an offload header, can be marked.
 fn can_be_marked(bytes: &[u8]) -> bool {
     ecn_field(bytes).is_some_and(|(place, bits)| bytes[place] & bits != 0)
 }
 
-/// Marks the IP packet of a frame behind its offload header, and keeps the checksum of IPv4's header right (RFC 1624,
-/// equation 3).
+/// Marks the IP packet of a frame, which follows an offload header, and updates the checksum of an IPv4 header
+/// (RFC 1624, equation 3).
 fn mark(bytes: &mut [u8]) {
     let Some((place, bits)) = ecn_field(bytes) else { return };
     let before = bytes[place];
@@ -52,7 +53,7 @@ fn mark(bytes: &mut [u8]) {
         && let Some(&[high, low]) = bytes.get(sum_place..sum_place + 2)
     {
         let sum = u32::from(!u16::from_be_bytes([high, low]));
-        // Of the first word the mark changes the lower byte alone.
+        // The mark changes only the lower byte of the first word.
         let sum = sum + u32::from(!u16::from(before)) + u32::from(bytes[place]);
         let folded = (sum & 0xffff) + (sum >> 16);
         let folded = (folded & 0xffff) + (folded >> 16);
