@@ -20,11 +20,11 @@ const REMEDY: &str = "use a machine with Linux; `nettrial run STUDY --backend si
 pub enum Command {
     /// Run trials between network namespaces of this machine (needs Linux)
     ///
-    /// Reads requests as `sim` does, and answers what is missing.
+    /// Reads requests as `sim` does, and answers them with the missing features.
     Lab,
     /// Run trials between machines of the user's own (needs Linux)
     ///
-    /// Reads requests as `sim` does, and answers what is missing.
+    /// Reads requests as `sim` does, and answers them with the missing features.
     Hosts(Ignored),
     /// Be one of the machines on which `hosts` runs trials
     #[command(subcommand)]

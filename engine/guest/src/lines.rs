@@ -33,7 +33,7 @@ pub enum Told {
 }
 
 impl Order {
-    /// Returns it as a line.
+    /// Returns the message as a line.
     pub fn encode(&self) -> String {
         match self {
             Self::Begin(line) => format!("+{line}\n"),
@@ -43,7 +43,7 @@ impl Order {
         }
     }
 
-    /// Reads a line; `None` where it is none of these.
+    /// Parses a line; returns `None` if it is not a valid one.
     pub fn decode(line: &str) -> Option<Self> {
         match line.split_at_checked(1)? {
             ("+", line) => Some(Self::Begin(line.to_owned())),
@@ -56,7 +56,7 @@ impl Order {
 }
 
 impl Told {
-    /// Returns it as a line.
+    /// Returns the message as a line.
     pub fn encode(&self) -> String {
         match self {
             Self::Ready { version, kernel } => format!("!{version} {kernel}\n"),
@@ -66,7 +66,7 @@ impl Told {
         }
     }
 
-    /// Reads a line; `None` where it is none of these.
+    /// Parses a line; returns `None` if it is not a valid one.
     pub fn decode(line: &str) -> Option<Self> {
         match line.split_at_checked(1)? {
             ("!", both) => {

@@ -181,7 +181,7 @@ impl Guest {
         Ok(())
     }
 
-    /// The monitor of the guest's machine.
+    /// Returns the monitor of the guest's machine.
     pub fn monitor(&self) -> Arc<Monitor> {
         Arc::clone(&self.monitor)
     }
@@ -231,7 +231,7 @@ impl Guest {
         });
     }
 
-    /// Gives the guest a line.
+    /// Sends the guest a line.
     ///
     /// # Errors
     /// Fails if its machine has ended.
@@ -256,7 +256,7 @@ impl Guest {
 }
 
 impl Sender {
-    /// Gives the guest a line.
+    /// Sends the guest a line.
     ///
     /// # Errors
     /// Fails if its machine has ended.
