@@ -5,6 +5,7 @@
 
 mod channels;
 mod counters;
+mod defaults;
 mod guest;
 mod inside;
 mod lines;

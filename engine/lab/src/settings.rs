@@ -63,6 +63,13 @@ impl Settings {
     }
 }
 
+/// Returns the congestion control of programs that choose none, in the calling thread's namespace.
+pub fn default_congestion_control() -> Result<String> {
+    let name = "net.ipv4.tcp_congestion_control";
+    let found = fs::read_to_string(path(name)).with_context(|| format!("reading {name}"))?;
+    Ok(found.trim().to_owned())
+}
+
 /// Returns true if this kernel has the setting, in the calling thread's namespace.
 pub fn is_there(name: &str) -> bool {
     fs::exists(path(name)).unwrap_or(false)
@@ -127,7 +134,7 @@ fn apply_stack(ipv4: &Settings, stack: &Stack) -> Result<()> {
     let switch = |on: bool| if on { "1" } else { "0" };
     let triple = |buffer: &Buffer| format!("{} {} {}", buffer.minimum.0, buffer.initial.0, buffer.maximum.0);
     // This is for programs that choose none themselves. A namespace can only use one that is listed in
-    // net.ipv4.tcp_allowed_congestion_control; if it is not, a check of a tool's flow reports that.
+    // net.ipv4.tcp_allowed_congestion_control; if it is not, routes name it (`network::defaults`).
     let _ = ipv4.write("tcp_congestion_control", &stack.congestion_control);
     ipv4.write("tcp_window_scaling", switch(stack.window_scaling))?;
     ipv4.write("tcp_sack", switch(stack.sack))?;

@@ -42,6 +42,7 @@ pub use platform::{ProcessorTimes, die_with_parent, now_ns, processors, system_n
 #[cfg(not(target_os = "linux"))]
 pub use platform::{forbid_fragmentation, is_too_large, path_mtu};
 pub use protocol::{ClockOffset, Command, Connection, Order, PathMtu, Reply, Report, Room, Side};
+pub use tool::leaves_congestion_control;
 
 use nettrial_scenario::{Flow, Place, Problem, Traffic};
 

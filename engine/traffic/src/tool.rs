@@ -19,8 +19,8 @@ mod text;
 use crate::protocol::Side;
 use crate::tcp::PATIENCE;
 use anyhow::Result;
-use nettrial_scenario::{Flow, FlowRecord, Place, Problem, Tool, ToolName, ToolRecord, Traffic};
-use process::{Finished, Process};
+use nettrial_scenario::{Flow, FlowRecord, Place, Problem, Tool, ToolName, ToolRecord, Traffic, Transport};
+use process::{Finished, Process, Watch};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
@@ -54,15 +54,22 @@ trait Program: Sync {
         Vec::new()
     }
 
+    /// Returns true if the program has an option for the congestion control, which its command uses, or none of TCP's.
+    fn chooses_congestion_control(&self) -> bool {
+        true
+    }
+
     /// The command on the receiving host, if there is one, which is to open a port at `at`.
     fn receiver(&self, flow: &Flow, tool: &Tool, at: SocketAddr) -> Option<Vec<String>>;
 
     /// The command on the sending host.
     fn sender(&self, job: &Job) -> Vec<String>;
 
-    /// Runs `command` on the sending host; what it printed.
+    /// Runs `command` on the sending host; what it printed, and the congestion control of a connection of a program that
+    /// chooses none.
     fn run(&self, command: &[String], limit: Duration) -> Result<Finished> {
-        process::run(command, limit)
+        let watch = if self.chooses_congestion_control() { Watch::Nothing } else { Watch::Connections };
+        process::run(command, watch, limit)
     }
 
     /// The flow's figures out of what the sending program printed.
@@ -121,7 +128,7 @@ pub fn listen(side: &Side, tool: &Tool) -> Result<u16> {
     let at = SocketAddr::new(side.address, ports::free_pair(side.address)?);
     let program = program(tool.tool);
     let Some(command) = program.receiver(&side.flow, tool, at) else { return Ok(0) };
-    let mut process = Process::start(&command)?;
+    let mut process = Process::start(&command, Watch::Nothing)?;
     if command.iter().any(|word| word.contains(&at.port().to_string())) {
         ports::await_listener(at.port(), &mut process)?;
     }
@@ -149,6 +156,9 @@ pub fn run(side: &Side, tool: &Tool, destination: SocketAddr, sample_period: Dur
     let limit = tool.duration.unwrap_or_default().as_std() + PATIENCE;
     let finished = program.run(&command, limit)?;
     let mut record = program.record(&side.flow, tool, &finished)?;
+    if leaves_congestion_control(&side.flow) {
+        record.congestion_control.clone_from(&finished.congestion_control);
+    }
     let version = match program.version() {
         [] => String::new(),
         words => version(&self::words(words))?,
@@ -159,9 +169,16 @@ pub fn run(side: &Side, tool: &Tool, destination: SocketAddr, sample_period: Dur
 
 /// A program's version in its own words: the first line it prints that has a digit.
 fn version(command: &[String]) -> Result<String> {
-    let finished = process::run(command, QUICK)?;
+    let finished = process::run(command, Watch::Nothing, QUICK)?;
     let line = finished.printed.lines().find(|line| line.contains(|letter: char| letter.is_ascii_digit()));
     Ok(line.unwrap_or_default().trim().to_owned())
+}
+
+/// Returns true if the traffic of `flow` is another program's over TCP that has no option for the congestion control: its
+/// sockets have the system's default.
+pub fn leaves_congestion_control(flow: &Flow) -> bool {
+    let leaves = |tool: &Tool| !program(tool.tool).chooses_congestion_control();
+    flow.transport == Transport::Tcp && of(flow).is_some_and(leaves)
 }
 
 /// The tool of `flow`, if another program makes its traffic.

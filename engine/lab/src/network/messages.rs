@@ -8,8 +8,8 @@ use netlink_packet_route::link::{
 };
 use netlink_packet_route::neighbour::{NeighbourAttribute, NeighbourMessage, NeighbourState};
 use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteNextHop, RouteProtocol, RouteScope,
-    RouteType,
+    RouteAddress, RouteAttribute, RouteHeader, RouteMessage, RouteMetric, RouteNextHop, RouteProtocol,
+    RouteScope, RouteType,
 };
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use nettrial_routing::Route;
@@ -102,8 +102,13 @@ pub fn new_address(index: i32, address: InterfaceAddress) -> Result<AddressMessa
 }
 
 /// Returns a request for an entry of the forwarding table `table`, through the interfaces with these indexes and
-/// to these gateways.
-pub fn new_route(route: &Route, table: u32, next_hops: &[(u32, Option<IpAddr>)]) -> RouteMessage {
+/// to these gateways, with the congestion control with which connections over it begin, if one is given.
+pub fn new_route(
+    route: &Route,
+    table: u32,
+    next_hops: &[(u32, Option<IpAddr>)],
+    congestion_control: Option<&str>,
+) -> RouteMessage {
     let mut message = RouteMessage::default();
     let is_on_link = next_hops.iter().all(|(_, gateway)| gateway.is_none());
     message.header = RouteHeader {
@@ -120,6 +125,8 @@ pub fn new_route(route: &Route, table: u32, next_hops: &[(u32, Option<IpAddr>)])
     ];
     let preferred = route.preferred_source.map(|source| RouteAttribute::PrefSource(route_address(source)));
     message.attributes.extend(preferred);
+    let control = |name: &str| RouteAttribute::Metrics(vec![RouteMetric::CcAlgo(name.to_owned())]);
+    message.attributes.extend(congestion_control.map(control));
     let gateway = |gateway: Option<IpAddr>| gateway.map(|to| RouteAttribute::Gateway(route_address(to)));
     if let [(index, to)] = *next_hops {
         message.attributes.push(RouteAttribute::Oif(index));

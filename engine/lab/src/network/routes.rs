@@ -1,6 +1,7 @@
 //! Creates forwarding tables, and the rules that choose among them by a packet's source.
 
 use super::Network;
+use super::defaults::direct_routes;
 use super::messages::{new_route, source_rule};
 use crate::namespace::Home;
 use crate::settings;
@@ -30,7 +31,8 @@ impl Network {
     /// Adds these entries to the nodes' tables.
     pub(super) fn route(&mut self, home: &Home, scenario: &Scenario, routes: &[Route]) -> Result<()> {
         let mut tables: HashMap<&str, HashMap<IpAddr, u32>> = HashMap::new();
-        for route in routes {
+        let controls = self.controls_by_route(home, scenario)?;
+        for route in routes.iter().chain(&direct_routes(scenario, &controls, routes)) {
             let Route { node: name, source, destination, .. } = route;
             let Some(node) = self.configured(name) else { continue };
             let table = match source {
@@ -49,7 +51,7 @@ impl Network {
             };
             let index = |hop: &NextHop| Ok((u32::try_from(node.index_of(hop.interface)?)?, hop.gateway));
             let next_hops = route.next_hops.iter().map(index).collect::<Result<Vec<_>>>()?;
-            let message = new_route(route, table, &next_hops);
+            let message = new_route(route, table, &next_hops, controls.get(route.node).copied());
             let purpose = format!("adding a route to {destination} to {name}");
             node.netlink.create(RouteNetlinkMessage::NewRoute(message), purpose)?;
         }

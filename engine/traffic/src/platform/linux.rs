@@ -8,6 +8,7 @@ mod options;
 mod outbox;
 mod process;
 mod processors;
+mod program_sockets;
 mod reading;
 mod sockets;
 mod tcp_info;
@@ -18,8 +19,9 @@ pub use files::{SharedFile, nameless_file, send_file};
 pub use inbox::Inbox;
 pub use mptcp::subflows;
 pub use outbox::Outbox;
-pub use process::{default_congestion_control, die_with_parent, is_executable, listens, spawn};
+pub use process::{die_with_parent, is_executable, listens, spawn};
 pub use processors::processors;
+pub use program_sockets::congestion_controls_of;
 pub use reading::{Readable, poll_interface, receive, send_some, try_receive, wait};
 pub use sockets::{
     bind_late, bound_window, choose_congestion_control, congestion_control, enlarge_buffers,

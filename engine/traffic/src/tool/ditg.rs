@@ -4,11 +4,11 @@
 //! The log is a file without a name (memfd_create(2)) that either opens by way of this agent's
 //! descriptor in /proc: both run on one machine, and nothing is left when the agent ends.
 
-use super::process::{Finished, run};
+use super::process::{Finished, Watch, run};
 use super::record::nanoseconds;
 use super::text::{between, number, plain, whole};
 use super::{Job, Program, words};
-use crate::platform::{SharedFile, default_congestion_control};
+use crate::platform::SharedFile;
 use anyhow::{Context, Result, ensure};
 use nettrial_flows::statistics::Durations;
 use nettrial_scenario::{Flow, FlowRecord, Tool, Transport};
@@ -40,6 +40,10 @@ impl Program for Ditg {
 
     fn version(&self) -> &'static [&'static str] {
         &["ITGSend", "-h"]
+    }
+
+    fn chooses_congestion_control(&self) -> bool {
+        false
     }
 
     fn receiver(&self, _flow: &Flow, tool: &Tool, at: SocketAddr) -> Option<Vec<String>> {
@@ -75,16 +79,17 @@ impl Program for Ditg {
         let path = log.path.clone();
         let command: Vec<String> =
             command.iter().map(|word| if word == LOG { path.clone() } else { word.clone() }).collect();
-        let sent = run(&command, limit)?;
+        let sent = run(&command, Watch::Connections, limit)?;
         // ITGSend's status is 0 even then.
         let said = format!("{}{}", sent.printed, sent.complained);
         ensure!(sent.succeeded && !said.contains("rror"), "{}", sent.shown());
         settle(&log)?;
-        let mut summary = run(&words(&["ITGDec", &log.path]), limit)?;
+        let mut summary = run(&words(&["ITGDec", &log.path]), Watch::Nothing, limit)?;
         summary.check()?;
-        run(&words(&["ITGDec", &log.path, "-l", &decoded.path]), limit)?.check()?;
+        run(&words(&["ITGDec", &log.path, "-l", &decoded.path]), Watch::Nothing, limit)?.check()?;
         let printed = plain(&summary.printed);
         summary.printed = format!("{}{printed}", sent.printed);
+        summary.congestion_control = sent.congestion_control;
         summary.logged = std::fs::read_to_string(&decoded.path).context("reading what ITGDec decoded")?;
         Ok(summary)
     }
@@ -128,9 +133,6 @@ fn read(flow: &Flow, tool: &Tool, summary: &str, packets: &str) -> Result<FlowRe
     record.active_ns = nanoseconds(figure("Total time").context("ITGDec gave no time")?);
     record.goodput_bps = figure("Average bitrate").map(|rate| rate * 1e3);
     record.delay_difference_mean_us = figure("Average jitter").map(|jitter| jitter * 1e6);
-    if flow.transport == Transport::Tcp {
-        record.congestion_control = default_congestion_control();
-    }
     let mut arrivals = Arrivals::default();
     packets.lines().filter_map(packet).for_each(|packet| arrivals.add(packet));
     let delays = Some(arrivals.delays.distribution_us()).filter(|delays| delays.count > 0);

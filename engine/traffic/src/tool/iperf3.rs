@@ -1,7 +1,7 @@
 //! iperf3 (tested with 3.12): goodput by the receiver's count; over TCP also the sender's TCP_INFO at its
 //! intervals, over UDP loss, order and jitter.
 
-use super::process::{Finished, run};
+use super::process::{Finished, Watch, run};
 use super::record::nanoseconds;
 use super::text::whole;
 use super::{Job, Program, QUICK, seconds, whole_seconds, words};
@@ -33,7 +33,7 @@ impl Program for Iperf3 {
     fn problems(&self, flow: &Flow, tool: &Tool) -> Vec<(&'static str, String, String, String)> {
         let mut problems = whole_seconds(tool);
         if flow.transport == Transport::Mptcp {
-            let help = run(&words(&["iperf3", "--help"]), QUICK).unwrap_or_default();
+            let help = run(&words(&["iperf3", "--help"]), Watch::Nothing, QUICK).unwrap_or_default();
             if !help.printed.contains("--mptcp") {
                 let hint = "the iperf3 that is installed has no option --mptcp; 3.19 and later have";
                 problems.push(("transport", "mptcp".into(), "tcp, udp".into(), hint.into()));

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -16,6 +17,18 @@ const MOST_KEPT_BYTES: u64 = 64 << 20;
 /// Bytes of the output that a record keeps.
 const RECORDED_BYTES: usize = 64 << 10;
 
+/// The number of looks at a program's connections, after which it is taken to have none.
+const LOOKS: u32 = 100;
+
+/// The look at a program while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watch {
+    /// None.
+    Nothing,
+    /// At its connections until there is one, for its congestion control.
+    Connections,
+}
+
 /// A running program. Dropping it kills it.
 pub struct Process {
     name: String,
@@ -23,6 +36,7 @@ pub struct Process {
     _stop: Sender<()>,
     ended: Receiver<io::Result<ExitStatus>>,
     end: Option<io::Result<ExitStatus>>,
+    congestion_control: Arc<OnceLock<String>>,
     printed: JoinHandle<String>,
     complained: JoinHandle<String>,
 }
@@ -40,22 +54,27 @@ pub struct Finished {
     pub complained: String,
     /// Its log, where one is asked for.
     pub logged: String,
+    /// The congestion control in force on its first TCP connection, where its connections were watched; empty if none was seen.
+    pub congestion_control: String,
 }
 
 impl Process {
     /// Starts `command`, the program and its arguments.
-    pub fn start(command: &[String]) -> Result<Self> {
+    pub fn start(command: &[String], watch: Watch) -> Result<Self> {
         let name = command.first().context("an empty command")?.clone();
         let (stop, stopped) = channel();
         let (started_sender, started) = channel();
         let (ended_sender, ended) = channel();
         let words = command.to_vec();
+        let congestion_control = Arc::new(OnceLock::new());
+        let seen = Arc::clone(&congestion_control);
+        let looks = if watch == Watch::Connections { LOOKS } else { 0 };
         // The thread is the program's parent: it lives as long, and only it has children elsewhere.
         std::thread::spawn(move || match platform::spawn(&words) {
             Ok(mut child) => {
                 let pipes = child.stdout.take().zip(child.stderr.take());
                 let _ = started_sender.send(Ok(pipes));
-                let _ = ended_sender.send(attend(&mut child, &stopped));
+                let _ = ended_sender.send(attend(&mut child, &stopped, looks, &seen));
             }
             Err(error) => {
                 let _ = started_sender.send(Err(error));
@@ -65,7 +84,7 @@ impl Process {
         let pipes = pipes.with_context(|| format!("starting {name}"))?;
         let (output, errors) = pipes.context("no pipes from a program")?;
         let (printed, complained) = (gather(output), gather(errors));
-        Ok(Self { name, _stop: stop, ended, end: None, printed, complained })
+        Ok(Self { name, _stop: stop, ended, end: None, congestion_control, printed, complained })
     }
 
     /// Returns whether it has ended by itself.
@@ -102,6 +121,7 @@ impl Process {
             printed: self.printed.join().unwrap_or_default(),
             complained: self.complained.join().unwrap_or_default(),
             logged: String::new(),
+            congestion_control: self.congestion_control.get().cloned().unwrap_or_default(),
         }
     }
 }
@@ -131,8 +151,8 @@ impl Finished {
 }
 
 /// Runs `command` to its end, at most `limit`.
-pub fn run(command: &[String], limit: Duration) -> Result<Finished> {
-    Process::start(command)?.finish(limit)
+pub fn run(command: &[String], watch: Watch, limit: Duration) -> Result<Finished> {
+    Process::start(command, watch)?.finish(limit)
 }
 
 /// Returns whether `name` is a program: a path to one, or in PATH.
@@ -144,9 +164,23 @@ pub fn is_installed(name: &str) -> bool {
     std::env::split_paths(&path).any(|directory| platform::is_executable(&directory.join(name)))
 }
 
-/// Waits for the child's end; kills it when the other end of `stopped` is gone.
-fn attend(child: &mut Child, stopped: &Receiver<()>) -> io::Result<ExitStatus> {
+/// Waits for the child's end; kills it when the other end of `stopped` is gone. The congestion control of its first
+/// connection is put into `seen`, if one of so many looks finds it.
+fn attend(
+    child: &mut Child,
+    stopped: &Receiver<()>,
+    mut looks: u32,
+    seen: &OnceLock<String>,
+) -> io::Result<ExitStatus> {
     loop {
+        if looks > 0 {
+            looks -= 1;
+            let found = platform::congestion_controls_of(child.id()).unwrap_or_default();
+            if let Some((_, name)) = found.into_iter().next() {
+                let _ = seen.set(name);
+                looks = 0;
+            }
+        }
         if let Some(status) = child.try_wait()? {
             return Ok(status);
         }
@@ -186,7 +220,8 @@ mod tests {
         if !may() {
             return;
         }
-        let finished = run(&shell("echo one; echo two >&2; exit 3"), Duration::from_secs(10)).unwrap();
+        let finished =
+            run(&shell("echo one; echo two >&2; exit 3"), Watch::Nothing, Duration::from_secs(10)).unwrap();
         assert_eq!((finished.printed.as_str(), finished.complained.as_str()), ("one\n", "two\n"));
         let message = finished.check().unwrap_err().to_string();
         assert_eq!(message, "sh exit status: 3: two");
@@ -199,7 +234,7 @@ mod tests {
         }
         // The pipes would stay open if what was started outlived the shell.
         let script = "echo begun; setsid sleep 600 & sleep 600";
-        let error = run(&shell(script), Duration::from_millis(100)).unwrap_err().to_string();
+        let error = run(&shell(script), Watch::Nothing, Duration::from_millis(100)).unwrap_err().to_string();
         assert!(error.contains("did not end within") && error.contains("begun"), "{error}");
     }
 
@@ -207,7 +242,7 @@ mod tests {
     fn a_missing_program_is_named() {
         assert!(!is_installed("no-such-program-here") && is_installed("sh") && is_installed("/bin/sh"));
         if may() {
-            let error = run(&["no-such-program-here".into()], QUICK).unwrap_err();
+            let error = run(&["no-such-program-here".into()], Watch::Nothing, QUICK).unwrap_err();
             assert!(format!("{error:#}").contains("no-such-program-here"));
         }
     }

@@ -1,10 +1,9 @@
 //! sockperf's ping-pong test (tested with 3.7): round-trip time.
 
-use super::process::{Finished, run};
+use super::process::{Finished, Watch, run};
 use super::record::nanoseconds;
 use super::text::{number, plain, whole};
 use super::{Job, Program, QUICK, seconds, whole_seconds, words};
-use crate::platform::default_congestion_control;
 use anyhow::{Context, Result};
 use nettrial_scenario::{Distribution, Flow, FlowRecord, IpVersion, PacketCounts, Tool, Transport};
 use std::net::SocketAddr;
@@ -33,7 +32,7 @@ impl Program for Sockperf {
     fn problems(&self, flow: &Flow, tool: &Tool) -> Vec<(&'static str, String, String, String)> {
         let mut problems = whole_seconds(tool);
         if flow.ip == IpVersion::V6 {
-            let said = run(&words(&["sockperf", "--version"]), QUICK).unwrap_or_default();
+            let said = run(&words(&["sockperf", "--version"]), Watch::Nothing, QUICK).unwrap_or_default();
             if version(&said.printed).is_none_or(|version| version < IPV6_SINCE) {
                 let hint = "the sockperf that is installed takes no IPv6 address; 3.8 and later do";
                 problems.push(("ip", "6".into(), "4".into(), hint.into()));
@@ -44,6 +43,10 @@ impl Program for Sockperf {
             problems.push(("size", value, "14 B to 65507 B".into(), "sockperf's messages".into()));
         }
         problems
+    }
+
+    fn chooses_congestion_control(&self) -> bool {
+        false
     }
 
     fn receiver(&self, flow: &Flow, tool: &Tool, at: SocketAddr) -> Option<Vec<String>> {
@@ -113,9 +116,6 @@ fn read(flow: &Flow, tool: &Tool, printed: &str) -> Result<FlowRecord> {
     };
     let mut record = FlowRecord::blank(flow);
     record.rtt_us = distribution();
-    if flow.transport == Transport::Tcp {
-        record.congestion_control = default_congestion_control();
-    }
     let sent = number(valid, "SentMessages=", ";").and_then(whole).unwrap_or(0);
     let received = number(valid, "ReceivedMessages=", "").and_then(whole).unwrap_or(0);
     record.bytes = sent.saturating_mul(tool.size.map_or(DEFAULT_SIZE_BYTES, |size| size.0));

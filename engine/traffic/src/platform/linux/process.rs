@@ -54,12 +54,6 @@ pub fn spawn(words: &[String]) -> io::Result<Child> {
     child
 }
 
-/// Returns the congestion control of a program that chooses none, which is the default of this network namespace.
-pub fn default_congestion_control() -> String {
-    let found = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
-    found.unwrap_or_default().trim().to_owned()
-}
-
 /// Returns whether a socket of this network namespace listens at `port`, over TCP, or is bound to it, over UDP.
 /// It is looked up in /proc/net, so that the program sees no connection that is not the trial's.
 pub fn listens(port: u16) -> io::Result<bool> {

@@ -24,8 +24,8 @@ pub fn choose_congestion_control(socket: &Socket, name: &str) -> io::Result<()> 
 }
 
 /// Returns the congestion control in force on a connection (TCP_CONGESTION, tcp(7)).
-pub fn congestion_control(stream: &TcpStream) -> io::Result<String> {
-    let name = SockRef::from(stream).tcp_congestion()?;
+pub fn congestion_control<'a>(socket: impl Into<SockRef<'a>>) -> io::Result<String> {
+    let name = socket.into().tcp_congestion()?;
     let text: Vec<u8> = name.into_iter().take_while(|&byte| byte != 0).collect();
     Ok(String::from_utf8_lossy(&text).into_owned())
 }

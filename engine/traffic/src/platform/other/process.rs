@@ -24,9 +24,9 @@ pub fn spawn(_words: &[String]) -> io::Result<Child> {
     Err(unsupported("running another program that ends with the agent"))
 }
 
-/// Returns the empty text, because the congestion control of a program that chooses none is not known.
-pub fn default_congestion_control() -> String {
-    String::new()
+/// Fails, because this system does not show another program's connections.
+pub fn congestion_controls_of(_process: u32) -> io::Result<Vec<(u16, String)>> {
+    Err(unsupported("looking at a program's connections"))
 }
 
 /// Fails, because this system does not report whether a socket listens at `port`.
