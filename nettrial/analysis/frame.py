@@ -41,7 +41,11 @@ def frame(run: Run) -> pl.DataFrame:
                     study.group(treatment, response.of),
                     study.senders(treatment, response.of),
                 )
-            found = metrics.METRICS[response.metric].combined(trial.record, *names[response.of])
+            metric = metrics.METRICS[response.metric]
+            if metric.network:
+                found = metric.of_network(trial.scenario)
+            else:
+                found = metric.combined(trial.record, *names[response.of])
             if not isinstance(found, str) and not math.isfinite(found):
                 found = f"the record's value is {found}"
             measured = not isinstance(found, str)

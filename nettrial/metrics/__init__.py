@@ -1,9 +1,9 @@
-"""Metrics: figures of a flow, a host, an interface or a radio station in a trial's record, by name, each with
-its unit, definition and source. A metric that could not be measured is absent, with the reason; it is never a
-number."""
+"""Metrics: figures of a flow, a host, an interface or a radio station in a trial's record, or of the trial's
+network, by name, each with its unit, definition and source. A metric that could not be measured is absent,
+with the reason; it is never a number."""
 
 from nettrial.metrics import rates  # isort: skip  # the order of these is that of the lists
-from nettrial.metrics import groups, delay, loss, transport, hosts, links, radio  # isort: skip
+from nettrial.metrics import groups, delay, loss, transport, hosts, links, radio, networks  # isort: skip
 from nettrial.metrics.metric import METRICS, Metric
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "hosts",
     "links",
     "loss",
+    "networks",
     "radio",
     "rates",
     "transport",

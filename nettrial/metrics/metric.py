@@ -18,13 +18,15 @@ from nettrial.scenario import (
     HostRecord,
     InterfaceRecord,
     Record,
+    Scenario,
     SizeRecord,
     StationRecord,
 )
 
 Better = Literal["higher", "lower"]
-Kind = Literal["flow", "group", "size", "host", "link", "station"]
-"""The kind of object that a metric is of; a group is of flows, a size is one of a sweep's, FLOW.BYTES."""
+Kind = Literal["flow", "group", "size", "host", "link", "station", "network"]
+"""The kind of object that a metric is of; a group is of flows, a size is one of a sweep's, FLOW.BYTES, and
+the network is a trial's graph."""
 NEEDED: dict[Kind, Figure] = {
     "host": Figure("cpu"),
     "link": Figure("interfaces"),
@@ -63,6 +65,13 @@ class Metric:
     """True of a metric of a group if it is from the sums of each sending host's flows."""
     needs: Figure | None = None
     """The figure that the record must have beside what every record has."""
+    network: Callable[[Scenario], float | None] | None = None
+    """The figure of a trial's network, of a metric that is of no record; None where the network has none."""
+
+    def of_network(self, scenario: Scenario) -> float | str:
+        """The figure of a trial's network, of a metric of that kind, or why it is absent."""
+        found = self.network(scenario) if self.network else None
+        return f"the network has no {self.title.lower()}" if found is None else found
 
     def backends(self) -> list[str]:
         """The names of the backends that can measure it, by their capabilities."""
@@ -120,16 +129,20 @@ def add(
     index: Callable[[Sequence[float]], float | str] | None = None,
     of_senders: bool = False,
     needs: Figure | None = None,
+    network: Callable[[Scenario], float | None] | None = None,
 ) -> None:
     """Registers a metric that `flow`, `size`, `host`, `link` or `station` (one of them) takes from a record
     of its kind, with a station from that of its channel, too; a text from it is why there is none. With
     `index` it is of a group: the index of what `flow` takes from each of its flows, or with `of_senders` of
-    the sums of each sending host's. `needs` is a figure that not every record has; the metrics of a host, an
-    interface and a station need one by themselves."""
+    the sums of each sending host's. With `network` it is of no record but of a trial's graph. `needs` is a
+    figure that not every record has; the metrics of a host, an interface and a station need one by
+    themselves."""
 
     def read(record: Record, of: str) -> float | str:
         value: float | str | None = None
-        if flow is not None:
+        if network is not None:
+            value = f"{title.lower()} is read from a trial's network"
+        elif flow is not None:
             value = next((flow(found) for found in record.flows if found.name == of), None)
         elif size is not None:
             value = next((size(found) for found in _sizes(record, of)), None)
@@ -146,11 +159,26 @@ def add(
         return value
 
     named: dict[Kind, object] = {"group": index, "flow": flow, "size": size, "host": host, "link": link}
+    named["network"] = network
     kind: Kind = next((kind for kind, reader in named.items() if reader), "station")
     needs = needs or NEEDED.get(kind)
     METRICS.add(
         name,
-        Metric(name, unit, title, definition, source, better, kind, group, read, index, of_senders, needs),
+        Metric(
+            name,
+            unit,
+            title,
+            definition,
+            source,
+            better,
+            kind,
+            group,
+            read,
+            index,
+            of_senders,
+            needs,
+            network,
+        ),
     )
 
 

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-import networkx as nx
-
 from nettrial.report import numbers
 from nettrial.report.picture import Drawing, Ground, Words, on_ground, picture
 from nettrial.scenario import Impairment, Link, Node, Scenario, Wlan
 from nettrial.study import Study
-from nettrial.topology.topology import CHANNEL
-
-
-def graph_of(scenario: Scenario) -> nx.MultiGraph:
-    """The nodes and links of a scenario; each link has its `number`, and a radio channel's links are from the
-    access point, or the first station, to each other one."""
-    graph = nx.MultiGraph()
-    for node in scenario.nodes:
-        graph.add_node(node.name, kind=node.kind.root)
-    for number, link in enumerate(scenario.links):
-        first, *others = link.ends
-        channel = {CHANNEL: number} if link.wlan else {}
-        graph.add_edges_from(((first.node, other.node) for other in others), number=number, **channel)
-    return graph
+from nettrial.topology.scenario_graph import graph_of
 
 
 def draw(study: Study, scenario: Scenario) -> Drawing:

@@ -87,7 +87,7 @@ IN_WORDS = {"link": "interface", "station": "station of a radio channel, its acc
 
 
 class Response(Strict):
-    """A metric of one flow, host or interface that the study looks at."""
+    """A metric of one flow, host or interface, or of the network, that the study looks at."""
 
     name: Name
     """Unique in the study: letters, digits, - and _."""
@@ -97,7 +97,8 @@ class Response(Strict):
     """The metric, by its name in `nettrial list metrics`."""
     of: str
     """The object that the metric asks for: the name of a flow, a group of flows or a host; FLOW.BYTES for a
-    size of a sweep; an interface as NODE.INTERFACE, or the node alone if it has one interface."""
+    size of a sweep; an interface as NODE.INTERFACE, or the node alone if it has one interface; `network` for
+    the network itself."""
     unit: str
     """The metric's unit, repeated so that the study file can be read alone."""
     precision: Annotated[float, BeforeValidator(_as_percent)] | None = None
@@ -391,7 +392,12 @@ class Study(Settings):
         made = [member.name for flow in flows for member in self.members(flow)]
         named = list(dict.fromkeys([*flows, *made]))
         expected = {"flow": named, "group": named, "size": named}
-        expected |= {"host": self.host_names(), "link": self.ends(), "station": self.stations()}
+        expected |= {
+            "host": self.host_names(),
+            "link": self.ends(),
+            "station": self.stations(),
+            "network": ["network"],
+        }
         for number, response in enumerate(self.responses):
             metric, at = METRICS[response.metric], ("responses", number)
             if response.name in [other.name for other in self.responses[:number]]:

@@ -126,6 +126,23 @@ def facts_of(graph: nx.MultiGraph) -> Facts:
     )
 
 
+def switch_paths(graph: nx.MultiGraph) -> tuple[Paths, EqualPaths] | None:
+    """The paths between the switches of a graph whose nodes have a `kind`; None where no link joins two."""
+    from scipy.sparse import csgraph
+
+    devices = [node for node, kind in graph.nodes(data="kind") if kind != "host"]
+    links: Matrix = (
+        nx.to_numpy_array(graph.subgraph(devices), nodelist=devices, weight=None)
+        if devices
+        else np.zeros((0, 0))
+    )
+    if not links.any():
+        return None
+    apart: Matrix = csgraph.shortest_path(links, unweighted=True)
+    paths, equal = _paths(apart, np.ones(len(devices))), _equal_paths(links, apart)
+    return (paths, equal) if paths and equal else None
+
+
 def _paths(apart: Matrix, count: Matrix) -> Paths | None:
     """The lengths between each two of what stands at the places of a matrix, so many at each."""
     weight = np.outer(count, count)

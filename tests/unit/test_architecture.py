@@ -21,7 +21,7 @@ BASE = {"errors", "registry", "fields", "units", "systems", "bounds", "files", "
 ALLOWED = {
     "congestion": BASE,
     "stacks": BASE | {"congestion"},
-    "metrics": BASE,
+    "metrics": BASE | {"topology"},
     "topology": BASE,
     "study": BASE | {"congestion", "stacks", "metrics", "topology"},
     "design": BASE | {"stacks", "topology", "study"},

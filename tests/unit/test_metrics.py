@@ -1,14 +1,18 @@
+import itertools
 import math
 import shutil
 
+import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nettrial.design import scenario_of, treatments
 from nettrial.metrics import METRICS
 from nettrial.metrics.groups import jain
 from nettrial.scenario import Absence, Distribution
-from nettrial.study.catalogue import FOLDER
+from nettrial.study.catalogue import FOLDER, load
+from nettrial.topology.scenario_graph import graph_of
 from tests.records import full_record, record
 
 OF = {
@@ -19,9 +23,10 @@ OF = {
     "link": "sender",
     "station": "sender",
 }
+OF_RECORDS = [name for name in METRICS if METRICS[name].of != "network"]
 
 
-@pytest.mark.parametrize("name", list(METRICS))
+@pytest.mark.parametrize("name", OF_RECORDS)
 def test_every_metric_is_read_and_described(name):
     """The conformance test of every metric."""
     metric = METRICS[name]
@@ -35,7 +40,7 @@ def test_every_metric_is_read_and_described(name):
     assert value >= 0
 
 
-@pytest.mark.parametrize("name", list(METRICS))
+@pytest.mark.parametrize("name", OF_RECORDS)
 def test_every_metric_is_absent_with_a_reason(name):
     metric = METRICS[name]
     of = OF[metric.of]
@@ -47,7 +52,7 @@ def test_every_metric_is_absent_with_a_reason(name):
     assert metric.read(found, "another") != "two CPUs are needed"
 
 
-@pytest.mark.parametrize("name", list(METRICS))
+@pytest.mark.parametrize("name", OF_RECORDS)
 def test_a_record_without_the_figure_gives_a_reason_and_never_a_number(name):
     """The least a record can have: a flow that moved nothing, a host and an interface not measured."""
     metric, found = METRICS[name], record()
@@ -269,3 +274,27 @@ def test_a_response_that_the_backend_cannot_measure_is_refused_by_name(
         assert done.returncode == 2
         assert "study.yaml:63: responses.jitter.metric: owd_error\n" in done.stderr
         assert f"expected: a metric that the backend {backend} can measure" in done.stderr
+
+
+def test_metrics_of_the_network_are_those_of_its_graph():
+    study = load("jellyfish-mptcp").with_overrides({"switches": "25"})
+    scenario = scenario_of(study, treatments(study)[0].levels)
+    found = {name: METRICS[name].of_network(scenario) for name in METRICS if METRICS[name].of == "network"}
+    graph = nx.Graph(link for link in graph_of(scenario).edges() if "host" not in "".join(link))
+    paths = {
+        pair: len(list(nx.all_shortest_paths(graph, *pair))) for pair in itertools.combinations(graph, 2)
+    }
+    assert found["shortest_paths"] == pytest.approx(sum(paths.values()) / len(paths))
+    several = [pair for pair, count in paths.items() if count > 1]
+    assert found["several_shortest_paths"] == pytest.approx(100 * len(several) / len(paths))
+    assert found["switch_distance"] == pytest.approx(nx.average_shortest_path_length(graph))
+
+
+def test_a_network_without_switches_has_no_paths_between_them():
+    study = load("jumbo-ipv6").with_overrides({"network.topology": "pair"})
+    scenario = scenario_of(study, treatments(study)[0].levels)
+    assert (
+        METRICS["shortest_paths"].of_network(scenario) == "the network has no shortest paths of two switches"
+    )
+    # A record says nothing of it.
+    assert "network" in METRICS["shortest_paths"].read(record(), "network")

@@ -1,0 +1,58 @@
+"""Metrics of a trial's network itself: what its graph gives routing to choose from."""
+
+from __future__ import annotations
+
+from nettrial.metrics.metric import add
+from nettrial.scenario import Scenario
+from nettrial.topology.scenario_graph import graph_of
+
+
+def _mean(scenario: Scenario) -> float | None:
+    from nettrial.topology.facts import switch_paths  # it is slow to load, and few studies ask for it
+
+    found = switch_paths(graph_of(scenario))
+    return found[1].mean if found else None
+
+
+def _several(scenario: Scenario) -> float | None:
+    from nettrial.topology.facts import switch_paths
+
+    found = switch_paths(graph_of(scenario))
+    return 100 * found[1].several if found else None
+
+
+def _distance(scenario: Scenario) -> float | None:
+    from nettrial.topology.facts import switch_paths
+
+    found = switch_paths(graph_of(scenario))
+    return found[0].mean if found else None
+
+
+add(
+    "shortest_paths",
+    "paths",
+    "Shortest paths of two switches",
+    "mean number of shortest paths between two switches, over each two that a path joins: what routing by "
+    "equal cost has to choose from; parallel links are paths of their own",
+    "RFC 2992: equal-cost multi-path",
+    "higher",
+    network=_mean,
+)
+add(
+    "several_shortest_paths",
+    "%",
+    "Switches with several shortest paths",
+    "share of the pairs of switches that a path joins with more than one shortest path",
+    "RFC 2992: equal-cost multi-path",
+    "higher",
+    network=_several,
+)
+add(
+    "switch_distance",
+    "links",
+    "Distance of two switches",
+    "mean length of the shortest path between two switches, over each two that a path joins",
+    "Singla et al., NSDI 2012, section 4",
+    "lower",
+    network=_distance,
+)
