@@ -1,4 +1,4 @@
-//! Congestion controls of programs that choose none, where a namespace's default can't be that of the stack.
+//! Sets the congestion control of programs that choose none where a namespace cannot have the stack's as its default.
 //!
 //! A namespace may only have a default that the machine allows to everyone (net.ipv4.tcp_allowed_congestion_control;
 //! net/ipv4/tcp_cong.c, tcp_set_default_congestion_control). A route may name any, and connections over it begin with that one
