@@ -57,13 +57,14 @@ def _draw_study(name: str, sets: Sequence[str], out: Path | None, as_json: bool)
     from nettrial.design import scenario_of, treatments
     from nettrial.report import topology as network
     from nettrial.study import catalogue
+    from nettrial.topology.scenario_graph import graph_of
 
     if sets:
         raise BadInput(READING, "--set", sets[0], "none with a study, whose file has the settings")
     study = catalogue.load(name)
     scenario = scenario_of(study, treatments(study)[0].levels)
     drawing = network.draw(study, scenario)
-    graph = network.graph_of(scenario)
+    graph = graph_of(scenario)
     _show(
         graph,
         drawing,
