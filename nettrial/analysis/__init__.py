@@ -1,8 +1,7 @@
-"""From the trials of a run to figures with intervals.
+"""The analysis of a run: figures with intervals, from its trials.
 
-The unit of replication is the trial: what happens inside one (packets, intervals) is already
-summarised in its record, and is never counted as a replicate.
-"""
+The unit of replication is the trial: events within a trial (packets, intervals) are already summarised in its
+record, and never count as replicates."""
 
 from nettrial.analysis.answers import Answers, answers
 from nettrial.analysis.changes import Change, averaged_change, change, corrected, unpaired_change

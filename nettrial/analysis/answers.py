@@ -1,4 +1,4 @@
-"""Everything that a run's analysis says beyond its summary, gathered once for terminal, page and tables."""
+"""All results of a run's analysis beyond its summary, gathered once for terminal, page and tables."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from nettrial.store import Run
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers that a run gives; by the response's name where it gives one for each."""
+    """The results of a run; results for each response are stored by the response's name."""
 
     findings: dict[str, tuple[Finding, ...]]
-    """The changes that each factor makes, the rows' factor first."""
+    """The effects of each factor, the rows' factor first."""
     headline: tuple[Contrast, ...]
     """The changes that answer the study's question."""
     variations: dict[str, Variation]
     """The share of the variation that each factor explains."""
     orders: dict[str, Order]
-    """The residuals in the run's order, and what order does to them."""
+    """The residuals in run order, with tests for the effect of the order."""
     noise: tuple[WarningGroup, ...]
-    """Warnings that follow from order and values, as `warnings` gives those of records."""
+    """The warnings derived from order and values, in the form that `warnings` gives those of records."""
     agreement: tuple[Agreement, ...]
-    """Every published figure beside its own; none where the study has none."""
+    """Every published figure with its measured counterpart; empty if the study has no published figures."""
     verdicts: tuple[Verdict, ...]
-    """The source's conclusions, judged; none where the study names none."""
+    """The verdicts on the source's conclusions; empty if the study has none."""
     precisions: tuple[Precision, ...]
     """The precision of each response that declares one."""
 
 
 def answers(run: Run, summary: Summary) -> Answers:
-    """Analyse a run's summary. Raises BadInput for published figures that can't be read."""
+    """Analyses a run's summary; raises BadInput for published figures that can't be read."""
     found = orders(summary)
     changes = {response.response.name: findings(run.study, response) for response in summary.responses}
     return Answers(

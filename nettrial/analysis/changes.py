@@ -1,6 +1,6 @@
 """Relative changes with their intervals, effect sizes, and the correction of a family of them.
 
-Each formula stands with its source in docs/explanation/statistics.md."""
+docs/explanation/statistics.md has the source of each formula."""
 
 from __future__ import annotations
 
@@ -22,45 +22,47 @@ BANERJEE = "Banerjee's t"
 BANERJEE_LOGS = f"{BANERJEE} of the logarithms"
 """The method of the interval of a change between two runs."""
 NO_RATIO = "a value of 0 or less has no ratio"
-"""Why a change is absent where a value does not allow one."""
+"""The reason for the absence of a change if a value allows no ratio."""
 CORRECTION = "Bonferroni"
-"""The way in which intervals allow for the number of comparisons; p-values are corrected by Holm's method."""
+"""The method by which intervals are corrected for the number of comparisons; p-values are corrected by Holm's
+method."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """The change of a response from the baseline to something else, in percent of the baseline."""
+    """The change of a response from the baseline, in percent of the baseline."""
 
     percent: float | None
-    """The geometric mean of the paired ratios, less one, times 100."""
+    """The geometric mean of the paired ratios minus one, times 100."""
     interval: Interval | None
-    """Its interval at `CONFIDENCE`, for itself alone, in percent."""
+    """The individual interval of `percent` at `CONFIDENCE`, in percent."""
     pairs: int
-    """Blocks in which both sides gave a value; of an unpaired change the smaller number of values."""
+    """The number of blocks in which both sides gave a value; for an unpaired change, the smaller number of
+    values."""
     absent: str | None
-    """Why the change, or only its interval, is absent."""
+    """The reason why the change, or only its interval, is absent."""
     difference: float | None = None
-    """The mean of the differences, in the response's unit; there where a value of 0 allows no ratio, too."""
+    """The mean of the differences, in the response's unit; present even if a value of 0 allows no ratio."""
     difference_interval: Interval | None = None
-    """Its interval at `CONFIDENCE`, for itself alone, in the response's unit."""
+    """The individual interval of `difference` at `CONFIDENCE`, in the response's unit."""
     p_value: float | None = None
-    """The p-value of no change, by the test that belongs to `interval`, or where there is no ratio to
-    `difference_interval`."""
+    """The p-value under the hypothesis of no change, by the test that corresponds to `interval` or, without a
+    ratio, to `difference_interval`."""
     log_ratio: float | None = None
-    """The natural logarithm of the ratio that `percent` is of."""
+    """The natural logarithm of the ratio that `percent` expresses."""
     log_error: StandardError | None = None
-    """The interval of `log_ratio`; None where there is no ratio, or no interval."""
+    """The standard error of `log_ratio`; None without a ratio or an interval."""
     difference_error: StandardError | None = None
-    """The interval of `difference`; None where there is no interval."""
+    """The standard error of `difference`; None without an interval."""
     effect: float | None = None
-    """Hedges' g of the values in the response's unit; paired: g_av. Absent where nothing varies."""
+    """Hedges' g of the values in the response's unit, for paired values g_av; absent if nothing varies."""
     paired: bool = True
-    """True where the values were compared within blocks."""
+    """True if the values were compared within blocks."""
     simultaneous: Interval | None = None
-    """The interval in percent that holds together with all others of its family at `CONFIDENCE`
-    (Bonferroni); None before `corrected`, or where there is no ratio."""
+    """The interval in percent that holds together with all others of its family at `CONFIDENCE` (Bonferroni);
+    None before `corrected`, and without a ratio."""
     simultaneous_difference: Interval | None = None
-    """The same of the difference, in the response's unit."""
+    """The simultaneous interval of the difference, in the response's unit."""
     p_corrected: float | None = None
     """The p-value corrected for the family (Holm); None before `corrected`."""
     family: int = 0
@@ -68,8 +70,8 @@ class Change:
 
     @property
     def shown(self) -> int:
-        """1 or -1 where the simultaneous interval lies above or below 0, so that a change is shown; else 0.
-        Without a ratio that of the difference decides."""
+        """Returns 1 or -1 if the simultaneous interval lies above or below 0, so that a change is shown, and
+        otherwise 0. Without a ratio, the interval of the difference decides."""
         bounds = self.simultaneous or self.simultaneous_difference
         if bounds is None or bounds.contains(0):
             return 0
@@ -77,11 +79,10 @@ class Change:
 
 
 def change(pairs: Sequence[tuple[float, float]]) -> Change:
-    """The relative change over `pairs` of (baseline value, value), one pair for each block.
+    """Returns the relative change over `pairs` of (baseline value, value), one pair for each block.
 
-    A t interval of the mean of log(value / baseline), exponentiated: what a block does to both of
-    its values cancels, and the bounds are those of a ratio.
-    """
+    The interval is a t interval of the mean of log(value / baseline), exponentiated: an influence of a block
+    on both of its values cancels, and the bounds are those of a ratio."""
     if not pairs:
         return Change(None, None, 0, "no block has a value both here and at the baseline")
     data = np.asarray(pairs, dtype=float)
@@ -93,12 +94,11 @@ def change(pairs: Sequence[tuple[float, float]]) -> Change:
 
 
 def averaged_change(places: Sequence[Mapping[int, tuple[float, float]]]) -> Change:
-    """The change averaged over `places`, each of which has pairs of (baseline value, value) by block.
+    """Returns the change averaged over `places`, each of which has pairs of (baseline value, value) by block.
 
-    A block counts once, by the mean of what its places show (of logarithms of ratios, and of differences):
-    places of one block are no replicates of each other. Blocks that lack a place are left out, and places
-    without any pair.
-    """
+    A block counts once, by the mean over its places (of the logarithms of ratios, and of the differences):
+    places of one block are not replicates of each other. Blocks that lack a place are left out, and so are
+    places without any pair."""
     kept = [pairs for pairs in places if pairs]
     blocks = sorted(set.intersection(*(set(pairs) for pairs in kept))) if kept else []
     if len(kept) == 1:
@@ -119,7 +119,7 @@ def averaged_change(places: Sequence[Mapping[int, tuple[float, float]]]) -> Chan
 def _on(
     differences: Sequence[float], logs: Sequence[float] | None, absent: str | None, effect: float | None
 ) -> Change:
-    """A paired change from its differences and, where there are ratios, their logarithms."""
+    """Returns a paired change from its differences and, if there are ratios, their logarithms."""
     count = len(differences)
     log_ratio = None if logs is None else fmean(logs)
     found = Change(_percent(log_ratio), None, count, absent, fmean(differences), log_ratio=log_ratio)
@@ -131,7 +131,7 @@ def _on(
 
 
 def _with_intervals(found: Change, log_method: str, method: str) -> Change:
-    """A change that has its standard errors, with its intervals and its p-value."""
+    """Returns a change that has standard errors with its intervals and its p-value."""
     assert found.difference is not None
     assert found.difference_error is not None
     interval = None
@@ -144,8 +144,9 @@ def _with_intervals(found: Change, log_method: str, method: str) -> Change:
 
 
 def unpaired_change(base: Sequence[float], values: Sequence[float]) -> Change:
-    """The relative change from the geometric mean of `base` to that of `values`, which are independent of
-    each other: Banerjee's t of the logarithms, exponentiated; the difference is that of the means."""
+    """Returns the relative change from the geometric mean of `base` to that of `values`, which are
+    independent of each other. The interval is Banerjee's t interval of the logarithms, exponentiated; the
+    difference is that of the means."""
     pairs = min(len(base), len(values))
     if not pairs:
         return Change(None, None, 0, "one side has no value", paired=False)
@@ -167,7 +168,8 @@ def unpaired_change(base: Sequence[float], values: Sequence[float]) -> Change:
 
 
 def in_percent(logs: Interval) -> Interval:
-    """An interval of the logarithm of a ratio as one of a change in percent, by the same method."""
+    """Converts an interval of the logarithm of a ratio into one of a change in percent, of the same
+    method."""
     low, high = _percent(logs.low), _percent(logs.high)
     assert low is not None
     assert high is not None
@@ -175,8 +177,8 @@ def in_percent(logs: Interval) -> Interval:
 
 
 def corrected(changes: Sequence[Change]) -> list[Change]:
-    """Changes that are one family, each with its simultaneous intervals (Bonferroni) and its corrected
-    p-value (Holm). Those without an interval are no comparisons, and stay as they are."""
+    """Returns the changes of one family, each with its simultaneous intervals (Bonferroni) and its corrected
+    p-value (Holm). Changes without an interval do not count as comparisons, and stay unchanged."""
     tested = [found for found in changes if found.p_value is not None]
     if not tested:
         return list(changes)
@@ -205,7 +207,8 @@ def _corrected(found: Change, p_value: float, family: int) -> Change:
 
 
 def _percent(log_ratio: float | None) -> float | None:
-    """A change in percent from the logarithm of its ratio; where it exceeds every float, the largest one."""
+    """Returns a change in percent from the logarithm of its ratio, or the largest float if it exceeds
+    that."""
     if log_ratio is None:
         return None
     try:
@@ -215,23 +218,23 @@ def _percent(log_ratio: float | None) -> float | None:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """The mean; of equal values exactly theirs, so that sides that are alike differ by nothing."""
+    """Returns the mean. The mean of equal values is exactly that value, so that equal sides have no
+    difference."""
     return values[0] if min(values) == max(values) else fmean(values)
 
 
 def _hedges(base: Floats, values: Floats) -> float | None:
-    """Hedges' g: the difference of means over the root of the mean of both variances, times Hedges'
-    correction for small samples; None where nothing varies, or a side has one value.
+    """Returns Hedges' g: the difference of means over the root of the mean of both variances, times Hedges'
+    correction for small samples; None if nothing varies, or if a side has only one value.
 
-    With as many values on either side this is g_s and, of paired values, g_av with the root mean square
-    of both deviations (Lakens 2013, equations 4 and 10).
-    """
+    With equally many values on both sides this is g_s and, for paired values, g_av with the root mean square
+    of both deviations (Lakens 2013, equations 4 and 10)."""
     counts = len(base), len(values)
     if min(counts) < 2:
         return None
     weights = [(count - 1) / (sum(counts) - 2) for count in counts]
     spread = math.sqrt(weights[0] * base.var(ddof=1) + weights[1] * values.var(ddof=1))
-    # rounding leaves a spread of about 1e-16 where all values are equal
+    # rounding leaves a spread of about 1e-16 if all values are equal
     if spread <= 1e-12 * max(abs(base).max(), abs(values).max()):
         return None
     freedom = sum(counts) - 2

@@ -1,4 +1,4 @@
-"""The CPUs' clocks over a run: where they change, times and CPU figures change with them."""
+"""The CPUs' clock rates over a run: when they change, times and CPU figures change with them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from nettrial.analysis.warning_groups import WarningGroup
 from nettrial.store import Run
 
 CHANGED = 0.05
-"""A clock that varies by more of its slowest value gives a warning."""
+"""The variation of a clock rate, as a share of its lowest value, above which there is a warning."""
 
 
 def clocks_are_known(run: Run) -> bool | None:
-    """Returns whether the kernel told any CPU's clock; None where no trial reports CPUs."""
+    """Returns whether the kernel reported any CPU's clock rate; None if no trial has information on CPUs."""
     processors = [each for trial in run.trials() for each in trial.record.processors or ()]
     return any(each.frequency_mhz for each in processors) if processors else None
 
 
 def clocks(run: Run) -> list[WarningGroup]:
-    """A warning about each CPU whose clock was not the same as the trials' traffic ended."""
+    """Returns a warning about each CPU whose clock rate at the end of the trials' traffic varied."""
     seen: dict[int, list[float]] = {}
     treatments: list[Levels] = []
     for trial in run.trials():
@@ -30,9 +30,9 @@ def clocks(run: Run) -> list[WarningGroup]:
         WarningGroup(
             "processor_frequency",
             f"CPU {number}",
-            f"its clock was {min(found):.0f} to {max(found):.0f} MHz as the traffic of trials ended",
-            "times and CPU figures vary with it: hold it still (cpupower frequency-set --governor "
-            "performance, no turbo, cooling that keeps up), or use more blocks",
+            f"its clock rate was {min(found):.0f} to {max(found):.0f} MHz at the end of the trials' traffic",
+            "times and CPU figures vary with it: fix the clock rate (cpupower frequency-set --governor "
+            "performance, no turbo, sufficient cooling), or use more blocks",
             len(found),
             tuple(treatments),
         )

@@ -1,4 +1,5 @@
-"""Two runs beside each other: what changed, by how much, how sure, and what else differs between them."""
+"""The comparison of two runs: the changes with their intervals, and the other differences between the
+runs."""
 
 from __future__ import annotations
 
@@ -27,27 +28,29 @@ class Difference:
     response: Response
     treatment: Levels
     means: tuple[float | None, float | None]
-    """In the response's unit; None where no trial gave a value."""
+    """The means of both runs, in the response's unit; None if no trial gave a value."""
     counts: tuple[int, int]
-    """The number of trials that gave a value."""
+    """The number of trials of each run that gave a value."""
     change: Change
-    """From the first run to the second, unpaired: `simultaneous` holds together with all others' at 95%."""
+    """The unpaired change from the first run to the second; its `simultaneous` interval holds together with
+    all others at 95%."""
     absent: str | None
-    """Why the change in percent, or only its interval, is absent."""
+    """The reason why the change in percent, or only its interval, is absent."""
 
     @property
     def percent(self) -> float | None:
-        """The ratio of the geometric means, second run to first, less one, times 100."""
+        """Returns the ratio of the second run's geometric mean to the first run's, minus one, times 100."""
         return self.change.percent
 
     @property
     def interval(self) -> Interval | None:
-        """The simultaneous interval of `percent`."""
+        """Returns the simultaneous interval of `percent`."""
         return self.change.simultaneous
 
     @property
     def shown(self) -> bool:
-        """Returns whether an interval, where there is no ratio that of the difference, excludes no change."""
+        """Returns whether the interval of the change or, without a ratio, that of the difference excludes
+        zero."""
         return self.change.shown != 0
 
 
@@ -58,22 +61,22 @@ class RunComparison:
     differences: tuple[Difference, ...]
     """The differences of the treatments that both runs have, by response, then by treatment."""
     intervals: int
-    """The number of differences that have an interval: they hold together (Bonferroni)."""
+    """The number of differences that have an interval; the intervals hold together (Bonferroni)."""
     circumstances: tuple[tuple[str, str, str], ...]
-    """The circumstances that differ beside the results: the name of each, and its value in each run."""
+    """The other circumstances that differ: the name of each, and its value in each run."""
     stopped_by_rule: tuple[bool, bool]
-    """True for the first and the second run if blocks were added until it was precise: intervals between runs
-    suppose numbers of trials that were decided beforehand."""
+    """A flag for the first and the second run: true if blocks were added until the run was precise. Intervals
+    between runs assume numbers of trials that were fixed beforehand."""
     treatments_of_one: tuple[tuple[Levels, ...], tuple[Levels, ...]]
-    """The treatments that only the first, and only the second run has."""
+    """The treatments that only the first run has, and those that only the second has."""
     responses_of_one: tuple[tuple[str, ...], tuple[str, ...]]
-    """The responses, by name, that only the first, and only the second run has; those of one name that
-    measure something else, too."""
+    """The names of the responses that only the first run has, and of those that only the second has,
+    including responses of the same name that measure something else."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A change that is not to be: RESPONSE < PERCENT, or > PERCENT."""
+    """An undesired change: RESPONSE < PERCENT, or RESPONSE > PERCENT."""
 
     response: str
     relation: Literal["<", ">"]
@@ -83,8 +86,8 @@ class Condition:
         return f"{self.response} {self.relation} {self.percent:+g}%"
 
     def holds(self, difference: Difference) -> bool | None:
-        """Returns whether the difference is beyond the percentage and its interval excludes no difference;
-        None where there is no interval to judge by."""
+        """Returns whether the difference exceeds the percentage and its interval excludes zero; None if there
+        is no interval."""
         if difference.interval is None or difference.percent is None:
             return None
         beyond = (
@@ -94,8 +97,8 @@ class Condition:
 
 
 def condition(text: str) -> Condition | None:
-    """The condition that a text states, None where it states none. A fall is below 0% or less, a rise above
-    0% or more: anything else would hold of runs that are alike."""
+    """Returns the condition that a text states, or None if it is malformed. A fall has a limit of 0% or less
+    and a rise one of 0% or more: any other condition would hold for equal runs."""
     match = _CONDITION.fullmatch(text)
     if match is None:
         return None
@@ -106,8 +109,8 @@ def condition(text: str) -> Condition | None:
 
 
 def compare(first: Run, second: Run, only: Sequence[str] = ()) -> RunComparison:
-    """Compares two runs by the treatments and responses that both have; with `only`, by the responses of
-    these names."""
+    """Compares two runs by the treatments and responses that both have, or only by the responses named in
+    `only`."""
     ours, theirs = plan_treatments(first), plan_treatments(second)
     of_first = {response.name: response for response in first.study.responses}
     of_second = {response.name: response for response in second.study.responses}
@@ -144,7 +147,7 @@ def _alike(one: Response, other: Response) -> bool:
 
 @dataclass(frozen=True)
 class _Values:
-    """The values of one response under one treatment, and why others are absent."""
+    """The values of a response under a treatment, and the reasons for absent values."""
 
     numbers: tuple[float, ...] = ()
     absent: tuple[str, ...] = ()
@@ -170,7 +173,7 @@ def _of(values: Mapping[tuple[str, ...], _Values], response: Response, treatment
 
 
 def _why_not(one: _Values, other: _Values) -> str | None:
-    """Why two samples have no interval of their ratio; None if they have one."""
+    """Returns the reason why two samples have no interval of their ratio; None if they have one."""
     for which, values in (("first", one), ("second", other)):
         if not values.numbers:
             reasons = "; ".join(Counter(values.absent))
@@ -209,7 +212,7 @@ def _circumstances(first: Run, second: Run) -> Iterable[tuple[str, str, str]]:
 
 
 def _facts(run: Run) -> dict[str, str]:
-    """Returns what a run was made with and on; of several sessions each value once."""
+    """Returns the software and the machine of a run; for several sessions, each distinct value once."""
     study = run.study
     seen: dict[str, list[str]] = {}
     for session in run.sessions:
@@ -240,7 +243,7 @@ def _facts(run: Run) -> dict[str, str]:
 
 
 def _leaves(value: Any, path: str = "") -> Iterable[tuple[str, str]]:
-    """Every setting by its dotted path; flows by their names."""
+    """Yields every setting with its dotted path, in which flows go by their names."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _leaves(inner, f"{path}.{name}" if path else str(name))

@@ -1,7 +1,6 @@
-"""The costs of packets to hosts: the two costs of a simulated host, fitted on the CPU time of real
-trials.
+"""The CPU costs of packets: the two costs of a simulated host, fitted to the CPU time of real trials.
 
-Each treatment is one observation, for treatments scatter about the model by more than their trials do."""
+Each treatment is one observation, because treatments scatter around the model more than their trials do."""
 
 from __future__ import annotations
 
@@ -19,17 +18,17 @@ from nettrial.store import Run, Trial
 
 DOING = "fitting the costs"
 DISTURBED = "other_work"
-"""The warning of trials that are left out: other processes' work is in the CPU time."""
+"""The code of the warning whose trials are left out, because the CPU time includes other processes' work."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """One fitted cost, us."""
+    """A fitted cost in microseconds."""
 
     value: float
     interval: Interval | None
-    """At `CONFIDENCE`, by Student's t over treatments; None where it was not fitted, is 0, or no treatment is
-    left to tell how far they scatter."""
+    """The interval at `CONFIDENCE`, by Student's t over treatments; None if the cost was not fitted or is 0,
+    or if there are too few treatments to estimate their scatter."""
 
 
 @dataclass(frozen=True)
@@ -40,23 +39,23 @@ class HostFit:
     per_packet: Cost
     per_kilobyte: Cost
     work: tuple[TreatmentWork, ...]
-    """The observations that it was fitted on, by treatment."""
+    """The observations to which it was fitted, one for each treatment."""
     errors: dict[tuple[str, str], float]
-    """Errors by factor and level: by how much the costs that are fitted on the other levels miss the
-    CPU time there, in percent of it, signed; of several treatments with the level the furthest miss."""
+    """The signed error by factor and level of the CPU time predicted by costs fitted to the other levels, in
+    percent of the CPU time; for several treatments with the level, the largest error."""
     r_squared: float | None
-    """Share of the variance of the CPU time of a kilobyte over treatments that the costs explain;
-    None where it does not vary."""
+    """The share of the variance over treatments of the CPU time for a kilobyte that the costs explain; None
+    if it does not vary."""
     cautions: tuple[str, ...]
-    """Why the costs may not be what they seem."""
+    """Reasons to doubt the costs."""
 
     @property
     def trials(self) -> int:
-        """The number of trials that it was fitted on."""
+        """Returns the number of trials to which it was fitted."""
         return sum(work.trials for work in self.work)
 
     def costs(self) -> dict[str, Cost]:
-        """Both by name."""
+        """Returns both costs by name."""
         return dict(zip(PARTS, (self.per_packet, self.per_kilobyte), strict=True))
 
 
@@ -66,20 +65,20 @@ class Costs:
 
     hosts: tuple[HostFit, ...]
     absent: dict[str, str]
-    """The reasons why nothing could be fitted, by host."""
+    """The reasons why no costs could be fitted, by host."""
     left_out: tuple[int, ...]
-    """Numbers of the trials that were left out, as other processes worked beside them."""
+    """The numbers of the trials that were left out because other processes ran at the same time."""
 
 
 def costs(run: Run) -> Costs:
-    """The costs of each host whose CPU was measured. Raises BadInput where there is none of them."""
+    """Returns the costs of each host whose CPU time was measured; raises BadInput if there are none."""
     trials = run.trials()
     if not trials:
         raise BadInput(DOING, str(run.directory), "no trial is finished", "a run with finished trials")
     kept = [trial for trial in trials if not _is_disturbed(trial)]
     if not kept:
-        said = f"other processes worked beside each of its {len(trials)} trials ({DISTURBED})"
-        raise BadInput(DOING, str(run.directory), said, "a run on a machine that does nothing else")
+        said = f"other processes ran during each of its {len(trials)} trials ({DISTURBED})"
+        raise BadInput(DOING, str(run.directory), said, "a run on an otherwise idle machine")
     fits: list[HostFit] = []
     absent: dict[str, str] = {}
     for name in dict.fromkeys(host.name for trial in kept for host in trial.record.hosts):
@@ -90,8 +89,8 @@ def costs(run: Run) -> Costs:
             absent[name] = reason
     if not fits:
         said = "; ".join(f"{name}: {reason}" for name, reason in absent.items())
-        expected = "a run in which the CPU of a host (`measurement.cpu`) and its packets were counted"
-        raise BadInput(DOING, str(run.directory), said or "no CPU was measured", expected)
+        expected = "a run with the CPU time (`measurement.cpu`) and the packet counts of a host"
+        raise BadInput(DOING, str(run.directory), said or "no CPU time was measured", expected)
     left_out = tuple(trial.planned.number for trial in trials if _is_disturbed(trial))
     return Costs(tuple(fits), absent, left_out)
 
@@ -101,7 +100,8 @@ def _is_disturbed(trial: Trial) -> bool:
 
 
 def fit(host: str, work: Sequence[TreatmentWork], cautions: Sequence[str]) -> HostFit:
-    """The costs of a host by its work under each treatment; `cautions` beside those that the work gives."""
+    """Returns the costs of a host from its work under each treatment; `cautions` are added to those that
+    follow from the work."""
     found = HostCost.of(work, told_apart(work))
     bounds = found.intervals()
     per_packet, per_kilobyte = (
@@ -114,7 +114,7 @@ def fit(host: str, work: Sequence[TreatmentWork], cautions: Sequence[str]) -> Ho
 
 
 def _held_out(work: Sequence[TreatmentWork], parts: Sequence[int]) -> dict[tuple[str, str], float]:
-    """The error at each level of each factor, of costs fitted without it as they are with it."""
+    """Returns the error at each level of each factor, of the same costs fitted without that level."""
     errors: dict[tuple[str, str], float] = {}
     for factor in work[0].treatment:
         for level in dict.fromkeys(each.treatment[factor] for each in work):
@@ -131,26 +131,27 @@ def _explained(found: HostCost) -> float | None:
     demands = np.array([each.busy_us / each.kilobytes for each in found.work])
     told = np.array([found.at(each.packets, each.kilobytes) / each.kilobytes for each in found.work])
     spread = float(((demands - demands.mean()) ** 2).sum())
-    # Rounding leaves a spread of about 1e-16 where all are equal.
+    # Rounding leaves a spread of about 1e-16 if all are equal.
     if spread <= (1e-12 * demands.mean()) ** 2:
         return None
     return 1 - float(((demands - told) ** 2).sum()) / spread
 
 
 def _doubts(found: HostCost) -> list[str]:
-    """Returns what the observations don't tell."""
+    """Returns the limits of what the observations show."""
     sizes = [1000 * each.kilobytes / each.packets for each in found.work]
     if len(found.parts) < len(PARTS):
         return [
-            f"a packet's cost and a kilobyte's can't be told apart: packets had {min(sizes):.0f} to "
-            f"{max(sizes):.0f} B on average. Both are in per_packet, which holds for packets of that size "
-            "alone; run several MTUs"
+            f"the costs of a packet and of a kilobyte can't be distinguished: packets had {min(sizes):.0f} "
+            "to "
+            f"{max(sizes):.0f} B on average. per_packet contains both, and holds only for packets of that "
+            "size; run several MTUs"
         ]
     said = [
-        f"{name} comes out as 0: what this host's CPU time follows is "
-        f"{'bytes' if name == PARTS[0] else 'packets'} alone, or something that is not in the model"
+        f"{name} is 0: this host's CPU time depends on "
+        f"{'bytes' if name == PARTS[0] else 'packets'} only, or on something that is not in the model"
         for name in found.zeros
     ]
     if len(found.work) <= len(PARTS) - len(found.zeros):
-        said.append("there are as many costs as treatments, so that nothing tests them")
+        said.append("there are as many costs as treatments, so that the fit can't be tested")
     return said

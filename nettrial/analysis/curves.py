@@ -1,4 +1,4 @@
-"""The curves that a sweep found, by size: round-trip times with intervals, and the ratio of two levels.
+"""The curves measured by a sweep, by size: round-trip times with intervals, and the ratio of two levels.
 
 A trial gives one value for each size; intervals are over trials."""
 
@@ -26,19 +26,19 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Estimate:
-    """Means over trials, with their intervals, for each of several sizes."""
+    """The means over trials, with their intervals, at several sizes."""
 
     sizes: Floats
-    """Bytes; of a group of sizes their mean."""
+    """The sizes in bytes; for a group of sizes, their mean."""
     mean: Floats
     low: Floats
-    """Lower bounds of the 95% intervals; the means themselves where there is one trial."""
+    """The lower bounds of the 95% intervals; the means themselves for a single trial."""
     high: Floats
 
 
 @dataclass(frozen=True)
 class Curve:
-    """One flow's sweep under one treatment."""
+    """The sweep of a flow under a treatment."""
 
     flow: str
     treatment: Levels
@@ -47,34 +47,35 @@ class Curve:
     mtu_bytes: int
     """The smallest MTU of the network's links."""
     mss_bytes: int
-    """The sender's maximum segment size in force."""
+    """The sender's effective maximum segment size."""
     sizes: Floats
-    """The sizes that every trial measured, bytes."""
+    """The sizes that every trial measured, in bytes."""
     blocks: tuple[int, ...]
     """The block of each trial."""
     rtt_us: Floats
-    """A row for each trial, a column for each size: the mean time of a request."""
+    """The mean round-trip time of requests, with a row for each trial and a column for each size."""
     minimum_us: Floats
-    """The same of the smallest time of a request."""
+    """The smallest round-trip time of requests, in the same layout."""
     total_us: Floats
-    """The same of the time that all bytes took."""
+    """The total time of all bytes, in the same layout."""
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """The comparison of two levels of the rows' factor, size by size."""
+    """The comparison of two levels of the rows' factor at each size."""
 
     treatment: Levels
     """The treatment of the level that is not the baseline."""
     baseline: str
     pairs: int
-    """Blocks in which both levels gave values."""
+    """The number of blocks in which both levels gave values."""
     ratio: Estimate
-    """Geometric means of the paired ratios to the baseline."""
+    """The geometric means of the paired ratios to the baseline."""
 
 
 def curves(run: Run) -> list[Curve]:
-    """The sweeps of a run's finished trials, in the order of treatments; none where the study has none."""
+    """Returns the sweeps of a run's finished trials, in the order of treatments; empty if the study has
+    none."""
     if not any(flow.traffic.kind == "sweep" for flow in run.study.workload):
         return []
     finished = run.trials()
@@ -89,13 +90,13 @@ def curves(run: Run) -> list[Curve]:
 
 
 def _sweeps(study: Study, treatment: Levels) -> list[str]:
-    """The names of the flows that sweep."""
+    """Returns the names of the flows whose traffic is a sweep."""
     entries = [flow.flow for flow in study.workload if flow.traffic.kind == "sweep"]
     return [name for entry in entries for name in study.group(treatment, entry)]
 
 
 def _curve(flow: str, treatment: Levels, trials: Sequence[Trial]) -> Curve | None:
-    """Returns the curve that these trials of one treatment found; None if they found nothing."""
+    """Returns the curve from these trials of a treatment; None if they have no results."""
     measured: list[tuple[Trial, FlowRecord, dict[int, SizeRecord]]] = []
     for trial in trials:
         for record in trial.record.flows:
@@ -126,8 +127,8 @@ def _curve(flow: str, treatment: Levels, trials: Sequence[Trial]) -> Curve | Non
 
 
 def estimate(sizes: Floats, values: Floats, groups: int | None = None) -> Estimate:
-    """Means over trials (the rows of `values`) with intervals. With `groups`: of the means of so many groups
-    of neighbouring sizes, or of every size where there are no more of them."""
+    """Returns the means over trials (the rows of `values`) with intervals. With `groups`, neighbouring sizes
+    are averaged to that many groups, unless there are no more sizes than that."""
     if groups is not None and len(sizes) > groups:
         starts = np.linspace(0, len(sizes), groups, endpoint=False).astype(int)
         counts = np.diff([*starts, len(sizes)])
@@ -139,7 +140,7 @@ def estimate(sizes: Floats, values: Floats, groups: int | None = None) -> Estima
 
 
 def _half_width(values: Floats) -> Floats:
-    """Half of Student's t interval of the mean of each column; 0 where there is one row."""
+    """Returns the half-width of Student's t interval of the mean of each column; 0 for a single row."""
     count = len(values)
     if count < 2:
         return np.zeros(values.shape[1])
@@ -149,8 +150,8 @@ def _half_width(values: Floats) -> Floats:
 
 
 def ratios(study: Study, found: Sequence[Curve], groups: int | None = None) -> list[Ratio]:
-    """For each curve whose level of the rows' factor is not the baseline, its ratio to the curve of the
-    baseline, paired by block."""
+    """Returns the ratio of each curve that is not at the baseline of the rows' factor to the corresponding
+    curve at the baseline, paired by block."""
     rows, base = study.layout.rows, baseline(study)
     by_place = {(curve.flow, *_others(curve, rows), curve.treatment[rows]): curve for curve in found}
     made = []
@@ -171,5 +172,5 @@ def ratios(study: Study, found: Sequence[Curve], groups: int | None = None) -> l
 
 
 def _others(curve: Curve, rows: str) -> tuple[str, ...]:
-    """The levels of the other factors."""
+    """Returns the levels of the other factors."""
     return tuple(level for name, level in curve.treatment.items() if name != rows)

@@ -1,5 +1,5 @@
-"""The changes that each level of each factor makes against the factor's baseline: over everything, and at
-each combination of the other factors' levels."""
+"""The effects of each level of each factor against the factor's baseline: averaged over the other factors,
+and at each combination of their levels."""
 
 from __future__ import annotations
 
@@ -16,43 +16,44 @@ from nettrial.analysis.summary import Levels, ResponseSummary, pairs
 from nettrial.study import Response, Study
 
 Exceptional: TypeAlias = Literal["", "opposite", "larger", "smaller", "apart", "not shown", "absent"]
-"""The relation of a place to the others: like them (empty); shown to go the other way than the overall
-change; shown to be further from 0 than the median of all places, or closer to it, by more than half of the
-overall interval; shown, where overall nothing is; not shown by itself, where overall a change is; or without
-an interval. All by simultaneous intervals. The median, so that one odd place makes no exceptions of the
-rest."""
+"""The relation of a place to the others: like them (empty); shown to have the opposite direction to the
+overall change; shown to be further from 0 than the median of all places, or closer to it, by more than half
+of the overall interval; shown although the overall change is not; not shown individually although the overall
+change is; or without an interval. All are judged by simultaneous intervals. The median is used so that one
+odd place does not turn all others into exceptions."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The change at one combination of the other factors' levels."""
+    """A change at one combination of the other factors' levels."""
 
     others: Levels
     change: Change
-    """Its family is every place of every level of the factor."""
+    """The change; its family consists of all places of all levels of the factor."""
     exceptional: Exceptional
 
     @property
     def is_exception(self) -> bool:
-        """Returns whether the data show that the change here is another than overall. A place whose interval
-        is merely too wide is none."""
+        """Returns whether the data show that the change here differs from the overall change. A place whose
+        interval is merely too wide is not an exception."""
         return self.exceptional in ("opposite", "larger", "smaller", "apart")
 
 
 @dataclass(frozen=True)
 class LevelEffect:
-    """One level against the baseline."""
+    """The effect of one level against the baseline."""
 
     level: str
     overall: Change
-    """Averaged over the other factors' levels within each block: over blocks that have all of them. Its
-    family is the factor's levels."""
+    """The change averaged over the other factors' levels within each block, over the blocks that have all of
+    them. Its family consists of the factor's levels."""
     places: tuple[Place, ...]
-    """Places by the other factors' levels, in their order; one without levels if there is no other factor."""
+    """The places in the order of the other factors' levels; a single one without levels if there is no other
+    factor."""
 
     @property
     def exceptions(self) -> tuple[Place, ...]:
-        """The places where the change is shown to be another than overall."""
+        """Returns the places where the change is shown to differ from the overall change."""
         return tuple(place for place in self.places if place.is_exception)
 
 
@@ -66,11 +67,11 @@ class Finding:
     others: tuple[str, ...]
     """The other factors that have several levels."""
     effects: tuple[LevelEffect, ...]
-    """One for each level but the baseline, in the factor's order."""
+    """The effects of all levels except the baseline, in the factor's order."""
 
 
 def findings(study: Study, summary: ResponseSummary) -> tuple[Finding, ...]:
-    """Returns the effect on a response of each factor that has several levels; the rows' factor first."""
+    """Returns the effect of each factor with several levels on a response, the rows' factor first."""
     names = [study.layout.rows, *study.layout.columns]
     return tuple(_finding(study, summary, name) for name in names if len(study.factors[name].levels) > 1)
 
@@ -120,13 +121,14 @@ def _places(combinations: Sequence[Levels], found: Sequence[Change], overall: Ch
 
 
 def _around(middle: float, width: Interval) -> Interval:
-    """Returns an interval as wide as another, and a little wider for what rounding makes of equal values."""
+    """Returns an interval around `middle` as wide as another, and slightly wider to allow for rounding of
+    equal values."""
     half = width.half_width + 1e-9 * abs(middle)
     return Interval(middle - half, middle + half)
 
 
 def _exceptional(found: Change, overall: Change, typical: Interval | None) -> Exceptional:
-    """Returns how a place's change relates to the overall one, and to what is typical of places."""
+    """Returns the relation of a place's change to the overall change and to the typical change of places."""
     here = found.simultaneous if overall.simultaneous else found.simultaneous_difference
     if here is None:
         return "absent"

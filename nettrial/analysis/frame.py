@@ -9,15 +9,14 @@ from nettrial import metrics
 from nettrial.store import Run
 
 AT_ONCE = 10_000
-"""Rows that are in memory as Python's objects at one time."""
+"""The number of rows held in memory as Python objects at a time."""
 
 
 def frame(run: Run) -> pl.DataFrame:
-    """One row for each finished trial and response, in run order.
+    """Returns a table with a row for each finished trial and response, in run order.
 
-    Columns: `number` (run order), `block`, one text column for each factor, `response`, `unit`,
-    `value` (null where the metric is absent) and `absent` (the reason, null where there is a value).
-    """
+    The columns are `number` (run order), `block`, one text column for each factor, `response`, `unit`,
+    `value` (null if the metric is absent) and `absent` (the reason, null if there is a value)."""
     factors = list(run.study.factors)
     schema: dict[str, Any] = {
         "number": pl.Int64,

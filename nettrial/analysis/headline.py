@@ -1,4 +1,4 @@
-"""The comparison that answers the study's question: a factor's levels, or responses of the same trials."""
+"""The comparison that answers the study's question, between the levels of a factor or between responses."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ from nettrial.study import Response, Study
 
 @dataclass(frozen=True)
 class Contrast:
-    """One change that the headline tells."""
+    """A change in the headline."""
 
     response: Response
     subject: str
-    """The level with its factor's title: "MTU 9000 B"; of responses compared, the response's title."""
+    """The level with its factor's title, such as "MTU 9000 B"; if responses are compared, the response's
+    title."""
     against: str
-    """The baseline, or the title of the response that it is compared with."""
+    """The baseline, or the title of the response with which it is compared."""
     change: Change
-    """Over all else that varies, each block counted once; corrected for all contrasts of its family."""
+    """The change averaged over the other factors, with each block counted once; corrected for all contrasts
+    of its family."""
 
 
 def headline(
     study: Study, summary: Summary, findings: Mapping[str, tuple[Finding, ...]]
 ) -> tuple[Contrast, ...]:
-    """Returns the contrasts that the study's headline asks for, level by level; none where there is
-    nothing to compare. A factor that was given one level by `--set` gives way to the rows' factor."""
+    """Returns the contrasts of the study's headline, level by level; empty if there is nothing to compare. If
+    `--set` reduced the headline's factor to one level, the rows' factor replaces it."""
     if study.headline is not None and study.headline.pairs:
         return _of_responses(study, summary, study.headline.pairs)
     name = (study.headline and study.headline.factor) or study.layout.rows
@@ -48,7 +50,7 @@ def headline(
 
 
 def _of_responses(study: Study, summary: Summary, compared: Mapping[str, str]) -> tuple[Contrast, ...]:
-    """Responses against others, within the same trials. All are one family."""
+    """Returns the contrasts between responses of the same trials, which form one family."""
     known = {each.response.name: each for each in summary.responses}
     found = [(known[mine], known[other]) for mine, other in compared.items() if {mine, other} <= known.keys()]
     changes = [

@@ -1,8 +1,9 @@
-"""The one model of the costs of packets to a host, and its fit.
+"""The model of the CPU costs of packets on a host, and its fit.
 
-A host takes a time for each packet that it sends or receives, and a time for each 1000 bytes of it, headers
-of IP included: the sum that the simulator's hosts take (`HostCost` of the scenario). An interrupt's cost and
-how many packets share one can't be determined from records, so theirs is part of a packet's."""
+A host needs a certain time for each packet that it sends or receives, and a certain time for each 1000 bytes
+of it, including IP headers; the simulator's hosts take the sum (`HostCost` of the scenario). Records show
+neither the cost of an interrupt nor the number of packets that share one, so that cost is part of the cost of
+a packet."""
 
 from __future__ import annotations
 
@@ -16,39 +17,39 @@ import numpy as np
 from nettrial.analysis.intervals import CONFIDENCE, Floats, Interval
 
 PARTS = ("per_packet", "per_kilobyte")
-"""The costs that are fitted, as the setting `hosts.NAME.cost` names them."""
+"""The fitted costs, by their names in the setting `hosts.NAME.cost`."""
 LARGEST_INFLATION = 10.0
-"""The largest inflation of a cost's variance by the other one's being fitted, too: beyond it the two can't be
-told apart (Kutner, Nachtsheim, Neter and Li, Applied Linear Statistical Models, section 10.5)."""
+"""The largest variance inflation factor at which both costs are fitted: above it the two can't be
+distinguished (Kutner, Nachtsheim, Neter and Li, Applied Linear Statistical Models, section 10.5)."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """The work of a host: an observation to fit costs on."""
+    """The work of a host: an observation to which costs are fitted."""
 
     busy_us: float
-    """CPU time."""
+    """The CPU time in microseconds."""
     packets: float
-    """Sent and received."""
+    """The number of packets sent and received."""
     kilobytes: float
-    """Sent and received in IP packets, 1000 bytes each."""
+    """The kilobytes (1000 bytes) of IP packets sent and received."""
 
 
 @dataclass(frozen=True)
 class HostCost:
-    """The two costs, us, by least squares of relative errors, none below 0."""
+    """The two costs in microseconds, fitted by least squares of relative errors and not below 0."""
 
     per_packet: float
     per_kilobyte: float
     work: tuple[Work, ...]
-    """The observations that they were fitted on."""
+    """The observations to which they were fitted."""
     parts: tuple[int, ...]
     """The indexes in `PARTS` of the costs that were fitted; the other is 0."""
 
     @classmethod
     def of(cls, work: Sequence[Work], parts: Sequence[int] = (0, 1)) -> HostCost:
-        """Fitted on as many observations as `parts`, or more."""
-        from scipy import optimize  # it is slow to load, and two commands need it
+        """Fits costs to at least as many observations as there are `parts`."""
+        from scipy import optimize  # imported here: it is slow to load, and only two commands need it
 
         found = np.zeros(len(PARTS))
         relative = _relative(work)[:, list(parts)]
@@ -57,20 +58,20 @@ class HostCost:
         return cls(per_packet, per_kilobyte, tuple(work), tuple(parts))
 
     def without(self, held: Work) -> HostCost:
-        """The same parts, fitted on the other observations."""
+        """Returns the same parts fitted to the other observations."""
         return HostCost.of([each for each in self.work if each is not held], self.parts)
 
     def at(self, packets: float, kilobytes: float) -> float:
-        """CPU time of that many packets and kilobytes, us."""
+        """Returns the CPU time for that many packets and kilobytes, in microseconds."""
         return self.per_packet * packets + self.per_kilobyte * kilobytes
 
     def error_percent(self, work: Work) -> float:
-        """Returns the error of the costs in the CPU time of `work`, in percent of it, signed."""
+        """Returns the signed error of the CPU time that the costs predict for `work`, in percent."""
         return 100 * (self.at(work.packets, work.kilobytes) / work.busy_us - 1)
 
     def intervals(self) -> dict[str, Interval]:
         """Returns the interval of each cost above 0, by Student's t over the observations, which scatter
-        about the model by more than their trials do; empty where none is left to tell how far they
+        around the model more than their trials do; empty if there are too few observations to estimate their
         scatter."""
         if self._regression is None:
             return {}
@@ -81,8 +82,8 @@ class HostCost:
         }
 
     def interval_at(self, packets: float, kilobytes: float) -> Interval | None:
-        """In which one more observation with that many packets and kilobytes lies (statsmodels' prediction
-        interval), us; None where none is left to tell how far they scatter."""
+        """Returns the prediction interval of another observation with that many packets and kilobytes (by
+        statsmodels), in microseconds; None if there are too few observations to estimate their scatter."""
         if self._regression is None:
             return None
         terms = np.array([[packets, kilobytes]])[:, self._above]
@@ -92,12 +93,12 @@ class HostCost:
 
     @property
     def values(self) -> tuple[float, float]:
-        """Both costs, in the order of `PARTS`."""
+        """Returns both costs, in the order of `PARTS`."""
         return self.per_packet, self.per_kilobyte
 
     @property
     def zeros(self) -> tuple[str, ...]:
-        """The parts that were fitted and came out as 0."""
+        """Returns the parts that were fitted and are 0."""
         return tuple(PARTS[part] for part in self.parts if self.values[part] == 0)
 
     @property
@@ -106,9 +107,9 @@ class HostCost:
 
     @cached_property
     def _regression(self) -> Any:
-        """The same fit of the costs above 0 by statsmodels, which knows intervals; None where no observation
-        is left for them."""
-        from statsmodels.regression.linear_model import WLS  # here: it takes a second to import
+        """Returns the same fit of the costs above 0 by statsmodels, which computes intervals; None if there
+        are too few observations for them."""
+        from statsmodels.regression.linear_model import WLS  # imported here: it takes a second
 
         if not self._above or len(self.work) <= len(self._above):
             return None
@@ -118,15 +119,16 @@ class HostCost:
 
 
 def told_apart(work: Sequence[Work]) -> tuple[int, ...]:
-    """The parts that observations tell apart: both, or the packet's alone."""
+    """Returns the parts that observations can distinguish: both, or only the packet's."""
     relative = _relative(work)
     norms = np.linalg.norm(relative, axis=0)
     cosine = float(relative[:, 0] @ relative[:, 1] / norms.prod())
-    # The variance inflation factor of each, there being two and no constant; told by rounding at least.
+    # The variance inflation factor of each of the two, without a constant; bounded below by rounding errors.
     inflation = 1 / max(1 - cosine**2, 1e-12)
     return (0, 1) if inflation <= LARGEST_INFLATION else (0,)
 
 
 def _relative(work: Sequence[Work]) -> Floats:
-    """Packets and kilobytes over the CPU time they are to explain, so that errors are relative."""
+    """Returns packets and kilobytes divided by the CPU time that they explain, so that errors are
+    relative."""
     return np.array([[each.packets / each.busy_us, each.kilobytes / each.busy_us] for each in work])

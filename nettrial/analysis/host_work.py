@@ -1,4 +1,4 @@
-"""The work of hosts in the trials of a run, by what their CPUs and links counted."""
+"""The work of hosts in the trials of a run, from their CPU times and packet counts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from nettrial.store import Trial
 
 @dataclass(frozen=True)
 class TreatmentWork(Work):
-    """The work of a host in the trials of a treatment: means."""
+    """The mean work of a host in the trials of a treatment."""
 
     busy_percent: float
-    """The share of the time that passed, in percent."""
+    """The CPU time in percent of the elapsed time."""
     treatment: Levels
     trials: int
 
@@ -27,8 +27,8 @@ class TreatmentWork(Work):
 def work_of(
     treatments: Sequence[Levels], trials: Sequence[Trial], host: str
 ) -> tuple[list[TreatmentWork], str]:
-    """Returns the work of the host under each treatment; where there is none, the reason, if anybody asked
-    for it."""
+    """Returns the work of the host under each treatment, and the reason if there is none although the study
+    measures it."""
     done: list[TreatmentWork] = []
     reason = ""
     for treatment in treatments:
@@ -42,8 +42,8 @@ def work_of(
 
 
 def _measured(trial: Trial, host: str) -> tuple[float, float, float, float] | str:
-    """CPU time in us, packets, kilobytes and CPU time in percent of the host in a trial, or why
-    they are not known."""
+    """Returns the CPU time in microseconds, packets, kilobytes and CPU time in percent of a host in a trial,
+    or the reason why they are unknown."""
     record = _record(trial.record, host)
     if record is None or not record.cpu_busy_ns:
         absence = next((a for a in trial.record.absent if a.metric == "cpu" and a.object == host), None)
@@ -51,7 +51,7 @@ def _measured(trial: Trial, host: str) -> tuple[float, float, float, float] | st
     carried = _carried(trial.record, trial.scenario, host)
     if carried is None:
         return (
-            "its packets were not counted: that takes a rate of its links (`network.rate`), or "
+            "its packets were not counted: that requires a rate of its links (`network.rate`), or "
             "`measurement.packet_sizes: true`"
         )
     packets, kilobytes = carried
@@ -65,8 +65,8 @@ def _record(record: Record, host: str) -> HostRecord | None:
 
 
 def _carried(record: Record, scenario: Scenario, host: str) -> tuple[int, float] | None:
-    """Packets and kilobytes that the host's interfaces and those opposite sent; None where one was not
-    counted. What a queue dropped or a link lost is not looked at."""
+    """Returns the packets and kilobytes sent by the host's interfaces and their peers; None if one was not
+    counted. Packets dropped by queues or lost on links are not subtracted."""
     sent = {(counted.node, counted.interface): counted for counted in record.ends}
     packets, size = 0, 0
     for link in scenario.links:
@@ -82,22 +82,19 @@ def _carried(record: Record, scenario: Scenario, host: str) -> tuple[int, float]
 
 
 def cautions_of(host: str, trials: Sequence[Trial]) -> list[str]:
-    """Returns what in the trials is in the CPU's time and is no cost of the host's packets, or hides
-    it."""
+    """Returns circumstances of the trials that add to the CPU time or hide the cost of the host's packets."""
     records = [_record(trial.record, host) for trial in trials]
     shared = dict.fromkeys(name for record in records if record for name in record.processor_shared_with)
     scenarios = [trial.scenario for trial in trials]
     said = []
     if any(CAPABILITIES[trial.record.backend].modelled_hosts for trial in trials):
-        said.append("it was simulated: these are the costs that the study gave it, and no evidence of others")
+        said.append("it was simulated: these are the costs that the study set, not evidence of real ones")
     if shared:
-        said.append(f"its CPU did the work of {', '.join(shared)}, too: that is in the costs")
+        said.append(f"its CPU also did the work of {', '.join(shared)}: that is part of the costs")
     if any(_has_offloads(scenario, host) for scenario in scenarios):
-        said.append(
-            "it had offloads: it worked at GSO packets, and the packets counted are those on the wire"
-        )
+        said.append("it used offloads: it processed GSO packets, while packets were counted on the wire")
     if any(_polls(scenario, host) for scenario in scenarios):
-        said.append("its reads poll (`busy_poll`): they keep the CPU busy whatever arrives")
+        said.append("its reads poll (`busy_poll`): they keep the CPU busy even if nothing arrives")
     return said
 
 

@@ -1,4 +1,4 @@
-"""The model of the MTU: what bounded the transfers of a run, and what is fitted to them."""
+"""The model of the MTU: the limit of a run's transfers, and the laws fitted to them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from nettrial.store import Run, Trial
 from nettrial.study import Study
 
 SETTING = "network.mtu"
-"""The setting that the model is of."""
+"""The setting that the model describes."""
 FEWEST_LEVELS = 3
-"""Two parameters take two levels, and a third to be tested on."""
+"""The least number of levels: two parameters need two, and a third level tests them."""
 LINK_SHARE = 0.9
-"""The share of what the wire leaves to the payload: a transfer that has as much is bounded by the link."""
+"""The share of the payload rate possible on the wire above which a transfer is limited by the link."""
 BUSY_PERCENT = 95.0
-"""A CPU in use that much is the bound: what the engine warns of as `processor_saturated`."""
+"""The CPU utilisation above which a CPU limits a transfer; the engine's warning `processor_saturated` uses
+the same value."""
 BITS_PER_KILOBYTE = 8000.0
 DOING = "fitting the model"
 
@@ -29,30 +30,30 @@ Bound = Literal["link", "host", "neither"]
 
 @dataclass(frozen=True)
 class Model:
-    """The model of the treatments that differ in the MTU alone."""
+    """The model of the treatments that differ only in the MTU."""
 
     others: Levels
     """The levels of the other factors."""
     header_bytes: int
-    """IP and transport headers of a full packet, options included, as measured: the MTU less the segment
-    size."""
+    """The measured size of the IP and transport headers of a full packet with options: the MTU minus the
+    segment size."""
     rate_mbps: float | None
-    """The line rate of the slowest link; None where no link has one."""
+    """The line rate of the slowest link; None if no link has a rate."""
     bounds: dict[str, dict[float, Bound]]
-    """The bound of the transfer, by response of goodput and MTU."""
+    """The limit of the transfer, by goodput response and MTU."""
     wires: dict[str, WireUse]
-    """The goodput where the link is the bound, by response."""
+    """The goodput where the link is the limit, by response."""
     transfers: dict[str, PayloadCost]
-    """The time of a kilobyte where the host is the bound, by response."""
+    """The time for a kilobyte where the host is the limit, by response."""
     hosts: dict[str, PayloadCost]
-    """The CPU time of a kilobyte, by response of service demand."""
+    """The CPU time for a kilobyte, by service demand response."""
     absent: dict[str, str]
     """The reasons why a response has no model, by response."""
 
 
 def models(run: Run) -> list[Model]:
-    """The model of each combination of the other factors. Raises BadInput where the study's factors or the
-    finished trials don't allow one."""
+    """Returns the model of each combination of the other factors; raises BadInput if the study's factors or
+    the finished trials don't allow a model."""
     factor = _factor(run.study)
     found: dict[tuple[tuple[str, str], ...], dict[float, list[Trial]]] = {}
     for treatment in plan_treatments(run):
@@ -63,7 +64,7 @@ def models(run: Run) -> list[Model]:
     most = max((len(levels) for levels in found.values()), default=0)
     if most < FEWEST_LEVELS:
         value = f"trials with {most} level{'' if most == 1 else 's'} of {factor}"
-        expected = f"{FEWEST_LEVELS} levels or more: two parameters take two, and a third tests them"
+        expected = f"{FEWEST_LEVELS} levels or more: two parameters need two, and a third tests them"
         raise BadInput(DOING, str(run.directory), value, expected, f"such as --set {factor}=1500,4000,9000")
     responses = summarise(run).responses
     return [
@@ -74,7 +75,7 @@ def models(run: Run) -> list[Model]:
 
 
 def _factor(study: Study) -> str:
-    """The factor that sets the MTU, and nothing else."""
+    """Returns the factor that sets only the MTU; raises BadInput."""
     for name, factor in study.factors.items():
         if factor.sets == SETTING:
             return name
@@ -102,17 +103,19 @@ def _model(
             if cell.mean and cell.mean > 0 and {**cell.treatment, factor: ""} == {**others, factor: ""}
         }
         if response.metric == "goodput" and response.of not in transfers:
-            model.absent[response.name] = "it is of no transfer"
+            model.absent[response.name] = "it belongs to no transfer"
             continue
         flows = [response.of] if response.metric == "goodput" else sorted(transfers)
         overheads = _headers(study, {**others, factor: ""}, factor, flows, trials)
         if len(overheads) != 1:
             seen = ", ".join(f"{size} B" for size in sorted(overheads)) or "none"
             model.absent[response.name] = (
-                f"the MTU less the segment size is not the same at each level: {seen}"
+                f"the difference between the MTU and the segment size varies between levels: {seen}"
             )
         elif len(means) < FEWEST_LEVELS:
-            model.absent[response.name] = f"{len(means)} levels have a value, and it takes {FEWEST_LEVELS}"
+            model.absent[response.name] = (
+                f"only {len(means)} levels have a value, and {FEWEST_LEVELS} are needed"
+            )
         elif response.metric == "goodput":
             headers |= overheads
             _fit_goodput(model, response.name, min(overheads), means, trials)
@@ -123,7 +126,7 @@ def _model(
 
 
 def _rate(trials: Mapping[float, Sequence[Trial]]) -> float | None:
-    """Mbit/s of the slowest link."""
+    """Returns the rate of the slowest link in Mbit/s."""
     links = next(iter(trials.values()))[0].scenario.links
     return min((units.RATE.parse(link.rate.root) / 1e6 for link in links if link.rate), default=None)
 
@@ -135,7 +138,7 @@ def _headers(
     flows: Sequence[str],
     trials: Mapping[float, Sequence[Trial]],
 ) -> set[int]:
-    """The MTU less the segment size that was in force, of these flows' every trial."""
+    """Returns the differences between the MTU and the effective segment size in all trials of these flows."""
     found = set()
     for mtu, of in trials.items():
         levels = {**treatment, factor: of[0].planned.treatment[factor]}
@@ -161,7 +164,7 @@ def _fit_goodput(
     neither = [mtu for mtu, bound in bounds.items() if bound == "neither"]
     if neither:
         listed = ", ".join(f"{mtu:.0f} B" for mtu in neither)
-        model.absent[name] = f"neither the link nor a CPU that was measured was in full use at {listed}"
+        model.absent[name] = f"neither the link nor a measured CPU was saturated at {listed}"
         return
     of_link = {mtu: means[mtu] for mtu, bound in bounds.items() if bound == "link"}
     of_host = {mtu: BITS_PER_KILOBYTE / means[mtu] for mtu, bound in bounds.items() if bound == "host"}
@@ -178,7 +181,7 @@ def _bound(
     goodput_mbps: float,
     trials: Sequence[Trial],
 ) -> Bound:
-    """Returns what bounded the transfers of a level."""
+    """Returns the limit of the transfers at a level."""
     if rate_mbps and goodput_mbps >= LINK_SHARE * rate_mbps * efficiency(mtu_bytes, header_bytes):
         return "link"
     saturated = sum(_saturated(trial) for trial in trials)

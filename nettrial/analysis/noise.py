@@ -1,6 +1,6 @@
-"""Warnings of what makes intervals less sure than they look, in a run's order and in its values.
+"""Warnings about patterns in a run's order and values that make intervals less reliable than they look.
 
-Each finding says what was seen and what to do, in the form of a warning; none is part of a record."""
+Each finding states the observation and a remedy, in the form of a warning; none is part of a record."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from nettrial.analysis.summary import Cell, ResponseSummary, Summary
 from nettrial.analysis.warning_groups import WarningGroup, merge, pattern
 
 LEVEL = 0.01
-"""A test counts where its p-value is below, corrected for every test of order, or of skewness, of the run
-(Holm)."""
+"""The significance level of the p-values, which are corrected for all tests of order, or of skewness, of the
+run (Holm)."""
 AUTOCORRELATION = 0.2
-"""Neighbours less alike than that hardly touch an interval."""
+"""The least autocorrelation for a warning: less hardly affects an interval."""
 HALVES = 0.5
-"""The halves' distance, in standard deviations within treatments, from which it counts."""
+"""The least distance of the run's halves for a warning, in standard deviations within treatments."""
 SKEWNESS = 0.5
-"""The mean of the treatments' skewness, from which it counts."""
+"""The least mean skewness of the treatments for a warning."""
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """A finding about one response, seen in the trials of `cells`."""
+    """A finding about one response, in the trials of `cells`."""
 
     code: str
     response: ResponseSummary
@@ -35,9 +35,9 @@ class _Seen:
 
 
 def noise(summary: Summary, found: Sequence[Order], simulated: bool = False) -> list[WarningGroup]:
-    """Warnings of drift, of neighbours alike, of skewed values and of values without spread; responses
-    of which the same is to be said have one together. Of simulated trials skewness alone: neither when nor
-    after which others they ran can matter, and values without spread are no fault of measuring."""
+    """Returns warnings about drift, correlated neighbours, skewed values and values without spread; responses
+    with the same finding share a warning. For simulated trials it only checks skewness: the time and the
+    order in which they ran don't matter, and values without spread are not a fault of the measurement."""
     of_order = [p for each in found for p in (each.autocorrelation_p, each.drift_p, each.halves_p)]
     corrected = iter(holm([p for p in of_order if p is not None]))
     skewed = iter(holm([each.skewness_p for each in found if each.skewness_p is not None]))
@@ -53,29 +53,33 @@ def noise(summary: Summary, found: Sequence[Order], simulated: bool = False) -> 
 
 
 def _of_order(response: ResponseSummary, found: Order, alike: float, moved: float) -> list[_Seen]:
-    """The warnings of drift, or else of neighbours alike, which drift makes, too."""
+    """Returns the warnings about drift or, without drift, about correlated neighbours, which drift also
+    causes."""
     assert found.autocorrelation is not None
     assert found.halves is not None
     assert found.drift is not None
     if moved < LEVEL and max(abs(found.halves), abs(found.drift) / 2) >= HALVES:
         way = "rose" if found.drift > 0 else "fell"
-        message = f"values {way} from the run's start to its end"
+        message = f"values {way} from the start to the end of the run"
         if found.drift_percent is not None and found.halves_percent is not None:
             message += (
-                f" by {abs(found.drift_percent):.2g}% of the mean (the second half of the run against the "
+                f" by {abs(found.drift_percent):.2g}% of the mean (second half of the run against the "
                 f"first: {found.halves_percent:+.2g}%)"
             )
         consequence = (
-            "changes are compared within blocks and hardly touched, but means and their intervals are not: "
-            "let the machine warm up longer (warmup), stop other work, and look at the run's order"
+            "changes are compared within blocks and hardly affected, but means and their intervals are: "
+            "let the machine warm up longer (warmup), stop other work, and look at the run order"
         )
         return [_Seen("drift", response, message, consequence, response.cells)]
     if alike < LEVEL and found.autocorrelation >= AUTOCORRELATION:
         consequence = (
-            "trials close in time are alike, so the intervals of means may be too narrow; changes are "
-            "compared within blocks: rest on those, use more blocks, and stop other work on the machine"
+            "trials close in time are correlated, so the intervals of means may be too narrow; changes are "
+            "compared within blocks: rely on those, use more blocks, and stop other work on the machine"
         )
-        message = f"neighbouring trials correlate by {found.autocorrelation:.2f} beyond their treatments"
+        message = (
+            f"neighbouring trials have a correlation of {found.autocorrelation:.2f} beyond that of their "
+            "treatments"
+        )
         return [_Seen("autocorrelation", response, message, consequence, response.cells)]
     return []
 
@@ -89,7 +93,7 @@ def _of_skewness(response: ResponseSummary, found: Order, skewed: float) -> list
         "look at the medians and their intervals, or use more replicates"
     )
     side = "high" if found.skewness > 0 else "low"
-    message = f"values within treatments are skewed, with a tail of {side} ones ({abs(found.skewness):.1f})"
+    message = f"values within treatments are skewed, with a tail of {side} values ({abs(found.skewness):.1f})"
     return [_Seen("skewed_values", response, message, consequence, response.cells)]
 
 
@@ -98,15 +102,16 @@ def _of_equal_values(response: ResponseSummary) -> list[_Seen]:
     if not equal:
         return []
     consequence = (
-        "an interval without width is no evidence of precision: the metric may be coarser than it varies, or "
-        "the trials are no independent repeats"
+        "an interval of width 0 is no evidence of precision: the metric's resolution may be coarser than its "
+        "variation, or "
+        "the trials may not be independent"
     )
     message = "all values of a treatment are equal"
     return [_Seen("equal_values", response, message, consequence, equal)]
 
 
 def _together(found: Sequence[_Seen]) -> list[WarningGroup]:
-    """Findings that differ in numbers only as one, in the order of each one's first."""
+    """Merges findings that differ only in numbers, in the order of their first occurrences."""
     alike: dict[tuple[str, str, str], list[_Seen]] = {}
     for seen in found:
         alike.setdefault((seen.code, pattern(seen.message), seen.consequence), []).append(seen)

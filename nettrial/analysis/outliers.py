@@ -1,4 +1,4 @@
-"""Values far from the others of their treatment. They are named and kept: none is left out of a figure."""
+"""Values far from the others of their treatment, which are reported but never left out of a figure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 FEWEST = 10
-"""With fewer values the rule would name too many that are none."""
+"""The least number of values for the rule: with fewer it would report too many ordinary values."""
 LIMIT = 3.5
 """The limit of the modified z-score."""
 RULE = "more than 3.5 by the modified z-score (Iglewicz and Hoaglin 1993)"
@@ -19,20 +19,20 @@ _NORMAL = 0.6744897501960817
 
 @dataclass(frozen=True)
 class Outlier:
-    """A value far from the others of its treatment."""
+    """A value far from the other values of its treatment."""
 
     trial: int
     """The trial's number in the run's order."""
     block: int
     value: float
-    """In the response's unit."""
+    """The value in the response's unit."""
     score: float
-    """Its modified z-score: 0.6745 times its distance from the median, over the median of these distances."""
+    """The modified z-score: 0.6745 times the distance from the median, over the median of these distances."""
 
 
 def outliers(values: Mapping[int, float], trials: Mapping[int, int]) -> tuple[Outlier, ...]:
-    """The outliers among one treatment's `values` by block, whose trials' numbers are `trials`; none of
-    fewer than `FEWEST` values, or where half of them are equal, so that no distance is usual."""
+    """Returns the outliers among a treatment's `values` by block; `trials` has the trials' numbers. Returns
+    none for fewer than `FEWEST` values, or if half of them are equal, so that the median distance is 0."""
     if len(values) < FEWEST:
         return ()
     data = np.fromiter(values.values(), float, len(values))

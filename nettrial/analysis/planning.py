@@ -1,4 +1,5 @@
-"""The number of blocks that a wanted precision takes, and their time, by what earlier runs varied."""
+"""The number of blocks needed for a desired precision, and their duration, estimated from the variation in
+earlier runs."""
 
 from __future__ import annotations
 
@@ -16,43 +17,44 @@ from nettrial.analysis.summary import Levels
 from nettrial.store import Run, Trial
 
 ASSURANCE = 0.9
-"""The probability that the spread is no larger than the larger figure allows for."""
+"""The probability with which the larger estimate covers the true spread."""
 MOST_BLOCKS = 10**6
-"""More are not looked for."""
+"""The limit of the search."""
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Blocks that an interval takes to become narrow enough; None for more than `MOST_BLOCKS`."""
+    """The number of blocks until an interval is narrow enough; None for more than `MOST_BLOCKS`."""
 
     expected: int | None
-    """If values vary as they did."""
+    """The number if values vary as they did."""
     assured: int | None
-    """If they vary as much as the earlier trials leave possible, with `ASSURANCE`."""
+    """The number with the largest variation compatible with the earlier trials at `ASSURANCE`."""
 
 
 @dataclass(frozen=True)
 class Need:
-    """The trials that one response's mean under one treatment takes."""
+    """The trials needed for the mean of a response under a treatment."""
 
     response: str
     treatment: Levels
     wanted: float
-    """The half-width of the interval, percent of the mean."""
+    """The desired half-width of the interval, in percent of the mean."""
     trials: int
-    """Earlier trials that gave a value; 0 where there are none."""
+    """The number of earlier trials that gave a value."""
     variation: float | None
-    """Their standard deviation within a run, percent of the mean."""
+    """The standard deviation of the earlier trials within a run, in percent of the mean."""
     fixed: Blocks | None
-    """With an interval by Student's t, for a number that is decided beforehand."""
+    """The blocks for an interval by Student's t, with a number of trials fixed beforehand."""
     sequential: Blocks | None
-    """With an interval of a confidence sequence, for `nettrial run --until`."""
+    """The blocks for an interval of a confidence sequence, for `nettrial run --until`."""
     absent: str | None
-    """Why it is not known."""
+    """The reason why the number is unknown."""
 
 
 def needs(runs: Sequence[Run], treatments: Iterable[Levels], wanted: Mapping[str, float]) -> list[Need]:
-    """Returns the trials that each response with a wanted precision (percent) takes under each treatment."""
+    """Returns the trials needed for each response with a desired precision (percent), under each
+    treatment."""
     tables = [_values(run) for run in runs]
     found = []
     for response, percent in wanted.items():
@@ -63,7 +65,7 @@ def needs(runs: Sequence[Run], treatments: Iterable[Levels], wanted: Mapping[str
 
 
 def seconds(runs: Sequence[Run]) -> dict[tuple[tuple[str, str], ...], float]:
-    """Returns the mean time of a trial in seconds, by the sorted levels of its treatment."""
+    """Returns the mean duration of a trial in seconds, by the sorted levels of its treatment."""
     spans: dict[tuple[tuple[str, str], ...], list[float]] = {}
     for run in runs:
         for trial in run.trials():
@@ -77,7 +79,7 @@ def _span(trial: Trial) -> float:
 
 
 def _values(run: Run) -> dict[tuple[object, ...], list[float]]:
-    """Values by response and levels."""
+    """Returns the values by response and levels."""
     found: dict[tuple[object, ...], list[float]] = {}
     factors = sorted(run.study.factors)
     for row in frame(run).iter_rows(named=True):
@@ -88,7 +90,8 @@ def _values(run: Run) -> dict[tuple[object, ...], list[float]]:
 
 
 def _need(response: str, treatment: Levels, wanted: float, samples: Sequence[Sequence[float]]) -> Need:
-    """Spreads are pooled over runs, whose means may differ."""
+    """Returns the estimate for a response under a treatment. Spreads are pooled over runs, whose means may
+    differ."""
     values = [value for sample in samples for value in sample]
     several = [sample for sample in samples if len(sample) > 1]
     unknown = Need(response, treatment, wanted, len(values), None, None, None, None)
@@ -102,7 +105,7 @@ def _need(response: str, treatment: Levels, wanted: float, samples: Sequence[Seq
     if all(min(sample) == max(sample) for sample in several):
         return _because(unknown, "all earlier values are equal: they show no spread")
     if not mean:
-        return _because(unknown, "the mean is 0: nothing is a percentage of it")
+        return _because(unknown, "the mean is 0, so that there is no relative precision")
     # The spread's upper bound (R. H. Browne, On the use of a pilot sample for sample size determination,
     # Statistics in Medicine 14, 1995).
     larger = spread * math.sqrt(freedom / float(special.chdtri(freedom, ASSURANCE)))
@@ -129,9 +132,9 @@ def _because(need: Need, absent: str) -> Need:
 
 
 def fewest(factor: Callable[[int], float], variation: float, wanted: float) -> int | None:
-    """The fewest trials whose interval, `factor` standard errors to either side, is no wider than `wanted`,
-    with values that vary by `variation` (both in percent of the mean); None for more than `MOST_BLOCKS`. It
-    is found by trying, since the factor itself depends on the number."""
+    """Returns the smallest number of trials whose interval has a half-width (`factor` standard errors) of at
+    most `wanted`, if values have the standard deviation `variation` (both in percent of the mean); None for
+    more than `MOST_BLOCKS`. It is found by search, because the factor depends on the number."""
 
     def narrow(count: int) -> bool:
         return factor(count) * variation / math.sqrt(count) <= wanted

@@ -10,35 +10,35 @@ from nettrial.study import Response
 
 @dataclass(frozen=True)
 class Shortfall:
-    """A treatment whose mean is not as tight as the study wants it."""
+    """A treatment whose mean is less precise than desired."""
 
     treatment: Levels
     reached: float | None
-    """The half-width of the interval of the mean, in percent of the mean; None without an interval or
-    of a mean of 0."""
+    """The half-width of the interval of the mean, in percent of the mean; None without an interval, or for a
+    mean of 0."""
 
 
 @dataclass(frozen=True)
 class Precision:
-    """The precision of a response beside the declared one."""
+    """The precision of a response compared with the declared one."""
 
     response: Response
     wanted: float
-    """The half-width of the 95% interval of each treatment's mean at most, in percent of the mean."""
+    """The largest desired half-width of the 95% interval of each treatment's mean, in percent of the mean."""
     shortfalls: tuple[Shortfall, ...]
-    """The treatments that did not get there, in the order of treatments."""
+    """The treatments that did not reach it, in the order of treatments."""
     treatments: int
     """The number of treatments."""
 
     @property
     def reached(self) -> bool:
-        """Returns whether every treatment got there."""
+        """Returns whether every treatment reached the desired precision."""
         return not self.shortfalls
 
 
 def precision(summary: ResponseSummary, wanted: float | None = None) -> Precision | None:
-    """Returns the precision of a response beside `wanted` percent, or else what the study declares; None
-    where it declares nothing."""
+    """Returns the precision of a response compared with `wanted` percent or, by default, with the study's
+    declaration; None if the study declares nothing."""
     wanted = summary.response.precision if wanted is None else wanted
     if wanted is None:
         return None

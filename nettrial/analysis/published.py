@@ -1,4 +1,4 @@
-"""The figures that a study's source printed, and which of our treatments they are comparable with."""
+"""The figures printed in a study's source, and their comparison with our treatments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nettrial.study.published import COMPUTED, PublishedRow, read
 
 
 def published(run: Run) -> list[PublishedRow]:
-    """The rows of the run's copy of published.csv, in its order; none where the study has none.
+    """Returns the rows of the run's copy of published.csv, in its order; empty if the study has none.
 
     Raises BadInput for a column or value that can't be read.
     """
@@ -24,13 +24,13 @@ def published(run: Run) -> list[PublishedRow]:
 
 
 Direction: TypeAlias = Literal["same", "opposite", "not shown"]
-"""The direction of a measured change beside the published one; `not shown` where its interval holds 0, or the
-published one is 0."""
+"""The direction of a measured change relative to the published one; `not shown` if its interval contains 0,
+or if the published change is 0."""
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """A published figure beside what was measured under its counterpart."""
+    """A published figure and the result measured under its counterpart."""
 
     row: PublishedRow
     cell: Cell | None
@@ -38,31 +38,33 @@ class Agreement:
     ratio: float | None
     """The measured mean over the published value."""
     inside: bool | None
-    """True if the published value lies in the interval of the measured mean. Where its source prints SD and
-    number of trials: if 0 lies in the interval of the difference of both means. A reading error widens
-    either."""
+    """True if the published value lies in the interval of the measured mean or, if its source prints the
+    standard deviation and the number of trials, if 0 lies in the interval of the difference of both means. A
+    reading error widens either interval."""
     published_change: float | None
-    """Against the published figure at the baseline, in percent: as printed, or else from both values."""
+    """The published change from the figure at the baseline, in percent: as printed, or computed from both
+    values."""
     computed: bool
-    """True if its source does not print it: it follows from the printed values."""
+    """True if its source does not print the change, so that it was computed from the printed values."""
     direction: Direction | None
-    """None where either change is absent, or the level is the baseline."""
+    """The direction; None if either change is absent, or if the level is the baseline."""
     change_inside: bool | None
-    """True if the published change lies in the interval of the measured one."""
+    """True if the published change lies in the interval of the measured change."""
     absent: str | None
-    """Why nothing can be compared."""
+    """The reason why nothing can be compared."""
     difference: float | None = None
-    """The measured difference that `row.difference` was published for, in the response's unit."""
+    """The measured counterpart of the published `row.difference`, in the response's unit."""
     difference_interval: Interval | None = None
-    """Its 95% interval, paired by block."""
+    """The 95% interval of `difference`, paired by block."""
     difference_inside: bool | None = None
-    """True if the published difference lies in it."""
+    """True if the published difference lies in this interval."""
     spread: SpreadComparison | None = None
-    """The measured standard deviation beside the published one; None where none is printed."""
+    """The measured standard deviation compared with the published one; None if none is printed."""
 
 
 def agreement(run: Run, summary: Summary) -> list[Agreement]:
-    """Every published figure of a run's study beside its own, in the order of publication.
+    """Returns every published figure of a run's study with its measured counterpart, in the order of
+    publication.
 
     Raises BadInput for published figures that can't be read."""
     rows = published(run)
@@ -115,11 +117,11 @@ def _agreement(study: Study, summary: Summary, row: PublishedRow, base: Publishe
 
 
 def _inside(study: Study, cell: Cell, row: PublishedRow) -> bool | None:
-    """Returns whether measured mean and published value agree; None without an interval of the mean.
+    """Returns whether the measured mean and the published value agree; None without an interval of the mean.
 
-    With the source's SD and number of trials, both means are uncertain, and the interval is that of their
-    difference (`StandardError`). Not where a run ends by its intervals: that interval holds at one number of
-    trials alone."""
+    With the source's standard deviation and number of trials, both means are uncertain, and the interval is
+    that of their difference (`StandardError`). This does not apply to runs with a stopping rule, because that
+    interval holds only at a fixed number of trials."""
     if cell.interval is None or cell.mean is None:
         return None
     value, half = float(row.value), cell.interval.half_width
@@ -130,7 +132,7 @@ def _inside(study: Study, cell: Cell, row: PublishedRow) -> bool | None:
 
 
 def _beside_difference(found: Agreement, response: ResponseSummary) -> Agreement:
-    """The figure with the measured difference of both treatments, paired by block."""
+    """Returns the figure with the measured difference of both treatments, paired by block."""
     other = response.cell(found.row.against or {})
     if other is None or found.cell is None:
         return found
@@ -143,7 +145,7 @@ def _beside_difference(found: Agreement, response: ResponseSummary) -> Agreement
 
 
 def _published_change(row: PublishedRow, base: PublishedRow | None) -> tuple[float | None, bool]:
-    """The change against the published baseline in percent, and whether it had to be computed."""
+    """Returns the change from the published baseline in percent, and whether it had to be computed."""
     if row.change_percent:
         return float(row.change_percent), row.mark == COMPUTED
     if base is None or base is row or not row.value or not base.value or base.unit != row.unit:

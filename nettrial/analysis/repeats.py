@@ -1,4 +1,4 @@
-"""The results of repeats of one measurement: each metric over all of them.
+"""The results of a repeated measurement: each metric over all repeats.
 
 The repeat is the unit of replication, as the trial is in a run."""
 
@@ -15,16 +15,16 @@ from nettrial.scenario import Record, Warning
 
 @dataclass(frozen=True)
 class Repeated:
-    """A metric over the repeats that gave it."""
+    """A metric over the repeats that measured it."""
 
     metric: Metric
     cell: Cell
-    """Its values by the number of the repeat, from 1."""
+    """The values by the number of the repeat, from 1."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """A warning, and in how many repeats it was seen."""
+    """A warning, and the number of repeats that have it."""
 
     object: str
     message: str

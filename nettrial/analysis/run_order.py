@@ -1,7 +1,7 @@
 """The effect of the order of a run's trials on each response.
 
-Everything is told from residuals: each trial's value, less the mean of its treatment. The residuals of a
-treatment add up to zero, so they vary less than the values did and depend on each other. Each test allows for
+The analysis is based on residuals: each trial's value minus the mean of its treatment. The residuals of a
+treatment add up to zero, so they vary less than the values and depend on each other. Each test accounts for
 that."""
 
 from __future__ import annotations
@@ -22,51 +22,52 @@ from nettrial.study import Response
 
 Integers: TypeAlias = npt.NDArray[np.intp]
 FEWEST = 20
-"""Trials of a response that order can be told of."""
+"""The least number of trials of a response for which the order is analysed."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """The effect of the run's order on one response, told from the residuals, in standard deviations within
-    treatments; and how skewed the values of its treatments are."""
+    """The effect of the run order on a response, estimated from the residuals in standard deviations within
+    treatments, and the skewness of the values within treatments."""
 
     response: Response
     trials: tuple[int, ...]
-    """The trials' numbers, in the run's order."""
+    """The numbers of the trials, in run order."""
     residuals: tuple[float, ...]
     autocorrelation: float | None = None
-    """The autocorrelation of neighbours (lag 1); None for fewer than `FEWEST` trials, or where nothing
+    """The autocorrelation of neighbours (lag 1); None for fewer than `FEWEST` trials, or if nothing
     varies."""
     autocorrelation_p: float | None = None
-    """The p-value of its normal approximation with the exact mean and variance that independent values give
-    it."""
+    """The p-value of the autocorrelation, by the normal approximation with the exact mean and variance under
+    independent values."""
     halves: float | None = None
-    """The excess of values of the run's second half over those of the first of the same treatment."""
+    """The mean difference between values of the run's second half and values of its first half, within
+    treatments."""
     halves_p: float | None = None
-    """The p-value of the t test of that effect beside the treatments' means, allowing for neighbours that are
-    alike."""
+    """The p-value of the t test of that difference, adjusted for the treatments' means and for the
+    correlation of neighbours."""
     halves_percent: float | None = None
-    """The same in percent of the response's mean."""
+    """The same quantity in percent of the response's mean."""
     drift: float | None = None
-    """The rise of a straight line through the values of each treatment, of the same slope: from the run's
-    start to its end."""
+    """The drift: the rise from the start to the end of the run of straight lines fitted to the values of each
+    treatment with a common slope."""
     drift_p: float | None = None
-    """The p-value of the t test of the line's slope, allowing for the same."""
+    """The p-value of the t test of that slope, with the same adjustments."""
     drift_percent: float | None = None
-    """The same in percent of the response's mean."""
+    """The same quantity in percent of the response's mean."""
     skewness: float | None = None
-    """The mean over treatments; None where none has three values that differ."""
+    """The mean skewness over treatments; None if no treatment has three different values."""
     skewness_p: float | None = None
     """The p-value of the test of `nettrial.analysis.skewness`."""
 
 
 def orders(summary: Summary) -> tuple[Order, ...]:
-    """Returns the effect of the run's order on each response."""
+    """Returns the effect of the run order on each response."""
     return tuple(order(response) for response in summary.responses)
 
 
 def order(summary: ResponseSummary) -> Order:
-    """Returns the effect of the run's order on a response."""
+    """Returns the effect of the run order on a response."""
     cells = [cell for cell in summary.cells if cell.n > 1]
     rows = sorted(
         (cell.trials[block], number, value - cell.mean, value)
@@ -99,25 +100,26 @@ def order(summary: ResponseSummary) -> Order:
 
 @dataclass(frozen=True)
 class _Residuals:
-    """Residuals in the run's order, each with the number of its treatment."""
+    """The residuals in run order, each with the number of its treatment."""
 
     values: Floats
     treatments: Integers
 
     @property
     def freedom(self) -> int:
-        """Trials less treatments."""
+        """Returns the degrees of freedom: the number of trials minus that of treatments."""
         return len(self.values) - int(self.treatments.max()) - 1
 
     def within(self, regressor: Floats) -> Floats:
-        """A regressor less its mean over each treatment's trials."""
+        """Returns a regressor minus its mean over each treatment's trials."""
         means = np.bincount(self.treatments, regressor) / np.bincount(self.treatments)
         made: Floats = regressor - means[self.treatments]
         return made
 
 
 def _tested(found: Order, residuals: _Residuals, relative: float | None) -> Order:
-    """With the figures and tests of order; `relative` is a standard deviation in percent of the mean."""
+    """Returns `found` with the figures and tests of the order; `relative` is a standard deviation in percent
+    of the mean."""
     trials = np.array(found.trials, dtype=float)
     second = (np.arange(len(trials)) >= (len(trials) + 1) // 2).astype(float)
     correlation, alike = _neighbours(residuals)
@@ -141,10 +143,10 @@ def _tested(found: Order, residuals: _Residuals, relative: float | None) -> Orde
 
 
 def _effect(residuals: _Residuals, regressor: Floats) -> tuple[float, float]:
-    """The effect of a regressor beside the treatments' means, by least squares, and the p-value of its t
-    test, two-sided. Both sides less the treatments' means give the same as all of them together (Frisch and
-    Waugh 1933). Neighbours that correlate by r count as (1 - r)/(1 + r) trials each (Zwiers and von Storch
-    1995)."""
+    """Returns the effect of a regressor together with the treatments' means, by least squares, and the
+    p-value of its two-sided t test. Subtracting the treatments' means from both sides is equivalent to
+    including them in the regression (Frisch and Waugh 1933). If neighbours have a correlation of r, each
+    trial counts as (1 - r)/(1 + r) trials (Zwiers and von Storch 1995)."""
     inner = residuals.within(regressor)
     squares = float((inner**2).sum())
     if squares <= 1e-12:
@@ -162,7 +164,7 @@ def _effect(residuals: _Residuals, regressor: Floats) -> tuple[float, float]:
 
 
 def _neighbours(residuals: _Residuals) -> tuple[float, float]:
-    """The correlation of neighbours, and its p-value, two-sided.
+    """Returns the correlation of neighbours, and its two-sided p-value.
 
     The correlation is a ratio of quadratic forms in the values' errors. Its mean and variance under
     independent normal errors follow from traces (Durbin and Watson, Biometrika 37, 1950; Cliff and Ord,
@@ -182,7 +184,8 @@ def _neighbours(residuals: _Residuals) -> tuple[float, float]:
 
 
 def _traces(treatments: Integers) -> tuple[float, float, float]:
-    """tr(MA), tr(AA) - 2 tr(PAA) and tr(PAPA) of `_neighbours`, from which treatments are neighbours."""
+    """Returns tr(MA), tr(AA) - 2 tr(PAA) and tr(PAPA) of `_neighbours`, computed from the pairs of
+    neighbouring treatments."""
     share = 1 / np.bincount(treatments)
     one, other = treatments[:-1], treatments[1:]
     alike = one == other
@@ -197,7 +200,8 @@ def _traces(treatments: Integers) -> tuple[float, float, float]:
     low, high = np.minimum(one, other), np.maximum(one, other)
     pairs, counts = np.unique(low * len(share) + high, return_counts=True)
     low, high = pairs // len(share), pairs % len(share)
-    # of two treatments the matrix has 1/2 of the count at both places, of one with itself the count at one
+    # the matrix has half the count of two different treatments at both places, and the count of equal ones at
+    # one
     weights = np.where(low == high, 1.0, 0.5)
     third = float((weights * counts**2 * share[low] * share[high]).sum())
     return first, second, third

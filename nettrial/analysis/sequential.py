@@ -1,9 +1,9 @@
-"""Intervals that hold at every number of trials at once, so that a run may stop when they are narrow.
+"""Intervals that hold at all numbers of trials simultaneously, so that a run may stop when they are narrow.
 
-An interval by Student's t holds at a number of trials that was decided beforehand. Stopping when it has
-become narrow picks the moment at which the spread looks small, and it holds less often than it says. A
-confidence sequence holds, with the stated probability, at all numbers of trials together: whatever ends a
-run, it holds there, too. The price is its width: about 1.7 times that of Student's t."""
+An interval by Student's t holds at a number of trials that was fixed beforehand. Stopping when it has become
+narrow selects a moment at which the spread looks small, so that its coverage is lower than stated. A
+confidence sequence holds, with the stated probability, at all numbers of trials simultaneously, and therefore
+also at the end of a run, whatever ends it. The price is its width: about 1.7 times that of Student's t."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ from nettrial.analysis.changes import Change, corrected, in_percent
 from nettrial.analysis.intervals import CONFIDENCE, Interval, around, holm, quantile
 
 PRIOR = 0.5
-"""The number of trials that the sequence expects, as a prior: it is narrowest for few trials where this is
-small, for many where it is large. 0.5 suits 5 to 50 trials. It is fixed, because it must not
-depend on the measurements."""
+"""The prior number of trials of the sequence: small values make it narrow for few trials, large values for
+many. 0.5 suits 5 to 50 trials. It is a constant, because it must not depend on the measured values."""
 
 
 SEQUENCE = "confidence sequence"
 """The method of the interval of a mean or a change."""
-NO_INTERVAL = "too few blocks, or equal values, for an interval that holds at any number of blocks"
-"""Why a change has no interval."""
+NO_INTERVAL = (
+    "there are too few blocks, or only equal values, for an interval that holds at any number of blocks"
+)
+"""The reason why a change has no interval."""
 
 
 def widening(trials: int, confidence: float) -> float:
-    """The half-width of the interval of a mean in standard errors (the sample's standard deviation over the
-    square root of the number of trials), where Student's t interval has its quantile; infinite for too
-    few trials.
+    """Returns the half-width of the interval of a mean in standard errors (the sample's standard deviation
+    over the square root of the number of trials), which replaces the quantile of Student's t interval;
+    infinite for too few trials.
 
     The mixture of t statistics over normally distributed effects is a test martingale for normal data of any
     variance (H. Wang and A. Ramdas, "Anytime-valid t-tests and confidence sequences for Gaussian means with
     unknown variance", arXiv:2310.03722, after T. L. Lai, "On confidence sequences", Annals of Statistics 4,
-    1976). By Ville's inequality it reaches 1/(1 - confidence) at any number of trials with no larger
-    probability than 1 - confidence. This is its bound, solved for t."""
+    1976). By Ville's inequality, the probability that it ever reaches 1/(1 - confidence) is at most 1 -
+    confidence. The result is this bound, solved for t."""
     if trials < 2:
         return math.inf
     shrink = PRIOR / (trials + PRIOR)
@@ -47,8 +48,8 @@ def widening(trials: int, confidence: float) -> float:
 
 
 def evidence(ratio: float, trials: int) -> float:
-    """Returns how much more probable the mixture makes a t statistic of `ratio` than no effect does: what
-    `widening` is the bound of. One over it is a p-value that holds at every number of trials at once."""
+    """Returns the likelihood ratio of a t statistic of `ratio` under the mixture and under no effect, which
+    `widening` bounds. Its reciprocal is a p-value that holds at all numbers of trials simultaneously."""
     shrink = PRIOR / (trials + PRIOR)
     square = ratio * ratio / (trials - 1)
     logs = math.log(shrink) / 2 + trials / 2 * (math.log1p(square) - math.log1p(shrink * square))
@@ -56,8 +57,8 @@ def evidence(ratio: float, trials: int) -> float:
 
 
 def widened(interval: Interval | None, trials: int, confidence: float = CONFIDENCE) -> Interval | None:
-    """An interval by Student's t of the mean of so many trials, which is at `CONFIDENCE`, as one that holds
-    at every number of them; None where they are too few, or all equal."""
+    """Converts an interval of the mean of that many trials by Student's t at `CONFIDENCE` into one that holds
+    at all numbers of trials; None if there are too few trials, or if all are equal."""
     factor = widening(trials, confidence)
     if interval is None or math.isinf(factor) or interval.half_width == 0:
         return None
@@ -68,8 +69,8 @@ def widened(interval: Interval | None, trials: int, confidence: float = CONFIDEN
 
 
 def family(changes: Sequence[Change], sequential: bool) -> list[Change]:
-    """Changes within blocks that are one family, corrected for how many there are; `sequential`: with
-    intervals and p-values that hold at every number of blocks at once."""
+    """Returns the changes within blocks of one family, corrected for their number; with `sequential`, the
+    intervals and p-values hold at all numbers of blocks simultaneously."""
     found = corrected(changes)
     if not sequential:
         return found
@@ -106,8 +107,8 @@ def _widened(change: Change) -> Change:
 
 
 def half_width(values: Sequence[float], confidence: float) -> float | None:
-    """The half-width of the interval of the mean of `values`, in their unit; None where they are too few,
-    or all equal: those hold no evidence of their spread, and would end any run at once."""
+    """Returns the half-width of the interval of the mean of `values`, in their unit; None if there are too
+    few, or if all are equal: equal values are no evidence of their spread, and would end any run at once."""
     factor = widening(len(values), confidence)
     if math.isinf(factor) or min(values) == max(values):
         return None

@@ -1,7 +1,7 @@
 """The skewness of the values within treatments.
 
-Each treatment has a skewness of its own, so that treatments may differ in mean and in spread. The test is of
-their sum. With one treatment of at least 8 values it is D'Agostino's (Biometrika 57, 1970)."""
+The skewness is computed for each treatment, so that treatments may differ in mean and in spread, and the sum
+is tested. With one treatment of at least 8 values, the test is D'Agostino's (Biometrika 57, 1970)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 FEWEST = 3
-"""Values of a treatment: two are as far from their mean on either side."""
+"""The least number of values of a treatment: two values always lie symmetrically around their mean."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,12 @@ class Skewness:
     """The mean of the treatments' sample skewness, adjusted for the number of values (Joanes and Gill 1998:
     G1)."""
     p_value: float
-    """The p-value of the hypothesis that values are normal, two-sided."""
+    """The two-sided p-value of the hypothesis that values are normally distributed."""
 
 
 def skewness(treatments: Sequence[Sequence[float]]) -> Skewness | None:
-    """The skewness of the values of treatments; None where none has `FEWEST` values that differ."""
+    """Returns the skewness of the values of treatments; None if no treatment has `FEWEST` different
+    values."""
     told, adjusted, variances, excesses = [], [], [], []
     for values in treatments:
         count = len(values)
@@ -50,8 +51,8 @@ def skewness(treatments: Sequence[Sequence[float]]) -> Skewness | None:
 
 
 def _moments(count: int) -> tuple[float, float]:
-    """The variance and the kurtosis of the skewness of so many normal values (R. A. Fisher 1930, quoted by
-    D'Agostino 1970)."""
+    """Returns the variance and the kurtosis of the skewness of that many normally distributed values (R. A.
+    Fisher 1930, quoted by D'Agostino 1970)."""
     n = count
     variance = 6 * (n - 2) / ((n + 1) * (n + 3))
     kurtosis = 3 * (n**2 + 27 * n - 70) * (n + 1) * (n + 3) / ((n - 2) * (n + 5) * (n + 7) * (n + 9))
@@ -59,9 +60,9 @@ def _moments(count: int) -> tuple[float, float]:
 
 
 def _score(ratio: float, kurtosis: float) -> float:
-    """A sum of skewnesses in its standard deviations, as a standard normal score: by Johnson's unbounded
-    curve of that kurtosis, as D'Agostino has it. Where the tails are lighter than those of the normal
-    distribution it is the ratio itself."""
+    """Converts a sum of skewnesses, in standard deviations, into a standard normal score by Johnson's
+    unbounded curve of that kurtosis, as in D'Agostino. If the tails are lighter than those of the normal
+    distribution, the score is the ratio itself."""
     if kurtosis <= 3:
         return ratio
     square = math.sqrt(2 * (kurtosis - 1)) - 1

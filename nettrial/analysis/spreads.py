@@ -1,4 +1,4 @@
-"""A measured standard deviation beside a published one."""
+"""The comparison of a measured standard deviation with a published one."""
 
 from __future__ import annotations
 
@@ -11,30 +11,32 @@ from nettrial.analysis.intervals import CONFIDENCE, Interval
 from nettrial.analysis.summary import Cell
 
 F_TEST = "F test"
-"""The method of the interval and of the p-value: the ratio of two sample variances of normal values has
-Fisher's F distribution. Levene's test supposes less, but needs every value, and a publication prints none."""
+"""The method of the interval and of the p-value: the ratio of two sample variances of normally distributed
+values has Fisher's F distribution. Levene's test assumes less, but needs every value, which publications do
+not print."""
 
 
 @dataclass(frozen=True)
 class SpreadComparison:
-    """The standard deviation over our trials beside that over the source's trials."""
+    """The standard deviation over our trials compared with that over the source's trials."""
 
     measured: float | None
-    """Absent for fewer than two trials."""
+    """The measured standard deviation; absent for fewer than two trials."""
     published: float
     ratio: float | None
-    """Measured over published; None where either is absent, or the published one 0."""
+    """The measured standard deviation over the published one; None if either is absent, or if the published
+    one is 0."""
     interval: Interval | None
-    """The ratio's 95% interval."""
+    """The 95% interval of the ratio."""
     p_value: float | None
-    """The p-value of equal spreads, two-sided."""
+    """The two-sided p-value under the hypothesis of equal spreads."""
     absent: str | None
-    """Why the test is absent."""
+    """The reason why the test is absent."""
 
     @property
     def verdict(self) -> str:
-        """`larger` or `smaller` where the interval of the ratio excludes 1, else `no difference shown`; why
-        there is no test where there is none."""
+        """Returns `larger` or `smaller` if the interval of the ratio excludes 1, `no difference shown` if it
+        does not, or the reason why there is no test."""
         if self.interval is None:
             return self.absent or ""
         if self.interval.contains(1):
@@ -66,5 +68,5 @@ def _absent(cell: Cell, published: float, trials: int | None) -> str | None:
     if cell.deviation == 0:
         return "all measured values are equal"
     if trials is None or trials < 2:
-        return "its source does not say of how many trials"
+        return "its source does not state the number of trials"
     return "its source prints a spread of 0" if published == 0 else None

@@ -1,9 +1,9 @@
-"""Steps of round-trip time over size: at the boundaries where a message takes one packet more, and
-anywhere else.
+"""Steps of the round-trip time as a function of size: at the boundaries where a message takes one more
+packet, and elsewhere.
 
-Steps are looked for in the smallest time of each size's requests: what other work on the machine adds to
-some of them is not the message's (V. Jacobson, pathchar, 1997, reads links from minima by size likewise).
-Sizes are measured in random order, so what drifts within a trial does not look like a step."""
+Steps are searched for in the smallest time of each size's requests, because other work on the machine delays
+some of them (V. Jacobson's pathchar, 1997, also estimates links from minima by size). Sizes are measured in
+random order, so that drift within a trial does not look like a step."""
 
 from __future__ import annotations
 
@@ -19,23 +19,25 @@ from nettrial.analysis.curves import Curve, Floats
 from nettrial.analysis.intervals import Interval, mean_interval
 
 WIDEST_BYTES = 2000.0
-"""A step at a boundary is fitted on sizes no further from it than this, nor than the next boundary."""
+"""The largest distance from a boundary of the sizes to which its step is fitted; the next boundary also
+limits it."""
 SEARCH_BYTES = 700.0
-"""A step anywhere is looked for on so many bytes on each side: less than half of what a packet of 1500
-bytes carries, so that two neighbouring steps are told apart."""
+"""The bytes on each side of a size that the search for steps uses: less than half the payload of a packet of
+1500 bytes, so that two neighbouring steps are distinguished."""
 FEWEST_SIZES = 5
-"""On each side: with fewer, a line and a jump fit almost anything."""
+"""The least number of sizes on each side: with fewer, a line with a jump fits almost anything."""
 FALSE_DISCOVERIES = 0.05
-"""The share of false ones among the steps that are called found at boundaries."""
+"""The expected share of false steps among those reported at boundaries."""
 FALSE_ALARM = 0.01
-"""The chance, at most, that a search of a curve without a step finds one (Bonferroni over all places)."""
+"""The largest probability that the search finds a step in a curve without any (Bonferroni over all
+places)."""
 EQUAL_US = 1e-6
-"""Heights that differ by less are equal, as in the simulator: then the sizes tell their error, not the
-trials."""
+"""The difference below which heights count as equal, as they are in the simulator; their error is then
+estimated from the sizes instead of the trials."""
 RESOLUTION_US = 1e-3
-"""Records hold times in nanoseconds."""
+"""The resolution of times in records, which are in nanoseconds."""
 MOST_STEPS = 200
-"""A search ends after so many."""
+"""The number of steps after which the search ends."""
 
 
 @dataclass(frozen=True)
@@ -43,31 +45,31 @@ class Step:
     """A jump of the smallest round-trip time between two neighbouring sizes."""
 
     after_bytes: float
-    """The largest size before it."""
+    """The largest size before the step."""
     packets: int | None
-    """At a boundary: how many packets a message of that size takes; None elsewhere."""
+    """At a boundary, the number of packets of a message of that size; None elsewhere."""
     heights_us: tuple[float, ...]
     """The height of the step in each trial."""
     probability: float | None
-    """The p-value of a boundary: that of a height as large without a step, adjusted for the number of
-    boundaries (Benjamini and Hochberg); None where there is one trial. By a t test over trials, or over the
-    sizes of the fit where all trials give the same height."""
+    """The p-value of a boundary: the probability of such a height without a step, adjusted for the number of
+    boundaries (Benjamini and Hochberg); None for a single trial. It comes from a t test over trials or, if
+    all trials give the same height, over the sizes of the fit."""
     seen: bool
-    """True if the search, which knows nothing of boundaries, found a step here."""
+    """True if the search, which does not know the boundaries, found a step here."""
 
     @property
     def height_us(self) -> float:
-        """The mean over trials."""
+        """Returns the mean height over trials."""
         return fmean(self.heights_us)
 
     @property
     def interval(self) -> Interval | None:
-        """Returns the 95% interval of the mean; None where there is one trial."""
+        """Returns the 95% interval of the mean height; None for a single trial."""
         return mean_interval(self.heights_us)
 
     @property
     def found(self) -> bool:
-        """Returns whether the heights at a boundary are evidence of a step."""
+        """Returns whether the heights at the boundary are evidence of a step."""
         return self.probability is not None and self.probability < FALSE_DISCOVERIES and self.height_us > 0
 
 
@@ -77,33 +79,34 @@ class Steps:
 
     curve: Curve
     expected: tuple[Step, ...]
-    """At the boundaries that could be fitted, whether there is a step or not."""
+    """The steps at all boundaries that could be fitted, significant or not."""
     skipped: int
-    """Boundaries with too few sizes on a side."""
+    """The number of boundaries with too few sizes on a side."""
     other: tuple[Step, ...]
-    """Steps that the search found away from the boundaries."""
+    """The steps that the search found away from the boundaries."""
     unsearched: str | None
-    """Why there was no search, if there was none."""
+    """The reason why there was no search, if there was none."""
 
     @property
     def packet_us(self) -> list[float]:
-        """Returns the cost of one packet more in each trial: the mean height over all boundaries."""
+        """Returns the cost of one more packet in each trial: the mean height over all boundaries."""
         return [fmean(heights) for heights in zip(*(step.heights_us for step in self.expected), strict=True)]
 
     @property
     def in_reach(self) -> list[Step]:
-        """The boundaries that the search could find, which are not too near to the smallest and the largest
-        size."""
+        """Returns the boundaries that the search could find, which are not too close to the smallest or the
+        largest size."""
         sizes = self.curve.sizes
         low, high = sizes[0] + SEARCH_BYTES, sizes[-1] - SEARCH_BYTES
         return [step for step in self.expected if low <= step.after_bytes <= high]
 
 
 def boundaries(curve: Curve) -> list[int]:
-    """The largest sizes that take one packet, two packets and so on, bytes, up to the largest measured.
+    """Returns the largest sizes in bytes that take one packet, two packets and so on, up to the largest
+    measured size.
 
-    TCP: a message fills segments of the MSS in force. UDP: all fragments but the last carry a multiple of
-    8 bytes (RFC 791 section 3.2, RFC 8200 section 4.5). The last one may fill the MTU over IPv4; over IPv6
+    TCP: a message fills segments of the effective MSS. UDP: all fragments but the last carry a multiple of 8
+    bytes (RFC 791 section 3.2, RFC 8200 section 4.5). The last one may fill the MTU over IPv4; over IPv6
     Linux makes it no larger than the others (__ip6_append_data in net/ipv6/ip6_output.c)."""
     limit = int(curve.sizes[-1]) if len(curve.sizes) else 0
     if curve.transport != "udp":
@@ -119,12 +122,15 @@ def boundaries(curve: Curve) -> list[int]:
 
 
 def steps(found: Sequence[Curve]) -> list[Steps]:
-    """The steps of each curve; probabilities are adjusted for all boundaries of all curves together."""
+    """Returns the steps of each curve; probabilities are adjusted for all boundaries of all curves
+    together."""
     made = [_steps(curve) for curve in found]
     tested = [step for each in made for step in each.expected if step.probability is not None]
     if not tested:
         return made
-    from scipy import stats  # it takes as long to load as everything else of a command together
+    from scipy import (
+        stats,
+    )  # imported here: it takes as long to load as all other modules of a command together
 
     adjusted = iter(stats.false_discovery_control([step.probability for step in tested]))
     return [
@@ -150,7 +156,7 @@ def _steps(curve: Curve) -> Steps:
         unsearched = f"sizes {gap:.0f} B apart are too far from each other for a search"
     else:
         seen = _search(curve.sizes, curve.minimum_us.mean(axis=0), int(SEARCH_BYTES // gap))
-    near = (FEWEST_SIZES - 1) * (gap or 0)  # no fit could tell a step so close from the boundary's
+    near = (FEWEST_SIZES - 1) * (gap or 0)  # no fit could distinguish a step this close from the boundary's
     others = [after for after in seen if all(abs(after - place) > near for place in places)]
     every = sorted([*places, *others])
 
@@ -174,13 +180,14 @@ def _steps(curve: Curve) -> Steps:
 
 
 def _step_bytes(curve: Curve) -> float | None:
-    """The distance of neighbouring sizes, if it is always the same."""
+    """Returns the distance of neighbouring sizes if it is constant, and otherwise None."""
     gaps = np.diff(curve.sizes)
     return float(gaps[0]) if len(gaps) and np.all(gaps == gaps[0]) else None
 
 
 def _fit(curve: Curve, place: float, width: float, packets: int | None, seen: bool) -> Step | None:
-    """A line with a jump after `place`, by least squares in every trial; None with too few sizes."""
+    """Fits a line with a jump after `place` in every trial, by least squares; returns None if there are too
+    few sizes."""
     at = curve.sizes - place
     inside = (at > -width) & (at <= width)
     right = at[inside] > 0
@@ -200,8 +207,8 @@ def _fit(curve: Curve, place: float, width: float, packets: int | None, seen: bo
 
 
 def _by_sizes(model: Floats, values: Floats, height: float) -> float:
-    """The probability of a height as large without a step by the t test of the fit itself, whose error is
-    that of rounding at least."""
+    """Returns the probability of such a height without a step, by the t test of the fit itself, whose error
+    is at least the rounding error."""
     fitted, *_ = np.linalg.lstsq(model, values, rcond=None)
     freedom = len(values) - model.shape[1]
     variance = max(float(np.sum((values - model @ fitted) ** 2)) / freedom, RESOLUTION_US**2 / 12)
@@ -210,14 +217,14 @@ def _by_sizes(model: Floats, values: Floats, height: float) -> float:
 
 
 def _beyond(value: float, freedom: int) -> float:
-    """The probability that a variable with Student's t distribution is as far from 0 on either side."""
+    """Returns the two-sided tail probability of Student's t distribution."""
     return float(2 * special.stdtr(freedom, -abs(value)))
 
 
 def _search(sizes: Floats, values: Floats, side: int) -> list[float]:
-    """The sizes after which the curve jumps, found one after the other, the clearest first: each place is
-    tried with a line and a jump on `side` sizes before and after it, and a step that is found is taken
-    out before the next is looked for. Steps closer than half of `side` are one."""
+    """Returns the sizes after which the curve jumps, found one after the other, the clearest first. A line
+    with a jump is fitted to `side` sizes before and after each place, and each step found is subtracted
+    before the next search. Steps closer than half of `side` count as one."""
     if len(sizes) < 2 * side:
         return []
     at = np.arange(2 * side) - side + 0.5

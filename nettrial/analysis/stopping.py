@@ -1,4 +1,4 @@
-"""Decides whether a run that goes on until its intervals are narrow has come to its end, and says why."""
+"""Decides whether a run with a stopping rule has reached its end, and gives the reason."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ class Width:
     response: str
     treatment: Levels
     percent: float
-    """The half-width of the interval, in percent of the mean; infinite where there is none yet, or the
-    mean is 0."""
+    """The half-width of the interval, in percent of the mean; infinite if there is none yet, or if the mean
+    is 0."""
     wanted: float
-    """The width wanted, percent."""
+    """The desired half-width in percent."""
 
     @property
     def narrow(self) -> bool:
-        """Returns whether it is as narrow as it is to be."""
+        """Returns whether the interval is as narrow as desired."""
         return self.percent <= self.wanted
 
 
 @dataclass(frozen=True)
 class Stopping:
-    """The state of a run by its stopping rule."""
+    """The state of a run with respect to its stopping rule."""
 
     until: Until
     blocks: int
-    """Blocks of the plan so far."""
+    """The number of blocks in the plan so far."""
     done: bool
-    """True if every trial of them has finished."""
+    """True if all trials of these blocks have finished."""
     widths: tuple[Width, ...]
-    """The width for every treatment and response that has values which are not all equal."""
+    """The widths of all treatments and responses with values that are not all equal."""
     unmeasured: tuple[str, ...]
-    """Responses, by name, without a value in any trial of some treatment: no number of blocks gives them an
+    """The names of responses without any value under some treatment, which no number of blocks gives an
     interval there."""
     equal: tuple[str, ...]
-    """Responses, by name, whose values under some treatment are all equal so far: there is no evidence of
-    their spread, and so no interval there."""
+    """The names of responses whose values under some treatment are all equal so far, so that there is no
+    evidence of their spread and no interval."""
 
     @property
     def wide(self) -> list[Width]:
-        """Returns the widths not narrow enough yet, the furthest from what is wanted first."""
+        """Returns the widths that are not narrow enough yet, the furthest from the desired width first."""
         found = [width for width in self.widths if not width.narrow]
         return sorted(found, key=lambda width: -width.percent / width.wanted)
 
@@ -65,7 +65,7 @@ class Stopping:
 
 
 def stopping(run: Run) -> Stopping | None:
-    """Returns the state of a run; None where the number of its blocks was decided beforehand."""
+    """Returns the state of a run; None if the number of its blocks was fixed beforehand."""
     until = run.study.until
     if until is None:
         return None
@@ -93,6 +93,6 @@ def stopping(run: Run) -> Stopping | None:
 
 
 def _percent(values: list[float]) -> float:
-    """The half-width of the interval of a mean, in percent of it."""
+    """Returns the half-width of the interval of a mean, in percent of the mean."""
     half, mean = half_width(values, CONFIDENCE), abs(fmean(values))
     return 100 * half / mean if half is not None and mean else math.inf

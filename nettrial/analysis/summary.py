@@ -22,7 +22,7 @@ Levels = dict[str, str]
 
 @dataclass(frozen=True)
 class Cell:
-    """One response under one treatment, in the response's unit."""
+    """The results of a response under a treatment, in the response's unit."""
 
     treatment: Levels
     values: dict[int, float]
@@ -30,28 +30,30 @@ class Cell:
     mean: float | None
     median: float | None
     deviation: float | None
-    """Sample standard deviation; absent for fewer than two values."""
+    """The sample standard deviation; absent for fewer than two values."""
     interval: Interval | None
-    """95% interval of the mean; absent for fewer than two values."""
+    """The 95% interval of the mean; absent for fewer than two values."""
     change: Change | None
-    """Against the baseline level of the rows' factor, other factors alike; None at the baseline."""
+    """The change from the baseline level of the rows' factor at the same levels of all other factors; None at
+    the baseline."""
     absent: dict[str, int]
-    """Why trials gave no value: reason, and how many."""
+    """The number of trials without a value, by reason."""
     median_interval: Interval | None = None
-    """95% interval of the median; absent for fewer than six values."""
+    """The 95% interval of the median; absent for fewer than six values."""
     outliers: tuple[Outlier, ...] = ()
-    """Values far from the others. They are part of every figure here."""
+    """The values far from the others, which are included in all figures."""
     trials: dict[int, int] = field(default_factory=dict)
-    """The trial's number in the run's order, of each block that has a value."""
+    """The number in run order of the trial of each block that has a value."""
 
     @property
     def n(self) -> int:
-        """The number of trials that gave a value."""
+        """Returns the number of trials that gave a value."""
         return len(self.values)
 
     @property
     def precision(self) -> float | None:
-        """Half of the mean's interval in percent of the mean; None without an interval or of a mean of 0."""
+        """Returns the half-width of the mean's interval in percent of the mean; None without an interval, or
+        for a mean of 0."""
         if self.interval is None or not self.mean:
             return None
         return 100 * self.interval.half_width / abs(self.mean)
@@ -59,33 +61,33 @@ class Cell:
 
 @dataclass(frozen=True)
 class ResponseSummary:
-    """One response under every treatment of the plan."""
+    """The results of a response under every treatment of the plan."""
 
     response: Response
     cells: tuple[Cell, ...]
 
     def cell(self, treatment: Levels) -> Cell | None:
-        """The cell of a treatment, if the plan has it."""
+        """Returns the cell of a treatment, if the plan contains it."""
         return next((cell for cell in self.cells if cell.treatment == treatment), None)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Every response of a run under every treatment of its plan."""
+    """The results of all responses of a run under every treatment of its plan."""
 
     responses: tuple[ResponseSummary, ...]
     comparisons: int
-    """The number of changes that have an interval: with many, some miss by chance."""
+    """The number of changes that have an interval; if there are many, some miss the true value by chance."""
 
 
 def baseline(study: Study) -> str:
-    """The level of the rows' factor that changes are relative to."""
+    """Returns the level of the rows' factor to which changes are relative."""
     factor = study.factors[study.layout.rows]
     return factor.baseline or factor.levels[0]
 
 
 def summarise(run: Run) -> Summary:
-    """Means, medians, deviations, intervals and changes of a run, however little of it is done."""
+    """Returns the means, medians, standard deviations, intervals and changes of a run, complete or not."""
     table = frame(run)
     order = plan_treatments(run)
     responses = tuple(_response(run.study, response, order, table) for response in run.study.responses)
@@ -98,7 +100,8 @@ def summarise(run: Run) -> Summary:
 
 
 def plan_treatments(run: Run) -> list[Levels]:
-    """The plan's treatments in the order of the factors' levels, not in the random order of the plan."""
+    """Returns the plan's treatments in the order of the factors' levels instead of the random order of the
+    plan."""
     treatments = {tuple(sorted(p.treatment.items())): p.treatment for p in run.plan}.values()
     factors = run.study.factors
     ranks = {name: {level: i for i, level in enumerate(f.levels)} for name, f in factors.items()}
@@ -108,7 +111,7 @@ def plan_treatments(run: Run) -> list[Levels]:
 def cell_of(
     treatment: Levels, values: Mapping[int, float], trials: Mapping[int, int], absent: Mapping[str, int]
 ) -> Cell:
-    """A cell with the figures of its own values, and no change."""
+    """Returns a cell with the figures of its own values and without a change."""
     numbers = list(values.values())
     data = np.array(numbers)
     equal = bool(numbers) and min(numbers) == max(numbers)
@@ -151,12 +154,13 @@ def _response(
 
 
 def by_treatment(rows: pl.DataFrame, study: Study) -> dict[tuple[object, ...], pl.DataFrame]:
-    """Rows of a run's table by their treatment's levels, in the order of the study's factors."""
+    """Returns the rows of a run's table by the levels of their treatments, in the order of the study's
+    factors."""
     return rows.partition_by(list(study.factors), as_dict=True, maintain_order=True) if rows.height else {}
 
 
 def _changed(study: Study, cells: Sequence[Cell]) -> tuple[Cell, ...]:
-    """The cells with their changes against the baseline of the rows' factor, which are one family."""
+    """Returns the cells with their changes from the baseline of the rows' factor, which form one family."""
     rows, base = study.layout.rows, baseline(study)
     by_place = {tuple(cell.treatment.items()): cell for cell in cells}
     changes: list[Change | None] = []
@@ -173,5 +177,5 @@ def _changed(study: Study, cells: Sequence[Cell]) -> tuple[Cell, ...]:
 
 
 def pairs(base: Mapping[int, float], values: Mapping[int, float]) -> list[tuple[float, float]]:
-    """The values of the blocks that have both, in the order of blocks."""
+    """Returns the pairs of values of the blocks that have both, in the order of blocks."""
     return [(base[block], values[block]) for block in sorted(base.keys() & values.keys())]

@@ -1,4 +1,4 @@
-"""The share of a response's variation that each factor explains: analysis of variance.
+"""Analysis of variance: the share of a response's variation that each factor explains.
 
 The design is a complete factorial in complete blocks, so that sums of squares follow from means, whatever
 their type (Montgomery, Design and Analysis of Experiments, chapters 4 and 5)."""
@@ -21,10 +21,10 @@ from nettrial.study import Response, Study
 Floats: TypeAlias = npt.NDArray[np.float64]
 Kind: TypeAlias = Literal["factor", "interaction", "higher", "block", "residual"]
 NORMALITY_LEVEL = 0.05
-"""Residuals count as normal unless Shapiro and Wilk's test gives less. F tests refuse no more often than they
-say then, too, but see less (docs/explanation/statistics.md)."""
+"""The p-value of Shapiro and Wilk's test below which residuals do not count as normally distributed. F tests
+still keep their significance level then, but have less power (docs/explanation/statistics.md)."""
 _SHAPIRO_MOST = 5000
-"""Residuals that test takes; of more it gets so many, evenly spread over the run."""
+"""The largest number of residuals in that test; of more, a subset spread evenly over the run is used."""
 
 
 @dataclass(frozen=True)
@@ -32,67 +32,68 @@ class Term:
     """A row of the analysis of variance."""
 
     kind: Kind
-    """`higher`: interactions of three factors and more, together."""
+    """The kind of term; `higher` stands for all interactions of three or more factors together."""
     factors: tuple[str, ...]
-    """One of a factor, two of an interaction; else none."""
+    """The factors of the term: one for a factor, two for an interaction, otherwise none."""
     freedom: int
-    """Degrees of freedom."""
+    """The degrees of freedom."""
     sum_of_squares: float
     share: float
-    """The share of the whole variation, from 0 to 1: eta squared."""
+    """The share of the total variation, from 0 to 1 (eta squared)."""
     omega_squared: float | None = None
-    """The same less what chance alone is expected to give, not below 0; of factors and interactions."""
+    """For factors and interactions, the share minus the share expected by chance, at least 0."""
     statistic: float | None = None
-    """F against the residual, of factors and interactions."""
+    """For factors and interactions, F against the residual."""
     p_value: float | None = None
     p_corrected: float | None = None
-    """Corrected for the number of tests of the response (Holm)."""
+    """The p-value corrected for the number of tests of the response (Holm)."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """The mean at a level of each of two factors, over the others and over blocks."""
+    """The mean at a level of each of two factors, over the other factors and over blocks."""
 
     levels: tuple[str, str]
     mean: float
-    """In the response's unit."""
+    """The mean in the response's unit."""
     interval: Interval | None
     """The interval of the mean over blocks."""
 
 
 @dataclass(frozen=True)
 class Interaction:
-    """Two factors, each of which changes the response by another amount at another level of the other."""
+    """An interaction: two factors, of which the effect of each depends on the level of the other."""
 
     factors: tuple[str, str]
     p_corrected: float
     points: tuple[Point, ...]
-    """For drawing: the levels of the second change fastest."""
+    """The points to draw; the levels of the second factor vary fastest."""
 
 
 @dataclass(frozen=True)
 class Variation:
-    """The analysis of variance of one response."""
+    """The analysis of variance of a response."""
 
     response: Response
     scale: Literal["logarithm", "value"]
-    """The scale of the analysis: logarithms where all values are above 0, so that effects are ratios."""
+    """The scale of the analysis: logarithms if all values are above 0, so that effects are ratios."""
     blocks: int
-    """Complete blocks, which alone are analysed."""
+    """The number of complete blocks; only these are analysed."""
     left_out: int
-    """Blocks that have some values but not all."""
+    """The number of blocks with some but not all values."""
     terms: tuple[Term, ...]
-    """Factors, interactions of two, higher ones, block, residual; those that the design has."""
+    """The terms of the design: factors, interactions of two factors, higher ones, blocks, and the
+    residual."""
     normality: float | None
     """The p-value of Shapiro and Wilk's test of the residuals."""
     interactions: tuple[Interaction, ...]
     """The interactions whose corrected p-value is below 0.05, the strongest first."""
     absent: str | None
-    """Why there are no terms, or only no tests."""
+    """The reason why there are no terms, or only no tests."""
 
 
 def variation(study: Study, summary: ResponseSummary) -> Variation:
-    """The analysis of variance of a response over the factors that have several levels."""
+    """Returns the analysis of variance of a response over the factors with several levels."""
     factors = [name for name, factor in study.factors.items() if len(factor.levels) > 1]
     empty = Variation(summary.response, "value", 0, 0, (), None, (), None)
     if not factors:
@@ -105,12 +106,12 @@ def variation(study: Study, summary: ResponseSummary) -> Variation:
             f"{study.factors[name].title} {level}" for name, level in lacking[0].treatment.items()
         )
         more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-        return replace(empty, absent=f"no value of {levels}{more}: effects could not be told apart")
+        return replace(empty, absent=f"no value of {levels}{more}: effects could not be separated")
     some = set().union(*(cell.values for cell in summary.cells))
     complete = sorted(set.intersection(*(set(cell.values) for cell in summary.cells)))
     empty = replace(empty, blocks=len(complete), left_out=len(some) - len(complete))
     if not complete:
-        return replace(empty, absent="no block has a value of every treatment")
+        return replace(empty, absent="no block has values of all treatments")
     shape = [len(study.factors[name].levels) for name in factors]
     by_levels = {tuple(cell.treatment[name] for name in factors): cell for cell in summary.cells}
     ordered = [by_levels[key] for key in _keys(study, factors)]
@@ -121,7 +122,7 @@ def variation(study: Study, summary: ResponseSummary) -> Variation:
 
 
 def _keys(study: Study, factors: Sequence[str]) -> list[tuple[str, ...]]:
-    """The levels of every treatment, the last factor's changing fastest."""
+    """Returns the levels of every treatment, with the last factor's varying fastest."""
     keys: list[tuple[str, ...]] = [()]
     for name in factors:
         keys = [(*key, level) for key in keys for level in study.factors[name].levels]
@@ -129,23 +130,23 @@ def _keys(study: Study, factors: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def _analysed(study: Study, factors: Sequence[str], empty: Variation, values: Floats) -> Variation:
-    """The analysis of `values`: an axis for each factor, the last one for blocks."""
+    """Returns the analysis of `values`, which have an axis for each factor, and a last one for blocks."""
     positive = bool((values > 0).all())
     data: Floats = np.log(values) if positive else values
     terms, residuals = _terms(factors, data)
     found = replace(empty, scale="logarithm" if positive else "value", terms=terms)
     error = next((term for term in terms if term.kind == "residual"), None)
     if error is None:
-        return replace(found, absent="one block leaves nothing to test against: no replicate")
+        return replace(found, absent="with a single block there are no replicates to test against")
     if error.sum_of_squares <= 1e-20 * sum(term.sum_of_squares for term in terms):
-        return replace(found, absent="treatments explain everything: no variation is left to test against")
+        return replace(found, absent="treatments explain the whole variation: none is left to test against")
     tested = _corrected(_tested(terms))
     interactions = _interactions(study, factors, tested, values)
     return replace(found, terms=tested, normality=_normality(residuals), interactions=interactions)
 
 
 def _terms(factors: Sequence[str], data: Floats) -> tuple[tuple[Term, ...], Floats]:
-    """The rows of the analysis, with shares but without tests, and the residuals."""
+    """Returns the rows of the analysis, with shares but without tests, and the residuals."""
     blocks = data.shape[-1]
     whole = float(((data - data.mean()) ** 2).sum())
     axes = range(len(factors))
@@ -175,7 +176,8 @@ def _terms(factors: Sequence[str], data: Floats) -> tuple[tuple[Term, ...], Floa
 
 
 def _effect(data: Floats, chosen: tuple[int, ...]) -> Floats:
-    """Returns what a factor, or two together beyond each, add to the mean; of one size along other axes."""
+    """Returns the contribution to the mean of a factor, or of two factors' interaction, with size 1 along the
+    other axes."""
     if len(chosen) == 1:
         others = tuple(axis for axis in range(data.ndim) if axis not in chosen)
         made: Floats = data.mean(axis=others, keepdims=True) - data.mean()
@@ -187,8 +189,8 @@ def _effect(data: Floats, chosen: tuple[int, ...]) -> Floats:
 
 
 def _normality(residuals: Floats) -> float | None:
-    """The p-value of Shapiro and Wilk's test; None of fewer than 3 residuals."""
-    from scipy import stats  # here: it takes a second to import
+    """Returns the p-value of Shapiro and Wilk's test; None for fewer than 3 residuals."""
+    from scipy import stats  # imported here: it takes a second
 
     flat = residuals.ravel()
     if flat.size < 3:
@@ -199,7 +201,7 @@ def _normality(residuals: Floats) -> float | None:
 
 
 def _tested(terms: Sequence[Term]) -> tuple[Term, ...]:
-    """The rows of factors and interactions with omega squared and the F test against the residual."""
+    """Returns the rows of factors and interactions with omega squared and the F test against the residual."""
     error = next(term for term in terms if term.kind == "residual")
     mean_square = error.sum_of_squares / error.freedom
     whole = sum(term.sum_of_squares for term in terms)

@@ -1,4 +1,4 @@
-"""Verdicts on the conclusions of a study's source: what the run's own comparison says of each."""
+"""Verdicts on the conclusions of a study's source, by the run's own comparisons."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nettrial.analysis.summary import ResponseSummary, Summary, pairs
 from nettrial.study import Conclusion, Study
 
 Judged: TypeAlias = Literal["confirmed", "contradicted", "not shown", "not testable"]
-"""The verdict: the whole interval is where the conclusion has it; the whole interval of one comparison is
+"""The verdict: all intervals lie where the conclusion expects them; the whole interval of one comparison lies
 elsewhere; neither; or there is no comparison."""
 VERDICTS: tuple[Judged, ...] = ("confirmed", "contradicted", "not shown", "not testable")
 """All verdicts, in the order in which reports count them."""
@@ -24,30 +24,31 @@ class Compared:
     """One comparison of a conclusion."""
 
     subject: str
-    """A level with its factor's title, or a response's title."""
+    """The level with its factor's title, or the response's title."""
     against: str
-    """The level, or the response's title, that it is compared with."""
+    """The level, or the response's title, with which it is compared."""
     change: Change
-    """Corrected for all comparisons of the conclusion; over all factors that its `where` does not name, each
-    block counted once."""
+    """The change averaged over all factors that `where` does not name, with each block counted once, and
+    corrected for all comparisons of the conclusion."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A conclusion, judged."""
+    """The verdict on a conclusion."""
 
     conclusion: Conclusion
     judged: Judged
     compared: tuple[Compared, ...]
-    """The comparisons, none where it is not testable."""
+    """The comparisons; empty if the conclusion is not testable."""
     unit: str
     """The response's unit."""
     absent: str | None
-    """Why it is not testable, or not shown."""
+    """The reason why it is not testable, or not shown."""
 
 
 def verdicts(study: Study, summary: Summary) -> tuple[Verdict, ...]:
-    """Judges every conclusion of a run's study, in the study's order; none before a trial has finished."""
+    """Returns the verdicts on the conclusions of a run's study, in the study's order; empty before a trial
+    has finished."""
     if not any(cell.n for response in summary.responses for cell in response.cells):
         return ()
     return tuple(_verdict(study, summary, each) for each in study.conclusions)
@@ -83,7 +84,7 @@ def _verdict(study: Study, summary: Summary, conclusion: Conclusion) -> Verdict:
 
 
 def _missing(study: Study, conclusion: Conclusion) -> str | None:
-    """The level that the run lacks for the comparison; None where it has all."""
+    """Returns a sentence about the level that the run lacks for the comparison; None if it has all."""
     wanted = list(conclusion.where.items())
     if conclusion.factor is not None:
         wanted += [(conclusion.factor, level) for level in [conclusion.level or "", *conclusion.than]]
@@ -94,7 +95,7 @@ def _missing(study: Study, conclusion: Conclusion) -> str | None:
 
 
 Places: TypeAlias = list[dict[int, tuple[float, float]]]
-"""Pairs of (value compared with, value) by block, for each combination of the factors that are not named."""
+"""Pairs of (reference value, value) by block, for each combination of the factors that are not named."""
 
 
 def _of_levels(conclusion: Conclusion, response: ResponseSummary, against: str) -> Places:
@@ -125,7 +126,7 @@ def _by_block(base: Mapping[int, float], values: Mapping[int, float]) -> dict[in
 
 
 def _judged(conclusion: Conclusion, changes: list[Change]) -> tuple[Judged, str | None]:
-    """The verdict by the simultaneous intervals, and why there is none."""
+    """Returns the verdict by the simultaneous intervals, and the reason if nothing is shown."""
     signs = []
     for change in changes:
         bounds = change.simultaneous
@@ -141,7 +142,8 @@ def _judged(conclusion: Conclusion, changes: list[Change]) -> tuple[Judged, str 
 
 
 def _sign(conclusion: Conclusion, bounds: Interval) -> int:
-    """1 where all of the interval is where the conclusion has it, -1 where all of it is elsewhere, else 0."""
+    """Returns 1 if the whole interval lies where the conclusion expects it, -1 if all of it lies elsewhere,
+    and otherwise 0."""
     low, high, by = bounds.low, bounds.high, conclusion.by
     if conclusion.expect == "same":
         inside, outside = -by <= low and high <= by, low > by or high < -by

@@ -1,15 +1,14 @@
-"""The harm that a warning of each kind can do to the answer of a run."""
+"""The effect that warnings of each kind can have on a run's answer."""
 
 from enum import IntEnum
 
 
 class Effect(IntEnum):
-    """The harm to the changes that a run estimates, the gravest last.
+    """The effect on the changes that a run estimates, the gravest last.
 
-    A disturbance that comes and goes meets every treatment alike, for their order is random within blocks: it
-    widens intervals. One that belongs to the network, to a stack or to the load shifts the values of some
-    treatments, however often they are repeated.
-    """
+    A temporary disturbance affects all treatments alike, because their order is random within blocks, and so
+    widens intervals. A disturbance caused by the network, a stack or the load shifts the values of some
+    treatments, however often they are repeated."""
 
     NOTHING = 0
     WIDER = 1
@@ -33,5 +32,5 @@ _NOTHING = ("nothing_coalesced", "zerocopy_copied", "server_shared")
 
 
 def effect_of(code: str) -> Effect:
-    """Returns the harm of warnings with a code; of an unknown one the gravest."""
+    """Returns the effect of warnings with a code; for an unknown code, the gravest."""
     return Effect.WIDER if code in _WIDER else Effect.NOTHING if code in _NOTHING else Effect.BIAS

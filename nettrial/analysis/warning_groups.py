@@ -1,4 +1,4 @@
-"""The warnings and failures of a run, those that say the same put together."""
+"""The warnings and failures of a run, with equal ones merged."""
 
 import re
 from collections.abc import Sequence
@@ -15,40 +15,40 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class WarningGroup:
-    """Warnings of one kind, about one object or several whose names differ in numbers only, as do the
+    """Warnings of one kind about one object, or about several whose names differ only in numbers, as do the
     messages."""
 
     code: str
     object: str
-    """The objects of the warnings; of more than a few their names with ranges, and their number."""
+    """The objects of the warnings; if there are more than a few, their names with ranges and their number."""
     message: str
     """The observation; a number that differs between trials is given as its range."""
     consequence: str
     trials: int
-    """The number of trials that carry it."""
+    """The number of trials with the warning."""
     treatments: tuple[Levels, ...]
-    """The treatments of those trials, each once."""
+    """The distinct treatments of those trials."""
     responses: tuple[str, ...] = ()
-    """The names of the responses that it is about; empty: all of a treatment's."""
+    """The names of the responses concerned; empty for all responses of a treatment."""
 
     @property
     def effect(self) -> Effect:
-        """The harm that it can do to the answer."""
+        """Returns the effect that it can have on the answer."""
         return effect_of(self.code)
 
 
 @dataclass(frozen=True)
 class FailureGroup:
-    """Trials that failed with messages that differ in numbers only."""
+    """Trials that failed with messages that differ only in numbers."""
 
     message: str
-    """The fault; a number that differs between trials is given as its range."""
+    """The error message; a number that differs between trials is given as its range."""
     trials: tuple[int, ...]
-    """The trials' numbers in the run's order."""
+    """The numbers of the trials in run order."""
 
 
 def failures(run: Run) -> list[FailureGroup]:
-    """The trials that gave no record, grouped; in the order of each group's first."""
+    """Returns the trials that gave no record, grouped, in the order of each group's first trial."""
     groups: dict[str, list[Failure]] = {}
     for failure in run.failures():
         groups.setdefault(pattern(failure.message), []).append(failure)
@@ -59,7 +59,7 @@ def failures(run: Run) -> list[FailureGroup]:
 
 
 def warnings(run: Run) -> list[WarningGroup]:
-    """The warnings of all finished trials, grouped; the most frequent first."""
+    """Returns the warnings of all finished trials, grouped, the most frequent first."""
     groups: dict[tuple[str, ...], list[tuple[Warning, PlannedTrial]]] = {}
     for trial in run.trials():
         for warning in trial.record.warnings:
@@ -69,7 +69,7 @@ def warnings(run: Run) -> list[WarningGroup]:
 
 
 def _group(found: Sequence[tuple[Warning, PlannedTrial]]) -> WarningGroup:
-    """Warnings that say the same, each with its trial, as one."""
+    """Merges equal warnings, each given with its trial, into one group."""
     first, _ = found[0]
     trials = {planned.number: planned.treatment for _, planned in found}
     treatments: list[Levels] = []
@@ -84,22 +84,22 @@ def _group(found: Sequence[tuple[Warning, PlannedTrial]]) -> WarningGroup:
 
 
 FEW = 3
-"""So many objects are named one by one."""
+"""The largest number of objects that are named individually."""
 
 
 def _named(objects: set[str]) -> str:
-    """Objects whose names differ in numbers only, as one text."""
+    """Returns one text for objects whose names differ only in numbers."""
     listed = sorted(objects, key=lambda name: [float(number) for number in _NUMBER.findall(name)])
     return ", ".join(listed) if len(listed) <= FEW else f"{merge(listed)} ({len(listed)} of them)"
 
 
 def pattern(message: str) -> str:
-    """Returns what messages that differ in numbers only have in common."""
+    """Returns the common pattern of messages that differ only in numbers."""
     return _NUMBER.sub("#", message)
 
 
 def merge(messages: list[str]) -> str:
-    """Messages that differ in numbers only, as one with ranges."""
+    """Merges messages that differ only in numbers into one with ranges."""
     columns = zip(*(_NUMBER.findall(message) for message in messages), strict=True)
     merged = []
     for numbers in columns:

@@ -12,15 +12,15 @@ from nettrial.errors import BadInput, NettrialError
 from nettrial.systems import write_unicode
 
 READING = "reading the options"
-"""The purpose of what refuses an option, in the words of errors."""
+"""The beginning of the error messages about options."""
 FAILED = 5
-"""Exit status where nettrial itself failed, or the system refused something. It is
-not 1, which `nettrial compare` has for a change that is too large."""
+"""Exit status after a fault of nettrial itself or of the operating system. It differs from 1, by which
+`nettrial compare` reports a change that is too large."""
 
 
 def main() -> None:
     """Runs a command and ends the process with its exit status. No traceback reaches the user."""
-    # Most objects live until the end: looking for garbage takes a tenth of a short command's time.
+    # Most objects live until the end: garbage collection would take a tenth of a short command's time.
     gc.set_threshold(100_000, 20)
     from nettrial.cli.app import app
 
@@ -29,7 +29,7 @@ def main() -> None:
     try:
         with streams.safe():
             status = _run(app)
-    except OSError as error:  # what is left could not be written to an output, such as a file on a full disk
+    except OSError as error:  # the rest could not be written to an output, such as a file on a full disk
         print(f"error: {_in_words(error)}", file=sys.stderr)
     finally:
         log.end()
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _run(app: Callable[..., object]) -> int:
-    """Runs a command; gives its exit status."""
+    """Runs a command and returns its exit status."""
     try:
         status = app(prog_name="nettrial", standalone_mode=False)
         return status if isinstance(status, int) else 0
@@ -46,7 +46,7 @@ def _run(app: Callable[..., object]) -> int:
     except NettrialError as error:
         print(error, file=sys.stderr)
         return error.exit_code
-    except (OSError, sqlite3.Error) as error:  # a full disk, a directory that is not the user's
+    except (OSError, sqlite3.Error) as error:  # a full disk, or a directory of another user
         print(f"error: {_in_words(error)}", file=sys.stderr)
     except Exception as error:
         if _show_usage(error):
@@ -54,14 +54,15 @@ def _run(app: Callable[..., object]) -> int:
         # a fault of nettrial's own
         file = log.failure()
         print(f"error: nettrial itself failed: {type(error).__name__}: {error}", file=sys.stderr)
-        where = f"; {file} has the traceback" if file else ""
+        where = f"; the traceback is in {file}" if file else ""
         print(f"  please report it{where}", file=sys.stderr)
     return FAILED
 
 
 def _show_usage(error: Exception) -> bool:
-    """Prints the fault in the words of the command line; gives False where the error is another. Such errors
-    are known by their methods: their classes are typer's or click's, by typer's version."""
+    """Prints an error of the command-line parser in the style of nettrial's other errors; returns False for
+    any other error. A parser's error is recognised by its methods: its class is typer's or click's, depending
+    on typer's version."""
     say = getattr(error, "format_message", None)
     if say is None:
         return False
@@ -75,7 +76,7 @@ def _show_usage(error: Exception) -> bool:
     if expected and parameter is not None:
         first = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar
         value = _given(error)
-    hint = f"`{command} -h` has the arguments and options"
+    hint = f"`{command} -h` lists the arguments and options"
     first = first[0].lower() + first[1:].rstrip(".")
     refused = BadInput(READING, first, value, expected.partition(", unable")[0], hint)
     print(refused, file=sys.stderr)
@@ -83,13 +84,13 @@ def _show_usage(error: Exception) -> bool:
 
 
 def _given(error: Exception) -> str:
-    """Returns the value that was refused; typer has it from pydantic's error alone."""
+    """Returns the value that was refused; typer takes it from pydantic's error only."""
     faults: list[dict[str, object]] = getattr(error.__cause__, "errors", list)()
     return str(faults[0]["input"]) if faults else ""
 
 
 def _in_words(error: Exception) -> str:
-    """Returns what the system refused: of a file, its name first."""
+    """Returns the operating system's error in words, with the file's name first where it concerns one."""
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"

@@ -15,16 +15,16 @@ ANOTHER = "a directory that does not exist"
 
 
 def show(directories: list[Path], out: Path) -> None:
-    """Writes a book of these runs as book.html, book.md and, where there is a browser, book.pdf into a new
-    directory; raises BadInput."""
+    """Writes a book of these runs into a new directory: book.html, book.md and, where a browser is installed,
+    book.pdf. Raises BadInput."""
     refuse_existing(out, MAKING, "--out", ANOTHER)
-    from nettrial.report import book, pages  # when it is needed: slow to load
+    from nettrial.report import book, pages  # imported only when needed: slow to load
 
     chapters = []
     for directory in directories:
         run = Run.open(directory)
         if not run.trials():
-            raise BadInput(MAKING, "RUN", str(directory), "a run with a finished trial")
+            raise BadInput(MAKING, "RUN", str(directory), "a run with at least one finished trial")
         chapters.append(book.chapter(run))
         run.close()
     out.mkdir(parents=True)
@@ -34,4 +34,4 @@ def show(directories: list[Path], out: Path) -> None:
     say(f"book: {page}")
     say(f"figures and verdicts as Markdown: {out / 'book.md'}")
     missing = print_page(page, out / "book.pdf")
-    say(f"no book.pdf: {missing}" if missing else f"for printing: {out / 'book.pdf'}")
+    say(f"book.pdf was not written: {missing}" if missing else f"for printing: {out / 'book.pdf'}")

@@ -1,4 +1,4 @@
-"""`nettrial calibrate`: what packets cost the hosts of a run, for the simulator."""
+"""`nettrial calibrate`: the CPU cost of packets on a run's hosts, for the simulator."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from nettrial.store import Run
 from nettrial.units import DURATION
 
 DECIMALS = 3
-"""The decimals of a cost in microseconds: the setting holds whole nanoseconds."""
+"""The number of decimals of a cost in microseconds: the setting is in whole nanoseconds."""
 
 
 def show(directory: Path, as_json: bool) -> None:
-    """Prints the costs of a run's hosts and the settings that give them to the simulator; raises BadInput."""
+    """Prints the costs of a run's hosts and the settings that pass them to the simulator; raises BadInput."""
     run = Run.open(directory)
     found = costs(run)
     if as_json:
@@ -27,13 +27,13 @@ def show(directory: Path, as_json: bool) -> None:
         return
     done = len(run.trials())
     kept = f"{done - len(found.left_out)} of {done} trials" if found.left_out else f"{done} trials"
-    print(f"Costs of packets, by {kept} of {directory}")
+    print(f"CPU costs of packets, from {kept} of {directory}")
     if found.left_out:
-        print("Trials beside which other processes worked are left out: their work is in the CPU time.")
+        print("Trials during which other processes ran are left out: the CPU time includes their work.")
     print()
     rows = [_row(fit, name, cost) for fit in found.hosts for name, cost in fit.costs().items()]
     print_table(["host", "cost", "us", "interval", "R2", "in use"], rows)
-    print("\nError in the CPU time at a level held out")
+    print("\nError of the predicted CPU time at each held-out level")
     errors = [
         [fit.host, factor, level, f"{numbers.signed(error, 1)}%"]
         for fit in found.hosts
@@ -42,15 +42,16 @@ def show(directory: Path, as_json: bool) -> None:
     if errors:
         print_table(["host", "factor", "level", "error"], errors)
     else:
-        print("None: too few levels are left without one.")
+        print("None: without one of them, too few levels remain.")
     for host, reason in found.absent.items():
-        print(f"\nNo costs of {host}: {reason}")
+        print(f"\nNo costs for {host}: {reason}")
     _print_list("Cautions", [f"{fit.host}: {caution}" for fit in found.hosts for caution in fit.cautions])
     _print_list("Warnings of the run", _warned(run))
     print(
-        f"\nEach interval holds the cost at {100 * CONFIDENCE:g}%, if the model holds; it counts treatments, "
-        "not trials. No record counts interrupts: what they cost is part of per_packet. The costs hold for "
-        "CPUs in use that much: one that sleeps between packets takes longer for each."
+        f"\nEach interval is the {100 * CONFIDENCE:g}% confidence interval of the cost, provided that the "
+        "model holds; it is based on the number of treatments, not of trials. Records do not count "
+        "interrupts: their cost is part of per_packet. The costs apply to CPUs as busy as these: a CPU that "
+        "sleeps between packets takes longer for each."
     )
     print("\nIn a study file, for the simulator")
     print(_yaml(found.hosts))
@@ -59,7 +60,7 @@ def show(directory: Path, as_json: bool) -> None:
 
 
 def _row(fit: HostFit, name: str, cost: Cost) -> list[str]:
-    """The line of one cost; what is of the fit stands in the first of its two."""
+    """Returns the table row of one cost; figures of the whole fit stand in the first of its two rows."""
     first = name == next(iter(fit.costs()))
     explained = "" if fit.r_squared is None else numbers.fixed(fit.r_squared, DECIMALS)
     interval = "none"
@@ -71,7 +72,7 @@ def _row(fit: HostFit, name: str, cost: Cost) -> list[str]:
 
 
 def _use(fit: HostFit) -> str:
-    """Returns how busy its CPU was: "45% to 70%"."""
+    """Returns the CPU utilisation in words, such as "45% to 70%"."""
     shares = [numbers.fixed(share(work.busy_percent for work in fit.work), 0) for share in (min, max)]
     return " to ".join(f"{share}%" for share in dict.fromkeys(shares))
 
@@ -91,7 +92,7 @@ def _warned(run: Run) -> list[str]:
 
 
 def _setting(cost: Cost) -> str:
-    """The value of a setting: whole nanoseconds."""
+    """Returns a cost as the value of a setting, in whole nanoseconds."""
     return DURATION.print(round(1000 * cost.value))
 
 

@@ -1,4 +1,4 @@
-"""The backend's own look at the trials of a plan, before any is made."""
+"""The backend's own check of a plan's trials, before any is run."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from nettrial.scenario import Estimate, Scenario
 from nettrial.study import Study
 
 Work: TypeAlias = dict[tuple[str, ...], Estimate | None]
-"""The work of a trial, by its treatment's levels; None where that is not known beforehand."""
+"""The estimated work of a trial, by the levels of its treatment; None where it is not known beforehand."""
 CHECKING = "checking the trials"
 
 
 def check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, Scenario]]) -> Work:
-    """Asks the backend about every scenario, and gives what each takes by its treatment's levels; raises
-    BadInput with everything that is wrong, and CannotRun with what machines lack where nothing is. What is
-    the same at several objects or in several treatments is told once."""
+    """Asks the backend to check every scenario, and returns the estimated work by the levels of its
+    treatment. Raises BadInput with all faults at once, or, if there are none, CannotRun with everything that
+    the machines lack. A fault that several objects or treatments share is reported once."""
     found: dict[tuple[str, str, str, str, str, bool], tuple[list[str], list[Treatment]]] = {}
     work: Work = {}
     for treatment, scenario in scenarios:
@@ -57,8 +57,8 @@ def check(backend: Backend, study: Study, scenarios: Sequence[tuple[Treatment, S
 
 
 def check_plan(design: Design) -> None:
-    """Asks the engine about a plan as `run` does; raises BadInput. What this machine lacks keeps nobody from
-    looking at a plan, and neither does it that there is no engine here."""
+    """Has the engine check a plan as `run` does; raises BadInput. A plan can be viewed on a machine that
+    could not run it, and on one without an engine."""
     study = design.study
     kind = BACKENDS[study.backend]
     try:

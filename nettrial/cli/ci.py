@@ -1,4 +1,4 @@
-"""Files of a run for continuous integration: JUnit XML, and Markdown for a page of results."""
+"""A run's results for continuous integration: as JUnit XML, and as Markdown for a results page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from nettrial.texts import visible
 
 
 def write(report: Report, junit: Path | None, markdown: Path | None) -> None:
-    """Writes the files that are asked for, whole or not at all; raises BadInput where that is impossible."""
+    """Writes the requested files, each completely or not at all; raises BadInput for a file that can't be
+    written."""
     if junit is not None:
         pages.write(junit, as_junit(report), "writing the JUnit file")
     if markdown is not None:
@@ -21,8 +22,8 @@ def write(report: Report, junit: Path | None, markdown: Path | None) -> None:
 
 
 def as_junit(report: Report) -> bytes:
-    """Returns a test suite with a case for each trial of the plan: one that failed is an error, one that was
-    not made is skipped, and warnings are in a case's output."""
+    """Returns a test suite with a test case for each planned trial: a failed trial is an error, a trial that
+    has not run is skipped, and warnings are in the test case's output."""
     run = report.run
     failures = {failure.planned.number: failure.message for failure in run.failures()}
     records = {trial.planned.number: trial.record for trial in report.trials}
@@ -49,14 +50,14 @@ def as_junit(report: Report) -> bytes:
         elif planned.number in failures:
             ElementTree.SubElement(case, "error", message=visible(failures[planned.number]))
         else:
-            ElementTree.SubElement(case, "skipped", message="not made yet")
+            ElementTree.SubElement(case, "skipped", message="not run yet")
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
 
 
 def as_markdown(report: Report) -> str:
-    """Returns the answer, a table of the effects, the warnings and the failures."""
+    """Returns the answer, a table of effects, the warnings and the failures as Markdown."""
     run, study = report.run, report.run.study
     lines = [
         f"## {_text(study.study)}: {_text(study.title)}",
@@ -92,5 +93,5 @@ def as_markdown(report: Report) -> str:
 
 
 def _text(text: str) -> str:
-    """Returns a text on one line that shows what others wrote, and has no mark-up."""
+    """Returns a text from elsewhere on one line, with its Markdown escaped."""
     return in_markdown(visible(text))

@@ -1,4 +1,4 @@
-"""A Dask cluster: reaching its scheduler, and who its workers are."""
+"""A connection to a Dask cluster: its scheduler, and its current workers."""
 
 from __future__ import annotations
 
@@ -20,41 +20,42 @@ if TYPE_CHECKING:
     from distributed import Client
 
 LOCAL = re.compile(r"local\[(\d{1,3})\]")
-"""The form of a cluster of this machine's own processes."""
+"""The notation for a cluster of processes on this machine."""
 FORMS = "tcp://HOST:PORT (or another address of a Dask scheduler), a scheduler file, or local[N]"
 CONNECT_SECONDS = 20.0
-"""The time that reaching a scheduler may take."""
+"""The time allowed for reaching a scheduler, in seconds."""
 ASIDE_SECONDS = 10.0
-"""The time that is waited for what need not be heard of: the other end may be gone."""
+"""The time to wait for optional answers, in seconds: the other end may be gone."""
 LOOK_SECONDS = 2.0
-"""The interval at which the scheduler is asked who its workers are."""
+"""The interval at which the scheduler is asked for its workers, in seconds."""
 SILENT_LOOKS = 15
-"""A worker that was not heard of for so many looks is taken for hung. Its heartbeats are 0.5 s apart, and in
-clusters of more than 200 workers a hundredth of a second for each (distributed, `heartbeat_interval`)."""
+"""The number of looks after which a worker without a heartbeat counts as hung. Heartbeats are 0.5 s apart; in
+clusters of more than 200 workers, a hundredth of a second times the number of workers (distributed,
+`heartbeat_interval`)."""
 QUIET = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
-"""The first words of a local worker: the terminal's Ctrl-C is for the runner, not for it."""
+"""The first statements of a local worker, which ignores Ctrl-C: the terminal's signal is for the runner."""
 
 
 class Cluster:
-    """A connection to a Dask scheduler, and a look at its workers every few seconds."""
+    """A connection to a Dask scheduler, which looks at its workers every few seconds."""
 
     def __init__(self, where: str) -> None:
-        """`where` is a scheduler's address, its file, or `local[N]`. Raises BadInput for what is none of
-        these, CannotRun where there is no such scheduler, or a worker or the scheduler has another build of
-        nettrial."""
+        """Connects to `where`: a scheduler's address, its file, or `local[N]`. Raises BadInput for anything
+        else, and CannotRun if there is no such scheduler, or if a worker or the scheduler runs another build
+        of nettrial."""
         self.session = uuid.uuid4().hex
-        """The name of this session, which no other has."""
+        """The unique name of this session."""
         self.build = station.build()
-        """The runner's build, which workers must have."""
+        """The runner's build, which every worker must run, too."""
         self.threads: dict[str, int] = {}
-        """The threads of each worker by its address; those that are hung are left out."""
+        """The number of threads of each worker, by its address; hung workers are left out."""
         self.hung: set[str] = set()
-        """The keys of the tasks that hung workers have."""
+        """The keys of the tasks assigned to hung workers."""
         self._local: Any = None
         self._looks: dict[str, tuple[float, int]] = {}
         self._closed = threading.Event()
         self.client = self._reach(where)
-        """The client."""
+        """The Dask client."""
         try:
             self._check(where)
             self._look()
@@ -72,7 +73,7 @@ class Cluster:
         self.close()
 
     def close(self) -> None:
-        """Ends the session: engines of workers that wait for a trial leave, and so do local workers."""
+        """Ends the session: idle engines on workers exit, and so do local workers."""
         if self._closed.is_set():
             return
         self._closed.set()
@@ -83,7 +84,7 @@ class Cluster:
 
     @property
     def dashboard(self) -> str:
-        """The address of the scheduler's dashboard; empty where it has none."""
+        """Returns the address of the scheduler's dashboard; empty if it has none."""
         try:
             return str(self.client.dashboard_link or "")
         except (KeyError, OSError):
@@ -91,17 +92,17 @@ class Cluster:
 
     @property
     def lost(self) -> bool:
-        """Returns whether the scheduler was given up: it did not come back."""
+        """Returns whether the connection to the scheduler was lost for good."""
         return bool(self.client.status in ("closing", "closed"))
 
     def tell(self, function: Callable[[str], None]) -> None:
-        """Calls a function of `station` with the session in every worker that can be heard of."""
+        """Calls a function of `station` with the session's name in every worker that responds."""
         workers = list(self.threads)
         if workers:
             self.aside(lambda: self.client.run(function, self.session, workers=workers, on_error="ignore"))
 
     def aside(self, work: Callable[[], object]) -> None:
-        """Does something that may take for ever, and waits for it a while."""
+        """Does something that may never end, and waits a limited time for it."""
 
         def carefully() -> None:
             try:
@@ -114,8 +115,8 @@ class Cluster:
         thread.join(ASIDE_SECONDS)
 
     def refused(self) -> list[Lack]:
-        """Returns the workers whose build is another than the runner's, and why. Where one does not answer,
-        none: each looks at its own build, too, before it begins a trial."""
+        """Returns the workers whose build differs from the runner's, with the reason. Returns none if a
+        worker does not answer: each worker also checks its own build before it begins a trial."""
         answers: dict[str, Any] = {}
         self.aside(lambda: answers.update(self.client.run(station.build, on_error="return")))
         return [lack for worker in sorted(answers) if (lack := self._differs(worker, answers[worker]))]
@@ -129,10 +130,10 @@ class Cluster:
 
     @property
     def _wheel(self) -> str:
-        return f"the wheel of nettrial {self.build.version} that is here"
+        return f"the wheel of nettrial {self.build.version} that this machine uses"
 
     def _reach(self, where: str) -> Client:
-        """Connects to the scheduler, or makes one."""
+        """Connects to the scheduler, or starts one."""
         local = LOCAL.fullmatch(where)
         if not local and "://" not in where and not Path(where).is_file():
             raise BadInput(READING, "--on", where, FORMS)
@@ -143,7 +144,7 @@ class Cluster:
             remedy = "pip install 'nettrial[dask]'"
             raise CannotRun(doing, [Lack("Dask", f"it is not installed here: {error}", remedy)]) from None
         for name in [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]:
-            logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters the progress tells
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # the progress display shows what matters
         warnings.filterwarnings("ignore", module="distributed")
         try:
             if not local:
@@ -159,16 +160,16 @@ class Cluster:
             )
             return distributed.Client(self._local, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
-            remedy = "start it (`dask scheduler`), and see that this machine reaches it"
+            remedy = "start it (`dask scheduler`), and check that this machine can reach it"
             raise CannotRun(doing, [Lack("the scheduler", str(error) or "no answer", remedy)]) from None
 
     def _check(self, where: str) -> None:
-        """Raises CannotRun with everything whose build is another."""
+        """Raises CannotRun with every worker, and the scheduler, whose build differs."""
         lacks = []
         try:
             found = self.client.run_on_scheduler(task.version)
             if found != self.build.version:
-                raise ImportError(f"it has nettrial {found}, and the runner {self.build.version}")
+                raise ImportError(f"it runs nettrial {found}, and the runner {self.build.version}")
         except Exception as error:
             lacks.append(Lack("the scheduler", str(error), f"install {self._wheel} there, too"))
         lacks += self.refused()
@@ -179,11 +180,11 @@ class Cluster:
         while not self._closed.wait(LOOK_SECONDS):
             try:
                 self._look()
-            except Exception as error:  # it is asked again
+            except Exception as error:  # it will be asked again
                 logging.getLogger(__name__).info("asking the scheduler: %s", error)
 
     def _look(self) -> None:
-        """Asks the scheduler who its workers are, and when it last heard of each."""
+        """Asks the scheduler for its workers and the time of each one's last heartbeat."""
         workers = self.client.scheduler_info(n_workers=-1)["workers"]
         looks = {}
         for address, worker in workers.items():

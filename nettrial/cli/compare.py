@@ -1,4 +1,4 @@
-"""`nettrial compare`: what changed from one run to another."""
+"""`nettrial compare`: the changes from one run to another."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from nettrial.store import Run
 FAILED = 1
 """Exit status where a condition of `--fail-if` holds."""
 ENOUGH = 5
-"""Trials of a treatment; of fewer the comparison says how far its intervals reach."""
+"""The number of trials of a treatment below which the comparison warns of its wide intervals."""
 DIGITS = 5
-"""The digits of the largest mean of a response."""
+"""The number of digits shown of a response's largest mean."""
 
 
 def show(
     first: Path, second: Path, fail_if: Sequence[str], only: Sequence[str], as_json: bool = False
 ) -> int:
-    """Compares two runs, prints what changed and gives the exit status; raises BadInput, and TrialsFailed
-    where a condition can't be judged."""
+    """Compares two runs, prints the changes and returns the exit status; raises BadInput, and TrialsFailed if
+    a condition can't be judged."""
     runs = Run.open(first), Run.open(second)
     found = compare(*runs)
     names = list(dict.fromkeys(difference.response.name for difference in found.differences))
@@ -63,7 +63,7 @@ def _nothing_common(first: Run, second: Run) -> BadInput:
         f"{', '.join(response.name for response in run.study.responses)}"
         for name, run in (("A", first), ("B", second))
     ]
-    expected = "two runs with a treatment and a response in common"
+    expected = "two runs with at least one treatment and one response in common"
     return BadInput(
         "comparing the runs", str(second.directory), "nothing to compare", expected, "; ".join(sides)
     )
@@ -77,7 +77,10 @@ def _known(option: str, text: str, name: str, names: Sequence[str]) -> None:
 def _condition(text: str, names: Sequence[str]) -> Condition:
     read = condition(text)
     if read is None:
-        hint = "a fall is below 0% or less, a rise above 0% or more, and RESPONSE one of " + ", ".join(names)
+        hint = (
+            "a fall ('<') of 0% or less, or a rise ('>') of 0% or more, where RESPONSE is one of "
+            + ", ".join(names)
+        )
         raise BadInput(READING, "--fail-if", text, CONDITION_EXPECTED, hint)
     _known("--fail-if", text, read.response, names)
     return read
@@ -86,11 +89,11 @@ def _condition(text: str, names: Sequence[str]) -> Condition:
 def _print(found: RunComparison, first: Path, second: Path) -> None:
     print(f"A: {first}\nB: {second}")
     if found.circumstances:
-        print("\nWhat differs beside the results")
+        print("\nOther differences between the runs")
         print_table(["", "A", "B"], found.circumstances)
     level = 100 * CONFIDENCE
     print(
-        f"\nChange from A to B in %, by {BANERJEE} on logarithms, unpaired. "
+        f"\nChange from A to B in percent, by {BANERJEE} on logarithms, unpaired. "
         f"{_corrected(found.intervals, level)}"
     )
     rows: list[list[str]] = []
@@ -103,32 +106,34 @@ def _print(found: RunComparison, first: Path, second: Path) -> None:
     if stopped:
         print(
             f"\n{numbers.listed(stopped)} had blocks added until it was precise (--until). These intervals "
-            "suppose a number of trials that was decided beforehand, and may be a little too narrow."
+            "assume a number of trials that was fixed beforehand, and may be slightly too narrow."
         )
     shown = [difference for difference in found.differences if difference.shown]
     print(f"\n{len(shown)} of {numbers.counted(found.intervals, 'comparison')} show a change.")
 
 
 def _print_few(found: RunComparison) -> None:
-    """Prints how far intervals reach where a treatment has few trials."""
+    """Prints a note on wide intervals if a treatment has few trials."""
     counts = [min(each.counts) for each in found.differences if each.change.p_value is not None]
     if not counts or min(counts) >= ENOUGH:
         return
     few, enough = (f"{quantile(count - 1, found.intervals):.3g}" for count in (min(counts), ENOUGH))
     print(
-        f"\nOne treatment has {min(counts)} trials in a run, so its intervals reach {few} standard errors of "
-        f"that mean, and only a large change can show. With {ENOUGH} trials they reach {enough}."
+        f"\nOne treatment has only {min(counts)} trials in a run, so its intervals extend {few} standard "
+        "errors to each "
+        f"side of the mean, and only a large change can be shown. With {ENOUGH} trials they would extend "
+        f"{enough}."
     )
 
 
 def _corrected(intervals: int, level: float) -> str:
     if intervals < 2:
-        return f"The interval is at {level:g}%."
+        return f"The confidence level is {level:g}%."
     return f"All {intervals} intervals hold together at {level:g}% (Bonferroni)."
 
 
 def _rows(differences: Sequence[Difference]) -> list[list[str]]:
-    """The lines of one response, with as many decimals as its intervals bear."""
+    """Returns the table rows of one response, with as many decimals as its intervals justify."""
     percent = numbers.percent_decimals([replace(each.change, interval=each.interval) for each in differences])
     largest = max((abs(mean) for each in differences for mean in each.means if mean), default=1.0)
     decimals = max(0, DIGITS - 1 - math.floor(math.log10(largest)))
@@ -158,14 +163,14 @@ def _verdict(difference: Difference) -> str:
 
 
 def _print_alone(found: RunComparison) -> None:
-    """Prints what only one of the runs has."""
+    """Prints the treatments and responses that only one of the runs has."""
     for run, treatments, responses in zip("AB", found.treatments_of_one, found.responses_of_one, strict=True):
         if treatments:
-            print(f"\nTreatments of {run} alone")
+            print(f"\nTreatments only in {run}")
             for treatment in treatments:
                 print(f"- {in_words(treatment)}")
         if responses:
-            print(f"\nResponses of {run} alone: {', '.join(responses)}")
+            print(f"\nResponses only in {run}: {', '.join(responses)}")
 
 
 @dataclass(frozen=True)
@@ -175,7 +180,7 @@ class Judgement:
     condition: Condition
     difference: Difference
     holds: bool | None
-    """None where it can't be judged."""
+    """True if the change fulfils the condition; None if it can't be judged."""
 
 
 def _judgements(found: RunComparison, conditions: Sequence[Condition]) -> list[Judgement]:
@@ -228,8 +233,8 @@ def _as_document(each: Difference) -> documents.Difference:
 
 
 def _judge(judgements: Sequence[Judgement]) -> int:
-    """Says which conditions hold; gives the exit status. Raises TrialsFailed where none holds and one can't
-    be judged: what was not measured is no success."""
+    """Prints which conditions hold, and returns the exit status. Raises TrialsFailed if none holds and one
+    can't be judged: a missing measurement does not count as a success."""
     held = False
     unjudged: list[str] = []
     for each in judgements:

@@ -1,4 +1,4 @@
-"""The two outputs, and tables on them."""
+"""The consoles of standard output and standard error, and tables on them."""
 
 from __future__ import annotations
 
@@ -13,35 +13,36 @@ from rich.table import Table
 from nettrial.texts import visible
 
 PLAIN_WIDTH = 10_000
-"""Width of tables that no terminal shows: nothing is cut or broken."""
+"""The width of tables when there is no terminal: nothing is truncated or wrapped."""
 
 
 class VisibleConsole(Console):
-    """A console that shows what a terminal would obey in texts, and writes its own escapes."""
+    """A console that shows control characters in texts instead of sending them to the terminal, and writes
+    its own escape sequences."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """The parts of what is to be shown."""
+        """Yields the segments of a renderable, with the control characters of texts made visible."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else visible(text), style, control)
 
 
 def output() -> Console:
-    """The console of data: standard output."""
+    """Returns the console for data, standard output."""
     return VisibleConsole(highlight=False, soft_wrap=False)
 
 
 def errors() -> Console:
-    """The console of everything else: standard error."""
+    """Returns the console for everything else, standard error."""
     return VisibleConsole(stderr=True, highlight=False)
 
 
 def say(text: str) -> None:
-    """One line on standard error."""
+    """Prints one line on standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table on standard output: as wide as the terminal, or plain text without one."""
+    """Prints a table on standard output: as wide as the terminal, or as plain text if there is none."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")

@@ -1,5 +1,5 @@
-"""Trials that run at once: each engine has one at a time, and what is finished goes to the one thread that
-keeps it."""
+"""Trials that run in parallel: each engine runs one at a time, and a single thread stores what is
+finished."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from nettrial.systems import WAKE_SECONDS
 
 @dataclass(frozen=True)
 class Made:
-    """The documents of a finished trial, as the run file keeps them: large ones are not read again to be
-    kept."""
+    """The documents of a finished trial as the run file stores them, so that large ones need not be parsed
+    again."""
 
     scenario: str
     """The scenario as JSON."""
@@ -30,11 +30,11 @@ class Made:
 
     @classmethod
     def of(cls, scenario: Scenario, record: Record) -> Made:
-        """Writes both down."""
+        """Serialises a scenario and its record."""
         return cls(as_json(scenario), as_json(record), len(record.warnings))
 
     def read_record(self) -> Record:
-        """Reads the record."""
+        """Parses the record."""
         return Record.model_validate_json(self.record)
 
 
@@ -43,7 +43,7 @@ Outcome: TypeAlias = Future[Made]
 
 
 class Hands(Protocol):
-    """The hands that run trials: engines of this machine, or workers elsewhere."""
+    """The processes that run trials: engines on this machine, or workers elsewhere."""
 
     def __enter__(self) -> Self: ...
 
@@ -52,23 +52,25 @@ class Hands(Protocol):
     ) -> None: ...
 
     def kill(self) -> None:
-        """Ends every trial that runs, at once. May be called in a signal handler."""
+        """Ends every running trial at once. May be called in a signal handler."""
 
     def run(
         self, trials: Iterable[PlannedTrial], stopped: Callable[[], bool]
     ) -> Iterator[tuple[PlannedTrial, Outcome]]:
-        """Attempts trials, begun in their order, and gives each as it is finished. None is begun once
-        `stopped`; those that run then are still waited for."""
+        """Starts trials in their order, and yields each when it is finished. No trial is started once
+        `stopped` returns true; trials that run by then are completed."""
 
     def standing(self) -> str:
-        """Returns who they are, in words for the progress; empty where there is nothing to tell."""
+        """Returns a description of the processes for the progress display; empty if there is nothing to
+        tell."""
 
 
 class Crew:
-    """Engines of one backend on this machine, as many as trials may run at once."""
+    """Engines of one backend on this machine, one for each trial that may run at the same time."""
 
     def __init__(self, backend: Backend, size: int, attempt: Callable[[Backend, PlannedTrial], Made]) -> None:
-        """`backend` is one of `size`, and stays its owner's to close; `attempt` runs a trial."""
+        """Sets up `size` engines, of which `backend` is the first; its owner closes that one. `attempt` runs
+        a trial."""
         self._attempt = attempt
         self._others = [backend.another() for _ in range(size - 1)]
         self._idle = [backend, *self._others]
@@ -88,20 +90,20 @@ class Crew:
             backend.close()
 
     def kill(self) -> None:
-        """Ends every trial that runs, at once. May be called in a signal handler."""
+        """Ends every running trial at once. May be called in a signal handler."""
         for backend in self._all:
             backend.kill()
 
     def standing(self) -> str:
-        """Returns nothing: the user knows this machine."""
+        """Returns an empty text: the user knows this machine."""
         return ""
 
     def run(
         self, trials: Iterable[PlannedTrial], stopped: Callable[[], bool]
     ) -> Iterator[tuple[PlannedTrial, Outcome]]:
-        """Attempts trials, begun in their order, and gives each as it is finished. None is begun once
-        `stopped`; those that run then are still waited for. With one engine, none is begun before whoever
-        asks has done with the one before."""
+        """Starts trials in their order, and yields each when it is finished. No trial is started once
+        `stopped` returns true; trials that run by then are completed. With a single engine, the next trial
+        starts only after the caller has processed the one before."""
         waiting = iter(trials)
         running: dict[Outcome, tuple[PlannedTrial, Backend]] = {}
         while True:

@@ -1,4 +1,5 @@
-"""The design of a run: a study with the command line's options in it, its trials and their scenarios."""
+"""The design of a run: a study with the options of the command line applied, its trials and their
+scenarios."""
 
 from __future__ import annotations
 
@@ -23,14 +24,15 @@ PRECISION = re.compile(r"(?:(\S+?)\s*=\s*)?(\d+(?:\.\d+)?)\s*%")
 DECLARED = "declared"
 PRECISION_EXPECTED = f'PERCENT or RESPONSE=PERCENT, such as "2%" or "rtt=5%"; or {DECLARED}'
 FEWEST_BLOCKS = 5
-"""Before a stopping rule looks at intervals, unless `--min-blocks` says otherwise."""
+"""The fewest blocks before a stopping rule looks at intervals, unless `--min-blocks` is given."""
 SET_UP_SECONDS = 0.3
-"""The time that a trial takes beside its traffic: the network, the checks, taking it down."""
+"""The time that a trial takes in addition to its traffic: setting up the network, the checks, tearing it
+down."""
 
 
 @dataclass(frozen=True)
 class DesignOptions:
-    """The options that say which trials a run has."""
+    """The options that determine a run's trials."""
 
     full: bool = False
     sets: tuple[str, ...] = ()
@@ -42,7 +44,7 @@ class DesignOptions:
     backend: str | None = None
 
     def given(self) -> list[str]:
-        """Returns the options that were given, as they were."""
+        """Returns the options that were given, verbatim."""
         given = ["--full"] if self.full else []
         given += [f"--set {text}" for text in self.sets]
         given += [f"--replicates {self.replicates}"] if self.replicates is not None else []
@@ -51,20 +53,20 @@ class DesignOptions:
         return given + ([f"--seed {self.seed}"] if self.seed is not None else [])
 
     def overrides(self) -> dict[str, str]:
-        """`--set` by name; raises BadInput."""
+        """Returns the values of `--set` by name; raises BadInput."""
         overrides: dict[str, str] = {}
         for text in self.sets:
             name, equals, values = text.partition("=")
             if not equals or not name:
                 raise BadInput(READING, "--set", text, "NAME=VALUE,...", "such as --set mtu=1500,9000")
             if name in overrides:
-                expected = f"each name once: --set {name}={overrides[name]},{values}"
+                expected = f"each name once, such as --set {name}={overrides[name]},{values}"
                 raise BadInput(READING, "--set", f"{name} is set twice", expected)
             overrides[name] = values
         return overrides
 
     def on_backend(self, study: Study) -> Study:
-        """The study on the backend that was asked for; raises BadInput."""
+        """Returns the study with the requested backend; raises BadInput."""
         if self.backend is None:
             return study
         try:
@@ -74,14 +76,14 @@ class DesignOptions:
         return study.on(self.backend)
 
     def _stopping(self) -> list[str]:
-        """The options of the stopping rule, as words."""
+        """Returns the options of the stopping rule, as the words of a command."""
         words = [word for text in self.until for word in ("--until", text)]
         words += ["--min-blocks", str(self.minimum)] if self.minimum is not None else []
         return words + (["--max-blocks", str(self.maximum)] if self.maximum is not None else [])
 
     def stopping(self, study: Study, replicates: int) -> Until | None:
-        """The stopping rule, that of the study with what the options say in it; raises BadInput.
-        `replicates` is how many blocks the run would have without a rule."""
+        """Returns the study's stopping rule with the options applied; raises BadInput. `replicates` is the
+        number of blocks that the run would have without a rule."""
         names = [response.name for response in study.responses]
         percent = dict(study.until.percent) if study.until else {}
         for text in self.until:
@@ -92,7 +94,7 @@ class DesignOptions:
                 raise BadInput(READING, given, "no --until", "--until PERCENT beside it")
             return None
         if self.replicates is not None:
-            hint = "with a stopping rule, --min-blocks and --max-blocks say how many there may be"
+            hint = "with a stopping rule, --min-blocks and --max-blocks set the number of blocks"
             raise BadInput(READING, "--replicates", str(self.replicates), "none with --until", hint)
         before = study.until or Until(percent=percent, minimum=max(replicates, FEWEST_BLOCKS))
         minimum = self.minimum or before.minimum
@@ -102,7 +104,7 @@ class DesignOptions:
         return Until(percent=percent, minimum=minimum, maximum=maximum)
 
     def command(self, study: str, seed: int) -> str:
-        """The command that makes the same run, with the seed that was drawn."""
+        """Returns the command that makes the same run, with the seed that was drawn."""
         words = ["nettrial", "run", study, *(["--full"] if self.full else [])]
         for text in self.sets:
             words += ["--set", text]
@@ -117,18 +119,18 @@ class Design:
 
     study: Study
     replicates: int
-    """With a stopping rule the fewest."""
+    """The number of replicates; with a stopping rule, the fewest."""
     scenarios: list[tuple[Treatment, Scenario]]
     """The scenario of every treatment."""
     changed: dict[str, str]
-    """The settings that `--full` changed beside the replicates."""
+    """The settings other than the replicates that `--full` changed, with their values."""
 
     @classmethod
     def of(cls, name: str, options: DesignOptions) -> Design:
         """Reads and resolves a study; raises BadInput."""
         if options.full and options.replicates is not None:
             given = f"--full and --replicates {options.replicates}"
-            raise BadInput(READING, given, "both say how many replicates", "one of the two")
+            raise BadInput(READING, given, "both set the number of replicates", "one of the two")
         read = options.on_backend(load(name))
         changed = read.full if options.full else {}
         study = (read.in_full() if changed else read).with_overrides(options.overrides())
@@ -152,26 +154,25 @@ class Design:
 
     @property
     def seconds(self) -> float:
-        """The time that they are expected to take, warm-up included; of a simulated study, the time that is
-        simulated."""
+        """The expected duration of all trials including the warm-up, in seconds; for a simulated study, the
+        simulated time."""
         return self.seconds_of(self.replicates)
 
     def seconds_of(self, blocks: int) -> float:
-        """The same of so many blocks."""
+        """Returns the expected duration of that many blocks, in seconds."""
         if self.study.capabilities.simulated_time:
             return sum(traffic_seconds(scenario) for _, scenario in self.scenarios) * blocks
         each = [trial_seconds(scenario) for _, scenario in self.scenarios]
         return sum(each) * blocks + max(each) * self.study.warm_up_trials
 
     def length(self, blocks: int) -> str:
-        """The same for people."""
+        """Returns the expected duration of that many blocks in words."""
         simulated = " simulated" if self.study.capabilities.simulated_time else ""
         return f"about {as_time(self.seconds_of(blocks))}{simulated}"
 
 
 def _refuse_too_many(study: Study, options: DesignOptions, replicates: int) -> None:
-    """Raises BadInput where the run could have too many trials, by its replicates or by its stopping
-    rule."""
+    """Raises BadInput if the replicates or the stopping rule allow too many trials."""
     each = math.prod(len(factor.levels) for factor in study.factors.values())
     if study.until is not None:
         blocks, option, place = study.until.maximum, "--max-blocks", study.where("until", "maximum")
@@ -181,25 +182,28 @@ def _refuse_too_many(study: Study, options: DesignOptions, replicates: int) -> N
         place = study.where("full_replicates" if options.full else "replicates")
         given = options.replicates is not None
     if blocks * each > MOST_TRIALS:
-        hint = f"{blocks} times {each} treatments are {blocks * each} trials; a run has up to {MOST_TRIALS}"
+        hint = (
+            f"{blocks} times {each} treatments are {blocks * each} trials; a run may have up to {MOST_TRIALS}"
+        )
         expected = f"up to {MOST_TRIALS // each} of {each} treatments"
         raise BadInput(READING, option if given else place, str(blocks), expected, hint)
 
 
 def _refuse_unmeasured(study: Study) -> None:
-    """Raises BadInput where the study has a response that its backend can't measure, whatever the network and
-    the traffic are."""
+    """Raises BadInput if the study has a response that its backend can never measure, whatever the network
+    and the traffic."""
     for number, response in enumerate(study.responses):
         metric = METRICS[response.metric]
         if study.backend not in metric.backends():
             place = study.where("responses", number, "metric")
             expected = f"a metric that the backend {study.backend} can measure"
-            hint = "`nettrial list metrics` says for each metric which backends can"
+            hint = "`nettrial list metrics` shows which backends measure each metric"
             raise BadInput(READING_STUDY, place, metric.name, expected, hint)
 
 
 def _declared(study: Study) -> dict[str, float]:
-    """The precision that responses of the study declare, percent; raises BadInput where none does."""
+    """Returns the precision that each response of the study declares, in percent; raises BadInput if none
+    does."""
     found = {response.name: response.precision for response in study.responses if response.precision}
     if not found:
         hint = f"no response of {study.study} declares a `precision`"
@@ -208,8 +212,8 @@ def _declared(study: Study) -> dict[str, float]:
 
 
 def _precision(text: str, names: Sequence[str]) -> dict[str, float]:
-    """Returns the precision that `--until` states: percent by response, of all where it names none. Raises
-    BadInput."""
+    """Returns the precision that `--until` states, in percent by response, for all responses if it names
+    none. Raises BadInput."""
     match = PRECISION.fullmatch(text)
     if match is None or float(match[2]) <= 0:
         raise BadInput(READING, "--until", text, PRECISION_EXPECTED)
@@ -221,12 +225,12 @@ def _precision(text: str, names: Sequence[str]) -> dict[str, float]:
 
 
 def trial_seconds(scenario: Scenario) -> float:
-    """Returns the time that a trial is expected to take, in seconds."""
+    """Returns the expected duration of a trial in seconds."""
     return traffic_seconds(scenario) + SET_UP_SECONDS
 
 
 def as_time(seconds: float) -> str:
-    """A span of time for people: `45 s`, `2 min 18 s`, `1 h 5 min`."""
+    """Returns a duration in words: `45 s`, `2 min 18 s`, `1 h 5 min`."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

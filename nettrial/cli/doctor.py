@@ -1,4 +1,4 @@
-"""`nettrial doctor`: what this machine can run, and what is missing for the rest."""
+"""`nettrial doctor`: the backends that this machine can run, and what the others lack."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from nettrial.scenario import Environment, Preflight
 
 
 def doctor(only: str | None = None, as_json: bool = False) -> int:
-    """Prints what the preflight of every backend found, or of `only` one, and of the machine what bears on
-    measurements; gives the exit status. Raises BadInput."""
+    """Prints the results of the preflight of every backend, or of `only` one, and the properties of this
+    machine that affect measurements; returns the exit status. Raises BadInput."""
     found = _preflights(only)
     status = CannotRun.exit_code if any(preflight.missing for preflight in found.values()) else 0
     if as_json:
@@ -22,12 +22,12 @@ def doctor(only: str | None = None, as_json: bool = False) -> int:
     for name, preflight in found.items():
         can = "can't run trials" if preflight.missing else "can run trials"
         print(f"{name}: {can}")
-        for title, shortfalls in (("missing", preflight.missing), ("does without", preflight.limits)):
+        for title, shortfalls in (("missing", preflight.missing), ("works without", preflight.limits)):
             for shortfall in shortfalls:
                 print(f"  {title}: {shortfall.what}: {shortfall.why}")
                 print(f"    remedy: {shortfall.remedy}")
         if CAPABILITIES[name].modelled_hosts:
-            print("  runs unprivileged, and needs nothing of the kernel")
+            print("  runs unprivileged, without any support by the kernel")
             continue
         environment = preflight.environment
         print()
@@ -48,11 +48,11 @@ def doctor(only: str | None = None, as_json: bool = False) -> int:
 
 
 def _preflights(only: str | None) -> dict[str, Preflight]:
-    """The thorough preflight of each backend that was asked for."""
+    """Returns the thorough preflight of each requested backend."""
     found = {}
     for name in _asked(only):
         if BACKENDS[name].configuration is not Configuration:
-            continue  # what it can do is its machines' to say: `nettrial machines check`
+            continue  # `nettrial machines check` asks its machines what they can do
         with BACKENDS[name].start(Configuration()) as backend:
             found[name] = backend.preflight(thorough=True)
     return found
@@ -69,7 +69,7 @@ def _state(name: str, preflight: Preflight) -> documents.BackendState:
 
 
 def _asked(only: str | None) -> list[str]:
-    """The backends to look at."""
+    """Returns the backends to check."""
     if only is None:
         return list(BACKENDS)
     try:
@@ -77,13 +77,13 @@ def _asked(only: str | None) -> list[str]:
     except UnknownName as unknown:
         raise BadInput(READING, "BACKEND", str(unknown), unknown.expected, unknown.hint) from None
     if kind.configuration is not Configuration:
-        hint = "`nettrial machines check` looks at the machines themselves"
+        hint = "use `nettrial machines check` to check the machines themselves"
         raise BadInput(READING, "BACKEND", only, "a backend that needs no machines", hint)
     return [only]
 
 
 def _timers(environment: Environment) -> list[list[str]]:
-    """A row that says how late timers fire, if that was measured."""
+    """Returns a row with the lateness of timers, if it was measured."""
     lateness = environment.timer_lateness
     if lateness is None:
         return []

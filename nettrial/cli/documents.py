@@ -1,7 +1,7 @@
-"""The documents that commands print with `--json`: docs/reference/json.md has them, made from here.
+"""The documents that commands print with `--json`, and the source of docs/reference/json.md.
 
-Each names itself (`document`), the version of its form (`format`) and nettrial's. A field that is added
-leaves `format` as it is; one that is taken away or means something else raises it."""
+Each document states its kind (`document`), the version of its form (`format`) and the version of nettrial.
+Adding a field leaves `format` unchanged; removing a field or changing its meaning raises it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Part(BaseModel):
 
 
 class Document(Part):
-    """A document of its own."""
+    """A whole document."""
 
     format: Literal[1] = 1
     """The version of the document's form."""
@@ -41,17 +41,17 @@ class Trials(Part):
     """The trials of a run, counted."""
 
     planned: int
-    """Trials of the plan."""
+    """The number of planned trials."""
     finished: int
-    """Trials that have a record."""
+    """The number of trials that have a record."""
     failed: int
-    """Trials that were tried and have none."""
+    """The number of trials that ran without giving a record."""
     warned: int
-    """Finished trials that carry a warning."""
+    """The number of finished trials with a warning."""
 
 
 class Value(Part):
-    """A response under one treatment."""
+    """The values of a response under one treatment."""
 
     response: str
     """The response's name."""
@@ -60,7 +60,7 @@ class Value(Part):
     treatment: Levels
     """The level of each factor."""
     n: int
-    """Trials that gave a value."""
+    """The number of trials that gave a value."""
     mean: float | None
     """The arithmetic mean; null where no trial gave a value."""
     median: float | None
@@ -68,21 +68,21 @@ class Value(Part):
     interval: Bounds | None
     """The 95% confidence interval of the mean; null where fewer than two trials gave a value."""
     absent: dict[str, int]
-    """The number of trials that gave no value, by the reason."""
+    """The number of trials without a value, by reason."""
 
 
 class Effect(Part):
-    """The change of a response from a factor's baseline to another of its levels, over all else that
-    varies."""
+    """The change of a response from a factor's baseline to another of its levels, averaged over the other
+    factors."""
 
     response: str
     """The response's name."""
     factor: str
     """The factor's name."""
     baseline: str
-    """The level that the change is from."""
+    """The level from which the change is measured."""
     level: str
-    """The level that the change is to."""
+    """The level to which the change leads."""
     percent: float | None
     """The change in percent of the baseline; null where a value of 0 or less allows no ratio."""
     interval: Bounds | None
@@ -96,41 +96,41 @@ class Effect(Part):
     unit: str
     """The unit of `difference`."""
     p_value: float | None
-    """The p-value of no change, corrected for the factor's levels by Holm's method."""
+    """The p-value under the hypothesis of no change, corrected for the factor's levels by Holm's method."""
     blocks: int
-    """Blocks in which both sides gave a value."""
+    """The number of blocks in which both levels gave a value."""
     shown: Shown
-    """The direction, where the interval excludes no change."""
+    """The direction of the change, if its interval excludes zero."""
     verdict: Verdict
-    """The same in terms of the metric, some of which are better when they are low."""
+    """The same as better or worse: for some metrics, lower is better."""
     absent: str | None
-    """Why the change, or its interval, is absent."""
+    """The reason why the change or its interval is absent."""
 
 
 class WarningGroup(Part):
-    """Warnings that say the same."""
+    """Warnings with the same message."""
 
     code: str
     """The kind of warning, such as `processor_saturated`."""
     object: str
-    """The host, flow, link or response that it is about."""
+    """The host, flow, link or response that the warning concerns."""
     message: str
-    """The observation."""
+    """The observation, in words."""
     consequence: str
     """The consequence for the results, in words."""
     effect: Literal["bias", "wider", "nothing"]
-    """The harm to the answer: possible bias, wider intervals, or nothing."""
+    """The effect on the answer: possible bias, wider intervals, or nothing."""
     trials: int
-    """The number of trials that carry it."""
+    """The number of trials that have the warning."""
 
 
 class FailureGroup(Part):
-    """Trials that failed alike."""
+    """Trials that failed for the same reason."""
 
     message: str
-    """The fault."""
+    """The error message."""
     trials: list[int]
-    """The numbers of the trials."""
+    """The numbers of the failed trials."""
 
 
 class ReportDocument(Document):
@@ -151,27 +151,27 @@ class ReportDocument(Document):
     backend: str
     """The backend that ran the trials."""
     seed: int
-    """Seed of the order of trials."""
+    """The seed for the trial order."""
     trials: Trials
-    """The trials, counted."""
+    """The numbers of trials."""
     answer: str
     """The answer to the study's question, in words."""
     effects: list[Effect]
-    """The change that each level of each factor makes to each response."""
+    """The effect of each level of each factor on each response."""
     values: list[Value]
-    """The responses under each treatment."""
+    """The values of each response under each treatment."""
     warnings: list[WarningGroup]
-    """The warnings of trials, and those that follow from the run's order and values."""
+    """The warnings of trials, and those derived from the run's order and values."""
     failures: list[FailureGroup]
     """The trials that failed."""
     stopping: list[str]
     """The state of the run's stopping rule, in words; empty where there is none."""
     page: str
-    """The file of the report for browsers."""
+    """The HTML file of the report."""
 
 
 class Source(Part):
-    """The publication that a study repeats."""
+    """The publication that a study reproduces."""
 
     authors: str
     """Its authors."""
@@ -180,7 +180,7 @@ class Source(Part):
     venue: str
     """The journal, conference or publisher."""
     year: int | None
-    """The year, where it is known."""
+    """The year, if it is known."""
 
 
 class Factor(Part):
@@ -189,11 +189,11 @@ class Factor(Part):
     name: str
     """Its name."""
     sets: list[str]
-    """The dotted paths of the settings that it sets."""
+    """The dotted paths of the settings that the factor varies."""
     levels: list[str]
-    """Its levels, in their order."""
+    """Its levels, in order."""
     baseline: str | None
-    """The level that changes are from, where the study names one."""
+    """The level from which changes are measured, if the study names one."""
 
 
 class Response(Part):
@@ -202,13 +202,13 @@ class Response(Part):
     name: str
     """Its name."""
     metric: str
-    """The metric that it is of."""
+    """The metric that it measures."""
     of: str
-    """The flow, host or link that it is measured at."""
+    """The flow, host or link at which it is measured."""
     unit: str
     """Its unit."""
     better: str
-    """The better direction: `higher` or `lower`."""
+    """The direction that is better: `higher` or `lower`."""
 
 
 class OrderedTrial(Part):
@@ -223,7 +223,7 @@ class OrderedTrial(Part):
 
 
 class ShowDocument(Document):
-    """The design of a study. Nothing is run."""
+    """The design of a study, without results."""
 
     document: Literal["show"] = "show"
     """The kind of document."""
@@ -234,7 +234,7 @@ class ShowDocument(Document):
     question: str
     """The study's question."""
     source: Source | None
-    """The publication that it repeats; null where it repeats none."""
+    """The publication that the study reproduces; null if there is none."""
     backend: str
     """The backend that would run the trials."""
     changed: dict[str, str]
@@ -246,28 +246,28 @@ class ShowDocument(Document):
     responses: list[Response]
     """The responses."""
     replicates: int
-    """Replicates of each treatment; with a stopping rule the fewest."""
+    """The number of replicates of each treatment; with a stopping rule, the fewest."""
     most_replicates: int | None
-    """The most replicates under the stopping rule; null where there is none."""
+    """The largest number of replicates that the stopping rule allows; null without such a rule."""
     trials: int
-    """The number of trials; with a stopping rule the fewest."""
+    """The number of trials; with a stopping rule, the fewest."""
     warm_up_trials: int
-    """Trials before the first, which are not kept."""
+    """The number of warm-up trials, which are run first and not kept."""
     seconds: float
-    """The expected time; with a simulator the time that is simulated."""
+    """The expected duration in seconds; for a simulator, the simulated time."""
     order: list[OrderedTrial] | None
-    """The order of trials with `--seed`; null without."""
+    """The trial order with `--seed`; null without it."""
 
 
 class ListDocument(Document):
-    """A list of registered things."""
+    """A list of registered items."""
 
     document: Literal["list"] = "list"
     """The kind of document."""
     list: str
     """The name of the list, such as `metrics`."""
     entries: Sequence[dict[str, str]]
-    """The entries, each by the columns of the table."""
+    """The entries, each with its values by column name."""
 
 
 class BackendState(Part):
@@ -278,20 +278,20 @@ class BackendState(Part):
     can_run: bool
     """True if it can run trials on this machine."""
     missing: list[Shortfall]
-    """The reasons why it can't."""
+    """The reasons why the backend can't run trials."""
     limits: list[Shortfall]
-    """The shortfalls that it can do without."""
+    """The shortfalls that do not prevent trials."""
     environment: Environment
-    """The machine."""
+    """The environment of this machine."""
 
 
 class DoctorDocument(Document):
-    """The backends that this machine supports, and what is missing."""
+    """The backends that this machine supports, and what the others lack."""
 
     document: Literal["doctor"] = "doctor"
     """The kind of document."""
     backends: list[BackendState]
-    """The backends that were looked at."""
+    """The backends that were checked."""
 
 
 class RunState(Part):
@@ -300,11 +300,11 @@ class RunState(Part):
     run: str
     """The run's directory."""
     study: str
-    """The study's name; empty where the run can't be read."""
+    """The study's name; empty if the run can't be read."""
     state: str
-    """The progress, in words."""
+    """The progress of the run, in words."""
     bytes: int
-    """The size of all its files."""
+    """The size of all files of the run, in bytes."""
 
 
 class RunsDocument(Document):
@@ -313,11 +313,11 @@ class RunsDocument(Document):
     document: Literal["runs"] = "runs"
     """The kind of document."""
     runs: list[RunState]
-    """The runs, by name."""
+    """The runs, in the order of their names."""
 
 
 class Circumstance(Part):
-    """A difference between two runs beside their results."""
+    """A difference between two runs other than in their results."""
 
     name: str
     """Its name, such as `kernel`."""
@@ -337,9 +337,9 @@ class Difference(Part):
     treatment: Levels
     """The level of each factor."""
     n_a: int
-    """Trials of the first run that gave a value."""
+    """The number of trials of the first run that gave a value."""
     n_b: int
-    """Trials of the second run that gave a value."""
+    """The number of trials of the second run that gave a value."""
     mean_a: float | None
     """The mean of the first run; null where no trial gave a value."""
     mean_b: float | None
@@ -349,11 +349,11 @@ class Difference(Part):
     interval: Bounds | None
     """The 95% confidence interval of `percent`, which holds together with all others."""
     shown: Shown
-    """The direction, where the interval excludes no change."""
+    """The direction of the change, if its interval excludes zero."""
     verdict: Verdict
-    """The same in terms of the metric, some of which are better when they are low."""
+    """The same as better or worse: for some metrics, lower is better."""
     absent: str | None
-    """Why the change, or its interval, is absent."""
+    """The reason why the change or its interval is absent."""
 
 
 class Judgement(Part):
@@ -364,11 +364,11 @@ class Judgement(Part):
     treatment: Levels
     """The level of each factor."""
     holds: bool | None
-    """True if the change is beyond it; null where it can't be judged."""
+    """True if the change fulfils the condition; null if it can't be judged."""
 
 
 class CompareDocument(Document):
-    """Two runs beside each other."""
+    """The comparison of two runs."""
 
     document: Literal["compare"] = "compare"
     """The kind of document."""
@@ -377,68 +377,70 @@ class CompareDocument(Document):
     b: str
     """The directory of the second run."""
     circumstances: list[Circumstance]
-    """The differences beside the results."""
+    """The differences between the runs other than in their results."""
     intervals: int
     """The number of intervals that hold together at 95% (Bonferroni)."""
     differences: list[Difference]
-    """The treatments and responses that both runs have."""
+    """The changes of the treatments and responses that both runs have."""
     treatments_of_a: list[Levels]
-    """The treatments of the first run alone."""
+    """The treatments that only the first run has."""
     treatments_of_b: list[Levels]
-    """The treatments of the second run alone."""
+    """The treatments that only the second run has."""
     responses_of_a: list[str]
-    """The responses of the first run alone."""
+    """The responses that only the first run has."""
     responses_of_b: list[str]
-    """The responses of the second run alone."""
+    """The responses that only the second run has."""
     conditions: list[Judgement]
-    """The conditions of `--fail-if`, judged."""
+    """The conditions of `--fail-if`, with the verdict for each treatment."""
 
 
 class ModelFit(Part):
-    """A fit of one response."""
+    """The fit of one response."""
 
     response: str
     """The response's name."""
     bound_by: BoundBy
-    """The bound of the transfer; of CPU time `none`."""
+    """The limit of the transfer; `none` for CPU time."""
     fitted: str
     """The fitted law, in words."""
     errors_held_out_percent: dict[str, float]
-    """The error on each MTU when the others predict it, by the MTU in bytes."""
+    """The error in percent at each MTU when the others predict it, by the MTU in bytes."""
 
 
 class MtuModel(Part):
-    """The model of the treatments that differ in the MTU alone."""
+    """The model of the treatments that differ only in the MTU."""
 
     others: Levels
     """The levels of the other factors."""
     header_bytes: int
-    """IP and transport headers of a full packet."""
+    """The size of the IP and transport headers of a full packet, in bytes."""
     rate_mbps: float | None
-    """The line rate of the slowest link in Mbit/s; null where no link has one."""
+    """The line rate of the slowest link in Mbit/s; null if no link has a rate."""
     fits: list[ModelFit]
-    """The fits."""
+    """The fits of the responses."""
     absent: dict[str, str]
     """The reasons why a response has no model, by response."""
 
 
 class Predicted(Part):
-    """A response at an MTU."""
+    """The prediction of a response at an MTU."""
 
     others: Levels
     """The levels of the other factors."""
     mtu_bytes: int
-    """The MTU."""
+    """The MTU in bytes."""
     response: str
     """The response's name."""
     unit: str
     """The unit of `value` and `interval`."""
     value: float | None
-    """The prediction; null where there is none."""
+    """The predicted value; null if there is none."""
     interval: Bounds | None
-    """The interval that holds the mean of a treatment with that MTU at 95%, if the model holds there."""
+    """The 95% confidence interval of the mean of a treatment with that MTU, provided that the model holds
+    there."""
     notes: list[str]
-    """The bound of it, whether it is outside the MTUs that were run, or why there is none."""
+    """Notes: the limit of the transfer, an MTU outside the measured range, or the reason why there is no
+    prediction."""
 
 
 class PredictDocument(Document):
@@ -462,7 +464,7 @@ class Measured(Part):
     unit: str
     """Its unit."""
     repeats: int
-    """Repeats that gave a value."""
+    """The number of repeats that gave a value."""
     mean: float | None
     """The arithmetic mean."""
     median: float | None
@@ -470,7 +472,7 @@ class Measured(Part):
     deviation: float | None
     """The standard deviation."""
     interval: Bounds | None
-    """The 95% confidence interval of the mean; null where there is one repeat."""
+    """The 95% confidence interval of the mean; null for a single repeat."""
 
 
 class Stream(Part):
@@ -488,64 +490,65 @@ class MeasureDocument(Document):
     document: Literal["measure"] = "measure"
     """The kind of document."""
     command: str
-    """The command as it was given."""
+    """The command, as it was given."""
     seed: int
-    """Seed of the random numbers."""
+    """The seed of the random numbers."""
     metrics: list[Measured]
-    """The metrics of all streams together, over all repeats: goodputs, for example, are added."""
+    """The metrics of all streams together over all repeats; goodputs, for example, are added."""
     streams: list[Stream]
-    """Each stream; one without `--parallel`."""
+    """The streams; a single one without `--parallel`."""
     records: list[dict[str, Any]]
-    """The record of each repeat, as the [reference of records](documents.md#record) has it."""
+    """The record of each repeat, as described in the [reference of records](documents.md#record)."""
 
 
 class PairsOfNodes(Part):
-    """The shortest paths between each two nodes of a kind, in links."""
+    """The shortest paths between every two nodes of a kind, in links."""
 
     pairs: dict[int, int]
-    """The number of pairs, by the length of their path."""
+    """The number of pairs by path length."""
     mean: float
-    """The mean length."""
+    """The mean path length."""
     diameter: int
-    """The longest of the lengths."""
+    """The longest path length."""
 
 
 class EqualPaths(Part):
-    """The shortest paths between two switches, over each two that a path joins: those that routing by equal
-    cost (ECMP) can choose from."""
+    """The number of shortest paths between two switches, over all connected pairs: the paths among which
+    equal-cost multipath routing (ECMP) chooses."""
 
     mean: float
     """The mean number of paths."""
     several: float
     """The share of pairs with more than one path, from 0 to 1."""
     most: int
-    """The most paths of a pair."""
+    """The largest number of paths of a pair."""
 
 
 class Bisection(Part):
-    """The number of links to cut to part the switches into two halves."""
+    """The number of links that must be cut to split the switches into two halves."""
 
     at_least: int
-    """The lower bound, by the spectrum."""
+    """The lower bound, from the spectrum."""
     at_most: int
     """The best cut that was found."""
     per_host: float
-    """`at_most` for each host of a half: 1 or more is full bisection, where all links have the same rate."""
+    """`at_most` divided by the number of hosts in a half: 1 or more is full bisection bandwidth, if all links
+    have the same rate."""
 
 
 class Spectrum(Part):
-    """Eigenvalues of the adjacency matrix of the switches."""
+    """The eigenvalues of the switches' adjacency matrix."""
 
     second: float
     """The second largest eigenvalue."""
     gap: float
     """The largest eigenvalue less the second largest."""
     bound: float
-    """The bound below which the second largest can't stay in large regular graphs."""
+    """The lower bound of the second largest eigenvalue in large regular graphs."""
 
 
 class DrawDocument(Document):
-    """The facts of a topology, or of the network of a study's first treatment."""
+    """The properties of a topology, or of the network of a study's first treatment."""
 
     document: Literal["draw"] = "draw"
     """The kind of document."""
@@ -556,31 +559,31 @@ class DrawDocument(Document):
     study: str | None
     """The study's name; null for a topology."""
     switches: int
-    """Routers and switches."""
+    """The number of routers and switches."""
     hosts: int
-    """Hosts."""
+    """The number of hosts."""
     host_links: int
-    """Links with a host at one end."""
+    """The number of links with a host at one end."""
     fabric_links: int
-    """Links between switches."""
+    """The number of links between switches."""
     fewest_links: int
-    """The fewest links of a switch to others."""
+    """The smallest number of links from a switch to other switches."""
     most_links: int
-    """The most links of a switch to others."""
+    """The largest number of links from a switch to other switches."""
     between_hosts: PairsOfNodes | None
-    """Paths between hosts; null where no two are joined."""
+    """The paths between hosts; null if no two are connected."""
     between_switches: PairsOfNodes | None
-    """Paths between switches; null where no two are joined."""
+    """The paths between switches; null if no two are connected."""
     equal_paths: EqualPaths | None
-    """Equal shortest paths; null where no two switches are joined."""
+    """The equal shortest paths; null if no two switches are connected."""
     bisection: Bisection | None
-    """The bisection; null where no two switches are joined."""
+    """The bisection; null if no two switches are connected."""
     spectrum: Spectrum | None
-    """The spectrum; null where no two switches are joined."""
+    """The spectrum; null if no two switches are connected."""
 
 
 class HeldOut(Part):
-    """The error in the CPU time at a level that the fit did not see."""
+    """The error of the predicted CPU time at a level that was left out of the fit."""
 
     factor: str
     """The factor's name."""
@@ -596,15 +599,15 @@ class WorkOfTreatment(Part):
     treatment: Levels
     """The level of each factor."""
     trials: int
-    """Trials that count."""
+    """The number of trials that the fit uses."""
     busy_us: float
-    """CPU time in use, microseconds."""
+    """The CPU time in microseconds."""
     busy_percent: float
-    """The same in percent of the trial."""
+    """The CPU time in percent of the trial's duration."""
     packets: float
-    """Packets sent and received."""
+    """The number of packets sent and received."""
     kilobytes: float
-    """Kilobytes sent and received."""
+    """The number of kilobytes sent and received."""
 
 
 class CostFit(Part):
@@ -613,19 +616,19 @@ class CostFit(Part):
     host: str
     """The host's name."""
     per_packet_us: float
-    """CPU time for each packet, microseconds."""
+    """The CPU time for each packet in microseconds."""
     per_kilobyte_us: float
-    """CPU time for each 1000 bytes, microseconds."""
+    """The CPU time for each 1000 bytes in microseconds."""
     per_packet_interval_us: Bounds | None
-    """The 95% confidence interval of `per_packet_us`; null where too few treatments allow none."""
+    """The 95% confidence interval of `per_packet_us`; null if there are too few treatments."""
     per_kilobyte_interval_us: Bounds | None
-    """The 95% confidence interval of `per_kilobyte_us`; null where too few treatments allow none."""
+    """The 95% confidence interval of `per_kilobyte_us`; null if there are too few treatments."""
     r_squared: float | None
-    """The coefficient of determination; null where it is not defined."""
+    """The coefficient of determination; null if it is undefined."""
     errors_held_out_percent: list[HeldOut]
-    """The error at each level that can be left out of the fit."""
+    """The error of the prediction at each level that can be left out of the fit."""
     treatments: list[WorkOfTreatment]
-    """The treatments that the fit rests on."""
+    """The treatments that the fit is based on."""
     cautions: list[str]
     """Reasons to doubt the fit, in words."""
 
@@ -638,28 +641,28 @@ class CalibrateDocument(Document):
     run: str
     """The run's directory."""
     trials_left_out: list[int]
-    """The numbers of the trials beside which other processes worked."""
+    """The numbers of the trials during which other processes ran."""
     fits: list[CostFit]
     """The costs of each host."""
     absent: dict[str, str]
-    """The reason for which a host has no costs, by the host's name."""
+    """The reason why a host has no costs, by the host's name."""
     warnings: list[str]
     """The warnings of the run, in words."""
     hosts: dict[str, dict[str, dict[str, str]]]
-    """The costs as the `hosts` of a study file have them."""
+    """The costs in the form of the `hosts` of a study file."""
 
 
 class ServeDocument(Document):
-    """The address that is served, printed on one line when it is open."""
+    """The address of the server, printed on one line when it is listening."""
 
     document: Literal["serve"] = "serve"
     """The kind of document."""
     address: str
     """The address with its port, such as `0.0.0.0:5210`."""
     port: int
-    """The port."""
+    """The port number."""
     token: str | None
-    """The token that was made; null where one was given, and with `--iperf3`."""
+    """The generated token; null if one was given, and with `--iperf3`."""
 
 
 DOCUMENTS: tuple[type[Document], ...] = (
@@ -691,12 +694,13 @@ class _Interval(Protocol):
 
 
 def bounds(interval: _Interval | None) -> list[float] | None:
-    """Returns the ends of an interval."""
+    """Returns the lower and the upper end of an interval."""
     return None if interval is None else [interval.low, interval.high]
 
 
 def judged(shown: int, better: str) -> tuple[Shown, Verdict]:
-    """Returns the direction of a change by its sign, and what it is worth where `better` is better."""
+    """Returns the direction of a change from its sign, and its verdict if the direction `better` is
+    better."""
     if shown == 0:
         return "none", "none"
     direction: Shown = "higher" if shown > 0 else "lower"

@@ -1,4 +1,4 @@
-"""`nettrial draw`: a topology, or a study's network, as a picture, and what can be said of it."""
+"""`nettrial draw`: a picture and the properties of a topology, or of a study's network."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:  # slow to load
 
 SUFFIXES = (".svg", ".png", ".html")
 HOSTS_DRAWN = 4
-"""The number of hosts drawn by a topology that joins any number of hosts that a study names."""
+"""The number of hosts drawn for a topology that connects any number of hosts of a study."""
 
 
 def draw(name: str, sets: Sequence[str], out: Path | None, as_json: bool) -> None:
-    """Prints the facts of a topology, or of the network of a study's first treatment, and writes its picture;
-    raises BadInput."""
+    """Prints the properties of a topology, or of the network of a study's first treatment, and draws its
+    picture; raises BadInput."""
     if out is not None and out.suffix not in SUFFIXES:
         raise BadInput(READING, "--out", str(out), f"a name that ends in {', '.join(SUFFIXES)}")
     if name not in TOPOLOGIES and (Path(name).exists() or name in shipped()):
@@ -53,14 +53,15 @@ def draw(name: str, sets: Sequence[str], out: Path | None, as_json: bool) -> Non
 
 
 def _draw_study(name: str, sets: Sequence[str], out: Path | None, as_json: bool) -> None:
-    """The same of the network of a study's first treatment, whose stations are at their positions."""
+    """Does the same for the network of a study's first treatment, whose stations are drawn at their
+    positions."""
     from nettrial.design import scenario_of, treatments
     from nettrial.report import topology as network
     from nettrial.study import catalogue
     from nettrial.topology.scenario_graph import graph_of
 
     if sets:
-        raise BadInput(READING, "--set", sets[0], "none with a study, whose file has the settings")
+        raise BadInput(READING, "--set", sets[0], "no --set with a study: the settings are in its file")
     study = catalogue.load(name)
     scenario = scenario_of(study, treatments(study)[0].levels)
     drawing = network.draw(study, scenario)
@@ -83,9 +84,9 @@ def _show(
     called: tuple[str, str],
     document: dict[str, Any] | None,
 ) -> None:
-    """Writes the picture of a graph, or that drawing, and prints its facts, which join `document` where they
-    are to be JSON; `called` is its name and title."""
-    # Loaded when they are needed: they take libraries that are slow to load.
+    """Writes the picture of a graph, or the given drawing, and prints the graph's properties, together with
+    `document` if the output is JSON; `called` is the name and the title."""
+    # Imported only when needed: their libraries are slow to load.
     from nettrial.topology.facts import facts_of
 
     facts = facts_of(graph)
@@ -122,7 +123,7 @@ def _hosts(topology: Topology) -> list[str]:
 
 
 def _parameters(name: str, topology: Topology, sets: Sequence[str]) -> Parameters:
-    """The parameters that `--set` gives; raises BadInput."""
+    """Returns the parameters with the values of `--set`; raises BadInput."""
     given: dict[str, Any] = {}
     for text in sets:
         parameter, equals, value = text.partition("=")
@@ -142,16 +143,16 @@ def _fault(name: str, topology: Topology, given: dict[str, Any], wrong: Wrong) -
     parameter = str(wrong.place[0]) if wrong.place else ""
     if wrong.unknown_field:
         expected = ", ".join(topology.settable()) or "none"
-        what = f"no parameter of the topology {name}"
+        what = f"not a parameter of the topology {name}"
         return Fault(f"--set {parameter}={given[parameter]}", what, expected, wrong.hint)
     if parameter not in given:
-        expected = wrong.expected or f"--set {parameter}=…: the topology {name} needs it"
+        expected = wrong.expected or f"--set {parameter}=…: the topology {name} requires it"
         return Fault(f"--set {parameter}", wrong.value, expected, wrong.hint)
     return Fault(f"--set {parameter}={given[parameter]}", wrong.value, wrong.expected, wrong.hint)
 
 
 def _plain(facts: Facts) -> dict[str, Any]:
-    """Returns the facts as the document has them."""
+    """Returns the properties in the document's form."""
     made = asdict(facts)
     for between in ("between_hosts", "between_switches"):
         paths: Paths | None = getattr(facts, between)
@@ -161,7 +162,7 @@ def _plain(facts: Facts) -> dict[str, Any]:
 
 
 def in_words(facts: Facts) -> list[tuple[str, str]]:
-    """The facts, each with its name."""
+    """Returns the properties in words, each with its name."""
     rows = [
         ("hosts", str(facts.hosts)),
         ("switches", str(facts.switches)),
@@ -178,7 +179,7 @@ def in_words(facts: Facts) -> list[tuple[str, str]]:
             rows.append((f"path between {what}, pairs by links", _shares(paths)))
     if facts.equal_paths:
         equal = facts.equal_paths
-        several = f"{100 * equal.several:.3g}% of pairs have several, {equal.most} at most"
+        several = f"{100 * equal.several:.3g}% of pairs have several, at most {equal.most}"
         rows.append(("shortest paths between two switches, mean", f"{equal.mean:.2f} ({several})"))
     if facts.bisection:
         rows.append(("bisection", _bisection(facts.bisection)))

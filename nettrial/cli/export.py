@@ -9,8 +9,8 @@ from nettrial.store import Run
 
 
 def export_run(directory: Path, form: str, out: Path | None) -> None:
-    """Exports a run, and prints each file with its number of rows; raises BadInput."""
-    from nettrial import export  # when it is needed: polars is slow to load
+    """Exports a run and prints the name of each file with its number of rows; raises BadInput."""
+    from nettrial import export  # imported only when needed: polars is slow to load
 
     run = Run.open(directory)
     target = out or directory / f"export-{form}"

@@ -1,4 +1,4 @@
-"""`nettrial systems`: the operating systems that hosts of the lab can run as guests."""
+"""`nettrial systems`: the operating systems that hosts of the lab can run in virtual machines."""
 
 from __future__ import annotations
 
@@ -95,10 +95,10 @@ def _lack(problem: Problem) -> Lack:
 
 
 def show() -> None:
-    """Prints the systems; raises BadInput."""
+    """Prints the systems in the cache; raises BadInput."""
     entries = Catalogue().entries()
     if not entries:
-        say("no system yet: `nettrial systems add linux --package NAME` adds one")
+        say("there are no systems yet: `nettrial systems add linux --package NAME` adds one")
         return
     print_table(
         ["system", "kernel", "from"],
@@ -107,19 +107,18 @@ def show() -> None:
 
 
 def check() -> int:
-    """Reads every system's files and prints what is wrong with them; gives the exit status. Raises
-    BadInput."""
+    """Verifies every system's files, prints the faults and returns the exit status; raises BadInput."""
     catalogue = Catalogue()
     found = [(entry.name, problem) for entry in catalogue.entries() for problem in catalogue.check(entry)]
     for name, problem in found:
         print(f"{name}: {problem}")
         print(f"  remedy: `nettrial systems remove {name}`, and add it again")
     if not found:
-        say("all systems are as they were added")
+        say("the files of all systems are unchanged")
     return CannotRun.exit_code if found else 0
 
 
 def remove(name: str) -> None:
-    """Removes a system; raises BadInput."""
+    """Removes a system from the cache; raises BadInput."""
     Catalogue().remove(name)
     say(f"{name}: removed")

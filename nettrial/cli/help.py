@@ -1,4 +1,4 @@
-"""The help of the command line: groups of commands, and examples of each."""
+"""The help of the command line: groups of commands, and examples for each command."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GROUPS = {
     "Measure without a study": ("measure", "serve", "path"),
     "Look around": ("doctor", "list", "draw", "machines", "systems"),
 }
-"""The commands by what they are for, in the order of `nettrial --help`."""
+"""The commands grouped by purpose, in the order of `nettrial --help`."""
 
 EXAMPLES = {
     "": (
@@ -56,23 +56,23 @@ EXAMPLES = {
         "nettrial measure host.example udp --iperf3 --time 5 --rate 100M --size 1400 -R",
     ),
 }
-"""Examples of each command; those of nettrial itself under the empty name."""
+"""Examples for each command; those for nettrial itself under the empty name."""
 
 
 def examples(command: str) -> str:
-    """Returns the end of a command's help."""
+    """Returns the examples at the end of a command's help."""
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in EXAMPLES[command])])
 
 
 class Command(TyperCommand):
-    """A command whose help calls its arguments by their names alone."""
+    """A command whose help shows arguments by their names only."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Returns the words after the command's name: "[OPTIONS] RUN"."""
+        """Returns the words after the command's name, such as "[OPTIONS] RUN"."""
         return ["[OPTIONS]", *(str(each.metavar) for each in self._arguments())]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Writes the arguments and the options."""
+        """Writes the lists of arguments and options."""
         arguments = [(str(each.metavar), str(each.help)) for each in self._arguments()]
         options = [each.get_help_record(ctx) for each in self.get_params(ctx) if not _is_argument(each)]
         for title, rows in (("Arguments", arguments), ("Options", [row for row in options if row])):
@@ -92,16 +92,16 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def command(app: Typer, name: str) -> Callable[[Function], Function]:
-    """Returns a decorator that makes a function a command of that name, with its examples."""
+    """Returns a decorator that registers a function as the command of that name, with its examples."""
     epilog = examples(name) if name in EXAMPLES else None
     return app.command(name, cls=Command, epilog=epilog)
 
 
 class Grouped(TyperGroup):
-    """The commands of nettrial, listed by what they are for."""
+    """The commands of nettrial, listed by purpose."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Writes the groups."""
+        """Writes the groups of commands."""
         longest = max(len(name) for names in GROUPS.values() for name in names)
         limit = formatter.width - 6 - longest
         for title, names in GROUPS.items():

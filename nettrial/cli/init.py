@@ -1,4 +1,4 @@
-"""`nettrial init`: a study of one's own from a commented template."""
+"""`nettrial init`: a new study from a commented template."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME = "my-study"
 
 
 def write(directory: Path) -> None:
-    """Writes a study into a new directory, under that directory's name; raises BadInput."""
+    """Writes a study into a new directory, and gives it the directory's name; raises BadInput."""
     name = directory.name
     if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
         raise BadInput(READING, "DIR", str(directory), "a name of letters, digits, - and _")

@@ -84,7 +84,7 @@ def _backends() -> tuple[list[str], Rows]:
 
 
 LISTS: Registry[Callable[[], tuple[list[str], Rows]]] = Registry("list")
-"""The lists that can be shown: the columns and rows of each, by its name."""
+"""The available lists by name, each a function that returns its columns and rows."""
 
 LISTS.add("studies", _studies)
 LISTS.add("topologies", _topologies)
@@ -95,7 +95,7 @@ LISTS.add("backends", _backends)
 
 
 def show(what: str, as_json: bool = False) -> None:
-    """Prints the list of that name; raises BadInput, and CannotRun where no engine can be asked."""
+    """Prints the list of that name; raises BadInput, and CannotRun if no engine can be asked."""
     try:
         columns, rows = LISTS[what]()
     except UnknownName as unknown:

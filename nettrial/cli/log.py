@@ -1,4 +1,4 @@
-"""Logs: what nettrial and its engines do, in the run's directory and, where that is asked for, on standard
+"""Logging of nettrial and its engines, to a file in the run's directory and, on request, to standard
 error."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nettrial.errors import BadInput
 from nettrial.texts import visible
 
 VARIABLE = "NETTRIAL_LOG"
-"""The environment variable that says how much is logged; the engine reads it, too."""
+"""The environment variable for the log level; the engine reads it, too."""
 LEVELS = {
     "error": logging.ERROR,
     "warn": logging.WARNING,
@@ -24,12 +24,12 @@ LEVELS = {
     "trace": logging.DEBUG,
 }
 LOG_FILE = "nettrial.log"
-"""The log's name in a run's directory."""
+"""The name of the log in a run's directory."""
 FORM = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 
 _ROOT = logging.getLogger("nettrial")
 _SET = [""]
-"""The value that `-v` gave the environment variable."""
+"""The value to which `-v` set the environment variable."""
 
 
 class _Form(logging.Formatter):
@@ -38,24 +38,24 @@ class _Form(logging.Formatter):
 
 
 class _Said(logging.Handler):
-    """Writes to what standard error is at that moment: a terminal's progress stands below it."""
+    """Writes to the current standard error, so that lines appear above a terminal's progress display."""
 
     def emit(self, record: logging.LogRecord) -> None:
         say(self.format(record))
 
 
 def begin(verbosity: int) -> None:
-    """Starts logging, with what `-v` (1) or `-vv` (2) asks for on standard error; raises BadInput where the
-    environment variable asks for what there is not."""
+    """Starts logging, to standard error at the level of `-v` (1) or `-vv` (2); raises BadInput if the
+    environment variable has an unknown level."""
     end()
     given = os.environ.get(VARIABLE, "")
     named = re.findall(r"\b(?:error|warn|info|debug|trace)\b", given.lower())
     if given and not named:
         expected = (
-            f"one of {', '.join(LEVELS)}, or such a level by part of the engine, such as nettrial_lab=debug"
+            f"one of {', '.join(LEVELS)}, or a level for a part of the engine, such as nettrial_lab=debug"
         )
         raise BadInput("reading the environment", VARIABLE, given, expected)
-    logging.raiseExceptions = False  # a log that can't be written ends nothing
+    logging.raiseExceptions = False  # a log that can't be written does not stop the command
     shown = min((LEVELS[name] for name in named), default=logging.CRITICAL + 1)
     if verbosity:
         shown = min(shown, logging.INFO if verbosity == 1 else logging.DEBUG)
@@ -68,15 +68,15 @@ def begin(verbosity: int) -> None:
 
 
 def keep(directory: Path) -> None:
-    """Writes the log in a run's directory, too, after what is there."""
+    """Also writes the log to a run's directory, appending to the file there."""
     try:
         _add(logging.FileHandler(directory / LOG_FILE, encoding="utf-8"), logging.DEBUG)
     except OSError as error:
-        _ROOT.warning("no log is kept in %s: %s", directory, error.strerror)
+        _ROOT.warning("can't write a log in %s: %s", directory, error.strerror)
 
 
 def end() -> None:
-    """Ends logging, closes the files, and leaves the environment as it was."""
+    """Ends logging, closes the files and restores the environment."""
     if _SET[0] and os.environ.get(VARIABLE) == _SET[0]:
         del os.environ[VARIABLE]
     _SET[0] = ""
@@ -86,8 +86,8 @@ def end() -> None:
 
 
 def failure() -> Path | None:
-    """Logs the exception that is being handled with its traceback; gives the file that has it: the run's log
-    where there is one, else one that is made. None where none can be written."""
+    """Logs the exception being handled, with its traceback, and returns the file: the run's log, or a new
+    file if there is none. Returns None if no file can be written."""
     files = [handler for handler in _ROOT.handlers if isinstance(handler, logging.FileHandler)]
     if not files:
         try:

@@ -1,4 +1,4 @@
-"""`nettrial machines`: the user's own machines."""
+"""`nettrial machines`: manages the user's own machines."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from nettrial.machines import Inventory, MachineSettings
 from nettrial.scenario import Machine, MachineInterface, Wireless
 
 BACKEND = next(name for name in BACKENDS if BACKENDS[name].configuration is Machines)
-"""The backend that runs on them."""
+"""The backend that runs on these machines."""
 ADDING = "adding a machine"
 
 
 def configuration(inventory: Inventory) -> Machines:
-    """Returns the backend's configuration for these machines."""
+    """Returns the backend's configuration for the machines of an inventory."""
     return Machines.of(inventory.machines)
 
 
@@ -48,15 +48,15 @@ def show(file: Path) -> None:
 
 
 def check(file: Path) -> int:
-    """Reaches every machine and prints what it is, and everything that is missing, each with its remedy;
-    gives the exit status. Raises BadInput, and CannotRun where no engine can be asked."""
+    """Reaches every machine, prints its properties and everything that is missing with its remedy, and
+    returns the exit status. Raises BadInput, and CannotRun if no engine can be asked."""
     inventory = Inventory.load(file)
     with BACKENDS[BACKEND].start(configuration(inventory)) as backend:
         preflight = backend.preflight(thorough=True)
     for machine in preflight.environment.machines or []:
         print_table([machine.name, ""], _rows(machine))
         print()
-    for title, shortfalls in (("missing", preflight.missing), ("not as large", preflight.limits)):
+    for title, shortfalls in (("missing", preflight.missing), ("smaller packets only", preflight.limits)):
         for shortfall in shortfalls:
             print(f"{title}: {shortfall.what}: {shortfall.why}")
             print(f"  remedy: {shortfall.remedy}")
@@ -73,10 +73,10 @@ def _rows(machine: Machine) -> list[list[str]]:
         ["system", machine.system],
         ["kernel", machine.kernel],
         ["CPU", f"{machine.processor}, {machine.processors} of {machine.architecture}"],
-        ["user", "root" if machine.is_root else "not root: may change nothing"],
+        ["user", "root" if machine.is_root else "not root: can change no settings"],
         ["clock", f"{source}{ahead:+.3f} ms ± {error:.3f} ms from this machine's"],
-        ["CPUs' pace", f"governor {machine.governor}" if machine.governor else "the kernel sets none"],
-        ["free ports", "not told" if machine.free_ports is None else str(machine.free_ports)],
+        ["CPUs' pace", f"governor {machine.governor}" if machine.governor else "not set by the kernel"],
+        ["free ports", "not reported" if machine.free_ports is None else str(machine.free_ports)],
         ["congestion controls", ", ".join(machine.congestion_controls)],
     ]
     for interface in machine.interfaces:
@@ -92,11 +92,11 @@ def _interface(interface: MachineInterface) -> str:
     largest = interface.largest_mtu_bytes
     parts = [
         "up" if interface.is_up else "down",
-        f"driver {interface.driver}" if interface.driver else "driver not told",
+        f"driver {interface.driver}" if interface.driver else "driver unknown",
         interface.bus or "no bus",
-        str(interface.speed.root) if interface.speed else "speed not told",
-        f"MTU {interface.mtu_bytes} B of {largest or 'any number of'} B",
-        f"offloads: {', '.join(on) or 'none'}" if offloads else "offloads not told",
+        str(interface.speed.root) if interface.speed else "speed unknown",
+        f"MTU {interface.mtu_bytes} B of at most {largest or 'any number of'} B",
+        f"offloads: {', '.join(on) or 'none'}" if offloads else "offloads unknown",
         *([f"Wi-Fi: {_radio(interface.wireless)}"] if interface.wireless else []),
     ]
     return ", ".join(parts)
@@ -108,29 +108,32 @@ def _radio(radio: Wireless) -> str:
         radio.frequency_mhz and f"{radio.frequency_mhz} MHz",
         radio.width_mhz and f"{radio.width_mhz} MHz wide",
         rate,
-        radio.signal_dbm and f"heard at {radio.signal_dbm} dBm",
+        radio.signal_dbm and f"received at {radio.signal_dbm} dBm",
         radio.access_point and f"access point {radio.access_point}",
     ]
-    return ", ".join(str(part) for part in parts if part) or "its driver says nothing"
+    return ", ".join(str(part) for part in parts if part) or "no information from the driver"
 
 
 def _passes(passed: int, tried: int) -> str:
     if not passed:
-        return "nothing passes"
-    jumbo = "jumbo frames pass" if passed > 1500 else "no jumbo frames were tried" if tried <= 1500 else ""
+        return "no packet passes"
+    jumbo = "jumbo frames pass" if passed > 1500 else "jumbo frames were not tried" if tried <= 1500 else ""
     text = f"packets of {passed} B pass"
-    return f"{text}: {jumbo}" if jumbo else f"{text}, of {tried} B they don't"
+    return f"{text}: {jumbo}" if jumbo else f"{text}, packets of {tried} B do not"
 
 
 def copy_engine(file: Path, names: Sequence[str]) -> int:
-    """Copies the engine to machines of the inventory; gives the exit status. Raises BadInput, and CannotRun
-    with every machine that has it not."""
+    """Copies the engine to machines of the inventory and returns the exit status; raises BadInput, and
+    CannotRun with every machine that did not get it."""
     inventory = Inventory.load(file)
     chosen = inventory.only(names) if names else inventory
     lacks = []
     for name, machine in chosen.machines.items():
         if machine.engine:
-            say(f"{name}: nothing was copied: the inventory says what runs the engine there")
+            say(
+                f"{name}: nothing was copied, because the inventory has a command that starts the engine "
+                "there"
+            )
             continue
         lack = install(name, machine)
         if lack is None:
@@ -143,8 +146,8 @@ def copy_engine(file: Path, names: Sequence[str]) -> int:
 
 
 def undo(file: Path, names: Sequence[str]) -> int:
-    """Restores on machines of the inventory what sessions left changed; gives the exit status. Raises
-    BadInput, and CannotRun with every machine where that could not be done."""
+    """Restores settings that sessions left changed on machines of the inventory, and returns the exit status;
+    raises BadInput, and CannotRun with every machine on which that failed."""
     inventory = Inventory.load(file)
     chosen = inventory.only(names) if names else inventory
     lacks: list[Lack] = []
@@ -155,7 +158,7 @@ def undo(file: Path, names: Sequence[str]) -> int:
         if done.lack is not None:
             lacks.append(done.lack)
         elif not done.output.strip():
-            say(f"{name}: nothing was left changed")
+            say(f"{name}: there was nothing to restore")
     if lacks:
         raise CannotRun("restoring settings", lacks)
     return 0
@@ -170,7 +173,7 @@ def add(
     may_change: Sequence[str],
     nodes: Sequence[str],
 ) -> None:
-    """Writes a machine into the inventory, which is made where there is none; raises BadInput."""
+    """Adds a machine to the inventory, which is created if there is none; raises BadInput."""
     entry: dict[str, object] = {"ssh": ssh} if ssh else {}
     entry |= {"command": shlex.split(command)} if command else {}
     given: dict[str, list[str]] = {}
@@ -195,7 +198,13 @@ def add(
     if file.exists():
         known = Inventory.load(file)
         if name in known.machines:
-            raise BadInput(ADDING, "MACHINE", name, "a name that no other machine has", f"{file} has it")
+            raise BadInput(
+                ADDING,
+                "MACHINE",
+                name,
+                "a name that no other machine has",
+                f"{file} has a machine of that name",
+            )
         with suppress(Unreadable):
             data = yaml.load(read_text(file, MOST_STUDY_BYTES))
     data["machines"][name] = entry

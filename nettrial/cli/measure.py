@@ -1,4 +1,4 @@
-"""`nettrial measure`: the network between this machine and one that serves."""
+"""`nettrial measure`: measures the network between this machine and a server."""
 
 from __future__ import annotations
 
@@ -30,22 +30,23 @@ from nettrial.units import DURATION, RATE, SIZE, Quantity, UnitError
 PORT, IPERF3_PORT = 5210, 5201
 KEEPING = "keeping the measurement"
 FLOW = "measured"
-"""The flow's name in the records; those of several streams have a number behind it."""
+"""The name of the flow in the records; with several streams, a number is appended."""
 STREAM_METRICS = ("goodput", "transaction_rate", "rtt", "retransmissions", "loss", "jitter_rfc3550", "owd")
-"""The metrics that the table of streams shows, of those that the streams have."""
+"""The metrics shown in the table of streams, if the streams have them."""
 KINDS = ("tcp", "udp", "rr")
 SET_UP_SECONDS = 0.2
-"""The time that a repeat takes beside its traffic."""
+"""The time that a repeat takes in addition to its traffic."""
 SIZES = {"tcp": "16 KiB", "udp": "1400 B", "rr": "64 B"}
-"""The sizes sent at a time where `--size` does not say it; over TCP only with `--rate`."""
+"""The default of `--size`; over TCP it applies only with `--rate`."""
 UDP_RATE = "10 Mbit/s"
-"""The rate of UDP where `--rate` does not say it: one that no usual path is hurt by."""
+"""The default of `--rate` for UDP, which does not harm usual paths."""
 IPERF3_UNITS = {
     "time": {"": "s"},
     "rate": {"": "bit/s", "K": "kbit/s", "M": "Mbit/s", "G": "Gbit/s", "T": "Tbit/s"},
     "size": {"": "B", "K": "KiB", "M": "MiB", "G": "GiB"},
 }
-"""The units that iperf3 means by a number's suffix, or by none: "--time 5", "--rate 100M", "--size 1400"."""
+"""The units for iperf3's notation of numbers with a one-letter suffix or none: "--time 5", "--rate 100M",
+"--size 1400"."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class MeasureOptions:
     as_json: bool
     quiet: bool = False
     out: Path | None = None
-    """The directory of the run that the measurement is kept as."""
+    """The directory of the run as which the measurement is stored."""
 
     def streams(self) -> list[str]:
         """Returns the names of the streams in the records."""
@@ -113,7 +114,9 @@ def measure(options: MeasureOptions) -> int:
         stopped = stop.wanted
     if records:
         if options.out:
-            from nettrial.cli.measured_run import keep  # it needs studies, which take long to load
+            from nettrial.cli.measured_run import (
+                keep,
+            )  # imported only when needed: it needs studies, which are slow to load
 
             keep(options.out, _in_words(options), warm_up, options.streams(), seed, records)
         if options.as_json:
@@ -126,7 +129,7 @@ def measure(options: MeasureOptions) -> int:
 
 
 def _with_units(options: MeasureOptions) -> MeasureOptions:
-    """Returns options whose numbers have units."""
+    """Returns the options with a unit added to each bare number."""
     return replace(
         options,
         time=_with_unit(options.time, IPERF3_UNITS["time"]),
@@ -136,18 +139,18 @@ def _with_units(options: MeasureOptions) -> MeasureOptions:
 
 
 def _with_unit(text: str, units: dict[str, str]) -> str:
-    """Returns a number with its unit, and anything else as it is."""
+    """Returns a bare number with its unit, and any other text unchanged."""
     match = re.fullmatch(r"([0-9.]+)([A-Z]?)", text.upper())
     unit = units.get(match[2]) if match else None
     return f"{match[1]} {unit}" if match and unit else text
 
 
 def _check(options: MeasureOptions) -> None:
-    """Refuses options that can't be together; raises BadInput."""
+    """Raises BadInput for options that can't be combined."""
     if options.kind not in KINDS:
         raise BadInput(READING, "KIND", options.kind, ", ".join(KINDS))
     if options.iperf3 and options.kind == "rr":
-        raise BadInput(READING, "KIND", "rr", "tcp, udp", "iperf3 has no requests and responses")
+        raise BadInput(READING, "KIND", "rr", "tcp, udp", "iperf3 has no request-response traffic")
     if options.iperf3 and options.token_file:
         raise BadInput(READING, "--token-file", str(options.token_file), "none with --iperf3")
     if options.kind == "rr" and options.rate is not None:
@@ -163,20 +166,20 @@ def _quantity(option: str, quantity: Quantity, text: str) -> int:
 
 
 def _server(options: MeasureOptions) -> tuple[str, int]:
-    """The server's address with its port, and the version of IP; raises BadInput."""
+    """Returns the server's address with its port, and the IP version; raises BadInput."""
     family = {None: socket.AF_UNSPEC, 4: socket.AF_INET, 6: socket.AF_INET6}[options.ip]
     port = options.port or (IPERF3_PORT if options.iperf3 else PORT)
     try:
         found = socket.getaddrinfo(options.host, port, family, socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError):
-        expected = "a name or an address" + (f" of IPv{options.ip}" if options.ip else "")
+        expected = "a name or an address" + (f" with an IPv{options.ip} address" if options.ip else "")
         raise BadInput(READING, "HOST", options.host, expected, "no such address was found") from None
     address = ipaddress.ip_address(found[0][4][0])
     return (f"[{address}]:{port}" if address.version == 6 else f"{address}:{port}"), address.version
 
 
 def _flow(options: MeasureOptions, version: int, seed: int) -> Flow:
-    """The traffic of a repeat."""
+    """Returns the traffic of a repeat."""
     ends = ("server", "client") if options.reverse else ("client", "server")
     duration = DURATION.print(_quantity("--time", DURATION, options.time))
     size = options.size and SIZE.print(_quantity("--size", SIZE, options.size))
@@ -210,7 +213,7 @@ def _in_words(options: MeasureOptions) -> str:
 
 
 def _print(options: MeasureOptions, records: list[Record]) -> None:
-    """Prints the table of metrics, that of the streams if there are several, and warnings."""
+    """Prints the table of metrics, a table of the streams if there are several, and warnings."""
     rows = []
     for found in repeated(records, options.streams()):
         cell, metric = found.cell, found.metric

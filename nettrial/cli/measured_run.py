@@ -1,4 +1,4 @@
-"""A measurement between two machines, kept as a run, which `nettrial report` and `compare` read."""
+"""Storing a measurement between two machines as a run, which `nettrial report` and `compare` can read."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from nettrial.store import Run
 from nettrial.study import Study
 
 FACTOR = "ip"
-"""The study's only factor, with the measurement's IP version for its only level."""
+"""The study's only factor, whose only level is the IP version of the measurement."""
 PLACES = {"client": "sender", "server": "receiver"}
-"""The hosts of a pair, by the names that records of measurements have."""
+"""The hosts of a pair, by their names in records of measurements."""
 
 
 def keep(
     directory: Path, words: str, flow: Flow, streams: Sequence[str], seed: int, records: Sequence[Record]
 ) -> None:
-    """Stores records of `flow` in these streams, one record at least, as a run in `directory`.
+    """Stores one or more records of `flow` with these streams as a run in `directory`.
 
-    It must not exist; `words` says what was measured. Raises BadInput where the directory can't be made, and
-    CannotRun without an engine."""
+    The directory must not exist; `words` describes the measurement. Raises BadInput if the directory can't be
+    made, and CannotRun without an engine."""
     document = _document(words, flow, streams, records)
     study = Study.model_validate(document)
     trials = plan(study, len(records), seed)
-    with Backend("sim") as backend:  # it asks for no privileges to say what this machine is
+    with Backend("sim") as backend:  # it needs no privileges to describe this machine
         environment = backend.preflight().environment
     command = shlex.join(["nettrial", *sys.argv[1:]])
     run = Run.create(directory, json.dumps(document, indent=2), None, study, trials, seed, command)
@@ -43,7 +43,8 @@ def keep(
 
 
 def _document(words: str, flow: Flow, streams: Sequence[str], records: Sequence[Record]) -> dict[str, Any]:
-    """The study that such a measurement is: one treatment, between two hosts of unknown settings."""
+    """Returns a study that describes the measurement: one treatment, between two hosts with unknown
+    settings."""
     version = str(flow.ip.root)
     kept = flow.model_dump(mode="json", by_alias=True, exclude_none=True)
     traffic = {name: kept[name] for name in ("transport", "traffic", "socket") if name in kept}
@@ -51,7 +52,7 @@ def _document(words: str, flow: Flow, streams: Sequence[str], records: Sequence[
     return {
         "study": "measure",
         "title": words,
-        "question": "What does the network between two machines carry, and how fast does it answer?",
+        "question": "How much does the network between two machines carry, and how quickly does it respond?",
         "backend": "hosts",
         "replicates": len(records),
         "full_replicates": len(records),

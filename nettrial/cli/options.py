@@ -1,4 +1,4 @@
-"""Options and arguments that several commands have."""
+"""Options and arguments shared by several commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LARGEST_SEED = 2**63 - 1
 
 
 def between(low: int, high: int | None = None) -> Callable[[typer.CallbackParam, int | None], int | None]:
-    """Returns a check of an option's number, which raises BadInput."""
+    """Returns a callback that checks the range of an option's number and raises BadInput."""
     expected = f"{low} or more" if high is None else f"{low} to {high}"
 
     def check(parameter: typer.CallbackParam, value: int | None) -> int | None:
@@ -34,15 +34,13 @@ def _ip(parameter: typer.CallbackParam, value: int | None) -> int | None:
 
 Ip = Annotated[
     Optional[int],  # noqa: UP045 - typer reads the annotation
-    typer.Option(
-        "--ip", callback=_ip, metavar="4|6", help="The IP version.", show_default="what the host has"
-    ),
+    typer.Option("--ip", callback=_ip, metavar="4|6", help="The IP version.", show_default="the host's"),
 ]
 
 
 def studies() -> list[str]:
-    """Returns what a shell completes a study to: the shipped studies, and files."""
-    from nettrial.study import shipped  # when it is needed: slow to load
+    """Returns the shell completions of a study: the shipped studies, and files."""
+    from nettrial.study import shipped  # imported only when needed: slow to load
 
     return [
         *shipped(),
@@ -52,7 +50,7 @@ def studies() -> list[str]:
 
 
 def _backends() -> list[str]:
-    from nettrial.backends import BACKENDS  # when it is needed: slow to load
+    from nettrial.backends import BACKENDS  # imported only when needed: slow to load
 
     return list(BACKENDS)
 
@@ -70,8 +68,8 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE,...",
-        help="The levels of a factor, or the value of a setting by its dotted path "
-        "(several values make it a factor). May be given more than once.",
+        help="The levels of a factor, or the value of a setting, given by its dotted path (several values "
+        "make it a factor). May be given more than once.",
     ),
 ]
 Replicates = Annotated[
@@ -131,7 +129,9 @@ LISTS = ("studies", "topologies", "metrics", "stacks", "congestion", "backends")
 MachinesFile = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(
-        "--machines", metavar="FILE", help="With --backend hosts: your machines (see `nettrial machines`)."
+        "--machines",
+        metavar="FILE",
+        help="With --backend hosts: the file with your machines (see `nettrial machines`).",
     ),
 ]
 
@@ -155,7 +155,7 @@ Verbose = Annotated[
         callback=log.begin,
         show_default=False,
         metavar="",
-        help="Log to standard error; -vv: in detail.",
+        help="Log to standard error; -vv logs in detail.",
     ),
 ]
 
@@ -164,6 +164,6 @@ Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON document, described in the reference of documents.")
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print no progress, only results, warnings and errors.")
+    bool, typer.Option("--quiet", "-q", help="Print only results, warnings and errors, no progress.")
 ]
 RunDirectory = Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")]

@@ -1,4 +1,5 @@
-"""`nettrial path`: whether the path to a host is clean for jumbo frames, and what TCP could carry on it."""
+"""`nettrial path`: checks whether the path to a host is clean for jumbo frames, and computes the rate that
+TCP could reach on it."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def examine(
     as_json: bool,
     out: Path | None = None,
 ) -> None:
-    """Prints the report of an examination, and keeps it in the file `out`; raises BadInput and CannotRun."""
+    """Prints the report of an examination and writes it to the file `out`, if one is given; raises BadInput
+    and CannotRun."""
     if out and out.exists():
         hint = "choose another file for each examination"
         raise BadInput(KEEPING, "--out", f"{out} exists", "a file that does not exist", hint)
@@ -59,7 +61,7 @@ def _port(port: int) -> Port:
 
 
 def _with_unit(text: str | None) -> str:
-    """A bare number is of bytes."""
+    """Returns a size with its unit: bytes for a bare number."""
     return f"{text} B" if text and text.isdecimal() else text or ""
 
 

@@ -25,11 +25,11 @@ JUMBO = {
 }
 MSS = {
     "fits": "full segments are as large as the path allows",
-    "clamped": "segments are smaller than the path allows: the host, or a device on the way that rewrites "
-    "the option (MSS clamping), asked for it, or this host holds a smaller path MTU",
+    "clamped": "segments are smaller than the path allows: requested by the host or by a device on the path "
+    "that rewrites the option (MSS clamping), or due to a smaller path MTU in this host's cache",
     "too_large": "segments are larger than the path allows: the connection relies on ICMP, or on TCP's own "
     "probing",
-    "unknown": "the path MTU is not known",
+    "unknown": "the path MTU is unknown",
 }
 METRIC = {
     "rtt": "round-trip time",
@@ -45,7 +45,7 @@ METRIC = {
 
 
 def show(report: PathReport) -> None:
-    """Prints the report of each path, and why there is none of the others."""
+    """Prints the report of each path, and the reason for each path that was not examined."""
     for number, path in enumerate(report.paths):
         if number:
             print()
@@ -65,13 +65,15 @@ def _path(host: str, path: PathRecord) -> None:
     rows = [_direction("to the host", path.forward), _direction("back", path.reverse)]
     print_table(["direction", "path MTU", "how it was measured"], [*rows, _trusting(path.trusting)])
     _title("Hops")
-    print_table(["hop", "address", "time", "largest to arrive", "smallest not to", "says"], _hops(path))
+    print_table(
+        ["hop", "address", "time", "largest that arrived", "smallest that did not", "says"], _hops(path)
+    )
     print()
     print_table(["this host and its connection", ""], _facts(path))
     if path.buffers and path.buffers.fixes:
         _title("Settings that would let one connection fill the path (sysctl)")
         print("\n".join(path.buffers.fixes))
-    _title("What TCP could carry at most, by theory")
+    _title("Theoretical maximum of TCP's rate")
     _theory(path)
     if path.absent:
         _title("Not measured")
@@ -122,7 +124,7 @@ def _hops(path: PathRecord) -> Iterator[list[str]]:
 
 def _says(hop: Hop, path: PathRecord) -> str:
     if hop.lie:
-        return f"not so: {hop.lie}"
+        return f"false: {hop.lie}"
     if hop.claimed_mtu_bytes:
         return f"packets above {hop.claimed_mtu_bytes} are too big"
     return "the host" if hop.address == path.address else ""
@@ -143,7 +145,7 @@ def _facts(path: PathRecord) -> Iterator[list[str]]:
 
 def _interface(interface: Interface) -> str:
     parts = [interface.name, f"MTU {interface.mtu_bytes}"]
-    parts.append(_rate(interface.speed_bps) if interface.speed_bps else "speed not known")
+    parts.append(_rate(interface.speed_bps) if interface.speed_bps else "speed unknown")
     if interface.offloads:
         offloads = {
             "tso": interface.offloads.tso,
@@ -163,7 +165,7 @@ def _rtt(rtt: BaseRtt) -> str:
 def _mss(mss: Mss) -> str:
     options = f" and {mss.option_bytes} of options" if mss.option_bytes else ""
     implied = f"; the path MTU implies {mss.implied_bytes}" if mss.implied_bytes else ""
-    scaling = "" if mss.window_scaling else "; no window scaling, so windows end at 65535 B"
+    scaling = "" if mss.window_scaling else "; no window scaling, so windows are limited to 65535 B"
     return (
         f"port {mss.port}: {mss.segment_bytes} bytes{options}{implied}: {MSS[mss.finding.root]}; "
         f"this host announced {mss.announced_bytes}{scaling}"
@@ -171,7 +173,7 @@ def _mss(mss: Mss) -> str:
 
 
 def _product(buffers: Buffers) -> str:
-    source = "as given" if buffers.rate_from == "given" else "the interface's speed; --rate says another"
+    source = "as given" if buffers.rate_from == "given" else "the interface's speed; --rate overrides it"
     return f"{SIZE.print(buffers.bdp_bytes)} at {_rate(buffers.rate_bps)} ({source})"
 
 
@@ -182,7 +184,7 @@ def _windows(buffers: Buffers) -> str:
 
 
 def _theory(path: PathRecord) -> None:
-    passes = {True: "yes", False: "no", None: "not known"}
+    passes = {True: "yes", False: "no", None: "unknown"}
     columns = ["MTU", "passes", "of the line", "line allows", "buffers allow"]
     lossy = any(row.loss_bps for row in path.theory)
     print_table(
@@ -202,7 +204,7 @@ def _theory(path: PathRecord) -> None:
 
 
 def _rate(bps: float) -> str:
-    """A rate for people, to four digits."""
+    """Returns a rate in words, with four digits."""
     for unit, scale in (("Tbit/s", 1e12), ("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
         if bps >= scale:
             return f"{bps / scale:.4g} {unit}"
@@ -210,5 +212,5 @@ def _rate(bps: float) -> str:
 
 
 def _time(microseconds: float) -> str:
-    """A time for people, in milliseconds."""
+    """Returns a time in words, in milliseconds."""
     return f"{microseconds / 1000:.3g} ms"

@@ -1,4 +1,4 @@
-"""`nettrial predict`: MTUs that were not run, by a model of those that were."""
+"""`nettrial predict`: predicts results at MTUs that were not run, by a model of those that were."""
 
 from __future__ import annotations
 
@@ -18,30 +18,31 @@ from nettrial.store import Run
 from nettrial.units import SIZE, UnitError
 
 SMALLEST, LARGEST = 576, 65_535
-"""MTUs: what each IPv4 host takes (RFC 1122 section 3.3.2), and the largest packet (RFC 791)."""
+"""The range of MTUs: the size that every IPv4 host accepts (RFC 1122 section 3.3.2), and the largest packet
+(RFC 791)."""
 DIGITS = 4
-"""The digits of what is printed."""
+"""The number of digits printed."""
 
 
 def show(directory: Path, mtus: str, as_json: bool = False) -> None:
-    """Prints the model of a run and what it says of these MTUs; raises BadInput."""
+    """Prints the model of a run and its predictions for these MTUs; raises BadInput."""
     sizes = [_size(text.strip()) for text in mtus.split(",")]
     run = Run.open(directory)
     found = models(run)
     if as_json:
         documents.show(_document(run, found, sizes))
         return
-    print(f"Model of the MTU, by {len(run.trials())} trials of {directory}")
+    print(f"Model of the MTU, from {len(run.trials())} trials of {directory}")
     for model in found:
         if model.others:
             print(f"\n{in_words(model.others)}")
         print(
-            f"Headers: {model.header_bytes} B of each packet, and {ETHERNET_BYTES} B around it on the wire."
+            f"Headers: {model.header_bytes} B in each packet, and {ETHERNET_BYTES} B around it on the wire."
         )
         rows = [_fit(name, what, fit) for name, what, fit in _fits(model)]
-        print_table(["response", "bound by", "fitted", "error on a level held out"], rows)
+        print_table(["response", "limited by", "fitted", "error at a held-out level"], rows)
         for name, reason in model.absent.items():
-            print(f"No model of {name}: {reason}")
+            print(f"No model for {name}: {reason}")
         print()
         predictions = [each for size in sizes for each in predict(run, model, size)]
         print_table(
@@ -49,8 +50,9 @@ def show(directory: Path, mtus: str, as_json: bool = False) -> None:
             [_row(each) for each in predictions if each.response not in model.absent],
         )
     print(
-        "\nEach interval holds the mean of a treatment with that MTU with 95%, if the model holds there. It "
-        "counts levels, not trials: three levels leave it wide."
+        "\nEach interval is the 95% confidence interval of the mean of a treatment with that MTU, provided "
+        "that the model holds there. It is based on the number of levels, not of trials: with three levels "
+        "it is wide."
     )
 
 
@@ -93,7 +95,7 @@ def _document(run: Run, found: Sequence[Model], sizes: Sequence[int]) -> documen
 
 
 def _size(text: str) -> int:
-    expected = f"{SMALLEST} to {LARGEST} bytes, with commas between, such as 3000,6000"
+    expected = f"{SMALLEST} to {LARGEST} bytes, separated by commas, such as 3000,6000"
     try:
         size = int(text) if text.isdecimal() else SIZE.parse(text)
     except UnitError:

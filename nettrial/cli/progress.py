@@ -1,8 +1,8 @@
-"""The progress of a run, on standard error: on a terminal a bar below the responses so far, else a line every
-ten seconds.
+"""The progress of a run, on standard error: on a terminal as a bar below the responses so far, otherwise as a
+line every ten seconds.
 
-Drawing takes CPU time that the trials may need: it is done between trials only, and on a
-terminal at most once a second."""
+Drawing takes CPU time that trials may need, so it happens only between trials, and on a terminal at most once
+a second."""
 
 from __future__ import annotations
 
@@ -20,22 +20,24 @@ from nettrial.cli.console import errors, say
 from nettrial.cli.design import as_time
 
 if TYPE_CHECKING:
-    from nettrial.cli.running_means import Estimates  # loaded where there is a terminal: it needs statistics
+    from nettrial.cli.running_means import (
+        Estimates,
+    )  # imported only if there is a terminal: it needs statistics
 
 TERMINAL_SECONDS = 1.0
 LINE_SECONDS = 10.0
 OTHER_LINES = 7
-"""The other lines of a terminal: headings, treatment, bar, what is above them, and what is typed."""
+"""The number of other lines on a terminal: headings, treatment, bar, the lines above them, and the prompt."""
 BAR_WIDTH = 16
 
 
 def on_terminal() -> bool:
-    """Returns whether there is a terminal to draw on."""
+    """Returns whether standard error is a terminal."""
     return errors().is_terminal
 
 
 class Display:
-    """Counts what a session has done, and shows it."""
+    """Counts and shows the progress of a session."""
 
     def __init__(
         self,
@@ -46,13 +48,13 @@ class Display:
         quiet: bool = False,
         standing: Callable[[], str] = lambda: "",
     ) -> None:
-        """`done` of `total` trials are finished before the session; the others are expected to take
-        `seconds`. A terminal shows the `estimates`, if there are any. Where it is `quiet`, nothing but
-        notes is shown. `standing` gives words on who runs the trials, beside which stands how many a
-        second."""
+        """Begins with `done` of `total` trials finished before the session; the others are expected to take
+        `seconds`. A terminal shows the `estimates`, if there are any. If `quiet`, only notes are shown.
+        `standing` returns a description of the processes that run the trials, which is shown with the rate of
+        trials."""
         self._standing = standing
         self.current = ""
-        """The treatment of the trial that runs, in words; empty where several run at once."""
+        """The treatment of the running trial, in words; empty if several trials run at the same time."""
         self._done, self._total = done, total
         self._left = seconds
         self._warnings = self._failed = self._tried = 0
@@ -78,30 +80,30 @@ class Display:
             self._view.stop()
 
     def begin(self) -> None:
-        """The warm-up is over: time is counted from here."""
+        """Starts counting time, after the warm-up."""
         self._began = time.monotonic()
         if self._view and self.current:
             self._show()
 
     def finished(self, warnings: int) -> None:
-        """A trial gave a record with so many warnings."""
+        """Counts a trial that gave a record with that many warnings."""
         self._done += 1
         self._warnings += warnings
         self._tell()
 
     def extend(self, trials: int, seconds: float) -> None:
-        """So many trials more, which are expected to take `seconds`."""
+        """Adds that many trials, which are expected to take `seconds`."""
         self._total += trials
         self._left += seconds
 
     def failed(self, message: str) -> None:
-        """A trial gave no record."""
+        """Counts a trial that gave no record."""
         self._failed += 1
         self.note(f"failed: {message}")
         self._tell()
 
     def note(self, text: str) -> None:
-        """A line above the progress."""
+        """Prints a line above the progress."""
         if self._view:
             self._view.note(text)
         else:
@@ -134,26 +136,26 @@ class Display:
 
 
 class View:
-    """A terminal's lines that change: the responses so far, and a bar."""
+    """The changing lines on a terminal: the responses so far, and a bar."""
 
     def __init__(self, console: Console, total: int, estimates: Estimates | None) -> None:
-        """Nothing is drawn before `start`."""
+        """Prepares the view; nothing is drawn before `start`."""
         self._console, self._estimates = console, estimates
         self._bar = Progress(BarColumn(BAR_WIDTH), TextColumn("{task.description}"), console=console)
         self._task = self._bar.add_task("", total=total)
         self._live = Live(console=console, auto_refresh=False, transient=True)
 
     def start(self) -> None:
-        """Begins."""
+        """Starts drawing."""
         self._live.start()
 
     def stop(self) -> None:
-        """Ends; the bar stays, and the responses go: the report has them."""
+        """Stops drawing; the bar stays, and the responses disappear, because the report contains them."""
         self._live.stop()
         self._console.print(self._bar.get_renderable())
 
     def show(self, done: int, total: int, text: str, current: str = "") -> None:
-        """Draws how many trials are done, what is said of them, and the treatment that runs."""
+        """Draws the number of finished trials, a text about them, and the treatment of the running trial."""
         self._bar.update(self._task, completed=done, total=total, description=text)
         parts: list[RenderableType] = [self._bar.get_renderable()]
         if current:
@@ -164,5 +166,5 @@ class View:
         self._live.update(Group(*parts), refresh=True)
 
     def note(self, text: str) -> None:
-        """A line above."""
+        """Prints a line above the view."""
         self._console.print(text, markup=False)

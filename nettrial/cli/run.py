@@ -1,4 +1,4 @@
-"""`nettrial run` and `nettrial report`: from the options to the report."""
+"""`nettrial run`, `nettrial resume` and `nettrial report`: from the options to the report."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from nettrial.report.content import Report
 
 LONG_SECONDS = 1200.0
-"""A plan that is expected to take more says so before it begins."""
+"""The expected duration in seconds above which a plan's duration is announced before it begins."""
 SPREAD = "sd"
-"""The value of `report --show`: standard deviations and numbers of trials."""
+"""The value of `report --show` for standard deviations and numbers of trials."""
 INTERRUPTED = 130
-"""Exit status after Ctrl-C: 128 and SIGINT's number, as shells have it."""
+"""Exit status after Ctrl-C: 128 plus the number of SIGINT, as in shells."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """The form of what is printed: one screen, or with `tables` all of it, or a document. `also` names what
-    else stands in the tables."""
+    """The form of the output: one screen, all tables with `tables`, or a JSON document. `also` names the
+    statistics that the tables show in addition."""
 
     tables: bool = False
     as_json: bool = False
@@ -51,8 +51,8 @@ class Form:
 
 @dataclass(frozen=True)
 class Manner:
-    """The manner of running trials: a warning is a failure where it is `strict`, and `quiet` shows no
-    progress. `machines` is the inventory's file, and `on` names a Dask cluster, if trials run on one."""
+    """The manner of running trials: with `strict`, a warning is a failure; with `quiet`, no progress is
+    shown. `machines` is the inventory's file, and `on` the Dask cluster that runs the trials, if any."""
 
     strict: bool = False
     machines: Path | None = None
@@ -62,24 +62,24 @@ class Manner:
 
 
 def configuration(study: Study, machines: Path | None, scenarios: Iterable[Scenario]) -> Configuration:
-    """Returns the configuration of the study's backend; raises BadInput where that does not fit the
-    option."""
+    """Returns the configuration of the study's backend; raises BadInput if it does not match the option."""
     kind = BACKENDS[study.backend].configuration
     if kind is not Machines:
         if machines is not None:
-            hint = f"the backend {study.backend} runs on this machine"
-            raise BadInput(READING, "--machines", str(machines), "none with this backend", hint)
+            hint = f"the backend {study.backend} runs only on this machine"
+            raise BadInput(READING, "--machines", str(machines), "no --machines with this backend", hint)
         return Configuration()
     if machines is None:
-        hint = "`nettrial machines add` makes such a file"
-        raise BadInput(READING, "--machines", "missing", "the file with your machines", hint)
+        hint = "`nettrial machines add` creates such a file"
+        raise BadInput(READING, "--machines", "missing", "a file with your machines", hint)
     return Machines.of(Inventory.load(machines).of(scenarios).machines)
 
 
 def start(
     name: str | None, options: DesignOptions, out: Path | None, manner: Manner, dry: bool = False
 ) -> int:
-    """A new run; gives the exit status. Nothing is written before all was checked; `dry` ends there."""
+    """Makes a new run and returns the exit status. Nothing is written before everything has been checked;
+    with `dry`, it ends there."""
     if name is None:
         raise BadInput(READING, "STUDY", "missing", "a study's name", "`nettrial list studies` shows them")
     design = Design.of(name, options)
@@ -99,7 +99,7 @@ def start(
         size = _size(study, environment, cluster)
         length = design.length(design.replicates) + (f", {size} trials at once" if size > 1 else "")
         if dry:
-            say(f"{study.title}: {len(trials)} trials, {length}; all can run, and nothing was")
+            say(f"{study.title}: {len(trials)} trials, {length}; all can run, none was run")
             return 0
         run = Run.create(directory, study.document.text, published_text, study, trials, seed, command)
         if not manner.quiet:
@@ -111,25 +111,25 @@ def start(
 
 
 def _say_until(design: Design) -> None:
-    """Says how many blocks the stopping rule may add, if there is one."""
+    """Prints the number of blocks that the stopping rule may add, if there is one."""
     until = design.study.until
     if until is None:
         return
-    from nettrial.report import stopping  # when it is needed: its statistics are slow to load
+    from nettrial.report import stopping  # imported only when needed: its statistics are slow to load
 
-    more = f"{until.maximum} blocks at most, {design.length(until.maximum)} in all"
-    say(f"then more blocks ({more}) until {stopping.rule(until)}")
+    more = f"at most {until.maximum} blocks, {design.length(until.maximum)} in all"
+    say(f"more blocks follow ({more}) until {stopping.rule(until)}")
 
 
 def _with(machines: Path | None, on: str | None = None) -> str:
-    """The options that name the inventory and the cluster, for a command line. Which cluster a run was made
-    on is no part of it."""
+    """Returns the options for the inventory and the cluster, for a command line. A run does not store its
+    cluster."""
     named = [("--machines", machines), ("--on", on)]
     return "".join(f" {shlex.join([option, str(value)])}" for option, value in named if value is not None)
 
 
 def resume(name: str | None, options: DesignOptions, out: Path | None, manner: Manner) -> int:
-    """Goes on with a run; gives the exit status."""
+    """Resumes a run and returns the exit status."""
     if out is None:
         raise BadInput(READING, "--resume", "no --out", "--resume --out DIR", "DIR is the run's directory")
     run = Run.open(out)
@@ -139,8 +139,8 @@ def resume(name: str | None, options: DesignOptions, out: Path | None, manner: M
         raise BadInput(READING, "STUDY", name, study.study, f"the run in {out} is of this study")
     given, seed = options.given(), run.seed if options.seed is None else options.seed
     if given and options.command(started_as, seed) + _with(manner.machines) != run.command:
-        expected = f"none, or those the run was started with: {run.command}"
-        hint = "a run goes on as it was planned; start a new one for another plan"
+        expected = f"no other options than those with which the run was started: {run.command}"
+        hint = "a run is resumed as it was planned; start a new run for another plan"
         raise BadInput(READING, "--resume", " ".join(given), expected, hint)
     if not unfinished(run):
         say(f"the run in {out} is finished")
@@ -163,13 +163,13 @@ def report_again(
     junit: Path | None = None,
     markdown: Path | None = None,
 ) -> None:
-    """Reports a run from what it stored, and with figures for papers in a new directory; `junit` and
-    `markdown` are files for continuous integration. Raises BadInput."""
+    """Reports a stored run, on request with figures for papers in a new directory; `junit` and `markdown` are
+    files for continuous integration. Raises BadInput."""
     if form.also not in (None, SPREAD):
         raise BadInput("reporting a run", "--show", repr(form.also), SPREAD, "standard deviation and trials")
     run = Run.open(directory)
     if figures is not None:
-        from nettrial.report import figure_files  # when it is needed: slow to load
+        from nettrial.report import figure_files  # imported only when needed: slow to load
 
         refuse_existing(figures, figure_files.WRITING, "--figures", figure_files.ANOTHER)
         count = figure_files.write(run, figures)
@@ -186,7 +186,7 @@ def report_again(
 
 
 def _preflight(backend: Backend) -> Environment:
-    """Returns what the machine is; raises CannotRun with everything that is missing."""
+    """Returns the environment of the machine; raises CannotRun with everything that is missing."""
     preflight = backend.preflight()
     if preflight.missing:
         raise CannotRun(f"preparing to run trials {BACKENDS[backend.name].where}", preflight.missing)
@@ -194,15 +194,15 @@ def _preflight(backend: Backend) -> Environment:
 
 
 def _reached(study: Study, where: str | None) -> AbstractContextManager[Cluster | None]:
-    """Reaches the Dask cluster, if trials are to run on one; raises BadInput where they can't, and
+    """Connects to the Dask cluster if trials are to run on one; raises BadInput if they can't run there, and
     CannotRun."""
     if where is None:
         return nullcontext()
     if not study.capabilities.parallel:
-        hint = f"trials of the backend {study.backend} have their machines to themselves"
-        raise BadInput(READING, "--on", where, "none with this backend", hint)
+        hint = f"trials of the backend {study.backend} need their machines to themselves"
+        raise BadInput(READING, "--on", where, "no --on with this backend", hint)
     if study.measurement.capture.trials != "none":
-        hint = "captures are files, and the workers' files are not here"
+        hint = "captures would be files on the workers"
         raise BadInput(READING, "--on", where, "no capture of packets", hint)
     cluster = Cluster(where)
     count, dashboard = len(cluster.threads), cluster.dashboard
@@ -211,12 +211,13 @@ def _reached(study: Study, where: str | None) -> AbstractContextManager[Cluster 
 
 
 def _size(study: Study, environment: Environment, cluster: Cluster | None) -> int:
-    """Returns the number of trials that run at once."""
+    """Returns the number of trials that run at the same time."""
     return sum(cluster.threads.values()) if cluster else at_once(study, environment)
 
 
 def _say_work(work: Work, trials: Sequence[PlannedTrial], size: int, cluster: Cluster | None) -> None:
-    """Says what trials will take, `size` of them at once, where that is known and long."""
+    """Prints how long the trials will take, with `size` of them at the same time, if that is known and
+    long."""
     each = [work[tuple(trial.treatment.values())] for trial in trials]
     known = [estimate for estimate in each if estimate]
     seconds = sum(estimate.seconds for estimate in known) / max(size, 1)
@@ -225,7 +226,8 @@ def _say_work(work: Work, trials: Sequence[PlannedTrial], size: int, cluster: Cl
     where = "these workers" if cluster else "this machine"
     hops = sum(estimate.packet_hops for estimate in known)
     say(
-        f"that takes long: about {as_time(seconds)} on {where}, for {hops:.2g} packets over a link; "
+        f"this will take about {as_time(seconds)} on {where}, for {hops:.2g} transmissions of a packet over "
+        "a link; "
         "lower rates, shorter traffic or fewer replicates take less"
     )
 
@@ -239,20 +241,20 @@ def _go_on(
 
 
 def _close(run: Run, stopped: bool, manner: Manner) -> int:
-    """Reports a run and says how it ended; gives the exit status."""
+    """Reports a run, prints how it ended, and returns the exit status."""
     _report(run, manner.form, manner.quiet)
     again = shlex.join(["nettrial", "resume", str(run.directory)])
     again += _with(manner.machines, manner.on) + (" --strict" if manner.strict else "")
     if run.study.until is not None and not manner.quiet:
-        from nettrial.report import stopping  # when it is needed, as the report is
+        from nettrial.report import stopping  # imported only when needed, as the report is
 
         say(stopping.end(run))
     if stopped:
-        say(f"stopped; to go on: {again}")
+        say(f"stopped; to resume: {again}")
         return INTERRUPTED
     failures = run.failures()
     if failures:
-        raise TrialsFailed(f"{len(failures)} of {len(run.plan)} trials failed; to try them again: {again}")
+        raise TrialsFailed(f"{len(failures)} of {len(run.plan)} trials failed; to run them again: {again}")
     warned = [trial for trial in run.trials() if trial.record.warnings] if manner.strict else []
     if warned:
         numbers = ", ".join(str(trial.planned.number) for trial in warned)
@@ -262,12 +264,12 @@ def _close(run: Run, stopped: bool, manner: Manner) -> int:
 
 def _report(run: Run, form: Form, quiet: bool = False) -> tuple[Path, Report]:
     """Writes the page and prints the report; returns both."""
-    # Loaded when it is needed: drawing charts takes libraries that are slow to load.
+    # Imported only when needed: drawing charts needs libraries that are slow to load.
     from nettrial.report import html, screen, terminal
     from nettrial.report.content import gather
 
     run.trials()
-    gc.freeze()  # what was read stays to the end: the collector of cycles need not look through it again
+    gc.freeze()  # what was read stays until the end: the garbage collector need not look through it again
     report = gather(run)
     page = html.write(run, report)  # first: whoever reads the output may stop reading
     if form.as_json:

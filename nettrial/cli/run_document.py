@@ -1,4 +1,4 @@
-"""The results of a run as a document, and as files for continuous integration."""
+"""The results of a run as a JSON document."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EFFECTS: dict[WarningEffect, Literal["bias", "wider", "nothing"]] = {
 
 
 def report_document(report: Report, page: Path) -> ReportDocument:
-    """Returns the results of a run whose page is that file."""
+    """Returns the results of a run as a document; `page` is the file of its report."""
     run, study = report.run, report.run.study
     return ReportDocument(
         run=str(run.directory),

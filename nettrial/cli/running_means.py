@@ -1,5 +1,5 @@
-"""The responses of a run while it goes on: a mean with its interval for each treatment, brought up
-to date by each trial as it comes, without looking at the others again."""
+"""The responses of a run in progress: a mean with its interval for each treatment, updated with each trial
+without reading the others again."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from nettrial.store import Run
 from nettrial.study import Response
 
 LARGEST_TITLE = 22
-"""Letters of a heading's line; titles have more lines."""
+"""The width of a heading's line in characters; long titles take several lines."""
 GAP = 2
-"""Spaces between columns."""
+"""The number of spaces between columns."""
 MOST_DECIMALS = 6
 
 
 @dataclass
 class Spread:
-    """Mean and deviation of values that come one after the other (Welford, Technometrics 4, 1962)."""
+    """The running mean and standard deviation of values (Welford, Technometrics 4, 1962)."""
 
     count: int = 0
     mean: float = 0.0
     _squares: float = 0.0
     sequential: bool = False
-    """True if the run ends when it is precise: its intervals hold at every number of values."""
+    """True if the run ends when it is precise, so that its intervals must hold at every number of values."""
 
     def add(self, value: float) -> None:
-        """Another value."""
+        """Adds a value."""
         self.count += 1
         before = value - self.mean
         self.mean += before / self.count
@@ -45,8 +45,8 @@ class Spread:
 
     @property
     def half_width(self) -> float | None:
-        """The half-width of the 95% interval of the mean, by Student's t or of a confidence sequence; None
-        for too few values."""
+        """Returns the half-width of the 95% interval of the mean, by Student's t or by a confidence sequence;
+        None for too few values."""
         factor = math.inf
         if self.count > 1:
             factor = widening(self.count, CONFIDENCE) if self.sequential else quantile(self.count - 1)
@@ -66,10 +66,10 @@ class Spread:
 
 
 class Estimates:
-    """Every response of a run under every treatment, of the trials so far."""
+    """The means of every response under every treatment, over the trials so far."""
 
     def __init__(self, run: Run) -> None:
-        """Begins with the trials that the run has."""
+        """Begins with the finished trials of a run."""
         self._study = run.study
         treatments = plan_treatments(run)
         self._rows = {self._key(treatment): treatment for treatment in treatments}
@@ -82,7 +82,7 @@ class Estimates:
             self.add(trial.planned, trial.record)
 
     def add(self, trial: PlannedTrial, record: Record) -> None:
-        """Another trial."""
+        """Adds a trial."""
         key = self._key(trial.treatment)
         for response, spread in zip(self._study.responses, self._spreads[key], strict=True):
             value = METRICS[response.metric].combined(record, *self._flows(key, response))
@@ -93,7 +93,7 @@ class Estimates:
         return tuple(treatment[name] for name in self._study.factors)
 
     def _flows(self, key: tuple[str, ...], response: Response) -> tuple[list[str], list[str]]:
-        """The flows of a response, and the hosts that send them."""
+        """Returns the flows of a response, and the hosts that send them."""
         place = (key, response.of)
         if place not in self._groups:
             study, treatment = self._study, self._rows[key]
@@ -101,14 +101,14 @@ class Estimates:
         return self._groups[place]
 
     def table(self, width: int, height: int) -> Table:
-        """Returns as many treatments and responses as `height` lines and `width` columns of a terminal hold;
-        what is left out is told."""
+        """Returns a table of as many treatments and responses as fit into `height` lines and `width` columns
+        of a terminal; it states how many are left out."""
         factors = " / ".join(factor.title for factor in self._study.factors.values())
         keys = list(self._rows)
         shown = keys if len(keys) <= height else keys[: max(height - 1, 1)]
         names = [" / ".join(key) for key in shown]
         left = len(keys) - len(shown)
-        more = f"and {left} treatments more" if left else ""
+        more = f"and {left} more treatments" if left else ""
         room = width - max(map(len, [factors, more, *names]))
         table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
         table.add_column(Text(factors), no_wrap=True)
@@ -126,14 +126,14 @@ class Estimates:
             table.add_row(Text(name), *(Text(column[line]) for column in cells))
         hidden = len(self._study.responses) - len(cells)
         said = [more] if more else []
-        said += [f"{hidden} responses more"] if hidden else []
+        said += [f"{hidden} more responses"] if hidden else []
         if said:
             table.add_row(Text(", ".join(said), style="dim"))
         return table
 
 
 def _heading(response: Response) -> str:
-    """A response's title on lines of bounded length, then its unit."""
+    """Returns a response's title on lines of limited length, followed by its unit."""
     lines = [""]
     for word in response.title.split():
         if lines[-1] and len(lines[-1]) + 1 + len(word) > LARGEST_TITLE:

@@ -11,14 +11,14 @@ from nettrial.store import Run
 from nettrial.store.run import RUN_FILE
 
 RUNS = Path("runs")
-"""The directory in which `nettrial run` puts runs without `--out`."""
+"""The directory in which `nettrial run` stores runs without `--out`."""
 
 
 def show(directory: Path, as_json: bool) -> None:
     """Prints every run in a directory with its state and size; raises BadInput."""
     if not directory.is_dir():
-        hint = "`nettrial run` makes the directory runs"
-        raise BadInput(READING, "DIR", str(directory), "a directory with runs in it", hint)
+        hint = "`nettrial run` creates the directory runs"
+        raise BadInput(READING, "DIR", str(directory), "a directory that contains runs", hint)
     found = [_described(each.parent) for each in sorted(directory.glob(f"*/{RUN_FILE}"))]
     if as_json:
         documents.show(documents.RunsDocument(runs=found))
@@ -30,7 +30,8 @@ def show(directory: Path, as_json: bool) -> None:
 
 
 def _described(directory: Path) -> documents.RunState:
-    """The name, study, state and size of a run; a run that can't be read says why."""
+    """Returns the name, study, state and size of a run; for a run that can't be read, the state is the
+    reason."""
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     try:
         run = Run.open(directory)

@@ -1,4 +1,5 @@
-"""One start of the runner: trials begun in the plan's order, each kept as soon as it is finished."""
+"""A session of a run: trials are started in the plan's order, and each is stored as soon as it is
+finished."""
 
 from __future__ import annotations
 
@@ -37,19 +38,19 @@ if TYPE_CHECKING:
     from nettrial.cli.running_means import Estimates
 
 GRACE_TIMES, GRACE_SECONDS = 3, 60.0
-"""The multiple of the expected time of its traffic, and the addition, that a trial may take before its engine
-is killed. What is simulated takes as long as it takes."""
+"""The time limit of a trial, after which its engine is killed: this multiple of the expected duration of its
+traffic plus this number of seconds. Simulated trials have no limit."""
 
 
 _LOG = logging.getLogger(__name__)
 
 
 class Stop:
-    """The user's wish to stop: after the trials that run (SIGINT or SIGTERM once), or at once
-    (again)."""
+    """The user's request to stop: after the running trials (the first SIGINT or SIGTERM), or immediately (the
+    second)."""
 
     def __init__(self, abandon: Callable[[], None], several: bool = False) -> None:
-        """`abandon` ends the trials that run, of which there may be `several`."""
+        """Sets the function `abandon`, which ends the running trials; there may be `several`."""
         self._abandon = abandon
         self._several = several
         self._signals = 0
@@ -57,12 +58,12 @@ class Stop:
 
     @property
     def wanted(self) -> bool:
-        """Returns whether no further trial is to be started."""
+        """Returns whether no further trials are to be started."""
         return self._signals > 0
 
     @property
     def at_once(self) -> bool:
-        """Returns whether the trials that ran were abandoned."""
+        """Returns whether the running trials were abandoned."""
         return self._signals > 1
 
     def __enter__(self) -> Stop:
@@ -81,10 +82,10 @@ class Stop:
         if self.at_once:
             self._abandon()
         else:
-            # Written as is: a buffered stream may be in the middle of a line of the same thread.
+            # Written unbuffered: this thread may be in the middle of writing a line to the buffered stream.
             which = ("trials that are", "them") if self._several else ("trial that is", "it")
             text = f"\nfinishing the {which[0]} running; Ctrl-C again abandons {which[1]}\n"
-            with suppress(OSError):  # its reader may have left
+            with suppress(OSError):  # its reader may be gone
                 os.write(2, text.encode())
 
 
@@ -95,10 +96,10 @@ def unfinished(run: Run) -> bool:
 
 
 def _asks_for_more(run: Run, note: Callable[[str], None]) -> bool:
-    """Returns whether the run's stopping rule asks for another block, and tells by `note` why."""
+    """Returns whether the run's stopping rule asks for another block, and reports the reason by `note`."""
     if run.study.until is None:
         return False
-    from nettrial.analysis import stopping  # when it is needed: its statistics are slow to load
+    from nettrial.analysis import stopping  # imported only when needed: its statistics are slow to load
     from nettrial.report.stopping import progress
 
     found = stopping(run)
@@ -109,8 +110,9 @@ def _asks_for_more(run: Run, note: Callable[[str], None]) -> bool:
 
 
 def _next_block(run: Run, session: Recorder, note: Callable[[str], None]) -> list[PlannedTrial]:
-    """The trials of another block, which is in the plan from here on; none where the run is at its end. A
-    block is added whole and after the one before it: a run that is killed goes on under the same rule."""
+    """Adds another block to the plan and returns its trials; returns none if the run is complete. A block is
+    added as a whole and after the previous one is finished, so that a run that was killed is resumed under
+    the same rule."""
     if not _asks_for_more(run, note):
         return []
     trials = next_block(run.study, run.plan, run.seed)
@@ -119,7 +121,7 @@ def _next_block(run: Run, session: Recorder, note: Callable[[str], None]) -> lis
 
 
 def _estimates(run: Run) -> Estimates | None:
-    """The responses so far, where there is a terminal to show them."""
+    """Returns the responses so far, if there is a terminal to show them."""
     if not on_terminal():
         return None
     from nettrial.cli.running_means import Estimates  # its statistics are slow to load
@@ -128,7 +130,7 @@ def _estimates(run: Run) -> Estimates | None:
 
 
 def at_once(study: Study, environment: Environment) -> int:
-    """Returns the number of trials that run at once: one, where others would take its CPU time."""
+    """Returns the number of trials that run at the same time: one, if others would take its CPU time."""
     return environment.processors if study.capabilities.parallel else 1
 
 
@@ -140,14 +142,14 @@ def run_trials(
     cluster: Cluster | None = None,
 ) -> bool:
     """Runs the trials of `run` that have no record, and those that its stopping rule adds, here or on the
-    workers of a cluster; gives whether the user stopped it. No progress is shown where it is `quiet`."""
-    study, seed = run.study, run.seed  # read here: the run file is this thread's alone
+    workers of a cluster; returns whether the user stopped it. With `quiet`, no progress is shown."""
+    study, seed = run.study, run.seed  # read here: only this thread may use the run file
     simulated = study.capabilities.simulated_time
     lengths: dict[tuple[str, ...], float] = {}
 
     def seconds(trials: Sequence[PlannedTrial]) -> float:
-        """Returns the time that trials are expected to take: blocks differ in their random numbers alone. Of
-        simulated ones nobody knows before the first, and it is 0."""
+        """Returns the expected duration of trials, which is the same for every block: blocks differ only in
+        their random numbers. For simulated trials it is unknown before the first, and the result is 0."""
         if simulated:
             return 0.0
         for trial in trials:
@@ -212,13 +214,13 @@ def run_trials(
                     try:
                         session.finished(trial, made.scenario, made.record)
                     except TooLarge as why:
-                        session.failed(trial, f"its record can't be kept: {why}")
-                        display.failed(f"trial {trial.number}: its record can't be kept: {why}")
+                        session.failed(trial, f"can't store its record: {why}")
+                        display.failed(f"trial {trial.number}: can't store its record: {why}")
                     else:
                         if estimates:
                             estimates.add(trial, made.read_record())
                         display.finished(made.warnings)
-                # A trial that failed is not tried again in this session, and no block comes after it.
+                # A failed trial is not repeated in this session, and no block is added after it.
                 pending = [] if stop.wanted or run.pending() else _next_block(run, session, display.note)
                 display.extend(len(pending), seconds(pending))
         stopped = stop.wanted and unfinished(run)

@@ -1,4 +1,4 @@
-"""`nettrial show`: what a study would run."""
+"""`nettrial show`: the design of a study."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from nettrial.metrics import METRICS
 from nettrial.study import Study
 
 TREATMENTS_SHOWN = 24
-"""More are counted, not listed."""
+"""The number of treatments that are listed; any further ones are only counted."""
 
 
 def show(name: str, options: DesignOptions, earlier: Sequence[Path] = (), as_json: bool = False) -> None:
-    """Prints a study's design, and what its stopping rule takes by earlier runs; raises BadInput,
-    also for a design that its backend refuses."""
+    """Prints a study's design, and the number of trials that its stopping rule needs, estimated from earlier
+    runs; raises BadInput, also for a design that its backend refuses."""
     design = Design.of(name, options)
     if earlier and as_json:
-        raise BadInput(READING, "--from", str(earlier[0]), "none with --json")
+        raise BadInput(READING, "--from", str(earlier[0]), "no --from with --json")
     if earlier:
-        from nettrial.cli import trials_needed  # when it is needed: its statistics are slow to load
+        from nettrial.cli import trials_needed  # imported only when needed: its statistics are slow to load
 
         trials_needed.show(design, earlier)
         return
@@ -132,15 +132,15 @@ def _document(design: Design, seed: int | None) -> documents.ShowDocument:
 
 
 def _trials(design: Design) -> str:
-    """Returns the number of trials in words; a simulated machine needs no warming up."""
+    """Returns the number of trials in words; simulated machines need no warm-up."""
     study = design.study
     return f"{design.trials}" + (f", and {study.warmup} to warm up" if study.capabilities.warm_up else "")
 
 
 def _until(study: Study) -> list[list[str]]:
-    """The stopping rule, if there is one: `replicates` are then the fewest."""
+    """Returns a row with the stopping rule, if there is one; `replicates` is then the fewest blocks."""
     if study.until is None:
         return []
-    from nettrial.report.stopping import rule  # when it is needed: its statistics are slow to load
+    from nettrial.report.stopping import rule  # imported only when needed: its statistics are slow to load
 
-    return [["more replicates", f"{study.until.maximum} at most, until {rule(study.until)}"]]
+    return [["more replicates", f"at most {study.until.maximum}, until {rule(study.until)}"]]

@@ -1,5 +1,5 @@
-"""The two outputs, safe to write to: what a terminal would obey is shown and not obeyed, and a reader that
-has left changes nothing."""
+"""Safe standard output and standard error: control characters are shown instead of being sent to the
+terminal, and a reader that has closed its end causes no error."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from nettrial.texts import visible
 
 
 class Lasting:
-    """A stream that takes what is written to it when its reader has left."""
+    """A stream that discards data silently once its reader has closed the other end."""
 
     def __init__(self, stream: TextIO) -> None:
-        """Writes to `stream`, whose every other attribute this has, too."""
+        """Wraps `stream`, and has all of its other attributes."""
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Writes; gives how many characters."""
+        """Writes a text and returns its number of characters."""
         try:
             return self._stream.write(text)
         except BrokenPipeError:
@@ -28,14 +28,14 @@ class Lasting:
             return len(text)
 
     def flush(self) -> None:
-        """Hands on what was written."""
+        """Flushes the buffer."""
         try:
             self._stream.flush()
         except BrokenPipeError:
             self._let_go()
 
     def _let_go(self) -> None:
-        """Has what is written from here on, and what is buffered, go nowhere."""
+        """Discards buffered data and all data written from now on."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, self._stream.fileno())
         os.close(nowhere)
@@ -45,25 +45,26 @@ class Lasting:
 
 
 class Visible(Lasting):
-    """The same for text: what a terminal would obey is shown instead."""
+    """A stream for text that also shows control characters instead of sending them to the terminal."""
 
     @property
     def rich_proxied_file(self) -> Lasting:
-        """The stream that rich's consoles write to, whose own escapes are meant; `console.py` has theirs."""
+        """The stream to which rich's consoles write their own escape sequences unchanged; `console.py` makes
+        those of texts visible."""
         return Lasting(self._stream)
 
     def write(self, text: str) -> int:
-        """Writes; gives how many characters."""
+        """Writes a text and returns its number of characters."""
         super().write(visible(text))
         return len(text)
 
 
 @contextmanager
 def safe() -> Iterator[None]:
-    """Has both outputs be so."""
+    """Makes standard output and standard error safe."""
     before = sys.stdout, sys.stderr
     for name, stream in zip(("stdout", "stderr"), before, strict=True):
-        if stream is not None:  # None: the process was started without
+        if stream is not None:  # None if the process was started without it
             setattr(sys, name, cast(TextIO, Visible(stream)))
     try:
         yield

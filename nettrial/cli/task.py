@@ -1,5 +1,5 @@
-"""A trial as a task: what a runner sends to a worker, and what comes back. Both are plain data, so that
-nothing but this module has to be the same at both ends before the two have compared their versions."""
+"""A trial as a task: the data that a runner sends to a worker, and the answer. Both are plain data, so that
+only this module has to be the same at both ends before they have compared their versions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from nettrial.errors import NettrialError
 from nettrial.study import Study
 
 Kind: TypeAlias = Literal["made", "failed", "lost", "ended", "refused"]
-"""The end of a task: a record; none, and there is none to be had; none this time; not begun, for the session
-has ended; not begun, for the worker is of another build."""
+"""The outcome of a task: a record; a failure that would recur; a failure that may not recur; not begun,
+because the session has ended; not begun, because the worker has another build."""
 
 
 class Asked(NamedTuple):
@@ -36,18 +36,18 @@ class Asked(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The end of a trial."""
+    """The outcome of a trial."""
 
     kind: Kind
     text: str = ""
-    """The reason, where there is no record."""
+    """The reason, if there is no record."""
     worker: str = ""
     """The worker's address."""
     made: Made | None = None
 
 
 def packed(study: Study) -> bytes:
-    """A study as tasks have it."""
+    """Returns a study in the form used in tasks."""
     return zlib.compress(study.model_dump_json(by_alias=True, exclude_none=True).encode())
 
 
@@ -62,14 +62,14 @@ def _build() -> station.Build:
 
 
 def version() -> str:
-    """Returns the version of nettrial that this process has."""
+    """Returns the version of nettrial in this process."""
     return nettrial.__version__
 
 
 def attempt(asked: Asked) -> Answer:
-    """Runs a trial in this process, a worker."""
+    """Runs a trial in this process, which is a worker."""
     answer = _attempt(asked)
-    from distributed import get_worker  # here: a runner without Dask reads this module, too
+    from distributed import get_worker  # imported here: a runner without Dask imports this module, too
 
     return answer._replace(worker=get_worker().address)
 

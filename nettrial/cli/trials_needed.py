@@ -1,4 +1,4 @@
-"""`nettrial show --from`: how many trials a wanted precision takes, by earlier runs."""
+"""`nettrial show --from`: the number of trials needed for a given precision, estimated from earlier runs."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from nettrial.report.stopping import rule
 from nettrial.store import Run
 
 NEEDS_SHOWN = 24
-"""The number of needs up to which all are listed; of more, the largest of each response."""
+"""The number of estimates up to which all are listed; beyond it, only the largest of each response is."""
 
 
 def show(design: Design, directories: Sequence[Path]) -> None:
-    """Prints what the study's stopping rule takes by earlier runs; raises BadInput."""
+    """Prints the number of trials that the study's stopping rule needs, estimated from earlier runs; raises
+    BadInput."""
     until = design.study.until
     if until is None:
-        hint = "how precise the means are to be; `until` in the study file says it, too"
-        raise BadInput(READING, "--from", str(directories[0]), "beside --until PERCENT", hint)
+        hint = "it sets the precision of the means; `until` in the study file does, too"
+        raise BadInput(READING, "--from", str(directories[0]), "--until PERCENT with it", hint)
     runs = [Run.open(directory) for directory in directories]
     treatments = [treatment.levels for treatment, _ in design.scenarios]
     found = needs(runs, treatments, until.percent)
@@ -33,10 +34,10 @@ def show(design: Design, directories: Sequence[Path]) -> None:
         expected = "a run with this study's treatments and several trials of each"
         raise BadInput("estimating the trials", str(directories[0]), reasons, expected)
     trials = sum(len(run.trials()) for run in runs)
-    print(f"Blocks until {rule(until)}, by {trials} trials of {', '.join(map(str, directories))}")
+    print(f"Blocks until {rule(until)}, estimated from {trials} trials of {', '.join(map(str, directories))}")
     shown = known if len(known) <= NEEDS_SHOWN else _largest(known)
     if len(shown) < len(known):
-        print("Of each response the treatment that takes most:")
+        print("For each response, the treatment that needs most:")
     print_table(
         ["response", "treatment", "trials", "varies by", "wanted", "beforehand", "with --until"],
         [
@@ -53,8 +54,9 @@ def show(design: Design, directories: Sequence[Path]) -> None:
         ],
     )
     print(
-        f"In brackets: if values vary as much as so few trials leave possible ({100 * ASSURANCE:g}% sure). "
-        "Beforehand: decided with --replicates."
+        "In brackets: with the largest variation that so few trials do not rule out (confidence "
+        f"{100 * ASSURANCE:g}%). "
+        "Beforehand: a number of trials fixed by --replicates."
     )
     for reason in dict.fromkeys(need.absent for need in found if need.absent):
         of = [f"{need.response} ({in_words(need.treatment)})" for need in found if need.absent == reason]
@@ -64,7 +66,7 @@ def show(design: Design, directories: Sequence[Path]) -> None:
 
 
 def _largest(known: Sequence[Need]) -> list[Need]:
-    """Returns the need of most blocks for each response."""
+    """Returns the estimate with the most blocks for each response."""
     largest: dict[str, Need] = {}
     for need in known:
         before = largest.get(need.response)
@@ -83,7 +85,8 @@ def _blocks(blocks: Blocks | None) -> str:
 
 
 def _print_total(design: Design, runs: Sequence[Run], known: Sequence[Need]) -> None:
-    """Prints what the whole run takes: every treatment has as many trials as the one that needs most."""
+    """Prints the totals for the whole run, in which every treatment has as many trials as the one that needs
+    most."""
     until, simulated = design.study.until, design.study.capabilities.simulated_time
     assert until is not None
     measured = {} if simulated else seconds(runs)
@@ -104,7 +107,7 @@ def _print_total(design: Design, runs: Sequence[Run], known: Sequence[Need]) -> 
 
     print()
     rows = [
-        total("decided beforehand (--replicates)", lambda need: need.fixed, 1),
+        total("fixed beforehand (--replicates)", lambda need: need.fixed, 1),
         total("with --until", lambda need: need.sequential, until.minimum),
     ]
     print_table(["", "blocks", "trials", "time"], rows)

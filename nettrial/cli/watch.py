@@ -1,4 +1,4 @@
-"""`nettrial watch`: a run followed live in the browser."""
+"""`nettrial watch`: follows a run live in the browser."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from nettrial.report import live
 
 
 def watch(directory: Path, port: int | None) -> None:
-    """Serves until Ctrl-C; raises BadInput where there is no run, CannotRun where the port is taken."""
-    # Also where a shell that started it in the background has it ignore Ctrl-C.
+    """Serves the page until Ctrl-C; raises BadInput if there is no run, and CannotRun if the port is
+    taken."""
+    # Needed in the background of a shell, which makes its jobs ignore Ctrl-C.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     try:

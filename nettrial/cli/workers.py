@@ -1,5 +1,5 @@
-"""Trials on the workers of a Dask cluster. The runner hands out a few more than there are threads, keeps what
-comes back, and hands out again what was lost with a worker."""
+"""Running trials on the workers of a Dask cluster. The runner hands out a few more trials than there are
+threads, stores the records that come back, and hands out again the trials that were lost with a worker."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from distributed import Future
 
 IN_FLIGHT = 2
-"""Trials that are handed out for each thread of a worker, so that none waits for the runner."""
+"""The number of trials handed out for each thread of a worker, so that no thread waits for the runner."""
 FEWEST_IN_FLIGHT = 8
-"""Trials that are handed out at least: a cluster that grows with its work has no workers at first."""
+"""The least number of trials handed out: a cluster that scales with its load has no workers at first."""
 ATTEMPTS = 5
-"""The times that a trial is handed out before it is a failure. The scheduler hands it out again itself, three
-times as a rule (`distributed.scheduler.allowed-failures`), before it says that it was lost."""
+"""The number of times that a trial is handed out before it counts as failed. The scheduler retries it itself,
+three times by default (`distributed.scheduler.allowed-failures`), before it reports it as lost."""
 GATHER_SECONDS = 30.0
-"""The time that fetching a record may take."""
+"""The time allowed for fetching a record, in seconds."""
 
 
 _LOG = logging.getLogger(__name__)
@@ -40,23 +40,23 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass
 class _Flight:
-    """A trial that is handed out."""
+    """A trial that has been handed out."""
 
     trial: PlannedTrial
     attempts: int = 0
-    """The times that it was lost."""
+    """The number of times that it was lost."""
     future: Future[Answer] | None = None
     workers: set[str] = field(default_factory=set)
-    """The workers that alone may have it; empty: all."""
+    """The workers that may run it; all, if empty."""
 
 
 class Workers:
-    """The workers of a cluster as those who run a run's trials."""
+    """The workers of a cluster, as the processes that run a run's trials."""
 
     def __init__(self, cluster: Cluster, study: Study, seed: int) -> None:
-        """`seed` is the run's."""
+        """Prepares running the trials of a study with the run's seed."""
         self.note: Callable[[str], None] = say
-        """Tells the user of a worker that is refused."""
+        """Reports a refused worker to the user."""
         self._cluster = cluster
         self._asked = (cluster.session, cluster.build, task.packed(study), seed)
         self._flights: dict[str, _Flight] = {}
@@ -75,20 +75,20 @@ class Workers:
         self._cluster.close()
 
     def kill(self) -> None:
-        """Ends every trial that runs. May be called in a signal handler."""
+        """Ends every running trial. May be called in a signal handler."""
         self._abandoned = True
         self._news.put("")
 
     def standing(self) -> str:
-        """Returns how many workers there are."""
+        """Returns the number of workers, in words."""
         count = len(self._good())
         return f"{count} worker{'s' * (count != 1)}"
 
     def run(
         self, trials: Iterable[PlannedTrial], stopped: Callable[[], bool]
     ) -> Iterator[tuple[PlannedTrial, Outcome]]:
-        """Hands trials out in their order, and gives each as it is finished. None is begun once `stopped`;
-        those that run then are still waited for."""
+        """Hands out trials in their order, and yields each when it is finished. No trial is started once
+        `stopped` returns true; trials that run by then are completed."""
         waiting = iter(trials)
         while not self._abandoned:
             if stopped() and not self._ending:
@@ -119,7 +119,7 @@ class Workers:
         return max(FEWEST_IN_FLIGHT, IN_FLIGHT * sum(threads.get(worker, 0) for worker in self._good()))
 
     def _submit(self, flight: _Flight) -> None:
-        """Hands a trial out: to any worker, or where some are no good to the others."""
+        """Hands out a trial to any worker, except those that were refused."""
         good = self._good()
         if self._refused and not good:
             lacks = [Lack(f"worker {each}", "it was refused", "see above") for each in sorted(self._refused)]
@@ -135,12 +135,12 @@ class Workers:
         flight.future.add_done_callback(lambda future: self._news.put(str(future.key)))
 
     def _outcome(self, flight: _Flight) -> Outcome | None:
-        """Takes what came back of a trial; None where it is handed out again, or was not begun."""
+        """Returns the outcome of a trial; None if it was handed out again, or not begun."""
         assert flight.future is not None
         key = str(flight.future.key)
         try:
             answer = flight.future.result(GATHER_SECONDS)
-        except TimeoutError:  # its worker went after it was finished: the scheduler has it run again
+        except TimeoutError:  # its worker disappeared after finishing it: the scheduler has it run again
             self._flights[key] = flight
             self._news.put(key)
             return None
@@ -149,8 +149,8 @@ class Workers:
             if self._cluster.lost:
                 lack = Lack("the scheduler", "it is gone", "start it again, and resume the run")
                 raise CannotRun("running trials on a Dask cluster", [lack]) from None
-            flight.attempts -= 1  # that is no fault of the trial's
-        except Exception as error:  # KilledWorker; or a worker without nettrial, which joined late
+            flight.attempts -= 1  # the trial is not at fault
+        except Exception as error:  # KilledWorker, or a worker without nettrial that joined late
             answer = Answer("lost", str(error))
             self._refuse_others()
         flight.future.release()
@@ -169,7 +169,9 @@ class Workers:
             flight.attempts += 1
             _LOG.warning("trial %d was lost (%d): %s", flight.trial.number, flight.attempts, answer.text)
         if flight.attempts >= ATTEMPTS:
-            outcome.set_exception(TrialFailed(f"it was lost {ATTEMPTS} times, last because {answer.text}"))
+            outcome.set_exception(
+                TrialFailed(f"it was lost {ATTEMPTS} times, the last time because {answer.text}")
+            )
             return outcome
         self._submit(flight)
         return None
@@ -180,12 +182,12 @@ class Workers:
             self.note(f"worker {worker} is refused: {why}")
 
     def _refuse_others(self) -> None:
-        """Looks for workers that joined late and have another build, or none."""
+        """Refuses workers that joined late and have another build of nettrial, or none."""
         for lack in self._cluster.refused():
             self._refuse(lack.what.removeprefix("worker "), lack.why)
 
     def _look(self) -> None:
-        """Hands out again what a hung worker has, and what may go to workers that are gone alone."""
+        """Hands out again the trials of hung workers, and those restricted to workers that are gone."""
         hung, there = self._cluster.hung, self._cluster.threads.keys()
         for key, flight in list(self._flights.items()):
             if key in hung or (flight.workers and not flight.workers & there):
@@ -199,7 +201,7 @@ class Workers:
                 self._submit(flight)
 
     def _drop(self) -> None:
-        """Cancels what is handed out, and ends it where it runs."""
+        """Cancels all trials that are handed out, and ends those that run."""
         futures = [flight.future for flight in self._flights.values() if flight.future]
         self._flights.clear()
         if futures:

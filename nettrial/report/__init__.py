@@ -1,1 +1,1 @@
-"""Reports of what a run found: on the terminal, and as one page."""
+"""Reports of a run's results: on the terminal, and as a single HTML page."""

@@ -11,11 +11,11 @@ from nettrial.report.tables import agreement_label
 from nettrial.report.vega import COLOURS, Chart, Spec, beside, layer, layered, silent
 
 ROW_HEIGHT = 24
-"""The height of a figure, pixels."""
+"""The height of a figure's row in pixels."""
 ACROSS = 260
-"""The width without labels, pixels."""
+"""The width of the chart without labels in pixels."""
 MOST_FIGURES = 40
-"""The largest number of figures in a chart; the table has all."""
+"""The largest number of figures in a chart; the table lists all."""
 SOURCES = {"measured, 95% interval": COLOURS[0], "published": COLOURS[1]}
 """The two sources of a figure, and their colours."""
 SHAPES = {"measured, 95% interval": "circle", "published": "diamond"}
@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 
 def draw(report: Report) -> list[Chart]:
-    """The charts: of each response with published figures one of values, and one of changes."""
+    """Returns the charts: for each response with published figures, one of values and one of changes."""
     found = []
     for section in report.sections:
         here = [
@@ -37,18 +37,18 @@ def draw(report: Report) -> list[Chart]:
 
 
 def _values(report: Report, section: Section, found: list[Agreement]) -> Chart | None:
-    """Values, in the response's unit."""
+    """Returns a chart of published and measured values, in the response's unit."""
     rows: list[Row] = []
     for each in found:
         if each.row.value and each.ratio and each.cell and each.cell.mean is not None:
-            # The ratio is measured over published, whatever unit the source prints.
+            # The ratio is the measured value over the published one, whatever unit the source uses.
             theirs, decimals = each.cell.mean / each.ratio, numbers.value_decimals([each.cell])
             rows += _pair(report, each, (each.cell.mean, each.cell.interval), theirs, decimals, section.unit)
     return _chart(f"{section.name}-agreement", f"{section.title}, {section.unit}", rows)
 
 
 def _changes(report: Report, section: Section, found: list[Agreement]) -> Chart | None:
-    """Changes from the baseline, in percent."""
+    """Returns a chart of published and measured changes from the baseline, in percent."""
     rows: list[Row] = []
     for each in found:
         change = each.cell.change if each.cell else None
@@ -69,7 +69,7 @@ def _pair(
     decimals: int,
     unit: str,
 ) -> list[Row]:
-    """Both sources of a figure."""
+    """Returns the rows of a figure, one for each source."""
     label = agreement_label(report.run.study, report.answers.agreement, figure)
     mean, interval = measured
     ends = (interval.low, interval.high) if interval else (mean, mean)
@@ -100,9 +100,9 @@ def _chart(name: str, title: str, rows: list[Row]) -> Chart | None:
         *([layer("rule", measured, ends, strokeWidth=2)] if measured else []),
         layer("point", rows, {"x": _along("value"), "y": down, **looks}, size=60, filled=True, opacity=1),
     ]
-    said = f"{title}: each published figure that has a counterpart here, beside the measured 95% interval."
+    said = f"{title}: each published figure that has a counterpart here, next to the measured 95% interval."
     left = len(labels) - len(shown)
-    note = f"{numbers.counted(left, 'further figure')} not drawn: the table has all." if left else ""
+    note = f"{numbers.counted(left, 'further figure')} not drawn: the table lists all." if left else ""
     spec = layered(layers, title, ACROSS, {"step": ROW_HEIGHT}) | beside(shown)
     return Chart(name, title, said, spec, note=note)
 

@@ -1,4 +1,4 @@
-"""A chart of each radio channel: what its time went to, by treatment."""
+"""A chart of each radio channel: the use of its airtime, by treatment."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from nettrial.store import Trial
 from nettrial.study import Study
 
 ROW_HEIGHT = 26
-"""The height of a treatment, pixels."""
+"""The height of a treatment's row in pixels."""
 MOST_TREATMENTS = 40
-"""The largest number of treatments in a chart; of more the first are shown, and the chart says so."""
+"""The largest number of treatments in a chart; of more, the chart shows the first, and says so."""
 PARTS = {
     "data": "#0072b2",
     "errors": "#d55e00",
@@ -29,7 +29,7 @@ Row = dict[str, Any]
 
 
 def draw(study: Study, trials: Sequence[Trial]) -> list[Chart]:
-    """The charts of all radio channels; none where there are none."""
+    """Returns a chart of each radio channel; the list is empty if there are no radio channels."""
     found: dict[str, dict[str, list[dict[str, float]]]] = {}
     for trial in trials:
         place = label(study, {name: trial.planned.treatment[name] for name in _varying(study)})
@@ -48,7 +48,8 @@ def draw(study: Study, trials: Sequence[Trial]) -> list[Chart]:
 
 
 def shares(channel: ChannelRecord) -> dict[str, float]:
-    """The share of a channel's time that each of `PARTS` took, in percent; all stations together."""
+    """Returns the share of a channel's time that each of `PARTS` took, in percent, for all stations
+    together."""
     airtimes = [station.airtime for station in channel.stations]
     took = {
         "data": sum(airtime.data_ps for airtime in airtimes),
@@ -61,13 +62,14 @@ def shares(channel: ChannelRecord) -> dict[str, float]:
 
 
 def _varying(study: Study) -> list[str]:
-    """The factors with several levels, that of the rows last: neighbours differ by it alone."""
+    """Returns the factors with several levels, with that of the rows last, so that neighbouring rows differ
+    only in it."""
     names = [*study.layout.columns, study.layout.rows]
     return [name for name in names if len(study.factors[name].levels) > 1]
 
 
 def _treatments(study: Study, trials: Sequence[Trial]) -> list[dict[str, str]]:
-    """The treatments of the trials, in the order of the factors' levels."""
+    """Returns the treatments of the trials, in the order of the factors' levels."""
     treatments = {tuple(trial.planned.treatment.items()): trial.planned.treatment for trial in trials}
     names = [*study.layout.columns, study.layout.rows]
     return sorted(
@@ -96,11 +98,11 @@ def _chart(access_point: str, places: dict[str, list[dict[str, float]]], number:
     order = {"field": "place", "type": "quantitative"}
     bars = layer("bar", rows, {"x": SHARES, "y": down, "color": colour, "order": order}, height={"band": 0.7})
     title = f"Airtime of the channel of {access_point}, %"
-    said = f"{title}: of the time of each treatment's trials, the share of data that arrived, of errors, of "
-    said += "overhead, of collisions, and of nobody sending."
+    said = f"{title}: the shares of each treatment's time taken by data that arrived, errors, "
+    said += "overhead, collisions, and an idle channel."
     left = len(places) - len(shown)
     note = (
-        f"{numbers.counted(left, 'further treatment')} not drawn: the table `channels` has all."
+        f"{numbers.counted(left, 'further treatment')} not drawn: the table `channels` lists all."
         if left
         else ""
     )

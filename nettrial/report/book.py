@@ -1,4 +1,5 @@
-"""A book of results: the published figures of several runs beside the measured ones, verdicts and limits."""
+"""A book of results: published and measured figures of several runs side by side, with verdicts and
+limits."""
 
 from __future__ import annotations
 
@@ -19,28 +20,28 @@ _PLACED = {True: "inside the interval", False: "outside the interval", None: "no
 
 @dataclass(frozen=True)
 class Chapter:
-    """The part of a book about one run."""
+    """The chapter of a book about one run."""
 
     name: str
     """The study's name."""
     title: str
     question: str
     source: str
-    """The publication that the study repeats; empty where there is none."""
+    """The publication that the study reproduces; empty if there is none."""
     facts: str
-    """The run: trials, backend, seed, version, machine, warnings."""
+    """The facts of the run: trials, backend, seed, version, machine, warnings."""
     command: str
-    """The command that runs it again."""
+    """The command that repeats the run."""
     answer: str
     counted: str
-    """The number of published figures with a counterpart, and of each verdict, in sentences."""
+    """The number of published figures with a counterpart and the number of each verdict, in sentences."""
     tables: tuple[DataTable, ...]
-    """The published figures beside the measured ones, and the conclusions; those that have lines."""
+    """The tables of published and measured figures and of conclusions, without empty ones."""
     limits: tuple[str, ...]
 
 
 def chapter(run: Run) -> Chapter:
-    """Gathers the chapter of a run. Raises BadInput for published figures that can't be read."""
+    """Returns the chapter of a run; raises BadInput for published figures that can't be read."""
     report = gather(run)
     study, answers = run.study, report.answers
     figures = plain(
@@ -86,13 +87,14 @@ def _facts(report: Report) -> str:
         f"backend {run.study.backend}",
         f"seed {run.seed}",
         f"nettrial {environment.engine_version}",
-        *filter(None, [machine, *report.machines, warned or "no warning"]),
+        *filter(None, [machine, *report.machines, warned or "no warnings"]),
     ]
     return f"{'; '.join(parts)}."
 
 
 def _lines(report: Report, found: Agreement) -> list[tuple[str, ...]]:
-    """A line for the value, the change and the difference of a published figure, as far as there are any."""
+    """Returns a table row each for the value, the change and the difference of a published figure, as far as
+    they exist."""
     row = found.row
     titles = {response.name: response.title for response in report.run.study.responses}
     place = f"Table {row.table}" if row.table.isdigit() else row.table
@@ -112,24 +114,24 @@ def _lines(report: Report, found: Agreement) -> list[tuple[str, ...]]:
 def _value(found: Agreement) -> tuple[str, str]:
     cell = found.cell
     if cell is None or cell.mean is None or found.ratio is None:
-        return "", found.absent or "nothing to compare it with"
+        return "", found.absent or "no counterpart to compare it with"
     decimals = numbers.value_decimals([cell])
     half = f" ± {numbers.fixed(cell.interval.half_width, decimals)}" if cell.interval else ""
     shown = f"{numbers.fixed(cell.mean, decimals)}{half} {found.row.unit} (n {cell.n})"
-    return shown, f"{_PLACED[found.inside]}; measured over published {found.ratio:.3g}"
+    return shown, f"{_PLACED[found.inside]}; measured/published {found.ratio:.3g}"
 
 
 def _change(found: Agreement) -> tuple[str, str]:
     change = found.cell.change if found.cell else None
     if found.cell is not None and change is None:
-        return "0", "the baseline of both"
+        return "0", "baseline of both"
     if change is None or change.percent is None:
-        return "", found.absent or (change.absent if change else None) or "nothing to compare it with"
+        return "", found.absent or (change.absent if change else None) or "no counterpart to compare it with"
     decimals = numbers.percent_decimals([change])
     shown = f"{numbers.signed(change.percent, decimals)}%"
     if change.interval is None:
         return shown, "no interval"
-    direction = {"same": "the same direction", "opposite": "the opposite direction"}.get(
+    direction = {"same": "same direction", "opposite": "opposite direction"}.get(
         found.direction or "", "no direction shown"
     )
     return (
@@ -140,7 +142,7 @@ def _change(found: Agreement) -> tuple[str, str]:
 
 def _difference(found: Agreement) -> tuple[str, str]:
     if found.difference is None:
-        return "", found.absent or "nothing to compare it with"
+        return "", found.absent or "no counterpart to compare it with"
     decimals = 3
     bounds = found.difference_interval
     span = f" {numbers.bounds(bounds, decimals)}" if bounds else ""
@@ -150,17 +152,18 @@ def _difference(found: Agreement) -> tuple[str, str]:
 
 
 def page(chapters: Sequence[Chapter]) -> str:
-    """The book as a page that needs nothing but itself."""
+    """Returns the book as a self-contained HTML page."""
     template = pages.environment().get_template("book.html.j2")
     return template.render(chapters=chapters, policy=pages.policy(script=False))
 
 
 def markdown(chapters: Sequence[Chapter]) -> str:
-    """The book's figures and verdicts as Markdown, for a repository to keep and for texts to quote."""
-    parts = ["# Published and measured", PREFACE]
+    """Returns the book's figures and verdicts as Markdown, for storing in a repository and quoting in
+    texts."""
+    parts = ["# Published and measured figures", PREFACE]
     for each in chapters:
         parts += [f"## {each.name}: {each.title}", f"{each.question} {each.source}".strip()]
-        parts += [f"{each.facts} To run it again:", f"```\n{each.command}\n```"]
+        parts += [f"{each.facts} To repeat the run:", f"```\n{each.command}\n```"]
         parts += [each.answer, each.counted, *(as_markdown(table).strip() for table in each.tables)]
         if each.limits:
             parts.append("Limits:\n\n" + "\n".join(f"- {limit}" for limit in each.limits))
@@ -168,8 +171,7 @@ def markdown(chapters: Sequence[Chapter]) -> str:
 
 
 PREFACE = (
-    "Made by `nettrial book` from the files of these runs: what the publications print, what was measured "
-    "under the counterpart of each figure, and what follows. Where there is no counterpart, the reason "
-    "stands instead."
+    "Generated by `nettrial book` from these runs: the published figures, the results measured under each "
+    "figure's counterpart, and the verdicts. Where there is no counterpart, the reason is given instead."
 )
-"""The beginning of the book."""
+"""The introduction of the book."""

@@ -1,4 +1,4 @@
-"""Charts of a response: its means and its changes, always with their intervals, every trial on demand."""
+"""Charts of a response: its means and its changes, always with their intervals, and every trial on demand."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ Row = dict[str, Any]
 
 
 def values(report: Report, section: Section) -> Chart | None:
-    """A response's means with their intervals, and every trial behind; None where there is no value."""
+    """Returns a chart of a response's means with their intervals, and every trial behind them; None if there
+    is no value."""
     study = report.run.study
     shown = [cell for _, cell in _cells(report, section.response) if cell.mean is not None]
     if not shown:
@@ -54,14 +55,18 @@ def values(report: Report, section: Section) -> Chart | None:
     behind = layer("point", trials, {**places, "y": y("value")}, size=20, filled=True, opacity=0.45)
     title = f"{section.title}, {section.unit}"
     said = f"{title}, by {factor.title}: the mean of each group with its 95% interval, and every trial."
-    note = f"{left_out} trials are not drawn; the rest is spread evenly over their ranks, the smallest and "
-    note += "the largest included."
+    note = (
+        f"{left_out} trials are not drawn; the others are spread evenly over the ranks, and include the "
+        "smallest "
+    )
+    note += "and the largest."
     spec = layered([{**behind, "name": TRIALS}, *_estimates(means, None, places)], title, width)
     return Chart(f"{section.name}-values", title, said, spec, note=note if left_out else "")
 
 
 def changes(report: Report, section: Section) -> Chart | None:
-    """A response's changes from the baseline with their intervals, and published ones of counterparts."""
+    """Returns a chart of a response's changes from the baseline with their intervals, and the published
+    changes of counterparts."""
     study = report.run.study
     base = baseline(study)
     changes = [(place, cell.change) for place, cell in _cells(report, section.response) if cell.change]
@@ -86,12 +91,12 @@ def changes(report: Report, section: Section) -> Chart | None:
         layers.insert(1, _intervals(wider, {"padding": 6}, places, strokeWidth=1, opacity=0.55))
     title = f"Change from {factor.title} {base}, %"
     said = f"Change of {section.title} from {factor.title} {base} in percent, with 95% intervals; "
-    said += "the thin ends are those that hold for all of them together."
+    said += "the thin ends show the intervals that hold for all changes together."
     if printed:
-        said += " A bar marks what was published for the counterpart."
+        said += " A bar marks the published change of the counterpart."
         where = {"x": places["x"], "xOffset": places["xOffset"], "y": y("value", {"padding": 6})}
         layers.append(layer("tick", printed, where, thickness=2.5, size=18, color=INK, opacity=1))
-    notes = ["Thin ends that go further are cut at the chart's edge."] if cut else []
+    notes = ["Longer thin ends are cut off at the chart's edge."] if cut else []
     if len(found) < len(changes):
         notes.append(f"{numbers.counted(len(changes) - len(found), 'unclear change')} not drawn.")
     spec = layered(layers, title, width)
@@ -99,7 +104,7 @@ def changes(report: Report, section: Section) -> Chart | None:
 
 
 def _changes(found: Sequence[tuple[Row, Change]]) -> list[Row]:
-    """A row for each change that there is."""
+    """Returns a row for each change that has a value."""
     decimals = numbers.percent_decimals([change for _, change in found])
     rows = []
     for place, change in found:
@@ -114,8 +119,8 @@ def _changes(found: Sequence[tuple[Row, Change]]) -> list[Row]:
 
 
 def _together(found: Sequence[tuple[Row, Change]], shown: Sequence[Row]) -> tuple[list[Row], bool]:
-    """The intervals that hold for all changes together, and whether some had to be cut: of many changes with
-    few blocks they may be so wide that beside them nothing else could be seen."""
+    """Returns the intervals that hold for all changes together, and whether some had to be cut: with many
+    changes and few blocks they may be so wide that they would hide everything else."""
     ends = [0.0, *(row[name] for row in shown for name in ("value", "low", "high") if name in row)]
     room = max(ends) - min(ends)
     low, high = min(ends) - room, max(ends) + room
@@ -125,8 +130,8 @@ def _together(found: Sequence[tuple[Row, Change]], shown: Sequence[Row]) -> tupl
 
 
 def thinned(cell: Cell, most: int) -> list[tuple[int, float]]:
-    """The values of a cell with their blocks; of more than `most` (two at least) those that are evenly spread
-    over the ranks, the smallest and the largest included."""
+    """Returns the values of a cell with their blocks. Of more than `most` values (at least two), it returns a
+    selection spread evenly over the ranks that includes the smallest and the largest."""
     found = list(cell.values.items())
     if len(found) <= max(most, 2):
         return found
@@ -135,7 +140,7 @@ def thinned(cell: Cell, most: int) -> list[tuple[int, float]]:
 
 
 def _cells(report: Report, response: ResponseSummary) -> list[tuple[Row, Cell]]:
-    """The cells, each with its place in a chart."""
+    """Returns the cells, each with its place in a chart."""
     study = report.run.study
     rows, columns = study.layout.rows, study.layout.columns
     return [
@@ -161,7 +166,7 @@ def _bounds(interval: Interval | None, decimals: int) -> str:
 
 
 def _ends(interval: Interval | None, at: float) -> dict[str, float]:
-    """Returns the ends of an interval's line: without an interval it has no length."""
+    """Returns the ends of an interval's line, which has no length without an interval."""
     return {"low": interval.low, "high": interval.high} if interval else {"low": at, "high": at}
 
 
@@ -170,8 +175,8 @@ def _line_at(value: float) -> Spec:
 
 
 def _places(report: Report, levels: list[str]) -> tuple[Spec, int]:
-    """Returns where marks stand and how groups look: the rows' factor across, groups side by side; and the
-    width."""
+    """Returns the position of marks (the rows' factor along the x axis, groups side by side) with the look of
+    groups, and the width."""
     study = report.run.study
     labels = [label(study, group) for group in combinations(study)]
     across, width = names_across("level", study.factors[study.layout.rows].title, levels, len(labels))
@@ -180,7 +185,7 @@ def _places(report: Report, levels: list[str]) -> tuple[Spec, int]:
 
 
 def _estimates(rows: list[Row], scale: Spec | None, places: Spec) -> list[Spec]:
-    """Points with their intervals."""
+    """Returns the layers of points with their intervals."""
     points = {**places, "y": y("value", scale)}
     return [
         _intervals(silent(rows), scale, places, strokeWidth=1.8),

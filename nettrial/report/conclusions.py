@@ -1,4 +1,4 @@
-"""The conclusion of a run in a sentence, and what can't be concluded."""
+"""The conclusion of a run in sentences, and its limits."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ from nettrial.study import HostCost, Study
 
 
 def extreme_level(report: Report) -> str | None:
-    """The last level of the rows' factor that is not the baseline."""
+    """Returns the last level of the rows' factor that is not the baseline."""
     study = report.run.study
     others = [x for x in study.factors[study.layout.rows].levels if x != baseline(study)]
     return others[-1] if others else None
 
 
 MOST_LEVELS = 3
-"""The largest number of levels that the answer names; of more it tells the last."""
+"""The largest number of levels that the answer names; of more, it names the last."""
 MOST_RESPONSES = 4
 """The largest number of responses that the answer gives for a level."""
 
@@ -27,18 +27,18 @@ def answer(report: Report) -> str:
 
 
 def sentences(report: Report) -> list[str]:
-    """The answer, a sentence for each level, and one about the warnings."""
+    """Returns the answer: a sentence for each level, and one about the warnings."""
     study = report.run.study
     if not report.trials:
-        return ["No trial has finished: there is nothing to conclude yet."]
+        return ["No trial has finished yet: nothing can be concluded."]
     contrasts = report.answers.headline
     if not contrasts:
-        return ["There is one level only, so nothing to compare it with."]
+        return ["There is only one level, so there is nothing to compare it with."]
     known = [
         each for each in contrasts if each.change.percent is not None or each.change.difference is not None
     ]
     if not known:
-        return ["No response has a value at both levels yet: there is nothing to conclude."]
+        return ["No response has a value at both levels yet: nothing can be concluded."]
     if study.headline is not None and study.headline.pairs:
         said = "; ".join(f"{each.subject} against {each.against}{_change(each)}" for each in known)
         found = [f"{said} (95% intervals)."]
@@ -46,7 +46,7 @@ def sentences(report: Report) -> list[str]:
         told = _subjects(known)
         found = [_level(report, known, subject) for subject in told]
         others = len({each.subject for each in known}) - len(told)
-        found += [f"The chart has the other {numbers.counted(others, 'level')}."] if others else []
+        found += [f"The chart shows the other {numbers.counted(others, 'level')}."] if others else []
     harm = response_warnings.summary(report.warnings)
     if report.warned_trials:
         trials = f"{report.warned_trials} of {numbers.counted(len(report.trials), 'trial')}"
@@ -57,13 +57,13 @@ def sentences(report: Report) -> list[str]:
 
 
 def _subjects(contrasts: Sequence[Contrast]) -> list[str]:
-    """The levels that the answer tells."""
+    """Returns the levels that the answer names."""
     found = list(dict.fromkeys(each.subject for each in contrasts))
     return found if len(found) <= MOST_LEVELS else found[-1:]
 
 
 def _level(report: Report, contrasts: Sequence[Contrast], subject: str) -> str:
-    """A sentence about a level: what it changes."""
+    """Returns a sentence about the changes that a level makes."""
     of_it = [each for each in contrasts if each.subject == subject]
     told = "; ".join(f"{_inner(each.response.title)}{_change(each)}" for each in of_it[:MOST_RESPONSES])
     more = len(of_it) - MOST_RESPONSES
@@ -81,12 +81,12 @@ def _level(report: Report, contrasts: Sequence[Contrast], subject: str) -> str:
 
 
 def _inner(title: str) -> str:
-    """A title within a sentence."""
+    """Returns a title in the form that it has within a sentence."""
     return title if title[:2].isupper() else title[0].lower() + title[1:]
 
 
 def _change(contrast: Contrast) -> str:
-    """A change in words, to follow a title: in percent or, where that is unclear, as a difference."""
+    """Returns a change in words, to follow a title: in percent or, if that is unclear, as a difference."""
     change, unit = contrast.change, "%"
     middle, bounds = change.percent, change.simultaneous
     if middle is None or (bounds is not None and numbers.unclear(bounds)):
@@ -111,58 +111,60 @@ def _change(contrast: Contrast) -> str:
 
 
 def limits(report: Report) -> list[str]:
-    """Returns what can't be concluded from the run, and why; a sentence or two each."""
+    """Returns the limits of the run's conclusions with their reasons, in a few sentences each."""
     study = report.run.study
     found = []
     missing = len(report.run.plan) - len(report.trials)
     if missing:
         found.append(
-            f"{numbers.counted(missing, 'trial')} of the plan did not finish. Figures rest on those that "
-            "did; a change uses only the blocks that have both of its values."
+            f"{numbers.counted(missing, 'trial')} of the plan did not finish. The figures are based on those "
+            "that did; a change uses only the blocks in which both of its values exist."
         )
     alone = _without_counterpart(report)
     if alone:
         found.append(
-            f"The published figures also have {alone}. Nothing in this run corresponds to that, so "
-            "nothing here confirms or contradicts those figures."
+            f"The published figures also include {alone}. Nothing in this run corresponds to that, so "
+            "this run neither confirms nor contradicts those figures."
         )
     if report.published:
         found.append(
-            f"The published figures come from other hardware, and their source prints {_printed(report)}. "
+            "The published figures were measured on other hardware, and their source prints "
+            f"{_printed(report)}. "
             "Compare the sign and the size of changes rather than values."
         )
     if report.published and "--set" in report.run.command:
         found.append(
-            "The study was run with levels or settings of its own (--set). A counterpart is one by its "
-            "levels only: whatever else was changed makes the published figures less comparable."
+            "The study was run with changed levels or settings (--set). Counterparts are matched by their "
+            "levels only: any other change makes the published figures less comparable."
         )
     if study.capabilities.shared_kernel:
         found.append(
             "All hosts of the lab share one kernel on one machine. They differ in their TCP settings, not in "
-            "operating system, network card or driver; no interrupt coalescing or card offload takes part."
+            "operating system, network card or driver; interrupt coalescing and hardware offloads play no "
+            "part."
         )
         if clocks_are_known(report.run) is False:
             found.append(
-                "The kernel does not tell the CPUs' clocks here, as in most virtual machines. Whether "
-                "they kept still can be told from drift alone."
+                "The kernel does not report the CPUs' clock rates here, as in most virtual machines. Only "
+                "drift of the results would reveal that they changed."
             )
     if study.capabilities.modelled_hosts:
         found.append(
-            "Hosts, links and queues were simulated, packet by packet. Trials of a treatment differ by the "
-            "random numbers of their blocks alone: neither their order nor what else the machine did can "
-            "matter, equal values are exact for the model, and intervals say nothing of how far the model is "
-            "from a network."
+            "Hosts, links and queues were simulated, packet by packet. Trials of a treatment differ only in "
+            "the random numbers of their blocks: neither their order nor other work of the machine matters, "
+            "equal values are exact for the model, and intervals do not express the difference between the "
+            "model and a real network."
         )
         if any(_costs_nothing(study, host) for host in study.hosts):
             found.append(
-                "Simulated hosts take no time for a packet unless their `cost` says so: nothing here tells "
-                "what a CPU could do."
+                "Simulated hosts take no time to process a packet unless they have a `cost`: these results "
+                "contain no limit set by a CPU."
             )
     for place in report.placements:
         if place.shared_with != "nothing":
             found.append(
-                f"In {numbers.counted(place.trials, 'trial')} the work of {place.shared_with} ran on "
-                f"{place.host}'s CPU: that host's CPU figures include it."
+                f"In {numbers.counted(place.trials, 'trial')}, work of {place.shared_with} ran on "
+                f"{place.host}'s CPU and is part of that host's CPU figures."
             )
     blocks = len({trial.planned.block for trial in report.trials})
     if 0 < blocks < 10:
@@ -177,15 +179,16 @@ def limits(report: Report) -> list[str]:
         by_chance = report.summary.comparisons * 0.05
         misses = f"about {by_chance:.0f}" if by_chance >= 1 else "on average less than one"
         found.append(
-            f"The tables have {report.summary.comparisons} intervals of changes, each on its own at 95%. If "
-            f"all were independent, {misses} would miss by chance alone. The sentences rest on wider "
+            f"The tables contain {report.summary.comparisons} intervals of changes, each with its own "
+            "confidence of 95%. If "
+            f"all were independent, {misses} would miss the true value by chance. The sentences use wider "
             "intervals, which hold together for all changes of one response by one factor (Bonferroni)."
         )
     return found
 
 
 def _printed(report: Report) -> str:
-    """Returns what the published figures' source says of their uncertainty."""
+    """Returns a description of the uncertainty that the source of the published figures states."""
     return "standard deviations but no intervals" if any(r.sd for r in report.published) else "no intervals"
 
 
@@ -194,7 +197,7 @@ def _costs_nothing(study: Study, host: str) -> bool:
 
 
 def _without_counterpart(report: Report) -> str:
-    """The published levels that nothing here corresponds to: "windows as sender and receiver"."""
+    """Returns the published levels without a counterpart here, in words: "windows as sender and receiver"."""
     factors = report.run.study.factors
     matched = {pair for row in report.published if row.counterpart for pair in row.levels.items()}
     alone: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""The content of a report, before it is drawn: gathered once, shown by terminal and page alike."""
+"""The content of a report before it is drawn, which is gathered once and shown on both terminal and page."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -24,27 +24,27 @@ from nettrial.store import Run, Trial
 
 @dataclass(frozen=True)
 class Section:
-    """One response: its figures, beside the published ones."""
+    """A response with its measured and published figures."""
 
     response: ResponseSummary
     name: str
     title: str
     unit: str
     definition: str
-    """The metric's definition, and the flow or host that it is of."""
+    """The definition of the metric, and the flow or host at which it is measured."""
     measured: tables.Table
     published: tables.Table | None
     published_table: str
-    """The place of the published figures in the source: "table 2"."""
+    """The place of the published figures in the source, such as "table 2"."""
     comparisons: list[tables.Comparison]
     sentences: list[str]
-    """Sentences that tell what each factor does to it, which explains how much, whether it is as precise as
-    wanted, which values are far from the others, and which warnings are of its values."""
+    """Sentences about the effect of each factor, the variation that each explains, the precision reached,
+    outliers, and the warnings that concern the response."""
 
 
 @dataclass(frozen=True)
 class Absent:
-    """A response that trials could not measure."""
+    """A response that trials could not measure, with the reason."""
 
     title: str
     reason: str
@@ -53,7 +53,7 @@ class Absent:
 
 @dataclass(frozen=True)
 class Placement:
-    """The place where a host's work ran, and in how many trials."""
+    """The CPU on which a host's work ran, and the number of trials."""
 
     host: str
     processor: str
@@ -63,13 +63,13 @@ class Placement:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that a report shows."""
+    """The whole content of a report."""
 
     run: Run
     trials: list[Trial]
     summary: Summary
     answers: Answers
-    """The answers of the analysis beyond the summary."""
+    """The results of the analysis beyond the summary."""
     published: list[PublishedRow]
     warnings: list[WarningGroup]
     """The warnings of records, and those that follow from the run's order and values, the gravest first."""
@@ -80,31 +80,32 @@ class Report:
     failures: list[FailureGroup]
     placements: list[Placement]
     sweeps: sweeps.Sweeps | None
-    """The findings by size, if the study sweeps."""
+    """The findings by packet size, if the study has a sweep."""
     stopping: list[str]
-    """The end of a run that goes on until it is precise, and the kind of its intervals, a sentence each."""
+    """Sentences about the end of a run with a stopping rule, and about its kind of intervals."""
     pacing: list[str]
-    """The accuracy of senders in keeping to the departures asked for, a sentence for each flow."""
+    """The accuracy with which senders kept to the requested departure times, in a sentence for each flow."""
     packet_sizes: list[wires.Sizes]
-    """The packets on the wires, where they were counted."""
+    """The packet sizes on the wires, where packets were counted."""
     machines: list[str]
-    """The user's machines that trials ran on, each with its system and version as found."""
+    """The user's machines on which trials ran, each with its operating system and version."""
     traffic_share: float | None
-    """Mean share of a trial's time in which traffic went, from 0 to 1; None where it was simulated."""
+    """The mean share of a trial's duration during which traffic was sent, from 0 to 1; None for simulated
+    trials."""
     trial_seconds: float | None
-    """Mean length of a trial; None where it was simulated."""
+    """The mean duration of a trial in seconds; None for simulated trials."""
 
     @property
     def general_warnings(self) -> list[int]:
-        """Numbers, from 1, of the warnings that every treatment has: no mark in a table would tell more.
-        Those of one response are not among them: its section names them."""
+        """Returns the numbers, from 1, of the warnings that every treatment has, for which marks in tables
+        would be useless. Warnings of a single response are excluded, because its section names them."""
         treatments = {tuple(planned.treatment.items()) for planned in self.run.plan}
         groups = enumerate(self.warnings, start=1)
         return [number for number, group in groups if _general(group, len(treatments))]
 
     @property
     def progress(self) -> str:
-        """Returns how much of the plan is done."""
+        """Returns the progress of the plan in words."""
         blocks = len({planned.block for planned in self.run.plan})
         treatments = len(self.run.plan) // blocks if blocks else 0
         size = f"{numbers.counted(treatments, 'treatment')} × {numbers.counted(blocks, 'block')}"
@@ -116,7 +117,7 @@ def _general(group: WarningGroup, treatments: int) -> bool:
 
 
 def gather(run: Run) -> Report:
-    """Analyse a run for its report."""
+    """Analyses a run for its report."""
     trials = run.trials()
     summary = summarise(run)
     found = answers(run, summary)
@@ -148,7 +149,7 @@ def gather(run: Run) -> Report:
 
 
 def _machines(run: Run) -> dict[str, Machine]:
-    """The user's machines by name, as the last session found them."""
+    """Returns the user's machines by name, as the last session found them."""
     return {
         machine.name: machine for session in run.sessions for machine in session.environment.machines or []
     }
@@ -186,12 +187,12 @@ def _sentences(run: Run, summary: ResponseSummary, found: Answers, groups: list[
     said += [sentences.precision(run.study, each) for each in found.precisions if each.response.name == name]
     said.append(sentences.outliers(run.study, summary))
     about = [number for number, group in enumerate(groups, start=1) if name in group.responses]
-    said += [f"About these values as a whole see {numbers.numbered(about, 'warning')}."] if about else []
+    said += [f"These values as a whole are subject to {numbers.numbered(about, 'warning')}."] if about else []
     return [sentence for sentence in said if sentence]
 
 
 def _where(table: str) -> str:
-    """A place in the source: a number alone is a table's."""
+    """Returns a place in the source in words; a bare number is a table's."""
     return f"table {table}" if table.isdigit() else table
 
 
@@ -219,7 +220,7 @@ def _placements(trials: list[Trial]) -> list[Placement]:
 
 
 def _seconds(trial: Trial) -> tuple[float, float]:
-    """Seconds of traffic, and in all."""
+    """Returns the seconds of traffic and the total seconds of a trial."""
     phases = trial.record.phases
     total = phases.network_ns + phases.checks_ns + phases.traffic_ns + phases.tear_down_ns
     return phases.traffic_ns / 1e9, max(total, 1) / 1e9

@@ -1,4 +1,4 @@
-"""Every table of a report as data, and as files."""
+"""The tables of a report as data, and as files."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from nettrial.report.formats import DataTable, Raw, as_csv, as_latex, as_markdow
 from nettrial.report.tables import Entry
 
 FORMS = {"csv": as_csv, "md": as_markdown, "tex": as_latex}
-"""The writers of tables, by the end of the file's name."""
+"""The functions that format tables, by file extension."""
 WRITING = "writing the tables"
 CHANGE_COLUMNS = (
     *("change_percent", "change_low_percent", "change_high_percent"),
     *("corrected_low_percent", "corrected_high_percent", "p_value", "p_corrected", "effect_hedges_g"),
     *("pairs", "change_absent"),
 )
-"""A change: in percent with its own 95% interval; with that which holds together with all others of its
-family, and the p-values; Hedges' g; how many blocks, and why something is absent."""
+"""The columns of a change: the percentage with its own 95% interval, the interval that holds together with
+all others of its family, the p-values, Hedges' g, the number of blocks, and the reason for an absent
+value."""
 
 
 def write_tables(report: Report, directory: Path) -> list[Path]:
-    """Writes every table of a report as NAME.csv, NAME.md and NAME.tex into a directory that there is, and
-    gives the files; those of the same names are replaced. Raises BadInput where it can't."""
+    """Writes every table of a report as NAME.csv, NAME.md and NAME.tex into an existing directory, replacing
+    files of these names, and returns the files. Raises BadInput if a file can't be written."""
     written = []
     for table in data_tables(report):
         for end, form in FORMS.items():
@@ -38,7 +39,7 @@ def write_tables(report: Report, directory: Path) -> list[Path]:
 
 
 def data_tables(report: Report) -> list[DataTable]:
-    """The tables of a report in its order, each under a name of its own."""
+    """Returns the tables of a report in its order, each with a unique name."""
     found = [*_glance(report)]
     for section in report.sections:
         found += _of_section(report, section)
@@ -64,7 +65,8 @@ def _of_section(report: Report, section: Section) -> list[DataTable]:
 
 
 def measured(report: Report, section: Section) -> DataTable:
-    """A response by treatment: shown in the study's layout; for programs a row for each treatment."""
+    """Returns the table of a response by treatment: in the study's layout for people, with a row for each
+    treatment for programs."""
     study = report.run.study
     table = section.measured
     base = base_unit(section.unit)
@@ -101,22 +103,22 @@ def measured(report: Report, section: Section) -> DataTable:
 
 
 def _shown(entry: Entry) -> tuple[str, str]:
-    """A measured entry as two texts: the value, and its change."""
+    """Returns a measured entry as two texts: the value, and its change."""
     value = " ± ".join(filter(None, [entry.value, entry.half_interval])) or "absent"
     marks = f" *{','.join(map(str, entry.marks))}" if entry.marks else ""
     return f"{value}{marks}", f"{entry.change} {entry.change_interval}".strip()
 
 
 def _estimates(cell: Cell, base: BaseUnit) -> list[Raw]:
-    """Returns the number of trials; mean, median, deviation and the mean's bounds in base units; the
-    change."""
+    """Returns the number of trials, the mean, median, standard deviation and bounds of the mean in base
+    units, and the change."""
     bounds = (cell.interval.low, cell.interval.high) if cell.interval else (None, None)
     values = (cell.mean, cell.median, cell.deviation, *bounds)
     return [cell.n, *(None if x is None else base.value(x) for x in values), *change_values(cell.change)]
 
 
 def change_values(change: Change | None) -> list[Raw]:
-    """The columns CHANGE_COLUMNS; all None at the baseline."""
+    """Returns the values of CHANGE_COLUMNS, all None at the baseline."""
     if change is None:
         return [None] * len(CHANGE_COLUMNS)
     intervals = (change.interval, change.simultaneous)
@@ -126,13 +128,13 @@ def change_values(change: Change | None) -> list[Raw]:
 
 
 def _reasons(report: Report, section: Section, cell: Cell) -> list[Raw]:
-    """Why values are absent, and the codes of the warnings that trials of the treatment carry."""
+    """Returns the reasons for absent values, and the codes of the warnings of the treatment's trials."""
     codes = {group.code for group in report.warnings if cell.treatment in group.treatments}
     return ["; ".join(cell.absent) or None, " ".join(sorted(codes)) or None]
 
 
 def _notes(report: Report, entries: Sequence[Entry]) -> tuple[str, ...]:
-    """The warnings that entries are marked with."""
+    """Returns the warnings to which the marks of entries refer."""
     marks = sorted({mark for entry in entries for mark in entry.marks})
     return tuple(_note(report, mark) for mark in marks)
 
@@ -143,7 +145,8 @@ def _note(report: Report, number: int) -> str:
 
 
 def _published(report: Report, section: Section) -> DataTable:
-    """The published figures of a response, as printed; for programs in base units, too."""
+    """Returns the table of the published figures of a response: as printed, and for programs also in base
+    units."""
     table = section.published
     assert table is not None
     study = report.run.study
@@ -183,10 +186,10 @@ def _published(report: Report, section: Section) -> DataTable:
 
 
 def _comparison(report: Report, section: Section) -> DataTable:
-    """Measured changes beside published ones."""
+    """Returns the table of measured and published changes."""
     study = report.run.study
     factor = study.factors[study.layout.rows].title
-    words = {True: "in the interval", False: "outside the interval", None: "not to be judged"}
+    words = {True: "in the interval", False: "outside the interval", None: "can't be judged"}
     lines: list[tuple[str, ...]] = []
     rows: list[tuple[Raw, ...]] = []
     for found in section.comparisons:
@@ -199,19 +202,19 @@ def _comparison(report: Report, section: Section) -> DataTable:
         rows[-1] += (found.inside,)
     headings = (factor, "here", "measured", "there", "published", "the published change is")
     columns = ("level", "here", *CHANGE_COLUMNS, "there", "published_percent", "in_interval")
-    caption = f"{section.title}: change from {factor} {baseline(study)} in %, measured beside published."
+    caption = f"{section.title}: change from {factor} {baseline(study)} in %, measured and published."
     return DataTable(f"{section.name}-comparison", caption, headings, tuple(lines), columns, tuple(rows))
 
 
 def _treatment(report: Report, level: str, group: str) -> Levels:
-    """The treatment of a row and a group of columns."""
+    """Returns the treatment of a row and a group of columns."""
     study = report.run.study
     levels = next(levels for levels in tables.combinations(study) if tables.label(study, levels) == group)
     return {**levels, study.layout.rows: level}
 
 
 def _glance(report: Report) -> list[DataTable]:
-    """The change of every response, all levels and groups, in one table."""
+    """Returns one table of the changes of all responses, at all levels and in all groups."""
     study = report.run.study
     columns = ("response", *CHANGE_COLUMNS)
     factors = factor_columns(study.factors, columns)
@@ -240,7 +243,7 @@ def _entry(report: Report, section: Section, response: ResponseSummary, treatmen
 
 
 def _sweep(report: Report, found: sweeps.Sweeps) -> DataTable:
-    """Round-trip times at the sizes that the report shows."""
+    """Returns the table of round-trip times at the sizes that the report shows."""
     study, table = report.run.study, found.table
     lines = [
         (size, *(text for entry in entries for text in _shown(entry)))
@@ -271,7 +274,7 @@ def _sweep(report: Report, found: sweeps.Sweeps) -> DataTable:
 
 
 def _steps(report: Report, found: sweeps.Sweeps) -> list[DataTable]:
-    """The steps of all curves."""
+    """Returns the table of the steps of all curves."""
     study = report.run.study
     columns = ("flow", "after_bytes", "packets", "height_s", "height_low_s", "height_high_s")
     verdicts = ("adjusted_probability", "found_by_search")
@@ -294,10 +297,10 @@ def _steps(report: Report, found: sweeps.Sweeps) -> list[DataTable]:
 
 
 def _agreement(report: Report) -> list[DataTable]:
-    """Every published figure that has a counterpart."""
+    """Returns the tables of the published figures that have a counterpart."""
     lines = tables.agreement(report.run.study, report.answers.agreement)
     headings = ("figure", *tables.AGREEMENT[1:])
-    caption = "Published figures beside those measured under their counterparts; intervals are 95%."
+    caption = "Published figures and those measured under their counterparts, with 95% intervals."
     spreads = tables.spreads(report.run.study, report.answers.agreement)
     titles = (
         "figure",
@@ -307,12 +310,12 @@ def _agreement(report: Report) -> list[DataTable]:
         "measured trials",
         *tables.SPREADS[5:],
     )
-    beside = f"Published standard deviations beside measured ones. {sentences.F_TEST}"
+    beside = f"Published and measured standard deviations. {sentences.F_TEST}"
     return [plain("agreement", caption, headings, lines), plain("spreads", beside, titles, spreads)]
 
 
 def _verdicts(report: Report) -> list[DataTable]:
-    """Every conclusion of the source with its verdict."""
+    """Returns the table of the source's conclusions with their verdicts."""
     lines = verdicts.lines(report.run.study, report.answers.verdicts)
     return [plain("verdicts", verdicts.CAPTION, verdicts.COLUMNS, lines)]
 

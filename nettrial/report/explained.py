@@ -1,4 +1,5 @@
-"""Charts of what explains a response: each factor's share, and where factors change each other's effect."""
+"""Charts that explain a response's variation: the share of each factor, and the interactions between
+factors."""
 
 from __future__ import annotations
 
@@ -23,17 +24,17 @@ from nettrial.report.vega import (
 )
 
 ROW_HEIGHT = 26
-"""The height of a response, pixels."""
+"""The height of a response's row in pixels."""
 MOST_INTERACTIONS = 3
-"""The largest number of interactions shown of a response; the strongest come first."""
+"""The largest number of interactions shown for a response, the strongest first."""
 REST = {"interactions": "#4b3fa0", "blocks": "#3d4650", "residual": "#8a949e"}
-"""The parts of the variation that are no factor, and their colours."""
+"""The parts of the variation other than factors, and their colours."""
 
 Row = dict[str, Any]
 
 
 def parts(report: Report) -> dict[str, dict[str, float]]:
-    """The shares of each response's variation from 0 to 1, by the titles of response and part."""
+    """Returns the shares of each response's variation, from 0 to 1, by the titles of response and part."""
     found: dict[str, dict[str, float]] = {}
     for section in report.sections:
         for term in report.answers.variations[section.name].terms:
@@ -43,8 +44,8 @@ def parts(report: Report) -> dict[str, dict[str, float]]:
 
 
 def shares(report: Report) -> Chart | None:
-    """Returns a chart of the shares of each response's variation: each factor's, those of interactions and
-    blocks, and what is left."""
+    """Returns a chart of the shares of each response's variation: those of factors, interactions and blocks,
+    and the residual."""
     study = report.run.study
     rows: list[Row] = []
     for title, together in parts(report).items():
@@ -70,7 +71,7 @@ def shares(report: Report) -> Chart | None:
     order = {"field": "place", "type": "quantitative"}
     bars = layer("bar", rows, {"x": SHARES, "y": down, "color": colour, "order": order}, height={"band": 0.7})
     title = "Share of each response’s variation, %"
-    said = "Of the variation of each response, the share that each factor explains (eta squared)."
+    said = "The share of each response’s variation that each factor explains (eta squared)."
     titles = [row["response"] for row in rows]
     spec = layered([bars], title, WIDTH, {"step": ROW_HEIGHT}) | beside(titles)
     return Chart("variation", title, said, spec, legend=tuple(told), colours=tuple(colours))
@@ -83,7 +84,7 @@ def _name(report: Report, term: Term) -> str:
 
 
 def interactions(report: Report, section: Section) -> list[Chart]:
-    """The interactions that the data show, the strongest first."""
+    """Returns charts of the interactions that the data show, the strongest first."""
     found = report.answers.variations[section.name].interactions
     return [
         _interaction(report, section, each, number)
@@ -92,7 +93,7 @@ def interactions(report: Report, section: Section) -> list[Chart]:
 
 
 def _interaction(report: Report, section: Section, found: Interaction, number: int) -> Chart:
-    """A line for each level of the second factor, over the levels of the first."""
+    """Returns a chart with a line for each level of the second factor, over the levels of the first."""
     study = report.run.study
     first, second = (study.factors[name] for name in found.factors)
     decimals = numbers.value_decimals(section.response.cells)
@@ -118,7 +119,7 @@ def _interaction(report: Report, section: Section, found: Interaction, number: i
         layer("point", rows, {**places, "shape": channels["shape"]}, size=45, filled=True, opacity=1),
     ]
     title = f"{first.title} × {second.title}, {section.unit}"
-    said = f"{section.title}: {first.title} changes it by another amount at each level of {second.title}: "
-    said += "means over the other factors with 95% intervals, a line for each of these levels."
+    said = f"{section.title}: the effect of {first.title} depends on {second.title}: "
+    said += f"means over the other factors with 95% intervals, with a line for each level of {second.title}."
     name = f"{section.name}-interaction-{number}"
     return Chart(name, title, said, layered(layers, title, width), section.title, tuple(labels))

@@ -1,4 +1,4 @@
-"""The charts of a report as files fit for a paper, with its tables beside them."""
+"""The charts of a report as files suitable for a paper, together with its tables."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from nettrial.store.directory import appearing
 WRITING = "writing the figures"
 ANOTHER = "choose another directory"
 DOTS_PER_INCH = 300
-"""The resolution of a PNG."""
+"""The resolution of a PNG file."""
 FORMS: dict[str, Callable[[str], Any]] = {
     "svg": str,
     "pdf": vl_convert.svg_to_pdf,
     "png": lambda svg: vl_convert.svg_to_png(svg, ppi=DOTS_PER_INCH),
 }
-"""The converters of a drawn chart, by the end of the file's name."""
+"""The functions that convert a drawn chart, by file extension."""
 
 
 def write(run: Run, directory: Path) -> int:
     """Writes every chart as NAME.svg, NAME.pdf and NAME.png and every table as NAME.csv, NAME.md and NAME.tex
-    into a directory that must not exist; gives how many files. The directory appears whole or not at all.
-    Raises BadInput."""
+    into a directory that must not exist, and returns the number of files. The directory appears completely or
+    not at all. Raises BadInput."""
     report = gather(run)
     with appearing(directory, WRITING, "--figures", ANOTHER) as temporary:
         for chart in chosen(report).every():
@@ -45,21 +45,23 @@ def write(run: Run, directory: Path) -> int:
 
 
 def drawn(chart: vega.Chart) -> str:
-    """A chart as SVG for a paper."""
+    """Returns a chart as SVG for a paper."""
     svg: str = vl_convert.vegalite_to_svg(vega.on_paper(chart))
     return svg
 
 
 def save(chart: vega.Chart, file: Path) -> None:
-    """Writes a chart as the end of the file's name says; raises BadInput."""
+    """Writes a chart in the format given by the file's extension; raises BadInput."""
     form = FORMS.get(file.suffix.removeprefix("."))
     if form is None:
-        raise BadInput(WRITING, str(file), f"no form {file.suffix!r}", ", ".join(f".{end}" for end in FORMS))
+        raise BadInput(
+            WRITING, str(file), f"unknown extension {file.suffix!r}", ", ".join(f".{end}" for end in FORMS)
+        )
     _write(file, form(drawn(chart)))
 
 
 def _network(report: Report, directory: Path) -> None:
-    """The picture of the network, of one trial."""
+    """Writes the picture of the network of one trial."""
     drawing = topology.draw(report.run.study, report.trials[0].scenario)
     text = network_page.as_drawn(drawing)
     _write(directory / "network.svg", text)

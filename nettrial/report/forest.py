@@ -1,4 +1,4 @@
-"""The chart that a report begins with: the changes of its headline with their intervals, around zero."""
+"""The chart at the beginning of a report: the changes of its headline with their intervals, around zero."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from nettrial.report.content import Report
 from nettrial.report.vega import COLOURS, INK, MOST_MARKS, Chart, Spec, beside, layer, layered, silent
 
 ROW_HEIGHT = 24
-"""The height of a change, pixels."""
+"""The height of a change's row in pixels."""
 ACROSS = 190
-"""The width without labels, pixels: the whole fits a telephone."""
+"""The width of the chart without labels in pixels: the whole fits on a phone."""
 HEADING = "\u2007"
-"""Between the level and the response in the name of a place."""
+"""The separator between the level and the response in the name of a place."""
 JUDGED = {"better": COLOURS[0], "worse": COLOURS[1], "no change shown": "#5f6b76"}
-"""The colours of changes by what they mean."""
+"""The colours of changes, by verdict."""
 
 
 def judged(contrast: Contrast) -> str:
-    """Returns whether a change is shown, and whether it is better or worse."""
+    """Returns the verdict on a change: better, worse, or not shown."""
     shown = contrast.change.shown
     better = 1 if METRICS[contrast.response.metric].better == "higher" else -1
     return "no change shown" if shown == 0 else "better" if shown == better else "worse"
 
 
 def draw(report: Report) -> Chart | None:
-    """Returns the chart of the headline's changes in percent; None where there are none with an interval."""
+    """Returns the chart of the headline's changes in percent; None if none has an interval."""
     contrasts = report.answers.headline
     told = [
         each
@@ -44,7 +44,7 @@ def draw(report: Report) -> Chart | None:
         if several and (heading := f"{row['subject']}{HEADING}") not in places:
             places.append(heading)
         places.append(row["place"])
-    # A place's name is that of its level and its response; a heading's that of the level alone.
+    # The name of a place consists of its level and its response, that of a heading only of the level.
     shown = f"split(datum.value, '{HEADING}')"
     is_heading = f"{shown}[1] == ''"
     axis = {

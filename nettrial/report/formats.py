@@ -1,6 +1,6 @@
-"""A table as data, and the forms it is written in: CSV for programs, Markdown and LaTeX for texts, HTML.
+"""A table as data, and its output formats: CSV for programs, Markdown and LaTeX for texts, and HTML.
 
-CSV holds the values themselves in base units; the others show what the report shows."""
+CSV contains the values in base units; the other formats contain the texts of the report."""
 
 from __future__ import annotations
 
@@ -15,42 +15,43 @@ from html import escape
 from typing import TypeAlias
 
 Raw: TypeAlias = str | int | float | bool | None
-"""A value for programs; None where there is none."""
+"""A value for programs; None if it is absent."""
 
 
 @dataclass(frozen=True)
 class DataTable:
-    """A table twice: as people read it, and as programs do."""
+    """A table in two forms: for people, and for programs."""
 
     name: str
-    """Unique in a report, and fit for a file's name."""
+    """The table's name, unique within a report and usable as a file's name."""
     caption: str
     headings: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
-    """The table as shown: a text for each heading."""
+    """The lines of the table as shown, with a text for each heading."""
     columns: tuple[str, ...]
-    """The columns for programs, units in their names."""
+    """The names of the columns for programs, which include units."""
     rows: tuple[tuple[Raw, ...], ...]
-    """A value for each of those."""
+    """The rows for programs, with a value for each column."""
     groups: tuple[tuple[str, int], ...] = ()
-    """Titles above several headings each, from the second on; empty where there are none."""
+    """Titles above groups of headings, beginning with the second heading, each with the number of its
+    headings; may be empty."""
     notes: tuple[str, ...] = ()
-    """The notes that stand below the table."""
+    """The notes below the table."""
 
     def _repr_html_(self) -> str:
         return as_html(self)
 
 
 def plain(name: str, caption: str, headings: Sequence[str], lines: Sequence[Sequence[str]]) -> DataTable:
-    """A table of texts, the same for programs: a column is called after its heading."""
+    """Returns a table of texts that is the same for programs, with columns named after the headings."""
     columns = tuple(re.sub(r"\W+", "_", heading.lower()).strip("_") for heading in headings)
     texts = tuple(tuple(line) for line in lines)
     return DataTable(name, caption, tuple(headings), texts, columns, texts)
 
 
 def as_csv(table: DataTable) -> str:
-    """CSV after RFC 4180: a line of names, lines end in CR LF. Absent values and those that are no number
-    (NaN, infinity) are empty."""
+    """Returns a table as CSV by RFC 4180, with a line of column names and lines that end in CR LF. Absent
+    values, NaN and infinity are empty."""
     file = io.StringIO(newline="")
     writer = csv.writer(file, lineterminator="\r\n")
     writer.writerow(table.columns)
@@ -65,7 +66,7 @@ def _value(value: Raw) -> str | int | float:
 
 
 def as_markdown(table: DataTable) -> str:
-    """A table of GitHub Flavored Markdown, its caption above and its notes below."""
+    """Returns a table in GitHub Flavored Markdown, with its caption above and its notes below."""
     headings = [in_markdown(text) for text in _full_headings(table)]
     rule = [("--:" if right else "---") for right in _right(table)]
     lines = [headings, rule, *([in_markdown(text) for text in line] for line in table.lines)]
@@ -75,7 +76,7 @@ def as_markdown(table: DataTable) -> str:
 
 
 def _full_headings(table: DataTable) -> list[str]:
-    """Each heading with its group's title: Markdown has one line of them."""
+    """Returns each heading with its group's title, because Markdown has only one line of headings."""
     titles = [title for title, width in table.groups for _ in range(width)]
     first, *rest = table.headings
     if titles:
@@ -84,19 +85,19 @@ def _full_headings(table: DataTable) -> list[str]:
 
 
 def in_markdown(text: str) -> str:
-    """Returns a text on one line in which Markdown reads no character as mark-up."""
+    """Returns a text on one line, escaped so that Markdown takes no character for mark-up."""
     text = re.sub(r"([\\`*_<>|~$&])", r"\\\1", _line(text))
-    text = re.sub(r"\](?=[(\[:])", r"\\]", text)  # a link; brackets alone are none
+    text = re.sub(r"\](?=[(\[:])", r"\\]", text)  # a link; brackets alone do not make one
     return re.sub(r"^([#+-]|\d+[.)])(?=\s|$)", _escaped_start, text)
 
 
 def _escaped_start(start: re.Match[str]) -> str:
-    """Escapes what would begin a heading or a list."""
+    """Escapes a beginning that would start a heading or a list."""
     return f"{start[1][:-1]}\\{start[1][-1]}"
 
 
 def as_latex(table: DataTable) -> str:
-    """A LaTeX table for the package booktabs, in UTF-8."""
+    """Returns a LaTeX table for the package booktabs, in UTF-8."""
     sides = "".join("r" if right else "l" for right in _right(table))
     body = [_row(table.headings), r"\midrule", *map(_row, table.lines)]
     lines = [
@@ -118,7 +119,7 @@ def as_latex(table: DataTable) -> str:
 
 
 def _group_lines(table: DataTable) -> list[str]:
-    """The titles above the headings, each with a line below it."""
+    """Returns the titles above the headings, each with a rule below it."""
     if not table.groups:
         return []
     cells = [rf"\multicolumn{{{width}}}{{c}}{{{_latex(title)}}}" for title, width in table.groups]
@@ -131,7 +132,7 @@ def _group_lines(table: DataTable) -> list[str]:
 
 def _row(texts: Sequence[str]) -> str:
     line = " & ".join(map(_latex, texts))
-    guard = "{}" if line.lstrip()[:1] in ("[", "*") else ""  # \\ would take them for its own
+    guard = "{}" if line.lstrip()[:1] in ("[", "*") else ""  # \\ would take them as its optional argument
     return rf"{guard}{line} \\"
 
 
@@ -158,14 +159,14 @@ _LATEX = {
 
 
 def _latex(text: str) -> str:
-    """A text on one line as LaTeX prints it; a hyphen before a number is a minus sign."""
+    """Returns a text on one line, escaped for LaTeX; a hyphen before a number becomes a minus sign."""
     text = re.sub(r"(?<![\w-])-(?=\d)", "\N{MINUS SIGN}", _line(text))
-    text = re.sub(r"[-–](?=[-–])|'(?=')", r"\g<0>\0", text)  # two of them would be printed as one sign
+    text = re.sub(r"[-–](?=[-–])|'(?=')", r"\g<0>\0", text)  # two of them would be typeset as one sign
     return "".join(_LATEX.get(character, character) for character in text)
 
 
 def as_html(table: DataTable) -> str:
-    """The table as one HTML element, with no style of its own."""
+    """Returns a table as one HTML element without styles."""
     groups = "".join(f'<th colspan="{width}">{escape(title)}</th>' for title, width in table.groups)
     above = f"<tr><th></th>{groups}</tr>" if groups else ""
     headings = "".join(f'<th scope="col">{escape(text)}</th>' for text in table.headings)
@@ -178,8 +179,8 @@ def as_html(table: DataTable) -> str:
 
 
 def as_json(tables: Sequence[DataTable]) -> str:
-    """The text forms of tables by name, for a page to copy from: `{NAME: {csv, markdown, latex}}`. Fit for a
-    script element: it has no `<`."""
+    """Returns the text forms of tables by name as JSON, `{NAME: {csv, markdown, latex}}`, for the copy
+    buttons of a page. It contains no `<`, so that it can stand in a script element."""
     forms = {
         table.name: {"csv": as_csv(table), "markdown": as_markdown(table), "latex": as_latex(table)}
         for table in tables
@@ -188,12 +189,12 @@ def as_json(tables: Sequence[DataTable]) -> str:
 
 
 def _line(text: str) -> str:
-    """A text with every run of space, line ends among it, as one space, and without control characters."""
+    """Returns a text without control characters in which every run of white space is a single space."""
     return re.sub(r"[\x00-\x1f\x7f]", "", re.sub(r"\s+", " ", text)).strip()
 
 
 def _right(table: DataTable) -> list[bool]:
-    """Returns which columns hold numbers, and so stand at the right."""
+    """Returns for each column whether it is aligned to the right, as columns of numbers are."""
     columns = zip(*table.lines, strict=True) if table.lines else ((),) * len(table.headings)
     return [any(map(_is_number, texts)) and not any(map(_is_word, texts)) for texts in columns]
 

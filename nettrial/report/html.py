@@ -1,5 +1,5 @@
-"""The report as one page that needs nothing but itself: no font, no request, and one small script, which a
-Content-Security-Policy names by its hash."""
+"""The report as one self-contained HTML page: it has no external fonts, makes no requests, and has one small
+script, which a Content-Security-Policy allows by its hash."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ from nettrial.store import Run
 from nettrial.texts import visible
 
 NAME = "report.html"
-"""The page's name in the run's directory."""
+"""The name of the page in the run's directory."""
 
 
 @dataclass(frozen=True)
 class Charts:
-    """Every chart of a report, before it is drawn."""
+    """The charts of a report, before they are drawn."""
 
     answer: Chart | None
-    """The changes that the headline tells."""
+    """The chart of the headline's changes."""
     responses: dict[str, list[Chart]]
     """The charts of each response's means and changes."""
     views: dict[str, list[Chart]]
-    """The charts of each response's trials: how they are spread, and in run order."""
+    """The charts of each response's trials: their distribution, and their run order."""
     sweeps: list[tuple[str, list[Chart]]]
-    """The charts of each combination of the columns' levels, with its name."""
+    """The charts of each combination of the columns' levels, with the name of the combination."""
     interactions: dict[str, list[Chart]]
-    """The charts of the interactions that each response's data show."""
+    """The charts of the interactions shown by each response's data."""
     agreement: list[Chart]
-    """The charts of published figures beside measured ones."""
+    """The charts of published and measured figures."""
     variation: Chart | None
     airtime: list[Chart]
     """The chart of each radio channel."""
@@ -64,7 +64,7 @@ class Charts:
     series_note: str
 
     def every(self) -> Iterator[Chart]:
-        """All of them, in the page's order."""
+        """Yields all charts, in the page's order."""
         if self.answer:
             yield self.answer
         for name, found in self.responses.items():
@@ -83,18 +83,17 @@ class Charts:
 
 
 def write(run: Run, report: Report | None = None) -> Path:
-    """Write a run's page into its directory and return its path. `report` is what was gathered of it, if
-    anything was.
+    """Writes a run's page into its directory and returns its path. `report` is the gathered content, if it
+    was gathered before.
 
-    It appears whole or not at all. Raises BadInput where the directory can't be written.
-    """
+    The page appears completely or not at all. Raises BadInput if the directory can't be written to."""
     target = run.directory / NAME
     pages.write(target, page(report or gather(run)).encode(), "writing the report")
     return target
 
 
 def chosen(report: Report) -> Charts:
-    """The charts of a report."""
+    """Returns the charts of a report."""
     study = report.run.study
     over_time, note = series.draw(report)
     return Charts(
@@ -113,7 +112,7 @@ def chosen(report: Report) -> Charts:
 
 
 def _of_sections(report: Report, *kinds: Callable[[Report, Section], Chart | None]) -> dict[str, list[Chart]]:
-    """Returns the charts of some kinds by response, as far as there is anything to draw."""
+    """Returns the charts of the given kinds by response, without empty ones."""
     return {
         section.name: [chart for kind in kinds if (chart := kind(report, section))]
         for section in report.sections
@@ -121,7 +120,8 @@ def _of_sections(report: Report, *kinds: Callable[[Report, Section], Chart | Non
 
 
 def page(report: Report, live: str = "") -> str:
-    """The page's text. With `live`, the run's revision, it asks the server it comes from for newer ones."""
+    """Returns the text of the page. With `live`, the run's revision, the page asks its server for newer
+    versions."""
     study = report.run.study
     trials = report.trials
     hosts = {host.name for trial in trials[:1] for host in trial.record.hosts}
@@ -169,7 +169,7 @@ def page(report: Report, live: str = "") -> str:
 
 
 def _glance(report: Report) -> list[dict[str, Any]]:
-    """For each response its change at the last level, by group of columns."""
+    """Returns for each response its change at the last level, by group of columns."""
     level = conclusions.extreme_level(report)
     if level is None:
         return []

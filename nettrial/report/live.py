@@ -1,7 +1,7 @@
-"""The page of a live run, served to browsers on this machine.
+"""The page of a run in progress, served to browsers on this machine.
 
-One thread reads the run and draws the page; others serve what it drew last. It draws only while a browser
-asks, and no more than a share of the time, for the trials are measured on this machine."""
+One thread reads the run and draws the page; others serve the page that it drew last. It draws only while a
+browser asks, and only for a limited share of the time, because trials are being measured on this machine."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ from nettrial.store import Run
 
 ADDRESS = "127.0.0.1"
 LOOKS_EVERY = 0.5
-"""Seconds between two looks at the run file."""
+"""The interval between two looks at the run file, in seconds."""
 DRAWS_AT_MOST = 0.2
-"""The share of the time in which the page is drawn."""
+"""The largest share of the time that is spent on drawing the page."""
 ASKED_WITHIN = 10.0
-"""Seconds; a browser that shows the page asks every second."""
+"""The time in seconds after its last request for which a browser counts as present; a page asks every
+second."""
 
 
 CONNECTION_SECONDS = 10.0
-"""The time that a connection may take for its request and the answer."""
+"""The time allowed for a connection's request and its answer, in seconds."""
 MOST_CONNECTIONS = 32
-"""At a time. A browser opens six."""
+"""The largest number of connections at the same time. A browser opens six."""
 _LOG = logging.getLogger(__name__)
 
 
@@ -41,7 +42,7 @@ class Live:
     """The latest page of a run."""
 
     def __init__(self, directory: Path) -> None:
-        """Draws the first page; raises BadInput where there is no run."""
+        """Draws the first page; raises BadInput if there is no run."""
         self._directory = directory
         self._asked = time.monotonic()
         self._next = 0.0
@@ -50,11 +51,12 @@ class Live:
         self.look()
 
     def asked(self) -> None:
-        """Notes that a browser looks."""
+        """Notes that a browser has asked for the page."""
         self._asked = time.monotonic()
 
     def look(self) -> None:
-        """Draws the page again if the run has grown, somebody looks, and it is not too soon."""
+        """Redraws the page if the run has grown, a browser is present, and the last drawing is long enough
+        ago."""
         began = time.monotonic()
         if self.page and (began < self._next or began > self._asked + ASKED_WITHIN):
             return
@@ -72,10 +74,10 @@ class Live:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers two questions: the page, and which revision of the run it shows."""
+    """Answers requests for the page and for the revision of the run that it shows."""
 
     live: Live
-    timeout = CONNECTION_SECONDS  # of each read and write
+    timeout = CONNECTION_SECONDS  # for each read and write
 
     def do_GET(self) -> None:
         """Answers a request."""
@@ -101,16 +103,16 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *arguments: Any) -> None:
-        """Says nothing: a request a second is no news."""
+        """Logs nothing: there is a request every second."""
 
 
 def handler(live: Live) -> type[BaseHTTPRequestHandler]:
-    """Returns a handler that answers with this page."""
+    """Returns a handler class that serves this page."""
     return type("Handler", (_Handler,), {"live": live})
 
 
 class _Server(ThreadingHTTPServer):
-    """A server with so many connections at most, each for so long at most."""
+    """A server that limits the number of connections and the duration of each."""
 
     daemon_threads = True
 
@@ -119,7 +121,7 @@ class _Server(ThreadingHTTPServer):
         self._open: dict[socket.socket, float] = {}
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answers in a thread, or not at all."""
+        """Answers a request in a thread, or closes the connection if there are too many."""
         if len(self._open) >= MOST_CONNECTIONS:
             self.shutdown_request(request)
             return
@@ -127,7 +129,7 @@ class _Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def service_actions(self) -> None:
-        """Ends connections that take too long: a request that comes byte by byte has no pause."""
+        """Closes connections that take too long, because a request sent byte by byte never times out."""
         now = time.monotonic()
         for request, began in list(self._open.items()):
             if now - began > CONNECTION_SECONDS:
@@ -135,22 +137,22 @@ class _Server(ThreadingHTTPServer):
                     request.shutdown(socket.SHUT_RDWR)
 
     def close_request(self, request: Any) -> None:
-        """A connection is over."""
+        """Forgets a connection that has ended."""
         self._open.pop(request, None)
         super().close_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser may leave at any time."""
+        """Logs the error: a browser may disconnect at any time."""
         _LOG.debug("a connection failed", exc_info=True)
 
 
 def _server(port: int) -> ThreadingHTTPServer:
-    """A server whose port is open; raises CannotRun."""
+    """Returns a server with an open port; raises CannotRun."""
     try:
         server = _Server((ADDRESS, port), _Handler)
     except OSError as error:
         where = f"port {port} of {ADDRESS}" if port else ADDRESS
-        remedy = "choose another --port, or leave it out: then a free one is taken"
+        remedy = "choose another --port, or omit it to use any free port"
         reason = Lack(f"opening {where}", error.strerror or str(error), remedy)
         raise CannotRun("watching the run", [reason]) from None
     return server
@@ -159,9 +161,9 @@ def _server(port: int) -> ThreadingHTTPServer:
 def serve(
     directory: Path, port: int, ready: Callable[[str], None], end: threading.Event | None = None
 ) -> None:
-    """Serves a run's page at `port` (0: any) until `end` is set, or an exception such as KeyboardInterrupt;
-    `ready` is told its address. Raises BadInput where there is no run, CannotRun where the port can't be
-    opened."""
+    """Serves a run's page on `port` (0: any) until `end` is set, or until an exception such as
+    KeyboardInterrupt; `ready` is called with the page's address. Raises BadInput if there is no run, and
+    CannotRun if the port can't be opened."""
     Run.open(directory).close()
     with _server(port) as server:
         live = Live(directory)

@@ -1,4 +1,4 @@
-"""A network as a picture and as a page of facts."""
+"""The picture of a network, and a page with the picture and the network's properties."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from nettrial.report.vega import COLOURS, INK, Chart, layer, layered, on_page, y
 from nettrial.topology.facts import Facts, Paths
 
 DOTS_PER_INCH = 300
-"""The resolution of a PNG, whose picture is 10 inches wide."""
+"""The resolution of a PNG file, in which the picture is 10 inches wide."""
 
 
 def as_svg(graph: nx.MultiGraph) -> str:
-    """The picture alone, black on nothing."""
+    """Returns the picture of a graph as SVG, black on a transparent background."""
     return as_drawn(picture(graph))
 
 
 def as_drawn(drawing: Drawing) -> str:
-    """A drawing alone, black on nothing."""
+    """Returns a drawing as SVG, black on a transparent background."""
     return environment().get_template("picture.svg.j2").render(drawing=drawing)
 
 
 def as_png(graph: nx.MultiGraph) -> bytes:
-    """The same picture in pixels, on white."""
+    """Returns the picture of a graph as PNG, on white."""
     return in_pixels(as_svg(graph))
 
 
 def in_pixels(svg: str) -> bytes:
-    """A picture in pixels, on white."""
+    """Returns an SVG picture as PNG, on white."""
     text = svg.replace("<title>", '<rect width="100%" height="100%" fill="#fff"/><title>', 1)
     made: bytes = vl_convert.svg_to_png(text, ppi=DOTS_PER_INCH)
     return made
 
 
 def as_page(name: str, title: str, drawing: Drawing, facts: Facts, rows: list[tuple[str, str]]) -> str:
-    """A page with the drawing, the facts in `rows`, and charts of the paths' lengths."""
+    """Returns an HTML page with the drawing, the properties in `rows`, and charts of path lengths."""
     charts = [
         _lengths(paths, what)
         for paths, what in ((facts.between_hosts, "hosts"), (facts.between_switches, "switches"))
@@ -61,7 +61,7 @@ def as_page(name: str, title: str, drawing: Drawing, facts: Facts, rows: list[tu
 
 
 def _lengths(paths: Paths, what: str) -> str:
-    """Returns how many pairs of hosts or switches are how far apart."""
+    """Returns a chart of the path lengths between hosts or between switches."""
     total = sum(paths.pairs.values())
     rows: list[dict[str, Any]] = [
         {"links": str(length), "share": 100 * count / total} for length, count in paths.pairs.items()

@@ -1,4 +1,4 @@
-"""Numbers as text: as many decimals as their uncertainty bears, alike within a table."""
+"""Numbers as text, with as many decimals as their uncertainty justifies, the same throughout a table."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -9,15 +9,18 @@ from nettrial.analysis import Cell, Change, Interval
 _MOST_DIGITS = 5
 _MOST_DECIMALS = 9
 _LARGE_PERCENT = 1e5
-"""Bounds of a change from here on are written with an exponent: few trials know a ratio no better."""
+"""The bounds of a change from which on they are written with an exponent: few trials determine a ratio no
+better."""
 
 
 _UNCLEAR_PERCENT = 1e4
-"""A change that may be a hundredfold is no result: its interval rests on too few values, or some near 0."""
+"""The change in percent above which a result is unclear: its interval is based on too few values, or on
+values near 0."""
 
 
 def value_decimals(cells: Iterable[Cell]) -> int:
-    """Decimals for the values of a response: two digits of the typical half-interval, five in all."""
+    """Returns the decimals for a response's values: those of two digits of the typical half-width, with at
+    most five digits in all."""
     cells = list(cells)
     largest = max((abs(cell.mean) for cell in cells if cell.mean), default=1.0)
     halves = [cell.interval.half_width for cell in cells if cell.interval and cell.interval.half_width > 0]
@@ -27,19 +30,19 @@ def value_decimals(cells: Iterable[Cell]) -> int:
 
 
 def percent_decimals(changes: Iterable[Change]) -> int:
-    """Decimals for the changes of a response: one, or two where the intervals are narrow."""
+    """Returns the decimals for a response's changes: one, or two if the intervals are narrow."""
     halves = [change.interval.half_width for change in changes if change.interval]
     return 2 if halves and median(halves) < 0.1 else 1
 
 
 def decimals_of(interval: Interval) -> int:
-    """Decimals for a change by itself: one, or as many as its interval tells, four at most."""
+    """Returns the decimals for a single change: one, or as many as its interval justifies, at most four."""
     half = interval.half_width
     return 1 if half <= 0 or half >= 0.1 else min(4, -math.floor(math.log10(half)))
 
 
 def unclear(interval: Interval) -> bool:
-    """Returns whether an interval of a change in percent is so wide that its middle tells nothing."""
+    """Returns whether the interval of a change in percent is so wide that its middle is meaningless."""
     return interval.high >= _UNCLEAR_PERCENT
 
 
@@ -51,20 +54,20 @@ def unclear_change(change: Change) -> bool:
 
 
 def fixed(value: float, decimals: int) -> str:
-    """`value` with so many decimals, never "-0.0"."""
+    """Returns `value` with that many decimals, never "-0.0"."""
     text = f"{value:.{decimals}f}"
     return text.removeprefix("-") if float(text) == 0 else text
 
 
 def signed(value: float, decimals: int) -> str:
-    """`value` with its sign; zero has none."""
+    """Returns `value` with its sign; zero has none."""
     text = fixed(value, decimals)
     return text if text.startswith("-") or float(text) == 0 else f"+{text}"
 
 
 def bounds(interval: Interval, decimals: int) -> str:
-    """An interval of changes: "[-1.2, +3.4]", with more decimals where its ends would read the same; "[no
-    spread]" where they are the same."""
+    """Returns an interval of changes as text: "[-1.2, +3.4]", with more decimals if its ends would look the
+    same, and "[no spread]" if they are the same."""
     if without_spread(interval):
         return "[no spread]"
     low, high = (_bound(bound, decimals) for bound in (interval.low, interval.high))
@@ -72,13 +75,13 @@ def bounds(interval: Interval, decimals: int) -> str:
 
 
 def without_spread(interval: Interval) -> bool:
-    """Returns whether the ends of an interval are equal but for rounding: all values that it rests on are
-    alike."""
+    """Returns whether the ends of an interval are equal except for rounding, because all its values are
+    equal."""
     return interval.high - interval.low <= 1e-12 * max(abs(interval.low), abs(interval.high), 1)
 
 
 def narrow(interval: Interval) -> str:
-    """Returns what to say of an interval whose ends read the same."""
+    """Returns the words for an interval whose ends look the same."""
     return "the same in every block" if without_spread(interval) else "certain to the digits shown"
 
 
@@ -87,21 +90,21 @@ def _bound(value: float, decimals: int) -> str:
 
 
 def unit_of_difference(unit: str) -> str:
-    """The unit of a difference of values, as it follows a number: of percentages it is no percentage."""
+    """Returns the unit of a difference as it follows a number: for percentages, percentage points."""
     return " percentage points" if unit == "%" else f" {unit}"
 
 
 def counted(number: int, noun: str) -> str:
-    """A number of things: "1 trial", "2 trials"."""
+    """Returns a number with its noun: "1 trial", "2 trials"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def listed(words: Iterable[str]) -> str:
-    """Words in a row: "a", "a and b", "a, b and c"."""
+    """Returns words as an enumeration: "a", "a and b", "a, b and c"."""
     *rest, last = words
     return f"{', '.join(rest)} and {last}" if rest else last
 
 
 def numbered(found: Sequence[int], noun: str) -> str:
-    """Things by their numbers: "trial 3", "trials 3, 5 and 8"."""
+    """Returns numbered things as an enumeration: "trial 3", "trials 3, 5 and 8"."""
     return f"{noun if len(found) == 1 else f'{noun}s'} {listed(map(str, found))}"

@@ -1,4 +1,4 @@
-"""Pages that need nothing but themselves, and files that appear whole or not at all."""
+"""Self-contained HTML pages, and files that appear completely or not at all."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from nettrial.report import numbers
 
 @cache
 def environment() -> Environment:
-    """Returns the environment in which templates are rendered: whatever comes from users is escaped.
-    There is one: compiling the templates takes as long as drawing some charts."""
+    """Returns the environment in which templates are rendered, with all texts from users escaped. It is
+    shared, because compiling the templates takes as long as drawing some charts."""
     made = Environment(
         loader=PackageLoader("nettrial.report"),
         autoescape=True,
@@ -38,14 +38,14 @@ def environment() -> Environment:
 
 @cache
 def _source(name: str) -> str:
-    """A file beside the templates, as it is put into a page."""
+    """Returns the content of a file next to the templates, to be embedded in a page."""
     loader = PackageLoader("nettrial.report")
     return "\n" + loader.get_source(Environment(), name)[0].strip() + "\n"
 
 
 def policy(script: bool = True, live: bool = False) -> str:
-    """A page's Content-Security-Policy: its own style and script by their hashes, and nothing else; live, it
-    may ask the server it comes from."""
+    """Returns a page's Content-Security-Policy: it allows only the page's own style and script, by their
+    hashes; a live page may also send requests to its server."""
     parts = ["default-src 'none'", f"style-src {_hash('report.css')}", "img-src data:"]
     parts += [f"script-src {_hash('report.js')}"] if script else []
     parts += ["connect-src 'self'"] if live else []
@@ -58,14 +58,14 @@ def _hash(name: str) -> str:
 
 
 def write(target: Path, data: bytes, doing: str) -> None:
-    """Writes a file, whole or not at all. Raises BadInput where it can't be written; `doing` is what nettrial
-    is at."""
+    """Writes a file completely or not at all; raises BadInput if it can't be written. `doing` describes the
+    current action for the error."""
     try:
         with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
             temporary = Path(file.name)
             try:
                 file.write(data)
-                file.close()  # Windows renames no open file
+                file.close()  # Windows can't rename an open file
                 temporary.chmod(0o644)
                 temporary.replace(target)
             except BaseException:
@@ -77,5 +77,5 @@ def write(target: Path, data: bytes, doing: str) -> None:
 
 
 def _minus(text: str) -> str:
-    """Hyphens before numbers as minus signs; those inside names stay."""
+    """Returns a text with hyphens before numbers replaced by minus signs; hyphens inside names stay."""
     return re.sub(r"(?<!\w)-(?=\d)", "\N{MINUS SIGN}", text)

@@ -1,4 +1,4 @@
-"""Charts of percentiles: for each flow and kind of delay of which the study asks several."""
+"""Charts of percentiles, for each flow and kind of delay of which the study measures several percentiles."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from nettrial.report.vega import Chart, groups, layer, layered, silent, y
 from nettrial.study import Study
 
 PERCENTILES = {"p50": "50", "p90": "90", "p99": "99", "p99_9": "99.9", "p99_99": "99.99", "p99_999": "99.999"}
-"""The percentiles by the end of the metric's name."""
+"""The percentiles by the suffix of the metric's name."""
 FEWEST = 3
-"""Percentiles that make a chart."""
+"""The least number of percentiles for which a chart is drawn."""
 
 
 def draw(report: Report) -> list[Chart]:
-    """The charts; a line for each treatment."""
+    """Returns the charts, with a line for each treatment."""
     families: dict[tuple[str, str], list[tuple[str, Section]]] = {}
     for section in report.sections:
         response = section.response.response

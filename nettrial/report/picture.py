@@ -1,4 +1,4 @@
-"""A picture of a network: where its nodes and links are drawn, and how large."""
+"""The picture of a network: the positions and sizes of its nodes and links."""
 
 from __future__ import annotations
 
@@ -17,45 +17,47 @@ WIDTH = 720.0
 MARGIN = 80
 BOX_WIDTH, BOX_HEIGHT = 120, 56
 LETTER = 7.2
-"""The width of a letter, at most as a rule."""
+"""The usual upper limit of a letter's width in pixels."""
 SMALL_LETTER, LINE_HEIGHT = 6.2, 14
-"""The size of names beside marks."""
+"""The width of a letter and the height of a line of the names next to marks, in pixels."""
 MARK_MARGIN = 32
-"""Around marks, their names included."""
+"""The margin around marks including their names, in pixels."""
 BETWEEN_BOXES = 160
-"""In a line, where links are written on."""
+"""The distance of boxes in a line, between which links have labels, in pixels."""
 APART = 44
-"""Between links that join the same two nodes."""
+"""The distance between links that connect the same two nodes, in pixels."""
 MOST_NAMED = 40
-"""With more nodes, names would cover the links."""
+"""The largest number of named nodes: more names would cover the links."""
 MOST_LINES = 200
-"""With more links between devices, lines would be a tangle: tiers are drawn, or the adjacency matrix."""
+"""The largest number of links between devices drawn as lines: with more, tiers or the adjacency matrix are
+drawn."""
 MATRIX = 560.0
-"""The width of an adjacency matrix."""
+"""The width of an adjacency matrix in pixels."""
 MOST_MESHED = 12
-"""With more stations that reach each other directly, a line for each pair would hide all else."""
+"""The largest number of stations with direct links of which each pair is connected by a line: more lines
+would hide everything else."""
 ROOM = 0.25
-"""The room around stations with positions, in parts of how far they are apart."""
+"""The margin around stations with positions, as a fraction of their extent."""
 
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """A node at its place, in pixels."""
+    """A node with its position, in pixels."""
 
     x: float
     y: float
     width: float
     height: float
     name: str
-    """Empty where it is not written."""
+    """The node's name; empty if it is not shown."""
     kind: str
     detail: str
-    """The further text: of a host, its stack; empty where there is no room."""
+    """A further text, such as a host's stack; empty if there is no room."""
 
 
 @dataclass(frozen=True)
 class DrawnLink:
-    """A link between two places, with what is written above and below its middle."""
+    """A link between two positions, with the labels above and below its middle."""
 
     x1: float
     y1: float
@@ -64,12 +66,12 @@ class DrawnLink:
     above: str
     below: str
     is_radio: bool = False
-    """True if it is a station's part of a radio channel."""
+    """True if it stands for a station's access to a radio channel."""
 
 
 @dataclass(frozen=True)
 class DrawnRange:
-    """A station's carrier sense range: a circle, which may go beyond the picture."""
+    """A station's carrier sense range: a circle, which may extend beyond the picture."""
 
     x: float
     y: float
@@ -78,12 +80,12 @@ class DrawnRange:
 
 @dataclass(frozen=True)
 class Ground:
-    """The places of the stations of a radio channel, in metres."""
+    """The positions of the stations of a radio channel, in metres."""
 
     places: Mapping[str, tuple[float, float]]
-    """The position of each, by name."""
+    """The position of each station, by name."""
     ranges: Mapping[str, float]
-    """The distance at which others sense that it sends, by name."""
+    """The distance at which other stations sense each station's transmissions, by name."""
 
 
 @dataclass(frozen=True)
@@ -91,49 +93,49 @@ class Matrix:
     """The adjacency matrix of a network's devices."""
 
     side: float
-    """The width and height of a cell, in pixels."""
+    """The width and height of a cell in pixels."""
     count: int
     """The number of devices."""
     cells: list[tuple[int, int]]
-    """The row and column of each cell whose devices are linked."""
+    """The row and column of each cell whose devices are connected by a link."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A network to be drawn, in pixels."""
+    """A network with its layout, in pixels."""
 
     width: float
     height: float
     nodes: list[DrawnNode]
     links: list[DrawnLink]
     captions: list[str]
-    """The captions: what is not written on the nodes and links."""
+    """The captions, which contain what is not written on nodes and links."""
     small: bool = False
-    """True if nodes are marks instead of boxes, with their names beside them if at all."""
+    """True if nodes are drawn as marks, with their names next to them or omitted, instead of as boxes."""
     ranges: list[DrawnRange] = field(default_factory=list)
     matrix: Matrix | None = None
 
     @property
     def said(self) -> str:
-        """Returns what the picture shows, for those who do not see it."""
+        """Returns a description of the picture for people who can't see it."""
         names = [node.name for node in self.nodes if node.name]
         return f"The network: {', '.join(names) if names else '; '.join(self.captions)}"
 
 
 @dataclass(frozen=True)
 class Words:
-    """The words written in a picture."""
+    """The labels in a picture."""
 
     details: Mapping[str, str]
     """The details of nodes, by name."""
     links: Sequence[tuple[str, str]]
-    """The words above and below each link."""
+    """The labels above and below each link."""
 
 
 def picture(graph: nx.MultiGraph, start: str | None = None, words: Words | None = None) -> Drawing:
-    """The picture of a graph whose nodes have a `kind`. If it is a path that starts at `start`, it is a line
-    with its links written on; else links are counted by what they are. Few nodes are boxes, many marks.
-    Stations that reach each other directly are joined in pairs."""
+    """Returns the picture of a graph whose nodes have a `kind`. A path that starts at `start` is drawn as a
+    line with labelled links; otherwise links are counted by kind. A few nodes are drawn as boxes, many as
+    marks. Stations that reach each other directly are connected in pairs."""
     graph, words = _meshed(graph, words)
     links = list(graph.edges())
     radio = [data.get(CHANNEL) is not None for _, _, data in graph.edges(data=True)]
@@ -168,7 +170,7 @@ def picture(graph: nx.MultiGraph, start: str | None = None, words: Words | None 
 
 
 def _captions(graph: nx.MultiGraph, words: Words) -> list[str]:
-    """The nodes, and the words of the links, each with its number."""
+    """Returns captions with the number of nodes of each kind, and of links with each label."""
     kinds = Counter(kind for _, kind in graph.nodes(data="kind"))
     texts = Counter(filter(None, (", ".join(filter(None, text)) for text in words.links)))
     nodes = ", ".join(f"{count} {_several(kind, count)}" for kind, count in kinds.items())
@@ -176,7 +178,8 @@ def _captions(graph: nx.MultiGraph, words: Words) -> list[str]:
 
 
 def _in_tiers(graph: nx.MultiGraph, words: Words) -> Drawing | None:
-    """A fabric of many links as a line of its tiers, from the hosts on; None where it has none."""
+    """Returns a fabric with many links as a line of its tiers, beginning with the hosts; None if it has no
+    tiers."""
     rows = tiers(graph)
     if len(rows) < 2:
         return None
@@ -205,22 +208,22 @@ def _in_tiers(graph: nx.MultiGraph, words: Words) -> Drawing | None:
 
 
 def _as_matrix(graph: nx.MultiGraph, devices: Sequence[str], words: Words) -> Drawing:
-    """A fabric of many links as the adjacency matrix of its devices."""
+    """Returns a fabric with many links as the adjacency matrix of its devices."""
     number = {name: at for at, name in enumerate(devices)}
     pairs = {(number[one], number[other]) for one, other in graph.subgraph(devices).edges()}
     cells = sorted(pairs | {(column, row) for row, column in pairs})
     matrix = Matrix(MATRIX / len(devices), len(devices), cells)
     captions = [
         *_captions(graph, words),
-        "The adjacency matrix of the devices, hosts left out: a filled cell is a link between the devices of "
+        "The adjacency matrix of the devices, without hosts: a filled cell is a link between the devices of "
         "its row and of its column.",
     ]
     return Drawing(MATRIX, MATRIX, [], [], captions, small=True, matrix=matrix)
 
 
 def on_ground(graph: nx.MultiGraph, ground: Ground, words: Words) -> Drawing:
-    """The picture of a graph whose stations have positions: each at its place, to scale, with its carrier
-    sense range; the other nodes in a row above."""
+    """Returns the picture of a graph whose stations have positions: each station is drawn at its position, to
+    scale, with its carrier sense range, and the other nodes in a row above."""
     graph, own = _meshed(graph, words)
     words = own or words
     links = list(graph.edges())
@@ -249,8 +252,9 @@ def on_ground(graph: nx.MultiGraph, ground: Ground, words: Words) -> Drawing:
     texts = Counter(filter(None, (", ".join(filter(None, text)) for text in words.links)))
     captions = [
         *(f"{count} × {text}" for text, count in texts.items()),
-        f"Stations are at their positions, in a picture {metres[0]:.3g} m wide. Dotted: carrier sense, "
-        f"which reaches {' to '.join(dict.fromkeys((reach[0], reach[-1])))} m. Dashed: radio.",
+        f"Stations are drawn at their positions; the picture is {metres[0]:.3g} m wide. Dotted: carrier "
+        "sense, "
+        f"with a range of {' to '.join(dict.fromkeys((reach[0], reach[-1])))} m. Dashed: radio.",
     ]
     unwritten = Words({}, [("", "")] * len(links))
     drawn = _links(links, places, unwritten, 4, radio)
@@ -258,8 +262,8 @@ def on_ground(graph: nx.MultiGraph, ground: Ground, words: Words) -> Drawing:
 
 
 def _meshed(graph: nx.MultiGraph, words: Words | None) -> tuple[nx.MultiGraph, Words | None]:
-    """The graph with a link between each pair of stations of a channel without an access point, whose first
-    station has all the channel's links otherwise; and its words."""
+    """Returns the graph with a link between each pair of stations of a channel without an access point, and
+    its labels. In the given graph, all links of such a channel start at its first station."""
     channels: dict[int, list[tuple[str, str]]] = {}
     for first, second, channel in graph.edges(data=CHANNEL):
         if channel is not None:
@@ -290,7 +294,7 @@ def _meshed(graph: nx.MultiGraph, words: Words | None) -> tuple[nx.MultiGraph, W
             texts.append((frozenset(pair), of_channel[channel]))
     if words is None:
         return made, None
-    # A graph gives its links in the order of its nodes.
+    # A graph yields its links in the order of its nodes.
     left = list(texts)
     ordered = []
     for first, second in made.edges():
@@ -300,7 +304,7 @@ def _meshed(graph: nx.MultiGraph, words: Words | None) -> tuple[nx.MultiGraph, W
 
 
 Places = dict[str, tuple[float, float]]
-"""In pixels, by name."""
+"""The positions of nodes in pixels, by name."""
 
 
 def _within(where: Layout, size: tuple[float, float], margin_x: float, margin_y: float) -> Places:
@@ -319,14 +323,14 @@ def _several(kind: str, count: int) -> str:
 
 
 def _box(name: str, kind: str, words: Words) -> DrawnNode:
-    """A node as a box as wide as what is written in it."""
+    """Returns a node as a box as wide as its text."""
     detail = words.details.get(name, "" if name == kind else kind)
     width = max(BOX_WIDTH, LETTER * max(len(name), len(detail)) + 16)
     return DrawnNode(0, 0, width, BOX_HEIGHT, name, kind, detail)
 
 
 def _mark(box: DrawnNode, count: int) -> DrawnNode:
-    """A node as a mark: the smaller, the more nodes there are."""
+    """Returns a node as a mark, which is smaller the more nodes there are."""
     size = max(3.0, min(14.0, 700 / count))
     if box.kind == "host":
         size *= 0.75
@@ -334,7 +338,7 @@ def _mark(box: DrawnNode, count: int) -> DrawnNode:
 
 
 def _named(marks: Sequence[DrawnNode], of_hosts: bool) -> list[DrawnNode]:
-    """The hosts, or the others: with their names if these have room."""
+    """Returns the hosts, or the other nodes, with their names if there is room for them."""
     found = [mark for mark in marks if (mark.kind == "host") == of_hosts]
     crowded = len(marks) > MOST_NAMED or any(
         abs(one.x - other.x) < SMALL_LETTER * (len(one.name) + len(other.name)) / 2
@@ -356,7 +360,8 @@ def _overlap(boxes: Sequence[DrawnNode]) -> bool:
 def _links(
     links: Sequence[tuple[str, str]], places: Places, words: Words, apart: float, radio: Sequence[bool]
 ) -> list[DrawnLink]:
-    """The links, those that join the same two nodes side by side; `radio` says of each whether it is one."""
+    """Returns the links as lines, with links between the same two nodes side by side; `radio` has a flag for
+    each link, true for radio links."""
     joined, drawn = Counter(map(frozenset, links)), Counter[frozenset[str]]()
     made = []
     for link, text, is_radio in zip(links, words.links, radio, strict=True):
@@ -371,7 +376,7 @@ def _links(
 def _aside(
     first: tuple[float, float], second: tuple[float, float], distance: float
 ) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Both ends moved at a right angle to the line between them."""
+    """Returns both ends moved perpendicularly to the line between them."""
     along_x, along_y = second[0] - first[0], second[1] - first[1]
     length = math.hypot(along_x, along_y) or 1.0
     x, y = -along_y / length * distance, along_x / length * distance
@@ -379,7 +384,8 @@ def _aside(
 
 
 def _line(graph: nx.MultiGraph, start: str | None) -> list[str]:
-    """The nodes in order from `start`, if the graph is a short path that starts there; else nothing."""
+    """Returns the nodes in order from `start` if the graph is a short path that starts there; otherwise an
+    empty list."""
     simple: nx.Graph = nx.Graph(graph)
     ends = [name for name, degree in simple.degree() if degree == 1]
     if start not in ends or len(ends) != 2 or len(simple) > 6 or not nx.is_tree(simple):

@@ -1,5 +1,5 @@
-"""The warnings that a response carries, and where: in words, for the place in a report where its figures
-are."""
+"""The warnings that concern a response and the treatments that have them, in words for the response's section
+of a report."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ HARM = {
     Effect.WIDER: "can widen intervals",
     Effect.NOTHING: "changes nothing",
 }
-"""The harm of a warning to the answer, in words; the gravest first."""
+"""The effect of a warning on the answer, in words, the gravest first."""
 _OF_SEVERAL = {**HARM, Effect.NOTHING: "change nothing"}
 
 
 def summary(groups: Sequence[WarningGroup]) -> str:
-    """Returns the harm of all warnings in one line: "2 warnings may bias the answer, 3 can widen
-    intervals"; empty where there are none."""
+    """Returns the effect of all warnings in one line: "2 warnings may bias the answer, 3 can widen
+    intervals"; empty if there are none."""
     counts = {effect: sum(group.effect is effect for group in groups) for effect in HARM}
     parts: list[str] = []
     for effect, count in counts.items():
@@ -35,20 +35,20 @@ def summary(groups: Sequence[WarningGroup]) -> str:
 
 @dataclass(frozen=True)
 class Caution:
-    """A warning as a response shows it."""
+    """A warning as a response's section shows it."""
 
     number: int
     """The number of the warning in the report, from 1."""
     group: WarningGroup
     where: str
-    """The treatments that have it."""
+    """The treatments that have the warning, in words."""
 
 
 def cautions(
     study: Study, response: Response, groups: Sequence[WarningGroup], hosts: Collection[str]
 ) -> list[Caution]:
-    """The warnings that concern a response. What is about one of the measured `hosts` says nothing of
-    another one's figures."""
+    """Returns the warnings that concern a response. A warning about one of the measured `hosts` does not
+    concern another host's figures."""
     kind = metrics.METRICS[response.metric].of
     return [
         Caution(number, group, where(study, group.treatments))
@@ -59,7 +59,8 @@ def cautions(
 
 
 def where(study: Study, treatments: Sequence[Levels]) -> str:
-    """Treatments by the levels that they have and others have not: "MTU 1500 B, Sender classic"."""
+    """Returns treatments in words, by the levels that distinguish them from others: "MTU 1500 B, Sender
+    classic"."""
     found = {
         name: [level for level in factor.levels if any(each[name] == level for each in treatments)]
         for name, factor in study.factors.items()

@@ -16,19 +16,19 @@ from nettrial.report import conclusions, numbers, response_warnings, verdicts
 from nettrial.report.content import Report
 
 EFFECTS_SHOWN = 14
-"""Rows of the table of effects; more are counted."""
+"""The largest number of rows in the table of effects; further effects are only counted."""
 WARNINGS_SHOWN = 4
-"""Warnings with a line of their own; more are counted."""
+"""The largest number of warnings shown, one in a line; further warnings are only counted."""
 _SHORT = {Effect.BIAS: "bias", Effect.WIDER: "wider", Effect.NOTHING: "harmless"}
 ARROWS = {1: "▲", -1: "▼", 0: "·"}
-"""The direction of an effect by its sign; 0: none is shown."""
+"""The arrow for an effect by its sign, or 0 if no effect is shown."""
 STYLES = {"better": "green", "worse": "red"}
 WIDE = 1000
-"""A width in which no table is folded."""
+"""A width at which no table is folded."""
 
 
 def render(report: Report, console: Console) -> None:
-    """Prints the answer to a run, one table of effects, and a line for each of the gravest warnings."""
+    """Prints a run's answer, one table of effects, and a line for each of the gravest warnings."""
     study = report.run.study
     console.print(Text(f"{study.study}: {study.title}", style="bold"))
     console.print(Text(study.question))
@@ -51,7 +51,7 @@ def render(report: Report, console: Console) -> None:
 
 
 def effects(report: Report) -> list[tuple[Finding, LevelEffect]]:
-    """Returns the effects that are shown: each factor's on each response that has values."""
+    """Returns the effects to show: those of each factor on each response that has values."""
     return [
         (found, effect)
         for section in report.sections
@@ -66,14 +66,14 @@ class Told:
     """An effect in words."""
 
     shown: int
-    """1 or -1 where a rise or a fall is shown, else 0."""
+    """1 or -1 if a rise or a fall is shown, otherwise 0."""
     change: str
     interval: str
     verdict: str
 
 
 def told(found: Finding, effect: LevelEffect) -> Told:
-    """Returns an effect in words: in percent, or where that is unclear as a difference."""
+    """Returns an effect in words: in percent or, if that is unclear, as a difference."""
     change = effect.overall
     better = 1 if METRICS[found.response.metric].better == "higher" else -1
     verdict = "no change shown" if change.shown == 0 else "better" if change.shown == better else "worse"
@@ -89,7 +89,7 @@ def told(found: Finding, effect: LevelEffect) -> Told:
 
 
 def _effects(report: Report, console: Console) -> None:
-    """The table of what each factor does to each response."""
+    """Prints the table of the effects of each factor on each response."""
     rows = effects(report)
     if not rows:
         return
@@ -97,7 +97,7 @@ def _effects(report: Report, console: Console) -> None:
     baselines = dict.fromkeys(
         f"{report.run.study.factors[found.factor].title} {found.baseline}" for found, _ in rows
     )
-    console.print(Text(f"Changes from {', '.join(baselines)}, over all else that varies:"))
+    console.print(Text(f"Changes from {', '.join(baselines)}, averaged over the other factors:"))
     cells = [_row(report, found, effect) for found, effect in rows[:EFFECTS_SHOWN]]
     grid = _grid(("response", "level", "", "change", "95% interval", ""), cells, 2)
     if grid.__rich_measure__(console, console.options.update(width=WIDE)).maximum > console.width:
@@ -108,7 +108,7 @@ def _effects(report: Report, console: Console) -> None:
 
 
 def _grid(titles: Sequence[str], rows: Sequence[Sequence[Text]], gap: int) -> Grid:
-    """A table with that many spaces between columns."""
+    """Returns a table with that many spaces between columns."""
     grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, gap, 0, 0), header_style="")
     for title in titles:
         grid.add_column(Text(title), justify="right" if title in ("change", "95% interval") else "left")
@@ -118,7 +118,7 @@ def _grid(titles: Sequence[str], rows: Sequence[Sequence[Text]], gap: int) -> Gr
 
 
 def _folded(rows: Sequence[Sequence[Text]]) -> Iterator[list[Text]]:
-    """Yields the rows of a narrow table: the levels stand below their response."""
+    """Yields the rows of a narrow table, in which the levels stand below their response."""
     last = None
     for response, level, *rest in rows:
         if response != last:
@@ -142,7 +142,7 @@ def _row(report: Report, found: Finding, effect: LevelEffect) -> list[Text]:
 
 
 def _warnings(report: Report, console: Console) -> None:
-    """The harm that warnings do in one line, and a line for each of the gravest."""
+    """Prints the effect of the warnings in one line, and a line for each of the gravest."""
     groups = report.warnings
     if not groups:
         return
@@ -163,7 +163,7 @@ def _warnings(report: Report, console: Console) -> None:
 
 
 def _absent(report: Report, console: Console) -> None:
-    """A line for each reason why responses were not measured."""
+    """Prints a line for each reason why responses were not measured."""
     titles: dict[str, list[str]] = {}
     for item in report.absent:
         titles.setdefault(item.reason, []).append(item.title)
@@ -172,5 +172,5 @@ def _absent(report: Report, console: Console) -> None:
 
 
 def _line(console: Console, text: Text) -> None:
-    """Prints one line, cut where the terminal ends."""
+    """Prints one line, truncated at the terminal's width."""
     console.print(text, no_wrap=True, overflow="ellipsis", crop=True)

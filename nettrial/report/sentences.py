@@ -1,4 +1,4 @@
-"""The findings of the analysis, in plain sentences."""
+"""The findings of the analysis, in sentences."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from nettrial.report.tables import label
 from nettrial.study import Study
 
 MOST_LEVELS = 4
-"""The number of levels above which a sentence tells how many change something, and the largest change."""
+"""The number of levels above which a sentence gives only the number of levels with an effect and the largest
+change."""
 MOST_NAMED = 4
-"""The number of exceptions or treatments that a sentence names; more are counted."""
+"""The largest number of exceptions or treatments that a sentence names; further ones are only counted."""
 TOLD = 0.001
-"""Smaller shares of the variation are told together."""
-NOT_NORMAL = "residuals are not normal: effects that F tests do not show may be there"
-"""The trust in the tests then: an effect that is not there is shown no more often than they say."""
+"""The share of the variation below which shares are reported together."""
+NOT_NORMAL = "residuals are not normal: there may be effects that F tests do not show"
+"""The caution about the tests if residuals are not normal; the rate of false positives still holds."""
 _KINDS = {
-    "opposite": "the other way",
+    "opposite": "the opposite direction",
     "larger": "a larger change",
     "smaller": "a smaller change",
     "apart": "a change",
@@ -38,13 +39,14 @@ _KINDS = {
 
 
 def quantity(title: str) -> str:
-    """A title within a sentence: a capital that begins no abbreviation is small there."""
+    """Returns a title in the form that it has within a sentence: the first letter is lower case unless it
+    begins an abbreviation."""
     return title if title[:2].isupper() else title[:1].lower() + title[1:]
 
 
 def findings(study: Study, found: Sequence[Finding]) -> list[str]:
-    """Returns the effect of each factor on a response, a sentence each; factors of which nothing can be said
-    together."""
+    """Returns a sentence about the effect of each factor on a response; factors without a finding share
+    one."""
     said = [finding(study, each) for each in found if _told(each)]
     silent: dict[str, list[str]] = {}
     for each in found:
@@ -53,24 +55,26 @@ def findings(study: Study, found: Sequence[Finding]) -> list[str]:
             silent.setdefault(reason, []).append(study.factors[each.factor].title)
     for reason, titles in silent.items():
         name = quantity(found[0].response.title)
-        said.append(f"{numbers.listed(titles)}: nothing can be said of {name}: {reason}.")
+        said.append(f"{numbers.listed(titles)}: nothing can be said about {name}: {reason}.")
     return said
 
 
 def _told(found: Finding) -> list[LevelEffect]:
-    """The levels of which something can be said."""
+    """Returns the levels that have a finding."""
     return [effect for effect in found.effects if effect.overall.simultaneous_difference]
 
 
 def finding(study: Study, found: Finding) -> str:
-    """Returns the effect of a factor on a response: "MTU 9000 B raises throughput by 5.2% to 5.6% over
-    1500 B; no pair of Sender and Receiver is an exception". Something can be said of one level at least."""
+    """Returns the effect of a factor on a response in a sentence: "MTU 9000 B raises throughput by 5.2% to
+    5.6% over 1500 B; no pair of Sender and Receiver is an exception". At least one level must have a
+    finding."""
     name, told = quantity(found.response.title), _told(found)
     if len(found.effects) > MOST_LEVELS:
         return f"{_many(study, found, told)}{_exceptions(study, found)}."
     phrases = [_effect(study, found, effect, name if i == 0 else "it") for i, effect in enumerate(told)]
     phrases += [
-        f"of {study.factors[found.factor].title} {effect.level} nothing can be said: {effect.overall.absent}"
+        f"nothing can be said about {study.factors[found.factor].title} {effect.level}: "
+        f"{effect.overall.absent}"
         for effect in found.effects
         if effect not in told
     ]
@@ -78,7 +82,7 @@ def finding(study: Study, found: Finding) -> str:
 
 
 def _effect(study: Study, found: Finding, effect: LevelEffect, name: str) -> str:
-    """One level: whether it raises or lowers the response, and by how much."""
+    """Returns the effect of one level in words: the direction and the size of the change."""
     level, change = f"{study.factors[found.factor].title} {effect.level}", effect.overall
     by, unit = _bounds(change, found.response.unit)
     if not change.shown:
@@ -88,7 +92,7 @@ def _effect(study: Study, found: Finding, effect: LevelEffect, name: str) -> str
 
 
 def _bounds(change: Change, unit: str) -> tuple[Interval, str]:
-    """A change's simultaneous interval, in percent where there are ratios, and its unit as it is printed."""
+    """Returns a change's simultaneous interval, in percent if ratios exist, and its unit as it is printed."""
     if change.simultaneous is not None and not numbers.unclear(change.simultaneous):
         return change.simultaneous, "%"
     assert change.simultaneous_difference is not None
@@ -96,20 +100,21 @@ def _bounds(change: Change, unit: str) -> tuple[Interval, str]:
 
 
 def _digits(bounds: Interval) -> int:
-    """Decimals: one, or as many as tell the bounds apart from each other, and from a 0 that they exclude."""
+    """Returns the decimals: one, or as many as distinguish the bounds from each other, and from 0 if they
+    exclude it."""
     near = 0.0 if bounds.contains(0) else min(abs(bounds.low), abs(bounds.high))
     told = min(size for size in (bounds.half_width, near or bounds.half_width) if size >= 0)
     return next((digits for digits in range(1, 6) if told >= 0.05 * 10 ** (1 - digits)), 1)
 
 
 def _span(bounds: Interval, unit: str) -> str:
-    """An interval with signs: "-1.2 to +3.4%"."""
+    """Returns an interval with signs: "-1.2 to +3.4%"."""
     low, high = (numbers.signed(bound, _digits(bounds)) for bound in (bounds.low, bounds.high))
     return f"{low}{unit}, {numbers.narrow(bounds)}" if low == high else f"{low} to {high}{unit}"
 
 
 def _size(bounds: Interval, unit: str) -> str:
-    """An interval that excludes 0 by its distances from 0: "5.2% to 5.6%"."""
+    """Returns an interval that excludes 0 without signs: "5.2% to 5.6%"."""
     near, far = sorted((abs(bounds.low), abs(bounds.high)))
     digits = _digits(bounds)
     shown = [numbers.fixed(size, digits) for size in (near, far)]
@@ -120,7 +125,8 @@ def _size(bounds: Interval, unit: str) -> str:
 
 
 def _many(study: Study, found: Finding, told: Sequence[LevelEffect]) -> str:
-    """A factor of many levels: how many raise and lower the response, and the largest change."""
+    """Returns the effect of a factor with many levels in words: the numbers of levels that raise and lower
+    the response, and the largest change."""
     name = quantity(found.response.title)
     counts = [sum(effect.overall.shown == way for effect in told) for way in (1, -1)]
     still = len(found.effects) - sum(counts)
@@ -137,7 +143,7 @@ def _many(study: Study, found: Finding, told: Sequence[LevelEffect]) -> str:
 
 
 def _exceptions(study: Study, found: Finding) -> str:
-    """Returns the exceptions, if there are other factors."""
+    """Returns the exceptions in words, if there are other factors."""
     if not found.others:
         return ""
     titles = [study.factors[name].title for name in found.others]
@@ -148,7 +154,7 @@ def _exceptions(study: Study, found: Finding) -> str:
     if not named:
         kind = {1: "level", 2: "pair"}.get(len(titles), "combination")
         group = f"{kind} of {numbers.listed(titles)}"
-        alone = ", though not each shows it alone" if unshown else ""
+        alone = ", though not each of them shows it separately" if unshown else ""
         return f"; no {group} is an exception{alone}"
     said = [_exception(study, found, effect, place) for effect, place in named[:MOST_NAMED]]
     more = f" and {len(named) - MOST_NAMED} more" if len(named) > MOST_NAMED else ""
@@ -156,7 +162,7 @@ def _exceptions(study: Study, found: Finding) -> str:
 
 
 def _exception(study: Study, found: Finding, effect: LevelEffect, place: Place) -> str:
-    """One exception: where, of which level, and how."""
+    """Returns one exception in words: its place, its level and its kind."""
     where = label(study, {name: place.others[name] for name in found.others})
     by, unit = _bounds(place.change, found.response.unit)
     level = f"{effect.level}, " if len(found.effects) > 1 else ""
@@ -164,8 +170,8 @@ def _exception(study: Study, found: Finding, effect: LevelEffect, place: Place) 
 
 
 def variation(study: Study, found: Variation) -> str:
-    """Returns which factor explains how much, in a sentence; empty where the design has nothing to
-    explain."""
+    """Returns a sentence about the variation that each factor explains; empty if the design has no variation
+    to explain."""
     if not found.terms:
         return ""
     parts = [f"{_term(study, term)} {_share(term.share)}" for term in found.terms if term.share >= TOLD]
@@ -194,12 +200,13 @@ def _term(study: Study, term: Term) -> str:
 
 
 def _share(share: float) -> str:
-    """A share from 0 to 1 as text in percent."""
+    """Returns a share from 0 to 1 as text in percent."""
     return f"{numbers.fixed(100 * share, 1)}%"
 
 
 def outliers(study: Study, summary: ResponseSummary) -> str:
-    """The values far from the others of their treatment, furthest first; empty where there are none."""
+    """Returns a sentence about the values far from the others of their treatment, furthest first; empty if
+    there are none."""
     found = [(cell, outlier) for cell in summary.cells for outlier in cell.outliers]
     if not found:
         return ""
@@ -209,14 +216,14 @@ def outliers(study: Study, summary: ResponseSummary) -> str:
     for cell, outlier in found[:MOST_NAMED]:
         value, usual = (numbers.fixed(each, decimals) for each in (outlier.value, cell.median or 0))
         where = label(study, cell.treatment)
-        named.append(f"trial {outlier.trial} ({where}: {value} where the median is {usual})")
+        named.append(f"trial {outlier.trial} ({where}: {value}; the median is {usual})")
     more = len(found) - MOST_NAMED
     rest = f" and {more} more" if more > 0 else ""
     return f"Far from the others of their treatment, and kept: {', '.join(named)}{rest}."
 
 
 def precision(study: Study, found: Precision) -> str:
-    """Returns which treatments did not reach the precision that the study wants, in a sentence."""
+    """Returns a sentence about the treatments that did not reach the study's desired precision."""
     name, wanted = quantity(found.response.title), f"{found.wanted:g}%"
     if found.reached:
         return f"Every treatment's interval of {name} reached ±{wanted}."
@@ -232,8 +239,8 @@ def precision(study: Study, found: Precision) -> str:
 
 
 def agreement(found: Sequence[Agreement]) -> str:
-    """Returns how far the run agrees with the published figures, in a sentence; empty where there are none
-    with a counterpart."""
+    """Returns a sentence about the run's agreement with the published figures; empty if none has a
+    counterpart."""
     compared = [each for each in found if each.cell is not None and each.cell.mean is not None]
     if not compared:
         return ""
@@ -242,28 +249,29 @@ def agreement(found: Sequence[Agreement]) -> str:
     if directions:
         counts = {way: directions.count(way) for way in ("same", "opposite", "not shown")}
         said += (
-            f" Of {numbers.counted(len(directions), 'change')}, {counts['same']} go the same way, "
-            f"{counts['opposite']} the opposite way, and {counts['not shown']} show no direction."
+            f" Of {numbers.counted(len(directions), 'change')}, {counts['same']} have the same direction, "
+            f"{counts['opposite']} the opposite one, and {counts['not shown']} show none."
         )
     inside = [each.inside for each in compared if each.inside is not None]
     if inside:
         said += f" {sum(inside)} of {numbers.counted(len(inside), 'value')} lie within the measured interval."
     ratios = [each.ratio for each in compared if each.ratio is not None]
     if ratios:
-        said += f" Measured over published: {_ratio(min(ratios))} to {_ratio(max(ratios))}, "
+        said += f" Ratio of measured to published values: {_ratio(min(ratios))} to {_ratio(max(ratios))}, "
         said += f"median {_ratio(median(ratios))}."
     return said
 
 
 F_TEST = (
-    "The spreads are compared by the F test, which supposes normal values. Levene's test does not, but it "
-    "needs every value, and publications print none."
+    "Spreads are compared by the F test, which assumes normally distributed values. Levene's test does not, "
+    "but it "
+    "needs every value, which publications do not print."
 )
 
 
 def spreads(found: Sequence[Agreement]) -> str:
-    """Returns how the measured spreads compare with the published ones, in sentences; empty where none is
-    published with a counterpart."""
+    """Returns sentences that compare the measured spreads with the published ones; empty if no published
+    spread has a counterpart."""
     compared = [each.spread for each in found if each.spread is not None]
     if not compared:
         return ""
@@ -276,5 +284,5 @@ def spreads(found: Sequence[Agreement]) -> str:
 
 
 def _ratio(ratio: float) -> str:
-    """A ratio with three digits."""
+    """Returns a ratio with three digits."""
     return f"{ratio:.3g}"

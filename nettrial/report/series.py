@@ -1,8 +1,6 @@
-"""Charts of flows within a trial: goodput by flow or subflow, congestion window, queues, and the rates and
-delays of stations of radio channels, over time.
-
-One trial of each treatment is shown, that whose first response is nearest to the median: an example, never
-an estimate."""
+"""Charts over the time of a trial: goodput by flow or subflow, congestion windows, queues, and the rates and
+delays of stations of radio channels. They show one trial of each treatment, whose first response is nearest
+to the median: an example, not an estimate."""
 
 from __future__ import annotations
 
@@ -21,18 +19,18 @@ from nettrial.store import Trial
 
 MOST_TREATMENTS = 12
 MOST_LINES = 8
-"""In one chart: more can't be told apart."""
+"""The largest number of lines in a chart: more could not be distinguished."""
 POINTS = 200
-"""The largest number of points of a line; neighbours are put together where there are more."""
+"""The largest number of points of a line; if there are more, neighbours are merged."""
 SPEAKING = 40
-"""The number of points that say their values."""
+"""The number of points that show their values on demand."""
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Series:
-    """One trial over time."""
+    """The charts of one trial over time."""
 
     treatment: str
     trial: int
@@ -40,7 +38,8 @@ class Series:
 
 
 def draw(report: Report) -> tuple[list[Series], str]:
-    """The series of a trial of each treatment, as far as its samples go; and what was left out."""
+    """Returns the series of one trial of each treatment, as far as it has samples, and a note on the
+    treatments left out."""
     study = report.run.study
     shown: list[Series] = []
     left_out = 0
@@ -53,7 +52,7 @@ def draw(report: Report) -> tuple[list[Series], str]:
         charts = _charts(trial)
         if charts:
             shown.append(Series(label(study, trial.planned.treatment), trial.planned.number, charts))
-    note = f"The run file has {numbers.counted(left_out, 'more treatment')}." if left_out else ""
+    note = f"The run file contains {numbers.counted(left_out, 'more treatment')}." if left_out else ""
     return shown, note
 
 
@@ -72,7 +71,7 @@ def _examples(report: Report) -> list[Trial]:
 
 
 def _cells(report: Report) -> list[tuple[Cell, ...]]:
-    """For each treatment its cells, one of each response."""
+    """Returns the cells of each treatment, one for each response."""
     return list(zip(*(section.response.cells for section in report.sections), strict=True))
 
 
@@ -81,7 +80,7 @@ def _charts(trial: Trial) -> list[Chart]:
     sent: dict[str, list[Row]] = {}
     windows: dict[str, list[Row]] = {}
     for flow in trial.record.flows:
-        # Over UDP a sender knows only what it sent.
+        # With UDP, the sender knows only the data sent, not the data received.
         (sent if flow.transport.root == "udp" else rates).update(_rates(flow))
         windows.update(_windows(flow))
     queues, loads = _queues(trial.record.ends)
@@ -89,7 +88,7 @@ def _charts(trial: Trial) -> list[Chart]:
     window = "Congestion window by flow or subflow"
     drawn = [
         _chart(f"{name}-goodput", "Goodput, Mbit/s", f"Goodput by flow or subflow over time {of}.", rates),
-        _chart(f"{name}-sent", "Sent, Mbit/s", f"What flows over UDP sent over time {of}.", sent),
+        _chart(f"{name}-sent", "Sent, Mbit/s", f"Rate sent by UDP flows over time {of}.", sent),
         _chart(
             f"{name}-cwnd",
             "Congestion window, segments",
@@ -123,7 +122,7 @@ def _charts(trial: Trial) -> list[Chart]:
 
 
 def _rates(flow: FlowRecord) -> list[tuple[str, list[Row]]]:
-    """The goodput of a flow over time; of MPTCP that of each subflow."""
+    """Returns the goodput of a flow over time; for MPTCP, that of each subflow."""
     samples = flow.intervals
     if len(samples) < 2:
         return []
@@ -142,7 +141,8 @@ def _rates(flow: FlowRecord) -> list[tuple[str, list[Row]]]:
 
 
 def _windows(flow: FlowRecord) -> dict[str, list[Row]]:
-    """The congestion window of a flow over time; of MPTCP that of each subflow. What is not open has none."""
+    """Returns the congestion window of a flow over time; for MPTCP, that of each subflow. A connection that
+    is not open has none."""
     lines = {flow.name: [(each.at_ns, each.cwnd_pkts) for each in flow.intervals]}
     count = max((len(each.subflow_cwnd_pkts or ()) for each in flow.intervals), default=0)
     if count > 1:
@@ -159,7 +159,7 @@ def _windows(flow: FlowRecord) -> dict[str, list[Row]]:
 
 
 def _queues(interfaces: Sequence[InterfaceRecord]) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
-    """The queue and the utilisation of the interfaces that kept them, the busiest first."""
+    """Returns the queue and the utilisation of the interfaces that recorded them, the busiest first."""
     queues: dict[str, list[Row]] = {}
     loads: dict[str, list[Row]] = {}
     for interface in sorted((each for each in interfaces if each.series), key=lambda each: -each.wire_bytes):
@@ -171,7 +171,7 @@ def _queues(interfaces: Sequence[InterfaceRecord]) -> tuple[dict[str, list[Row]]
 
 
 def _radio_rates(channels: Sequence[ChannelRecord]) -> dict[str, list[Row]]:
-    """The mean rate of each station over time, where rate control chose it."""
+    """Returns the mean rate of each station over time, for stations with rate control."""
     return {
         station.node: _rows(
             station.node,
@@ -185,7 +185,8 @@ def _radio_rates(channels: Sequence[ChannelRecord]) -> dict[str, list[Row]]:
 
 
 def _radio_delays(channels: Sequence[ChannelRecord], field: str) -> dict[str, list[Row]]:
-    """A mean delay of each station over time, where the trial kept it and the station sent anything."""
+    """Returns a mean delay of each station over time, as far as it was recorded and the station sent
+    anything."""
     lines = {
         station.node: [
             (each.at_ns / 1e9, delay / 1e6)
@@ -199,7 +200,7 @@ def _radio_delays(channels: Sequence[ChannelRecord], field: str) -> dict[str, li
 
 
 def _rate(counts: Sequence[int], samples: Sequence[Interval]) -> list[tuple[float, float]]:
-    """Seconds, and megabits a second since the sample before."""
+    """Returns pairs of the time in seconds and the rate since the previous sample in Mbit/s."""
     ends = [sample.at_ns for sample in samples]
     return [
         (end / 1e9, count * 8e3 / (end - start))
@@ -209,7 +210,7 @@ def _rate(counts: Sequence[int], samples: Sequence[Interval]) -> list[tuple[floa
 
 
 def _rows(name: str, points: Sequence[tuple[float, float]], unit: str) -> list[Row]:
-    """The points of a line, neighbours put together where there are too many."""
+    """Returns the points of a line, with neighbours merged if there are too many."""
     each = -(-len(points) // POINTS)
     rows = []
     for start in range(0, len(points), each):

@@ -1,4 +1,4 @@
-"""A run's stopping rule and its result, in sentences."""
+"""The stopping rule of a run and its result, in sentences."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from nettrial.store import Run
 from nettrial.study import Until
 
 KIND = (
-    "The intervals of means and changes are of a confidence sequence: they hold at every number of blocks at "
-    "once, so stopping when they are narrow does not make them too narrow. They are wider than Student's t "
-    "intervals of as many blocks. They suppose that values far from the others are seen: where one "
-    "trial of twenty gives half of what the others give, a run may stop before such a trial comes, and its "
-    "intervals held the mean in 30% to 91% of simulated runs of 5 blocks or more, and in 95% of 60 or more."
+    "The intervals of means and changes form a confidence sequence: they hold at all numbers of blocks "
+    "simultaneously, so stopping when they are narrow does not make them too narrow. They are wider than "
+    "Student's t intervals of the same number of blocks. They assume that rare values have been seen: if one "
+    "trial in twenty gives half the value of the others, a run may stop before such a trial occurs; in "
+    "simulations, the intervals then contained the mean in 30% to 91% of runs of 5 or more blocks, and in "
+    "95% of runs of 60 or more."
 )
-"""The sentence with which reports describe the intervals."""
+"""The description of the intervals in reports."""
 
 
 def rule(until: Until) -> str:
-    """Returns what a rule waits for: "each mean is known: of rtt to ±5%; of throughput to ±2%"."""
+    """Returns the condition of a rule in words: "each mean is known: of rtt to ±5%; of throughput to ±2%"."""
     names: dict[float, list[str]] = {}
     for name, percent in until.percent.items():
         names.setdefault(percent, []).append(name)
@@ -30,51 +31,57 @@ def rule(until: Until) -> str:
 
 
 def end(run: Run) -> str:
-    """Returns what ended the run, or what it still waits for; empty where there is no rule."""
+    """Returns a sentence about the reason why the run ended, or the condition it is waiting for; empty if
+    there is no rule."""
     found = stopping(run)
     if found is None:
         return ""
     blocks = numbers.counted(found.blocks, "block")
     allowed = f"{found.until.minimum} to {found.until.maximum} were allowed"
     if found.goes_on or not found.done:
-        said = f"Not at its end after {blocks} ({allowed}): it goes on until {rule(found.until)}."
+        said = f"The run is not complete after {blocks} ({allowed}): it continues until {rule(found.until)}."
     elif found.wide:
-        said = f"It ended after {blocks}, the most allowed, less precise than it was to be: {_wide(found)}."
+        said = (
+            f"The run ended after {blocks}, the most allowed, without reaching the desired precision: "
+            f"{_wide(found)}."
+        )
     else:
-        said = f"It ended after {blocks} ({allowed}) because {rule(found.until)}. {_unseen(found.blocks)}"
+        said = (
+            f"The run ended after {blocks} ({allowed}) because {rule(found.until)}. {_unseen(found.blocks)}"
+        )
     if found.unmeasured:
-        said += f" Left out where there is no value: {numbers.listed(found.unmeasured)}."
+        said += f" Ignored where they have no value: {numbers.listed(found.unmeasured)}."
     if found.equal:
-        said += f" Left out where all values are equal, which show no spread: {numbers.listed(found.equal)}."
+        said += f" Ignored where all values are equal and so show no spread: {numbers.listed(found.equal)}."
     return said
 
 
 def sentences(run: Run) -> list[str]:
-    """Returns what a report says of the run's end and of its intervals; nothing where there is no rule."""
+    """Returns a report's sentences about the end of the run and its intervals; none if there is no rule."""
     return [end(run), KIND] if run.study.until else []
 
 
 def progress(found: Stopping) -> str:
-    """A line after a block: how far the run is from its end."""
+    """Returns a line about the run's distance from its end, to be shown after a block."""
     return f"after {numbers.counted(found.blocks, 'block')}: {_wide(found)}"
 
 
 def _wide(found: Stopping) -> str:
-    """The intervals that are too wide, and the widest of them."""
+    """Returns the number of intervals that are too wide, and the widest one, in words."""
     wide = found.wide
     if not wide:
         return "no interval is too wide"
     of = f"{len(wide)} of {numbers.counted(len(found.widths), 'interval')} too wide"
-    return f"{of}, most of all {_width(wide[0])}"
+    return f"{of}, the widest {_width(wide[0])}"
 
 
 def _unseen(blocks: int) -> str:
-    """Returns how rare the values are that may be missing: the share of trials that give none of those seen,
-    which so many trials of a treatment leave possible (the exact binomial bound of none)."""
+    """Returns a sentence about the largest share of trials with values not seen so far that is compatible
+    with that many trials of a treatment (the exact binomial bound for zero observations)."""
     share = 1 - (1 - CONFIDENCE) ** (1 / blocks)
     return (
-        f"Values that up to {100 * share:.2g}% of trials give may not have shown in so few "
-        f"(with {100 * CONFIDENCE:g}%)."
+        f"In so few blocks, values that occur in up to {100 * share:.2g}% of trials may not have been seen "
+        f"({100 * CONFIDENCE:g}% confidence)."
     )
 
 

@@ -1,4 +1,5 @@
-"""Charts of sweeps: round-trip time against packet size, the ratio of two levels, the time of all bytes."""
+"""Charts of sweeps: round-trip time against packet size, the ratio of two levels, and the time of all
+bytes."""
 
 from __future__ import annotations
 
@@ -15,19 +16,19 @@ from nettrial.report.vega import INK, Chart, Spec, groups, layer, layered, silen
 from nettrial.study import Study
 
 GROUPS = 200
-"""Points of a line at most; neighbouring sizes are put together where there are more."""
+"""The largest number of points of a line; if there are more, neighbouring sizes are merged."""
 SPEAKING = 40
-"""The number of points that say their values."""
+"""The number of points that show their values on demand."""
 MOST_RULES = 16
-"""More boundaries than this in view would be a grey wall."""
+"""The largest number of packet boundaries drawn in a chart: more would be a grey area."""
 CLOSE_UP = 1.5
-"""The reach of the close-up, in multiples of the largest MTU."""
+"""The range of the close-up, in multiples of the largest MTU."""
 
 Row = dict[str, Any]
 
 
 def draw(study: Study, sweeps: Sweeps) -> list[tuple[str, list[Chart]]]:
-    """For each combination of the other factors its title and its charts."""
+    """Returns the title and the charts of each combination of the other factors."""
     drawn = []
     for number, group in enumerate(tables.combinations(study), start=1):
         found = [curve for curve in sweeps.curves if group.items() <= curve.treatment.items()]
@@ -69,7 +70,8 @@ def _lines(
     said: str,
     rules: bool = True,
 ) -> Chart | None:
-    """A line with its band for each curve, and its boundaries as dashed lines where they are few."""
+    """Returns a chart with a line and a band for each curve, and with dashed lines at packet boundaries if
+    they are few."""
     rows: list[list[Row]] = []
     marks: list[Row] = []
     for curve, sizes, values in parts:
@@ -83,12 +85,12 @@ def _lines(
     if rules and marks:
         where = {"x": _across(), "color": _colour(study)}
         layers.insert(0, layer("rule", marks, where, strokeDash=[2, 3], opacity=0.6))
-        said += " Dashed: the sizes after which a message takes one packet more."
+        said += " Dashed: the sizes above which a message takes one more packet."
     return _chart(study, name, title, said, layers)
 
 
 def _ratio(study: Study, found: Sequence[Curve], name: str, group: str) -> Chart | None:
-    """The ratio of each level to the baseline."""
+    """Returns a chart of the ratio of each level to the baseline."""
     rows = [
         _rows(ratio.ratio, ratio.treatment[study.layout.rows], "") for ratio in ratios(study, found, GROUPS)
     ]
@@ -121,7 +123,7 @@ def _rows(shown: Estimate, level: str, unit: str) -> list[Row]:
 
 
 def _layers(study: Study, curves: Sequence[list[Row]]) -> list[Spec]:
-    """Bands and lines, and points that are not seen but speak."""
+    """Returns the layers of bands and lines, and of invisible points that show their values on demand."""
     rows = [row for curve in curves for row in curve]
     speaking = [row for curve in curves for row in curve[:: max(1, len(curve) // SPEAKING)]]
     x, colour = _across(), _colour(study)
@@ -140,7 +142,7 @@ def _across() -> Spec:
 
 
 def _colour(study: Study) -> Spec:
-    """The colour of each level of the rows' factor."""
+    """Returns the encoding of the rows' factor by colours."""
     factor = study.factors[study.layout.rows]
     colour: Spec = groups(list(factor.levels), factor.title)["color"]
     return colour

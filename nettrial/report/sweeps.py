@@ -1,4 +1,4 @@
-"""The report's part on sweeps: round-trip times at a few sizes, and the steps."""
+"""The report's section on sweeps: round-trip times at a few sizes, and the steps."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from nettrial.store import Run
 from nettrial.study import Study
 
 SIZES_SHOWN = 10
-"""The number of sizes shown in a table, of thousands: spread evenly on a logarithmic scale."""
+"""The number of sizes shown in a table, out of thousands, spread evenly on a logarithmic scale."""
 DECIMALS = 2
-"""The decimals of microseconds."""
+"""The number of decimals of microseconds."""
 
 
 @dataclass(frozen=True)
 class Sweeps:
-    """Everything about the sweeps of a run."""
+    """The curves, ratios and steps of the sweeps of a run."""
 
     curves: list[Curve]
     steps: list[Steps]
     ratios: list[Ratio]
-    """Size by size."""
+    """The ratios of the curves to the baseline, by size."""
     table: Table
-    """Round-trip times at a few sizes, microseconds."""
+    """The round-trip times at a few sizes in microseconds."""
     findings: list[str]
-    """The findings on each curve's steps, a sentence or two each."""
+    """The findings on each curve's steps, in a few sentences each."""
 
 
 def gather(run: Run) -> Sweeps | None:
-    """The sweeps of a run; None if it has none that finished."""
+    """Returns the sweeps of a run; None if none has finished."""
     found = curves(run)
     if not found:
         return None
@@ -63,13 +63,14 @@ def gather(run: Run) -> Sweeps | None:
 
 
 def name(study: Study, curve: Curve) -> str:
-    """A curve by its levels, that of the rows' factor first: "MTU 9000 B – Transport udp"."""
+    """Returns the name of a curve by its levels, with that of the rows' factor first: "MTU 9000 B – Transport
+    udp"."""
     rows = study.layout.rows
     return tables.label(study, {rows: curve.treatment[rows]} | curve.treatment)
 
 
 def finding(study: Study, found: Steps) -> str:
-    """The steps of one curve in words."""
+    """Returns the steps of one curve in words."""
     curve = found.curve
     kind = "fragment" if curve.transport == "udp" else "segment"
     parts = []
@@ -79,17 +80,18 @@ def finding(study: Study, found: Steps) -> str:
         bounds = mean_interval(costs)
         cost = numbers.signed(fmean(costs), DECIMALS)
         cost += f" {numbers.bounds(bounds, DECIMALS)}" if bounds else ""
-        parts.append(f"one {kind} more costs {cost} us on average")
-        alone = f"alone, {shown} of {numbers.counted(len(found.expected), 'step')} show"
-        parts.append(alone if bounds else "one trial can't tell single steps")
+        parts.append(f"one more {kind} costs {cost} us on average")
+        alone = f"individually, {shown} of {numbers.counted(len(found.expected), 'step')} are shown"
+        parts.append(alone if bounds else "one trial can't show single steps")
     if found.skipped:
-        parts.append(f"for {found.skipped} more the sizes are too few")
+        parts.append(f"for {found.skipped} more there are too few sizes")
     if found.unsearched:
         parts.append(f"no search for other steps: {found.unsearched}")
     else:
         seen = sum(step.seen for step in found.in_reach)
         parts.append(
-            f"a search that knows no boundaries finds {seen} of the {len(found.in_reach)} in its reach"
+            f"a search without knowledge of the boundaries finds {seen} of the {len(found.in_reach)} within "
+            "its range"
         )
         others = numbers.listed(_elsewhere(step) for step in found.other) if found.other else "none elsewhere"
         parts.append(others)
@@ -101,34 +103,35 @@ def _elsewhere(step: Step) -> str:
 
 
 def height(step: Step) -> str:
-    """A step's height with its interval, microseconds."""
+    """Returns a step's height with its interval, in microseconds."""
     text = numbers.signed(step.height_us, DECIMALS)
     return f"{text} {numbers.bounds(step.interval, DECIMALS)}" if step.interval else text
 
 
 def listed(step: Step) -> list[str]:
-    """A step as a line of a table: after which size, packets, height, whether it is one, whether seen."""
+    """Returns a step as a table row: the size after which it occurs, the packets, the height, whether it is
+    significant, and whether the search found it."""
     packets = f"{step.packets} → {step.packets + 1}" if step.packets else "elsewhere"
     if step.packets is None:
         verdict = "yes"
     elif step.probability is None:
-        verdict = "not to be judged with one trial"
+        verdict = "can't be judged with one trial"
     else:
         verdict = "yes" if step.found else "not shown"
     return [f"{step.after_bytes:.0f} B", packets, height(step), verdict, "yes" if step.seen else "no"]
 
 
 LISTED = ("after", "packets", "height of the minimum, us [95%]", "a step", "found by search")
-"""The headings of those lines."""
+"""The headings of those rows."""
 
 
 def every(found: Steps) -> list[Step]:
-    """The steps of a curve, at boundaries and elsewhere, by size."""
+    """Returns the steps of a curve at boundaries and elsewhere, ordered by size."""
     return sorted([*found.expected, *found.other], key=lambda step: step.after_bytes)
 
 
 def _table(study: Study, found: Sequence[Curve], compared: Sequence[Ratio]) -> Table:
-    """A column for each curve; changes from the baseline where there are."""
+    """Returns a table with a column for each curve, and changes from the baseline where they exist."""
     asked = {float(response.of.partition(".")[2]) for response in study.responses if "." in response.of}
     sizes = np.unique(np.concatenate([curve.sizes for curve in found]))
     spread = np.geomspace(sizes[0], sizes[-1], SIZES_SHOWN)
@@ -158,7 +161,7 @@ def _entry(curve: Curve, size: float, changes: dict[tuple[str, ...], Ratio]) -> 
 
 
 def _change(size: float, ratio: Ratio | None) -> tuple[str, str]:
-    """The change from the baseline at a size in percent, and its interval."""
+    """Returns the change from the baseline at a size in percent, and its interval."""
     if ratio is None or size not in ratio.ratio.sizes:
         return "", ""
     at = int(np.flatnonzero(ratio.ratio.sizes == size)[0])
@@ -170,5 +173,5 @@ def _change(size: float, ratio: Ratio | None) -> tuple[str, str]:
 
 
 def caption(study: Study) -> str:
-    """Returns what the table's changes are relative to."""
+    """Returns the baseline of the table's changes in words."""
     return f"{study.factors[study.layout.rows].title} {baseline(study)}"

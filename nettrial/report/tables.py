@@ -1,7 +1,6 @@
-"""The tables of a report, as text in cells: rows, and a group of columns for each combination.
+"""The tables of a report as texts in cells, with a group of columns for each combination of levels.
 
-Terminal and page show the same tables; only their drawing differs.
-"""
+The terminal and the page show the same tables and differ only in how they draw them."""
 
 import itertools
 import math
@@ -17,47 +16,48 @@ from nettrial.study import Factor, Study
 from nettrial.study.published import PRINTED
 
 UNCLEAR = "unclear"
-"""The text of a change in percent that is no result."""
-UNCLEAR_NOTE = "may be a hundredfold: there are too few values, or some are near 0"
+"""The text for a change in percent that is too uncertain to be a result."""
+UNCLEAR_NOTE = "the change may be a hundredfold: there are too few values, or some are near 0"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One cell. A part that does not exist is empty."""
+    """A table's cell; parts that do not exist are empty."""
 
     value: str = ""
     half_interval: str = ""
     change: str = ""
     change_interval: str = ""
     note: str = ""
-    """Why something is absent."""
+    """The reason why something is absent."""
     n: int = 0
     deviation: str = ""
-    """The sample standard deviation over trials."""
+    """The sample standard deviation over the trials."""
     marks: tuple[int, ...] = ()
-    """Numbers, from 1, of the warnings that some trial of this treatment carries, but for those that
-    every treatment has."""
+    """The numbers, from 1, of the warnings in trials of this treatment, except those that every treatment
+    has."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """Entries by row and column."""
+    """A table of entries by row and column."""
 
     row_title: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     entries: tuple[tuple[Entry, ...], ...]
     headings: Mapping[str, str] = field(default_factory=dict)
-    """The text for a row or a column whose name says too little: a machine with its system."""
+    """The headings of rows and columns whose names are not sufficient, such as a machine with its operating
+    system."""
 
     def heading(self, name: str) -> str:
-        """The heading of a row or a column."""
+        """Returns the heading of a row or a column."""
         return self.headings.get(name, name)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A measured change beside the published one."""
+    """A measured change and its published counterpart."""
 
     row: str
     measured: Entry
@@ -65,31 +65,32 @@ class Comparison:
     published: str
     published_column: str
     inside: bool | None
-    """True if the published change lies in the measured interval; None without an interval."""
+    """True if the published change lies within the measured interval; None without an interval."""
 
 
 def combinations(study: Study) -> list[Levels]:
-    """The levels of each group of columns, in the order of the layout."""
+    """Returns the levels of each group of columns, in the order of the layout."""
     names = study.layout.columns
     levels = [study.factors[name].levels for name in names]
     return [dict(zip(names, chosen, strict=True)) for chosen in itertools.product(*levels)]
 
 
 def label(study: Study, levels: Levels) -> str:
-    """A group of columns, or a treatment, by its levels: "Sender linux-cubic – Receiver classic"."""
+    """Returns the label of a group of columns, or of a treatment, from its levels: "Sender linux-cubic –
+    Receiver classic"."""
     return (
         " – ".join(f"{study.factors[name].title} {level}" for name, level in levels.items()) or "all trials"
     )
 
 
 def column_title(study: Study) -> str:
-    """The titles of the columns' factors: "Sender – Receiver"."""
+    """Returns the titles of the columns' factors: "Sender – Receiver"."""
     return " – ".join(study.factors[name].title for name in combinations(study)[0])
 
 
 def headings(study: Study, systems: Mapping[str, str]) -> dict[str, str]:
-    """The headings of rows and columns that are machines of the user's, by their names: each with its system
-    and version as found. `systems` are these by machine."""
+    """Returns the headings of rows and columns that are the user's machines, by name. `systems` has the
+    operating system and version of each machine."""
     chosen = {name for name, each in study.factors.items() if _are_machines(each)}
 
     def heading(levels: Levels) -> str:
@@ -114,7 +115,8 @@ def measured(
     warnings: Sequence[WarningGroup],
     systems: Mapping[str, str] | None = None,
 ) -> Table:
-    """A response in the shape of the study's layout; `systems` are those of the user's machines by name."""
+    """Returns the table of a response in the study's layout; `systems` has the operating systems of the
+    user's machines by name."""
     rows = study.factors[study.layout.rows]
     columns = combinations(study)
     decimals = numbers.value_decimals(response.cells)
@@ -130,7 +132,7 @@ def measured(
         shown = Entry(
             value=numbers.fixed(cell.mean, decimals),
             half_interval=half,
-            note="" if cell.interval else "one trial gives no interval" if cell.n < 2 else NO_INTERVAL,
+            note="" if cell.interval else "a single trial gives no interval" if cell.n < 2 else NO_INTERVAL,
             n=cell.n,
             deviation="" if cell.deviation is None else numbers.fixed(cell.deviation, decimals + 1),
             marks=_marks(treatment, warnings, response),
@@ -167,7 +169,7 @@ def _marks(treatment: Levels, warnings: Sequence[WarningGroup], response: Respon
 
 
 def published(study: Study, response: str, rows: Sequence[PublishedRow]) -> Table | None:
-    """The published figures of a response in the same shape; None where there are none."""
+    """Returns the published figures of a response in the same layout; None if there are none."""
     rows = [row for row in rows if row.response == response]
     if not rows:
         return None
@@ -188,12 +190,12 @@ def published(study: Study, response: str, rows: Sequence[PublishedRow]) -> Tabl
 
 
 def published_label(study: Study, row: PublishedRow) -> str:
-    """The group of columns of a published figure, by the source's levels."""
+    """Returns the label of a published figure's group of columns, from the source's levels."""
     return label(study, {name: level for name, level in row.levels.items() if name != study.layout.rows})
 
 
 def counterparts(study: Study, rows: Sequence[PublishedRow]) -> dict[str, str | None]:
-    """For each published group of columns, the one here that means the same; None where there is none."""
+    """Returns for each published group of columns its counterpart here, or None."""
     found: dict[str, str | None] = {}
     for row in rows:
         theirs = published_label(study, row)
@@ -204,14 +206,15 @@ def counterparts(study: Study, rows: Sequence[PublishedRow]) -> dict[str, str | 
 
 
 def printed(row: PublishedRow) -> str:
-    """A published value with its unit and its SD, and how it came from its source where it is not printed
-    there."""
+    """Returns a published value with its unit and standard deviation, and with its origin if the source does
+    not print it."""
     parts = [f"{row.value} {row.unit}", f"SD {row.sd}" if row.sd else ""]
     return marked(", ".join(filter(None, parts)), row)
 
 
 def _published_value(row: PublishedRow) -> str:
-    """A published value with its SD, and how it came from its source where it is not printed there."""
+    """Returns a published value with its standard deviation, and with its origin if the source does not print
+    it."""
     parts = [row.value, f"SD {row.sd}" if row.sd else ""]
     return marked(", ".join(filter(None, parts)), row)
 
@@ -221,7 +224,7 @@ def _published_change(row: PublishedRow) -> str:
 
 
 def marked(text: str, row: PublishedRow) -> str:
-    """A figure's text with its row's mark; as it is where the source prints it."""
+    """Returns a figure's text with its row's mark, or unchanged if the source prints the figure."""
     if not text or row.mark == PRINTED:
         return text
     error = f", ± {row.reading_error}" if row.reading_error else ""
@@ -229,14 +232,14 @@ def marked(text: str, row: PublishedRow) -> str:
 
 
 def _as_printed(change: str) -> str:
-    """A published change with its sign; the digits stay as they are."""
+    """Returns a published change with its sign and unchanged digits."""
     return f"+{change}" if change and not change.startswith("-") and float(change) != 0 else change
 
 
 def comparisons(
     study: Study, response: ResponseSummary, table: Table, rows: Sequence[PublishedRow]
 ) -> list[Comparison]:
-    """The changes of treatments that have a published counterpart, beside the published changes."""
+    """Returns the measured and published changes of treatments that have a published counterpart."""
     found = []
     for row in rows:
         ours = row.counterpart
@@ -269,7 +272,7 @@ AGREEMENT = (
 
 
 def agreement_label(study: Study, found: Sequence[Agreement], each: Agreement) -> str:
-    """The levels of a published figure's counterpart that not all of `found` have: "MTU 9000 B"."""
+    """Returns the levels of a published figure's counterpart that not all of `found` share: "MTU 9000 B"."""
     assert each.cell is not None
     there = [other.cell.treatment for other in found if other.cell and other.cell.mean is not None]
     names = [study.layout.rows, *study.layout.columns]
@@ -279,8 +282,8 @@ def agreement_label(study: Study, found: Sequence[Agreement], each: Agreement) -
 
 
 def agreement(study: Study, found: Sequence[Agreement]) -> list[tuple[str, ...]]:
-    """A line for each published figure with a counterpart that was measured: what it is of, both values,
-    their ratio, whether the published value lies in the measured interval; and the same of its change."""
+    """Returns a row for each published figure with a measured counterpart: its label, both values, their
+    ratio, and whether the published value lies within the measured interval; and the same for its change."""
     titles = {response.name: response.title for response in study.responses}
     units = {response.name: response.unit for response in study.responses}
     lines: list[tuple[str, ...]] = []
@@ -310,7 +313,8 @@ def agreement(study: Study, found: Sequence[Agreement]) -> list[tuple[str, ...]]
 
 
 def _difference(study: Study, each: Agreement) -> tuple[str, ...]:
-    """A published difference from another treatment beside the measured one, in the columns of AGREEMENT."""
+    """Returns a published difference from another treatment and the measured one, in the columns of
+    AGREEMENT."""
     row, base = each.row, each.row.other or {}
     apart = [name for name, level in base.items() if level != row.levels[name]]
     other = ", ".join(f"{study.factors[name].title} {base[name]}" for name in apart)
@@ -339,8 +343,9 @@ SPREADS = (
 
 
 def spreads(study: Study, found: Sequence[Agreement]) -> list[tuple[str, ...]]:
-    """A line for each published standard deviation with a counterpart that was measured: what it is of, both
-    with their numbers of trials, their ratio with its 95% interval, the F test's p-value, and its verdict."""
+    """Returns a row for each published standard deviation with a measured counterpart: its label, both values
+    with their numbers of trials, their ratio with its 95% interval, the p-value of the F test, and the
+    verdict."""
     titles = {response.name: response.title for response in study.responses}
     lines: list[tuple[str, ...]] = []
     for each in found:

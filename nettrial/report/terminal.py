@@ -15,18 +15,17 @@ from nettrial.report.tables import Comparison, Entry, Table
 from nettrial.store import Run
 
 STEPS_SHOWN = 12
-"""The number of steps shown of a curve; the page has all."""
+"""The number of steps shown for a curve; the page shows all."""
 _GAP = 2
 _SPREAD = " (standard deviation over trials, number of trials)"
 
 
 def render(run: Run, console: Console, report: Report | None = None, spread: bool = False) -> None:
-    """Print a run's report on `console`. `report` is what was gathered of it, if anything was; `spread`: each
-    mean with its standard deviation and its number of trials.
+    """Prints a run's report on `console`. `report` is the gathered content, if it was gathered before; with
+    `spread`, each mean has its standard deviation and its number of trials.
 
-    Tables have rows as the study's layout says and a group of columns for each combination of the
-    other levels; groups that do not fit in the width go below.
-    """
+    The rows of tables follow the study's layout, and there is a group of columns for each combination of the
+    other levels; groups that do not fit into the width are printed below."""
     report = report or gather(run)
     _heading(report, console, spread)
     for section in report.sections:
@@ -41,8 +40,8 @@ def render(run: Run, console: Console, report: Report | None = None, spread: boo
     _list(console, "Warnings", _warnings(report))
     _list(console, "Not measured", absent)
     _list(console, "Failed trials", failures)
-    _list(console, "What this run can't say", conclusions.limits(report))
-    _title(console, "To run it again")
+    _list(console, "Limits of this run", conclusions.limits(report))
+    _title(console, "To repeat this run")
     console.print(Text(run.command), soft_wrap=True)
 
 
@@ -123,7 +122,8 @@ def _sweeps(report: Report, found: sweeps.Sweeps, console: Console) -> None:
 
 
 def _parts(entry: Entry, spread: bool = False) -> list[str]:
-    """A measured cell: value, half-interval, deviation and trials, marks, change, its interval."""
+    """Returns the parts of a measured cell: the value, half-width, standard deviation and number of trials,
+    marks, and the change with its interval."""
     told = f" (SD {entry.deviation or '–'}, n {entry.n})" if spread and entry.value else ""
     half = f" ± {entry.half_interval}" if entry.half_interval else ""
     marks = ",".join(map(str, entry.marks))
@@ -147,7 +147,7 @@ def _grids(
         for i, title in enumerate(titles)
     ]
     room = console.width - max(map(len, [table.row_title, *levels]))
-    fitting = room // (max(widths) + _GAP + 1)  # one more for the line between columns
+    fitting = room // (max(widths) + _GAP + 1)  # one more for the rule between columns
     if fitting < 2 <= len(titles):
         grid = _grid([groups, table.row_title, unit])
         for i, title in enumerate(table.columns):
@@ -167,7 +167,7 @@ def _grids(
 
 
 def _aligned(texts: Sequence[Sequence[Sequence[str]]]) -> list[list[str]]:
-    """Join the parts of each cell so that parts of one column stand under each other."""
+    """Joins the parts of each cell so that corresponding parts of a column are aligned."""
     joined: list[list[str]] = [[] for _ in texts]
     for column in zip(*texts, strict=True):
         widths = [max(map(len, part)) for part in zip(*column, strict=True)]
@@ -187,7 +187,7 @@ def _comparisons(console: Console, comparisons: Sequence[Comparison]) -> None:
 
 
 def _agreement(report: Report, console: Console) -> None:
-    """One table of all published figures that have a counterpart."""
+    """Prints one table of all published figures that have a counterpart."""
     said = sentences.agreement(report.answers.agreement)
     if not said:
         return
@@ -198,7 +198,7 @@ def _agreement(report: Report, console: Console) -> None:
         grid.add_row(*map(Text, row))
     console.print(grid)
     if spreads := tables.spreads(report.run.study, report.answers.agreement):
-        _title(console, "Spread beside the published spread")
+        _title(console, "Measured and published spread")
         _say(console, sentences.spreads(report.answers.agreement))
         grid = _grid(tables.SPREADS)
         for row in spreads:
@@ -207,7 +207,7 @@ def _agreement(report: Report, console: Console) -> None:
 
 
 def _verdicts(report: Report, console: Console) -> None:
-    """The source's conclusions, each with its verdict and the comparison that gives it."""
+    """Prints the source's conclusions, each with its verdict and the comparison on which it is based."""
     found = report.answers.verdicts
     if not found:
         return
@@ -251,6 +251,6 @@ def _title(console: Console, text: str) -> None:
 
 
 def _say(console: Console, text: str, bullet: str = "") -> None:
-    """Print text as it is (names come from users and are no markup), wrapped at the width."""
+    """Prints a text verbatim (names come from users and are not mark-up), wrapped at the terminal's width."""
     filled = textwrap.fill(text, console.width, initial_indent=bullet, subsequent_indent=" " * len(bullet))
     console.print(Text(filled))

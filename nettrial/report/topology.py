@@ -1,4 +1,4 @@
-"""A picture of a trial's network: what its nodes and links are, in words."""
+"""The picture of a trial's network, with labels for its nodes and links."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from nettrial.topology.scenario_graph import graph_of
 
 
 def draw(study: Study, scenario: Scenario) -> Drawing:
-    """The network of a scenario; settings that are factors of the study are named so, not by a level. A path
-    is drawn as a line that starts at the first flow's sender, and stations with positions are at these."""
+    """Returns the drawing of a scenario's network; for settings that are factors of the study, the labels say
+    so instead of giving a level. A path is drawn as a line that starts at the first flow's sender, and
+    stations with positions are drawn there."""
     graph = graph_of(scenario)
     hosts = {node.name for node in scenario.nodes if node.kind.root == "host"}
     said: dict[int, tuple[str, str]] = {}
@@ -28,12 +29,12 @@ def draw(study: Study, scenario: Scenario) -> Drawing:
         any(path.startswith(shape) for path in sets)
         or getattr(study.network.shape(), "seed", None) is not None
     ):
-        drawing.captions.append("The network of one trial; others have other ones.")
+        drawing.captions.append("The network of one trial; other trials have different networks.")
     return drawing
 
 
 def _ground(scenario: Scenario) -> Ground | None:
-    """Returns where the stations of the radio channels are; nothing where they have no positions."""
+    """Returns the positions of the stations of radio channels; None if they have none."""
     places: dict[str, tuple[float, float]] = {}
     ranges: dict[str, float] = {}
     for link in scenario.links:
@@ -46,17 +47,18 @@ def _ground(scenario: Scenario) -> Ground | None:
 
 
 def _range_m(wlan: Wlan, own_power_dbm: float | None) -> float:
-    """Returns how far a station is sensed: where the path loss leaves the threshold of carrier sense."""
+    """Returns the carrier sense range of a station in metres: the distance at which its received power falls
+    to the carrier sense threshold."""
     of_free_space = 40.2 if wlan.band and wlan.band.root == "2.4 GHz" else 46.7
     at_1_m_db = of_free_space if wlan.path_loss_at_1_m_db is None else wlan.path_loss_at_1_m_db
     power_dbm = own_power_dbm if own_power_dbm is not None else wlan.tx_power_dbm
-    # Where these are absent they are the schema's defaults, which a scenario has in full.
+    # A scenario always contains these in full, with the schema's defaults.
     left_db = (power_dbm or 0.0) - at_1_m_db - (wlan.carrier_sense_dbm or 0.0)
     return max(1.0, 10 ** (left_db / (10 * (wlan.path_loss_exponent or 1.0))))
 
 
 def _factors(study: Study, kind: str) -> set[str]:
-    """Returns the settings of a kind of link that are factors, such as `rate` and `impairment.loss`."""
+    """Returns the settings of links of this kind that are factors, such as `rate` and `impairment.loss`."""
     own = study.network.links.host if kind == "host" else study.network.links.fabric
     found = set()
     for path in (path for factor in study.factors.values() for path in factor.paths):
@@ -102,7 +104,7 @@ def _channel(wlan: Wlan, study: Study) -> tuple[str, str]:
 
 
 def _impairment(impairment: Impairment | None, factors: set[str]) -> list[str]:
-    """Returns what a link does to frames beside carrying them, as far as it does."""
+    """Returns the impairments of a link in words."""
     varied = {path.split(".", 1)[1] for path in factors if path.startswith("impairment.")}
     said = [f"{name}: factor" for name in ("loss", "duplication", "reordering", "jitter") if name in varied]
     if impairment is None:

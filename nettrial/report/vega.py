@@ -1,6 +1,7 @@
-"""Charts: Vega-Lite specifications as plain documents, drawn by vl-convert as SVG without script.
+"""Charts: Vega-Lite specifications as plain documents, which vl-convert draws as SVG without scripts.
 
-A chart is a specification and words about it; how it is drawn (for the page, for print) is decided last."""
+A chart consists of a specification and a description; whether it is drawn for the page or for print is
+decided last."""
 
 from __future__ import annotations
 
@@ -13,11 +14,11 @@ from typing import Any
 import vl_convert
 
 Spec = dict[str, Any]
-"""A Vega-Lite specification, or a part of one."""
+"""A Vega-Lite specification, or part of one."""
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#aa5f91", "#8c6d00", "#5b7fbf")
-"""Told apart with any colour vision (after Okabe and Ito); shapes differ too. report.css makes them
-lighter on a dark page by these very values."""
+"""The colours of groups, distinguishable with any colour vision (after Okabe and Ito); shapes differ, too.
+report.css replaces these exact values by lighter ones on a dark page."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 INK = "currentColor"
 """The colour of text, on a light page and a dark one."""
@@ -28,19 +29,18 @@ SHARES: Spec = {
     "scale": {"domain": [0, 100]},
     "axis": {"title": None, "tickCount": 5, "domain": False},
 }
-"""The axis of shares in percent, which stand one after the other in a bar."""
+"""The axis of stacked shares in percent."""
 MOST_MARKS = 400
-"""The largest number of marks of one kind in one chart; what is more is thinned or put together, and the
-chart says so."""
+"""The largest number of marks of one kind in a chart; more are thinned or merged, and the chart says so."""
 WIDTH, HEIGHT = 370, 215
-"""The size of a chart's inner part, in CSS pixels."""
+"""The size of a chart's plotting area in CSS pixels."""
 WIDEST = 780
 MARK_ROOM = 11
-"""Pixels that a mark takes on a scale of names, before it is in its neighbour's way."""
+"""The pixels that a mark on a scale of names needs so that it does not overlap its neighbour."""
 LETTER = 6.5
-"""Pixels that a letter takes, on average."""
+"""The average width of a letter in pixels."""
 TRIALS = "trials"
-"""The name of the layer of every trial's value, which a reader shows on demand."""
+"""The name of the layer with the values of all trials, which is shown on demand."""
 
 
 @dataclass(frozen=True)
@@ -48,44 +48,45 @@ class Chart:
     """A chart before it is drawn."""
 
     name: str
-    """Unique within a report, fit for a file's name."""
+    """The chart's name, unique within a report and usable as a file's name."""
     title: str
     said: str
-    """The description of the chart, in words, for readers who do not see it."""
+    """The description of the chart in words, for readers who can't see it."""
     spec: Spec
-    """The specification without configuration; marks with a `description` say their values when asked."""
+    """The specification without configuration; marks with a `description` show their values on demand."""
     about: str = ""
-    """The subject that its title leaves out, because it stands below a heading that says it."""
+    """The subject that the title omits because the heading above it names it."""
     legend: tuple[str, ...] = ()
-    """The groups by their looks, where they are not those of the layout's columns."""
+    """The labels of groups in the order of their looks, if they are not those of the layout's columns."""
     colours: tuple[str, ...] = ()
-    """Theirs, where they are not by their numbers."""
+    """The colours of these groups, if they do not follow from their numbers."""
     note: str = ""
-    """The note on what was left out or put together to draw it; empty where nothing was."""
+    """The note on data that was left out or merged; empty if there is none."""
 
     @property
     def wide(self) -> bool:
-        """Returns whether it asks for a whole row."""
+        """Returns whether the chart needs a whole row."""
         return bool(self.spec.get("width", WIDTH) > 1.4 * WIDTH)
 
     @property
     def dense(self) -> bool:
-        """Returns whether long names stand beside it, so that it can't be made as small as others."""
+        """Returns whether the chart has long labels at its side, so that it can't be made as small as
+        others."""
         return "padding" in self.spec
 
 
 def look(index: int) -> dict[str, str]:
-    """The `colour` and `shape` of the group with this number, from 0."""
+    """Returns the `colour` and `shape` of the group with this number, from 0."""
     return {"colour": COLOURS[index % len(COLOURS)], "shape": SHAPES[index % len(SHAPES)]}
 
 
 def data(rows: Sequence[Mapping[str, Any]]) -> Spec:
-    """Rows as a specification has them; numbers keep six digits, far below a pixel."""
+    """Returns rows in the form of a specification; numbers keep six digits, which is far below a pixel."""
     return {"values": [{key: _short(value) for key, value in row.items()} for row in rows]}
 
 
 def silent(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rows without what they say: for lines and intervals, whose points speak."""
+    """Returns the rows without descriptions, for lines and intervals, whose points have them."""
     return [{name: value for name, value in row.items() if name != "said"} for row in rows]
 
 
@@ -94,7 +95,7 @@ def _short(value: Any) -> Any:
 
 
 def layer(kind: str, rows: Sequence[Mapping[str, Any]], encoding: Spec, **mark: Any) -> Spec:
-    """Marks of a kind. Only those whose rows have `said` tell their values."""
+    """Returns a layer of marks of a kind; only marks whose rows have `said` show their values on demand."""
     told = bool(rows) and "said" in rows[0]
     described = {"description": {"field": "said", "type": "nominal"}} if told else {}
     properties = {"type": kind, **({} if told else {"aria": False}), **mark}
@@ -102,14 +103,15 @@ def layer(kind: str, rows: Sequence[Mapping[str, Any]], encoding: Spec, **mark: 
 
 
 def y(field: str, scale: Spec | None = None, **axis: Any) -> Spec:
-    """A value upwards; by default the axis does not start at zero, for points are no bars."""
+    """Returns a vertical axis of values; by default it does not start at zero, because points are not
+    bars."""
     scale = {"zero": False, "padding": 6} if scale is None else scale
     shown = {"title": None, "tickCount": 6, "domain": False, "ticks": False, **axis}
     return {"field": field, "type": "quantitative", "scale": scale, "axis": shown}
 
 
 def names_across(field: str, title: str, levels: Sequence[str], marks: int = 1) -> tuple[Spec, int]:
-    """Names along the x axis with `marks` side by side at each, and the width that they take."""
+    """Returns an x axis of names with `marks` side by side at each, and the width that they need."""
     width = round(min(WIDEST, max(WIDTH, len(levels) * (marks * MARK_ROOM + 6))))
     tight = sum(len(level) + 2 for level in levels) * LETTER > width
     axis: Spec = {"title": title, "labelAngle": -40 if tight else 0, "grid": False, "labelLimit": 150}
@@ -120,7 +122,7 @@ def names_across(field: str, title: str, levels: Sequence[str], marks: int = 1) 
 
 
 def groups(labels: Sequence[str], title: str) -> Spec:
-    """Returns how groups look: a colour and a shape for each, told in a legend where the page has none."""
+    """Returns the colour and shape encodings of groups, with a legend for charts outside the page."""
     legend = {
         "title": title or None,
         "orient": "bottom",
@@ -138,12 +140,13 @@ def groups(labels: Sequence[str], title: str) -> Spec:
 
 
 def layered(layers: Sequence[Spec], title: str, width: int = WIDTH, height: Any = HEIGHT) -> Spec:
-    """Layers as one chart."""
+    """Returns the specification of a chart with these layers."""
     return {"title": title, "width": width, "height": height, "layer": list(layers)}
 
 
 def beside(labels: Sequence[str]) -> Spec:
-    """Padding for labels at the left: a reader's font may be wider than the one they were laid out with."""
+    """Returns padding for labels on the left: the reader's font may be wider than the one used for the
+    layout."""
     longest = max(map(len, labels), default=0)
     return {"padding": {"left": 5 + round(1.6 * longest), "top": 5, "right": 5, "bottom": 5}}
 
@@ -176,7 +179,8 @@ PAPER = _config("#000000", "Helvetica, Arial, 'DejaVu Sans', sans-serif", page=F
 
 
 def on_page(chart: Chart) -> str:
-    """The chart as an SVG element: one picture with words, whose marks keep their values in `data-said`."""
+    """Returns the chart as an SVG element: one labelled picture, whose marks have their values in
+    `data-said`."""
     made: str = vl_convert.vegalite_to_svg({**_without_legends(chart.spec), "config": PAGE})
     head, body = made.split(">", 1)
     box = re.search(r'viewBox="[^"]+"', head)
@@ -186,7 +190,7 @@ def on_page(chart: Chart) -> str:
 
 
 def _without_legends(part: Any) -> Any:
-    """A specification whose groups the page tells."""
+    """Returns a specification without legends, which the page has."""
     if isinstance(part, list):
         return [_without_legends(each) for each in part]
     if not isinstance(part, dict):
@@ -196,7 +200,7 @@ def _without_legends(part: Any) -> Any:
 
 
 def on_paper(chart: Chart) -> Spec:
-    """The whole specification, black on white with its legend."""
+    """Returns the complete specification, black on white with its legend."""
     title = {"text": chart.about, "subtitle": chart.title} if chart.about else chart.title
     return {**chart.spec, "title": title, "config": PAPER, "padding": 8, "description": chart.said}
 
@@ -212,8 +216,9 @@ _DIGITS = re.compile(r"(\d\.\d\d)\d+")
 
 
 def _lean(body: str) -> str:
-    """Without what a page can do without: roles (the whole is one picture), frames that are not drawn, digits
-    of pixels beyond the second. What marks say moves to `data-said`."""
+    """Returns an SVG body without parts that a page does not need: roles (the whole is one picture),
+    invisible frames, and digits of pixels beyond the second. The descriptions of marks move to
+    `data-said`."""
     return _TAG.sub(_lean_tag, body)
 
 

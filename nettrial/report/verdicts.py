@@ -1,4 +1,4 @@
-"""The source's conclusions beside what the run says of them, as text."""
+"""The source's conclusions and the verdicts of the run on them, as text."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ CAPTION = (
 
 
 def counted(found: Sequence[Verdict]) -> str:
-    """Returns how many conclusions have which verdict, in a sentence."""
+    """Returns a sentence with the number of conclusions that have each verdict."""
     judged = [each.judged for each in found]
     counts = [f"{judged.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in judged]
     return f"Of {numbers.counted(len(found), 'conclusion')} of the source: {numbers.listed(counts)}."
 
 
 def lines(study: Study, found: Sequence[Verdict]) -> list[tuple[str, ...]]:
-    """A line for each conclusion, in the columns of COLUMNS."""
+    """Returns a row for each conclusion, in the columns of COLUMNS."""
     return [
         (each.conclusion.name, _source(each), each.judged, comparison(study, each), expected(each))
         for each in found
@@ -32,21 +32,22 @@ def lines(study: Study, found: Sequence[Verdict]) -> list[tuple[str, ...]]:
 
 
 def told(study: Study, found: Verdict) -> str:
-    """A conclusion with its comparison, in sentences."""
+    """Returns a conclusion with its comparison, in sentences."""
     wanted = expected(found)
     said = comparison(study, found)
     return f"{_source(found)} {said[:1].upper()}{said[1:]}{f' (expected: {wanted})' if wanted else ''}."
 
 
 def _source(found: Verdict) -> str:
-    """The conclusion with its place in the source."""
+    """Returns the conclusion with its place in the source."""
     place = found.conclusion.place
     text = found.conclusion.says.rstrip(".")
     return f"{text} ({place})." if place else f"{text}."
 
 
 def expected(found: Verdict) -> str:
-    """The difference that the conclusion expects: "higher by 10% or more"; empty where it is not testable."""
+    """Returns the difference that the conclusion expects, such as "higher by 10% or more"; empty if it is not
+    testable."""
     conclusion = found.conclusion
     if conclusion.expect is None:
         return ""
@@ -56,7 +57,8 @@ def expected(found: Verdict) -> str:
 
 
 def comparison(study: Study, found: Verdict) -> str:
-    """The comparisons that judge a conclusion, with their intervals; or why there is none."""
+    """Returns the comparisons that test a conclusion, with their intervals, or the reason why there are
+    none."""
     if not found.compared:
         return found.absent or ""
     conclusion = found.conclusion
@@ -70,7 +72,8 @@ def comparison(study: Study, found: Verdict) -> str:
 
 
 def _change(compared: Compared, unit: str) -> str:
-    """A change with its simultaneous interval: in percent, or as a difference where there is no ratio."""
+    """Returns a change with its simultaneous interval: in percent, or as a difference if there is no
+    ratio."""
     change = compared.change
     middle, bounds, mark = change.percent, change.simultaneous, "%"
     if middle is None:

@@ -1,4 +1,4 @@
-"""Two more views of a response: how its trials are spread, and what they did in the order of the run."""
+"""Two more views of a response: the distribution of its trials, and its trials in run order."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from nettrial.report.tables import column_title, combinations, label
 from nettrial.report.vega import INK, MOST_MARKS, WIDTH, Chart, beside, groups, layer, layered, y
 
 ROW_HEIGHT = 17
-"""The height of a treatment in the view of distributions, pixels."""
+"""The height of a treatment's row in the view of distributions, in pixels."""
 BOX_FROM = 8
-"""With fewer values quartiles say little beyond the values."""
+"""The least number of values for which quartiles are drawn: for fewer, they add little to the values."""
 MOST_ROWS = 60
-"""Treatments in one view of distributions."""
+"""The largest number of treatments in a view of distributions."""
 
 Row = dict[str, Any]
 
 
 def distribution(report: Report, section: Section) -> Chart | None:
-    """Every trial of each treatment on a line, with the median and, of many, the middle half."""
+    """Returns a chart with the trials of each treatment on a line, with the median and, if there are many,
+    the middle half."""
     cells = [cell for cell in section.response.cells if cell.n]
     if not any(cell.n > 1 for cell in cells):
         return None
@@ -64,7 +65,8 @@ def distribution(report: Report, section: Section) -> Chart | None:
     total = sum(cell.n for cell in shown)
     if len(ticks) < total:
         notes.append(
-            f"{len(ticks)} of {total} trials, evenly by rank, the smallest and the largest included."
+            f"{len(ticks)} of {total} trials are drawn, spread evenly over the ranks, with the smallest and "
+            "the largest."
         )
     names = [row["treatment"] for row in medians]
     spec = layered(layers, title, WIDTH - 60, {"step": ROW_HEIGHT}) | beside(names)
@@ -72,8 +74,8 @@ def distribution(report: Report, section: Section) -> Chart | None:
 
 
 def order(report: Report, section: Section) -> Chart | None:
-    """Returns a chart of each trial's distance from the mean of its treatment, in the order of the run: drift
-    shows here."""
+    """Returns a chart of each trial's deviation from the mean of its treatment in run order, which reveals
+    drift."""
     study = report.run.study
     points = []
     for cell in section.response.cells:
@@ -85,7 +87,10 @@ def order(report: Report, section: Section) -> Chart | None:
         return None
     points.sort(key=lambda point: point[0])
     title = "Deviation from the treatment’s mean in run order, %"
-    said = f"{section.title}: how far each trial is from the mean of its treatment, by its place in the run."
+    said = (
+        f"{section.title}: the deviation of each trial from the mean of its treatment, by its place in the "
+        "run."
+    )
     scale = {"zero": False, "nice": False, "padding": 8}
     axis = {"title": "Trial", "grid": False, "tickCount": 8, "format": "d"}
     x = {"field": "trial", "type": "quantitative", "scale": scale, "axis": axis}
@@ -101,7 +106,9 @@ def order(report: Report, section: Section) -> Chart | None:
             layer("point", rows, places, size=22, filled=True, opacity=1, color=INK),
         ]
         each = -(-len(points) // len(rows))
-        note = f"A mark is the mean of about {each} trials in a row; its line goes from the lowest to the "
+        note = (
+            f"A mark is the mean of about {each} successive trials; its line extends from the lowest to the "
+        )
         note += "highest."
     else:
         labels = [label(study, group) for group in combinations(study)]
@@ -121,7 +128,7 @@ def order(report: Report, section: Section) -> Chart | None:
 
 
 def _together(points: Sequence[tuple[int, float, Row]]) -> list[Row]:
-    """So many neighbours as one that the marks can be told apart."""
+    """Merges neighbouring points until the marks can be distinguished."""
     rows = []
     for part in np.array_split(np.arange(len(points)), MOST_MARKS // 4):
         trials = [points[at][0] for at in part]
@@ -134,7 +141,7 @@ def _together(points: Sequence[tuple[int, float, Row]]) -> list[Row]:
 
 
 def _place(report: Report, cell: Cell) -> Row:
-    """A treatment by its name and its group of columns."""
+    """Returns the place of a treatment: its name and its group of columns."""
     study = report.run.study
     rows, columns = study.layout.rows, study.layout.columns
     group = label(study, {name: cell.treatment[name] for name in columns})

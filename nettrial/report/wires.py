@@ -1,4 +1,4 @@
-"""The report's part on packets: how well senders paced them, and which sizes were on the wires."""
+"""The report's section on packets: the accuracy of pacing, and the packet sizes on the wires."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from nettrial.store import Trial
 from nettrial.study import Study
 
 SIZES_SHOWN = 4
-"""The number of sizes shown of an interface, the most frequent ones."""
+"""The number of sizes shown for an interface, the most frequent first."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The packets that one interface sent in the trials of one treatment."""
+    """The packets that an interface sent in the trials of one treatment."""
 
     treatment: str
     interface: str
@@ -28,7 +28,7 @@ class Sizes:
 
 
 def pacing(trials: Sequence[Trial]) -> list[str]:
-    """A sentence for each flow that was asked for departures."""
+    """Returns a sentence for each flow with requested departure times."""
     found: dict[str, list[Pacing]] = {}
     for trial in trials:
         for flow in trial.record.flows:
@@ -45,13 +45,14 @@ def _paced(flow: str, paced: Sequence[Pacing]) -> str:
     used = [one.cpu_percent for one in paced if one.cpu_percent is not None]
     cpu = f", at {median(used):.0f}% of a CPU" if used else ""
     return (
-        f"{flow}: asked for {rate} of payload; what was sent is at most {100 * error:.2g}% from it. 99% of "
-        f"packets left no more than {late:.3g} us late{cpu} (medians over trials)."
+        f"{flow}: the requested payload rate was {rate}; the rate sent deviated by at most "
+        f"{100 * error:.2g}%. 99% of "
+        f"packets left at most {late:.3g} us late{cpu} (medians over trials)."
     )
 
 
 def packet_sizes(study: Study, trials: Sequence[Trial]) -> list[Sizes]:
-    """For each treatment and interface, in the order they were run first."""
+    """Returns the packet sizes of each treatment and interface, in the order of the first trials."""
     counts: dict[tuple[str, str], Counter[int]] = {}
     for trial in trials:
         levels = trial.planned.treatment.items()
@@ -70,4 +71,4 @@ def _most(counted: Counter[int]) -> str:
     shown = counted.most_common(SIZES_SHOWN)
     parts = [f"{size} B {100 * packets / counted.total():.1f}%" for size, packets in shown if packets]
     rest = len([size for size, packets in counted.items() if packets]) - len(parts)
-    return ", ".join([*parts, f"{rest} sizes more"] if rest else parts) or "none"
+    return ", ".join([*parts, f"{rest} more sizes"] if rest else parts) or "none"

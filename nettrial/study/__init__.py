@@ -1,4 +1,4 @@
-"""Study files: what is compared, checked in full when read."""
+"""Study files, which are checked completely when they are read."""
 
 from nettrial.fields import Wrong
 from nettrial.study.base import HostCost, LossBursts, Outage

@@ -1,4 +1,4 @@
-"""The studies that come with nettrial, and finding a study by what the user called it."""
+"""The studies shipped with nettrial, and the search for a study by name or path."""
 
 from __future__ import annotations
 
@@ -12,18 +12,17 @@ from nettrial.study.model import Study
 
 STUDY_FILE = "study.yaml"
 FOLDER = Path(nettrial.__file__).parent / "studies"
-"""The directory of the shipped studies; in a checkout a link to the folder beside the package."""
+"""The directory of the shipped studies; in a checkout, a link to the directory next to the package."""
 
 
 def shipped() -> list[str]:
-    """The names of the shipped studies."""
+    """Returns the names of the shipped studies."""
     return sorted(file.parent.name for file in FOLDER.glob(f"*/{STUDY_FILE}"))
 
 
 def load(name: str) -> Study:
-    """Reads a study: a shipped one by its name, or one of one's own by the path of its file or folder.
-
-    Raises BadInput if there is none, or something is wrong with it."""
+    """Reads a shipped study by its name, or another one by the path of its file or directory. Raises BadInput
+    if there is none, or if it is invalid."""
     path = Path(name)
     if name in shipped():
         path = (FOLDER / name / STUDY_FILE).resolve()

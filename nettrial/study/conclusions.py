@@ -9,16 +9,16 @@ from pydantic import BeforeValidator, Field
 from nettrial.fields import Name, Strict, as_text, wrong
 
 Expected = Literal["higher", "lower", "same"]
-"""The way in which a response differs, if a conclusion holds."""
+"""The difference of a response that a conclusion expects."""
 
 
 def _as_list(value: Any) -> Any:
-    """A level alone as a list of it."""
+    """Converts a single level into a list."""
     return value if isinstance(value, list) else [value]
 
 
 def _as_percent(value: Any) -> float:
-    """A percentage of 0 or more as a number: "10%" or 10."""
+    """Converts a percentage of 0 or more, such as "10%" or 10, into a number."""
     text = value.strip().removesuffix("%").strip() if isinstance(value, str) else value
     try:
         number = -1.0 if isinstance(text, bool) else float(text)
@@ -30,31 +30,32 @@ def _as_percent(value: Any) -> float:
 
 
 class Conclusion(Strict):
-    """A conclusion that the source draws, and the comparison that judges it: of a factor's level with
-    others, or of a response with another one."""
+    """A conclusion of the source, and the comparison that tests it: of a factor's level with others, or of a
+    response with another one."""
 
     name: Name
-    """Unique in the study: letters, digits, - and _."""
+    """The conclusion's name, unique in the study: letters, digits, - and _."""
     says: str
-    """The conclusion, in the source's words or in a sentence of one's own."""
+    """The conclusion, quoted from the source or paraphrased in a sentence."""
     place: str | None = None
     """The place in the source, such as "section 6"."""
     response: str | None = None
-    """The response that judges it."""
+    """The response that tests it."""
     expect: Expected | None = None
-    """The way in which the response differs if the conclusion holds."""
+    """The direction in which the response differs if the conclusion holds."""
     by: Annotated[float, BeforeValidator(_as_percent)] = 0
-    """The difference in percent: at least this much for `higher` and `lower`, at most for `same`."""
+    """The difference in percent: the smallest for `higher` and `lower`, the largest for `same`."""
     factor: str | None = None
     """The factor whose levels are compared."""
     level: Annotated[str, BeforeValidator(as_text)] | None = None
-    """The level of that factor that the conclusion is about."""
+    """The level of this factor that the conclusion concerns."""
     than: Annotated[list[Annotated[str, BeforeValidator(as_text)]], BeforeValidator(_as_list)] = []
-    """The levels that it is compared with: one, or several, to all of which the conclusion applies; by
-    default the factor's baseline."""
+    """The level or levels with which it is compared; the conclusion applies to all of them. By default it is
+    the factor's baseline."""
     than_response: str | None = None
-    """Instead of a factor: the response of the same trials that `response` is compared with."""
+    """Instead of a factor, the response of the same trials with which `response` is compared."""
     where: Annotated[dict[str, Annotated[str, BeforeValidator(as_text)]], Field(default_factory=dict)]
-    """The level of another factor at which it is judged, by factor; over all levels of those not named."""
+    """The levels of other factors at which it is tested, by factor; factors that are not named are averaged
+    over."""
     not_testable: str | None = None
-    """Why nothing here can judge it; then it has no comparison."""
+    """The reason why nothing here can test the conclusion, instead of a comparison."""

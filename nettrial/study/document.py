@@ -1,4 +1,4 @@
-"""A YAML file that knows the line of each of its fields, so that an error can name it."""
+"""A YAML file with the line of each of its fields, for error messages."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from nettrial.files import Unreadable, read_text
 READING = "reading the study"
 LARGEST_NUMBER_BITS = 64
 LONGEST_REASON = 80
-"""Characters that are told of why others could not read a file."""
+"""The largest number of characters quoted from another library's error about a file."""
 
 Place = Sequence[str | int]
-"""The way to a value in the document: keys and indices from its root."""
+"""The path to a value in the document: keys and indices from its root."""
 
 
 def shown(path: Path) -> str:
-    """A path as a user would write it: relative where it lies below the working directory."""
+    """Returns a path as a user would write it: relative if it lies below the working directory."""
     path = path.absolute()
     here = Path.cwd()
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 def _read(path: Path, doing: str) -> str:
-    """The text of a file; raises BadInput."""
+    """Returns the text of a file; raises BadInput."""
     try:
         return read_text(path, MOST_STUDY_BYTES)
     except Unreadable as why:
-        expected = f"a file that can be read, of up to {MOST_STUDY_BYTES} bytes"
+        expected = f"a readable file of up to {MOST_STUDY_BYTES} bytes"
         raise BadInput(doing, shown(path), str(path), expected, str(why)) from None
 
 
@@ -51,17 +51,16 @@ class Document:
     path: Path
     text: str
     data: Any
-    """Dictionaries, lists and scalars."""
+    """The content: dictionaries, lists and scalars."""
     options: dict[tuple[str | int, ...], str] = field(default_factory=dict)
-    """The values that came from the command line instead of the file: the option, by the path to the
-    value."""
+    """The options of the command line that set values instead of the file, by the path to the value."""
     _tree: Any = None
     doing: str = READING
-    """The purpose for which it is read, in the words of errors."""
+    """The purpose of reading the document, for error messages."""
 
     @classmethod
     def load(cls, path: Path, doing: str = READING) -> Document:
-        """Reads a file; raises BadInput where it can't be read or is not YAML."""
+        """Reads a file; raises BadInput if it can't be read or is not YAML."""
         text = _read(path, doing)
         try:
             reader = YAML(typ="rt")
@@ -78,14 +77,14 @@ class Document:
             raise BadInput(doing, shown(path) + line, problem, "YAML 1.2") from None
         except YAMLError as error:
             raise BadInput(doing, shown(path), str(error).splitlines()[0], "YAML 1.2") from None
-        # A reader of others, of any input: dates and numbers that are none, for one.
+        # The YAML library raises many kinds of errors, for malformed dates and numbers, for example.
         except Exception as error:
             what = " ".join(str(error).split())[:LONGEST_REASON] or type(error).__name__
             raise BadInput(doing, shown(path), what, "YAML 1.2") from None
         return cls(path, text, data, {}, tree, doing)
 
     def where(self, place: Place) -> str:
-        """`file:line: dotted.path` of a value, or the option it came from."""
+        """Returns the place of a value as `file:line: dotted.path`, or the option that set it."""
         place = self._written(place)
         for length in range(len(place), 0, -1):
             if option := self.options.get(tuple(place[:length])):
@@ -102,14 +101,14 @@ class Document:
                 if isinstance(node, CommentedMap):
                     name = str(node.get("flow") or node.get("name") or step)
             elif node is not None:
-                continue  # the parts of what is written as one value
+                continue  # the parts of a value that is written as a whole
             else:
                 name = str(step)
             names.append(name)
         return f"{shown(self.path)}:{line + 1}: {'.'.join(names)}".removesuffix(": ")
 
     def _written(self, place: Place) -> list[str | int]:
-        """The way to a value without the members of unions, which are no steps in the file."""
+        """Returns the path to a value without the members of unions, which are not steps in the file."""
         node, steps = self.data, []
         for step in place:
             if isinstance(node, dict):
@@ -122,7 +121,7 @@ class Document:
         return steps
 
     def bad(self, error: ValidationError) -> BadInput:
-        """Returns the user's error for what pydantic found wrong."""
+        """Converts pydantic's error into an error for the user."""
         faults = [
             Fault(self.where(wrong.place), wrong.value, wrong.expected, wrong.hint)
             for wrong in Wrong.of(error)
@@ -131,13 +130,14 @@ class Document:
 
 
 class _TooMuch(Exception):
-    """A document has more than is read: the line, what is there, and what is expected."""
+    """Raised if a document exceeds a limit, with the line, the finding and the expectation."""
 
 
 class _BoundedParser(RoundTripParser):
-    """Raises `_TooMuch` where a document has too many values, aliases followed, or has them too deep.
+    """A parser that raises `_TooMuch` if a document has too many values, counting those of aliases, or if
+    they are nested too deeply.
 
-    It counts while the document is put together: parsing takes most of the time of reading a study."""
+    It counts during construction, because parsing takes most of the time of reading a study."""
 
     def __init__(self, loader: Any) -> None:
         super().__init__(loader)
@@ -147,11 +147,11 @@ class _BoundedParser(RoundTripParser):
 
     def get_event(self) -> Any:
         event = super().get_event()
-        expected = f"up to {MOST_VALUES} values, aliases followed"
+        expected = f"up to {MOST_VALUES} values, including those of aliases"
         if isinstance(event, AliasEvent):
             if event.anchor in [anchor for anchor, _ in self._open_at]:
                 self._count = MOST_VALUES + 1
-                expected = "an alias of what ends before it"
+                expected = "an alias of a value that ends before it"
             self._count += self._sizes.get(event.anchor, 1)
         elif isinstance(event, CollectionStartEvent):
             self._open_at.append((event.anchor, self._count))
@@ -174,8 +174,8 @@ class _BoundedParser(RoundTripParser):
 
 
 def _plain(node: Any) -> Any:
-    """Builtin types alone, of what ruamel gives. A whole number that no setting could have becomes its
-    hexadecimal text: Python writes no decimal number of any length."""
+    """Converts ruamel's types into built-in types. A whole number too large for any setting becomes its
+    hexadecimal text, because Python limits the length of decimal numbers."""
     if isinstance(node, int) and node.bit_length() > LARGEST_NUMBER_BITS:
         return hex(node)
     if isinstance(node, Mapping):

@@ -1,4 +1,4 @@
-"""Groups of flows: what one entry of a workload stands for, as plain flows."""
+"""Groups of flows: the expansion of a workload's entry into single flows."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from nettrial.study.settings import FlowSettings
 
 OTHERS = "others"
-"""The value of `from` for every host but the one the flow goes to."""
+"""The value of `from` for every host except the flow's destination."""
 EVERY = "every"
-"""The value of `from` for every host. Among the hosts, where the topology makes them: each without an entry
-of its own."""
+"""The value of `from` for every host. Under `hosts`, if the topology makes the hosts, it stands for each host
+without its own entry."""
 NEXT = "next"
-"""The value of `to` for the sender after this one, of the last one the first."""
+"""The value of `to` for the next sender; for the last sender, the first."""
 PERMUTATION = "permutation"
-"""The value of `to` for another sender for each, drawn at random, and each for one."""
+"""The value of `to` for a random permutation, in which each sender is the receiver of exactly one other
+sender."""
 
 
 @dataclass(frozen=True)
@@ -29,17 +30,17 @@ class Member:
     """One flow of a group."""
 
     name: str
-    """The group's name alone, if the group is this one flow; else with what tells it from the others:
-    NAME-HOST, NAME-1, NAME-forward, or these together."""
+    """The group's name, if this is the group's only flow; otherwise with suffixes that distinguish it:
+    NAME-HOST, NAME-1, NAME-forward, or a combination."""
     from_: str
     to: str
     start: str
-    """The time of its start, after all are ready."""
+    """The time of its start, after all hosts are ready."""
 
 
 def members(flow: FlowSettings, hosts: Sequence[str], block: Block = FIRST) -> list[Member]:
-    """The flows that an entry stands for in a block: from each of its hosts, so many at a time, there
-    or there and back. Each pair starts by the stagger later than the one before."""
+    """Returns the flows of an entry in a block: the given number from each of its hosts, in one or both
+    directions. Each pair starts later than the previous one by the stagger."""
     several = isinstance(flow.from_, list) or flow.from_ in (OTHERS, EVERY)
     senders = flow.from_ if isinstance(flow.from_, list) else [flow.from_]
     if flow.from_ in (OTHERS, EVERY):
@@ -70,8 +71,8 @@ def _receivers(flow: FlowSettings, senders: Sequence[str], block: Block) -> list
 
 
 def _derangement(hosts: Sequence[str], seed: int) -> list[str]:
-    """The hosts in a random order in which none is at its own place, each such order as likely as another: a
-    third of all orders are such, so that others are drawn again."""
+    """Returns the hosts in a random order in which none keeps its place, with each such order equally likely.
+    A third of all orders qualify; others are drawn again."""
     generator = random.Random(seed)
     drawn = list(hosts)
     while True:

@@ -1,4 +1,4 @@
-"""The study: what is compared, by which factors, and which responses are looked at."""
+"""The study: its settings, factors and responses."""
 
 from __future__ import annotations
 
@@ -39,39 +39,39 @@ from nettrial.study.paths import NoSuchSetting, setting, substitute
 from nettrial.study.settings import Settings
 
 LARGEST_PRECISION = 100.0
-"""Percent: an interval wider than its mean on either side is no precision."""
+"""The largest precision in percent: an interval wider than its mean on either side is useless."""
 
 
 class Factor(Strict):
-    """A setting that takes several values."""
+    """A setting with several values."""
 
     title: str
-    """Its heading in tables and charts."""
+    """The heading in tables and charts."""
     sets: str | dict[str, dict[str, Any]]
-    """The setting: a dotted path from `network`, `hosts`, `workload` (then a flow's name) or
-    `measurement`. Where a level sets several, or another one than the others do: by level, each of its
-    settings with its value."""
+    """The setting: a dotted path from `network`, `hosts`, `workload` (then a flow's name) or `measurement`.
+    If a level sets several settings, or different ones than other levels, this is a mapping from each level
+    to its settings with their values."""
     levels: Annotated[list[Annotated[str, BeforeValidator(as_text)]], Field(min_length=1)]
-    """In the study: each in its setting's one printed form, such as "1500 B". Names under `sets`, where
-    that says what each of them sets."""
+    """The levels. In the study, each has its setting's canonical form, such as "1500 B"; they are names if
+    `sets` is a mapping."""
     baseline: Annotated[str, BeforeValidator(as_text)] | None = None
-    """The level others are compared with; in a study never None: the first level by default."""
+    """The level with which others are compared, by default the first; in a study it is never None."""
 
     @property
     def paths(self) -> list[str]:
-        """Every setting that one of its levels sets."""
+        """Returns all settings that one of its levels sets."""
         if isinstance(self.sets, str):
             return [self.sets]
         return list(dict.fromkeys(path for settings in self.sets.values() for path in settings))
 
     def settings(self, level: str) -> dict[str, Any]:
-        """Returns the settings of a level: values by dotted path. Raises KeyError where `sets` does not know
+        """Returns the settings of a level, as values by dotted path; raises KeyError if `sets` does not have
         the level."""
         return {self.sets: as_value(level)} if isinstance(self.sets, str) else deepcopy(self.sets[level])
 
 
 def _as_percent(value: Any) -> float:
-    """A percentage above 0 as a number: "2%", "0.5 %" or 2."""
+    """Converts a percentage above 0, such as "2%", "0.5 %" or 2, into a number."""
     text = value.strip().removesuffix("%").strip() if isinstance(value, str) else value
     try:
         number = float("nan") if isinstance(text, bool) else float(text)
@@ -82,99 +82,100 @@ def _as_percent(value: Any) -> float:
     return number
 
 
-IN_WORDS = {"link": "interface", "station": "station of a radio channel, its access point counted"}
-"""The kinds of objects of metrics that have another name in words."""
+IN_WORDS = {"link": "interface", "station": "station of a radio channel, including its access point"}
+"""The kinds of objects of metrics that have different names in words."""
 
 
 class Response(Strict):
-    """A metric of one flow, host or interface, or of the network, that the study looks at."""
+    """A metric of a flow, host or interface, or of the network, that the study measures."""
 
     name: Name
-    """Unique in the study: letters, digits, - and _."""
+    """The response's name, unique in the study: letters, digits, - and _."""
     title: str
-    """Its heading in tables and charts."""
+    """The heading in tables and charts."""
     metric: Annotated[str, name_in(METRICS)]
     """The metric, by its name in `nettrial list metrics`."""
     of: str
-    """The object that the metric asks for: the name of a flow, a group of flows or a host; FLOW.BYTES for a
-    size of a sweep; an interface as NODE.INTERFACE, or the node alone if it has one interface; `network` for
-    the network itself."""
+    """The object of the metric: the name of a flow, a group of flows or a host; FLOW.BYTES for a size of a
+    sweep; an interface as NODE.INTERFACE, or only the node if it has one interface; `network` for the network
+    itself."""
     unit: str
-    """The metric's unit, repeated so that the study file can be read alone."""
+    """The metric's unit, repeated here so that the study file is self-explanatory."""
     precision: Annotated[float, BeforeValidator(_as_percent)] | None = None
-    """The precision that the study wants for each treatment's mean: the half-width of its 95% interval, in
-    percent of the mean, such as "2%". Reports name the treatments that did not reach it."""
+    """The desired precision of each treatment's mean: the half-width of its 95% interval, in percent of the
+    mean, such as "2%". Reports name the treatments that did not reach it."""
 
 
 class Layout(Strict):
-    """The shape of the tables: the factor whose levels are rows, and those whose levels are columns."""
+    """The layout of the tables: the factor whose levels are the rows, and the factors whose levels are the
+    columns."""
 
     rows: str
-    """The factor whose levels are rows; changes are against its baseline."""
+    """The factor whose levels are the rows; changes are relative to its baseline."""
     columns: list[str] = []
     """The other factors."""
 
 
 class Headline(Strict):
-    """The comparison that answers the study's question, with which reports begin: the levels of a factor
-    with its baseline, over all other factors, or responses with others of the same trials."""
+    """The comparison that answers the study's question, with which reports begin: of the levels of a factor
+    with its baseline, averaged over all other factors, or of responses with others of the same trials."""
 
     factor: str | None = None
-    """The factor; by default that of the tables' rows."""
+    """The factor; by default, that of the tables' rows."""
     responses: list[str] = []
-    """The responses that it is looked at by; by default all."""
+    """The responses that are compared; by default, all."""
     pairs: dict[str, str] = {}
-    """Instead: each response to compare, and the response that it is compared with."""
+    """Instead of a factor: each response to compare, and the response with which it is compared."""
 
 
 class Source(Strict):
-    """The publication the study repeats."""
+    """The publication that the study reproduces."""
 
     authors: str
-    """The authors as printed."""
+    """The authors, as printed."""
     title: str
-    """The title as printed."""
+    """The title, as printed."""
     venue: str
     """The journal or conference, with volume and pages."""
     year: int | None = None
-    """The year of publication, where the source states it."""
+    """The year of publication, if the source states it."""
     doi: str | None = None
     """The digital object identifier."""
 
 
 RESERVED = ("number", "block", "response", "unit", "value", "absent")
-"""Names of columns in the table of a run's trials, in which each factor has a column, too."""
+"""Column names in the table of a run's trials, in which each factor also has a column."""
 
 
 class Published(Strict):
     """The publication's own figures."""
 
     file: str
-    """A CSV file beside the study file."""
+    """A CSV file in the directory of the study file."""
     levels: dict[str, dict[str, Annotated[str, BeforeValidator(as_text)]]] = {}
-    """The publication's levels and those of the study that are the same thing, by factor."""
+    """The publication's levels with the equivalent levels of the study, by factor."""
 
 
 class Until(Strict):
-    """The end of a run whose number of blocks is not decided beforehand: as soon as every interval is
-    narrow."""
+    """The stopping rule of a run whose number of blocks is not fixed beforehand: it ends as soon as every
+    interval is narrow."""
 
     percent: Annotated[dict[str, Annotated[float, Field(gt=0)]], Field(min_length=1)]
-    """The precision wanted, by response: the largest half-width of the interval of its mean under each
+    """The desired precision by response: the largest half-width of the interval of its mean under each
     treatment, in percent of that mean."""
     minimum: Annotated[int, Field(ge=4)] = 5
-    """Blocks before the intervals are looked at."""
+    """The number of blocks before the intervals are examined."""
     maximum: Annotated[int, Field(ge=4)] = 50
-    """Blocks after which the run ends, however wide its intervals are."""
+    """The number of blocks after which the run ends, however wide its intervals are."""
 
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-"""The characters that no text of a study has: control characters but for tab and line feed, and what XML
-can't have."""
+"""The characters not allowed in a study's texts: control characters except tab and line feed, and characters
+that XML does not allow."""
 
 
 def _texts(node: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Every text of plain data, names included, and the way to it."""
+    """Yields every text of plain data, including names, with the path to it."""
     if isinstance(node, str):
         yield at, node
     elif isinstance(node, Mapping):
@@ -187,43 +188,45 @@ def _texts(node: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[st
 
 
 class Study(Settings):
-    """A study: settings, the factors that change some of them, and the responses."""
+    """A study: settings, the factors that vary some of them, and the responses."""
 
     study: Name
     """The study's name: letters, digits, - and _."""
     title: str
-    """The heading of its reports."""
+    """The heading of the study's reports."""
     question: str
-    """The question of the study, in a sentence."""
+    """The question that the study answers, in a sentence."""
     source: Source | None = None
     backend: Annotated[str, name_in(CAPABILITIES)]
     """The backend that runs the trials: a name in `nettrial list backends`."""
     replicates: Annotated[int, Field(ge=1)]
-    """Trials of each treatment, one a block."""
+    """The number of trials of each treatment, one in each block."""
     full_replicates: Annotated[int, Field(ge=1)]
-    """The same with `--full`."""
+    """The number of trials of each treatment with `--full`."""
     full: dict[str, Annotated[str, BeforeValidator(as_text)]] = {}
-    """The further changes of `--full`: levels or settings, as `--set` takes them."""
+    """The other changes of `--full`: levels or settings, in the notation of `--set`."""
     until: Until | None = None
-    """Goes on until intervals are narrow, whatever `replicates` says; `nettrial run --until` sets it."""
+    """The stopping rule, which overrides `replicates`: the run goes on until intervals are narrow. `nettrial
+    run --until` sets it."""
     warmup: Annotated[int, Field(ge=0)]
-    """Trials at the start of each session that are not counted."""
+    """The number of warm-up trials at the start of each session, which are not counted."""
     factors: Annotated[dict[str, Factor], Field(min_length=1)]
     responses: Annotated[list[Response], Field(min_length=1)]
     layout: Layout
     headline: Headline | None = None
     published: Published | None = None
     conclusions: list[Conclusion] = []
-    """The source's conclusions, each of which reports judge."""
+    """The source's conclusions, on which reports give verdicts."""
 
     _document: Document | None = PrivateAttr(default=None)
     _settings: dict[tuple[tuple[str, str], ...], Settings] = PrivateAttr(default_factory=dict)
-    """The settings of treatments whose flows were asked for: every response asks for all of them."""
+    """A cache of the settings of treatments, because every response asks for the flows of all of them."""
 
     @model_validator(mode="before")
     @classmethod
     def _plain_text(cls, data: Any) -> Any:
-        """Refuses what a terminal would obey and a drawing can't have, wherever it stands."""
+        """Refuses control characters, which terminals would interpret, and characters that drawings can't
+        contain."""
         for at, text in _texts(data):
             if CONTROL.search(text):
                 raise wrong(at, ascii(text)[:LONGEST_VALUE_SHOWN], "text without control characters")
@@ -231,7 +234,7 @@ class Study(Settings):
 
     @classmethod
     def of(cls, document: Document) -> Study:
-        """The study a document holds; raises BadInput with every fault found."""
+        """Returns the study in a document; raises BadInput with all faults found."""
         try:
             study = cls.model_validate(document.data, context={"folder": document.path.parent})
         except ValidationError as error:
@@ -243,37 +246,37 @@ class Study(Settings):
 
     @property
     def document(self) -> Document:
-        """The file the study was read from. A study out of a run file has none, and needs none."""
+        """The document from which the study was read. A study from a run file has none."""
         if self._document is None:
             raise ValueError("the study was not read from a study file")
         return self._document
 
     def where(self, *place: str | int) -> str:
-        """A value's file, line and dotted path, or the option it came from; for a study out of a run file
-        the path alone."""
+        """Returns a value's file, line and dotted path, or the option that set it; for a study from a run
+        file, only the path."""
         if self._document is not None:
             return self._document.where(place)
         return f"study {self.study}: {'.'.join(map(str, place))}"
 
     @property
     def directory(self) -> Path:
-        """The folder of the study file."""
+        """The directory of the study file."""
         return self.document.path.parent
 
     def published_text(self) -> str | None:
-        """The text of the publication's figures; raises BadInput where the file can't be read."""
+        """Returns the text of the file of published figures; raises BadInput if it can't be read."""
         if self.published is None:
             return None
         file = self.published.file
         try:
             return read_text(beside(self.directory, file), MOST_FILE_BYTES)
         except Unreadable as why:
-            expected = f"a file beside the study file, of up to {MOST_FILE_BYTES} bytes"
+            expected = f"a file in the directory of the study file, of up to {MOST_FILE_BYTES} bytes"
             raise BadInput(READING_STUDY, self.where("published", "file"), file, expected, str(why)) from None
 
     def settings(self, levels: Mapping[str, str]) -> Settings:
-        """The settings with a level of each factor in `levels` put in; raises pydantic's
-        ValidationError if they don't fit together."""
+        """Returns the settings with the `levels` of factors applied; raises pydantic's ValidationError if
+        they are inconsistent."""
         data = self.model_dump(by_alias=True, include=set(Settings.model_fields))
         for factor, level in levels.items():
             for path, value in self.factors[factor].settings(level).items():
@@ -281,44 +284,44 @@ class Study(Settings):
         return Settings.model_validate(data)
 
     def with_overrides(self, overrides: Mapping[str, str]) -> Study:
-        """The study with some levels or settings of one's own: by a factor's name or a setting's dotted
-        path, the values with commas between. One value fixes a setting; several make it a factor."""
+        """Returns the study with changed levels or settings: comma-separated values by a factor's name or a
+        setting's dotted path. A single value fixes a setting; several make it a factor."""
         options = {name: f"--set {name}={text}" for name, text in overrides.items()}
         return Study.of(apply(self, overrides, READING, options)) if overrides else self
 
     @property
     def capabilities(self) -> Capabilities:
-        """Its backend's capabilities."""
+        """The capabilities of the study's backend."""
         return CAPABILITIES[self.backend]
 
     @property
     def warm_up_trials(self) -> int:
-        """Trials at the start of each session that are not counted: none if the backend needs no warm-up."""
+        """The number of warm-up trials at the start of each session; none if the backend needs no warm-up."""
         return self.warmup if self.capabilities.warm_up else 0
 
     def on(self, backend: str) -> Study:
-        """The study on another backend."""
+        """Returns the study with another backend."""
         return self.model_copy(update={"backend": backend})
 
     def until_narrow(self, until: Until) -> Study:
-        """The study with this stopping rule."""
+        """Returns the study with this stopping rule."""
         return self.model_copy(update={"until": until})
 
     def in_full(self) -> Study:
-        """The study as `--full` runs it, which has no further changes."""
+        """Returns the study with the changes of `--full` applied."""
         places = {name: self.where("full", name) for name in self.full}
         document = apply(self, self.full, READING_STUDY, places)
         return Study.of(replace(document, data={**document.data, "full": {}}))
 
     def group(self, treatment: Mapping[str, str], of: str) -> list[str]:
-        """The names of the flows that a response `of` that name combines under a treatment; `of` itself
-        where it is no group."""
+        """Returns the names of the flows that a response of the group `of` combines under a treatment; `of`
+        itself if it is not a group."""
         entry, dot, size = of.partition(".")
         members = self._kept_settings(treatment).members(entry)
         return [f"{member.name}{dot}{size}" for member in members] or [of]
 
     def senders(self, treatment: Mapping[str, str], of: str) -> list[str]:
-        """The host that sends each flow of that `group`; none where `of` is no group."""
+        """Returns the sending host of each flow of that `group`; none if `of` is not a group."""
         return [member.from_ for member in self._kept_settings(treatment).members(of.partition(".")[0])]
 
     def _kept_settings(self, treatment: Mapping[str, str]) -> Settings:
@@ -328,7 +331,8 @@ class Study(Settings):
         return self._settings[key]
 
     def canonical(self, factor: str, level: str) -> str:
-        """A level in its setting's one printed form, or as it is if it is not a level of the factor."""
+        """Returns a level in its setting's canonical form, or unchanged if it is not a level of the
+        factor."""
         try:
             return self._level(factor, level, ())
         except PydanticCustomError:
@@ -336,7 +340,7 @@ class Study(Settings):
 
     @model_validator(mode="after")
     def _factors_fit(self) -> Study:
-        """Brings levels to their one form, for which each is tried in the settings."""
+        """Converts levels to their canonical form, for which each is applied to the settings."""
         combinations = math.prod(len(factor.levels) for factor in self.factors.values())
         if combinations > MOST_TREATMENTS:
             counts = " x ".join(str(len(factor.levels)) for factor in self.factors.values())
@@ -351,7 +355,9 @@ class Study(Settings):
                     break
                 for path in factor.paths:
                     if path in before.paths:
-                        raise wrong((*at, "sets"), path, "another setting", f"the factor {other} sets it")
+                        raise wrong(
+                            (*at, "sets"), path, "another setting", f"the factor {other} already sets it"
+                        )
             levels: list[str] = []
             for number, level in enumerate(factor.levels):
                 text = self._level(name, level, (*at, "levels", number))
@@ -401,14 +407,14 @@ class Study(Settings):
         for number, response in enumerate(self.responses):
             metric, at = METRICS[response.metric], ("responses", number)
             if response.name in [other.name for other in self.responses[:number]]:
-                raise wrong((*at, "name"), response.name, "a name no other response has")
+                raise wrong((*at, "name"), response.name, "a name that no other response has")
             of, kind = response.of, IN_WORDS.get(metric.of, metric.of)
             if metric.of == "size":
                 of, _, size = of.partition(".")
                 if not size.isdecimal():
                     raise wrong((*at, "of"), response.of, "FLOW.BYTES", "such as sweep.11000")
             if of not in expected[metric.of]:
-                hint = f"{metric.name} is of a {kind}"
+                hint = f"{metric.name} is a metric of a {kind}"
                 raise wrong((*at, "of"), response.of, in_short(expected[metric.of]), hint)
             if response.unit != metric.unit:
                 raise wrong((*at, "unit"), response.unit, metric.unit, f"the unit of {metric.name}")
@@ -443,7 +449,9 @@ class Study(Settings):
         if factor is not None and factor not in self.factors:
             raise wrong((*at, "factor"), factor, ", ".join(self.factors), near(factor, self.factors))
         if self.headline.pairs and (factor is not None or self.headline.responses):
-            raise wrong((*at, "pairs"), "beside factor or responses", "pairs alone, or factor and responses")
+            raise wrong(
+                (*at, "pairs"), "together with factor or responses", "either pairs, or factor and responses"
+            )
         names = [response.name for response in self.responses]
         for name in [*self.headline.responses, *self.headline.pairs, *self.headline.pairs.values()]:
             if name not in names:
@@ -470,15 +478,15 @@ class Study(Settings):
         for number, each in enumerate(self.conclusions):
             at = ("conclusions", number)
             if each.name in [other.name for other in self.conclusions[:number]]:
-                raise wrong((*at, "name"), each.name, "a name no other conclusion has")
+                raise wrong((*at, "name"), each.name, "a name that no other conclusion has")
             compared = {"response": each.response, "expect": each.expect}
             if each.not_testable is not None:
                 if any(compared.values()) or each.factor or each.than_response:
-                    raise wrong((*at, "not_testable"), "beside a comparison", "one of the two")
+                    raise wrong((*at, "not_testable"), "together with a comparison", "one of the two")
                 continue
             for field, value in compared.items():
                 if value is None:
-                    hint = "or not_testable, which says why there is no comparison"
+                    hint = "or not_testable with the reason why there is no comparison"
                     raise wrong(at, f"no {field}", "response, expect, and factor or than_response", hint)
             for field in ("response", "than_response"):
                 name = getattr(each, field)
@@ -487,12 +495,15 @@ class Study(Settings):
             if (each.factor is None) == (each.than_response is None):
                 raise wrong(at, "factor and than_response" if each.factor else "neither", "one of the two")
             if each.expect == "same" and not each.by:
-                raise wrong((*at, "by"), "0", 'a percentage above 0, such as "5%"', "no two means are equal")
+                raise wrong(
+                    (*at, "by"), "0", 'a percentage above 0, such as "5%"', "no two means are exactly equal"
+                )
             self.conclusions[number] = self._with_levels(each, at)
         return self
 
     def _with_levels(self, conclusion: Conclusion, at: tuple[str | int, ...]) -> Conclusion:
-        """The conclusion with its levels in their one form. A run may lack them: its `--set` chose others."""
+        """Returns the conclusion with its levels in canonical form. A run may lack them if `--set` chose
+        others."""
         for name in [*filter(None, [conclusion.factor]), *conclusion.where]:
             if name not in self.factors:
                 raise wrong((*at, "where"), name, ", ".join(self.factors), near(name, self.factors))

@@ -1,4 +1,4 @@
-"""The network's settings as a study file writes them: its shape, its links, how it forwards."""
+"""The settings of the network in a study file: topology, links and forwarding."""
 
 from __future__ import annotations
 
@@ -22,60 +22,60 @@ from nettrial.units import Duration, Queue, Rate, Size
 
 
 class ImpairmentSettings(base.Impairment):
-    """The changes that a link makes to frames beside carrying them: in each direction, each frame by itself,
-    after the queue."""
+    """The impairments of a link, which apply to each frame independently, in each direction, after the
+    queue."""
 
     bursts: LossBursts = LossBursts()
     seed: Seed = 0
-    """Gives the random numbers, together with the run's seed and the block: the same for all treatments of a
-    block."""
+    """The seed of the random numbers, used together with the run's seed and the block, so that all treatments
+    of a block share them."""
 
 
 class RoutingSettings(Strict):
-    """The policy by which paths are chosen where there are several. Switches forward along one spanning tree
-    in any case."""
+    """The policy that chooses among several paths. Switches always forward along one spanning tree."""
 
     policy: Literal["shortest_path", "ecmp", "k_shortest_paths", "spanning_tree"] = "shortest_path"
-    """`shortest_path`: the fewest links; `ecmp`: each flow takes one of the paths with the fewest links, by a
-    hash of addresses and ports; `k_shortest_paths`: the i-th pair of addresses of two hosts takes the i-th
-    shortest path; `spanning_tree`: the paths that are left where routers block every loop, as switches do."""
+    """The policy. `shortest_path`: the path with the fewest links; `ecmp`: each flow takes one of the paths
+    with the fewest links, chosen by a hash of addresses and ports; `k_shortest_paths`: the i-th pair of
+    addresses of two hosts takes the i-th shortest path; `spanning_tree`: routers block every loop, as
+    switches do, and use the remaining paths."""
     seed: Seed = 0
-    """Gives `ecmp`'s hash, together with the run's seed and the block: the same for all treatments of a
-    block."""
+    """The seed of `ecmp`'s hash, used together with the run's seed and the block, so that all treatments of a
+    block share it."""
     paths: Annotated[int, Field(ge=1, le=1000)] = 8
     """The largest number of paths that `k_shortest_paths` uses."""
 
 
 class LinkSettings(Strict):
-    """The settings of links of one kind; where absent, those of the network."""
+    """The settings of links of one kind; absent settings are those of the network."""
 
     rate: Rate | None = None
-    """The line rate on the wire, preamble and gap counted."""
+    """The line rate on the wire, including preamble and gap."""
     delay: Duration | None = None
-    """Propagation delay, one way."""
+    """The propagation delay in one direction."""
     queue: Queue | None = None
-    """The limit of each transmit queue, beyond which it drops."""
+    """The limit of each transmit queue, beyond which it drops packets."""
     discipline: DisciplineSettings | None = None
-    """The discipline of each transmit queue: what it does before it is full."""
+    """The discipline of each transmit queue, which may act before the queue is full."""
     mtu: Size | None = None
     """The largest IP packet."""
     impairment: ImpairmentSettings | None = None
-    """The changes that these links make to frames, instead of all that the network has."""
+    """The impairments of these links, which replace all those of the network."""
 
 
 LinkKind: TypeAlias = Literal["host", "fabric", "wlan"]
-"""A kind of links: those with a host at one end, those between routers or switches, or radio channels."""
+"""A kind of links: links with a host at one end, links between routers or switches, or radio channels."""
 CABLE_KINDS: tuple[Literal["host", "fabric"], ...] = ("host", "fabric")
-"""The kinds of links that are cables, of which each may have settings of its own."""
+"""The kinds of links that are cables, each of which may have its own settings."""
 
 
 class LinkKinds(Strict):
-    """The kinds of links."""
+    """The settings of links by kind."""
 
     host: LinkSettings = LinkSettings()
-    """Links with a host at one end."""
+    """The links with a host at one end."""
     fabric: LinkSettings = LinkSettings()
-    """Links between routers or switches."""
+    """The links between routers or switches."""
 
 
 class StationsSettings(Strict):
@@ -89,56 +89,57 @@ class StationsSettings(Strict):
 
 
 class NetworkSettings(Strict):
-    """The network; rate, delay, queue, discipline, impairment and MTU are those of every cable, unless
-    `links` differs. A radio channel has the MTU, and its own settings."""
+    """The network. Rate, delay, queue, discipline, impairment and MTU apply to every cable unless `links`
+    overrides them. A radio channel has this MTU, and its own settings."""
 
     topology: Annotated[str, name_in(TOPOLOGIES)]
-    """The shape: a name in `nettrial list topologies`."""
+    """The topology: a name in `nettrial list topologies`."""
     parameters: dict[str, Any] = {}
-    """The topology's parameters, by name, as the page on topologies says. Where the topology is a factor,
-    those of one topology alone stand under its name."""
+    """The topology's parameters by name, as documented in the reference of topologies. If the topology is a
+    factor, parameters of only one topology stand under its name."""
     forwarding: Forwarding | None = None
-    """The kind of devices of a topology that can have either: `routers`, the default, or `bridges`."""
+    """The kind of devices, for a topology that supports both: `routers`, the default, or `bridges`."""
     ip: Literal[4, 6]
     """The IP version of every address and flow."""
     mtu: Size
     """The largest IP packet."""
     addresses: Annotated[int, Field(ge=1, le=MOST_INTERFACES)] = 1
     """The number of addresses of each interface of a host: MPTCP opens a subflow for each pair of addresses,
-    and with `k_shortest_paths` each takes a path of its own, even where hosts have one link."""
+    and with `k_shortest_paths` each subflow takes its own path, even if hosts have only one link."""
     icmp: Literal["answered", "filtered"] = "answered"
-    """The answer of routers that drop a packet: they say by ICMP why, or nothing."""
+    """The reaction of routers that drop a packet: they report the reason by ICMP (`answered`), or send
+    nothing (`filtered`)."""
     system: SystemName | None = None
-    """The operating system that routers run as guests, virtual machines on this one: a name in
-    `nettrial systems list`. Where absent, routers have this machine's own kernel. In the lab alone."""
+    """The operating system that routers run as guests, in virtual machines: a name in `nettrial systems
+    list`. By default, routers use this machine's own kernel. Only in the lab."""
     guest: GuestHardware = GuestHardware()
     """The hardware of these guests."""
     rate: Rate | None = None
-    """The line rate on the wire, preamble and gap counted; links are not shaped where absent."""
+    """The line rate on the wire, including preamble and gap; if absent, links are not shaped."""
     delay: Duration = "0 ns"
-    """Propagation delay, one way."""
+    """The propagation delay in one direction."""
     queue: Queue | None = None
-    """The limit of each transmit queue, beyond which it drops; absent only where the rate is."""
+    """The limit of each transmit queue, beyond which it drops packets; absent only if the rate is."""
     discipline: DisciplineSettings = DROP_TAIL
-    """The discipline of each transmit queue: what it does before it is full; other than `drop_tail` on the
-    simulator alone."""
+    """The discipline of each transmit queue, which may act before the queue is full; disciplines other than
+    `drop_tail` need the simulator."""
     impairment: ImpairmentSettings = ImpairmentSettings()
-    """The changes that every link makes to frames."""
+    """The impairments of every link."""
     routing: RoutingSettings = RoutingSettings()
-    """The policy by which paths are chosen."""
+    """The routing policy."""
     offloads: Offloads = Offloads()
     """The offloads of every interface."""
     links: LinkKinds = LinkKinds()
-    """The settings of cables of one kind that differ from the rest."""
+    """The settings of particular kinds of cables."""
     events: list[Outage] = []
-    """The links and nodes that fail while traffic goes, and when they return."""
+    """The links and nodes that fail during the traffic, and the times of failure and recovery."""
     stations: StationsSettings | None = None
-    """Stations of a radio channel beside the hosts of the topology, which has none of its own."""
+    """The stations of a radio channel that are added to the hosts of a topology without one."""
     wlan: Wlan | None = None
-    """The settings of the radio channel, where there is one: that of the topology `wlan` or of `stations`."""
+    """The settings of the radio channel, if there is one: that of the topology `wlan`, or of `stations`."""
 
     def link(self, kind: Literal["host", "fabric"]) -> LinkSettings:
-        """Returns the settings of cables of a kind: its own, or else the network's."""
+        """Returns the settings of cables of a kind: its own, or the network's by default."""
         own: LinkSettings = getattr(self.links, kind)
         return LinkSettings(
             rate=own.rate or self.rate,
@@ -150,11 +151,11 @@ class NetworkSettings(Strict):
         )
 
     def radio(self) -> Wlan:
-        """The settings of radio channels."""
+        """Returns the settings of radio channels."""
         return self.wlan or Wlan()
 
     def shape(self, block: Block = FIRST) -> Parameters:
-        """The topology's parameters in a block: a random topology has a seed of its own in each."""
+        """Returns the topology's parameters in a block: a random topology has a different seed in each."""
         parameters = TOPOLOGIES[self.topology].parameters.model_validate(self._given())
         seed = getattr(parameters, "seed", None)
         if seed is None:
@@ -162,7 +163,7 @@ class NetworkSettings(Strict):
         return parameters.model_copy(update={"seed": block.seed("topology", seed)})
 
     def graph(self, hosts: Iterable[str], block: Block = FIRST) -> nx.MultiGraph:
-        """The network's graph in a block; `hosts` are those that the study names."""
+        """Returns the network's graph in a block; `hosts` are the hosts named by the study."""
         topology = TOPOLOGIES[self.topology]
         added = set(self.station_names())
         own = [host for host in hosts if host not in added]
@@ -189,13 +190,13 @@ class NetworkSettings(Strict):
         return with_stations(graph, stations.at, stations.count)
 
     def _given(self) -> dict[str, Any]:
-        """The parameters that the study gives to its topology."""
+        """Returns the parameters that the study sets for its topology."""
         common = {name: value for name, value in self.parameters.items() if name not in TOPOLOGIES}
         return {**common, **self.parameters.get(self.topology, {})}
 
     @model_validator(mode="after")
     def _parameters_fit(self, info: ValidationInfo) -> NetworkSettings:
-        """Brings parameters to their one form."""
+        """Converts parameters to their canonical form."""
         for name in [name for name in self.parameters if name in TOPOLOGIES]:
             own, known = self.parameters[name], TOPOLOGIES[name].parameters.model_fields
             if not isinstance(own, Mapping):
@@ -204,7 +205,7 @@ class NetworkSettings(Strict):
                 at = ("parameters", name, unknown)
                 raise wrong(at, UNKNOWN_FIELD, ", ".join(known) or "none", near(unknown, known))
             for twice in [field for field in own if field in self.parameters]:
-                at, hint = ("parameters", name, twice), "it is said for every topology, too"
+                at, hint = ("parameters", name, twice), "it is also set for every topology"
                 raise wrong(at, str(own[twice]), "each parameter in one place", hint)
         own = self.parameters.get(self.topology, {})
         try:
@@ -220,14 +221,14 @@ class NetworkSettings(Strict):
         return self
 
     def _wrong(self, found: Wrong) -> PydanticCustomError:
-        """Returns the fault of a parameter, at its place."""
+        """Returns the error for a parameter, at its place."""
         own = self.parameters.get(self.topology, {})
         inside = (self.topology,) if found.place and found.place[0] in own else ()
         expected, hint = found.expected, found.hint
         if found.unknown_field:
             if not TOPOLOGIES[self.topology].settable():
-                expected = f"none with the topology {self.topology}"
-            hint = hint or f"it is no parameter of the topology {self.topology}"
+                expected = f"no such parameter with the topology {self.topology}"
+            hint = hint or f"the topology {self.topology} has no such parameter"
         return wrong(("parameters", *inside, *found.place), found.value, expected, hint)
 
     @model_validator(mode="after")
@@ -238,6 +239,6 @@ class NetworkSettings(Strict):
             raise wrong(("forwarding",), self.forwarding, said)
         interfaces = self._given().get("interfaces_per_host", 1)
         if self.forwarding == "bridges" and interfaces > 1:
-            hint = "a host's interfaces would be in one network"
+            hint = "all interfaces of a host would be in the same network"
             raise wrong(("parameters", "interfaces_per_host"), str(interfaces), "1 with bridges", hint)
         return self

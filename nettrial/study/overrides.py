@@ -1,4 +1,4 @@
-"""A study with levels or settings given on the command line."""
+"""The changes of a study by levels or settings given on the command line."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ READING = "reading the options"
 
 
 def apply(study: Study, overrides: Mapping[str, str], doing: str, places: Mapping[str, str]) -> Document:
-    """The study's document with `overrides` in it, by a factor's name or a setting's dotted path. `doing`
-    and `places`, where each of them stands, are for errors."""
+    """Returns the study's document with `overrides` applied, given by a factor's name or a setting's dotted
+    path. `doing` and `places`, the place of each override, are for errors."""
     data = study.model_dump(by_alias=True)
     options = dict(study.document.options)
     for name, text in overrides.items():
         option = places[name]
         values = [as_value(value.strip()) for value in text.split(",")]
         if "" in values:
-            raise BadInput(doing, option, "a value is empty", "one value or more, with commas between")
+            raise BadInput(doing, option, "a value is empty", "one or more values, separated by commas")
         factor = next((key for key, entry in study.factors.items() if name in (key, entry.sets)), None)
         setter = next((key for key, entry in study.factors.items() if name in entry.paths), None)
         if factor is None and setter is not None:

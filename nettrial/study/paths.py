@@ -1,4 +1,4 @@
-"""Settings by their dotted paths, in plain data."""
+"""Access to settings in plain data by their dotted paths."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ class NoSuchSetting(LookupError):
     """A dotted path that leads to no setting."""
 
     def __init__(self, path: str, names: Sequence[str]) -> None:
-        """`names` are those that could stand where the path goes wrong."""
+        """Creates the error; `names` are the valid names at the place where the path fails."""
         super().__init__(path)
         self.path = path
         self.names = list(names)
 
 
 def substitute(settings: dict[str, Any], path: str, value: Any) -> tuple[str | int, ...]:
-    """Sets one setting of plain data by its dotted path, in which a flow goes by its name; gives the
-    way to it. Raises NoSuchSetting if the path leaves the data (its last step may be new)."""
+    """Sets a setting of plain data by its dotted path, in which a flow goes by its name, and returns the keys
+    and indices of the path. Raises NoSuchSetting if the path does not exist (its last step may be new)."""
     *steps, last = path.split(".")
     parent: Any = settings
     place: list[str | int] = []
     for step in steps:
         key = _key(parent, step, path)
-        if parent[key] is None:  # an absent part: the setting makes it
+        if parent[key] is None:  # an absent part is created by the setting
             parent[key] = {}
         parent = parent[key]
         place.append(key)
@@ -37,8 +37,8 @@ def substitute(settings: dict[str, Any], path: str, value: Any) -> tuple[str | i
 
 
 def setting(settings: dict[str, Any], path: str) -> Any:
-    """The value of one setting of plain data by its dotted path, written short where it can be; raises
-    NoSuchSetting."""
+    """Returns the value of a setting of plain data by its dotted path, in its short form if it has one;
+    raises NoSuchSetting."""
     value: Any = settings
     for step in path.split("."):
         value = value[_key(value, step, path)]
@@ -46,7 +46,7 @@ def setting(settings: dict[str, Any], path: str) -> Any:
 
 
 def _key(parent: Any, step: str, path: str) -> str | int:
-    """The key or index that one step of a dotted path stands for."""
+    """Returns the key or index for a step of a dotted path."""
     if isinstance(parent, dict) and step in parent:
         return step
     if isinstance(parent, list):

@@ -1,4 +1,4 @@
-"""A study's file of published figures: what its columns are, and how it is read."""
+"""A study's file of published figures: its columns, and its parser."""
 
 from __future__ import annotations
 
@@ -17,69 +17,69 @@ READING = "reading published figures"
 REQUIRED = {
     "table": "The source's number of the table, or another place in it.",
     "response": "The name of the study's response.",
-    "value": "The value as printed; nothing where it is not.",
+    "value": "The value as printed; empty if it is not printed.",
     "unit": "The unit of value, standard deviation, difference and reading error.",
-    "change_percent": "The change from the baseline of the rows' factor as printed, signed as one of the "
-    "value.",
+    "change_percent": "The change from the baseline of the rows' factor as printed, with the sign of a "
+    "change of the value.",
 }
-"""The columns that every file of published figures has, beside one for each factor, and what stands there."""
+"""The required columns of a file of published figures, apart from one for each factor, with their content."""
 OPTIONAL = {
-    "difference": "The difference from another treatment as printed, signed as a difference of the value.",
-    "against": "That treatment, by its one other level, as `factor: level`; where it is empty, the baseline "
-    "of the rows' factor.",
-    "sd": "The standard deviation over the source's trials as printed.",
+    "difference": "The difference from another treatment as printed, with the sign of a difference of the "
+    "value.",
+    "against": "The other treatment, by the level in which it differs, as `factor: level`; if empty, the "
+    "baseline of the rows' factor.",
+    "sd": "The standard deviation over the source's trials, as printed.",
     "n": "The number of these trials.",
-    "mark": "`printed`, also where it is empty; `read off a figure`; or `computed` from what is printed. It "
-    "is that of all figures of its line.",
+    "mark": "The origin of all figures of the line: `printed` (also if empty), `read off a figure`, or "
+    "`computed` from printed values.",
     "reading_error": "The largest error of a value that was read off a figure.",
 }
-"""The columns that it may have, and what stands there."""
+"""The optional columns, with their content."""
 PRINTED, READ_OFF, COMPUTED = "printed", "read off a figure", "computed"
 Levels = dict[str, str]
 """One level of each factor, by the factor's name."""
 MARKS = (PRINTED, READ_OFF, COMPUTED)
-"""The ways in which a figure came from its source: it stands there as a number; somebody read it off a chart;
-it follows from printed numbers, and the source does not print it itself."""
+"""The origins of a figure: printed in the source as a number; read off a chart; or computed from printed
+numbers and not printed itself."""
 
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """One published figure."""
+    """A published figure."""
 
     table: str
     """The source's number of the table, or another place in it."""
     response: str
-    """The name of the study's response that it is of."""
+    """The name of the study's response to which it belongs."""
     levels: Levels
     """The source's own levels, by factor."""
     value: str
-    """The value as printed, in `unit`; empty where it is not."""
+    """The value as printed, in `unit`; empty if it is not printed."""
     unit: str
     change_percent: str
-    """The change as printed, signed as a change of the value; empty where none is printed."""
+    """The change as printed, with the sign of a change of the value; empty if none is printed."""
     counterpart: Levels | None
-    """The treatment here that means the same, or None where there is none."""
+    """The equivalent treatment here, or None."""
     sd: str = ""
-    """The standard deviation over the source's trials as printed, in `unit`; empty where none is."""
+    """The standard deviation over the source's trials as printed, in `unit`; empty if none is printed."""
     n: int | None = None
-    """The source's number of trials; None where it does not say."""
+    """The source's number of trials; None if it does not state it."""
     difference: str = ""
-    """The difference from the figure at `other` as published, in `unit`; empty where none is."""
+    """The published difference from the figure at `other`, in `unit`; empty if none is published."""
     other: Levels | None = None
-    """The source's levels that `difference` is from; None without a difference."""
+    """The source's levels from which `difference` is measured; None without a difference."""
     against: Levels | None = None
-    """The treatment here that means the same as `other`; None where there is none."""
+    """The treatment here that is equivalent to `other`, or None."""
     mark: str = PRINTED
-    """One of `MARKS`: where the figures of the row come from."""
+    """The origin of the row's figures, one of `MARKS`."""
     reading_error: str = ""
     """The largest error of a value that was read off a figure, in `unit`."""
 
 
 def read(text: str, study: Study) -> list[PublishedRow]:
-    """The rows of a file of published figures, in its order.
+    """Returns the rows of a file of published figures, in its order.
 
-    Raises BadInput for a column that is unknown or missing, and for a value that can't be read.
-    """
+    Raises BadInput for an unknown or missing column, and for an invalid value."""
     reader = csv.DictReader(io.StringIO(text))
     columns = list(reader.fieldnames or [])
     _check_columns(columns, study)
@@ -89,7 +89,7 @@ def read(text: str, study: Study) -> list[PublishedRow]:
 
 def _check_columns(columns: list[str], study: Study) -> None:
     factors = ", ".join(study.factors)
-    expected = f"{', '.join(REQUIRED)}; where wanted {', '.join(OPTIONAL)}; and the factors {factors}"
+    expected = f"{', '.join(REQUIRED)}; optionally {', '.join(OPTIONAL)}; and the factors {factors}"
     missing = [name for name in REQUIRED if name not in columns]
     if missing:
         hint = "the first line names the columns"
@@ -97,7 +97,7 @@ def _check_columns(columns: list[str], study: Study) -> None:
     known = {*REQUIRED, *OPTIONAL, *study.factors}
     for name in columns:
         if name not in known:
-            hint = near(name, known) or "a factor's column has the factor's name"
+            hint = near(name, known) or "a factor's column has the name of the factor"
             raise BadInput(READING, "published.csv, line 1", f"column {name}", expected, hint)
         if columns.count(name) > 1:
             raise BadInput(READING, "published.csv, line 1", f"column {name}", "each column once")
@@ -105,32 +105,33 @@ def _check_columns(columns: list[str], study: Study) -> None:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the file, whose values are checked as they are asked for."""
+    """A line of the file, whose values are checked when they are read."""
 
     number: int
     values: Mapping[str | Any, Any]
-    """A text for each column, None where the line ends before it; under None those beyond the last."""
+    """The text of each column, None if the line ends before it; the values beyond the last column are stored
+    under None."""
 
     @property
     def length(self) -> str:
-        """The number of values that a line has, in words."""
+        """Returns the number of the line's values, in words."""
         return f"{sum(name is not None for name in self.values)} values, one for each column"
 
     def text(self, column: str) -> str:
-        """A column's text; empty where the file has no such column, or the line ends before it."""
+        """Returns a column's text; empty if the file has no such column, or if the line ends before it."""
         return str(self.values.get(column) or "")
 
     def figure(
         self, column: str, fits: Callable[[float], bool] = lambda _: True, expected: str = "a number"
     ) -> str:
-        """A number as printed, or nothing."""
+        """Returns a number as printed, or an empty text."""
         text = self.text(column)
         try:
             good = not text or (math.isfinite(float(text)) and fits(float(text)))
         except ValueError:
             good = False
         if not good:
-            self.bad(column, f"{expected}, or nothing", "figures stand as printed, without a unit")
+            self.bad(column, f"{expected}, or nothing", "figures are given as printed, without units")
         return text
 
     def bad(self, column: str, expected: str, hint: str) -> NoReturn:
@@ -141,21 +142,25 @@ class Line:
 
 def _row(study: Study, names: list[str], line: Line) -> PublishedRow:
     if None in line.values:
-        hint = "a value with a comma stands in double quotes"
+        hint = "enclose a value that contains a comma in double quotes"
         raise BadInput(READING, f"published.csv, line {line.number}", "too many values", line.length, hint)
     levels = {name: line.text(name) for name in names}
     trials = line.figure("n", lambda n: n >= 1 and n == int(n), "a whole number of trials, 1 or more")
     difference = line.figure("difference")
     other = _other(study, levels, line) if difference else None
     if line.text("against") and other is None:
-        line.bad("against", "nothing in a line without a difference", "it says what the difference is from")
+        line.bad(
+            "against",
+            "nothing in a line without a difference",
+            "it gives the treatment from which the difference is measured",
+        )
     mark = line.text("mark") or PRINTED
     if mark not in MARKS:
         line.bad("mark", f"{', '.join(MARKS)}, or nothing, which is {PRINTED}", near(mark, MARKS))
     error = line.figure("reading_error", lambda e: e >= 0, "a number of 0 or more")
     if bool(error) != (mark == READ_OFF):
         expected = "the largest error of the value" if mark == READ_OFF else "nothing"
-        line.bad("reading_error", f"{expected} where mark is {mark}", f"it belongs to a value {READ_OFF}")
+        line.bad("reading_error", f"{expected} where mark is {mark}", f"it is only for a value {READ_OFF}")
     return PublishedRow(
         table=line.text("table"),
         response=line.text("response"),
@@ -175,8 +180,8 @@ def _row(study: Study, names: list[str], line: Line) -> PublishedRow:
 
 
 def _other(study: Study, levels: Levels, line: Line) -> Levels:
-    """The source's levels that a line's difference is from: `against` has another level of one factor, as
-    `factor: level`; where it is empty, it is the baseline of the rows' factor."""
+    """Returns the source's levels from which a line's difference is measured: `against` has the other level
+    of one factor as `factor: level`; if it is empty, the baseline of the rows' factor is meant."""
     text = line.text("against")
     factor, _, level = (part.strip() for part in text.partition(":"))
     if not text:
@@ -186,12 +191,13 @@ def _other(study: Study, levels: Levels, line: Line) -> Levels:
         level = next((theirs for theirs, ours in mapped.items() if ours == base), base)
     if factor not in levels or not level:
         expected = f"factor: level, with a factor of {', '.join(levels)}"
-        line.bad("against", expected, "it says what the difference is from")
+        line.bad("against", expected, "it gives the treatment from which the difference is measured")
     return {**levels, factor: level}
 
 
 def _counterpart(study: Study, levels: Levels) -> Levels | None:
-    """Our treatment for the source's levels; a level without a mapping must be one of ours as it is."""
+    """Returns our treatment for the source's levels; a level without a mapping must be the name of one of
+    ours."""
     if study.published is None or set(levels) != set(study.factors):
         return None
     ours = {}

@@ -1,4 +1,4 @@
-"""The disciplines of a link's transmit queue, as a study file writes them."""
+"""The disciplines of a link's transmit queue, in the notation of study files."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ DisciplineSettings = Annotated[
     Annotated[DropTail | Mark | Red | CoDel, Field(discriminator="discipline")],
     BeforeValidator(_long),
 ]
-"""A discipline; its name alone stands for it with what it has where nothing is said."""
+"""A discipline; a bare name stands for the discipline with its default settings."""
 DROP_TAIL = DropTail(discipline="drop_tail")
 SHORT = (
     DROP_TAIL.model_dump(),
     CoDel(discipline="co_del").model_dump(),
 )
-"""Disciplines that their names tell in full."""
+"""Disciplines without settings, which their names describe completely."""
 
 
 def short(value: Any) -> Any:
-    """A discipline of plain data as its name where that is enough; all else as it is."""
+    """Converts a discipline in plain data into its name, if that is sufficient; returns other values
+    unchanged."""
     return value["discipline"] if isinstance(value, Mapping) and value in SHORT else value

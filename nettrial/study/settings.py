@@ -1,4 +1,4 @@
-"""The settings of one trial as a study file writes them: network, hosts, workload, measurement."""
+"""The settings of a trial in the notation of study files: network, hosts, workload, measurement."""
 
 from __future__ import annotations
 
@@ -23,34 +23,36 @@ from nettrial.units import Duration, Size
 
 
 class HostSettings(Strict):
-    """A host. What is said here goes before what its stack says."""
+    """A host. These settings override those of its stack."""
 
     stack: Annotated[str, name_in(STACKS)]
     """The stack profile: a name in `nettrial list stacks`."""
     congestion_control: Annotated[str, name_in(CONTROLS)] | None = None
-    """Its congestion control, a name in `nettrial list congestion`; the stack's where absent."""
+    """The congestion control, a name in `nettrial list congestion`; by default, the stack's."""
     ecn: bool | None = None
-    """Ask for marks instead of drops on its connections (RFC 3168); on the simulator alone."""
+    """True to negotiate ECN on its connections, so that queues mark packets instead of dropping them (RFC
+    3168); only in the simulator."""
     minimum_rto: Duration | None = None
-    """The smallest retransmission timeout; 200 ms where absent, as Linux has it. On the simulator alone."""
+    """The smallest retransmission timeout; by default 200 ms, as in Linux. Only in the simulator."""
     scheduler: Scheduler | None = None
-    """The rule by which a subflow of an MPTCP connection takes the next data, of those whose window has room:
-    the one with the smallest round-trip time, as Linux does, or each in turn. On the simulator alone."""
+    """The scheduler that chooses the subflow of an MPTCP connection for the next data, among those whose
+    window has room: the one with the smallest round-trip time, as in Linux, or each in turn. Only in the
+    simulator."""
     cost: HostCost = HostCost()
-    """The cost of packets to it; on the simulator alone."""
+    """The CPU cost of packets on this host; only in the simulator."""
     machine: Name | None = None
-    """The machine of one's own that stands for it, by its name in the inventory; where absent, the one that
-    has the host among its `nodes` there. With `--backend hosts` alone."""
+    """The user's machine that takes its role, by its name in the inventory; by default, the machine that
+    lists the host under `nodes` there. Only with `--backend hosts`."""
     system: SystemName | None = None
-    """The operating system that it runs as a guest, a virtual machine on this one: a name in
-    `nettrial systems list`. Where absent, the host has this machine's own kernel. In the lab alone."""
+    """The operating system that it runs as a guest, in a virtual machine: a name in `nettrial systems list`.
+    By default, the host uses this machine's own kernel. Only in the lab."""
     guest: GuestHardware = GuestHardware()
-    """The hardware of the guest, where it is one."""
+    """The hardware of the guest, if it is one."""
 
 
 class FlowSettings(Strict):
-    """Traffic between two hosts, or a group of such flows. A response of the group combines its flows, as
-    the metric says."""
+    """Traffic between two hosts, or a group of such flows. A response of the group combines its flows, in the
+    way that the metric defines."""
 
     flow: Name
     """The flow's name, unique in the study. The flows of a group are called NAME-1, NAME-2, … (`count`),
@@ -59,57 +61,58 @@ class FlowSettings(Strict):
     """The host that opens the connection and sends; a list of hosts; `others`: every host but `to`; or
     `every`: every host, where `to` is `next` or `permutation`."""
     to: str
-    """The host that accepts it; or `next`: of several hosts in `from` each sends to the one after it, the
-    last one to the first; or `permutation`: each sends to another one and hears from one, at random."""
+    """The host that accepts the connection; or `next`: each of several hosts in `from` sends to the one after
+    it, the last one to the first; or `permutation`: each sends to another random host and receives from
+    exactly one."""
     seed: Seed = 0
-    """Gives the random numbers of a `permutation` and of `pairs`, together with the run's seed and the block:
-    the same for all treatments of a block."""
+    """The seed of the random numbers of a `permutation` and of `pairs`, used together with the run's seed and
+    the block, so that all treatments of a block share them."""
     pairs: Literal["first", "random"] = "first"
-    """The pair of its hosts' addresses that each flow begins with. With `random`, on the simulator
-    alone, flows of TCP spread over the paths of `k_shortest_paths`."""
+    """The pair of its hosts' addresses with which each flow begins. With `random`, only in the simulator, TCP
+    flows spread over the paths of `k_shortest_paths`."""
     transport: Transport
-    """The protocol; only the tool `ping` speaks `icmp`."""
+    """The transport protocol; only the tool `ping` uses `icmp`."""
     start: Duration = "0 ns"
-    """The time of the flow's start, after all are ready."""
+    """The time of the flow's start, after all hosts are ready."""
     count: Annotated[int, Field(ge=0, le=MOST_FLOWS)] = 1
-    """The number of such flows from each host; with 0 there is none."""
+    """The number of such flows from each host; with 0 there are none."""
     stagger: Duration = "0 ns"
-    """From the start of one flow of the group to the start of the next."""
+    """The time from the start of one flow of the group to the start of the next."""
     both_directions: bool = False
-    """The same traffic the other way at the same time."""
+    """True for the same traffic in the reverse direction at the same time."""
     socket: SocketOptions = SocketOptions()
-    """The options of its sockets."""
+    """The socket options of the flow."""
     traffic: TrafficSettings
-    """The traffic that it sends."""
+    """The traffic that the flow sends."""
 
 
 class CaptureSettings(Strict):
     """The packets that are captured, as pcapng files in the directory `captures` of the run."""
 
     trials: Literal["none", "first", "all"] = "none"
-    """The trials: none, those of the first block (one of each treatment), or all."""
+    """The trials with captures: none, those of the first block (one of each treatment), or all."""
     interfaces: list[str] = []
-    """The interfaces, each a node's name (all its interfaces) or `NODE:INTERFACE`; every interface where the
-    list is empty. A radio channel is an interface of its access point, `INTERFACE-air`."""
+    """The interfaces, each given as a node's name (all its interfaces) or as `NODE:INTERFACE`; an empty list
+    stands for every interface. A radio channel is an interface of its access point, `INTERFACE-air`."""
     snap_length: Size = "128 B"
-    """The bytes kept of each frame, Ethernet's header counted."""
+    """The number of bytes stored of each frame, including the Ethernet header."""
 
 
 class MeasurementSettings(base.Measurement):
-    """The measurements made beside what every flow gives."""
+    """The measurements in addition to those of every flow."""
 
     capture: CaptureSettings = CaptureSettings()
     """The packets that are captured."""
 
 
 class Settings(Strict):
-    """All settings of one trial."""
+    """All settings of a trial."""
 
     network: NetworkSettings
     """The network."""
     hosts: Annotated[dict[Name, HostSettings], Field(min_length=1)]
-    """The hosts by name, in the order the topology joins them. Where it makes its hosts: one entry `every`
-    for all of them, beside which single ones may have entries of their own."""
+    """The hosts by name, in the order in which the topology connects them. If the topology makes its hosts:
+    one entry `every` for all of them; individual hosts may have their own entries in addition."""
     workload: Annotated[list[FlowSettings], Field(min_length=1)]
     """The flows."""
     measurement: MeasurementSettings
@@ -121,7 +124,7 @@ class Settings(Strict):
         topology = TOPOLOGIES[shape]
         for word in (OTHERS, NEXT, PERMUTATION):
             if word in self.hosts:
-                raise wrong(("hosts", word), word, "another name", "in a flow it stands for other hosts")
+                raise wrong(("hosts", word), word, "another name", "it has a special meaning in flows")
         if topology.joins is None:
             names = self.host_names()
             for name in self.hosts:
@@ -134,7 +137,7 @@ class Settings(Strict):
             return self
         fewest, most = topology.joins
         if EVERY in self.hosts:
-            expected = f"names of hosts: the topology {shape} joins those that are named here"
+            expected = f"names of hosts: the topology {shape} connects the hosts named here"
             raise wrong(("hosts", EVERY), EVERY, expected)
         stations = self.network.station_names()
         for name in stations:
@@ -148,34 +151,35 @@ class Settings(Strict):
             raise wrong(("hosts",), ", ".join(self.hosts), expected)
         for name in self.hosts:
             if name in topology.devices:
-                raise wrong(("hosts", name), name, "another name", f"the topology has a {name} of its own")
+                raise wrong(("hosts", name), name, "another name", f"the topology itself has a node {name}")
         return self
 
     def graph(self, block: Block = FIRST) -> nx.MultiGraph:
-        """The network's graph in a block."""
+        """Returns the network's graph in a block."""
         return self.network.graph(self.hosts, block)
 
     def host_names(self) -> list[str]:
-        """The names of all hosts, in order."""
+        """Returns the names of all hosts, in order."""
         return [node for node, kind in self.graph().nodes(data="kind") if kind == "host"]
 
     def host(self, name: str) -> HostSettings:
-        """The settings of one host."""
+        """Returns the settings of a host."""
         return self.hosts[name if name in self.hosts else EVERY]
 
     def members(self, flow: str, block: Block = FIRST) -> list[Member]:
-        """The flows that the workload's entry of that name stands for in a block; none if there is no such
+        """Returns the flows of the workload's entry of that name in a block; empty if there is no such
         entry."""
         entry = next((entry for entry in self.workload if entry.flow == flow), None)
         return members(entry, self.host_names(), block) if entry else []
 
     def stations(self) -> list[str]:
-        """The nodes of radio channels."""
+        """Returns the nodes of radio channels."""
         edges = [edge for *edge, channel in self.graph().edges(data=CHANNEL) if channel is not None]
         return list(dict.fromkeys(node for edge in edges for node in edge))
 
     def ends(self) -> list[str]:
-        """Names of the interfaces: NODE.INTERFACE, and the node's where it has one interface."""
+        """Returns the names of the interfaces: NODE.INTERFACE, and also the node's name if it has one
+        interface."""
         graph = self.graph()
         made = [end for link in interfaces(graph, self.network.ip) for end in link]
         count = Counter(end.node for end in made)
@@ -199,7 +203,7 @@ class Settings(Strict):
         return self
 
     def _radio_fits(self) -> None:
-        """Raises where the network has settings of a radio channel or of cables, and has none of these."""
+        """Raises an error if the network has settings of a radio channel or of cables without having any."""
         network, channels = self.network, [channel for *_, channel in self.graph().edges(data=CHANNEL)]
         expected = "left out with the topology " + network.topology
         if network.wlan is not None and set(channels) == {None}:
@@ -224,9 +228,9 @@ class Settings(Strict):
             total += _flows_at_most(flow, len(there))
             if total > MOST_FLOWS:
                 expected = f"up to {MOST_FLOWS} flows in a trial"
-                raise wrong((*at, "count"), str(flow.count), expected, f"with this entry there are {total}")
+                raise wrong((*at, "count"), str(flow.count), expected, f"this entry makes it {total}")
             if flow.flow in [other.flow for other in self.workload[:number]]:
-                raise wrong((*at, "flow"), flow.flow, "a name no other flow has")
+                raise wrong((*at, "flow"), flow.flow, "a name that no other flow has")
             senders = [flow.from_] if isinstance(flow.from_, str) else flow.from_
             among = flow.to in (NEXT, PERMUTATION)
             word = EVERY if among else OTHERS
@@ -240,13 +244,18 @@ class Settings(Strict):
             if among and len(senders) < 2 and senders != [EVERY]:
                 raise wrong((*at, "to"), flow.to, names, "it takes several hosts in `from`, or every")
             if not senders or len(set(senders)) < len(senders):
-                raise wrong((*at, "from"), ", ".join(senders) or "none", "one host or more, each once")
+                raise wrong((*at, "from"), ", ".join(senders) or "none", "one or more hosts, each once")
             made = [member.name for member in members(flow, there)]
             if not made and flow.count:
                 raise wrong((*at, "from"), OTHERS, names, "there is no other host")
             for name in made:
                 if name in taken:
-                    raise wrong((*at, "flow"), name, "a name no other flow has", "a group makes such names")
+                    raise wrong(
+                        (*at, "flow"),
+                        name,
+                        "a name that no other flow has",
+                        "the flows of a group have such names",
+                    )
             taken.update(made)
         for number, host in enumerate(self.measurement.cpu):
             if host not in known:
@@ -255,7 +264,7 @@ class Settings(Strict):
 
 
 def _flows_at_most(flow: FlowSettings, hosts: int) -> int:
-    """Returns the largest number of flows that an entry stands for, where there are so many hosts."""
+    """Returns the largest number of flows that an entry can have with that many hosts."""
     senders = (
         len(flow.from_) if isinstance(flow.from_, list) else hosts if flow.from_ in (OTHERS, EVERY) else 1
     )

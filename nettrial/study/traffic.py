@@ -1,4 +1,4 @@
-"""The traffic of a flow, as a study file writes it, where that differs from what a scenario has."""
+"""The traffic of a flow in the notation of study files, as far as it differs from a scenario's."""
 
 from __future__ import annotations
 
@@ -24,37 +24,37 @@ def _absolute(path: str) -> str:
 
 
 class FileTransferSettings(base.FileTransfer):
-    """A file, once, from the sender's disk to the receiver's, where it has no name and is gone with the
-    trial."""
+    """A file that is sent once from the sender's disk to the receiver's, where it has no name and disappears
+    with the trial."""
 
     file: Annotated[str, AfterValidator(_absolute)]
     """The file's absolute path on the sender."""
 
 
 class PacketsSettings(base.Packets):
-    """Packets in one direction, for so long, so many of them, or whichever of both comes first. With a gap:
-    one packet, then the gap. With a rate: as much payload a second, evenly. With neither: as fast as the
-    transport takes them."""
+    """Packets in one direction, for a certain time, up to a certain number, or whichever comes first. With a
+    gap, each packet is followed by the gap; with a rate, the payload is sent evenly at that rate; with
+    neither, packets are sent as fast as the transport accepts them."""
 
     seed: Seed = 0
-    """Gives the random numbers, together with the run's seed and the block: the same for all treatments of a
-    block, and for entries of the workload with one seed, whose n-th flows then send alike."""
+    """The seed of the random numbers, used together with the run's seed and the block, so that all treatments
+    of a block share them. The n-th flows of workload entries with the same seed send the same sequence."""
 
 
 class SweepSettings(base.Sweep):
-    """Requests of many sizes in a random order on one connection: for each size a number of bytes, request
-    by request, each answered before the next."""
+    """Requests of many sizes in random order on one connection: for each size a number of bytes, sent in
+    requests that are each answered before the next."""
 
     seed: Seed = 0
-    """Gives the order, together with the run's seed and the block: the same for all treatments of a block,
-    and for entries of the workload with one seed."""
+    """The seed of the order, used together with the run's seed and the block, so that all treatments of a
+    block, and entries of the workload with the same seed, share it."""
 
     @model_validator(mode="after")
     def _not_too_many(self) -> SweepSettings:
         first, last, step = (SIZE.parse(size) for size in (self.first, self.last, self.step))
         sizes = (last - first) // step + 1 if step else 0  # the engine refuses a step of 0
         if sizes * self.repeats > MOST_SIZES:
-            expected = f"up to {MOST_SIZES} sizes, each as often as `repeats` says"
+            expected = f"up to {MOST_SIZES} sizes, counting each repeat (`repeats`)"
             raise wrong(
                 ("step",), self.step, expected, f"there would be {sizes} sizes, {self.repeats} times each"
             )
@@ -62,27 +62,27 @@ class SweepSettings(base.Sweep):
 
 
 def _words(arguments: Any) -> Any:
-    """A list of words, which `--set` gives as one text."""
+    """Converts a text, as given by `--set`, into a list of words."""
     try:
         return shlex.split(arguments) if isinstance(arguments, str) else arguments
     except ValueError:
-        raise wrong(expected="words as a shell would read them: each quotation mark has its other") from None
+        raise wrong(expected="words in a shell's syntax, with matching quotation marks") from None
 
 
 Words = Annotated[list[str], BeforeValidator(_words)]
-"""A program's arguments: a list, or one text as a shell would read it."""
+"""A program's arguments: a list, or one text in a shell's syntax."""
 
 
 class ToolSettings(base.Tool):
-    """Another program's traffic, measured by that program."""
+    """The traffic of another program, measured by that program."""
 
     arguments: Words = []
-    """Further options of the sending program, as it takes them: a list, or one text ("-w 1M -l 24K"). For
-    `exec`: the command and its arguments, in which `{destination}`, `{source}` and `{port}` stand for the
+    """Additional options of the sending program: a list, or one text ("-w 1M -l 24K"). For `exec`, the
+    command and its arguments, in which `{destination}`, `{source}` and `{port}` are replaced by the
     flow's."""
     server_arguments: Words = []
-    """Further options of the receiving program, likewise. For `exec`: a command for the receiving host, or
-    none."""
+    """Additional options of the receiving program, in the same form. For `exec`, a command for the receiving
+    host, or none."""
 
 
 TrafficSettings = Annotated[

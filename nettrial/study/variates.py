@@ -1,4 +1,4 @@
-"""Random quantities in a study file: what is written short, and what is read from a file. The distributions
+"""Random quantities in a study file: their short notations, and values read from a file. The distributions
 are the engine's, in `base.py`."""
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from nettrial.registry import near
 from nettrial.units import Quantity, UnitError
 
 Value = TypeVar("Value")
-"""The drawn quantity: a size or a duration."""
+"""The random quantity: a size or a duration."""
 
 
 class Imix(Strict):
-    """The simple Internet mix: IP packets of 40, 576 and 1500 bytes, 7:4:1. A payload is what the headers
-    of IP and UDP leave, but no less than 24 bytes. `imix` alone is short for it."""
+    """The simple Internet mix: IP packets of 40, 576 and 1500 bytes in the ratio 7:4:1. The payload is the
+    packet without the IP and UDP headers, but at least 24 bytes. `imix` is the short form."""
 
     distribution: Literal["imix"]
-    """Says which distribution it is."""
+    """The name of the distribution."""
 
 
 IMIX = ((40, 7), (576, 4), (1500, 1))
-"""Bytes of an IP packet and its share: the "simple IMIX" (RFC 6985 names such mixes)."""
+"""The sizes of IP packets in bytes with their shares: the "simple IMIX" (RFC 6985 names such mixes)."""
 LEAST_PAYLOAD_BYTES = 24
-"""A packet carries a number and two times, 8 bytes each: the engine's MESSAGE_HEADER_BYTES. So IMIX's
-smallest packets are of 52 bytes over IPv4 and of 72 over IPv6."""
+"""The least payload: a packet carries a number and two times of 8 bytes each, the engine's
+MESSAGE_HEADER_BYTES. IMIX's smallest packets therefore have 52 bytes over IPv4 and 72 over IPv6."""
 HEADER_BYTES = {4: 20 + 8, 6: 40 + 8}
-"""The header of IP and UDP, by IP version (RFC 791, RFC 8200, RFC 768)."""
+"""The size of the IP and UDP headers by IP version (RFC 791, RFC 8200, RFC 768)."""
 
 SHORT = {"constant", "imix"}
-"""Distributions that can be written as one value."""
+"""The distributions that can be written as a single value."""
 
 
 def imix(ip: int) -> dict[str, Any]:
-    """The simple IMIX as a mix of payload sizes over this IP version."""
+    """Returns the simple IMIX as a mix of payload sizes over this IP version."""
     sizes = [(max(packet - HEADER_BYTES[ip], LEAST_PAYLOAD_BYTES), share) for packet, share in IMIX]
     return {
         "distribution": "mix",
@@ -50,15 +50,15 @@ def imix(ip: int) -> dict[str, Any]:
 
 
 def short(value: Any) -> Any:
-    """A quantity of plain data as one value where it can be written so; all else as it is."""
+    """Converts a quantity in plain data into a single value if possible; returns other values unchanged."""
     if isinstance(value, Mapping) and value.get("distribution") in SHORT:
         return value.get("value", "imix")
     return value
 
 
 def variate(quantity: Quantity, distributions: Sequence[str]) -> BeforeValidator:
-    """A validator that writes out what is written short, and reads a file's values; `distributions` are the
-    names of those that there are."""
+    """Returns a validator that expands short notations and reads values from files; `distributions` are the
+    available names."""
     names = [*distributions, "file"]
 
     def validate(value: Any, info: ValidationInfo) -> Any:
@@ -85,11 +85,11 @@ def variate(quantity: Quantity, distributions: Sequence[str]) -> BeforeValidator
 
 
 def _values(folder: Path, name: str, quantity: Quantity) -> list[str]:
-    """The values in a file, one a line; empty lines don't count."""
+    """Returns the values in a file with one value per line, ignoring empty lines."""
     try:
         lines = read_text(beside(folder, name), MOST_FILE_BYTES).splitlines()
     except Unreadable as why:
-        expected = f"a file beside the study file, of up to {MOST_FILE_BYTES} bytes"
+        expected = f"a file in the directory of the study file, of up to {MOST_FILE_BYTES} bytes"
         raise wrong(("file",), name, expected, str(why)) from None
     values = []
     for number, line in enumerate(lines, start=1):
@@ -99,5 +99,5 @@ def _values(folder: Path, name: str, quantity: Quantity) -> list[str]:
             except UnitError:
                 raise wrong(("file",), f"{name}:{number}: {line.strip()!r}", quantity.expected) from None
     if not values:
-        raise wrong(("file",), f"{name} has no values", "one value a line")
+        raise wrong(("file",), f"{name} has no values", "one value per line")
     return values

@@ -111,7 +111,7 @@ def test_what_packets_were_made_to_cost_is_what_calibrate_finds(tmp_path: Path) 
     document = json.loads(told.stdout)
     assert document["hosts"]["sender"]["cost"] == {"per_packet": "3 us", "per_kilobyte": "700 ns"}
     sender, receiver = document["fits"]
-    assert "these are the costs that the study gave it" in " ".join(sender["cautions"])
+    assert "these are the costs that the study set" in " ".join(sender["cautions"])
     assert receiver["per_kilobyte_us"] == pytest.approx(0.4, abs=0.05)
     # Two of three packets are received, each with an interrupt of its own at this rate.
     assert receiver["per_packet_us"] == pytest.approx(5 + 2 * 2 / 3, abs=0.1)

@@ -115,7 +115,7 @@ def test_a_sentence_says_by_how_much_and_that_none_is_an_exception(run: Run) -> 
 @pytest.mark.parametrize(
     ("times", "kind", "words"),
     [
-        (0.9, "opposite", "the other way: -"),
+        (0.9, "opposite", "the opposite direction: -"),
         (1.05, "larger", "a larger change: +"),
         (0.97, "smaller", "a smaller change: +"),
     ],
@@ -149,7 +149,7 @@ def test_a_place_that_shows_nothing_by_itself_is_no_exception(tmp_path: Path) ->
     jitter = findings(noisy.study, summarise(noisy).responses[1])[0]
     kinds = {place.exceptional for effect in jitter.effects for place in effect.places}
     assert "not shown" in kinds
-    assert "though not each shows it alone" in sentences.finding(noisy.study, jitter)
+    assert "though not each of them shows it separately" in sentences.finding(noisy.study, jitter)
 
 
 def test_what_has_no_ratio_is_told_by_its_difference(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_many_levels_are_counted(tmp_path: Path) -> None:
 def test_factors_of_which_nothing_can_be_said_share_a_sentence(tmp_path: Path) -> None:
     single = EDGE_RUNS["one_block"](tmp_path / "run")
     assert sentences.findings(single.study, findings(single.study, throughput(single))) == [
-        "MTU, Sender and Receiver: nothing can be said of throughput: one block gives no interval."
+        "MTU, Sender and Receiver: nothing can be said about throughput: one block gives no interval."
     ]
 
 
@@ -230,12 +230,12 @@ def test_residuals_that_are_not_normal_are_said_to_hide_effects(tmp_path: Path) 
         ("one_level", "no factor has several levels"),
         (
             "missing_treatment",
-            "no value of MTU 9000 B, Sender classic, Receiver classic: effects could not be told apart",
+            "no value of MTU 9000 B, Sender classic, Receiver classic: effects could not be separated",
         ),
-        ("scattered_failures", "no block has a value of every treatment"),
+        ("scattered_failures", "no block has values of all treatments"),
         ("all_equal", "all values are equal"),
-        ("one_block", "one block leaves nothing to test against: no replicate"),
-        ("equal_within_treatments", "treatments explain everything: no variation is left to test against"),
+        ("one_block", "with a single block there are no replicates to test against"),
+        ("equal_within_treatments", "treatments explain the whole variation: none is left to test against"),
     ],
 )
 def test_what_can_not_be_analysed_says_why(tmp_path: Path, edge: str, reason: str) -> None:
@@ -350,7 +350,7 @@ def test_spreads_are_compared_by_the_f_test(run: Run) -> None:
         (1.2, 40, "no difference shown"),
         (20, 40, "smaller"),
         (0.05, 40, "larger"),
-        (1, "", "its source does not say of how many trials"),
+        (1, "", "its source does not state the number of trials"),
         (0, 40, "its source prints a spread of 0"),
     ):
         with with_published(run, f"{line},{times * cell.deviation},{trials},,\n") as found:
@@ -474,7 +474,7 @@ def test_an_outlier_is_named_and_kept(tmp_path: Path) -> None:
     assert found.value in cell.values.values()
     (said,) = [s for s in gather(made).sections[2].sentences if s.startswith("Far from the others")]
     assert said.startswith("Far from the others of their treatment, and kept: trial 30 (")
-    assert f" – Receiver {cell.treatment['receiver']}: {found.value:.1f} where the median is 9" in said
+    assert f" – Receiver {cell.treatment['receiver']}: {found.value:.1f}; the median is 9" in said
     assert sentences.outliers(made.study, throughput(EDGE_RUNS["empty"](tmp_path / "empty"))) == ""
 
 
@@ -488,7 +488,7 @@ def test_a_warning_of_values_stands_at_its_response_and_marks_no_other(tmp_path:
     named = [
         section.name
         for section in report.sections
-        if "About these values as a whole see warning 1." in section.sentences
+        if "These values as a whole are subject to warning 1." in section.sentences
     ]
     assert named == ["throughput"]
 

@@ -58,13 +58,13 @@ def test_the_command_writes_a_book_and_says_why_there_is_no_pdf(
     monkeypatch.setattr(systems.shutil, "which", lambda name: None)
     command.show([run.directory], tmp_path / "book")
     assert sorted(file.name for file in (tmp_path / "book").iterdir()) == ["book.html", "book.md"]
-    assert "no book.pdf: no chromium" in capsys.readouterr().err
+    assert "book.pdf was not written: no chromium" in capsys.readouterr().err
     with pytest.raises(BadInput):
         command.show([run.directory], tmp_path / "book")
 
 
 def test_a_run_without_a_finished_trial_has_no_chapter(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", 1, maker=lambda trial: "it failed")
-    with pytest.raises(BadInput, match="a finished trial"):
+    with pytest.raises(BadInput, match="at least one finished trial"):
         command.show([run.directory], tmp_path / "book")
     assert not (tmp_path / "book").exists()

@@ -48,7 +48,7 @@ def test_clocks_that_nobody_tells_are_a_limit(tmp_path: Path) -> None:
     run = run_with(tmp_path, [None])
     assert clocks(run) == []
     assert clocks_are_known(run) is False
-    assert any("does not tell the CPUs' clocks" in said for said in limits(gather(run)))
+    assert any("does not report the CPUs' clock rates" in said for said in limits(gather(run)))
     without = make_run(tmp_path / "without", 1)
     assert clocks_are_known(without) is None
     assert not any("clocks" in said for said in limits(gather(without)))

@@ -132,11 +132,11 @@ def test_a_trial_that_ends_engines_is_a_failure_and_one_that_hangs_is_abandoned(
         runner.send_signal(signal.SIGINT)
         _, errors = runner.communicate(timeout=PATIENCE)
     assert runner.returncode == 130
-    assert f"to go on: nettrial resume mine --on {dask.address}" in errors
+    assert f"to resume: nettrial resume mine --on {dask.address}" in errors
     (failure,) = Run.open(mine).failures()
     assert failure.planned.number == DIES
     assert failure.message.startswith(
-        "it was lost 5 times, last because the engine ended with exit status 101"
+        "it was lost 5 times, the last time because the engine ended with exit status 101"
     )
     wait_until(lambda: not dask.engines(), "the end of the engines")
     assert nettrial_process("resume", "mine").returncode == 0
@@ -198,7 +198,7 @@ def _refusals(dask):
     ("options", "expected"),
     [
         (["--backend", "sim", "--on", "somewhere"], "expected: tcp://HOST:PORT"),
-        (["--on", "local[2]"], "expected: none with this backend"),
+        (["--on", "local[2]"], "expected: no --on with this backend"),
         (["--backend", "sim", "--on", "local[2]", "--capture", "all"], "expected: no capture of packets"),
     ],
 )
@@ -275,7 +275,7 @@ def test_what_is_lost_is_handed_out_again_five_times_at_most():
         assert run_of(Endings(*endings)) == [(1, None)]
     ((_, failure),) = run_of(Endings(*[lost] * 5))
     assert isinstance(failure, TrialFailed)
-    assert str(failure) == "it was lost 5 times, last because the engine was ended by signal 9"
+    assert str(failure) == "it was lost 5 times, the last time because the engine was ended by signal 9"
 
 
 def test_a_failure_is_not_tried_again():

@@ -207,7 +207,7 @@ def test_what_cannot_be_judged_is_no_success(nettrial, golden) -> None:
 def test_a_run_of_few_replicates_says_how_far_its_intervals_reach(nettrial) -> None:
     make_run(nettrial.directory / "a", 5, TWO)
     make_run(nettrial.directory / "b", 2, TWO)
-    said = "One treatment has 2 trials in a run, so its intervals reach 178 standard errors of that mean"
+    said = "One treatment has only 2 trials in a run, so its intervals extend 178 standard errors"
     assert said in nettrial("compare", "a", "b").stdout
     assert "standard errors" not in nettrial("compare", "a", "a").stdout
 
@@ -216,7 +216,7 @@ def test_runs_that_stopped_when_precise_are_marked(nettrial) -> None:
     study = load("jumbo-ipv6").with_overrides(TWO).until_narrow(Until(percent={"rtt": 50}))
     make_run(nettrial.directory / "a", 5, study=study)
     make_run(nettrial.directory / "b", 5, TWO)
-    said = "\nA had blocks added until it was precise (--until). These intervals suppose"
+    said = "\nA had blocks added until it was precise (--until). These intervals assume"
     assert said in nettrial("compare", "a", "b").stdout
     assert "--until" not in nettrial("compare", "b", "b").stdout
 

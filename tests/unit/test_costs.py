@@ -130,7 +130,8 @@ def test_one_packet_size_can_not_tell_the_costs_apart(tmp_path: Path) -> None:
     mean_us = KILOBYTE_US * (1500 + 36) / 1500  # a packet and half an acknowledgment
     assert fit.per_packet.value == pytest.approx(PACKET_US + mean_us, rel=1e-2)
     (said,) = fit.cautions
-    assert said.startswith("a packet's cost and a kilobyte's can't be told apart: packets had 1024 to 1025 B")
+    assert said.startswith("the costs of a packet and of a kilobyte can't be distinguished")
+    assert ": packets had 1024 to 1025 B" in said
     alone = of_sender(fitted(tmp_path / "alone", {"mtu": "1500"}))
     assert (alone.per_packet.interval, alone.errors, alone.r_squared) == (None, {}, None)
 
@@ -141,15 +142,15 @@ def test_a_cost_is_never_below_0_and_says_so_when_it_is_0(tmp_path: Path) -> Non
     assert fit.per_kilobyte.value == pytest.approx(2.5, abs=0.4)
     assert fit.per_kilobyte.interval is not None
     (said,) = fit.cautions
-    assert said.startswith("per_packet comes out as 0: ")
-    assert "bytes alone" in said
+    assert said.startswith("per_packet is 0: ")
+    assert "depends on bytes only" in said
 
 
 def test_two_treatments_are_fitted_and_nothing_tests_them(tmp_path: Path) -> None:
     fit = of_sender(fitted(tmp_path / "run", {"mtu": "1500,9000"}))
     assert fit.per_packet.value == pytest.approx(PACKET_US, rel=1e-6)
     assert (fit.per_packet.interval, fit.per_kilobyte.interval, fit.errors) == (None, None, {})
-    assert fit.cautions == ("there are as many costs as treatments, so that nothing tests them",)
+    assert fit.cautions == ("there are as many costs as treatments, so that the fit can't be tested",)
 
 
 def test_trials_beside_which_others_worked_are_left_out(tmp_path: Path) -> None:
@@ -170,7 +171,7 @@ def test_trials_beside_which_others_worked_are_left_out(tmp_path: Path) -> None:
     assert of_sender(found).per_packet.value == pytest.approx(PACKET_US, rel=1e-6)
     assert of_sender(found).trials == 8
     every = make_run(tmp_path / "every", 1, MTUS, made_by(exact, lambda _: [OTHER_WORK]))
-    with pytest.raises(BadInput, match=r"other processes worked beside each of its 4 trials \(other_work\)"):
+    with pytest.raises(BadInput, match=r"other processes ran during each of its 4 trials \(other_work\)"):
         costs(every)
 
 
@@ -190,8 +191,8 @@ def test_what_is_in_the_processors_time_and_no_packets_cost_is_said(tmp_path: Pa
     said = of_sender(found).cautions
     assert [caution.split(":")[0] for caution in said] == [
         "it was simulated",
-        "its CPU did the work of router, too",
-        "it had offloads",
+        "its CPU also did the work of router",
+        "it used offloads",
         "its reads poll (`busy_poll`)",
     ]
     assert len(found.hosts[1].cautions) == 3
@@ -204,7 +205,7 @@ def refused(directory: Path, made: Callable[[PlannedTrial], Record], study: Stud
 
 
 def test_runs_that_tell_no_costs_are_refused(tmp_path: Path) -> None:
-    assert "sender: its packets were not counted: that takes a rate of its links" in refused(
+    assert "sender: its packets were not counted: that requires a rate of its links" in refused(
         tmp_path / "uncounted", record
     )
 

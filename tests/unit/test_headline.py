@@ -62,7 +62,7 @@ def test_responses_are_compared_within_trials(run: Run) -> None:
         ({"factor": "mtus"}, "mtus"),
         ({"responses": ["speed"]}, "speed"),
         ({"pairs": {"rtt": "throughput"}}, "throughput"),
-        ({"factor": "mtu", "pairs": {"rtt": "jitter"}}, "beside factor or responses"),
+        ({"factor": "mtu", "pairs": {"rtt": "jitter"}}, "together with factor or responses"),
     ],
 )
 def test_a_headline_of_nothing_is_refused(fields: dict[str, object], said: str) -> None:

@@ -131,7 +131,7 @@ def test_the_backend_and_its_machines_belong_together(nettrial, write, golden):
     golden("error-no-machines", done.stderr)
     done = run(nettrial, "--machines", str(write(ALPHA)))
     assert done.returncode == 2
-    assert "none with this backend" in done.stderr
+    assert "no --machines with this backend" in done.stderr
 
 
 def test_captures_are_refused_where_there_are_none(nettrial, write):

@@ -69,7 +69,7 @@ def test_a_link_bound_run_gives_its_share_and_costs_exactly(tmp_path: Path) -> N
         assert list(host.errors.values()) == pytest.approx([0] * 4, abs=1e-6)
     found = {each.response: each for each in predict(run, model, 4500)}
     assert found["throughput"].value == pytest.approx(wire(4500))
-    assert found["throughput"].notes == ("the link is the bound",)
+    assert found["throughput"].notes == ("the link is the limit",)
     assert found["service_demand_sender"].value == pytest.approx(cost(4500))
     assert found["service_demand_sender"].notes == ()
     assert found["service_demand_sender"].interval is not None
@@ -88,9 +88,9 @@ def test_a_host_bound_run_is_predicted_by_the_hosts_cost(tmp_path: Path) -> None
     assert transfer.cost.values == (pytest.approx(20), pytest.approx(10))
     (throughput, *others) = predict(run, model, 4500)
     assert throughput.value == pytest.approx(slow(4500))
-    assert throughput.notes == ("the host is the bound",)
+    assert throughput.notes == ("the host is the limit",)
     assert {each.value for each in others} == {None}
-    assert others[0].notes == ("0 levels have a value, and it takes 3",)
+    assert others[0].notes == ("only 0 levels have a value, and 3 are needed",)
 
 
 def test_a_host_bound_at_small_mtus_alone_gives_way_to_the_link(tmp_path: Path) -> None:
@@ -110,21 +110,22 @@ def test_a_host_bound_at_small_mtus_alone_gives_way_to_the_link(tmp_path: Path) 
     }
     assert at[1500].value == pytest.approx(slow)
     assert at[1600].value == pytest.approx(8000 / cost(1600, 10, 3))
-    assert "the host is the bound, by service_demand_sender" in at[1600].notes
+    assert "the host is the limit, from service_demand_sender" in at[1600].notes
     assert at[4500].value == pytest.approx(wire(4500))
-    assert at[4500].notes == ("the link is the bound",)
+    assert at[4500].notes == ("the link is the limit",)
     blind = make_run(tmp_path / "blind", 2, FOUR, maker(goodput, None, lambda mtu: mtu == 1500))
     (model,) = models(blind)
     unknown = predict(blind, model, 1600)[0]
     assert unknown.value is None
-    assert unknown.notes == ("the host is the bound there, and its cost is not known: no service demand",)
+    reason = "the host is the limit there, and its cost is unknown: there is no service demand"
+    assert unknown.notes == (reason,)
     assert predict(blind, model, 4500)[0].value == pytest.approx(wire(4500))
 
 
 def test_where_neither_is_in_full_use_goodput_is_not_predicted(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", 2, FOUR, maker(lambda mtu: 300 + mtu / 100, cost, lambda mtu: False))
     (model,) = models(run)
-    reason = "neither the link nor a CPU that was measured was in full use at 1500 B, 3000 B, 6000 B, 9000 B"
+    reason = "neither the link nor a measured CPU was saturated at 1500 B, 3000 B, 6000 B, 9000 B"
     assert model.absent == {"throughput": reason}
     found = predict(run, model, 4500)
     assert found[0].value is None
@@ -178,15 +179,16 @@ def test_outside_the_levels_and_below_zero_is_said(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", 2, FOUR, falling)
     (model,) = models(run)
     found = predict(run, model, 16_000)
-    assert found[0].notes == ("the link is the bound", "outside the levels it was fitted on, 1500 to 9000 B")
-    assert "per_packet comes out as 0: the model may not describe this host" in found[1].notes
+    assert found[0].notes == ("the link is the limit", "outside the range of the fit, 1500 to 9000 B")
+    assert "per_packet is 0: the model may not describe this host" in found[1].notes
     assert found[0].interval is not None
     assert found[0].interval.high <= 1000 * efficiency(16_000, HEADERS)
 
 
 def test_segments_that_do_not_follow_the_mtu_have_no_model(tmp_path: Path) -> None:
     (model,) = models(make_run(tmp_path / "run", 2, FOUR, record))
-    said = "the MTU less the segment size is not the same at each level: 72 B, 1572 B, 4572 B, 7572 B"
+    sizes = "72 B, 1572 B, 4572 B, 7572 B"
+    said = f"the difference between the MTU and the segment size varies between levels: {sizes}"
     assert model.absent == dict.fromkeys(
         ["throughput", "service_demand_sender", "service_demand_receiver"], said
     )

@@ -117,7 +117,7 @@ def test_a_fault_of_nettrial_names_the_log_with_its_traceback(nettrial, monkeypa
     assert "Traceback" not in done.stderr
     assert ("please report it" in done.stderr) == isinstance(kind, RuntimeError)
     if isinstance(kind, RuntimeError):
-        found = re.search(r"please report it; (\S+) has the traceback", done.stderr)
+        found = re.search(r"please report it; the traceback is in (\S+)", done.stderr)
         assert found is not None
         log = Path(found[1])
         assert "RuntimeError: a fault" in log.read_text()
@@ -129,7 +129,7 @@ def test_a_fault_in_a_run_is_in_the_runs_log(nettrial, monkeypatch):
     done = nettrial(*SHORT)
     assert done.returncode == 5
     log = nettrial.directory / "mine" / "nettrial.log"
-    assert f"please report it; {log} has the traceback" in done.stderr
+    assert f"please report it; the traceback is in {log}" in done.stderr
     assert "Traceback" in log.read_text()
 
 

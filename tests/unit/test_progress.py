@@ -143,8 +143,8 @@ def test_responses_fit_the_terminal_and_what_is_left_out_is_told(tmp_path, width
     rows = [line for line in lines if " / linux-cubic" in line or " / classic" in line]
     treatments = 12 if height >= 12 else max(height - 1, 1)
     assert len(rows) == treatments
-    assert ("treatments more" in terminal.shown) == (treatments < 12)
-    assert ("responses more" in terminal.shown) == (width < 400)
+    assert ("more treatments" in terminal.shown) == (treatments < 12)
+    assert ("more responses" in terminal.shown) == (width < 400)
 
 
 def test_a_response_that_has_no_value_yet(tmp_path):

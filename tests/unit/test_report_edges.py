@@ -41,7 +41,7 @@ def test_a_thousand_trials_make_no_large_page_and_say_what_was_thinned(tmp_path:
     run = many(tmp_path / "run", 1000)
     text = html.write(run).read_text(encoding="utf-8")
     assert len(text.encode()) < 3_000_000
-    assert "trials are not drawn; the rest is spread evenly over their ranks" in text
+    assert "trials are not drawn; the others are spread evenly over the ranks" in text
     for chart in html.chosen(gather(run)).every():
         for part in chart.spec["layer"]:
             assert len(part["data"]["values"]) <= vega.MOST_MARKS + 24, chart.name

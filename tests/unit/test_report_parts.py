@@ -110,7 +110,7 @@ def test_a_fabric_is_marks_with_a_caption(tmp_path: Path) -> None:
         "90 hosts (squares), 90 routers",
         "90 × 1 Gbit/s, MTU 1500 B",
         "180 × 1 Gbit/s, MTU: factor",
-        "The network of one trial; others have other ones.",
+        "The network of one trial; other trials have different networks.",
     ]
 
 

@@ -50,7 +50,7 @@ def test_each_transport_has_its_charts(page: str) -> None:
     for transport in ("udp", "tcp"):
         ours = [text for text in pictures if f"against packet size, Transport {transport}" in text]
         assert len(ours) == 4
-        assert sum("one packet more" in text for text in ours) == 2
+        assert sum("one more packet" in text for text in ours) == 2
         assert sum("ratio to MTU 1500 B" in text for text in ours) == 1
 
 
@@ -93,8 +93,8 @@ def test_a_run_that_has_just_begun_is_reported(tmp_path: Path, trials: int) -> N
 
 def test_one_trial_judges_no_step(tmp_path: Path) -> None:
     text = terminal_text(make_sweep_run(tmp_path / "run", replicates=1))
-    assert "us on average; one trial can't tell single steps;" in text
-    assert "not to be judged with one trial" in text
+    assert "us on average; one trial can't show single steps;" in text
+    assert "can't be judged with one trial" in text
     assert "not shown" not in text.partition("The source's conclusions")[0]
 
 
@@ -115,7 +115,7 @@ def test_pacing_and_packet_sizes_are_told(tmp_path: Path) -> None:
         return made
 
     made = make_run(tmp_path / "run", 2, maker=maker, study=load("mtu-packet-size"))
-    paced = "sweep: asked for 10 Mbit/s of payload; what was sent is at most 0.5% from it."
+    paced = "sweep: the requested payload rate was 10 Mbit/s; the rate sent deviated by at most 0.5%."
     text = html.write(made).read_text(encoding="utf-8")
     assert paced in terminal_text(made)
     assert paced in text

@@ -77,7 +77,7 @@ def test_it_says_how_to_run_it_again_and_what_it_cannot_say(run: Run) -> None:
     assert "60 of 60 trials (12 treatments × 5 blocks), seed 7" in shown
     assert "windows-server-2012-r2 as Sender and Receiver" in shown
     assert "All hosts of the lab share one kernel" in shown
-    assert "In 60 trials the work of router ran on sender's CPU" in shown
+    assert "In 60 trials, work of router ran on sender's CPU" in shown
 
 
 def test_warnings_are_marked_and_explained(run: Run) -> None:
@@ -123,7 +123,7 @@ def test_absent_metrics_and_failures_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("replicates", "trials", "said"),
     [
-        (5, 0, "No trial has finished: there is nothing to conclude yet."),
+        (5, 0, "No trial has finished yet: nothing can be concluded."),
         (5, 1, "No response has a value at both levels yet"),
         (1, None, "(one block: no interval)"),
     ],
@@ -143,7 +143,7 @@ def test_equal_values_show_no_change(tmp_path: Path) -> None:
 
 def test_one_level_of_the_rows_has_nothing_to_compare(tmp_path: Path) -> None:
     shown = text(make_run(tmp_path / "run", replicates=2, overrides={"mtu": "9000"}))
-    assert "There is one level only" in " ".join(shown.split())
+    assert "There is only one level" in " ".join(shown.split())
 
 
 def test_names_are_no_markup(tmp_path: Path) -> None:

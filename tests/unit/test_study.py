@@ -196,7 +196,7 @@ def test_the_first_level_is_the_baseline_where_none_is_given():
             "metric: goodput, of: transfer, unit: bit/s",
             "unit: bit/s\n  expected: Mbit/s",
         ),
-        ("name: jitter,", "name: rtt,", "responses.rtt.name: rtt\n  expected: a name no other response has"),
+        ("name: jitter,", "name: rtt,", "responses.rtt.name: rtt\n  expected: a name that no other"),
         (
             "columns: [sender, receiver]",
             "columns: [sender]",

@@ -59,9 +59,9 @@ def test_a_run_ends_as_soon_as_its_intervals_are_narrow(nettrial, golden) -> Non
     assert found is not None
     assert found.wide == []
     report = " ".join(done.stdout.split())
-    assert f" {end(run)} The intervals of means and changes are of a confidence sequence" in report
+    assert f" {end(run)} The intervals of means and changes form a confidence sequence" in report
     page = (nettrial.directory / "mine" / "report.html").read_text()
-    assert "The intervals of means and changes are of a confidence sequence" in page
+    assert "The intervals of means and changes form a confidence sequence" in page
 
 
 def test_it_ended_as_soon_as_it_could(nettrial) -> None:
@@ -135,7 +135,7 @@ def test_no_block_comes_after_a_trial_that_failed(nettrial_process) -> None:
     nettrial = nettrial_process
     done = nettrial(*RUN, *PRECISE, FAKE_FAIL="3")
     assert done.returncode == 4
-    assert "Not at its end after 5 blocks (5 to 50 were allowed): it goes on until each mean" in done.stderr
+    assert "The run is not complete after 5 blocks (5 to 50 were allowed): it continues until" in done.stderr
     assert len(opened(nettrial).plan) == 2 * 5
     assert nettrial("run", "--resume", "--out", "mine").returncode == 0
     run = opened(nettrial)
@@ -171,10 +171,10 @@ def test_what_has_no_spread_or_no_value_is_left_out_and_named(tmp_path) -> None:
     assert {width.response for width in found.widths} == {"throughput"}
     assert not found.goes_on
     assert end(run) == (
-        "It ended after 5 blocks (5 to 50 were allowed) because each mean is known: of throughput, "
-        "cpu_sender and jitter to ±20%. Values that up to 45% of trials give may not have shown in so few "
-        "(with 95%). Left out where there is no value: cpu_sender. Left out where all "
-        "values are equal, which show no spread: jitter."
+        "The run ended after 5 blocks (5 to 50 were allowed) because each mean is known: of throughput, "
+        "cpu_sender and jitter to ±20%. In so few blocks, values that occur in up to 45% of trials may "
+        "not have been seen (95% confidence). Ignored where they have no value: cpu_sender. Ignored where "
+        "all values are equal and so show no spread: jitter."
     )
 
 
@@ -233,7 +233,7 @@ def test_a_run_with_a_rule_has_a_page_however_little_is_in_it(tmp_path, blocks, 
     maker = (lambda trial: record(PlannedTrial(1, 1, trial.treatment))) if equal else plain
     run = make_run(tmp_path / "run", blocks, study=study, maker=maker)
     page = html.write(run).read_text(encoding="utf-8")
-    assert "of a confidence sequence" in page
+    assert "form a confidence sequence" in page
     assert end(run) in page.replace("&#39;", "'")
 
 

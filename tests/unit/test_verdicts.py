@@ -98,7 +98,7 @@ def test_one_block_shows_nothing(tmp_path: Path) -> None:
         ({"expect": None}, "no expect"),
         ({"by": "-1%"}, "'-1%'"),
         ({"where": {"send": "classic"}}, "send"),
-        ({"not_testable": "There is no Windows here."}, "beside a comparison"),
+        ({"not_testable": "There is no Windows here."}, "together with a comparison"),
     ],
 )
 def test_a_conclusion_that_nothing_can_judge_is_refused(fields: dict[str, Any], value: str) -> None:
@@ -110,7 +110,7 @@ def test_a_conclusion_that_nothing_can_judge_is_refused(fields: dict[str, Any], 
 def test_two_conclusions_have_two_names() -> None:
     with pytest.raises(ValidationError) as caught:
         with_conclusions(load("jumbo-ipv6"), FASTER, FASTER)
-    assert [wrong.expected for wrong in Wrong.of(caught.value)] == ["a name no other conclusion has"]
+    assert [wrong.expected for wrong in Wrong.of(caught.value)] == ["a name that no other conclusion has"]
 
 
 def test_reports_judge_each_conclusion_by_name(run: Run) -> None:

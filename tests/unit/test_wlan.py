@@ -191,10 +191,10 @@ def test_stations_are_drawn_at_their_positions_with_their_ranges(tmp_path):
     # 16 dBm less 46.7 dB at 1 m is 51.3 dB above the threshold, at 30 dB for each tenfold distance.
     reach = 10 ** (51.3 / 30) * (right.x - middle.x) / 30
     assert [circle.radius for circle in drawing.ranges] == [pytest.approx(reach)] * 4
-    assert "carrier sense, which reaches 51.3 m" in drawing.captions[-1]
+    assert "carrier sense, with a range of 51.3 m" in drawing.captions[-1]
     draw_command(str(tmp_path / "study.yaml"), (), tmp_path / "drawn.svg", False)
     assert (tmp_path / "drawn.svg").read_text().count("<circle") == 4
-    with pytest.raises(BadInput, match="none with a study"):
+    with pytest.raises(BadInput, match="no --set with a study"):
         draw_command(str(tmp_path / "study.yaml"), ("stations=3",), None, False)
 
 

@@ -152,7 +152,7 @@ def wrong(size, gap="1 ms"):
         ),
         (
             wrong("{distribution: file, file: none.csv}"),
-            "size.file: none.csv\n  expected: a file beside the study file, of up to 1048576 bytes\n  hint: ",
+            "size.file: none.csv\n  expected: a file in the directory of the study file, of up to ",
         ),
         (
             wrong("{distribution: file, file: bad.csv}"),
@@ -313,7 +313,7 @@ def test_a_group_has_every_flow_once(count, stagger, senders, both):
         (("from: one", "from: [one, four]"), "workload.data.from: four\n  expected: one, two, three"),
         (
             ("from: one", "from: [one, one]"),
-            "workload.data.from: one, one\n  expected: one host or more, each once",
+            "workload.data.from: one, one\n  expected: one or more hosts, each once",
         ),
         (("from: one", "from: []"), "workload.data.from: none\n  expected: one host or more"),
         (("from: one", "from: one\n    count: -1"), "workload.data.count: -1"),
@@ -345,7 +345,7 @@ def test_what_does_not_fit_is_told(study, replacement, message):
 def test_names_that_two_entries_make_are_refused(study):
     second = "  - {flow: data-1, from: one, to: two, transport: udp, traffic: " + PACKETS + "}\nmeasurement"
     with pytest.raises(
-        BadInput, match=r"workload\.data-1\.flow: data-1\n  expected: a name no other flow has"
+        BadInput, match=r"workload\.data-1\.flow: data-1\n  expected: a name that no other flow has"
     ):
         study(PACKETS, ("from: one", "from: one\n    count: 2"), ("measurement", second))
 
@@ -482,5 +482,5 @@ def test_arguments_of_a_program_are_a_list_or_one_text(study):
     tool = "{kind: tool, tool: iperf3, duration: 1 s, arguments: %s}"
     written = [study(tool % arguments) for arguments in ("[-w, 1M, -l, 24K]", "-w 1M -l 24K")]
     assert [made.workload[0].traffic.arguments for made in written] == [["-w", "1M", "-l", "24K"]] * 2
-    with pytest.raises(BadInput, match="words as a shell would read them"):
+    with pytest.raises(BadInput, match="words in a shell's syntax"):
         study(tool % '"-w \'1M"')

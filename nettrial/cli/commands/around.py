@@ -1,4 +1,4 @@
-"""The commands that show what there is."""
+"""The commands that show what is available."""
 
 from __future__ import annotations
 
@@ -44,17 +44,18 @@ def _draw(
     out: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(
-            metavar="FILE", help="A picture (.svg, .png), or a page with picture and facts (.html)."
+            metavar="FILE",
+            help="Write a picture (.svg, .png), or a page with the picture and the properties (.html).",
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the facts as one JSON document.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the properties as one JSON document.")] = False,
     verbose: Verbose = 0,
 ) -> None:
     """Draw a topology and print its properties.
 
-    Path lengths, diameter, bisection, spectral gap. A topology that joins a study's hosts is drawn with
-    four, or as many as it takes. Of a study it is the network of the first treatment: stations of a radio
-    channel that have positions are drawn there, with their carrier sense ranges.
+    The properties include path lengths, diameter, bisection and spectral gap. A topology that connects the
+    hosts of a study is drawn with four, or as many as it takes. For a study, the network of the first
+    treatment is drawn; stations of a radio channel stand at their positions, with their carrier sense ranges.
     """
     from nettrial.cli import draw
 
@@ -65,15 +66,14 @@ def _draw(
 def _doctor(
     backend: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(metavar="[BACKEND]", help="The one backend to look at, such as sim."),
+        typer.Argument(metavar="[BACKEND]", help="The only backend to check, such as sim."),
     ] = None,
     as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
     """Check what this machine supports, and what is missing.
 
-    Exit status: 0 the backend can run trials (without BACKEND: every one can), 2 bad input, 3 it can't.
-    """
+    Exit status: 0 the backend can run trials (without BACKEND: all can), 2 bad input, 3 it can't."""
     from nettrial.cli import doctor
 
     raise typer.Exit(doctor.doctor(backend, as_json))

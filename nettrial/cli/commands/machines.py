@@ -17,17 +17,16 @@ InventoryFile = Annotated[Path, typer.Option("--machines", metavar="FILE", help=
 MACHINES_FILE = Path("machines.yaml")
 MachineNames = Annotated[
     Optional[list[str]],  # noqa: UP045
-    typer.Argument(metavar="[MACHINE]...", help="Machines by name; all where none is given."),
+    typer.Argument(metavar="[MACHINE]...", help="Names of machines; all if none is given."),
 ]
 
 
 @command(commands, "check")
 def _machines_check(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) -> None:
-    """Reach every machine and print what it is, how large packets pass, and what is missing.
+    """Reach every machine and print its properties, the packet sizes that pass, and what is missing.
 
-    The MTU of interfaces that may be changed is raised for it, and restored. Exit status: 0 nothing is
-    missing, 2 bad input, 3 something is.
-    """
+    For this, the MTU of interfaces that may be changed is raised, and restored afterwards. Exit status: 0
+    nothing is missing, 2 bad input, 3 something is."""
     from nettrial.cli import machines
 
     raise typer.Exit(machines.check(file))
@@ -35,7 +34,7 @@ def _machines_check(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) -
 
 @command(commands, "list")
 def _machines_list(file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0) -> None:
-    """List the machines of the inventory. None is reached."""
+    """List the machines of the inventory, without contacting them."""
     from nettrial.cli import machines
 
     machines.show(file)
@@ -48,7 +47,7 @@ def _machines_add(
         list[str],
         typer.Option(
             metavar="NAME=ADDRESS,...",
-            help="An interface and the addresses there that traffic may use. May be given more than once.",
+            help="An interface and its addresses that traffic may use. May be given more than once.",
         ),
     ],
     ssh: Annotated[
@@ -70,13 +69,13 @@ def _machines_add(
     node: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
-            metavar="NODE", help="A node of studies that it stands for. May be given more than once."
+            metavar="NODE", help="A node of studies whose role it takes. May be given more than once."
         ),
     ] = None,
     file: InventoryFile = MACHINES_FILE,
     verbose: Verbose = 0,
 ) -> None:
-    """Add a machine to the inventory, which is made where there is none. Nothing is reached."""
+    """Add a machine to the inventory, without contacting it. A missing inventory is created."""
     from nettrial.cli import machines
 
     machines.add(file, name, ssh, command, interface, may_change or (), node or ())
@@ -86,10 +85,9 @@ def _machines_add(
 def _machines_install(
     names: MachineNames = None, file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0
 ) -> None:
-    """Copy the engine to machines, into the user's home directory there, checked by its hash.
+    """Copy the engine to machines, into the user's home directory there, and verify its hash.
 
-    Exit status: 0 done, 2 bad input, 3 a machine has it not.
-    """
+    Exit status: 0 done, 2 bad input, 3 a machine did not get it."""
     from nettrial.cli import machines
 
     raise typer.Exit(machines.copy_engine(file, names or ()))
@@ -99,11 +97,10 @@ def _machines_install(
 def _machines_restore(
     names: MachineNames = None, file: InventoryFile = MACHINES_FILE, verbose: Verbose = 0
 ) -> None:
-    """Restore what a session left changed on machines, such as after a power cut.
+    """Restore settings that a session left changed on machines, such as after a power cut.
 
-    Sessions restore what they change themselves, however they end; so does the next one on a machine, before
-    it begins. Exit status: 0 done, 2 bad input, 3 something could not be restored.
-    """
+    Sessions restore what they change themselves, however they end; otherwise the next session on that machine
+    does, before it begins. Exit status: 0 done, 2 bad input, 3 something could not be restored."""
     from nettrial.cli import machines
 
     raise typer.Exit(machines.undo(file, names or ()))

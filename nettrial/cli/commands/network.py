@@ -15,7 +15,7 @@ commands = typer.Typer()
 
 @command(commands, "path")
 def _path(
-    host: Annotated[str, typer.Argument(metavar="HOST", help="The far host's name or address.")],
+    host: Annotated[str, typer.Argument(metavar="HOST", help="The remote host's name or address.")],
     ip: Ip = None,
     max_mtu: Annotated[
         Optional[str],  # noqa: UP045
@@ -35,7 +35,7 @@ def _path(
         Optional[list[int]],  # noqa: UP045
         typer.Option(
             metavar="PORT",
-            help="A TCP port to look at the segment size with; nothing is sent to it. May be given more than "
+            help="A TCP port to read the segment size from; no data is sent to it. May be given more than "
             "once: the first open one is used.",
         ),
     ] = None,
@@ -43,8 +43,8 @@ def _path(
         Optional[Path],  # noqa: UP045
         typer.Option(
             metavar="FILE",
-            help="Keep the report in this file, which must not exist, as a JSON document: two of one path "
-            "differ where the path does.",
+            help="Also write the report to this file, which must not exist, as a JSON document, to compare "
+            "with a later one.",
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON document.")] = False,
@@ -69,7 +69,7 @@ TokenFile = Annotated[
 
 @command(commands, "serve")
 def _serve(
-    iperf3: Annotated[bool, typer.Option("--iperf3", help="Serve iperf3's clients instead.")] = False,
+    iperf3: Annotated[bool, typer.Option("--iperf3", help="Serve iperf3 clients instead.")] = False,
     port: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
@@ -81,18 +81,17 @@ def _serve(
     ] = None,
     bind: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(metavar="ADDRESS", help="Address to serve at.", show_default="every address"),
+        typer.Option(metavar="ADDRESS", help="Address to listen on.", show_default="every address"),
     ] = None,
     token_file: TokenFile = None,
     as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Let other machines measure against this one, until Ctrl-C.
+    """Let other machines measure to and from this one, until Ctrl-C.
 
-    Clients show the token of --token-file or of the environment variable NETTRIAL_TOKEN; without
-    either, one is made and printed. With --iperf3 there is no token: anyone who reaches the port is
-    served. Exit status: 2 bad input, 3 the port can't be opened.
-    """
+    Clients need the token in --token-file or in the environment variable NETTRIAL_TOKEN; without either, a
+    token is generated and printed. With --iperf3 there is no token: anyone who can reach the port is served.
+    Exit status: 2 bad input, 3 the port can't be opened."""
     from nettrial.cli import serve
 
     serve.serve(iperf3, port, bind, token_file, as_json)
@@ -100,11 +99,11 @@ def _serve(
 
 @command(commands, "measure")
 def _measure(
-    host: Annotated[str, typer.Argument(metavar="HOST", help="The machine that serves.")],
+    host: Annotated[str, typer.Argument(metavar="HOST", help="The machine that runs the server.")],
     kind: Annotated[
         str, typer.Argument(metavar="[KIND]", help="tcp, udp, or rr: requests and responses over TCP.")
     ] = "tcp",
-    iperf3: Annotated[bool, typer.Option("--iperf3", help="Measure with an iperf3 server.")] = False,
+    iperf3: Annotated[bool, typer.Option("--iperf3", help="Measure against an iperf3 server.")] = False,
     port: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
@@ -126,7 +125,9 @@ def _measure(
         ),
     ] = 1,
     time: Annotated[str, typer.Option(metavar="TIME", help="Duration of each repeat: 5, 500 ms.")] = "5 s",
-    reverse: Annotated[bool, typer.Option("--reverse", "-R", help="The other machine sends.")] = False,
+    reverse: Annotated[
+        bool, typer.Option("--reverse", "-R", help="Reverse the direction: the other machine sends.")
+    ] = False,
     rate: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
@@ -139,7 +140,7 @@ def _measure(
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="SIZE",
-            help="Size of a packet, message or write: 1400, 16 KiB.",
+            help="Size of each packet, message or write: 1400, 16 KiB.",
             show_default="udp: 1400 B, rr: 64 B",
         ),
     ] = None,
@@ -157,7 +158,7 @@ def _measure(
         Optional[Path],  # noqa: UP045
         typer.Option(
             metavar="DIR",
-            help="Keep the repeats as a run in this directory, which must not exist, for `nettrial compare` "
+            help="Store the repeats as a run in this directory, which must not exist, for `nettrial compare` "
             "and `nettrial report`.",
         ),
     ] = None,
@@ -165,9 +166,9 @@ def _measure(
     quiet: Quiet = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Measure between this machine and one that serves.
+    """Measure between this machine and another one.
 
-    That one runs `nettrial serve`, or an iperf3 server.
+    The other machine runs `nettrial serve`, or an iperf3 server.
 
     Exit status: 0 done, 2 bad input, 3 no session with that machine, 4 repeats failed, 130 interrupted.
     """

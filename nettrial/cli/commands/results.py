@@ -49,7 +49,7 @@ def _report(
     as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Report a stored run again: the answer, effects, warnings."""
+    """Report a stored run again: answer, effects, warnings."""
     from nettrial.cli import run
 
     form = run.Form(tables, as_json, also)
@@ -62,10 +62,9 @@ def _book(
     out: Annotated[Path, typer.Option(metavar="DIR", help="The book's directory, which must not exist.")],
     verbose: Verbose = 0,
 ) -> None:
-    """Put published and measured figures of several runs into a book.
+    """Compile published and measured figures of several runs into a book.
 
-    Writes book.html, book.md and, by a browser of this machine (chromium, google-chrome), book.pdf.
-    """
+    Writes book.html, book.md and, if this machine has a browser (chromium, google-chrome), book.pdf."""
     from nettrial.cli import book
 
     book.show(directories, out)
@@ -77,17 +76,16 @@ def _watch(
     port: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
-            callback=between(0, 65535), metavar="PORT", help="The port.", show_default="any that is free"
+            callback=between(0, 65535), metavar="PORT", help="The port.", show_default="any free one"
         ),
     ] = None,
     verbose: Verbose = 0,
 ) -> None:
     """Follow a run live in your browser, until Ctrl-C.
 
-    The page follows the run: it is drawn again when trials were added, as long as a browser shows it.
-    Drawing takes CPU time, and trials that run meanwhile may say so. Exit status: 2 bad input, 3 the
-    port can't be opened.
-    """
+    While a browser shows the page, it is redrawn whenever trials have been added. Drawing takes CPU time,
+    which may cause warnings in the trials that run meanwhile. Exit status: 2 bad input, 3 the port can't be
+    opened."""
     from nettrial.cli import watch
 
     watch.watch(directory, port)
@@ -109,9 +107,8 @@ def _export(
 ) -> None:
     """Write a run's data as Parquet or CSV files.
 
-    Tables of trials, flows, hosts, interfaces, time series and warnings. Columns have their units in
-    their names; a row of each table says which trial, block and levels it is of.
-    """
+    Tables of trials, flows, hosts, interfaces, time series and warnings. Column names contain the units;
+    every row names its trial, block and levels."""
     from nettrial.cli import export
 
     export.export_run(directory, to, out)
@@ -119,32 +116,32 @@ def _export(
 
 @command(commands, "compare")
 def _compare(
-    first: Annotated[Path, typer.Argument(metavar="RUN_A", help="The directory of the run before.")],
-    second: Annotated[Path, typer.Argument(metavar="RUN_B", help="The directory of the run after.")],
+    first: Annotated[Path, typer.Argument(metavar="RUN_A", help="The directory of the earlier run.")],
+    second: Annotated[Path, typer.Argument(metavar="RUN_B", help="The directory of the later run.")],
     fail_if: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
             "--fail-if",
             metavar="CONDITION",
             help='RESPONSE < PERCENT or RESPONSE > PERCENT, such as "throughput < -3%": exit status 1 where '
-            "a change is beyond it and its interval excludes no change. May be given more than once.",
+            "a change exceeds it and its interval excludes no change. May be given more than once.",
         ),
     ] = None,
     response: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
             metavar="NAME",
-            help="Compare by this response alone: fewer comparisons have narrower intervals. May be given "
-            "more than once.",
+            help="Compare only this response: fewer comparisons have narrower intervals. May be given more "
+            "than once.",
             show_default="all",
         ),
     ] = None,
     as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Compare two runs: what changed, by how much, how sure.
+    """Compare two runs: what changed, by how much, how certainly.
 
-    Runs of other machines, kernels or versions, of the same study.
+    The runs are of the same study, on different machines, kernels or versions.
 
     Exit status: 0 compared, 1 a condition of --fail-if holds, 2 bad input, 4 a condition can't be judged.
     """
@@ -162,11 +159,10 @@ def _predict(
 ) -> None:
     """Predict results at MTUs that a run did not have.
 
-    Goodput and CPU time, by a model fitted on the MTUs it had. Shows the error on each level when the
-    others predict it. Needs three MTUs.
+    Goodput and CPU time are predicted by a model fitted to the MTUs that it had. Shows the error at each
+    level when the others predict it. Needs three MTUs.
 
-    Exit status: 0 predicted, 2 bad input, or a run that allows no model.
-    """
+    Exit status: 0 predicted, 2 bad input, or a run to which no model can be fitted."""
     from nettrial.cli import predict
 
     predict.show(directory, mtu, as_json)
@@ -175,16 +171,17 @@ def _predict(
 @command(commands, "calibrate")
 def _calibrate(
     directory: RunDirectory,
-    json: Annotated[bool, typer.Option("--json", help="Print costs and fits as one JSON document.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print the costs and fits as one JSON document.")
+    ] = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Fit the cost of packets to hosts, for the simulator.
+    """Fit the CPU cost of packets on hosts, for the simulator.
 
-    Fits what a packet and a kilobyte cost each host of a run. Shows the error on each level when the
-    others tell it. Needs several packet sizes, such as MTUs.
+    Fits the CPU time that a packet and a kilobyte take on each host of a run. Shows the error at each level
+    when the others predict it. Needs several packet sizes, such as MTUs.
 
-    Exit status: 0 fitted, 2 bad input, or a run that counted no CPU time or no packets.
-    """
+    Exit status: 0 fitted, 2 bad input, or a run without CPU times or packet counts."""
     from nettrial.cli import calibrate
 
     calibrate.show(directory, json)

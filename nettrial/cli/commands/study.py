@@ -56,18 +56,16 @@ def _run(
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Resume the run in --out.")] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="A trial with a warning counts as failed.")
-    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Count a trial with a warning as failed.")] = False,
     capture: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="TRIALS",
-            help="Capture packets as pcapng files: of the `first` block's trials, or of `all`.",
+            help="Capture packets as pcapng files, in the `first` block's trials or in `all`.",
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check that everything could run, and write nothing.")
+        bool, typer.Option("--dry-run", help="Check that all trials can run, and write nothing.")
     ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -95,14 +93,12 @@ def _resume(
     directory: Annotated[Path, typer.Argument(metavar="RUN", help="A run's directory.")],
     machines_file: MachinesFile = None,
     on: On = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="A trial with a warning counts as failed.")
-    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Count a trial with a warning as failed.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Go on with a run that was stopped, or whose trials failed.
+    """Resume a run that was stopped, or whose trials failed.
 
     Exit status: 0 done, 2 bad input, 3 this machine can't run it, 4 trials failed, 130 interrupted.
     """
@@ -115,13 +111,13 @@ def _resume(
 
 @command(commands, "runs")
 def _runs(
-    directory: Annotated[Path, typer.Argument(metavar="[DIR]", help="The directory with runs in it.")] = Path(
-        "runs"
-    ),
+    directory: Annotated[
+        Path, typer.Argument(metavar="[DIR]", help="The directory that contains the runs.")
+    ] = Path("runs"),
     as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
-    """List stored runs: study, state, size."""
+    """List stored runs with study, state and size."""
     from nettrial.cli import runs
 
     runs.show(directory, as_json)
@@ -134,7 +130,7 @@ def _init(
     ],
     verbose: Verbose = 0,
 ) -> None:
-    """Begin a study of your own from a commented template."""
+    """Create a study of your own from a commented template."""
     from nettrial.cli import init
 
     init.write(directory)
@@ -149,7 +145,7 @@ def _show(
     seed: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
-            callback=between(0, LARGEST_SEED), metavar="N", help="Show the trial order of this seed."
+            callback=between(0, LARGEST_SEED), metavar="N", help="Show the trial order with this seed."
         ),
     ] = None,
     until: Until = None,
@@ -161,14 +157,14 @@ def _show(
         typer.Option(
             "--from",
             metavar="RUN",
-            help="With --until: show how many trials that takes and how long, by this earlier run. May be "
-            "given more than once.",
+            help="With --until: estimate from this earlier run how many trials that takes, and how long. May "
+            "be given more than once.",
         ),
     ] = None,
     as_json: Json = False,
     verbose: Verbose = 0,
 ) -> None:
-    """Show what a study would run, and for how long. Nothing is run."""
+    """Show what a study would run, and for how long, without running it."""
     from nettrial.cli import show
     from nettrial.cli.design import DesignOptions
 

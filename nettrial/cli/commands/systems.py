@@ -11,7 +11,8 @@ from nettrial.cli.help import command
 from nettrial.cli.options import Verbose
 
 commands = typer.Typer(
-    no_args_is_help=True, help="Manage the operating systems that hosts of the lab can run as guests."
+    no_args_is_help=True,
+    help="Manage the operating systems that hosts of the lab can run in virtual machines.",
 )
 
 
@@ -72,10 +73,9 @@ def _systems_list(verbose: Verbose = 0) -> None:
 
 @command(commands, "check")
 def _systems_check(verbose: Verbose = 0) -> None:
-    """Verify that the files of every system are those that were added.
+    """Verify that the files of every system are the ones that were added.
 
-    Exit status: 0 they are, 2 bad input, 3 something is missing or changed.
-    """
+    Exit status: 0 they are, 2 bad input, 3 a file is missing or changed."""
     from nettrial.cli import guests
 
     raise typer.Exit(guests.check())

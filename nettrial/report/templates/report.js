@@ -1,5 +1,5 @@
 "use strict";
-/* What a report does beyond being read: theme, sorting, copying, values of marks on demand. */
+/* The interactive parts of a report: theme, sorting, copying, values of marks on demand. */
 (() => {
   const root = document.documentElement;
   const kept = {
@@ -41,7 +41,7 @@
     every(".controls [hidden]").forEach(button => { button.hidden = false });
   }
 
-  /* Tables: a heading sorts upwards, then downwards, then as it was. */
+  /* Tables: a heading sorts in ascending, then in descending, then in the original order. */
   const key = cell => {
     const text = (cell?.dataset.value ?? cell?.textContent ?? "").trim().replaceAll("\u2212", "-");
     const number = parseFloat(text.replace(/^[^\d+-]+(?=[\d.])/, ""));
@@ -81,7 +81,7 @@
     }
   }
 
-  /* Copying: the texts are in the page, made where the tables were. */
+  /* Copying: the page contains the texts, generated together with the tables. */
   const FORMS = { csv: "CSV", markdown: "Markdown", latex: "LaTeX" };
   async function copy(text) {
     try {
@@ -114,7 +114,7 @@
     }
   }
 
-  /* Charts: the mark nearest to the pointer says its value, or the next one by the arrow keys. */
+  /* Charts: the mark nearest to the pointer, or selected by the arrow keys, shows its value. */
   const seen = marks => marks.filter(mark => mark.getClientRects().length);
   function middle(mark) {
     const box = mark.getBoundingClientRect();
@@ -167,7 +167,7 @@
     };
   }
 
-  /* A page of a run that goes on asks for newer ones. */
+  /* The page of a run in progress asks for newer versions. */
   async function newer() {
     const { live } = document.body.dataset;
     if (!live) return;
@@ -183,7 +183,7 @@
       }
     } catch {
       state.dataset.lost = "yes";
-      state.textContent = "The server has ended: this is the last state.";
+      state.textContent = "The server has stopped: this is the last state.";
     }
     setTimeout(newer, 1000);
   }
@@ -203,7 +203,7 @@
     say(document.getElementById("live").textContent);
   }
 
-  /* What is wider than the window says so. */
+  /* Mark elements that are wider than the window. */
   function wide() {
     for (const part of every(".scroll, .chart")) part.classList.toggle("scrolls", part.scrollWidth > part.clientWidth + 1);
   }
