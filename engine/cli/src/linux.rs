@@ -50,7 +50,7 @@ pub enum Command {
 pub enum Guest {
     /// Be the first process of a guest
     Init,
-    /// Be its agent, where its system has another first process
+    /// Be the agent of a guest whose system has another first process
     Serve,
     /// Be a node of a trial
     Node,
@@ -59,7 +59,7 @@ pub enum Guest {
 /// The arguments with which this program is a node in a guest.
 const GUEST_NODE: &[&str] = &["guest", "node"];
 
-/// Does what a command says.
+/// Runs a command.
 ///
 /// # Errors
 /// Fails if the command fails.

@@ -20,8 +20,8 @@ pub const MOUNTS: [&str; 4] = ["/dev", "/proc", "/sys", "/tmp"];
 const DIRECTORY: u32 = 0o40_755;
 const PROGRAM: u32 = 0o100_755;
 
-/// Returns the initial RAM disk for a kernel with this archive of modules: the modules, and this very program with the libraries that it runs
-/// with, so that the agent is of the same version on both sides and nothing needs to be installed for guests.
+/// Returns the initial RAM disk for a kernel with this archive of modules: the modules, and this very program with
+/// its libraries, so that the agent has the same version on both sides and nothing has to be installed for guests.
 ///
 /// # Errors
 /// Fails if one of these files can't be read.

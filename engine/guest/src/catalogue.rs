@@ -19,27 +19,27 @@ pub struct Catalogue {
 pub struct System {
     /// The system's name in studies.
     pub name: String,
-    /// The thing that its machine boots.
+    /// The kernel or disk that the system's machine boots.
     pub boot: Boot,
 }
 
-/// The thing that a machine boots.
+/// The kernel or disk that a machine boots.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Boot {
     /// A Linux kernel and its modules.
     Kernel {
-        /// The kernel's release, as it was added.
+        /// The kernel's release, as noted when the system was added.
         release: String,
-        /// The file of the kernel's image.
+        /// The path of the kernel's image.
         image: PathBuf,
-        /// The file of the archive of its modules.
+        /// The path of the archive of the kernel's modules.
         modules: PathBuf,
     },
     /// A disk with an installed system, which starts the agent.
     Disk {
-        /// The file of the disk's image.
+        /// The path of the disk's image.
         image: PathBuf,
-        /// The image's format, as QEMU calls it.
+        /// The image's format, by QEMU's name.
         format: String,
     },
 }
@@ -63,12 +63,12 @@ enum Files {
 }
 
 impl Catalogue {
-    /// The directory, where there is one.
+    /// Returns the directory of the cache, if there is one.
     pub fn directory(&self) -> Option<&Path> {
         self.directory.as_deref()
     }
 
-    /// The cache that the environment names; empty where it names none.
+    /// Returns the cache that the environment names; empty if it names none.
     pub fn of_environment() -> Self {
         Self { directory: std::env::var_os(VARIABLE).map(PathBuf::from) }
     }

@@ -45,11 +45,11 @@ fn boot() -> Result<()> {
     load_modules()
 }
 
-/// Is a guest's agent on a system that has an init of its own, such as that of a disk's image. Nodes are this program with
-/// these `arguments`. Returns only on an error.
+/// Runs as a guest's agent on a system with its own init, such as that of a disk's image. Nodes are this program
+/// with these `arguments`. Returns only on an error.
 ///
 /// # Errors
-/// Fails if no port leads to the guest's owner, or a node can't be started.
+/// Fails if no port leads to the guest's owner, or if a node can't be started.
 pub fn serve(arguments: &[&str]) -> Result<()> {
     let port = OpenOptions::new().read(true).write(true).open(port()?).context("opening the port")?;
     let output = Arc::new(Mutex::new(port.try_clone().context("opening the port")?));
@@ -66,7 +66,7 @@ pub fn serve(arguments: &[&str]) -> Result<()> {
                 tell(&output, &Told::Ended);
             }
             Some(Order::Answer) => tell(&output, &Told::Alive),
-            None => bail!("the port gave what is no order"),
+            None => bail!("the port sent an invalid order"),
         }
     }
     Ok(())

@@ -5,11 +5,12 @@
 //!     <── Told ───────── QEMU's standard output <───────────────────      <── standard output ──
 //! ```
 //!
-//! A guest boots a kernel of the [`Catalogue`] with an initial RAM disk ([`initial_ram_disk`]) whose init is this very
-//! program ([`init`]): it needs no image and no installed system. Or it boots an installed system from a disk's image, which
-//! starts this program as a service ([`serve`]). Init starts a process for the node of each trial
-//! and passes lines on; what the node is, and what the lines say, is the business of whoever uses the guest. A guest
-//! stays between trials. It ends with the [`Guest`], and with the thread that started it, however that ends.
+//! A guest boots a kernel of the [`Catalogue`] with an initial RAM disk ([`initial_ram_disk`]) whose init is this
+//! very program ([`init`]), so it needs no disk image and no installed system. Or it boots an installed system
+//! from a disk's image, which starts this program as a service ([`serve`]). Init starts a process for the node of
+//! each trial and passes lines on. The user of the guest defines the node and the contents of the lines. A guest
+//! continues to run between trials. It ends with the [`Guest`], and with the thread that started it, however that
+//! thread ends.
 
 mod archive;
 mod catalogue;

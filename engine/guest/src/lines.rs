@@ -10,7 +10,7 @@ pub enum Order {
     Line(String),
     /// An order to end the node's process. The answer is [`Told::Ended`].
     End,
-    /// Say that init runs. Answered by [`Told::Alive`].
+    /// A request for a sign of life. The answer is [`Told::Alive`].
     Answer,
 }
 
@@ -21,14 +21,14 @@ pub enum Told {
     Ready {
         /// The agent's version.
         version: String,
-        /// The kernel's release, as uname(2) tells it there.
+        /// The kernel's release, as uname(2) reports it in the guest.
         kernel: String,
     },
     /// A line of the node's process.
     Line(String),
     /// The node's process has ended.
     Ended,
-    /// Init runs.
+    /// Init is running.
     Alive,
 }
 

@@ -27,9 +27,10 @@ pub const PORT: &str = "nettrial";
 const KEPT_LINES: usize = 30;
 /// The version of the agent.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The time for which a guest in a trial may say nothing before it is asked, and then again before it is taken to hang.
+/// The time for which a guest in a trial may be silent before it is asked for a sign of life, and again before it
+/// counts as hanging.
 const SILENCE: Duration = Duration::from_secs(15);
-/// The time that the last lines of a console may take.
+/// The time that the last lines of a console may take to arrive.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 /// The largest length of a line of the console, in bytes.
 const LONGEST_LINE_BYTES: u64 = 4096;
@@ -50,9 +51,9 @@ pub struct Hardware {
     pub processors: u32,
     /// The size of the memory, in bytes.
     pub memory_bytes: u64,
-    /// The time for which a packet that the guest sends waits for others, nanoseconds.
+    /// The time for which a packet that the guest sends waits for others, in nanoseconds.
     pub coalescing_ns: u64,
-    /// The way in which instructions are carried out.
+    /// The way in which instructions are executed.
     pub acceleration: Acceleration,
 }
 
@@ -87,8 +88,8 @@ pub fn program() -> Option<PathBuf> {
 }
 
 impl Guest {
-    /// Starts a guest called `name` in messages, with these TAP devices as its network devices, and with the initial RAM
-    /// disk where the system is a kernel. It is ready when [`Guest::await_ready`] returns.
+    /// Starts a guest, which messages call `name`, with these TAP devices as its network devices, and with the
+    /// initial RAM disk if the system is a kernel. It is ready when [`Guest::await_ready`] returns.
     ///
     /// # Errors
     /// Fails if QEMU can't be started.
@@ -140,8 +141,8 @@ impl Guest {
     /// it.
     ///
     /// # Errors
-    /// Fails if the machine ends, or is not ready in time, and the console's last lines are part of the error; or if the
-    /// guest's agent is of another version, as one in the image of a disk may be.
+    /// Fails if the machine ends or is not ready in time, with the last lines of its console; or if the guest's
+    /// agent has another version, as one in a disk's image may have.
     pub fn await_ready(&mut self, patience: Duration) -> Result<String> {
         let told = self.next(patience)?;
         let guest = &self.console.guest;
@@ -155,8 +156,8 @@ impl Guest {
         }
     }
 
-    /// Binds each virtual CPU to one of this machine's CPUs, in their order; where none is given, to all that this
-    /// process may use.
+    /// Binds each virtual CPU to one of this machine's CPUs, in their order, or to all that this process may use
+    /// if none is given.
     ///
     /// # Errors
     /// Fails if a CPU can't be used.
@@ -165,7 +166,7 @@ impl Guest {
         let all = sched_getaffinity(Pid::from_raw(0)).context("reading the usable CPUs")?;
         for entry in fs::read_dir(&tasks).context("listing the threads of a guest")?.filter_map(Result::ok) {
             let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
-            // "CPU 0/KVM", and "ALL CPUs/TCG" where one thread emulates all of them.
+            // The names are such as "CPU 0/KVM", or "ALL CPUs/TCG" if one thread emulates all of them.
             let Some(number) = name.strip_prefix("CPU ").and_then(|rest| rest.split('/').next()) else {
                 continue;
             };
@@ -186,7 +187,7 @@ impl Guest {
         Arc::clone(&self.monitor)
     }
 
-    /// Returns what the guest tells next, within `patience`.
+    /// Returns the next line from the guest, and waits for it for at most `patience`.
     ///
     /// # Errors
     /// Fails if the machine ends, or sends nothing in time; the error has the last lines of its console.
@@ -198,8 +199,8 @@ impl Guest {
         })
     }
 
-    /// Has a thread hand on what the guest tells, until `take` returns false. Where the machine ends, or the guest does
-    /// not answer any more, `take` is given the reason, and nothing more.
+    /// Starts a thread that passes the lines from the guest to `take` until it returns false. If the machine ends,
+    /// or if the guest does not answer any more, `take` gets the reason, and nothing afterwards.
     pub fn listen(&self, mut take: impl FnMut(Result<Told, String>) -> bool + Send + 'static) {
         let (told, console) = (Arc::clone(&self.told), self.console.clone());
         let sender = self.sender.clone();
@@ -321,14 +322,15 @@ impl Console {
     }
 }
 
-/// QEMU's arguments about what the machine boots.
+/// Returns QEMU's arguments about the kernel or disk that the machine boots.
 fn booting(system: &System, acceleration: Acceleration, ram_disk: RawFd) -> Vec<String> {
     match &system.boot {
         Boot::Kernel { image, .. } => {
             let timers = match acceleration {
                 Acceleration::Kvm => "clocksource=kvm-clock",
-                // The TSC would be calibrated against a timer that emulation delivers late; the HPET is QEMU's own. On a
-                // busy machine the kernel would take late interrupts for a broken timer, and panic.
+                // The guest would calibrate the TSC against a timer that emulation delivers late, whereas the HPET
+                // is QEMU's own. On a busy machine the kernel would mistake late interrupts for a broken timer,
+                // and panic.
                 Acceleration::Emulation => "clocksource=hpet no_timer_check",
             };
             let console = "console=ttyS0 quiet panic=-1 reboot=t";
@@ -345,7 +347,7 @@ fn booting(system: &System, acceleration: Acceleration, ram_disk: RawFd) -> Vec<
             ]
             .to_vec()
         }
-        // What the guest writes goes to a file without a name, and with the guest.
+        // The guest's writes go to a file without a name, which disappears with the guest.
         Boot::Disk { image, format } => {
             let file = image.display().to_string().replace(',', ",,");
             let drive = format!("file={file},format={format},if=ide,snapshot=on");
@@ -354,7 +356,7 @@ fn booting(system: &System, acceleration: Acceleration, ram_disk: RawFd) -> Vec<
     }
 }
 
-/// QEMU's other arguments.
+/// Returns QEMU's other arguments.
 fn arguments(hardware: Hardware, monitor: RawFd, taps: &[BorrowedFd]) -> Vec<String> {
     let (machine, processor) = match hardware.acceleration {
         Acceleration::Kvm => ("pc,accel=kvm", Some("host")),
@@ -368,7 +370,7 @@ fn arguments(hardware: Hardware, monitor: RawFd, taps: &[BorrowedFd]) -> Vec<Str
         "none",
         "-machine",
         machine,
-        // Threads have names, by which virtual CPUs are found.
+        // Threads get names, by which virtual CPUs are found.
         "-name",
         "guest=nettrial,debug-threads=on",
         "-smp",

@@ -1,4 +1,4 @@
-//! QEMU's monitor, which takes orders about a guest's machine (QEMU's docs/interop/qmp-spec.rst).
+//! QEMU's monitor, which accepts commands about a guest's machine (QEMU's docs/interop/qmp-spec.rst).
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -17,23 +17,23 @@ pub struct Monitor {
 
 struct Connection {
     stream: BufReader<UnixStream>,
-    /// True once QEMU has been told that orders follow.
+    /// True once QEMU has been told that commands follow.
     is_open: bool,
 }
 
 impl Monitor {
-    /// A monitor, and the end of it that QEMU is to have.
+    /// Creates a monitor, and returns it with QEMU's end of the connection.
     pub(crate) fn pair() -> Result<(Self, UnixStream)> {
-        let (near, far) = UnixStream::pair().context("making a connection to QEMU")?;
+        let (near, far) = UnixStream::pair().context("creating a connection to QEMU")?;
         near.set_read_timeout(Some(PATIENCE))?;
         let connection = Connection { stream: BufReader::new(near), is_open: false };
         Ok((Self { connection: Mutex::new(connection) }, far))
     }
 
-    /// Gives the network device with this number its carrier, or takes it away.
+    /// Turns the carrier of the network device with this number on or off.
     ///
     /// # Errors
-    /// Fails if QEMU is gone or refuses.
+    /// Fails if QEMU is gone, or if it refuses.
     pub fn set_link(&self, device: usize, up: bool) -> Result<()> {
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         if !connection.is_open {
@@ -58,7 +58,7 @@ impl Connection {
             if let Some(error) = answer.get("error") {
                 bail!("{}: {error}", doing());
             }
-            // Other lines are the greeting, and events.
+            // Other lines are the greeting and events.
             if answer.get("return").is_some() {
                 return Ok(());
             }

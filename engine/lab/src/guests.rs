@@ -37,7 +37,7 @@ pub struct Guests {
     disks: HashMap<String, Vec<u8>>,
     free: Vec<Kept>,
     acceleration: Option<Acceleration>,
-    /// The rate that emulated guests were found to carry; absent until it has been asked for.
+    /// The measured rate of emulated guests; absent until it is first needed.
     carried: Option<Carried>,
     /// The number of calibration transfers that this session may still make.
     calibrations: u32,
@@ -154,7 +154,7 @@ impl Guests {
         self.catalogue.get(name)?.with_context(|| format!("there is no system {name}"))
     }
 
-    /// The initial RAM disk of a system; empty where it boots from a disk of its own.
+    /// Returns the initial RAM disk of a system; empty if the system boots from its own disk.
     fn disk(&mut self, system: &System) -> Result<&[u8]> {
         if !self.disks.contains_key(&system.name) {
             let disk = match &system.boot {

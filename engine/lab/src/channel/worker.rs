@@ -48,7 +48,8 @@ impl Worker {
         while !self.switch.stopped.load(Relaxed) {
             self.take();
             self.driver.advance(monotonic_ns(), &mut self.due);
-            // First, since handing over takes longer than a station contends: a sender is told before its station's next PPDU.
+            // Frames are dropped first, because handing over takes longer than a station contends: so a sender is
+            // informed before its station's next PPDU.
             self.let_go();
             self.hand_over();
             if self.counts.is_some() && self.switch.armed.load(Relaxed) && self.driver.restart() {

@@ -1,4 +1,4 @@
-//! The rate that emulated guests carry on this machine, which a transfer between two of them shows.
+//! Measures the rate that emulated guests carry on this machine, with a transfer between two of them.
 
 use crate::environment::processor_model;
 use crate::{affinity, guests::Guests};
@@ -11,14 +11,14 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::{fs, process};
 
-/// The file of the cache that has it (`nettrial/guests/catalogue.py`).
+/// The file of the cache with the rate (`nettrial/guests/catalogue.py`).
 const FILE: &str = "calibration";
-/// The rate that is taken where the transfer failed, as it does where a kernel does not boot.
+/// The rate that is assumed if the transfer failed, as it does if a kernel does not boot.
 const NOT_CALIBRATED: Rate = Rate(50_000_000);
-/// Transfers of a session: other work on the machine may slow one down.
+/// The number of transfers of a session. There are several, because other work on the machine may slow one down.
 pub const ATTEMPTS: u32 = 3;
 
-/// The figure is told in steps of this.
+/// The step to which the rate is rounded.
 const STEP_BPS: u64 = 1_000_000;
 
 /// The rate that guests carry.
@@ -26,28 +26,28 @@ const STEP_BPS: u64 = 1_000_000;
 pub enum Carried {
     /// The goodput of the calibration transfer.
     Measured(Rate),
-    /// No transfer has shown it.
+    /// No transfer has measured the rate.
     Unknown,
 }
 
-/// The kept figure.
+/// The rate in the cache.
 #[derive(Serialize, Deserialize)]
 struct Calibration {
-    /// The machine, and the programs, that it is of.
+    /// The machine and the programs for which the rate is valid.
     machine: String,
     /// The goodput of the transfer.
     goodput_bps: u64,
 }
 
 impl Carried {
-    /// The rate that was measured on this machine earlier, if it is in the cache.
+    /// Returns the rate that was measured on this machine earlier, if it is in the cache.
     pub fn known(catalogue: &Catalogue) -> Option<Self> {
         let text = fs::read(file(catalogue)?).ok()?;
         let Calibration { machine, goodput_bps } = serde_json::from_slice(&text).ok()?;
         (machine == machine_in_words()).then_some(Self::Measured(Rate(goodput_bps)))
     }
 
-    /// The highest rate of a guest's links.
+    /// Returns the highest rate of a guest's links.
     pub fn rate(self) -> Rate {
         match self {
             Self::Measured(rate) => rate,
@@ -55,27 +55,29 @@ impl Carried {
         }
     }
 
-    /// The reason for it.
+    /// Returns the reason for this limit.
     pub fn reason(self) -> &'static str {
         match self {
             Self::Measured(_) => {
-                "KVM is not available here, and a transfer between two emulated guests was no faster; `nettrial systems \
+                "KVM is not available here, and a transfer between two emulated guests was no faster; \
+                 `nettrial systems \
                  calibrate` measures it again"
             }
             Self::Unknown => {
-                "KVM is not available here, and the transfer between two emulated guests that measures their rate failed"
+                "KVM is not available here, and the transfer between two emulated guests that measures \
+                 their rate failed"
             }
         }
     }
 }
 
 impl Guests {
-    /// Takes the outcome of a calibration transfer, and keeps the highest in the cache. After one that failed this session
-    /// makes no more.
+    /// Takes the outcome of a calibration transfer, and keeps the highest rate in the cache. After a failed
+    /// transfer this session makes no more.
     pub fn calibrated(&mut self, outcome: Result<Record>) {
         let found = outcome.and_then(|record| {
-            let flow = record.flows.first().context("it has no flow")?;
-            flow.goodput_bps.context("it has no goodput")
+            let flow = record.flows.first().context("the record has no flow")?;
+            flow.goodput_bps.context("the flow has no goodput")
         });
         match (found, self.carried) {
             (Ok(goodput_bps), before) => {
@@ -87,7 +89,7 @@ impl Guests {
                 }
                 self.carried = Some(Carried::Measured(rate));
                 if let Err(error) = self.keep_calibration(rate) {
-                    tracing::warn!("it is measured again by the next session: {error:#}");
+                    tracing::warn!("the next session measures the rate of emulated guests again: {error:#}");
                 }
             }
             (Err(error), before) => {
@@ -112,7 +114,7 @@ fn file(catalogue: &Catalogue) -> Option<PathBuf> {
     Some(catalogue.directory()?.join(FILE))
 }
 
-/// The properties of this machine that the rate depends on.
+/// Returns the properties of this machine on which the rate depends.
 fn machine_in_words() -> String {
     let qemu = Command::new(PROGRAM).arg("--version").output();
     let qemu = qemu.map(|output| String::from_utf8_lossy(&output.stdout).lines().next().map(str::to_owned));
@@ -128,7 +130,7 @@ fn machine_in_words() -> String {
     parts.join(", ")
 }
 
-/// The scenario of the transfer, between guests of these systems.
+/// Returns the scenario of the transfer, between guests of these systems.
 pub fn calibration(systems: [&str; 2]) -> Scenario {
     let offloads = json!({"tso": false, "gso": false, "gro": false});
     let buffer = json!({"minimum": "4096 B", "initial": "131072 B", "maximum": "6291456 B"});

@@ -64,8 +64,8 @@ impl Guests {
         problems
     }
 
-    /// Returns the scenario of a calibration transfer that is to be made before `scenario`, which has no other problem,
-    /// can be judged: where none has shown yet that guests carry the rates of their links.
+    /// Returns the scenario of a calibration transfer that is necessary before `scenario`, which has no other
+    /// problem, can be judged; `None` if an earlier one has shown that guests carry the rates of their links.
     pub fn calibration(&mut self, scenario: &Scenario) -> Option<Scenario> {
         let systems: Vec<&str> = scenario.nodes.iter().filter_map(|node| node.system.as_deref()).collect();
         let (first, last) = (systems.first()?, systems.last()?);
@@ -93,7 +93,7 @@ impl Guests {
     }
 }
 
-/// The links that a guest is at, with their numbers.
+/// Returns the links of guests, with their numbers.
 fn links_of_guests(scenario: &Scenario) -> impl Iterator<Item = (usize, &Link)> {
     let is_guest = |name: &str| scenario.nodes.iter().any(|node| node.name == name && node.system.is_some());
     let links = scenario.links.iter().enumerate();

@@ -75,7 +75,7 @@ impl Running {
         !self.guests.is_empty()
     }
 
-    /// The reason for which the CPU time of no host is told, where any node is a guest.
+    /// Returns the reason why the CPU time of hosts is not reported, if any node is a guest.
     pub fn without_cpu_time(&self) -> &'static str {
         let is_emulated = |guest: &Guest| guest.kept.key.hardware.acceleration == Acceleration::Emulation;
         if self.guests.iter().any(is_emulated) {
@@ -85,7 +85,7 @@ impl Running {
         }
     }
 
-    /// The interfaces of guests on each link, by its number.
+    /// Returns the interfaces of guests on each link, by its number.
     pub fn carriers(&self, scenario: &Scenario) -> HashMap<usize, Vec<Carrier>> {
         let mut carriers: HashMap<usize, Vec<Carrier>> = HashMap::new();
         for guest in &self.guests {
@@ -100,7 +100,7 @@ impl Running {
         carriers
     }
 
-    /// The agent of a node that is a guest.
+    /// Returns the agent of a node that is a guest.
     pub fn agent(&mut self, node: &str, sink: Sink) -> Result<Agent> {
         let guest = self.guests.iter_mut().find(|guest| guest.node == node);
         let guest = guest.with_context(|| format!("{node} is not a guest"))?;
@@ -140,7 +140,8 @@ impl Running {
             .collect()
     }
 
-    /// The record of each guest, by its node, and the release that its kernel was added with, if it was one that was.
+    /// Returns the record of each guest, by its node, and the release with which its kernel was added, if it is
+    /// not an installed system.
     pub fn records(&self) -> BTreeMap<String, (GuestRecord, Option<String>)> {
         let record = |guest: &Guest| {
             let Kept { key, kernel, expected, .. } = &guest.kept;
@@ -199,7 +200,7 @@ pub struct Carrier {
 }
 
 impl Carrier {
-    /// Gives the interface its carrier, or takes it away.
+    /// Turns the interface's carrier on or off.
     pub fn set(&self, there: bool) -> Result<()> {
         self.monitor.set_link(self.device, there)
     }
