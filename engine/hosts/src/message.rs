@@ -1,5 +1,5 @@
-//! The lines between the engine that runs trials and the one on a machine: one JSON document a line, each question
-//! answered by one line, and the reports of the machine's agent whenever they come.
+//! The lines between the engine that runs trials and the engine on a machine, with one JSON document per line.
+//! Each question is answered by one line, and the reports of the machine's agent may arrive at any time.
 
 use crate::settings::Change;
 use nettrial_scenario::{Flow, Problem, Wireless};

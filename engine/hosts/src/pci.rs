@@ -27,11 +27,11 @@ pub fn card(registers: &[u8]) -> String {
     }
     let clock = if status & IS_66_MHZ == 0 { 33 } else { 66 };
     let width = if registers.len() <= HEADER_BYTES && status & HAS_CAPABILITIES != 0 {
-        "whether it has 64 bits takes root to read"
+        "only root can read whether it has 64 bits"
     } else {
-        "no register tells whether it has 32 or 64 bits"
+        "its registers do not show whether it has 32 or 64 bits"
     };
-    format!("a card of conventional PCI, {clock} MHz; {width}")
+    format!("a conventional PCI card, {clock} MHz; {width}")
 }
 
 /// Describes a PCI-X card by its PCI-X capability; returns `None` if the card has none.
@@ -52,7 +52,7 @@ fn pci_x(registers: &[u8], status: u16) -> Option<String> {
             let found = u32::from_le_bytes(bytes);
             let bits = if found & IS_64_BITS == 0 { 32 } else { 64 };
             let clock = CLOCKS.iter().find(|(bit, _)| found & bit != 0).map_or(66, |(_, clock)| *clock);
-            return Some(format!("a card of PCI-X, {bits} bits, up to {clock} MHz"));
+            return Some(format!("a PCI-X card, {bits} bits, up to {clock} MHz"));
         }
         at = usize::from(next) & !3;
     }
@@ -77,9 +77,9 @@ mod tests {
     fn a_card_of_pci_x_tells_its_width_and_clock() {
         // These are the registers of Intel's 82545GM: 64 bits, 133 MHz.
         let wide = registers(0x0230, &[0x07, 0x00, 0x22, 0x00, 0x08, 0x00, 0x43, 0x04]);
-        assert_eq!(card(&wide), "a card of PCI-X, 64 bits, up to 133 MHz");
+        assert_eq!(card(&wide), "a PCI-X card, 64 bits, up to 133 MHz");
         let narrow = registers(0x0230, &[0x07, 0x00, 0x22, 0x00, 0x08, 0x00, 0x00, 0x00]);
-        assert_eq!(card(&narrow), "a card of PCI-X, 32 bits, up to 66 MHz");
+        assert_eq!(card(&narrow), "a PCI-X card, 32 bits, up to 66 MHz");
     }
 
     #[test]
@@ -87,18 +87,18 @@ mod tests {
         let plain = registers(0x0220, &[0x05, 0x00]);
         assert_eq!(
             card(&plain),
-            "a card of conventional PCI, 66 MHz; no register tells whether it has 32 or 64 bits"
+            "a conventional PCI card, 66 MHz; its registers do not show whether it has 32 or 64 bits"
         );
         let for_any_user = &registers(0x0210, &[0x07, 0, 0, 0, 0, 0, 1, 0])[..HEADER_BYTES];
-        assert!(card(for_any_user).ends_with("33 MHz; whether it has 64 bits takes root to read"));
+        assert!(card(for_any_user).ends_with("33 MHz; only root can read whether it has 64 bits"));
         assert_eq!(card(&[]), "whose registers can't be read");
     }
 
     #[test]
     fn a_list_that_goes_round_ends() {
         let mut bytes = registers(0x0210, &[0x05, 0x40]);
-        assert!(card(&bytes).starts_with("a card of conventional PCI"));
+        assert!(card(&bytes).starts_with("a conventional PCI card"));
         bytes[FIRST_CAPABILITY] = 0x08;
-        assert!(card(&bytes).starts_with("a card of conventional PCI"));
+        assert!(card(&bytes).starts_with("a conventional PCI card"));
     }
 }

@@ -29,7 +29,7 @@ pub struct Traced {
 /// answer.
 ///
 /// # Errors
-/// Fails where this machine can't send.
+/// Fails if this machine can't send.
 pub fn trace(prober: &mut dyn Prober, target: IpAddr, size: u64, answers: bool) -> Result<Traced> {
     let mut hops: Vec<Hop> = Vec::new();
     for first in (1..=MOST_HOPS).step_by(usize::from(TOGETHER)) {
@@ -83,7 +83,7 @@ pub fn telling_sizes(forward: Option<&Direction>, messages: &[TooBig], largest: 
 /// host, `forward` is the path MTU to it.
 ///
 /// # Errors
-/// Fails where this machine can't send.
+/// Fails if this machine can't send.
 pub fn measure(
     prober: &mut dyn Prober,
     hops: &mut [Hop],

@@ -93,13 +93,13 @@ pub trait Prober {
     /// far the packet got does.
     ///
     /// # Errors
-    /// Fails where this machine can't send.
+    /// Fails if this machine can't send.
     fn round(&mut self, probes: &[Probe], heed: bool) -> Result<Vec<Outcome>>;
 
     /// Sends each of `probes` until an answer shows how far it got, at most [`MAX_PROBES`] times.
     ///
     /// # Errors
-    /// Fails where this machine can't send.
+    /// Fails if this machine can't send.
     fn insist(&mut self, probes: &[Probe]) -> Result<Vec<Outcome>> {
         let mut outcomes = vec![Outcome::Lost; probes.len()];
         for _ in 0..MAX_PROBES {
@@ -120,7 +120,7 @@ pub trait Prober {
     /// Returns true if the far host answers a packet of `size` bytes, which is sent at most [`MAX_PROBES`] times.
     ///
     /// # Errors
-    /// Fails where this machine can't send.
+    /// Fails if this machine can't send.
     fn passes(&mut self, size: u64) -> Result<bool> {
         Ok(self.insist(&[Probe { size, hops: None }])?[0].arrived())
     }

@@ -73,7 +73,7 @@ pub fn wall_ns() -> i64 {
 /// count has zero packets, before and after the traffic.
 ///
 /// # Errors
-/// Fails if the system does not tell its interfaces.
+/// Fails if the system does not report its interfaces.
 pub fn observe(interfaces: &[String], late_ns: u64) -> Result<Observation> {
     let counted = |found: Interface| {
         let counts = found.counts.unwrap_or_default();

@@ -7,7 +7,7 @@ use nettrial_scenario::GuestRecord;
 const BYSTANDER_PERCENT: f64 = 5.0;
 
 impl Findings {
-    /// Verifies that the guest of `node` runs the kernel that was added with its system, of this release where it is
+    /// Verifies that the guest of `node` runs the kernel that was added with its system, of this release if it is
     /// known, and warns of software emulation.
     pub fn guest(&mut self, node: &str, guest: &GuestRecord, release: Option<&str>) {
         if let Some(release) = release {

@@ -22,7 +22,7 @@ pub struct Local {
 /// Asks the system how it would send to `target`, without sending anything.
 ///
 /// # Errors
-/// Fails where there is no route to it.
+/// Fails if there is no route to it.
 pub fn find(target: SocketAddr) -> Result<Local> {
     let socket = socket_to(target, DISCARD)?;
     let address = socket.local_addr().context("reading the source address of packets")?.ip();
@@ -44,7 +44,7 @@ pub fn find(target: SocketAddr) -> Result<Local> {
 /// Returns a UDP socket that is connected to the address of `target` and the port `port`.
 ///
 /// # Errors
-/// Fails where there is no route to it.
+/// Fails if there is no route to it.
 pub fn socket_to(target: SocketAddr, port: u16) -> Result<UdpSocket> {
     let any: SocketAddr = match target {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),

@@ -9,7 +9,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Interrupts have their own column.
 ///
 /// # Errors
-/// Fails if the kernel does not tell.
+/// Fails if the kernel does not report them.
 #[cfg(target_os = "freebsd")]
 pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
     use super::control;
@@ -44,7 +44,7 @@ fn numbers<const SIZE: usize>(value: &[u8]) -> Vec<u64> {
 /// have no column of their own.
 ///
 /// # Errors
-/// Fails if the kernel does not tell.
+/// Fails if the kernel does not report them.
 #[cfg(target_os = "macos")]
 #[expect(deprecated, reason = "the library recommends a separate crate for Mach")]
 pub fn processors() -> io::Result<Vec<ProcessorTimes>> {
